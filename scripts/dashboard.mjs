@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { alone } from './alone.mjs';
 import { supervise } from './supervise.mjs';
 
-/** What the page is made from, relative to the root. */
+/** Sources of the page, relative to the root. */
 const sources = [
   'apps/dashboard',
   'packages/client/src',
@@ -16,37 +17,43 @@ const sources = [
 const notSources = new Set(['node_modules', 'built', 'built.next', 'dist']);
 
 /**
- * Builds the dashboard into `apps/dashboard/built` where that is missing or was made from other sources, each file with
- * its compressed twins. Says so in one line on stderr; what the bundler printed is shown only when it fails, and then
- * this throws.
+ * Builds the dashboard into `apps/dashboard/built`, with a compressed copy of each file, if the build is missing or its
+ * sources have changed. Prints one line to stderr. If the bundler fails, shows its output and throws.
  */
 export async function ensureDashboard({ root, node }) {
   const app = join(root, 'apps/dashboard');
   const built = join(app, 'built');
   const stamp = join(built, '.sources');
   const wanted = fingerprint(root);
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
+  const isBuilt = () => existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted;
+  if (isBuilt()) return;
+  await alone(root, async () => {
+    if (isBuilt()) return;
+    const next = join(app, 'built.next');
+    await build(node, app, next);
+    writeFileSync(join(next, '.sources'), wanted);
+    rmSync(built, { recursive: true, force: true });
+    renameSync(next, built);
+  });
+}
 
+async function build(node, app, next) {
   console.error('Building the dashboard…');
-  const next = join(app, 'built.next');
-  const { code, output } = await supervise(node, ['node_modules/vite/bin/vite.js', 'build'], {
+  const { code, output, isStopped } = await supervise(node, ['node_modules/vite/bin/vite.js', 'build'], {
     cwd: app,
     env: { ...process.env, NODE_ENV: 'production', SOTTO_DASHBOARD_OUT: next },
     capture: true,
     wholeGroup: true,
   });
-  if (code > 128) process.exit(code); // interrupted, not failed
+  if (isStopped) process.exit(code || 130);
   if (code !== 0) {
     process.stderr.write(output);
-    throw new Error('building the dashboard failed, see above');
+    throw new Error('cannot build the dashboard; see the output above');
   }
   compress(next);
-  writeFileSync(join(next, '.sources'), wanted);
-  rmSync(built, { recursive: true, force: true });
-  renameSync(next, built);
 }
 
-/** Writes `.br` and `.gz` beside what is worth it; the page itself is made anew for each answer. */
+/** Writes `.br` and `.gz` copies of scripts, styles and icons. The HTML page is generated for each answer. */
 function compress(folder) {
   for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
     if (!/\.(?:js|css|svg)$/.test(name)) continue;
@@ -57,7 +64,7 @@ function compress(folder) {
   }
 }
 
-/** SHA-256 (hex) over all sources, names and contents. */
+/** Returns the SHA-256 (hex) over the names and contents of all sources. */
 function fingerprint(root) {
   const hash = createHash('sha256');
   const add = (path) => {

@@ -13,39 +13,39 @@ const packagedNodes = {
 };
 
 /**
- * Path of the Node to run the project on: the one in its dependencies, else the running one where it is new enough.
- * What the first links to and a slim Debian lacks is installed where that may be done. Throws where there is neither.
+ * Returns the path of the Node that runs the project: the packaged one, else the running one if it is new enough. On a
+ * slim Debian, root also installs the library that the packaged one needs. Throws if neither Node works.
  */
 export function findNode(root, { execPath, versions } = process) {
   const packaged = packagedNodes[`${process.platform}-${process.arch}`];
   const path = packaged && join(root, 'node_modules', packaged);
-  // The packaged Linux builds need glibc, which Alpine has not.
+  // The packaged Linux builds need glibc, which Alpine does not have.
   const isThere = path && existsSync(path) && !existsSync('/etc/alpine-release');
   if (isThere && problemWith(path) === undefined) return path;
   if (Number.parseInt(versions.node, 10) >= OLDEST_USABLE_MAJOR) return execPath;
   if (!isThere) {
     throw new Error(
-      `no Node of its own for ${process.platform}-${process.arch}, and the Node that runs this is ` +
-        `${versions.node}: install Node ${OLDEST_USABLE_MAJOR} or later`,
+      `there is no packaged Node for ${process.platform}-${process.arch}, and the running Node is ` +
+        `${versions.node}. Install Node ${OLDEST_USABLE_MAJOR} or later`,
     );
   }
   if (/libatomic/.test(problemWith(path))) installLibatomic();
   const problem = problemWith(path);
   if (problem === undefined) return path;
   throw new Error(
-    `the project's own Node does not run here (${problem}): ` +
-      `install what it lacks (libatomic1, by \`apt-get install libatomic1\`), or Node ${OLDEST_USABLE_MAJOR} or later`,
+    `the packaged Node does not run here (${problem}). ` +
+      `Run \`apt-get install libatomic1\`, or install Node ${OLDEST_USABLE_MAJOR} or later`,
   );
 }
 
-/** Why a program does not start, in one line; undefined where it does. */
+/** Returns one line that says why the program does not start. Undefined if it starts. */
 function problemWith(node) {
   const { status, stderr, error } = spawnSync(node, ['--version'], { encoding: 'utf8' });
   if (status === 0) return undefined;
-  return error?.message ?? (stderr.trim().split('\n')[0] || `it ends with ${status}`);
+  return error?.message ?? (stderr.trim().split('\n')[0] || `it exits with ${status}`);
 }
 
-/** As root on Debian and its kin; elsewhere it does nothing. */
+/** Installs libatomic1 if root runs this on Debian or a relative. Elsewhere it does nothing. */
 function installLibatomic() {
   if (process.getuid?.() !== 0) return;
   console.error('Installing libatomic1, which Node needs…');

@@ -1,39 +1,49 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { alone } from './alone.mjs';
 import { supervise } from './supervise.mjs';
 
 /**
- * Installs the dependencies of the lockfile where node_modules is missing or was made from other manifests. Says so in
- * one line on stderr; what the installer printed is shown only when it fails, and then this throws.
+ * Installs the dependencies of the lockfile if node_modules is missing or the manifests have changed. Prints one line to
+ * stderr. If the installer fails, shows its output and throws.
  */
 export async function ensureInstalled(root) {
   const stamp = join(root, 'node_modules', '.sotto-installed');
   const wanted = fingerprint(root);
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
+  const isInstalled = () => existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted;
+  if (isInstalled()) return;
+  await alone(root, async () => {
+    if (isInstalled()) return;
+    await install(root);
+    writeFileSync(stamp, wanted);
+  });
+}
 
+async function install(root) {
   console.error('Installing dependencies (first start only)…');
-  const { code, output } = await supervise(
+  const { code, output, isStopped } = await supervise(
     'npx',
     ['-y', 'pnpm@12.21.0', 'install', '--frozen-lockfile', '--prod=false'],
     {
       cwd: root,
-      // Without a terminal pnpm asks before it replaces a node_modules it cannot use, and stops; with CI it goes on.
+      // Without CI, pnpm would ask before it replaces an unusable node_modules, and stop without a terminal.
       env: { ...process.env, CI: 'true' },
       capture: true,
       wholeGroup: true,
       shell: process.platform === 'win32',
     },
   );
-  if (code > 128) process.exit(code); // interrupted, not failed
+  if (isStopped) process.exit(code || 130);
   if (code !== 0) {
     process.stderr.write(output);
-    throw new Error('installing the dependencies failed (npx -y pnpm@12.21.0 install --frozen-lockfile), see above');
+    throw new Error(
+      'cannot install the dependencies (npx -y pnpm@12.21.0 install --frozen-lockfile); see the output above',
+    );
   }
-  writeFileSync(stamp, wanted);
 }
 
-/** SHA-256 (hex) over everything that decides what gets installed, the machine's kind included. */
+/** Returns the SHA-256 (hex) over everything that decides what is installed, including the platform. */
 function fingerprint(root) {
   const hash = createHash('sha256').update(`${process.platform}-${process.arch}`);
   for (const file of ['pnpm-lock.yaml', 'pnpm-workspace.yaml', '.pnpmfile.cjs', ...manifests(root)]) {
@@ -42,7 +52,7 @@ function fingerprint(root) {
   return hash.digest('hex');
 }
 
-/** The package.json files of the workspace, relative to the root, in a fixed order. */
+/** Returns the package.json files of the workspace, relative to the root, in a fixed order. */
 function manifests(root) {
   const list = /^packages:\n((?:[ \t]+-.*\n)+)/m.exec(readFileSync(join(root, 'pnpm-workspace.yaml'), 'utf8'));
   const patterns = [...(list?.[1] ?? '').matchAll(/-\s*['"]?([^\s'"]+)/g)].map(([, pattern]) => pattern);

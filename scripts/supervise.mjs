@@ -4,13 +4,13 @@ import { constants } from 'node:os';
 import { delimiter, dirname } from 'node:path';
 import { isatty } from 'node:tty';
 
-/** One Ctrl-C or one `kill` of the group arrives here more than once: from the terminal and again from npm. */
+/** Signals within this time are one request: a Ctrl-C arrives from the terminal and again from npm. */
 const SAME_REQUEST_MS = 1000;
 const PARENT_POLL_MS = 250;
 const ownGroup = process.platform !== 'win32';
 
-/** `supervise` for the project's Node, with its folder first on PATH and a lifeline. */
-export function superviseNode({ root, node }, args, { capture = false } = {}) {
+/** Calls `supervise` with the project's Node, puts its folder first on PATH, and adds a lifeline. */
+export function superviseNode({ root, node }, args, { capture = false, cwd = root } = {}) {
   const pathKey = Object.keys(process.env).find((key) => key.toUpperCase() === 'PATH') ?? 'PATH';
   const env = {
     ...process.env,
@@ -18,15 +18,46 @@ export function superviseNode({ root, node }, args, { capture = false } = {}) {
     SOTTO_LIFELINE_FD: '3',
   };
   const lifeline = new URL('./lifeline.mjs', import.meta.url).href;
-  return supervise(node, [`--import=${lifeline}`, ...args], { cwd: root, env, capture, lifeline: true });
+  return supervise(node, [`--import=${lifeline}`, ...args], { cwd, env, capture, lifeline: true });
+}
+
+/** The folder where the user typed the command. npm itself changes to the project's. */
+export const typedIn = () => process.env.INIT_CWD ?? process.cwd();
+
+/** The environment in which the user typed the command. npm puts its own variables into it, the project's programs first on PATH, and its folder into PWD. */
+function userEnvironment(cwd) {
+  const ours = Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name));
+  const path = (process.env.PATH ?? '')
+    .split(delimiter)
+    .filter((folder) => !/[\\/](?:node_modules[\\/]\.bin|node-gyp-bin)$/.test(folder));
+  return { ...Object.fromEntries(ours), PATH: path.join(delimiter), PWD: cwd };
 }
 
 /**
- * Runs a program to its end and resolves to its exit `code` (128 + number of a signal that ended it) and, when captured,
- * its `output`; otherwise it has our streams. A request to stop reaches the program exactly once, however many times it reaches us.
+ * Runs a program in the foreground of this terminal, in the folder where the user typed the command. The terminal itself gives
+ * the program Ctrl-C and changes of size. Resolves to its exit `code`.
+ */
+export function inForeground({ node }, args) {
+  return new Promise((resolve, reject) => {
+    const cwd = typedIn();
+    const child = spawn(node, args, { cwd, env: userEnvironment(cwd), stdio: 'inherit' });
+    const ignore = () => {};
+    const pass = (signal) => child.kill(signal);
+    process.on('SIGINT', ignore).on('SIGTERM', pass).on('SIGHUP', pass);
+    child.once('error', (error) => reject(new Error(`cannot run ${node}: ${error.message}`)));
+    child.once('close', (code, signal) => {
+      process.off('SIGINT', ignore).off('SIGTERM', pass).off('SIGHUP', pass);
+      resolve({ code: code ?? 128 + constants.signals[signal] });
+    });
+  });
+}
+
+/**
+ * Runs a program to its end. Resolves to its exit `code` (128 + the signal number if a signal ended it) and, with
+ * `capture`, to its `output`. Without `capture` the program uses our streams. `isStopped` tells whether we passed a signal on.
  *
- * The program gets a process group of its own. In ours it would hear a Ctrl-C from the terminal, again from npm through
- * us, and a `kill` of the group twice; the app takes a second request as "at once". Alone, we are its only source.
+ * Each request to stop reaches the program exactly once. So the program gets its own process group: in ours, one Ctrl-C
+ * would arrive from the terminal and again from npm, and the app treats a second request as "stop at once".
  */
 export function supervise(
   file,
@@ -48,11 +79,13 @@ export function supervise(
         output += text;
       });
     }
-    // Whatever the program left running may hold the other end; 'close' must not wait for that.
+    // A process that the program left running may hold the other end. 'close' must not wait for it.
     child.stdio[3]?.on('error', () => {});
     child.once('exit', () => child.stdio[3]?.destroy());
 
+    let isStopped = false;
     const stopForwarding = forwardSignals((signal) => {
+      isStopped = true;
       if (wholeGroup && ownGroup) process.kill(-child.pid, signal);
       else child.kill(signal);
     });
@@ -62,12 +95,12 @@ export function supervise(
     });
     child.once('close', (code, signal) => {
       stopForwarding();
-      resolve({ code: code ?? 128 + constants.signals[signal], output });
+      resolve({ code: code ?? 128 + constants.signals[signal], output, isStopped });
     });
   });
 }
 
-/** Passes requests to stop, and to reload (SIGHUP), to `send`. Returns the function that ends it. */
+/** Passes requests to stop, and to reload (SIGHUP), to `send`. Returns a function that stops forwarding. */
 function forwardSignals(send) {
   let stopAskedAt = Number.NEGATIVE_INFINITY;
   const stop = (signal) => {
@@ -76,17 +109,17 @@ function forwardSignals(send) {
     stopAskedAt = now;
     send(signal);
   };
-  // SIGHUP is also what a closed terminal sends, and a program without a terminal to be stopped from should not go on.
+  // A closed terminal also sends SIGHUP. A program that lost its terminal must stop, because Ctrl-C no longer reaches it.
   const onTerminal = (isatty(0) || isatty(1)) && hasTerminal();
   const handlers = {
-    // On Windows the console gives Ctrl-C to the program itself, and a forwarded signal would end it on the spot.
+    // On Windows the console sends Ctrl-C to the program itself, and a forwarded signal would end it at once.
     SIGINT: ownGroup ? stop : () => {},
     SIGTERM: stop,
     SIGHUP: (signal) => (onTerminal && !hasTerminal() ? stop('SIGTERM') : send(signal)),
   };
   for (const [signal, handler] of Object.entries(handlers)) process.on(signal, handler);
 
-  // A package manager that dies without a word to us (SIGKILL; pnpm on SIGTERM) would leave the program running.
+  // A package manager that dies silently (by SIGKILL, or pnpm by SIGTERM) would leave the program running.
   const parent = process.ppid;
   const watch = setInterval(() => {
     if (process.ppid === parent) return;

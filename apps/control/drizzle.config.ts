@@ -1,5 +1,6 @@
 import { defineConfig } from 'drizzle-kit';
 
+/** drizzle-kit compares the schema with the newest snapshot, so `migrations/meta` keeps only that one. */
 export default defineConfig({
   dialect: 'postgresql',
   schema: [
@@ -8,6 +9,7 @@ export default defineConfig({
     './src/database/billing-schema.ts',
     './src/database/connect-schema.ts',
     './src/database/workspace-schema.ts',
+    './src/database/administration-schema.ts',
   ],
   out: './migrations',
 });

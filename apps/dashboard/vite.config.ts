@@ -1,12 +1,28 @@
 import tailwindcss from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
-import { defaultClientConditions, defineConfig } from 'vite';
+import { defaultClientConditions, defineConfig, type Plugin } from 'vite';
 
 /** The page is served by the control plane, which puts a nonce of each answer in place of this. */
 const noncePlaceholder = 'SOTTO_NONCE';
 
+/** Where `npm run dev` has the planes. The page asks control by way of this server, and the broker directly. */
+const controlOrigin = process.env.CONTROL_ORIGIN ?? 'http://127.0.0.1:4000';
+const confidentialOrigin = process.env.CONFIDENTIAL_ORIGIN ?? 'http://127.0.0.1:4001';
+
+/** Fills in what control fills in where it serves the built page. */
+const devPage: Plugin = {
+  name: 'sotto-dev-page',
+  apply: 'serve',
+  transformIndexHtml: (html) => html.replaceAll('SOTTO_CONFIDENTIAL_ORIGIN', confidentialOrigin),
+};
+
 export default defineConfig({
-  plugins: [react(), tailwindcss()],
+  plugins: [react(), tailwindcss(), devPage],
+  server: {
+    host: '127.0.0.1',
+    // Control takes a session from its own page only.
+    proxy: { '/v1': { target: controlOrigin, changeOrigin: true, headers: { origin: controlOrigin } } },
+  },
   resolve: { conditions: ['@sotto/source', ...defaultClientConditions] },
   html: { cspNonce: noncePlaceholder },
   build: {
@@ -15,7 +31,7 @@ export default defineConfig({
     target: 'es2022',
     // Inlined files would need `data:` in the content security policy.
     assetsInlineLimit: 0,
-    // What a route needs is asked for when it is opened; the polyfill would be an inline script.
+    // A page loads its scripts when it is opened; the polyfill would be an inline script.
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
   },

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Makes the disk of a confidential VM that is the broker and nothing else: Debian's kernel and systemd, a read-only root whose
-# every block is checked against a hash on the kernel's command line, no login, no packages to install. What is in it follows
-# from its arguments, the archive's day and SOURCE_DATE_EPOCH. For root, on Debian 12 or later with mmdebstrap.
+# Builds the disk of a confidential VM that runs only the broker: Debian's kernel and systemd, and a read-only root. A hash on
+# the kernel's command line protects each block. The VM has no login and no package manager. The content depends only on the
+# arguments, the day of the archive and SOURCE_DATE_EPOCH. Run it as root, on Debian 12 or later with mmdebstrap.
 #
 #   deploy/confidential-vm/make-image.sh BROKER SETTINGS OUT
 #
-#   BROKER    the folder that `npm run image -- broker BROKER` made
-#   SETTINGS  a folder that becomes /etc/sotto: broker.env, and whatever files it names. Public, and measured: no secrets.
-#             With acme.env (ACME_DIRECTORY, ACME_EMAIL) the image has an ACME client: see deploy/sign-request.sh
-#   OUT       a folder for disk.raw (UEFI), kernel, initrd and cmdline (for direct boot), and measured.json
+#   BROKER    the output folder of `npm run image -- broker BROKER`
+#   SETTINGS  a folder that becomes /etc/sotto: sotto.yaml and the files that it names. It is public and measured, so it must
+#             not contain secrets. With acme.env (ACME_DIRECTORY, ACME_EMAIL) the image gets an ACME client (deploy/sign-request.sh)
+#   OUT       the output folder: disk.raw (UEFI), kernel, initrd and cmdline (for direct boot), and measured.json
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -25,14 +25,26 @@ fail() {
   echo "make-image: $*" >&2
   exit 1
 }
-[[ $EUID -eq 0 ]] || fail 'run it as root: it makes file systems with owners'
+[[ $EUID -eq 0 ]] || fail 'run it as root, because it creates file systems with owners'
 command -v mmdebstrap >/dev/null || fail 'mmdebstrap is missing: apt-get install mmdebstrap'
-[[ -x $broker/bin/node ]] || fail "$broker is no broker: make it with \`npm run image -- broker $broker\`"
-[[ -f $settings/broker.env ]] || fail "$settings/broker.env is missing: deploy/systemd/broker.env is an example"
-# As the broker reads them: names of secrets, whether the value or a file with it.
-if grep -E '^[[:space:]]*[A-Z][A-Z0-9_]*_(KEY|SECRET|URL|PASSWORD|TOKEN)(_FILE)?=.' "$settings/broker.env" |
-  grep -vE '^[[:space:]]*(TLS_KEY_FILE|TRACES_URL|ATTESTATION_COLLATERAL_URL)=' | cut -d= -f1 >&2; then
-  [[ ${ALLOW_SECRETS:-no} == yes ]] || fail 'an image is public: secrets do not belong into broker.env (KEEPER_ORIGIN gets them)'
+[[ -x $broker/bin/node ]] || fail "$broker is not a broker image; create it with \`npm run image -- broker $broker\`"
+[[ -f $settings/sotto.yaml ]] || fail "$settings/sotto.yaml is missing; \`sotto-control config split --out $settings\` writes it"
+# The broker's own code reads the settings, and lists the secrets that they refer to.
+secrets=$("$broker/bin/node" --input-type=module - "$broker" "$settings/sotto.yaml" <<'CHECK'
+import { readFileSync } from 'node:fs';
+const [broker, file] = process.argv.slice(2);
+const { readSettingsFile } = await import(`${broker}/packages/server/dist/settings/settings-file.js`);
+const read = readSettingsFile(readFileSync(file, 'utf8'));
+for (const { line, message } of read.problems ?? []) console.error(`${file}:${line}: ${message}`);
+if (!read.ok) process.exit(1);
+console.log([...read.value.values()].flatMap(({ path, kind }) => (kind === 'reference' ? [path] : [])).join(' '));
+CHECK
+) || fail 'correct sotto.yaml first'
+[[ -z $secrets || ${ALLOW_SECRETS:-no} == yes ]] ||
+  fail "the image is public, so sotto.yaml must not refer to secrets: $secrets; set broker.keeper to get them from a keeper"
+registry=$broker/apps/confidential/providers.yaml
+if [[ -f $settings/providers.yaml ]] && ! cmp -s "$settings/providers.yaml" "$registry"; then
+  fail "$settings/providers.yaml is not the registry of $broker; run \`npm run image -- broker $broker $settings/providers.yaml\` first"
 fi
 acme=no
 if [[ -f $settings/acme.env ]]; then
@@ -40,14 +52,13 @@ if [[ -f $settings/acme.env ]]; then
   for name in ACME_DIRECTORY ACME_EMAIL; do
     grep -q "^$name=." "$settings/acme.env" || fail "$settings/acme.env has no $name"
   done
-  for name in request:TLS_REQUEST_FILE chain:TLS_CERT_FILE; do
-    grep -qx "${name#*:}=/var/lib/sotto-broker/${name%:*}.pem" "$settings/broker.env" ||
-      fail "with acme.env, broker.env has the line ${name#*:}=/var/lib/sotto-broker/${name%:*}.pem"
+  for line in 'request_file: /var/lib/sotto-broker/request.pem' 'cert_file: /var/lib/sotto-broker/chain.pem'; do
+    grep -q "$line" "$settings/sotto.yaml" || fail "acme.env needs this line below broker.tls in sotto.yaml: $line"
   done
 fi
 mkdir -p "$out"
 
-# Mounts of this script are its own, and gone with it.
+# Use a private mount namespace, so that all mounts disappear when the script ends.
 if [[ ${IN_OWN_MOUNTS:-no} != yes ]]; then
   IN_OWN_MOUNTS=yes exec unshare --mount --propagation private "${BASH_SOURCE[0]}" "$@"
 fi
@@ -63,7 +74,7 @@ bootstrap() {
   mmdebstrap --quiet --mode=root --variant=apt --aptopt='Acquire::Check-Valid-Until "false"' --include="$1" \
     "$suite" "$2" "deb $snapshot $suite main"
 }
-# What makes the image, and what is in it: two trees of the same day.
+# Two trees from the same day of the archive: the tools that build the image, and its content.
 bootstrap linux-image-cloud-amd64,dracut,systemd-cryptsetup,cryptsetup-bin,systemd-ukify,systemd-boot-efi,squashfs-tools,dosfstools,mtools,fdisk "$work/tools"
 mkdir "$work/tools/build"
 packages=systemd,systemd-sysv,systemd-resolved,systemd-timesyncd,udev,kmod,libatomic1
@@ -91,7 +102,7 @@ if [[ $acme == yes ]]; then
 else
   rm "$units"/sotto-certificate.*
 fi
-# Nobody logs in, not even where something fails; nothing of the host's is taken into the system.
+# Allow no login, not even after a failure, and import nothing from the host.
 systemctl --quiet --root="$root" enable sotto-broker.service systemd-networkd.service systemd-resolved.service systemd-timesyncd.service
 rm -f "$root"/usr/lib/systemd/system-generators/systemd-{run,debug,gpt-auto,cryptsetup,hibernate-resume,sysv,rc-local,getty}-generator
 for unit in getty.target getty@.service serial-getty@.service console-getty.service container-getty@.service \
@@ -106,7 +117,7 @@ chown 0:42 "$root/etc/shadow"
 ln -sf ../run/systemd/resolve/stub-resolv.conf "$root/etc/resolv.conf"
 : >"$root/etc/machine-id"
 echo sotto-broker >"$root/etc/hostname"
-# No packages, and nothing that differs from one making to the next.
+# Remove the package manager, and everything that differs between builds.
 rm -rf "$root"/usr/bin/{apt,apt-*,dpkg,dpkg-*} "$root"/usr/lib/{apt,dpkg} "$root"/etc/{apt,dpkg} "$root"/var/{lib,cache,log}/* \
   "$root"/usr/share/{doc,man,info,locale,bash-completion} "$root"/boot/* "$root"/etc/{passwd,group,shadow,gshadow,subuid,subgid}- \
   "$root"/etc/{.pwd.lock,.updated} "$root"/tmp/* "$root"/run/*
@@ -116,7 +127,7 @@ mount -t proc proc "$work/tools/proc"
 mount --rbind /dev "$work/tools/dev"
 inside() { chroot "$work/tools" "$@"; }
 inside mksquashfs /build/root /build/root.squashfs -quiet -no-progress -noappend -comp zstd -no-xattrs
-# Whoever makes the boot fail gets no shell.
+# A failed boot must not open a shell.
 cp -r --no-preserve=ownership,mode "$here/initrd-units" "$work/tools/build/"
 inside dracut --quiet --force --reproducible --no-hostonly --no-hostonly-cmdline --kver "$kernel" --gzip \
   --modules 'base systemd systemd-initrd systemd-veritysetup dm kernel-modules rootfs-block fs-lib' \
@@ -126,13 +137,13 @@ no_salt=-
 uuid=00000000-0000-0000-0000-000000000000
 hash=$(inside veritysetup format --salt=$no_salt --uuid=$uuid /build/root.squashfs /build/root.verity | awk '/^Root hash:/ { print $3 }')
 [[ $hash =~ ^[0-9a-f]{64}$ ]] || fail 'veritysetup printed no root hash'
-# Of the hash are the identities of the two partitions that the generator of systemd looks for.
+# systemd's generator finds the two partitions by ids that are derived from the hash.
 uuid_of() { echo "${1:0:8}-${1:8:4}-${1:12:4}-${1:16:4}-${1:20:12}"; }
 options=(
   "roothash=$hash" root=/dev/mapper/root rootfstype=squashfs ro systemd.volatile=state
-  # A block that is not what it was ends the machine: the host does not choose which files can be read.
+  # Panic on a changed block. Otherwise the host could choose which files are readable.
   systemd.verity_root_options=panic-on-corruption panic=-1
-  # Credentials of the host, variables of its firmware, partitions that nobody asked for: none is heard.
+  # Ignore the host's credentials, its firmware variables and unknown partitions.
   systemd.import_credentials=no efi=noruntime systemd.gpt_auto=0 rd.systemd.gpt_auto=0 systemd.swap=0
   rd.shell=0 rd.emergency=poweroff sysctl.kernel.sysrq=0 lockdown=confidentiality
   ${EXTRA_CMDLINE:+$EXTRA_CMDLINE} quiet

@@ -1,8 +1,9 @@
-// Assembles what one of the images holds: compiled code, its production dependencies out of the lockfile, Node itself and
-// a bill of materials, in one folder whose bytes follow from the commit alone. Plain JavaScript without dependencies. Run
-// as `npm run image -- control|broker|keeper OUT`, which installs and compiles first.
+// Assembles the content of an image in one folder: compiled code, production dependencies from the lockfile, Node and a bill
+// of materials. The bytes depend only on the commit. It is plain JavaScript without dependencies. Run it as
+// `npm run image -- control|broker|keeper OUT`, which installs and compiles first. For the broker, a further argument names
+// the provider registry to put into the image; default: the built-in one.
 //
-// Prints the digest of the folder, and of the broker that of its provider registry; both are in OUT/measured.json as well.
+// Prints the digest of the folder and, for the broker, the digest of its provider registry. OUT/measured.json contains both.
 
 import { createHash } from 'node:crypto';
 import {
@@ -24,15 +25,15 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 
-/** What each image is made from, and which files of its app it needs beside the code. */
+/** The app of each image, and the files that it needs besides code. */
 const images = {
   control: { app: 'apps/control', files: ['catalog.yaml', 'billing.yaml', 'migrations'] },
   broker: { app: 'apps/confidential', files: ['providers.yaml'] },
   keeper: { app: 'apps/keeper', files: [] },
 };
-/** The dashboard's own dependencies are within what it was built into. */
+/** Packages of which only build output is copied. The dashboard's bundle already contains its dependencies. */
 const builtParts = { '@sotto/dashboard': ['built'] };
-/** What a package has for people and compilers. Licences stay. */
+/** Files that only people and compilers need. Licences are kept. */
 const notNeeded = /(\.test\.[cm]?js|\.d\.[cm]?ts|\.[cm]?ts|\.map|\.md|\.markdown|\.flow|\.tsbuildinfo)$/i;
 const notNeededFolders = new Set([
   'test',
@@ -47,20 +48,24 @@ const notNeededFolders = new Set([
   '.bin',
 ]);
 
-const [name, out] = process.argv.slice(2);
+const [name, out, registry] = process.argv.slice(2);
 const image = Object.hasOwn(images, name ?? '') ? images[name] : undefined;
-if (image === undefined || out === undefined) fail('usage: npm run image -- control|broker|keeper OUT');
-if (existsSync(out) && readdirSync(out).length > 0) fail(`${out} is not empty: it takes a new folder`);
+if (image === undefined || out === undefined || (registry !== undefined && name !== 'broker'))
+  fail('usage: npm run image -- control|keeper OUT, or broker OUT [PROVIDERS]');
+if (registry !== undefined && !existsSync(registry))
+  fail(`${registry} does not exist; name the providers.yaml of the image`);
+if (existsSync(out) && readdirSync(out).length > 0) fail(`${out} is not empty; choose a new folder`);
 
 const epochS = Number(process.env.SOURCE_DATE_EPOCH ?? 0);
-if (!Number.isSafeInteger(epochS) || epochS < 0) fail('SOURCE_DATE_EPOCH: it takes a number of seconds since 1970');
+if (!Number.isSafeInteger(epochS) || epochS < 0) fail('SOURCE_DATE_EPOCH must be a number of seconds since 1970');
 
-/** Components by where they are, relative to the root. */
+/** Components by their path, relative to the root. */
 const parts = new Map();
 collect(image.app);
 collectPeers();
 for (const part of [...parts.values()].sort((a, b) => (a.path < b.path ? -1 : 1))) copyPart(part);
 for (const file of image.files) copyTree(`${image.app}/${file}`, () => true);
+if (registry !== undefined) copyFileSync(registry, join(out, image.app, 'providers.yaml'));
 copyNode();
 copyFileSync(join(root, 'deploy/images/health.mjs'), join(out, 'health.mjs'));
 chmodSync(join(out, 'health.mjs'), 0o644);
@@ -74,7 +79,7 @@ writeFileSync(join(out, 'measured.json'), `${JSON.stringify(measured, null, 1)}\
 settle(out);
 process.stdout.write(`${JSON.stringify(measured)}\n`);
 
-/** Adds a folder of ours or of the package store, and whatever it depends on. */
+/** Adds a folder of the workspace or the package store, with its dependencies. */
 function collect(path) {
   if (parts.has(path)) return;
   const manifest = JSON.parse(readFileSync(join(root, path, 'package.json'), 'utf8'));
@@ -87,7 +92,7 @@ function collect(path) {
   for (const dependency of names.sort()) {
     const link = findLink(path, dependency);
     if (link === undefined) {
-      // Optional ones may be for other platforms.
+      // An optional dependency may be for another platform.
       if (manifest.dependencies?.[dependency] !== undefined) fail(`${dependency} of ${path} is not installed`);
       continue;
     }
@@ -97,8 +102,8 @@ function collect(path) {
 }
 
 /**
- * Adds what packages expect others to bring: what must be there, and of what may be there that which is here anyway, such as
- * the one driver of a database out of twenty.
+ * Adds peer dependencies: every required one, and each optional one that is included anyway, such as one database driver out
+ * of twenty.
  */
 function collectPeers() {
   for (let before = -1; before !== parts.size; ) {
@@ -119,8 +124,8 @@ function collectPeers() {
 }
 
 /**
- * Where a package finds a dependency: beside it in the store, or in its own `node_modules`. What an installer left over of an
- * earlier lockfile, or put where everybody finds it, would make other bytes of the same commit.
+ * Returns where a package finds a dependency: beside it in the store, or in its own `node_modules`. It ignores hoisted
+ * packages, because leftovers of an earlier lockfile would change the bytes.
  */
 function findLink(path, dependency) {
   for (let folder = path; folder !== '.'; folder = dirname(folder)) {
@@ -128,7 +133,7 @@ function findLink(path, dependency) {
     if (link.startsWith('node_modules/.pnpm/node_modules/')) continue;
     if (existsSync(join(root, link))) return link;
     if (lstatSync(join(root, link), { throwIfNoEntry: false }) !== undefined) {
-      fail(`${link} leads nowhere: remove node_modules and install anew`);
+      fail(`${link} is a broken link; remove node_modules and install again`);
     }
   }
   return undefined;
@@ -140,9 +145,9 @@ function copyPart({ path, manifest, isOurs, built, links }) {
     for (const folder of built) copyTree(`${path}/${folder}`, (file) => !file.endsWith('/.sources'));
   } else if (isOurs) {
     copyFile(`${path}/package.json`);
-    // What a source that is gone was compiled to may still lie there.
+    // `dist` may still contain output of deleted sources.
     copyTree(`${path}/dist`, (file) => file.endsWith('.js') && hasSource(file));
-    if (!existsSync(join(out, path, 'dist'))) fail(`${manifest.name} is not compiled: run tsc -b`);
+    if (!existsSync(join(out, path, 'dist'))) fail(`${manifest.name} is not compiled; run tsc -b`);
   } else {
     copyTree(path, (file) => !notNeeded.test(file) || /(^|\/)(licen[cs]e|notice|copying)[^/]*$/i.test(file));
   }
@@ -182,7 +187,7 @@ function copyFile(path) {
   chmodSync(target, 0o644);
 }
 
-/** The project's own Node, out of the lockfile like everything else. */
+/** Copies the project's own Node, which also comes from the lockfile. */
 function copyNode() {
   const arch = process.env.TARGET_ARCH ?? process.arch;
   const from = join(root, `node_modules/node-linux-${arch}/bin/node`);
@@ -192,13 +197,13 @@ function copyNode() {
   chmodSync(join(out, 'bin/node'), 0o755);
 }
 
-/** CycloneDX 1.6: each component with the hash that the lockfile has of it. */
+/** Returns a CycloneDX 1.6 document: each component with its hash from the lockfile. */
 function billOfMaterials() {
   const integrities = readIntegrities();
   const components = [...parts.values()].map(({ manifest, isOurs }) => {
     const purl = `pkg:npm/${manifest.name.replace('@', '%40')}@${manifest.version}`;
     const integrity = integrities.get(`${manifest.name}@${manifest.version}`);
-    if (!isOurs && integrity === undefined) fail(`the lockfile has no hash of ${manifest.name}@${manifest.version}`);
+    if (!isOurs && integrity === undefined) fail(`the lockfile has no hash for ${manifest.name}@${manifest.version}`);
     return {
       type: 'library',
       'bom-ref': purl,
@@ -233,7 +238,7 @@ function readIntegrities() {
   return new Map([...found].map(([, id, hash]) => [id, hash]));
 }
 
-/** Of all names, contents, modes and links below the folder, in the order of their names. */
+/** Returns the digest over all names, contents, modes and links below the folder, sorted by name. */
 function treeDigest() {
   const lines = [];
   const visit = (path) => {
@@ -249,7 +254,7 @@ function treeDigest() {
   return sha256(`${lines.join('\n')}\n`);
 }
 
-/** One time and plain rights for everything. */
+/** Sets one time for all files, and one mode for all folders. */
 function settle(path) {
   const stat = lstatSync(path);
   if (stat.isDirectory()) {

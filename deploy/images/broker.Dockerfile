@@ -1,5 +1,5 @@
-# The confidential broker. What is in it follows from the commit: the bases are pinned by digest, packages by the lockfile and
-# by the archive of one day, and files have one time. Build it twice and compare (docs/guides/images.md):
+# The confidential broker. The content depends only on the commit: digests pin the base images, the lockfile and a dated
+# archive pin the packages, and all files have one time. Build it twice and compare (docs/operate/confidential-vm.md):
 #
 #   docker build -f deploy/images/broker.Dockerfile --build-arg SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) -t sotto-broker .
 
@@ -10,22 +10,27 @@ FROM ${BUILD_BASE} AS build
 ARG SOURCE_DATE_EPOCH=0
 ARG DEBIAN_SNAPSHOT=http://snapshot.debian.org/archive/debian/20261001T000000Z
 WORKDIR /src
-# What Node links to and the base lacks, and what turns core dumps off where no orchestrator does.
+# Libraries that Node needs and the base image lacks, and prlimit, which turns core dumps off without an orchestrator.
 RUN deploy=/out-system && mkdir -p $deploy/lib $deploy/bin \
   && rm -rf /etc/apt/sources.list /etc/apt/sources.list.d \
   && echo "deb [check-valid-until=no] $DEBIAN_SNAPSHOT bookworm main" > /etc/apt/sources.list \
   && apt-get update -qq && apt-get install -y -qq --no-install-recommends libatomic1 util-linux libsmartcols1 \
   && cp -L /usr/lib/*-linux-gnu/libatomic.so.1 /usr/lib/*-linux-gnu/libsmartcols.so.1 $deploy/lib/ \
   && cp /usr/bin/prlimit $deploy/bin/ \
-  && find $deploy -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
+  && mkdir -p /out-state/sotto-broker/tls && mkdir -m 700 /out-state/sotto-broker/key \
+  && find $deploy /out-state -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 COPY . .
-RUN npm run image -- broker /out
+# The provider registry inside the image, as a path in this repository.
+ARG PROVIDERS=apps/confidential/providers.yaml
+RUN npm run image -- broker /out "$PROVIDERS"
 
 FROM ${RUN_BASE}
 COPY --from=build /out-system/lib/ /usr/lib/
 COPY --from=build /out-system/bin/ /usr/bin/
+# What it exchanges with an ACME client, and a key that it keeps. New volumes get the owner of these folders.
+COPY --from=build --chown=65532:65532 /out-state/ /var/lib/
 COPY --from=build /out/ /sotto/
-# The base names a file of authorities; the broker starts only where nobody names any but Node's own.
+# The base image sets SSL_CERT_FILE, and the broker refuses to start with it: it trusts only Node's own authorities.
 ENV NODE_ENV=production SSL_CERT_FILE=
 USER 65532:65532
 EXPOSE 4001

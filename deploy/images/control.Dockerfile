@@ -1,5 +1,5 @@
-# The control plane. What is in it follows from the commit: the bases are pinned by digest, packages by the lockfile and
-# by the archive of one day, and files have one time. Build it twice and compare (docs/guides/images.md):
+# The control plane. The content depends only on the commit: digests pin the base images, the lockfile and a dated
+# archive pin the packages, and all files have one time. Build it twice and compare (docs/operate/confidential-vm.md):
 #
 #   docker build -f deploy/images/control.Dockerfile --build-arg SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) -t sotto-control .
 
@@ -10,7 +10,7 @@ FROM ${BUILD_BASE} AS build
 ARG SOURCE_DATE_EPOCH=0
 ARG DEBIAN_SNAPSHOT=http://snapshot.debian.org/archive/debian/20261001T000000Z
 WORKDIR /src
-# What Node links to and the base lacks, and what turns core dumps off where no orchestrator does.
+# Libraries that Node needs and the base image lacks, and prlimit, which turns core dumps off without an orchestrator.
 RUN deploy=/out-system && mkdir -p $deploy/lib $deploy/bin \
   && rm -rf /etc/apt/sources.list /etc/apt/sources.list.d \
   && echo "deb [check-valid-until=no] $DEBIAN_SNAPSHOT bookworm main" > /etc/apt/sources.list \

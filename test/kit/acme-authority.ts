@@ -1,18 +1,23 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import type { X509Certificate } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { get } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connect } from 'node:tls';
 import { certifyServer, Issuer, toPem } from '@sotto/attestation/testing';
 import { freePort } from './free-port.ts';
 import { until } from './until.ts';
 
-/** An ACME authority that asks by TLS-ALPN whether a client holds a name. */
+/** An ACME authority that checks over TLS-ALPN, or over HTTP, whether a client controls a name. */
 export interface AcmeAuthority {
-  /** Where its directory listens, on loopback. */
+  /** The port of its directory, on loopback. */
   readonly port: number;
-  /** The PEM file of who certifies the directory's own TLS, for `localhost`. */
+  /** The PEM file of the authority behind the directory's own TLS certificate, for `localhost`. */
   readonly caFile: string;
   readonly caPem: string;
+  /** The root of the certificates that it issues, which clients must trust. */
+  readonly rootPem: string;
   stop(): void;
 }
 
@@ -21,8 +26,8 @@ export const hasAcme = (): boolean =>
   ['lego', 'pebble', 'pebble-challtestsrv'].every((name) => spawnSync('sh', ['-c', `command -v ${name}`]).status === 0);
 export const howToHaveAcme = 'install it and an authority (`apt install lego pebble`).';
 
-/** Starts Pebble, for which every name is this machine's: it asks whoever listens on port `asked` of loopback. */
-export async function startAcmeAuthority(asked: number): Promise<AcmeAuthority> {
+/** Starts Pebble. It resolves every name to this machine, and validates on port `asked` of loopback, or `plain` by HTTP. */
+export async function startAcmeAuthority(asked: number, plain = 1): Promise<AcmeAuthority> {
   const folder = mkdtempSync(join(tmpdir(), 'sotto-test-authority-'));
   const file = (name: string): string => join(folder, name);
   const [port, management, dns, ofNames] = [await freePort(), await freePort(), await freePort(), await freePort()];
@@ -35,7 +40,7 @@ export async function startAcmeAuthority(asked: number): Promise<AcmeAuthority> 
   const pebble = {
     ...{ listenAddress: `127.0.0.1:${port}`, managementListenAddress: `127.0.0.1:${management}` },
     ...{ certificate: file('directory.pem'), privateKey: file('directory-key.pem') },
-    ...{ httpPort: 1, tlsPort: asked, ocspResponderURL: '', externalAccountBindingRequired: false },
+    ...{ httpPort: plain, tlsPort: asked, ocspResponderURL: '', externalAccountBindingRequired: false },
   };
   writeFileSync(file('pebble.json'), JSON.stringify({ pebble }));
   const names = spawn('pebble-challtestsrv', [
@@ -62,5 +67,31 @@ export async function startAcmeAuthority(asked: number): Promise<AcmeAuthority> 
     stop();
     throw error;
   });
-  return { port, caFile: file('ca.pem'), caPem, stop };
+  const rootPem = await readRoot(management, caPem);
+  return { port, caFile: file('ca.pem'), caPem, rootPem, stop };
+}
+
+const readRoot = (port: number, ca: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    get({ host: '127.0.0.1', port, path: '/roots/0', ca }, (answer) => {
+      let pem = '';
+      answer.on('data', (bytes) => {
+        pem += String(bytes);
+      });
+      answer.on('end', () => resolve(pem));
+    }).on('error', reject);
+  });
+
+/** Returns the certificate of a server on a loopback port, without verifying it. Rejects if the connection fails. */
+export function certificateAt(port: number): Promise<X509Certificate> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, timeout: 10_000 }, () => {
+      const certificate = socket.getPeerX509Certificate();
+      socket.destroy();
+      if (certificate === undefined) reject(new Error('the peer has no certificate'));
+      else resolve(certificate);
+    });
+    socket.once('timeout', () => socket.destroy(new Error('no answer')));
+    socket.once('error', reject);
+  });
 }

@@ -2,13 +2,13 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { dieTogether } from './die-together.ts';
 import { freePort } from './free-port.ts';
+import { dieTogether } from './programs.ts';
 import { until } from './until.ts';
 
 export const balancerSkipReason = 'install HAProxy (`apt install haproxy`).';
 
-/** A TCP balancer in front of servers that say by `GET /readyz` whether they can serve. */
+/** A TCP load balancer in front of servers that report by `GET /readyz` whether they can serve. */
 export interface Balancer {
   readonly origin: string;
   stop(): Promise<void>;
@@ -17,9 +17,9 @@ export interface Balancer {
 export const hasBalancer = (): boolean => spawnSync('haproxy', ['-v']).status === 0;
 
 /**
- * Starts HAProxy, which looks twice a second who is ready, as a real deployment has it every few seconds.
+ * Starts HAProxy. It checks readiness twice a second, where a real deployment checks every few seconds.
  *
- * @param origins - Of the servers: `http://127.0.0.1:<port>`.
+ * @param origins - The origins of the servers: `http://127.0.0.1:<port>`.
  */
 export async function startBalancer(origins: readonly string[]): Promise<Balancer> {
   const folder = mkdtempSync(join(tmpdir(), 'sotto-test-balancer-'));

@@ -1,28 +1,47 @@
 import { afterAll, beforeAll, describe } from 'vitest';
-import { type OwnPostgres, startOwnPostgres, startTestPostgres } from './postgres.ts';
-import { type Standby, startStandby } from './postgres-standby.ts';
+import { type OwnPostgres, type Standby, startOwnPostgres, startStandby, startTestPostgres } from './postgres.ts';
 import { redisSkipReason, startOwnRedis, startTestRedis } from './redis.ts';
 import { type Service, type ServiceOptions, startService } from './service.ts';
 import { noteSkip } from './skips.ts';
 import { isThorough } from './thorough.ts';
 
 export interface Planes {
-  /** The running service; only within tests and hooks. */
+  /** The running service. Use it only within tests and hooks. */
   readonly service: Service;
 }
 
-/** What a suite runs against, made anew for each way the planes run. */
+/** The running service, and what was started for it. Use both only within tests and hooks. */
+export interface PlanesIn<World> extends Planes {
+  readonly world: World;
+}
+
+/** The files and servers of a suite, created anew for each topology. */
 export interface PlanesSetup
   extends Pick<
     ServiceOptions,
-    'registry' | 'catalog' | 'environment' | 'brokerEnvironment' | 'enclaves' | 'controlHost'
+    | 'registry'
+    | 'catalog'
+    | 'environment'
+    | 'brokerEnvironment'
+    | 'controlEnvironment'
+    | 'enclaves'
+    | 'controlHost'
+    | 'own'
   > {
   stop?(): Promise<void>;
 }
 
+/** The servers under the service. */
+export interface Servers {
+  readonly databaseUrl: string;
+  /** Empty if the planes are one process. */
+  readonly redisUrl: string;
+}
+
 /**
- * How the service runs: embedded (one process, state in memory), as two processes on a real Redis, or as two on a Redis
- * Cluster of three with a standby that every commit waits for. Postgres is real in all.
+ * How the service runs: embedded (one process, state in memory), as two processes on a real Redis, or as two processes
+ * on a Redis Cluster. The cluster has three nodes, and every commit waits for a Postgres standby. Postgres is real in
+ * all topologies.
  */
 export type Topology = 'one' | 'two' | 'cluster';
 
@@ -33,12 +52,12 @@ const titles: Readonly<Record<Topology, string>> = {
 };
 
 /**
- * Runs a suite against the real service as two processes; embedded where there is no Redis. A thorough run
- * has it in every topology that `planes` names. To be awaited at the top level of a test file.
+ * Runs a suite against the real service as two processes, or embedded if there is no Redis. A thorough run uses every
+ * topology in `planes`. Await it at the top level of a test file.
  */
 export async function describeInBothPlanes(
   name: string,
-  setup: () => Promise<PlanesSetup>,
+  setup: (servers: Servers) => Promise<PlanesSetup>,
   tests: (planes: Planes, which: 'one' | 'two') => void,
   options: { readonly planes?: readonly Topology[] } = {},
 ): Promise<void> {
@@ -46,7 +65,7 @@ export async function describeInBothPlanes(
   for (const which of planes) {
     const kind = which === 'one' ? 'one' : 'two';
     const title = `${name} (${titles[which]})`;
-    // Before the suite is told of: whether there is a Redis decides whether there is a suite.
+    // The result decides between a suite and a skipped one, so it must be known before the suite is declared.
     const surroundings = await surroundingsOf[which]();
     if (surroundings === undefined) {
       noteSkip(`what needs ${titles[which]}`, redisSkipReason);
@@ -64,7 +83,7 @@ export async function describeInBothPlanes(
 
       beforeAll(async () => {
         const databaseUrl = await surroundings.start();
-        made = await setup();
+        made = await setup({ databaseUrl, redisUrl: surroundings.redisUrl ?? '' });
         const { stop: _, ...options } = made;
         service = await startService({ ...options, planes: kind, databaseUrl, redisUrl: surroundings.redisUrl });
       });
@@ -82,6 +101,33 @@ export async function describeInBothPlanes(
   }
 }
 
+/**
+ * Runs a suite as `describeInBothPlanes` does, and gives it the world that was started for the topology: its providers and
+ * other stand-ins.
+ */
+export async function describeInWorld<World>(
+  name: string,
+  { start, setupOf }: { readonly start: () => Promise<World>; readonly setupOf: (world: World) => PlanesSetup },
+  tests: (stage: PlanesIn<World>, which: 'one' | 'two') => void,
+  options: { readonly planes?: readonly Topology[] } = {},
+): Promise<void> {
+  let world: World | undefined;
+  const setup = async (): Promise<PlanesSetup> => {
+    world = await start();
+    return setupOf(world);
+  };
+  const stageOf = (planes: Planes): PlanesIn<World> => ({
+    get service() {
+      return planes.service;
+    },
+    get world() {
+      if (world === undefined) throw new Error('the world exists within tests and hooks only');
+      return world;
+    },
+  });
+  await describeInBothPlanes(name, setup, (planes, which) => tests(stageOf(planes), which), options);
+}
+
 const runningPlanes = (running: () => Service | undefined): Planes => ({
   get service() {
     const service = running();
@@ -93,12 +139,12 @@ const runningPlanes = (running: () => Service | undefined): Planes => ({
 /** The servers that a service of two processes needs. */
 interface Surroundings {
   readonly redisUrl: string | undefined;
-  /** Starts what is not started yet; resolves to the URL of an empty database. */
+  /** Starts the servers that do not run yet. Resolves to the URL of an empty database. */
   start(): Promise<string>;
   stop(): Promise<void>;
 }
 
-/** What each topology runs on; undefined where this machine has no Redis. */
+/** The servers of each topology. Undefined if this machine has no Redis. */
 const surroundingsOf: Readonly<Record<Topology, () => Promise<Surroundings | undefined>>> = {
   one: async () => {
     const postgres = await startTestPostgres();

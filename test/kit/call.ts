@@ -4,42 +4,42 @@ import type { Service } from './service.ts';
 export type Flow = 'compat' | 'ticket';
 
 export interface CallOptions {
-  /** Default `/chat/completions`. */
+  /** Default: `/chat/completions`. */
   readonly path?: string;
-  /** Called with all that has come so far; the connection is closed where it answers true. */
+  /** Called with all text so far. If it returns true, the client closes the connection. */
   readonly leaveWhen?: (text: string) => boolean;
-  /** The connection is closed after so long, whatever has come. */
+  /** The client closes the connection after this time, whatever has arrived. */
   readonly leaveAfterMs?: number;
-  /** The connection is closed when this resolves. */
+  /** The client closes the connection when this resolves. */
   readonly leaveOn?: Promise<unknown>;
-  /** Stops reading at the headers until this resolves. */
+  /** The client stops reading after the headers until this resolves. */
   readonly holdBackUntil?: Promise<unknown>;
-  /** How long the call may take before it counts as stuck. */
+  /** The time after which the call counts as stuck. */
   readonly deadlineMs?: number;
   /** Send this instead of a JSON body. */
   readonly raw?: string;
 }
 
-/** What a client got of one call. */
+/** The result of one call for its client. */
 export interface Called {
-  /** Undefined where no answer came. */
+  /** Undefined if no answer arrived. */
   readonly status: number | undefined;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** Whether the answer came to its proper end: the whole JSON body, or a stream up to its `[DONE]`. */
+  /** Whether the answer is complete: the whole JSON body, or a stream up to its `[DONE]`. */
   readonly complete: boolean;
-  /** Why it did not end by itself: the client left, the connection broke, or the deadline passed. */
+  /** How the call ended: with the answer, because the client left, because the connection broke, or at the deadline. */
   readonly ended: 'answered' | 'left' | 'broken' | 'stuck';
 }
 
-/** The headers that let a request in. */
+/** The headers that authorize a request. */
 export type Credential = Readonly<Record<string, string>>;
 
 const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY, maxFreeSockets: 256 });
 
-/** Calls an origin as a bare HTTP client does: nothing is retried, and leaving closes the socket at once. */
+/** Calls an origin as a plain HTTP client: it never retries, and leaving closes the socket at once. */
 export function call(url: string, credential: Credential, body: object, options: CallOptions = {}): Promise<Called> {
-  const { leaveWhen, leaveAfterMs, leaveOn, holdBackUntil, deadlineMs = 30_000, raw } = options;
+  const { leaveWhen, leaveAfterMs, leaveOn, holdBackUntil, deadlineMs = 60_000, raw } = options;
   return new Promise((resolve) => {
     let status: number | undefined;
     let headers: IncomingHttpHeaders = {};
@@ -96,12 +96,12 @@ export function call(url: string, credential: Credential, body: object, options:
 
 export const bearer = (key: string): Credential => ({ authorization: `Bearer ${key}` });
 
-/** Buys a ticket; the refusal, where there is one. */
-export async function mint(service: Service, key: string, request: object, deadlineMs = 30_000): Promise<Called> {
+/** Buys a ticket. Returns the error answer if the service rejects the request. */
+export async function mint(service: Service, key: string, request: object, deadlineMs = 60_000): Promise<Called> {
   return call(`${service.controlUrl}/inference/tickets`, bearer(key), request, { deadlineMs });
 }
 
-/** Asks the broker in one of the two flows. In the ticket flow a ticket that is refused is the answer. */
+/** Sends a request to the broker in one of the two flows. If the ticket request is rejected, that is the answer. */
 export async function ask(
   service: Service,
   key: string,
@@ -118,7 +118,7 @@ export async function ask(
   return call(url, { 'x-router-ticket': ticket }, body, options);
 }
 
-/** The error of an answer in our envelope; undefined where it is none. */
+/** Returns the error of an answer in our envelope; undefined if the answer is not an error. */
 export function errorOf({
   text,
 }: Called): { readonly type: string; readonly message: string; readonly request_id: string } | undefined {

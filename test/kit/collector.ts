@@ -12,10 +12,10 @@ export interface CollectedSpan {
   readonly attributes: Readonly<Record<string, string>>;
 }
 
-/** Stands for an OpenTelemetry collector. */
+/** A stand-in for an OpenTelemetry collector. */
 export interface Collector {
   readonly url: string;
-  /** All that was sent to it, as it was sent. */
+  /** Returns all requests to it, unchanged. */
   heard(): string;
   spans(): CollectedSpan[];
   stop(): Promise<void>;

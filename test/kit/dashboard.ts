@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { ensureDashboard } from '../../scripts/dashboard.mjs';
 
-/** Before any test: control serves the dashboard as it is now. */
+/** Builds the dashboard before any test, so that control serves the present sources. */
 export async function setup(): Promise<void> {
   await ensureDashboard({ root: fileURLToPath(new URL('../../', import.meta.url)), node: process.execPath });
 }

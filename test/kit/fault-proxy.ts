@@ -1,42 +1,42 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** What a line does to what it carries. */
+/** The faults of a network line. */
 export interface Weather {
-  /** Everything arrives this much later. */
+  /** Delays everything by this time. */
   readonly delayMs?: number;
-  /** What the server says arrives this much later. */
+  /** Delays the server's data by this time. */
   readonly replyDelayMs?: number;
-  /** How many pieces of a thousand are lost. TCP sends them again, after 200 ms, 400 ms and so on. */
+  /** The number of pieces lost per thousand. TCP sends them again, after 200 ms, 400 ms and so on. */
   readonly lossPerMille?: number;
-  /** Nothing arrives until the weather changes; as TCP does it, everything arrives then. */
+  /** Nothing arrives until the weather changes. Then everything arrives, as TCP retransmits it. */
   readonly partitioned?: boolean;
   /** New connections are reset. */
   readonly refusing?: boolean;
 }
 
-/** A TCP proxy in front of a server, for the faults that a network has. */
+/** A TCP proxy in front of a server, which simulates the faults of a network. */
 export interface FaultProxy {
   readonly port: number;
-  /** Connections made so far. */
+  /** The number of connections so far. */
   readonly connections: number;
-  /** The next request still reaches the server, and its connection is cut before the reply comes back. */
+  /** The next request still reaches the server, but the proxy cuts its connection before the reply. */
   cutNextReply(): void;
-  /** The present connections stay open and carry nothing any more; new ones work. */
+  /** The present connections stay open but carry nothing; new ones work. */
   silence(): void;
   /** Resets the present connections. */
   cut(): void;
-  /** How it is from now on, in all connections; `{}` is fair. */
+  /** Sets the faults of all connections from now on; `{}` means none. */
   weather(weather: Weather): void;
   /** New connections go to another server. */
   moveTo(port: number): void;
   close(): void;
 }
 
-/** TCP's first retransmission is after about this long, and each further one after twice as long. */
+/** TCP retransmits first after about this time, and then after twice the time before. */
 const retransmitMs = 200;
 
-/** One direction of a connection: what is held comes in order. */
+/** One direction of a connection. Delayed pieces arrive in order. */
 class Lane {
   readonly #to: Socket;
   readonly #delayMs: () => number;
@@ -60,7 +60,7 @@ class Lane {
     this.#schedule();
   }
 
-  /** Once everything has been carried. */
+  /** Ends the direction after all pieces have arrived. */
   end(): void {
     this.#ended = true;
     if (this.#queue.length === 0) this.#to.end();
@@ -97,7 +97,7 @@ interface Pair {
   silent: boolean;
 }
 
-/** @param random - Decides what is lost; from 0 inclusive to 1 exclusive. */
+/** @param random - Decides which pieces are lost; from 0 inclusive to 1 exclusive. */
 export async function startFaultProxy(targetPort: number, random: () => number = Math.random): Promise<FaultProxy> {
   const pairs = new Set<Pair>();
   let target = targetPort;

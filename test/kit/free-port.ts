@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** A Redis Cluster node listens a second time, for the other nodes, at this distance. */
+/** A Redis Cluster node also listens for the other nodes, on its port plus this offset. */
 export const CLUSTER_BUS_OFFSET = 8_000;
 
-// Below the ports that the system hands out itself: a server that is restarted finds its port free.
+// These ports are below the range that the system assigns itself, so a restarted server finds its port free.
 const LOWEST_PORT = 15_000;
-// Up to so many workers of a run have their own, so that none takes the port of another's server while that is restarted.
+// Each worker of a run, up to this number, has its own range. No worker can take the port of another's server during a
+// restart.
 const WORKERS = 8;
 const PORTS = CLUSTER_BUS_OFFSET / WORKERS;
 const FIRST_PORT = LOWEST_PORT + (Number(process.env.VITEST_POOL_ID ?? 0) % WORKERS) * PORTS;
@@ -14,15 +15,15 @@ const FIRST_PORT = LOWEST_PORT + (Number(process.env.VITEST_POOL_ID ?? 0) % WORK
 const given = new Set<number>();
 
 /**
- * A loopback port that, with its cluster bus, nobody listens on, and that was not given before; somebody else may take it
- * before it is used.
+ * Returns a free loopback port whose cluster bus port is also free, and which was not returned before. Another process
+ * may take it before it is used.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = FIRST_PORT + Math.floor(Math.random() * PORTS);
     if (given.size === PORTS) given.clear();
     if (given.has(port)) continue;
-    // Before it is looked at: several are asked for at once.
+    // The port is reserved before the check, because several callers run at once.
     given.add(port);
     if ((await isFree(port)) && (await isFree(port + CLUSTER_BUS_OFFSET))) return port;
   }

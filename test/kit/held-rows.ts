@@ -7,15 +7,15 @@ export interface Held {
   readonly values?: readonly unknown[];
   /** The beginning of the statement with which each call waits for these rows. */
   readonly waiting: string;
-  /** How many calls wait before the rows are let go. Default: all. */
+  /** The number of calls that must wait before the rows are released. Default: all. */
   readonly count?: number;
   /** Runs while the calls wait, with the connection that holds the rows. */
   readonly meanwhile?: (holder: pg.PoolClient) => Promise<unknown>;
 }
 
 /**
- * Locks rows until the calls wait for them, then lets go. Each call has read the rows by then and none has changed them:
- * the interleaving in which a lost update shows. Resolves to the answers.
+ * Locks rows until the calls wait for them, then releases them. By then each call has read the rows and none has
+ * changed them. This interleaving shows a lost update. Resolves to the answers.
  */
 export async function whileHeld<T>(pool: pg.Pool, held: Held, calls: readonly (() => Promise<T>)[]): Promise<T[]> {
   const client = await pool.connect();

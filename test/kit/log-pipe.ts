@@ -7,13 +7,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
-/** A pipe for the output of a process, whose reader can be made to stop reading. */
+/** A pipe for the output of a process. Its reader can be told to stop reading. */
 export interface LogPipe {
-  /** The end to write to, for `spawn`. */
+  /** The write end, for `spawn`. */
   readonly fd: number;
-  /** What was read lately, at most about a megabyte. */
+  /** Returns the latest output, at most about a megabyte. */
   text(): string;
-  /** Nothing is read any more, and the pipe is full to the brim. */
+  /** Stops reading and fills the pipe completely. */
   stall(): Promise<void>;
   readOn(): void;
   stop(): Promise<void>;
@@ -26,7 +26,7 @@ export async function openLogPipe(): Promise<LogPipe> {
   const folder = await mkdtemp(join(tmpdir(), 'sotto-test-log-'));
   const path = join(folder, 'log');
   await promisify(execFile)('mkfifo', [path]);
-  // For both at once: opening one end alone would wait for the other.
+  // Opens both ends at once, because opening one end alone would wait for the other.
   const reading = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
   const filling = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
   const fd = openSync(path, constants.O_WRONLY);
@@ -51,7 +51,7 @@ export async function openLogPipe(): Promise<LogPipe> {
     async stall() {
       reader.pause();
       fill();
-      // What the reader had already asked for made room once more.
+      // A read that had already started can free some room, so the pipe is filled again.
       for (let rounds = 0; rounds < 10; rounds += 1) {
         await sleep(10);
         fill();

@@ -6,18 +6,21 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-/** Clocks of processes that can be set: of ours by what is loaded before them, of any other by what is loaded into it. */
+/**
+ * Clocks of processes that a test can set: through a module loaded into Node, or a library loaded into any other
+ * process.
+ */
 export interface MovedClocks {
-  /** For a process of Node. It may notice a tenth of a second after `setNode`. */
+  /** Settings for a process of Node. It may notice a change a tenth of a second after `setNode`. */
   readonly node: { readonly flags: readonly string[]; readonly environment: Readonly<Record<string, string>> };
-  /** For any other; undefined where there is no C compiler. */
+  /** Settings for any other process; undefined if there is no C compiler. */
   readonly native: { readonly environment: Readonly<Record<string, string>> } | undefined;
   setNode(aheadS: number): void;
   setNative(aheadS: number): void;
   stop(): Promise<void>;
 }
 
-/** Stands before the C library: `CLOCK_REALTIME` is so many seconds ahead as the first eight bytes of a file say. */
+/** Overrides the C library: `CLOCK_REALTIME` is ahead by the seconds in the first eight bytes of a file. */
 const source = `
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -77,7 +80,7 @@ export async function openMovedClocks(): Promise<MovedClocks> {
     setNative(aheadS) {
       const bytes = Buffer.alloc(8);
       bytes.writeBigInt64LE(BigInt(aheadS));
-      // In place: the processes have this very file mapped.
+      // Writes in place, because the processes have this file mapped.
       const file = openSync(nativeFile, 'r+');
       writeSync(file, bytes, 0, 8, 0);
       closeSync(file);

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { freePort } from './free-port.ts';
 import { until } from './service.ts';
 
-/** A broker inside the test's own process, so that its clock can be moved. */
+/** A broker inside the test's own process, so that the test can move its clock. */
 export interface OwnBroker {
   readonly baseUrl: string;
   stop(): Promise<void>;
@@ -16,11 +16,11 @@ export interface OwnBrokerOptions {
   readonly registry: string;
   readonly secrets: SharedSecrets;
   readonly now: () => number;
-  /** What vouches for it; without, it does not attest itself. */
+  /** Produces the broker's evidence. Without it, the broker does not attest itself. */
   readonly producer?: NonNullable<BrokerOptions['gateway']>['producer'];
 }
 
-/** What brokers and control share, as their environment has it. */
+/** The secrets that brokers and control share, as in their environment. */
 export type SharedSecrets = Readonly<Record<'TICKET_SEALING_KEY' | 'SETTLEMENT_MAC_KEY', string>>;
 
 export const sharedSecrets = (): SharedSecrets => {
@@ -28,16 +28,19 @@ export const sharedSecrets = (): SharedSecrets => {
   return { TICKET_SEALING_KEY: secret(), SETTLEMENT_MAC_KEY: secret() };
 };
 
-/** Starts a broker on a Redis that a running service projects into. */
+/** Starts a broker on a Redis into which a running service projects. */
 export async function startOwnBroker(options: OwnBrokerOptions): Promise<OwnBroker> {
   const { redisUrl, registry, secrets, now, producer } = options;
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
   const state = createRedisState({ url: redisUrl });
+  // The registry of its image, which a broker with evidence demands.
+  const registryFile = { name: 'providers.yaml', bytes: Buffer.from(registry) };
   const broker = await buildBroker({
     state,
     logger: pino({ level: 'silent' }),
-    registryFile: { name: 'providers.yaml', bytes: Buffer.from(registry) },
+    registryFile,
+    imageRegistry: registryFile,
     providerKey: () => undefined,
     secrets: {
       ticketSealingKey: Buffer.from(secrets.TICKET_SEALING_KEY, 'base64'),

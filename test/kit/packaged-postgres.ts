@@ -9,16 +9,16 @@ const run = promisify(execFile);
 
 export const packagedPostgresSkipReason = 'install Debian’s PostgreSQL (`apt install postgresql`).';
 
-/** A server out of the system's packages: the embedded one comes without `pg_dump`. */
+/** A server from the system's packages, because the embedded one lacks `pg_dump`. */
 export interface PackagedPostgres {
-  /** Where `pg_dump` and the like are. */
+  /** The folder of `pg_dump` and similar programs. */
   readonly bin: string;
-  /** Makes an empty database; resolves to its URL. */
+  /** Creates an empty database. Resolves to its URL. */
   createDatabase(name: string): Promise<string>;
   stop(): Promise<void>;
 }
 
-/** The folder of the newest packaged programs; undefined where there are none. */
+/** Returns the folder of the newest packaged programs; undefined if none is installed. */
 export async function findPackagedPostgres(): Promise<string | undefined> {
   const versions = await readdir('/usr/lib/postgresql').catch(() => []);
   const newest = versions
@@ -30,7 +30,7 @@ export async function findPackagedPostgres(): Promise<string | undefined> {
 
 export async function startPackagedPostgres(bin: string): Promise<PackagedPostgres> {
   const folder = await mkdtemp(join(tmpdir(), 'sotto-test-packaged-postgres-'));
-  // PostgreSQL refuses to run as root.
+  // PostgreSQL does not run as root.
   const isRoot = process.getuid?.() === 0;
   const as = (program: string, ...args: readonly string[]) =>
     isRoot ? run('runuser', ['-u', 'postgres', '--', join(bin, program), ...args]) : run(join(bin, program), args);

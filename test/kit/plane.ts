@@ -1,27 +1,26 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { dieTogether } from './die-together.ts';
-import { fromSource } from './from-source.ts';
+import { dieTogether, fromSource } from './programs.ts';
 import { until } from './until.ts';
 
 export interface OwnPlane {
-  /** Beside what all have, and before it. */
+  /** Variables that replace or extend the common ones. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly flags?: readonly string[];
-  /** A command that runs the one that follows it. */
+  /** The beginning of a command line, which runs the command that follows it. */
   readonly under?: readonly string[];
-  /** Where its log goes, asked at every start; `kept`, the default, is what `logs()` shows. */
+  /** The destination of the log, requested at every start. The default, `kept`, is the text of `logs()`. */
   readonly stdout?: () => number | 'kept';
 }
 
 export interface TestProcess {
   readonly pid: number;
-  /** Starts it on the same port, and does not wait for it. */
+  /** Starts the process on the same port, without waiting for it. */
   start(): void;
   kill9(): Promise<void>;
-  /** Starts it again on the same port, with these variables changed from now on, and waits until it is ready. */
+  /** Restarts the process on the same port and waits until it is ready. The changed variables stay changed. */
   restart(changes?: Readonly<Record<string, string | undefined>>): Promise<void>;
-  /** SIGTERM; resolves to the exit code. */
+  /** Sends SIGTERM. Resolves to the exit code. */
   terminate(): Promise<number | null>;
 }
 
@@ -29,7 +28,7 @@ const node = process.execPath;
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const readyMs = 60_000;
 
-/** One plane as a process of its own. */
+/** One plane as its own process. */
 export class Plane implements TestProcess {
   readonly #args: readonly string[];
   #environment: Readonly<Record<string, string | undefined>>;

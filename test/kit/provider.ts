@@ -1,39 +1,67 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** A request as a provider saw it. */
-export interface SeenRequest {
+/** A request as it reached a provider, with the body as bytes. */
+export interface ReceivedRequest {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
+  readonly bytes: Buffer;
+  /** Resolves when the client closes the request's connection, or when the answer was sent. */
+  readonly closed: Promise<void>;
+}
+
+/** A request as a provider with OpenAI's API received it. */
+export interface SeenRequest extends ReceivedRequest {
   /** The parsed body. */
   readonly body: Record<string, unknown>;
   readonly text: string;
-  /** Resolves when the connection of this request is closed by the other side. */
-  readonly closed: Promise<void>;
 }
 
 export type ProviderHandler = (request: SeenRequest, response: ServerResponse) => void | Promise<void>;
 
-/** A provider of the OpenAI shape whose every answer a test decides. */
+/** A provider with OpenAI's API; a test decides every answer. */
 export interface FakeProvider {
-  /** For `base_url` of a registry. */
+  /** The `base_url` for a registry. */
   readonly baseUrl: string;
-  /** Everything that was asked, in order. */
+  /** All requests, in order. */
   readonly seen: SeenRequest[];
-  /** Sockets that are open now. */
+  /** The number of open sockets. */
   readonly openSockets: number;
-  /** Replaces how requests are answered from now on. */
+  /** Replaces the answers from now on. */
   answer(handler: ProviderHandler): void;
   stop(): Promise<void>;
 }
 
-/** Starts a provider on loopback; it answers `chatAnswer()` until it is told otherwise. */
+/** Starts a provider on loopback. It answers `answerChat()` until a test replaces that. */
 export async function startProvider(handler: ProviderHandler = answerChat()): Promise<FakeProvider> {
   let current = handler;
   const seen: SeenRequest[] = [];
+  const server = await startProviderServer((request, response) => {
+    const text = request.bytes.toString('utf8');
+    const body = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
+    const recorded: SeenRequest = { ...request, body, text };
+    seen.push(recorded);
+    void current(recorded, response);
+  });
+  return {
+    baseUrl: server.baseUrl,
+    seen,
+    get openSockets() {
+      return server.openSockets;
+    },
+    answer(next) {
+      current = next;
+    },
+    stop: () => server.stop(),
+  };
+}
+
+/** Starts an HTTP server on loopback that reads each POST in full. A GET gets 404: no evidence, no receipts. */
+export async function startProviderServer(
+  handle: (request: ReceivedRequest, response: ServerResponse) => void,
+): Promise<Pick<FakeProvider, 'baseUrl' | 'openSockets' | 'stop'>> {
   const sockets = new Set<Socket>();
   const server = createServer((request, response) => {
-    // It says nothing about itself: no evidence, no receipts.
     if (request.method === 'GET') {
       response.writeHead(404).end();
       return;
@@ -41,16 +69,8 @@ export async function startProvider(handler: ProviderHandler = answerChat()): Pr
     const pieces: Buffer[] = [];
     request.on('data', (piece: Buffer) => pieces.push(piece));
     request.on('end', () => {
-      const text = Buffer.concat(pieces).toString('utf8');
-      const recorded: SeenRequest = {
-        path: request.url ?? '',
-        headers: request.headers,
-        body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
-        text,
-        closed: new Promise((resolve) => response.once('close', () => resolve())),
-      };
-      seen.push(recorded);
-      void current(recorded, response);
+      const closed = new Promise<void>((resolve) => response.once('close', () => resolve()));
+      handle({ path: request.url ?? '', headers: request.headers, bytes: Buffer.concat(pieces), closed }, response);
     });
     request.on('error', () => {});
     response.on('error', () => {});
@@ -63,12 +83,8 @@ export async function startProvider(handler: ProviderHandler = answerChat()): Pr
   const { port } = server.address() as AddressInfo;
   return {
     baseUrl: `http://127.0.0.1:${port}/v1`,
-    seen,
     get openSockets() {
       return sockets.size;
-    },
-    answer(next) {
-      current = next;
     },
     async stop() {
       server.closeAllConnections();
@@ -82,13 +98,13 @@ export interface ChatAnswerOptions {
   readonly promptTokens?: number;
   readonly completionTokens?: number;
   readonly cachedTokens?: number;
-  /** Pieces of a stream; default: the words of the content. */
+  /** Pieces of a stream. Default: the words of the content. */
   readonly pieces?: readonly string[];
-  /** Pause between pieces. */
+  /** The pause between pieces. */
   readonly pieceMs?: number;
 }
 
-/** Answers chat requests as asked, whole or streamed, and embeddings with one vector an input. */
+/** Answers chat requests, whole or streamed, and embeddings with one vector per input. */
 export function answerChat(options: ChatAnswerOptions = {}): ProviderHandler {
   const {
     content = 'Hello there, this is a provider.',
@@ -154,7 +170,7 @@ export function sendJson(
   response.end(JSON.stringify(body));
 }
 
-/** Fails every request with a status, and a body that must never reach a client. */
+/** Fails every request with a status and a body that must never reach a client. */
 export const answerError =
   (
     status: number,
@@ -164,5 +180,5 @@ export const answerError =
   (_request, response) =>
     sendJson(response, status, { error }, headers);
 
-/** Accepts and says nothing. */
+/** Accepts the request and never answers. */
 export const answerNothing: ProviderHandler = () => {};

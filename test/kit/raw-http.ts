@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { errorAnswerSchema } from '@sotto/wire';
 
-/** One answer as it stood on the wire. */
+/** One answer as it appeared on the wire. */
 export interface RawAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -9,28 +9,26 @@ export interface RawAnswer {
 }
 
 export interface Spoken {
-  /** Everything that came back. */
+  /** All text that arrived. */
   readonly text: string;
   readonly answers: readonly RawAnswer[];
   /** Whether the other side closed the connection. */
   readonly closed: boolean;
-  readonly tookMs: number;
 }
 
 export interface SpeakOptions {
-  /** Sent one after the other, each as a write of its own with a pause between. */
+  /** Sent in order, each in its own write, with a pause between them. */
   readonly pieces?: readonly (string | Buffer)[];
   readonly pauseMs?: number;
-  /** Returns at so many answers, without waiting for the end of the connection. */
+  /** Returns after this number of answers, without waiting for the end of the connection. */
   readonly answers?: number;
-  /** Returns then, whatever has come. Default 10 s. */
+  /** Returns at this time, whatever has arrived. Default: a minute. */
   readonly deadlineMs?: number;
 }
 
-/** Speaks to an origin as no client library would: these bytes, and then silence. */
+/** Sends an origin bytes that no client library would send, and then nothing. */
 export async function speak(origin: string, bytes: string | Buffer, options: SpeakOptions = {}): Promise<Spoken> {
-  const { pieces = [], pauseMs = 20, answers: wanted = Number.POSITIVE_INFINITY, deadlineMs = 10_000 } = options;
-  const startedAt = performance.now();
+  const { pieces = [], pauseMs = 20, answers: wanted = Number.POSITIVE_INFINITY, deadlineMs = 60_000 } = options;
   const socket = await open(origin);
   let text = '';
   let closed = false;
@@ -53,21 +51,21 @@ export async function speak(origin: string, bytes: string | Buffer, options: Spe
   }
   await over;
   socket.destroy();
-  return { text, answers: readAnswers(text), closed, tookMs: performance.now() - startedAt };
+  return { text, answers: readAnswers(text), closed };
 }
 
-/** A connection to an origin on which nothing was said yet. */
+/** Opens a connection to an origin without sending anything. */
 export function open(origin: string): Promise<Socket> {
   const { hostname, port } = new URL(origin);
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname, () => resolve(socket));
     socket.on('error', reject);
-    // Once it is open, a reset is an end like others.
+    // Once the connection is open, a reset counts as a normal end.
     socket.once('connect', () => socket.off('error', reject).on('error', () => {}));
   });
 }
 
-/** The whole answers in what came back, by their lengths or chunks; `100 Continue` is none. */
+/** Returns the complete answers in a text, by their lengths or chunks. `100 Continue` does not count as an answer. */
 export function readAnswers(text: string): RawAnswer[] {
   const answers: RawAnswer[] = [];
   let rest = text;
@@ -88,5 +86,5 @@ export function readAnswers(text: string): RawAnswer[] {
   return answers;
 }
 
-/** The error of an answer; throws where it is not in our envelope. */
+/** Returns the error of an answer. Throws if it is not in our envelope. */
 export const errorIn = ({ body }: RawAnswer) => errorAnswerSchema.parse(JSON.parse(body)).error;

@@ -3,9 +3,11 @@ import { connect, createServer, type Socket } from 'node:net';
 
 /** A TCP proxy in front of a server that keeps every byte of both directions. */
 export interface RecordingProxy {
-  /** The server's URL by way of this proxy. */
+  /** The server's URL through this proxy. */
   readonly url: string;
-  /** What went through, as `latin1`: each connection's two directions on their own, so that nothing is torn apart. */
+  /**
+   * Returns all traffic as `latin1`. The two directions of each connection are separate, so that no text is torn apart.
+   */
   heard(): string;
   close(): void;
 }

@@ -9,7 +9,7 @@ const SLOTS = 16_384;
 const FORM_TIMEOUT_MS = 30_000;
 const POLL_MS = 50;
 
-/** A cluster whose nodes can be killed one by one. */
+/** A cluster whose nodes a test can kill one by one. */
 export interface TestRedisCluster extends OwnRedis {
   readonly members: readonly { kill9(): Promise<void>; restart(): Promise<void> }[];
 }
@@ -60,7 +60,7 @@ export async function startRedisCluster(program: string, options: OwnRedisOption
   };
 }
 
-/** What `redis-cli --cluster create` does; a server may come without it. */
+/** Does the work of `redis-cli --cluster create`, because a server may be installed without that program. */
 async function form(nodes: readonly { url: string; port: number }[]): Promise<void> {
   for (const [index, { url }] of nodes.entries()) {
     const firstSlot = Math.floor((index * SLOTS) / nodes.length);

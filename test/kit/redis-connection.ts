@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 
-/** Runs `use` on a connection of its own that is not retried, and closes it. Rejects where the server does not answer. */
+/** Runs `use` on its own connection, without retries, and closes it. Rejects if the server does not answer. */
 export async function withRedis<T>(url: string, use: (redis: Redis) => Promise<T>): Promise<T> {
   const redis = new Redis(url, {
     lazyConnect: true,
@@ -18,7 +18,7 @@ export async function withRedis<T>(url: string, use: (redis: Redis) => Promise<T
   }
 }
 
-/** Whether the server answers; not while it is still reading its files. */
+/** Whether the server answers. It does not while it loads its files. */
 export async function answers(url: string): Promise<boolean> {
   return withRedis(url, (redis) => redis.ping()).then(
     () => true,

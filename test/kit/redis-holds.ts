@@ -4,11 +4,11 @@ import type { Redis } from 'ioredis';
 interface OpenHold {
   readonly shard: number;
   readonly holdId: string;
-  /** The incarnation that it belongs to. */
+  /** The incarnation of the broker that owns the hold. */
   readonly client: string;
 }
 
-/** The holds that are open in Redis. */
+/** Returns the holds that are open in Redis. */
 export async function openHolds(redis: Redis): Promise<OpenHold[]> {
   const found: OpenHold[] = [];
   for (const shard of shards) {
@@ -20,8 +20,8 @@ export async function openHolds(redis: Redis): Promise<OpenHold[]> {
 }
 
 /**
- * Lets the time of a lease and its grace pass for everyone who holds something; answers how many holds those are. Who
- * is alive renews the lease within a second, so this is repeated until the reaper has been there.
+ * Expires the lease and its grace time for every owner of holds. Returns the number of holds. A live owner renews its
+ * lease within a second, so a caller repeats this until the reaper has run.
  */
 export async function lapseLeases(redis: Redis): Promise<number> {
   const holds = await openHolds(redis);

@@ -4,8 +4,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { dieTogether } from './die-together.ts';
 import { freePort } from './free-port.ts';
+import { dieTogether } from './programs.ts';
 import type { OwnRedis, OwnRedisOptions } from './redis.ts';
 import { answers, withRedis } from './redis-connection.ts';
 
@@ -14,7 +14,7 @@ const POLL_MS = 10;
 const PORT_TRIES = 5;
 
 export interface RedisProcessOptions extends Omit<OwnRedisOptions, 'cluster'> {
-  /** More settings (`--name value …`), given the port. */
+  /** More settings (`--name value …`) for a given port. */
   readonly portSettings?: (port: number) => readonly string[];
 }
 
@@ -40,7 +40,8 @@ export async function startRedisProcess(
 
   let port = await freePort();
   let server = await launchOn(port);
-  // Someone may have taken the port since; a second failure for that reason is unlikely, a fifth is another reason.
+  // Another process may have taken the port. A second failure for that reason is unlikely, and a fifth must have
+  // another reason.
   for (let tries = 1; server.failure !== undefined; tries++) {
     if (tries === PORT_TRIES || !server.failure.includes('in use')) throw new Error(server.failure);
     port = await freePort();
@@ -68,12 +69,12 @@ export async function startRedisProcess(
     resume: async () => server.signal('SIGCONT'),
     stop: async () => {
       await server.end('SIGKILL');
-      await rm(folder, { recursive: true, force: true });
+      await rm(folder, { recursive: true, force: true, maxRetries: 20 });
     },
   };
 }
 
-/** Starts the server and resolves when it answers, or with `failure` when it ended before that. */
+/** Starts the server. Resolves when it answers, or with `failure` if it ended before that. */
 async function launch(
   program: string,
   args: readonly string[],
@@ -81,7 +82,7 @@ async function launch(
 ) {
   const logFile = join(folder, 'redis.log');
   const log = openSync(logFile, 'w');
-  // Detached: Ctrl-C in the terminal is for the tests, which then end their servers.
+  // Detached, because Ctrl-C in the terminal is for the tests. They then end their servers.
   const child = spawn(program, args, {
     stdio: ['ignore', log, log],
     detached: true,
@@ -122,7 +123,7 @@ function controls(child: ChildProcess, ended: Promise<void>) {
     end: async (signal: NodeJS.Signals): Promise<void> => {
       child.ref();
       child.kill(signal);
-      // One that hangs by SIGSTOP gets nothing but SIGKILL before this.
+      // A process stopped by SIGSTOP receives only SIGKILL until it continues.
       child.kill('SIGCONT');
       await ended;
     },

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A command of a client and what Redis sent back for it, byte for byte as `latin1`. */
+/** A command of a client and the reply of Redis, byte for byte as `latin1`. */
 export interface RedisExchange {
   readonly words: readonly string[];
   readonly reply: string;
@@ -9,11 +9,11 @@ export interface RedisExchange {
 
 /** A TCP proxy in front of a Redis that pairs each reply with its command. Reads RESP2 and RESP3. */
 export interface RedisWire {
-  /** The Redis' URL by way of this proxy. */
+  /** The Redis URL through this proxy. */
   readonly url: string;
-  /** Everything that came back so far, the replies that were lost included. */
+  /** Every exchange so far, including those whose reply was lost. */
   readonly exchanges: readonly RedisExchange[];
-  /** Messages that Redis sent without a command: pushes, which only subscribers and trackers get. */
+  /** Messages that Redis sent without a command. Those are pushes, which only subscribers and trackers get. */
   readonly unasked: readonly string[];
   /** Cuts the connection instead of passing on the next reply to a command with this word. */
   loseReplyTo(word: string): void;
@@ -82,7 +82,7 @@ export async function startRedisWire(target: string): Promise<RedisWire> {
   };
 }
 
-/** Puts pieces together to whole items of the protocol. */
+/** Assembles pieces into complete items of the protocol. */
 function inItems(take: (item: Buffer) => void): (piece: Buffer) => void {
   let rest = Buffer.alloc(0);
   return (piece) => {
@@ -95,7 +95,7 @@ function inItems(take: (item: Buffer) => void): (piece: Buffer) => void {
   };
 }
 
-/** Of the types that hold a count of bytes, or of items: how many items each count is. */
+/** Types that begin with a count of bytes, or of items. The number says how many items each count stands for. */
 const bulks = new Set(['$', '=', '!']);
 const lists: ReadonlyMap<string, number> = new Map([
   ['*', 1],
@@ -104,7 +104,7 @@ const lists: ReadonlyMap<string, number> = new Map([
   ['%', 2],
 ]);
 
-/** Where the item that begins at `from` ends; undefined where it has not come in full. */
+/** Returns the end of the item that begins at `from`; undefined if it is incomplete. */
 function endOfItem(bytes: Buffer, from: number): number | undefined {
   const lineEnd = bytes.indexOf('\r\n', from);
   if (lineEnd === -1) return undefined;
@@ -117,7 +117,7 @@ function endOfItem(bytes: Buffer, from: number): number | undefined {
   return end !== undefined && end <= bytes.length ? end : undefined;
 }
 
-/** The words of a command, which is a list of bulk strings. */
+/** Returns the words of a command, which is a list of bulk strings. */
 function wordsOf(command: Buffer): string[] {
   const words: string[] = [];
   for (let at = command.indexOf('\r\n') + 2; at < command.length; ) {
@@ -128,3 +128,51 @@ function wordsOf(command: Buffer): string[] {
   }
   return words;
 }
+
+/** One command that a Redis received. */
+export interface MonitoredCommand {
+  /** The sender's address, or `lua` for a call from a script. */
+  readonly source: string;
+  /** The command and its arguments, byte for byte as `latin1`. */
+  readonly words: readonly string[];
+}
+
+export interface RedisMonitor {
+  close(): void;
+}
+
+/**
+ * Reports every command to the database of this URL from now on. It does not use a client library: those lose their
+ * place if the first commands arrive in one piece with the answer to MONITOR.
+ */
+export async function monitorRedis(url: string, onCommand: (command: MonitoredCommand) => void): Promise<RedisMonitor> {
+  const { hostname, port, pathname } = new URL(url);
+  const wanted = pathname.slice(1) || '0';
+  const socket = connect(Number(port), hostname);
+  let rest = '';
+  socket.setEncoding('latin1').on('data', (text: string) => {
+    const lines = (rest + text).split('\r\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      const [, database, source, words] = /^\+[\d.]+ \[(\d+) (\S+)\] (.*)$/s.exec(line) ?? [];
+      if (database === wanted && source !== undefined && words !== undefined)
+        onCommand({ source, words: unquoted(words) });
+    }
+  });
+  await new Promise((resolve) => socket.once('connect', resolve));
+  socket.write('MONITOR\r\n');
+  await new Promise((resolve) => socket.once('data', resolve));
+  // The server's end also ends this socket.
+  socket.on('error', () => {});
+  return { close: () => socket.destroy() };
+}
+
+const escapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', a: '\x07', b: '\b' };
+
+/** Splits a line into words, as MONITOR quotes them. */
+const unquoted = (line: string): string[] =>
+  [...line.matchAll(/"((?:[^"\\]|\\.)*)"/gs)].map(([, word = '']) =>
+    word.replace(/\\(?:x([0-9a-f]{2})|(.))/gs, (_, hex: string | undefined, character: string) =>
+      hex === undefined ? (escapes[character] ?? character) : String.fromCharCode(Number.parseInt(hex, 16)),
+    ),
+  );

@@ -1,49 +1,52 @@
 import type { ServerResponse } from 'node:http';
 import { type FakeProvider, type ProviderHandler, type SeenRequest, sendJson, startProvider } from './provider.ts';
 
-/** What a provider shall do with one request. */
+/** The behavior of a provider for one request. */
 export type Act =
   | {
       readonly kind: 'answer';
-      /** As it stands in the answer; null: none is reported. */
+      /** Reported unchanged; null means that no usage is reported. */
       readonly usage: object | null;
       readonly text?: string;
-      /** In how many pieces a stream says the text; default: one a word. */
+      /** The number of pieces of the text in a stream. Default: one per word. */
       readonly pieces?: number;
       readonly pieceMs?: number;
-      /** Before anything is answered. */
+      /** The delay before anything is answered. */
       readonly delayMs?: number;
-      /** Only after `open()` of the provider's gate. */
+      /** Waits for `open()` of the provider's gate. */
       readonly gated?: boolean;
-      /** Stops for good before the usage of a stream, without closing. */
+      /** Stops before the usage of a stream and never closes the connection. */
       readonly withholdUsage?: boolean;
-      /** Says the usage with the first piece, too, as some providers do. */
+      /** Also reports this usage with the first piece, as some providers do. */
       readonly earlyUsage?: object;
     }
-  | { readonly kind: 'status'; readonly status: number; readonly message?: string }
-  /** Resets the connection: before anything, or after so many pieces of a stream. */
+  | { readonly kind: 'status'; readonly status: number; readonly message?: string; readonly code?: string }
+  /** Resets the connection, at once or after this number of pieces of a stream. */
   | { readonly kind: 'break'; readonly afterPieces?: number; readonly usage?: object }
   | { readonly kind: 'silence' };
 
-/** What the providers shall do, by their ids; `'*'` for the others. Without a word for it a provider answers 500. */
+/** The behavior of the providers by id, with `'*'` for all others. A provider without an entry answers 500. */
 export type Script = Readonly<Record<string, Act>>;
 
 const text = 'Four words of text, and then some more of them.';
 
-/** The content of a message that tells the providers what to do; `salt` makes it unlike any other. */
+/** Returns the content of a message that scripts the providers. `salt` makes the content unique. */
 export const scripted = (script: Script, salt = ''): string => JSON.stringify({ script, salt });
 
 export interface ScriptedProvider extends FakeProvider {
-  /** Lets the gated answers go, those that are waiting and those to come. */
+  /** Releases the gated answers, both present and future. */
   open(): void;
   close(): void;
-  /** How it answers unless a test has it answer otherwise. */
+  /** The scripted behavior, which applies unless a test replaces it. */
   readonly script: ProviderHandler;
-  /** Salts of the requests whose answer left us to the end. */
+  /** Salts of the requests whose answer was sent completely. */
   readonly answered: Set<string>;
 }
 
-/** A provider that does what the last message of a request says. Several may note in one set what they `answered`. */
+/**
+ * Starts a provider that follows the script in the last message of a request. Several providers may share one
+ * `answered` set.
+ */
 export async function startScriptedProvider(id: string, answered = new Set<string>()): Promise<ScriptedProvider> {
   let waiting: (() => void)[] | undefined = [];
   const gate = (): Promise<void> =>
@@ -53,7 +56,9 @@ export async function startScriptedProvider(id: string, answered = new Set<strin
     const act = script[id] ?? script['*'] ?? { kind: 'status', status: 500 };
     switch (act.kind) {
       case 'status':
-        return sendJson(response, act.status, { error: { message: act.message ?? 'RAW-PROVIDER-ERROR' } });
+        return sendJson(response, act.status, {
+          error: { message: act.message ?? 'RAW-PROVIDER-ERROR', code: act.code },
+        });
       case 'silence':
         return;
       case 'break':

@@ -9,41 +9,41 @@ import { nusdToUsd } from '@sotto/money';
 import { initialPreferences, type Preferences } from '@sotto/wire';
 import type pg from 'pg';
 import { freePort } from './free-port.ts';
-import { fromSource } from './from-source.ts';
 import { type OwnPlane, Plane, type TestProcess } from './plane.ts';
 import { openTestPool } from './postgres.ts';
+import { fromSource } from './programs.ts';
 import { until } from './until.ts';
 
 export type { OwnPlane, TestProcess } from './plane.ts';
 export { until } from './until.ts';
 
 export interface ServiceOptions {
-  /** `one`: embedded mode, both planes in one process on the in-memory state. `two`: two processes on Redis. */
+  /** `one`: embedded mode, both planes in one process with state in memory. `two`: two processes on Redis. */
   readonly planes: 'one' | 'two';
   readonly databaseUrl: string;
-  /** Needed for `two`. */
+  /** Required for `two`. */
   readonly redisUrl?: string | undefined;
   /** YAML of PROVIDERS_FILE and CATALOG_FILE. */
   readonly registry: string;
   readonly catalog: string;
   readonly environment?: Readonly<Record<string, string>>;
-  /** What one of two processes gets besides, and in place of what it would. */
+  /** Variables for only one of two processes. They extend or replace the common ones. */
   readonly controlEnvironment?: Readonly<Record<string, string>> | undefined;
   readonly brokerEnvironment?: Readonly<Record<string, string>> | undefined;
-  /** The broker's port, where it must be known beforehand. */
+  /** The broker's port, if a test must know it in advance. */
   readonly brokerPort?: number | undefined;
-  /** Keeps only the newest of what the processes write: for those that write for hours. */
+  /** Keeps only the newest output of the processes, for those that run for hours. */
   readonly discardLogs?: boolean | undefined;
   /** Flags of Node, for every process. */
   readonly nodeFlags?: readonly string[] | undefined;
-  /** How control is called; default 127.0.0.1. Passkeys need a name. */
+  /** The host name of control. Default: 127.0.0.1. Passkeys need a name. */
   readonly controlHost?: 'localhost' | undefined;
   /**
-   * How the broker verifies enclaves where not under the vendors' roots: `assumed`, for tests about something else, or the
-   * file of a `TestGround`. It then runs by a main of the tests'.
+   * How the broker verifies enclaves, if not under the vendors' roots. `assumed` skips verification, for tests about
+   * other things. Any other value is the file of a `TestGround`. The broker then starts from a main in `mains/`.
    */
   readonly enclaves?: string | undefined;
-  /** What one of two processes has of its own. */
+  /** Options for only one of two processes. */
   readonly own?: { readonly broker?: OwnPlane; readonly control?: OwnPlane };
 }
 
@@ -56,23 +56,23 @@ export interface TestAccount {
 
 type SecretName = 'TICKET_SEALING_KEY' | 'SETTLEMENT_MAC_KEY' | 'ACCOUNT_REF_KEY' | 'SESSION_SECRET';
 
-/** The service as its users meet it: real processes, over HTTP. */
+/** The service as its users see it: real processes, over HTTP. */
 export interface Service {
   readonly controlUrl: string;
   readonly baseUrl: string;
   readonly pool: pg.Pool;
-  /** Of the Redis that the planes share; undefined where both are one process. */
+  /** The Redis that the planes share; undefined if both are one process. */
   readonly redisUrl: string | undefined;
   readonly control: TestProcess;
-  /** The same as `control` where both planes are one process. */
+  /** The same process as `control` if both planes are one process. */
   readonly broker: TestProcess;
-  /** What the processes were started with, by the names of the variables. */
+  /** The secrets of the processes, by the names of their variables. */
   readonly secrets: Readonly<Record<SecretName, string>>;
-  /** Everything the processes wrote to stdout and stderr so far. */
+  /** Returns all output of the processes so far, stdout and stderr. */
   logs(): string;
-  /** An account with money and a key of each kind, ready to be used. Default: 10 USD. */
+  /** Creates an account with money and a key of each kind, ready for use. Default: 10 USD. */
   createAccount(options?: { readonly usd?: number; readonly preferences?: Partial<Preferences> }): Promise<TestAccount>;
-  /** A further key of an account, ready to be used. */
+  /** Creates a further key of an account, ready for use. */
   createKey(
     account: TestAccount,
     options?: {
@@ -83,17 +83,17 @@ export interface Service {
   ): Promise<string>;
   /** Replaces preferences of an account's workspace, and waits until the brokers have them. */
   setPreferences(account: TestAccount, preferences: Partial<Preferences>): Promise<void>;
-  /** A ticket, as `POST /inference/tickets` answers it; throws where it is refused. */
+  /** Buys a ticket and returns the answer of `POST /inference/tickets`. Throws if the request is rejected. */
   mintTicket(key: string, request: object): Promise<{ ticket: string; privacy_class: string; expires_at: string }>;
-  /** Starts a further broker beside the one there is; it ends with the service. */
+  /** Starts a further broker. It ends with the service. */
   addBroker(options?: { readonly port?: number }): Promise<{ readonly process: TestProcess; readonly baseUrl: string }>;
-  /** Starts a further control beside the one there is; it ends with the service. */
+  /** Starts a further control. It ends with the service. */
   addControl(): Promise<{ readonly process: TestProcess; readonly controlUrl: string }>;
-  /** Puts another catalog in force, and waits until control shows it (SIGHUP). */
+  /** Activates another catalog by SIGHUP, and waits until control shows it. */
   replaceCatalog(catalog: string): Promise<void>;
   /** Runs a command of `sotto-control` on this service's database and Redis. */
   runControl(args: readonly string[]): Promise<{ readonly code: number; readonly output: string }>;
-  /** Waits until everything is settled: nothing held, nothing unbooked, wallet = ledger. Answers the balance in nano-USD. */
+  /** Waits until nothing is held or unbooked and the wallet equals the ledger. Returns the balance in nano-USD. */
   settled(account: TestAccount): Promise<bigint>;
   stop(): Promise<void>;
 }
@@ -101,6 +101,11 @@ export interface Service {
 const node = process.execPath;
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const newestLogs = 50;
+/**
+ * A killed broker keeps its holds until its lease expires. Its shards may wait for another broker before they are
+ * rebuilt.
+ */
+const settledWithinMs = 60_000;
 
 export async function startService(options: ServiceOptions): Promise<Service> {
   const folder = await mkdtemp(join(tmpdir(), 'sotto-test-service-'));
@@ -114,12 +119,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const confidentialOrigin = `http://127.0.0.1:${ports.confidential}`;
   const secret = (): string => randomBytes(32).toString('base64');
   const sharedSecrets = { TICKET_SEALING_KEY: secret(), SETTLEMENT_MAC_KEY: secret() };
-  // The broker has neither these nor a database.
+  // The broker has neither these secrets nor a database.
   const controlSecrets = { ACCOUNT_REF_KEY: secret(), SESSION_SECRET: secret() };
   const shared = {
     PATH: process.env.PATH ?? '',
     HOST: '127.0.0.1',
     LOG_LEVEL: 'info',
+    LOG_FORMAT: 'json',
+    SIGN_UP: 'open',
     PROVIDERS_FILE: registryFile,
     CATALOG_FILE: catalogFile,
     CONTROL_PORT: String(ports.control),
@@ -328,7 +335,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     runControl(args) {
       const command = [...fromSource, 'apps/control/src/main.ts'];
       const redis: Record<string, string> = service.redisUrl === undefined ? {} : { REDIS_URL: service.redisUrl };
-      const env = { PATH: shared.PATH, DATABASE_URL: options.databaseUrl, ...redis };
+      const env = { PATH: shared.PATH, DATABASE_URL: options.databaseUrl, CONTROL_ORIGIN: controlOrigin, ...redis };
       return new Promise((resolve) => {
         execFile(node, [...command, ...args], { cwd: root, env }, (failure, out, error) => {
           resolve({ code: typeof failure?.code === 'number' ? failure.code : 0, output: `${out}${error}` });
@@ -357,10 +364,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
           last += `, in Postgres ${JSON.stringify(row)}`;
           if (row === undefined || row.balance !== row.ledger) return false;
           balance = BigInt(row.balance);
-          // The other way round nine million dollars would be a nano-dollar off.
+          // The comparison is in USD, because converting nine million dollars back to nano-USD would be off by one.
           return reserved === 0 && available === nusdToUsd(balance);
         },
         () => `everything is settled; last seen: ${last}`,
+        settledWithinMs,
       );
       return balance;
     },

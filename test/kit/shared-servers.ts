@@ -6,8 +6,8 @@ let postgres: OwnPostgres | undefined;
 let redis: OwnRedis | undefined;
 
 /**
- * Vitest `globalSetup`: starts one PostgreSQL and one Redis for all files. Each takes databases of its own; those that break
- * their servers start others. The workers inherit the variables.
+ * Vitest `globalSetup`: starts one PostgreSQL and one Redis for all files. Each file uses its own databases. A file
+ * that breaks its servers starts its own. The workers inherit the variables.
  */
 export async function setup(): Promise<void> {
   // A file runs up to three controls at once, each with a pool.
@@ -17,7 +17,7 @@ export async function setup(): Promise<void> {
   if (redis !== undefined) process.env[sharedRedisVariable] = redis.url;
 }
 
-/** Vitest `globalSetup`: stops them. */
+/** Vitest `globalSetup`: stops the servers. */
 export async function teardown(): Promise<void> {
   await redis?.stop();
   await postgres?.stop();

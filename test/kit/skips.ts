@@ -2,27 +2,27 @@ import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'n
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** Names the file of notes; set in the run's main process and inherited by the workers. */
+/** The variable with the path of the notes; set in the main process and inherited by the workers. */
 const NOTES_VARIABLE = 'SOTTO_SKIP_NOTES';
 
 /**
- * Records that tests were skipped for want of something, so that the run's last lines say so.
+ * Records why tests were skipped, so that the last lines of the run say so.
  *
- * @param what - What was skipped, as the rest of "skipped: …".
- * @param how - How to have it run, as a sentence.
+ * @param what - The skipped tests, as the rest of "skipped: …".
+ * @param how - How to run them, as a sentence.
  */
 export function noteSkip(what: string, how: string): void {
   const file = process.env[NOTES_VARIABLE];
-  // One short appended line is written whole, however many workers write.
+  // A short append is atomic, so workers can write at the same time.
   if (file !== undefined) appendFileSync(file, `skipped: ${what}. To have it run: ${how}\n`);
 }
 
-/** Vitest `globalSetup`: makes the notes ready. */
+/** Vitest `globalSetup`: prepares the file of notes. */
 export function setup(): void {
   process.env[NOTES_VARIABLE] = join(mkdtempSync(join(tmpdir(), 'sotto-skips-')), 'notes');
 }
 
-/** Vitest `globalSetup`: prints the notes, each once, after everything else. */
+/** Vitest `globalSetup`: prints each note once, after all other output. */
 export function teardown(): void {
   const file = process.env[NOTES_VARIABLE];
   if (file === undefined) return;

@@ -3,21 +3,21 @@ import { mkdir, mkdtemp, rm, statfs, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { whenWeEnd } from './die-together.ts';
+import { whenWeEnd } from './programs.ts';
 
 const run = promisify(execFile);
 
-/** A disk of its own, in memory, that can be filled. */
+/** A separate disk in memory that a test can fill. */
 export interface SmallDisk {
   readonly folder: string;
-  /** Leaves no byte. */
+  /** Fills the disk completely. */
   fill(): Promise<void>;
-  /** Gives back what `fill` took. */
+  /** Frees the space that `fill` used. */
   free(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Undefined where this machine does not let us mount one. */
+/** Undefined if this machine does not allow mounts. */
 export async function mountSmallDisk(megabytes: number): Promise<SmallDisk | undefined> {
   const folder = await mkdtemp(join(tmpdir(), 'sotto-test-disk-'));
   try {
@@ -26,7 +26,7 @@ export async function mountSmallDisk(megabytes: number): Promise<SmallDisk | und
     await rm(folder, { recursive: true, force: true });
     return undefined;
   }
-  // Whoever lives on it is killed at about the same time, and does not hold it up.
+  // Unmounts lazily, because the servers on this disk are killed at about the same time and may still use it.
   const callOff = whenWeEnd('umount -l "$1" && rmdir "$1"', [folder]);
   const filling = join(folder, 'filling');
   await mkdir(filling);
@@ -37,7 +37,7 @@ export async function mountSmallDisk(megabytes: number): Promise<SmallDisk | und
         const { bavail, bsize } = await statfs(folder);
         if (bavail === 0) return;
         const bytes = Math.min(bavail * bsize, 16 << 20);
-        // Whoever lives on it may take the last of it first.
+        // A server on this disk may use the remaining space first.
         await writeFile(join(filling, String(part)), Buffer.alloc(bytes)).catch(() => {});
       }
     },
@@ -46,7 +46,7 @@ export async function mountSmallDisk(megabytes: number): Promise<SmallDisk | und
       await mkdir(filling);
     },
     async stop() {
-      // Lazily: whoever was killed on it a moment ago may still be going.
+      // Unmounts lazily, because a server that was just killed may still use it.
       await run('umount', ['-l', folder]);
       callOff();
       await rm(folder, { recursive: true, force: true });

@@ -1,9 +1,13 @@
+import { writeFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { Reporter, TestModule } from 'vitest/node';
 
 const slowestShown = 10;
 
-/** Ends a run with the slowest files, its total time, and one plain line that any tool can read: how many tests passed, failed and were skipped. */
+/**
+ * Ends a run with the slowest files and its total time. One plain line for any tool counts passed, failed and skipped
+ * tests. Writes the files that failed to the file that `SOTTO_TEST_FAILED` names, one on each line.
+ */
 class SummaryReporter implements Reporter {
   #startedAt = 0;
 
@@ -15,12 +19,21 @@ class SummaryReporter implements Reporter {
     const counts = { passed: 0, failed: 0, skipped: 0, pending: 0 };
     for (const module of modules) {
       for (const test of module.children.allTests()) counts[test.result().state] += 1;
-      // A suite whose preparation failed has no failed test of its own.
+      // A suite whose setup failed may have no failed test, so it counts as one.
       const broken = [module, ...module.children.allSuites()].filter((suite) => suite.errors().length > 0);
       counts.failed += broken.length;
     }
+    const failedTo = process.env.SOTTO_TEST_FAILED;
+    if (failedTo)
+      writeFileSync(
+        failedTo,
+        modules
+          .filter((module) => !module.ok())
+          .map((module) => `${pathOf(module)}\n`)
+          .join(''),
+      );
     const minutes = (performance.now() - this.#startedAt) / 60_000;
-    // After vitest's own summary, which is printed in this turn too.
+    // Runs after vitest's own summary, which is printed in the same turn.
     setImmediate(() => {
       if (modules.length > slowestShown) console.log(`\nThe slowest files:\n${slowest(modules).join('\n')}`);
       console.log(`\n${modules.length} files in ${minutes.toFixed(1)} minutes`);
@@ -29,10 +42,12 @@ class SummaryReporter implements Reporter {
   }
 }
 
+const pathOf = (module: TestModule): string => relative(process.cwd(), module.moduleId);
+
 function slowest(modules: readonly TestModule[]): string[] {
   const timed = modules.map((module) => {
     const { collectDuration, duration } = module.diagnostic();
-    return { file: relative(process.cwd(), module.moduleId), seconds: (collectDuration + duration) / 1000 };
+    return { file: pathOf(module), seconds: (collectDuration + duration) / 1000 };
   });
   return timed
     .sort((a, b) => b.seconds - a.seconds)

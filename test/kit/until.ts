@@ -1,8 +1,11 @@
-/** Polls until a condition holds; throws what did not come true. */
+/**
+ * Polls until a condition holds; otherwise throws with the condition's description. A minute is far more than a busy
+ * machine needs.
+ */
 export async function until(
   condition: () => Promise<boolean> | boolean,
   what: string | (() => string),
-  timeoutMs = 20_000,
+  timeoutMs = 60_000,
 ): Promise<void> {
   const end = Date.now() + timeoutMs;
   for (;;) {

@@ -1,22 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { costOf, expectSettled, operatorAccount, sum, type UsageRow, usageOf, usageRows } from '../kit/books.ts';
 import { ask, bearer, type Called, call, errorOf, type Flow } from '../kit/call.ts';
+import { Random } from '../kit/random.ts';
 import { type Act, type Script, scripted } from '../kit/scripted-provider.ts';
 import { type Service, type TestAccount, until } from '../kit/service.ts';
-import {
-  costOf,
-  embedPricing,
-  expectSettled,
-  type MoneyStage,
-  operatorAccount,
-  pricings,
-  seeded,
-  sum,
-  twoPricings,
-  type UsageRow,
-  usageOf,
-  usageRows,
-} from './world.ts';
+import { embedPricing, type MoneyStage, pricings, twoPricings } from './world.ts';
 
 const requests = 2000;
 const atOnce = 40;
@@ -29,7 +18,7 @@ interface Sent {
   readonly called: Called;
 }
 
-/** After a mix of everything nothing is held, and every account of the money tells the same. */
+/** After a mix of every kind of request, nothing is held and all records of the money agree. */
 export function mixSuite(stage: MoneyStage, which: 'one' | 'two'): void {
   describe('a mix of everything', () => {
     let account: TestAccount;
@@ -41,13 +30,12 @@ export function mixSuite(stage: MoneyStage, which: 'one' | 'two'): void {
       ]);
     });
 
-    /** One request, by chance; its answer is told from all others by its count of tokens. */
-    async function send(service: Service, index: number, random: () => number): Promise<Sent> {
-      const pick = <T>(...choices: readonly [T, ...T[]]): T =>
-        choices[Math.floor(random() * choices.length)] ?? choices[0];
+    /** Sends one random request. Its token count identifies its answer among all others. */
+    async function send(service: Service, index: number, random: Random): Promise<Sent> {
+      const pick = <T>(...choices: readonly [T, ...T[]]): T => random.pick(choices) ?? choices[0];
       const flow: Flow = pick('compat', 'ticket');
       const stream = pick(true, false);
-      if (random() < 0.1) return { index, kind: 'refused', called: await refused(service, flow, stream, pick) };
+      if (random.next() < 0.1) return { index, kind: 'refused', called: await refused(service, flow, stream, pick) };
 
       const answer: Act = {
         kind: 'answer',
@@ -63,8 +51,8 @@ export function mixSuite(stage: MoneyStage, which: 'one' | 'two'): void {
         { kind: 'silence' },
       );
       const script: Script = {
-        alpha: random() < 0.3 ? failure : answer,
-        beta: random() < 0.15 ? { kind: 'status', status: 500 } : answer,
+        alpha: random.next() < 0.3 ? failure : answer,
+        beta: random.next() < 0.15 ? { kind: 'status', status: 500 } : answer,
       };
       const { kind } = pick(
         { kind: 'one' } as const,
@@ -72,13 +60,13 @@ export function mixSuite(stage: MoneyStage, which: 'one' | 'two'): void {
         { kind: 'two' } as const,
         { kind: 'embed' } as const,
       );
-      // Where nobody else could answer, a silent provider holds the client until it leaves.
+      // When no other provider can answer, a silent one keeps the client waiting until it leaves.
       const silent = script.alpha?.kind === 'silence';
-      const letters = 200 + random() * 4000;
+      const letters = 200 + random.next() * 4000;
       const leaving =
-        silent || random() < 0.3
+        silent || random.next() < 0.3
           ? pick(
-              { leaveAfterMs: random() * 60 },
+              { leaveAfterMs: random.next() * 60 },
               { leaveWhen: (text: string) => text.length > letters, leaveAfterMs: 300 },
             )
           : {};
@@ -88,7 +76,7 @@ export function mixSuite(stage: MoneyStage, which: 'one' | 'two'): void {
           script.alpha?.kind === 'answer'
             ? { kind: 'answer', usage: { prompt_tokens: index + 1, total_tokens: index + 1 } }
             : failure;
-        // Long enough that its hold covers what the provider will report.
+        // Long enough that the hold covers the usage that the provider will report.
         const input = scripted({ alpha: act }, String(index)).padEnd(requests, ' ');
         const options = { ...leaving, path: '/embeddings' };
         return {
@@ -102,12 +90,12 @@ export function mixSuite(stage: MoneyStage, which: 'one' | 'two'): void {
         stream,
         messages: [{ role: 'user', content }],
         max_completion_tokens: 3000,
-        ...(random() < 0.5 ? { stream_options: { include_usage: true } } : {}),
+        ...(random.next() < 0.5 ? { stream_options: { include_usage: true } } : {}),
       };
       return { index, kind, called: await ask(service, account.inferenceKey, flow, body, leaving) };
     }
 
-    /** A request that must not run. */
+    /** Sends a request that must not run. */
     function refused(
       service: Service,
       flow: Flow,
@@ -163,8 +151,8 @@ export function mixSuite(stage: MoneyStage, which: 'one' | 'two'): void {
 
     it('leaves nothing held, and the wallet is what was credited less what the usage says', async () => {
       const { service } = stage;
-      // Each request draws from its own sequence: what it does does not depend on which others were faster.
-      const sent = await sendAll((index) => send(service, index, seeded(seed + index)), requests);
+      // Each request draws from its own random sequence, so its behavior does not depend on the speed of the others.
+      const sent = await sendAll((index) => send(service, index, new Random(seed + index)), requests);
       const balance = await expectSettled(service, account, credited);
       await until(async () => (await usageRows(service, account)).filter(({ cost }) => cost === 0n).length > 0, 'rows');
       const rows = await usageRows(service, account);
@@ -173,11 +161,13 @@ export function mixSuite(stage: MoneyStage, which: 'one' | 'two'): void {
 
       expect(sent.filter(({ called }) => called.ended === 'stuck')).toEqual([]);
       for (const { kind, called } of sent) {
+        // A broker that is short of time turns requests away before it looks at them.
+        if (called.status === 503 && called.text.includes('Nothing was done')) continue;
         if (kind === 'refused') expect([400, 401, 402, 403, 404], called.text).toContain(called.status);
         else if (called.status === 401 || called.status === 500) expect.unreachable(`${called.status} ${called.text}`);
       }
 
-      // By its count of tokens every measured row is of one request, and every complete answer has its row.
+      // Token counts identify requests: each measured row belongs to one request, and each complete answer has a row.
       const measured = rows.filter(({ status, estimated }) => status === 'completed' && !estimated);
       const identity = ({ operation, prompt_tokens, completion_tokens }: UsageRow): string =>
         operation === 'embeddings' ? `embed ${prompt_tokens - 1}` : `chat ${completion_tokens - 1}`;
@@ -189,7 +179,7 @@ export function mixSuite(stage: MoneyStage, which: 'one' | 'two'): void {
         const row = byIdentity.get(`${each.kind === 'embed' ? 'embed' : 'chat'} ${each.index}`);
         expect(row, `${each.kind} ${each.index}`).toMatchObject({ cost: fullCost(each), provider: serverOf(each) });
       }
-      // Whoever got an error or left before there was anything pays nothing.
+      // A client that got an error, or left before any output, pays nothing.
       const unpaid = sent.filter(({ called: { status } }) => status !== undefined && status !== 200);
       for (const { index } of unpaid) expect(byIdentity.get(`chat ${index}`)).toBeUndefined();
       expect(rows.length).toBeLessThanOrEqual(sent.filter(({ kind }) => kind !== 'refused').length);
@@ -225,7 +215,7 @@ export function mixSuite(stage: MoneyStage, which: 'one' | 'two'): void {
         const options = stream ? { leaveWhen: (text: string) => text.includes('word2') } : { leaveAfterMs: 15 };
         for (;;) {
           const called = await ask(service, leaver.inferenceKey, 'compat', body, options);
-          // A busy broker tells some to come back. They do, so that all of them leave in the end.
+          // A busy broker answers some requests with 503. These clients retry, so that all of them leave in the end.
           if (called.status !== 503) return { index, kind: 'one', called };
         }
       };
@@ -235,7 +225,7 @@ export function mixSuite(stage: MoneyStage, which: 'one' | 'two'): void {
       const sent = await sendAll(leave, 1000);
       expect(sent.filter(({ called }) => called.ended !== 'left')).toEqual([]);
       await expectSettled(service, leaver, credited);
-      // What a client left is hung up on, not kept for the next.
+      // The broker closes a connection that a client left. It does not keep it for the next request.
       await until(() => socketsOpen() <= atOnce, 'the providers are left alone');
       const grown = (await memoryOf(service.broker.pid)) - before;
       expect(grown, `${which}: ${Math.round(grown / 1e6)} MB more`).toBeLessThan(48e6);

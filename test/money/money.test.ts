@@ -1,33 +1,20 @@
-import { describeInBothPlanes } from '../kit/both-planes.ts';
+import { describeInWorld } from '../kit/both-planes.ts';
 import { admissionSuite } from './admission.suite.ts';
 import { meteringSuite } from './metering.suite.ts';
+import { meteringEmbeddingsSuite } from './metering-embeddings.suite.ts';
+import { meteringEndsSuite } from './metering-ends.suite.ts';
 import { mixSuite } from './mix.suite.ts';
 import { ledgerSuite, settlementsSuite } from './settlements.suite.ts';
-import { type MoneyStage, type MoneyWorld, startMoneyWorld } from './world.ts';
+import { startMoneyWorld } from './world.ts';
 
-let world: MoneyWorld | undefined;
-
-await describeInBothPlanes(
-  'money',
-  async () => {
-    world = await startMoneyWorld();
-    return world.setup;
-  },
-  (planes, which) => {
-    const stage: MoneyStage = {
-      get service() {
-        return planes.service;
-      },
-      get world() {
-        if (world === undefined) throw new Error('the providers run within tests and hooks only');
-        return world;
-      },
-    };
-    admissionSuite(stage);
-    meteringSuite(stage);
-    mixSuite(stage, which);
-    ledgerSuite(stage);
-    // Last: it leaves its traces in the operator's accounts.
-    if (which === 'two') settlementsSuite(stage);
-  },
-);
+await describeInWorld('money', { start: startMoneyWorld, setupOf: ({ setup }) => setup }, (stage, which) => {
+  admissionSuite(stage);
+  meteringEndsSuite(stage);
+  meteringEmbeddingsSuite(stage);
+  // Runs after the others, because it examines what they left for the operator to pay.
+  meteringSuite(stage);
+  mixSuite(stage, which);
+  ledgerSuite(stage);
+  // Runs last, because it changes the operator's accounts.
+  if (which === 'two') settlementsSuite(stage);
+});

@@ -2,24 +2,21 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { type Settlement, sealAccountRef, shards, signSettlement } from '@sotto/state';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ask, type Called } from '../kit/call.ts';
-import { lapseLeases, openHolds } from '../kit/redis-holds.ts';
-import { type Act, scripted } from '../kit/scripted-provider.ts';
-import { type Service, type TestAccount, until } from '../kit/service.ts';
 import {
-  accountRefKey,
   costOf,
   expectNothingHeld,
   expectSettled,
   expectSoundLedger,
-  type MoneyStage,
   operatorAccount,
-  pricings,
-  settlementMacKey,
   usageOf,
   usageRows,
-  withRedis,
-} from './world.ts';
+} from '../kit/books.ts';
+import { ask, type Called } from '../kit/call.ts';
+import { withRedis } from '../kit/redis-connection.ts';
+import { lapseLeases, openHolds } from '../kit/redis-holds.ts';
+import { type Act, scripted } from '../kit/scripted-provider.ts';
+import { type Service, type TestAccount, until } from '../kit/service.ts';
+import { type MoneyStage, pricings, settlementMacKey, settlementOf } from './world.ts';
 
 const credited = 10_000_000_000n;
 const tokens = { prompt: 10, completion: 20 };
@@ -35,7 +32,7 @@ const asks = (service: Service, key: string, act: Act = answer, more: object = {
     ...more,
   });
 
-/** The record itself. */
+/** The ledger itself. */
 export function ledgerSuite(stage: MoneyStage): void {
   describe('the ledger', () => {
     it('is added to, and never changed', async () => {
@@ -82,7 +79,7 @@ export function ledgerSuite(stage: MoneyStage): void {
   });
 }
 
-/** What comes to the settler through Redis: late, twice, forged or of nobody. */
+/** Settlements that reach the settler through Redis late, twice, forged, or without a known account. */
 export function settlementsSuite(stage: MoneyStage): void {
   describe('settlements', () => {
     let redis: Redis;
@@ -109,7 +106,7 @@ export function settlementsSuite(stage: MoneyStage): void {
         return lengths.every((length) => length === 0);
       }, 'every stream is read and trimmed');
 
-    /** Runs something while control hangs, so that what it appends can be looked at. */
+    /** Runs an action while control hangs, so that the test can examine the appended entries. */
     async function whileControlHangs<T>(act: () => Promise<T>): Promise<T> {
       process.kill(stage.service.control.pid, 'SIGSTOP');
       try {
@@ -134,7 +131,9 @@ export function settlementsSuite(stage: MoneyStage): void {
       return found;
     }
 
-    /** One charge of an account, as its broker wrote it: booked by now, and at hand to be sent again. */
+    /**
+     * Makes one charge for an account. Returns it as its broker wrote it. It is booked by now and can be sent again.
+     */
     async function charge(account: TestAccount): Promise<Appended> {
       await drained();
       const found = await whileControlHangs(async () => {
@@ -147,32 +146,6 @@ export function settlementsSuite(stage: MoneyStage): void {
       await drained();
       return one;
     }
-
-    const settlementOf = (changes: Partial<Settlement> = {}): Settlement => ({
-      v: 1,
-      id: randomBytes(16).toString('base64url'),
-      kind: 'charge',
-      accountRef: sealAccountRef(accountRefKey, {
-        accountId: randomUUID(),
-        workspaceId: randomUUID(),
-        keyId: randomUUID(),
-      }),
-      chargeNusd: '1000',
-      at: 1_700_000_000_000,
-      operation: 'chat',
-      model: 'm/one',
-      provider: 'alpha',
-      privacyClass: 'private',
-      promptTokens: 1,
-      cachedTokens: 0,
-      completionTokens: 1,
-      reasoningTokens: 0,
-      attempts: 1,
-      fallback: false,
-      status: 'completed',
-      estimated: false,
-      ...changes,
-    });
 
     it('charges once what is sent again, later or in the same batch', async () => {
       const { service } = stage;
@@ -191,7 +164,7 @@ export function settlementsSuite(stage: MoneyStage): void {
         return one;
       });
       await drained();
-      // On a shard of its own it is the same settlement still.
+      // On another shard it is still the same settlement.
       const elsewhere = (shard + 1) % shards.length;
       await add(elsewhere, payload, mac);
       await add(elsewhere, fresh?.payload ?? '', fresh?.mac ?? '');
@@ -200,7 +173,7 @@ export function settlementsSuite(stage: MoneyStage): void {
       expect(await usageRows(service, account)).toHaveLength(2);
     });
 
-    it('charges nobody, and blocks nothing, where the MAC is wrong', async () => {
+    it('charges no account, and blocks no other settlement, when the MAC is wrong', async () => {
       const { service } = stage;
       const account = await service.createAccount();
       const { shard, payload, mac } = await charge(account);
@@ -215,7 +188,7 @@ export function settlementsSuite(stage: MoneyStage): void {
         [payload, signSettlement(randomBytes(32), JSON.parse(payload)).mac],
         ['', ''],
         ['not json', mac],
-        // What a Postgres text cannot hold.
+        // A NUL, which a Postgres text cannot hold.
         ['nothing \u0000 at all', mac],
         ['half a pair \ud800', mac],
         ['x'.repeat(1_000_000), mac],
@@ -223,7 +196,7 @@ export function settlementsSuite(stage: MoneyStage): void {
       for (const [forgedPayload, forgedMac] of forged) await add(shard, forgedPayload, forgedMac);
       await redis.xadd(streamOf(shard), '*', 'something', 'else');
       await redis.xadd(streamOf(shard), '*', 'p', payload, 'm', mac, 'more', 'fields');
-      // Behind them, on the same shard, a charge that is right.
+      // A valid charge behind them, on the same shard.
       expect((await asks(service, account.inferenceKey)).complete).toBe(true);
       await drained();
       expect(await expectSettled(service, account, credited)).toBe(credited - 2n * cost);
@@ -243,7 +216,7 @@ export function settlementsSuite(stage: MoneyStage): void {
       const account = await service.createAccount();
       const { shard, payload } = await charge(account);
       const { accountRef } = JSON.parse(payload) as Settlement;
-      // More than fill a sum of 63 bits.
+      // Enough to overflow a sum of 63 bits.
       for (let times = 0; times < 1100; times += 1) {
         const odd = signSettlement(settlementMacKey, settlementOf({ accountRef, ...changes, chargeNusd: '1000' }));
         await add(shard, odd.payload, odd.mac);
@@ -271,12 +244,12 @@ export function settlementsSuite(stage: MoneyStage): void {
       const listed = await service.runControl(['rejected', 'list']);
       const [id] = /^[0-9a-f-]{36}(?=.* unbookable {2}0\.000001 USD)/m.exec(listed.output) ?? [];
       const dismissed = await service.runControl(['rejected', 'dismiss', id ?? '', '--why', 'made by a test']);
-      expect(dismissed).toMatchObject({ code: 0, output: expect.stringContaining('is dismissed') });
+      expect(dismissed).toMatchObject({ code: 0, output: expect.stringContaining('dismissed ') });
       expect(await service.runControl(['rejected', 'dismiss', id ?? '', '--why', 'again'])).toMatchObject({ code: 1 });
       expect(await expectSettled(service, account, credited)).toBe(credited - 2n * cost);
     });
 
-    it('books to suspense what nobody can be named for', async () => {
+    it('books a charge without a known account to suspense', async () => {
       const { service } = stage;
       const before = await operatorAccount(service, 'suspense');
       const strangers = [
@@ -302,9 +275,10 @@ export function settlementsSuite(stage: MoneyStage): void {
       await expectSoundLedger(service);
     });
 
-    // The account reference cannot be opened (the key that sealed it was changed): the ledger books the charge to
-    // suspense. Its note in Redis stayed for ever, and with it the money was gone for the one who was never charged.
-    it('what went to suspense is not held against its wallet for ever', async () => {
+    // The account reference cannot be opened, because the key that sealed it was changed. The ledger books the charge
+    // to suspense. Redis must then drop its note of the hold. Otherwise the money would stay unavailable to an account
+    // that was never charged.
+    it('a charge in suspense does not stay held against its wallet', async () => {
       const { service } = stage;
       const account = await service.createAccount();
       const key = await service.createKey(account);
@@ -322,7 +296,7 @@ export function settlementsSuite(stage: MoneyStage): void {
         changed += 1;
       }
       expect(changed).toBeGreaterThan(0);
-      // The list of models reads the record anew.
+      // The list of models reads the record of the key again.
       const listed = await fetch(`${service.baseUrl}/models`, { headers: { authorization: `Bearer ${key}` } });
       expect(listed.status).toBe(200);
       await listed.body?.cancel();
@@ -334,10 +308,12 @@ export function settlementsSuite(stage: MoneyStage): void {
     });
 
     describe('a hold that was reaped', () => {
-      /** Has the leases of those who hold something lapse, and waits until they are reaped. */
+      /** Makes the leases of all brokers with holds lapse, and waits until they are reaped. */
       const reapAll = () => until(async () => (await lapseLeases(redis)) === 0, 'the holds are reaped');
 
-      /** A broker whose lease lapsed begins a new incarnation; meanwhile it answers 503, which says to try again. */
+      /**
+       * Retries on 503: a broker whose lease lapsed begins a new incarnation and asks clients to try again meanwhile.
+       */
       async function again(call: () => Promise<Called>): Promise<Called> {
         for (;;) {
           const called = await call();
@@ -359,11 +335,11 @@ export function settlementsSuite(stage: MoneyStage): void {
         expect(await expectSettled(service, account, credited)).toBe(credited - cost);
       });
 
-      it('and whose money is gone by then takes what is there: the rest is the operator’s, and no wallet below nothing', async () => {
+      it('takes what is left if its money is gone: the operator pays the rest, and no wallet falls below zero', async () => {
         const { service } = stage;
         stage.world.alpha.close();
         const before = await operatorAccount(service, 'shortfall');
-        // For one request, not for two.
+        // Enough money for one request, not for two.
         const account = await service.createAccount({ usd: 0.0003 });
         const dear: Act = { kind: 'answer', usage: usageOf(10, 100), gated: true };
         const dearCost = costOf({ prompt: 10, completion: 100 }, pricings['m/one']);

@@ -6,8 +6,9 @@ import {
   routingPreviewAnswerSchema,
 } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, ask, bearer, expectError, get, post, send } from '../contract/conformance/client.ts';
 import { describeInBothPlanes, type Planes } from '../kit/both-planes.ts';
+import { filesOf, providerEntry, routeEntry, textModel } from '../kit/catalog.ts';
+import { type Answer, ask, bearer, expectError, get, post, send } from '../kit/client.ts';
 import { startProvider } from '../kit/provider.ts';
 import { until } from '../kit/service.ts';
 import { type Person, signUp } from '../money/billing/world.ts';
@@ -20,43 +21,33 @@ async function setup() {
   const prices = { vault: 3, quiet: 2, loud: 1 } as const;
   const names = ['vault', 'quiet', 'loud'] as const;
   const url = (at: number): string => providers[at]?.baseUrl ?? '';
-  const routes = names.map((provider) => ({
-    provider,
-    upstream_model: 'own',
-    privacy_class: classes[provider],
-    pricing: { input: prices[provider], output: prices[provider] },
-    capabilities: { tools: provider !== 'loud' },
-    ...(provider === 'vault' ? { context_length: 4000 } : {}),
-  }));
+  const routes = names.map((provider) =>
+    routeEntry(
+      provider,
+      { input: prices[provider], output: prices[provider] },
+      {
+        privacy_class: classes[provider],
+        capabilities: { tools: provider !== 'loud' },
+        ...(provider === 'vault' ? { context_length: 4000 } : {}),
+      },
+    ),
+  );
+  const entries = names.map((id, at) =>
+    providerEntry(id, url(at), {
+      privacy_class: classes[id],
+      ...(id === 'vault' ? { attestation: { family: 'near' } } : {}),
+    }),
+  );
+  const long = { context_length: 20_000 };
   return {
-    // Its vault is an enclave by name alone.
+    // The model's vault only claims to be an enclave.
     enclaves: 'assumed',
-    registry: JSON.stringify({
-      providers: names.map((id, at) => ({
-        id,
-        name: id,
-        adapter: 'openai',
-        base_url: url(at),
-        privacy_class: classes[id],
-        ...(id === 'vault' ? { attestation: { family: 'near' } } : {}),
-      })),
-    }),
-    catalog: JSON.stringify({
-      models: [
-        { id: model, model_type: 'text', context_length: 20_000, max_output_tokens: 1000, routes },
-        { id: 'm/loud', model_type: 'text', context_length: 20_000, routes: routes.slice(2) },
-        ...(['image', 'tts'] as const).map((kind) => ({
-          id: `m/${kind}`,
-          model_type: kind,
-          routes: [
-            {
-              ...{ provider: 'quiet', upstream_model: 'own', privacy_class: classes.quiet },
-              pricing: kind === 'image' ? { image: 0.04 } : { input_characters: 15 },
-            },
-          ],
-        })),
-      ],
-    }),
+    ...filesOf(entries, [
+      textModel(model, routes, long),
+      textModel('m/loud', routes.slice(2), long),
+      { id: 'm/image', model_type: 'image', routes: [routeEntry('quiet', { image: 0.04 })] },
+      { id: 'm/tts', model_type: 'tts', routes: [routeEntry('quiet', { input_characters: 15 })] },
+    ]),
     async stop() {
       await Promise.all(providers.map((provider) => provider.stop()));
     },
@@ -83,12 +74,12 @@ function suite(planes: Planes): void {
     [ann, ben] = [await signUp(planes.service), await signUp(planes.service)];
   });
 
-  describe('/routing/preferences (interface 2.8, 4.3)', () => {
-    it('begin as those of a new workspace', async () => {
+  describe('/routing/preferences', () => {
+    it('start with the defaults of a new workspace', async () => {
       expect((await read(ann)).json).toEqual(initialPreferences);
     });
 
-    it('PUT replaces the five fields whole and keeps what stands beside them', async () => {
+    it('PUT replaces all five fields and keeps the other settings', async () => {
       const first = await put(ann, { provider_sort: 'price', provider_ignore: ['loud'], max_price: { input: 9 } });
       expect(first.json).toEqual({
         ...initialPreferences,
@@ -107,7 +98,7 @@ function suite(planes: Planes): void {
       [{ provider_sort: 'best' }, 'provider_sort'],
       [{ provider_max_attempts: 0 }, 'provider_max_attempts'],
       [{ privacy_boundary: 'Private', fallback_floor: 'anonymous' }, 'fallback_floor'],
-    ])('what is wrong is refused with its field, and changes nothing: %j', async (body, param) => {
+    ])('an invalid value is refused with its field, and changes nothing: %j', async (body, param) => {
       const answer = await put(ann, body);
       expectError(answer, 400, 'invalid_request');
       expect(answer.json).toMatchObject({ error: { param } });
@@ -131,13 +122,13 @@ function suite(planes: Planes): void {
       expect((await read(ann)).json).toEqual(initialPreferences);
     });
 
-    it('take null for a field that was left out', async () => {
+    it('accept null for a field that was omitted', async () => {
       expect((await put(ann, { provider_sort: null, provider_ignore: null, auto: null })).json).toEqual(
         initialPreferences,
       );
     });
 
-    it('are of the session’s own workspaces only', async () => {
+    it("belong to the session's own workspaces only", async () => {
       const { rows } = await planes.service.pool.query<{ id: string }>(
         'select id from workspaces where account_id = $1',
         [ben.accountId],
@@ -152,7 +143,7 @@ function suite(planes: Planes): void {
       expectError(await get(url('preferences?workspace_id=nonsense'), ann.session), 400, 'invalid_request');
     });
 
-    it('a change is in every broker when it is answered, and voids the tickets minted before', async () => {
+    it('a change has reached every broker when it is answered, and voids the tickets minted before', async () => {
       const made = await post(`${planes.service.controlUrl}/keys`, { name: 'k', kind: 'inference' }, ben.session);
       const { key } = made.json as { key: string };
       const account = await planes.service.pool.query<{ id: string }>('select id from accounts where id = $1', [
@@ -175,8 +166,8 @@ function suite(planes: Planes): void {
     });
   });
 
-  describe('/routing/preview (interface 4.3, design 6)', () => {
-    it('shows the order, the reason for every route that is out, and the hold', async () => {
+  describe('/routing/preview', () => {
+    it('shows the order, the reason for every excluded route, and the hold', async () => {
       const shown = await preview({ prompt_tokens: 1000, max_tokens: 500, provider: { sort: 'privacy' } });
       expect(shown).toMatchObject({ model, routing: 'exact', choice: null, refusal: null });
       expect(providersOf(shown)).toEqual(['vault']);
@@ -188,7 +179,7 @@ function suite(planes: Planes): void {
 
     it.each([
       ['m/image', {}, 0.04],
-      // 4 characters a token, at 15 USD a million; a thousand tokens where nothing is said of them.
+      // 4 characters a token, at 15 USD a million. Without a token count, a thousand tokens.
       ['m/tts', { prompt_tokens: 100 }, 0.006],
       ['m/tts', {}, 0.06],
     ])('shows the hold of %s with %j', async (asked, body, hold) => {
@@ -225,7 +216,7 @@ function suite(planes: Planes): void {
       expect(ruleOf(await preview(body))).toEqual(rules);
     });
 
-    it('of a request that would be refused says what the error would be', async () => {
+    it('shows the error for a request that would be refused', async () => {
       const shown = await preview({ provider: { only: ['nobody'] } });
       expect(shown).toMatchObject({ plan: [], hold_usd: null, refusal: { type: 'no_provider_route' } });
       expect(shown.excluded).toHaveLength(3);
@@ -237,12 +228,12 @@ function suite(planes: Planes): void {
       ['no_provider_route_meets_privacy', { only: ['loud'] }, {}],
       ['no_provider_route', { only: ['quiet'] }, { privacy_boundary: 'Private', provider_ignore: ['quiet'] }],
       ['no_provider_route', { only: ['nobody'] }, { privacy_boundary: 'Private' }],
-    ])('of `/auto` with `only` says what keeps the named providers from serving: %s', async (type, provider, saved) => {
+    ])('of `/auto` with `only` says why the named providers cannot serve: %s', async (type, provider, saved) => {
       const shown = await preview({ model: '/auto', provider, preferences: saved });
       expect(shown.refusal).toMatchObject({ type });
     });
 
-    it('shows what `/auto` chooses, and by what', async () => {
+    it('shows the choice of `/auto`, and its reason', async () => {
       const shown = await preview({ model: '/auto' });
       expect(shown).toMatchObject({ model, routing: 'auto', refusal: null });
       expect(shown.choice).toMatch(
@@ -250,7 +241,7 @@ function suite(planes: Planes): void {
       );
     });
 
-    it('says of the first model that is tried whether `/auto` chose it', async () => {
+    it('reports whether `/auto` chose the first model that is tried', async () => {
       const closed = { preferences: { privacy_boundary: 'Private' } };
       const second = await preview({ model: 'm/loud', models: ['m/loud', '/auto'], ...closed });
       expect(second).toMatchObject({ model, routing: 'auto' });
@@ -258,7 +249,7 @@ function suite(planes: Planes): void {
       expect(first).toMatchObject({ model, routing: 'exact' });
     });
 
-    it('is what the real request gets', async () => {
+    it('matches the real request', async () => {
       const made = await post(`${planes.service.controlUrl}/keys`, { name: 'k', kind: 'inference' }, ann.session);
       const { key } = made.json as { key: string };
       await credit(planes, ann);
@@ -276,7 +267,7 @@ function suite(planes: Planes): void {
       }
     });
 
-    it('needs a session, and a body that is right', async () => {
+    it('needs a session and a valid body', async () => {
       expectError(await post(url('preview'), { model }, {}), 401, 'unauthenticated');
       expectError(await post(url('preview'), { model, prompt: 'secret' }, ann.session), 400, 'invalid_request');
       expectError(await post(url('preview'), {}, ann.session), 400, 'invalid_request');
@@ -286,8 +277,8 @@ function suite(planes: Planes): void {
     });
   });
 
-  describe('/routing/eligible-models and /routing/effective (interface 4.3)', () => {
-    it('tell anybody what drafted preferences allow, best provider first', async () => {
+  describe('/routing/eligible-models and /routing/effective', () => {
+    it('show anyone the models that drafted preferences allow, best provider first', async () => {
       const draft = async (preferences: Partial<Preferences>) => {
         const answer = await post(url('eligible-models'), { preferences }, {});
         expect(answer.status, answer.text).toBe(200);
@@ -305,7 +296,7 @@ function suite(planes: Planes): void {
       expectError(await post(url('eligible-models'), {}, {}), 400, 'invalid_request');
     });
 
-    it('tell a key what the saved ones of its workspace allow', async () => {
+    it('show a key the models that the saved preferences of its workspace allow', async () => {
       const made = await post(`${planes.service.controlUrl}/keys`, { name: 'e', kind: 'inference' }, ann.session);
       const { key } = made.json as { key: string };
       await put(ann, { provider_ignore: ['loud'] });
@@ -330,7 +321,7 @@ function suite(planes: Planes): void {
   });
 }
 
-/** Ten dollars, as an operator gives them. */
+/** Credits ten dollars, as an operator does. */
 async function credit({ service }: Planes, { accountId }: Person): Promise<void> {
   const { code, output } = await service.runControl(['account', 'credit', accountId, '10', '--reference', accountId]);
   expect(code, output).toBe(0);

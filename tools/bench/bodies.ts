@@ -1,16 +1,17 @@
 import { readChatQuestion } from '../../apps/confidential/src/chat/chat-question.ts';
-import { readEmbeddingsQuestion } from '../../apps/confidential/src/embeddings/embeddings-question.ts';
+import { readEmbeddingsQuestion } from '../../apps/confidential/src/embeddings/embeddings-operation.ts';
 import type { ProviderSet } from '../../apps/confidential/src/providers/provider-set.ts';
-import { readJsonBody } from '../../packages/http/src/json-body.ts';
 import type { ChatTarget } from '../../packages/providers/src/adapter.ts';
 import { anthropicAdapter } from '../../packages/providers/src/anthropic/anthropic-adapter.ts';
+import { readJsonBody } from '../../packages/server/src/json-body.ts';
 import { ServiceError } from '../../packages/wire/src/errors.ts';
 import { type CostlyBody, costlyBodies, plainText } from '../../test/faults/hostile/costly-bodies.ts';
 
 /**
- * What it costs the broker to judge a body, from its bytes to its refusal, in ms, or to judge and to translate it; and
- * how often the time it takes to parse and write plain text of that size. Each figure is the quickest of several. A request may take twice
- * plain text or 50 ms up to 4 MiB; `!` marks what takes more than both. `--quick`: fewer sizes and tries.
+ * Measures the time in ms that the broker needs to judge a body, from its bytes to the error, and to judge and
+ * translate it. Compares it with the time to parse and write plain text of that size. Each figure is the fastest of
+ * several runs. Up to 4 MiB, a request may take twice the time of plain text, or 50 ms; `!` marks those that exceed
+ * both. `--quick` uses fewer sizes and runs.
  */
 const quick = process.argv.includes('--quick');
 const tries = quick ? 3 : 9;
@@ -24,7 +25,7 @@ const providers: ProviderSet = {
   isAvailable: () => false,
   close: async () => {},
 };
-/** Of the APIs that a chat is translated for, the one that keeps most of it. */
+/** Of all APIs that a chat is translated to, this one keeps the most of it. */
 const target: ChatTarget = {
   upstreamModel: 'claude-opus-5',
   maxOutputTokens: 100,
@@ -36,7 +37,7 @@ const target: ChatTarget = {
 function judge(path: CostlyBody['path'], bytes: Buffer): number {
   try {
     const body = readJsonBody(bytes);
-    if (path === '/embeddings') readEmbeddingsQuestion(body, providers);
+    if (path === '/embeddings') readEmbeddingsQuestion(body);
     else anthropicAdapter.chatRequest(readChatQuestion(body, providers).chat, target);
     return 200;
   } catch (error) {

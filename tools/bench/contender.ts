@@ -1,43 +1,46 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { dieTogether } from '../../test/kit/die-together.ts';
+import { dieTogether } from '../../test/kit/programs.ts';
 import type { Target } from './load.ts';
 
-/** Something that stands between a client and the provider. */
+/** A process, or several, between a client and the provider. */
 export interface Contender {
   readonly name: string;
   readonly target: Target;
-  /** The processes whose CPU and memory count. */
+  /** The processes whose CPU and memory are counted. */
   pids(): readonly number[];
-  /** Makes ready for so many requests, for example by minting tickets. */
+  /** Prepares for this number of requests, for example by minting tickets. */
   prepare?(requests: number, model: string): Promise<void>;
-  /** Resolves when whatever the requests left to be done is done, so that the next ones are not measured with it. */
+  /** Resolves when the work that the requests caused has ended, so that it does not count for the next ones. */
   rest?(): Promise<void>;
   stop(): Promise<void>;
 }
 
 const node = [process.execPath, '--conditions=@sotto/source', '--disable-warning=ExperimentalWarning'];
 
-/** The processor that contenders share, so that a request costs one core. */
+/** The core that contenders share, so that all are measured on the same one. */
 const contendersCore = '0';
 const pinning = ['taskset', '-c', contendersCore];
 
-/** Puts a process on the core of the contenders. */
+/** Pins a process to the core of the contenders. */
 export function pin(pid: number): void {
   spawnSync('taskset', ['-apc', contendersCore, String(pid)]);
 }
 
-/** All processors, as `taskset` wants them told. */
+/** All cores, as an argument of `taskset`. */
 export const everyCore = `0-${cpus().length - 1}`;
 
-/** Where the bench, and what it starts from here on, runs: on all cores, or on all but the contenders’ where there are others. */
+/**
+ * Pins the benchmark, and the processes that it starts after this, to all cores, or to all except the contenders' core
+ * if there are others.
+ */
 export function runOn(which: 'every core' | 'the other cores'): void {
   const cores = which === 'every core' || cpus().length === 1 ? everyCore : `1-${cpus().length - 1}`;
   spawnSync('taskset', ['-apc', cores, String(process.pid)]);
 }
 
-/** Starts a Node process of ours that tells its port by IPC. */
+/** Starts one of our Node processes and waits until it reports its port by IPC. */
 export async function startNode(
   script: string,
   args: readonly string[],

@@ -2,7 +2,7 @@ import type { Contender } from './contender.ts';
 import { cpuMicroseconds, median } from './cpu.ts';
 import { Load } from './load.ts';
 
-/** One load: `count` requests for a model, so many at a time. */
+/** One load: `count` requests for a model over `connections` connections. */
 export interface Burst {
   readonly model: string;
   readonly stream: boolean;
@@ -11,7 +11,7 @@ export interface Burst {
 }
 
 export interface Cost {
-  /** CPU of the contender's processes for one request, in µs. */
+  /** CPU of the contender's processes per request, in µs. */
   readonly cpuUs: number;
   readonly perSecond: number;
 }
@@ -24,7 +24,7 @@ export interface Rate {
 
 const openConnections = 32;
 
-/** Loads of contenders, kept open from round to round. */
+/** Loads of contenders. Their connections stay open between rounds. */
 export class CostMeter {
   readonly #loads = new Map<Contender, Load>();
 
@@ -46,7 +46,7 @@ export class CostMeter {
     return { cpuUs, perSecond };
   }
 
-  /** Times to the first byte in ms at so many requests a second for so long, on connections that are open already. */
+  /** Returns the times to the first byte in ms, at a fixed rate and over open connections. */
   async firstBytes(contender: Contender, { model, perSecond, forS }: Rate): Promise<number[]> {
     const count = Math.ceil(perSecond * forS);
     await contender.prepare?.(count + openConnections, model);
@@ -57,7 +57,9 @@ export class CostMeter {
     return times;
   }
 
-  /** The rate at which a contender is busy for half of the time. One at a time a request costs more than among many. */
+  /**
+   * Returns the rate at which a contender is busy half of the time. A single request costs more than one among many.
+   */
   async halfLoad(contender: Contender, { model, perSecond }: Pick<Rate, 'model' | 'perSecond'>): Promise<number> {
     let rate = perSecond;
     for (let tries = 0; tries < 3; tries += 1) {
@@ -71,7 +73,10 @@ export class CostMeter {
     return rate;
   }
 
-  /** Medians of every burst for every contender, round by round in turns; the first `warmUp` rounds are not counted. */
+  /**
+   * Returns the medians of every burst for every contender, which take turns in each round. The first `warmUp` rounds
+   * do not count.
+   */
   async compare<Name extends string>(
     contenders: readonly Contender[],
     bursts: Readonly<Record<Name, Burst>>,

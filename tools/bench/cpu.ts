@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** CPU time that processes have used so far, all threads and finished ones included, in µs. Linux only. */
+/** Returns the CPU time that processes have used so far, in µs, including ended threads. Linux only. */
 export function cpuMicroseconds(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + cpuOf(pid), 0);
 }
 
-/** Nanosecond accounting of each thread; threads that have ended are in the process' own ticks only, and are few. */
+/** Counts each thread in nanoseconds. Ended threads, which are few, appear only in the process's ticks. */
 function cpuOf(pid: number): number {
   try {
     return readdirSync(`/proc/${pid}/task`).reduce((sum, task) => {
@@ -17,7 +17,10 @@ function cpuOf(pid: number): number {
   }
 }
 
-/** CPU time that a process and its children have used so far, those that have ended included, in µs, by clock ticks. */
+/**
+ * Returns the CPU time of a process and its children so far, including ended ones, in µs. The resolution is a clock
+ * tick.
+ */
 export function familyMicroseconds(pid: number): number {
   const statOf = (each: string): readonly string[] =>
     readFileSync(`/proc/${each}/stat`, 'utf8')
@@ -37,7 +40,7 @@ export function familyMicroseconds(pid: number): number {
   }, own * 10_000);
 }
 
-/** Resident memory of processes in MiB. */
+/** Returns the resident memory of processes in MiB. */
 export function residentMiB(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');

@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
 import { freePort } from '../../test/kit/free-port.ts';
-import { onPath } from '../../test/kit/on-path.ts';
-import { npmStart } from '../../test/operate/start/npm-start.ts';
+import { npmStart } from '../../test/kit/npm-start.ts';
+import { onPath } from '../../test/kit/programs.ts';
 import { percentile } from './cpu.ts';
 
 /**
- * How soon the dashboard can be used on a slow machine and line: a CPU four times slower than this one, 10 Mbit/s with
- * 40 ms to the service, nothing cached. Usable is when what the page is for can be pressed. The budget is two seconds.
+ * Measures how soon the dashboard is usable on a slow machine and network: a CPU that is four times slower than this
+ * one, 10 Mbit/s and 40 ms to the service, without caches. A page is usable when its main button can be pressed. The
+ * budget is two seconds.
  */
 const rounds = process.argv.includes('--quick') ? 3 : 9;
 const slowdown = 4;
@@ -18,11 +19,11 @@ const budgetMs = 2_000;
 
 const pages = [
   { path: '/', signedIn: false, usable: 'Create an account', role: 'link' },
-  { path: '/', signedIn: true, usable: 'Make a key', role: 'button' },
+  { path: '/', signedIn: true, usable: 'Create key', role: 'button' },
 ] as const;
 
 const executablePath = onPath('chromium', 'chromium-browser', 'google-chrome');
-if (executablePath === undefined) throw new Error('put chromium on the PATH');
+if (executablePath === undefined) throw new Error('chromium is not on the PATH; install it');
 const folder = await mkdtemp(join(tmpdir(), 'sotto-bench-dashboard-'));
 const ports = { CONTROL_PORT: String(await freePort()), CONFIDENTIAL_PORT: String(await freePort()) };
 const started = await npmStart(folder, ports);

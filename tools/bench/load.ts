@@ -1,14 +1,14 @@
 import { Pool } from 'undici';
 
-/** Where and how a contender is asked. */
+/** How to send requests to a contender. */
 export interface Target {
   readonly origin: string;
   readonly path: string;
-  /** Headers of one request; called for each, because a ticket is good for one. */
+  /** Returns the headers of one request. It is called for each request, because a ticket works once. */
   headers(): Record<string, string>;
-  /** The model's name, as this contender wants it. */
+  /** Returns the contender's name for a model. */
   model(name: string): string;
-  /** The body of one request; default: a short chat. */
+  /** Returns the body of one request. The default is a short chat. */
   body?(name: string, stream: boolean): string;
 }
 
@@ -35,7 +35,8 @@ export class Load {
 
   constructor(target: Target) {
     this.#target = target;
-    // Some servers close what was idle for five seconds: a request that is just being sent then would fail.
+    // Some servers close connections that were idle for five seconds, and a request that is being sent at that time
+    // fails.
     this.#pool = new Pool(target.origin, { connections: null, pipelining: 1, keepAliveTimeout: 3000 });
   }
 
@@ -43,7 +44,7 @@ export class Load {
     return this.#pool.destroy();
   }
 
-  /** One request, to its end. */
+  /** Sends one request and waits for its end. */
   request(model: string, stream: boolean): Promise<RequestTiming> {
     const body = bodyOf(this.#target, model, stream);
     const { origin } = this.#target;
@@ -84,7 +85,7 @@ export class Load {
     });
   }
 
-  /** Opens a stream and leaves it open; resolves at its first bytes. */
+  /** Opens a stream and leaves it open. Resolves at its first bytes. */
   open(model: string): Promise<() => void> {
     const body = bodyOf(this.#target, model, true);
     return new Promise((resolve, reject) => {
@@ -113,7 +114,7 @@ export class Load {
     });
   }
 
-  /** `count` requests over `connections` at a time; resolves to requests per second. */
+  /** Sends `count` requests, at most `connections` at a time. Resolves to requests per second. */
   async closedLoop(options: { model: string; stream: boolean; count: number; connections: number }): Promise<number> {
     let left = options.count;
     const startedAt = performance.now();
@@ -127,7 +128,7 @@ export class Load {
     return (options.count * 1000) / (performance.now() - startedAt);
   }
 
-  /** Requests at a fixed rate, whatever becomes of the earlier ones; resolves to their times to the first byte in ms. */
+  /** Sends requests at a fixed rate, regardless of earlier ones. Resolves to their times to the first byte in ms. */
   async openLoop(options: { model: string; stream: boolean; perSecond: number; count: number }): Promise<number[]> {
     const timings: Promise<RequestTiming>[] = [];
     const startedAt = performance.now();

@@ -1,5 +1,5 @@
 import { runOn } from './contender.ts';
-import { keepReport, showReport, writeKept } from './page/keep.ts';
+import { keepReport, showReport, writeKept } from './page/page.ts';
 import { gateways } from './parts/gateways.ts';
 import { overload } from './parts/overload.ts';
 import type { Part } from './parts/part.ts';
@@ -10,10 +10,12 @@ import { sizing } from './parts/sizing.ts';
 import { soak } from './parts/soak.ts';
 import { streams } from './parts/streams.ts';
 import { tickets } from './parts/tickets.ts';
+import { usage } from './parts/usage.ts';
 
 /**
- * Measures the broker part by part and writes `docs/PERFORMANCE.md`. Without a name all but `soak`, which takes an hour;
- * `--quick` measures roughly and only prints; `page` measures nothing and writes the page anew from `results/`.
+ * Measures the broker in parts and writes `docs/PERFORMANCE.md`. Without a name it runs all parts except `soak`, which
+ * takes an hour. `--quick` measures roughly and only prints. `page` measures nothing and writes the page again from
+ * `results/`.
  */
 const parts = {
   gateways,
@@ -23,10 +25,14 @@ const parts = {
   streams,
   processes,
   sizing,
+  usage,
   overload,
   soak,
 } as const satisfies Record<string, Part>;
-/** Here the load is as busy as what it asks: beside Redis and the provider it would not get to offer it. */
+/**
+ * In these parts the load needs as much CPU as the service. On the cores of Redis and the provider alone, it could not
+ * offer the rate.
+ */
 const loadsNeedAll: ReadonlySet<string> = new Set<keyof typeof parts>(['overload']);
 const names = Object.keys(parts) as (keyof typeof parts)[];
 

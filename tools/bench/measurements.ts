@@ -6,8 +6,8 @@ import { withRedis } from '../../test/kit/redis-connection.ts';
 import { until } from '../../test/kit/service.ts';
 
 /**
- * What measurements cost where a catalog of 500 models at 20 providers is used whole: every route answers, at each of
- * three brokers, 40 streams in every hour. `--quick`: a tenth of the routes.
+ * Measures the cost of measurements if a large catalog is in full use: 500 models at 20 providers, and 40 streams per
+ * hour on every route at each of three brokers. `--quick` uses a tenth of the routes.
  */
 const quick = process.argv.includes('--quick');
 const brokers = 3;
@@ -20,14 +20,14 @@ const routes = Array.from(
 
 const redis = await startTestRedis();
 if (redis === undefined) {
-  console.log('There is no Redis. Install redis-server and run again.');
+  console.log('Redis was not found. Install redis-server and run again.');
   process.exit(0);
 }
 const { url } = redis;
 const state = createRedisState({ url });
 await until(() => state.readMeasurements(0, undefined).then(() => true), 'Redis answers');
 
-/** About normal around 1, from a fixed sequence. */
+/** Draws roughly normal numbers around 1 from a fixed sequence. */
 let seed = 1;
 const random = (): number => {
   seed = (seed * 1103515245 + 12345) & 0x7fffffff;
@@ -61,7 +61,7 @@ const redisInfo = (section: string, field: string): Promise<number> =>
 const redisCpuMs = async (): Promise<number> =>
   ((await redisInfo('cpu', 'used_cpu_user')) + (await redisInfo('cpu', 'used_cpu_sys'))) * 1000;
 
-/** What an action costs this process and Redis, and for how long at most nothing else could run here. */
+/** Returns what an action costs this process and Redis, and the longest time in which nothing else could run here. */
 async function costOf(act: () => Promise<unknown>): Promise<Cost> {
   const [redisBefore, sentBefore] = [await redisCpuMs(), await redisInfo('stats', 'total_net_output_bytes')];
   const delay = monitorEventLoopDelay({ resolution: 1 });
@@ -96,7 +96,7 @@ for (let hour = present - hours + 1; hour <= present; hour += 1) {
 }
 const redisMb = ((await redisInfo('memory', 'used_memory')) - memoryBefore) / 1e6;
 
-/** Asked twice: what the first collection lets go of may hold on to more. */
+/** Collects twice, because the first collection may free objects that refer to others. */
 const heap = (): number => {
   globalThis.gc?.();
   globalThis.gc?.();

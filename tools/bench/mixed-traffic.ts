@@ -1,7 +1,7 @@
 import { Pool } from 'undici';
 import { type BenchService, benchModel } from './sotto.ts';
 
-/** The models that mixed traffic asks. */
+/** The models of mixed traffic. */
 export const mixedCatalog = JSON.stringify({
   models: [
     ...['json', 'single-20', 'single-500', 'hold', 'fail'].map((name) => benchModel(name)),
@@ -9,14 +9,14 @@ export const mixedCatalog = JSON.stringify({
   ],
 });
 
-/** `said` is the body of an error, or why there is no answer. */
+/** `said` is the body of an error, or the reason why there was no answer. */
 interface Answer {
   readonly status: number;
   readonly said: string;
 }
 
 type Kind = 'whole answers' | 'streams' | 'by ticket' | 'embeddings' | 'left' | 'failed' | 'refused';
-/** Of twenty requests. */
+/** The mix, per twenty requests. */
 const mix: readonly Kind[] = [
   ...Array.from({ length: 6 }, () => 'whole answers' as const),
   ...Array.from({ length: 6 }, () => 'streams' as const),
@@ -27,7 +27,10 @@ const mix: readonly Kind[] = [
   'refused',
 ];
 
-/** All kinds of requests in turn; `taken` holds how long whole answers took, in ms, `unexpected` how others were answered in the open loop that runs. */
+/**
+ * Sends all kinds of requests in turn. `taken` has the times of whole answers in ms. `unexpected` has the unexpected
+ * answers of the current open loop.
+ */
 export function openTraffic({ service, account }: BenchService) {
   const broker = new Pool(new URL(service.baseUrl).origin, {
     connections: 512,
@@ -42,7 +45,10 @@ export function openTraffic({ service, account }: BenchService) {
   const messages = [{ role: 'user', content: 'What is the capital of France, and how many people live there?' }];
   const json = { 'content-type': 'application/json' };
 
-  /** Sends one; resolves when it is over. With `leaveAfter` its client leaves after so many bytes. */
+  /**
+   * Sends one request. Resolves when it has ended. With `leaveAfter`, the client disconnects after that number of
+   * bytes.
+   */
   const send = (path: string, headers: Record<string, string>, body: object, leaveAfter?: number): Promise<Answer> =>
     new Promise((resolve) => {
       let status = 0;
@@ -120,7 +126,7 @@ export function openTraffic({ service, account }: BenchService) {
       await Promise.all(Array.from({ length: connections }, worker));
       return (done * 1000) / (performance.now() - startedAt);
     },
-    /** Sends at a fixed rate. Resolves to how many of each were answered as expected, and what became of the others. */
+    /** Sends at a fixed rate. Resolves to the number of expected answers of each kind, and to the other answers. */
     async openLoop(perSecond: number, forMs: number) {
       for (const kind of Object.keys(counts) as Kind[]) delete counts[kind];
       const open = new Set<Promise<void>>();
@@ -147,5 +153,5 @@ export function openTraffic({ service, account }: BenchService) {
   };
 }
 
-/** The type of an error in the documented envelope; else what was said. */
+/** Returns the type of an error in the documented envelope, or the whole text. */
 const reasonOf = (said: string): string => /"type":"([^"]*)"/.exec(said)?.[1] ?? said.slice(0, 80);

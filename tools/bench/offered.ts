@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { end, startNode } from './contender.ts';
 
-/** What a caller asks, how often and for how long. */
+/** The request, rate and duration of a load. */
 export interface Offer {
   readonly origin: string;
   readonly path: string;
@@ -12,21 +12,21 @@ export interface Offer {
 }
 
 export interface Answered {
-  /** When it was asked, in ms since the load began. */
+  /** Start of the request, in ms since the load began. */
   readonly at: number;
   readonly status: number;
-  /** To the first byte. */
+  /** Time to the first byte. */
   readonly ms: number;
   readonly retryAfter: boolean;
 }
 
-/** Of so many requests one is a witness's. */
+/** The witness sends one of this number of requests. */
 const witnessed = 20;
 
 /**
- * Offers requests at a fixed rate; resolves when all are answered. Most come from a crowd, a process that is as busy as what
- * it asks. One of twenty comes from a witness: a process of its own that has little to do and is run first, so that its times
- * are those of the service.
+ * Offers requests at a fixed rate. Resolves when all have been answered. Most come from a crowd, a process that is as
+ * busy as the service. One in twenty comes from a witness, a separate process with little work and a higher priority,
+ * so that its times are those of the service.
  */
 export async function offer(what: Offer): Promise<{ crowd: Answered[]; witness: Answered[] }> {
   const witnessRate = Math.max(1, Math.round(what.perSecond / witnessed));
@@ -37,7 +37,7 @@ export async function offer(what: Offer): Promise<{ crowd: Answered[]; witness: 
   return { crowd, witness };
 }
 
-/** Has a process wait for no other that is busier; where that is not allowed it is as the others are. */
+/** Gives a process a higher priority than busier ones. If that is not allowed, it keeps the normal priority. */
 export function runFirst(pid: number): void {
   spawnSync('renice', ['-n', '-15', '-p', String(pid)], { stdio: 'ignore' });
 }
@@ -47,7 +47,7 @@ async function askedBy(what: Offer, prepare: (pid: number) => void): Promise<Ans
   if (child.pid !== undefined) prepare(child.pid);
   const answers = new Promise<Answered[]>((resolve, reject) => {
     child.once('message', (told) => resolve(told as Answered[]));
-    child.once('exit', () => reject(new Error('a caller ended before it told what it was answered')));
+    child.once('exit', () => reject(new Error('a caller ended before it reported its answers')));
   });
   child.send(what);
   const found = await answers;

@@ -8,7 +8,7 @@ import { until } from '../../test/kit/service.ts';
 import { type Contender, end, launch, plainTarget, startNode } from './contender.ts';
 import type { Target } from './load.ts';
 
-/** No gateway at all: what everything else is compared with. */
+/** The provider without a gateway, which all results are compared with. */
 export const startDirect = (upstream: string): Contender => ({
   name: 'provider alone',
   target: plainTarget(new URL(upstream).origin),
@@ -22,7 +22,7 @@ const passThroughNames = {
   redis: 'pass-through with the same Redis calls',
 } as const;
 
-/** The floor (see `processes/pass-through.ts`), or one of its slower variants. */
+/** The floor (see `processes/pass-through.ts`), or a slower variant of it. */
 export async function startPassThrough(
   upstream: string,
   variant: keyof typeof passThroughNames,
@@ -38,7 +38,7 @@ export async function startPassThrough(
   };
 }
 
-/** nginx as a reverse proxy that does not buffer, where it is on the PATH. */
+/** nginx as a reverse proxy without buffering, if it is on the PATH. */
 export async function startNginx(upstream: string): Promise<Contender | undefined> {
   if (spawnSync('nginx', ['-v']).error !== undefined) return undefined;
   const folder = mkdtempSync(join(tmpdir(), 'sotto-bench-nginx-'));
@@ -68,7 +68,7 @@ export async function startNginx(upstream: string): Promise<Contender | undefine
 
 const optionalFolder = fileURLToPath(new URL('./optional/', import.meta.url));
 
-/** Portkey's gateway, installed beside the bench the first time; left out where it cannot be had. */
+/** Portkey's gateway, installed beside the benchmark at the first run. Skipped if it cannot be installed. */
 export async function startPortkey(upstream: string): Promise<Contender | undefined> {
   const script = join(optionalFolder, 'node_modules/@portkey-ai/gateway/build/start-server.js');
   if (!existsSync(script)) {

@@ -17,13 +17,13 @@ import {
   weakestReachableClass,
 } from '@sotto/router';
 import { initialPreferences, type Preferences, privacyClasses } from '@sotto/wire';
-import { Random } from '../../test/money/simulation/random.ts';
+import { Random } from '../../test/kit/random.ts';
 import { percentile } from './cpu.ts';
 
 /**
- * What planning costs over 500 models of 20 routes each, 80 % of them measured and 2 % penalized. Each request is
- * planned five times: `p50` and `p99` count every time, `undisturbed` the quickest of the five, which is what is left
- * where other processes want the machine too. `--quick`: fewer requests.
+ * Measures planning over 500 models with 20 routes each, 80 % of them measured and 2 % penalized. Each request is
+ * planned five times. `p50` and `p99` use all times. `undisturbed` uses the fastest of the five, which is less affected
+ * by other processes. `--quick` uses fewer requests.
  */
 const quick = process.argv.includes('--quick');
 const counted = quick ? 300 : 2000;
@@ -55,13 +55,14 @@ function aModel(id: string): Model {
     type: 'text',
     contextLength: 131_072,
     maxOutputTokens: 16_384,
+    auto: true,
     routes: Array.from({ length: routesPerModel }, (_, at) => aRoute(id, at, level)),
   };
 }
 
 function aRoute(modelId: string, at: number, level: number): Route {
   const [input, output] = [level * between(0.7, 1.4), level * between(2, 5)];
-  // Every provider serves every model; one in ten is an enclave, most are private.
+  // Every provider serves every model. One in ten is an enclave, and most are private.
   const privacyClass = privacyClasses[at % 10 === 0 ? 2 : at % 7 === 1 ? 3 : at % 3 === 0 ? 0 : 1] ?? 'private';
   return {
     id: `${modelId}@provider-${at}`,
@@ -79,6 +80,7 @@ function aRoute(modelId: string, at: number, level: number): Route {
     contextLength: random.chance(0.5) ? 131_072 : 32_768,
     maxOutputTokens: 16_384,
     rank: at,
+    insecureHttp: false,
   };
 }
 
@@ -92,7 +94,7 @@ function aMeasurement(): RouteMeasurement {
   };
 }
 
-/** Measurements as they come a moment later: all objects anew, a share of the routes with other figures. */
+/** Returns the measurements of a moment later: new objects, and new figures for some routes. */
 const later = (share: number): Measurements =>
   new Map([...measured].map(([id, each]) => [id, random.chance(share) ? aMeasurement() : { ...each }]));
 
@@ -100,7 +102,7 @@ interface Case {
   readonly name: string;
   readonly request: () => RoutingRequest;
   readonly preferences?: Partial<Preferences>;
-  /** Before each request, and not counted. */
+  /** Runs before each request. Its time is not counted. */
   readonly measurements?: () => Measurements;
   readonly tools?: true;
   readonly minting?: true;
@@ -113,7 +115,10 @@ const strategy = (name: Preferences['auto']['strategy']): Partial<Preferences> =
   auto: { ...initialPreferences.auto, strategy: name },
 });
 const auto = (): RoutingRequest => ({ model: '/auto' });
-/** A private one: pinned to a weaker provider, or to one that takes only encrypted requests, nothing is left. */
+/**
+ * A private provider. A request that is pinned to a weaker provider, or to one for encrypted requests only, has no
+ * route left.
+ */
 const pinned = (): RoutingRequest => ({
   model: '/auto',
   provider: random.pick(['provider-2', 'provider-11', 'provider-19']),
@@ -190,13 +195,13 @@ function prepare(measurements: Measurements): void {
   preparations.push((performance.now() - began) * 1000);
 }
 
-/** Microseconds of each request, five times over. */
+/** Times of all requests in µs, five for each. */
 function run({ request, preferences, measurements, tools, minting, refused }: Case, count: number): number[][] {
   const needs = { ...noNeeds('text'), promptTokens: minting ? 0 : 900, tools: tools ?? false };
   return Array.from({ length: count }, () => {
     const asked = request();
     return Array.from({ length: times }, () => {
-      // Preferences come out of a ticket or a key record: never the same object twice.
+      // Preferences come from a ticket or key record, so each request has a new object.
       const context: PlanningContext = {
         catalog,
         preferences: structuredClone({ ...initialPreferences, ...preferences }),
@@ -206,12 +211,12 @@ function run({ request, preferences, measurements, tools, minting, refused }: Ca
         },
         random: () => random.next(),
       };
-      // As the broker does when they arrive: off the path of requests.
+      // As in the broker, this happens when measurements arrive, not while it serves a request.
       if (measurements !== undefined) prepare(context.status.measurements);
       const began = performance.now();
       const decision = minting ? weakestReachableClass(asked, needs, context) : planRequest(asked, needs, context);
       const microseconds = (performance.now() - began) * 1000;
-      if (decision.ok === (refused ?? false)) throw new Error('the case does not do what it is for');
+      if (decision.ok === (refused ?? false)) throw new Error('the case does not have the intended outcome');
       return microseconds;
     });
   });

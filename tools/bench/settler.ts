@@ -1,17 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import {
-  bookSettlements,
-  buildControl,
-  builtInBilling,
-  builtInCatalog,
-  type ControlOptions,
-  createAccount,
-  creditAccount,
-  insertKey,
-  migrateDatabase,
-  readBillingPlan,
-} from '@sotto/control';
+import { bookSettlements, createAccount, creditAccount, insertKey, migrateDatabase } from '@sotto/control';
 import {
   type AccountRef,
   createRedisState,
@@ -24,15 +13,16 @@ import {
   signSettlement,
 } from '@sotto/state';
 import pg from 'pg';
-import pino from 'pino';
 import { startOwnPostgres } from '../../test/kit/postgres.ts';
 import { startOwnRedis } from '../../test/kit/redis.ts';
 import { until } from '../../test/kit/service.ts';
 import { cpuMicroseconds } from './cpu.ts';
+import { bareControl } from './usage/serve.ts';
 
 /**
- * How many settlements a second are booked: by `bookSettlements` in batches of 500, and by the settler from Redis to
- * Postgres and back. 200 accounts, 400 keys, 50 models; both databases write to disk at every commit. `--quick`: fewer.
+ * Measures how many settlements per second are booked: by `bookSettlements` in batches of 500, and by the settler from
+ * Redis to Postgres and back. It uses 200 accounts, 400 keys and 50 models. Both databases write to disk at every
+ * commit. `--quick` uses fewer settlements.
  */
 const quick = process.argv.includes('--quick');
 const count = quick ? 10_000 : 40_000;
@@ -91,7 +81,7 @@ await measure('bookSettlements', async () => {
 });
 
 const redis = await startOwnRedis({ appendOnly: true });
-if (redis === undefined) console.log('The settler is left out: there is no Redis. Install redis-server and run again.');
+if (redis === undefined) console.log('Skipped the settler: Redis was not found. Install redis-server and run again.');
 else {
   const state = createRedisState({ url: redis.url, commandTimeoutMs: 10_000 });
   const settler = await realSettler(state);
@@ -116,29 +106,9 @@ await pool.end();
 await postgres.stop();
 process.exit(0);
 
-/** The settler as control runs it, without the rest of control. */
+/** Control's settler, without the rest of control. */
 async function realSettler(state: State): Promise<{ settleAll(): Promise<boolean> }> {
-  const control = await buildControl({
-    state,
-    logger: pino({ level: 'silent' }),
-    databaseUrl,
-    origin: 'http://127.0.0.1:1',
-    confidentialOrigin: 'http://127.0.0.1:2',
-    trustedOrigins: [],
-    catalogFile: builtInCatalog,
-    secrets: {
-      accountRefKey,
-      settlementMacKey,
-      ticketSealingKey: Buffer.alloc(32, 3),
-      sessionSecret: 'a secret of the bench, forty characters long',
-    },
-    media: { image: false, speech: false },
-    ticketTtlMs: 300_000,
-    limits: { control: 1e6, requests: 1e6, tokens: 1e9 },
-    limitsRedis: undefined,
-    billing: await noBilling(),
-    trustProxy: false,
-  });
+  const control = await bareControl(state, databaseUrl, { accountRefKey, settlementMacKey });
   await until(async () => {
     await control.epochs.maintain().catch(() => {});
     return control.epochs.isSettled;
@@ -147,7 +117,7 @@ async function realSettler(state: State): Promise<{ settleAll(): Promise<boolean
   return control.settler;
 }
 
-/** What a broker leaves of one request: a hold that was placed and charged. */
+/** Leaves the state that a broker leaves after a request: a hold that was placed and charged. */
 async function leaveSettlement(state: State, payer: Payer): Promise<void> {
   const { walletId, keyHash } = payer;
   const shard = shardOfWallet(walletId);
@@ -166,7 +136,7 @@ async function leaveSettlement(state: State, payer: Payer): Promise<void> {
   await state.settle({ shard, holdId, chargeNusd: BigInt(settlement.chargeNusd), usedTokens: 1, entry });
 }
 
-/** Skewed as use is: half of all requests are of a fifth of the keys, and a third of one model. */
+/** Draws keys and models as in real use: a fifth of the keys makes half of the requests, and one model gets a third. */
 function anyPayer(): Payer {
   const payer = payers[Math.floor(payers.length * Math.random() ** 2)];
   if (payer === undefined) throw new Error('no payers');
@@ -227,17 +197,17 @@ async function inParallel(workers: number, times: number, act: () => Promise<voi
   await Promise.all(Array.from({ length: workers }, worker));
 }
 
-/** The server's first process, by the parent of the one that serves us. */
+/** Returns the server's first process, the parent of the process that serves our connection. */
 async function serverPid(connections: pg.Pool): Promise<number> {
   const { rows } = await connections.query<{ pid: number }>('select pg_backend_pid() as pid');
   return parentOf(rows[0]?.pid ?? 0);
 }
 
-/** CPU of the server so far, that of processes which have ended included, in µs. */
+/** Returns the server's CPU so far in µs, including ended processes. */
 function serverCpu(root: number): number {
   const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   const living = all.map(Number).filter((pid) => pid === root || parentOf(pid) === root);
-  // From the third field on; 14 and 15 are the ticks of children that were waited for, 100 a second.
+  // The fields start with the third. Fields 14 and 15 are the ticks of ended children, 100 per second.
   const fields = readFileSync(`/proc/${root}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   return cpuMicroseconds(living) + (Number(fields[13]) + Number(fields[14])) * 10_000;
 }
@@ -248,11 +218,4 @@ function parentOf(pid: number): number {
   } catch {
     return 0;
   }
-}
-
-/** What the built-in file sells, and no way to pay for it. */
-async function noBilling(): Promise<ControlOptions['billing']> {
-  const plan = await readBillingPlan(builtInBilling);
-  if (!plan.ok) throw new Error(plan.message);
-  return { plan: plan.settings, rails: { stripe: undefined, btcpay: undefined, test: false } };
 }

@@ -12,25 +12,28 @@ export interface BenchOptions {
   readonly registry: string;
   readonly catalog: string;
   readonly environment?: Readonly<Record<string, string>>;
-  /** As of the test kit's service. */
+  /** As in the test kit's service. */
   readonly enclaves?: string;
   readonly discardLogs?: boolean;
-  /** Whether control and Postgres, which have a machine of their own in earnest, run only when nobody else wants a core; default: yes. */
+  /**
+   * Whether control and Postgres run only when no other process needs a core, because in production they have their own
+   * machine. Default: true.
+   */
   readonly ledgerYields?: boolean;
-  /** Whether Redis writes to disk before it answers, as in production; default: no. */
+  /** Whether Redis writes to disk before it answers, as in production. Default: false. */
   readonly durable?: boolean;
 }
 
-/** Sotto as two processes on a real Redis and a real Postgres. */
+/** Sotto as two processes, with a real Redis and a real Postgres. */
 export interface BenchService {
   readonly service: Service;
   readonly account: TestAccount;
   readonly redisUrl: string;
-  /** Of the servers, where they are processes of ours. */
+  /** Process ids of the servers that we started. */
   readonly pids: { readonly redis: number | undefined; readonly postgres: number | undefined };
-  /** Mints a ticket as control does, without its HTTP. */
+  /** Mints a ticket as control does, without HTTP. */
   mint(model: string, operation?: Operation): Promise<string>;
-  /** The broker asked by key, and by ticket. */
+  /** The broker, reached with a key or with tickets. */
   contender(flow: Flow, options?: ContenderOptions): Contender;
   stop(): Promise<void>;
 }
@@ -42,15 +45,15 @@ export interface ContenderOptions {
   /** Default: chat. */
   readonly operation?: Operation;
   readonly path?: string;
-  /** The canonical id of a model's short name. */
+  /** Returns the canonical id for a model's short name. */
   readonly model?: (name: string) => string;
   readonly body?: (name: string, stream: boolean) => string;
-  /** Default: those of the service's one broker. */
+  /** Default: the service's one broker. */
   readonly origin?: string;
   readonly pids?: () => readonly number[];
 }
 
-/** One provider at the bench's own, and a model for each way in which it answers. */
+/** One provider, the benchmark's own, with a model for each of its answers. */
 export const benchRegistry = (upstream: string): string =>
   JSON.stringify({
     providers: [{ id: 'bench', name: 'Bench', adapter: 'openai', base_url: upstream, privacy_class: 'private' }],
@@ -72,7 +75,7 @@ export const benchModel = (name: string, type = 'text'): object => ({
 export const benchCatalog = (models: readonly string[]): string =>
   JSON.stringify({ models: models.map((name) => benchModel(name)) });
 
-/** Undefined where there is no Redis. */
+/** Undefined without Redis. */
 export async function startSotto({
   registry,
   catalog,
@@ -188,7 +191,7 @@ export async function startSotto({
   };
 }
 
-/** Lets a process run on any core, but only when nobody else wants it. */
+/** Lets a process use any core, but only when no other process needs it. */
 function yieldTo(pid: number): void {
   spawnSync('taskset', ['-apc', everyCore, String(pid)]);
   spawnSync('chrt', ['--idle', '--all-tasks', '--pid', '0', String(pid)]);

@@ -8,8 +8,8 @@ import {
   vectorJson,
 } from '../../packages/attestation/src/testing/vectors.ts';
 
-// One bit turned over in real evidence that passes: in every byte of quotes and reports, in a part of what is longer. Slower
-// than a unit test may be.
+// Flips one bit in valid evidence: in every byte of quotes and reports, and in a sample of longer documents. It is
+// slower than a unit test may be.
 
 const march = { now: new Date('2026-03-25T00:00:00Z') };
 const policy = { minimumEvaluationNumber: 18 };
@@ -30,7 +30,7 @@ async function everyFlipFails(
   expect(survivors).toEqual([]);
 }
 
-describe('one bit turned over is refused, wherever it is', () => {
+describe('evidence with one flipped bit is rejected', () => {
   it.each([
     ['a TDX quote, version 4', vectorDstackQuote('dstack/quote-report.json'), 1],
     ['a TDX quote, version 5', vectorBytes('tdx/gotdx_quote_v5_sample.bin'), 5],
@@ -46,7 +46,7 @@ describe('one bit turned over is refused, wherever it is', () => {
   it('in each part of the collateral', async () => {
     const quote = vectorDstackQuote('dstack/quote-report.json');
     for (const field of Object.keys(collateral) as (keyof TdxCollateral)[]) {
-      // Of the chain of the PCK CRL's issuer nothing is read: the quote has its own.
+      // The verifier does not read the chain of the PCK CRL's issuer, because the quote contains its own.
       if (!field.startsWith('pck_crl_issuer')) await everyFlipOf(field, quote);
     }
   }, 300_000);

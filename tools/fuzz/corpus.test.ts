@@ -2,23 +2,22 @@ import { describe, expect, it } from 'vitest';
 import { SeededRandom } from '../../packages/attestation/src/testing/mutate.ts';
 import { readCorpus } from './engine/corpus.ts';
 import { mutateInput } from './engine/mutate-input.ts';
-import { readOnce } from './engine/read-once.ts';
-import { SlowInputs } from './engine/slow-inputs.ts';
+import { readOnce, SlowInputs } from './engine/read-once.ts';
 import { targetGroups } from './targets/index.ts';
 
-// What was kept, and a few hundred inputs beside; `npm run fuzz` does millions, and looks for what is new.
+// Replays the stored inputs and a few hundred new ones. `npm run fuzz` runs millions, and searches for new code.
 
-/** Of inputs made of the seeds: what costs much is tried less. */
+/** The number of inputs that are made from the seeds. Slow targets get fewer. */
 const madeUp = (share: number): number => (share < 0.1 ? 5 : 150);
-/** Of large inputs, for readers that promise to be quick. */
+/** The number of large inputs, for readers that have a time limit. */
 const grown = 20;
-/** Any machine that runs tests is quicker than this. `npm run fuzz` is stricter. */
+/** A limit that every machine meets. `npm run fuzz` is stricter. */
 const anyMs = 1000;
 
 for (const { load } of targetGroups) {
   const targets = await load();
   describe.each(targets)('the readers of $name', (target) => {
-    it('keep their promises to every input that was kept, and to some that were not', async () => {
+    it('keep their promises for every stored input, and for some new ones', async () => {
       const inputs = [...target.seeds, ...readCorpus(target.name)];
       expect(inputs.length).toBeGreaterThan(0);
       for (const input of inputs) await readOnce(target, Buffer.from(input));

@@ -1,21 +1,20 @@
-// One target of `npm run fuzz`, in a process of its own: group, name, runs, seconds, seed.
+// Runs one target of `npm run fuzz` in its own process. Arguments: group, name, runs, seconds, seed.
 
 import { keepFinding, writeCorpus } from './engine/corpus.ts';
 import { BlockCoverage } from './engine/coverage.ts';
-import { fuzzTarget } from './engine/fuzz-target.ts';
-import { minimize } from './engine/minimize.ts';
+import { fuzzTarget, minimize } from './engine/fuzz-target.ts';
 import { Finding } from './engine/read-once.ts';
 import { targetGroups } from './targets/index.ts';
 
 const [, , group = '', name = '', runs = '', seconds = '', seed = ''] = process.argv;
-// Refusals are expected by the million; their stack traces are not wanted, and cost more than the reading.
+// Millions of rejections are expected. Their stack traces cost more than reading the input.
 Error.stackTraceLimit = 2;
 const memoryBound = 1536 * 1024 * 1024;
 
-// Code is counted by the block only where it is compiled after this.
+// V8 counts blocks only in code that is compiled after this.
 const coverage = new BlockCoverage();
 const target = (await targetGroups[Number(group)]?.load())?.find((each) => each.name === name);
-if (target === undefined) throw new Error(`there is no target ${name}`);
+if (target === undefined) throw new Error(`unknown target ${name}`);
 const startedAt = Date.now();
 try {
   const budget = { runs: Number(runs), until: startedAt + Number(seconds) * 1000 };

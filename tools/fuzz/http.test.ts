@@ -3,7 +3,7 @@ import { fuzzHttp } from './http/fuzz-http.ts';
 import { operationCount } from './http/make-request.ts';
 import { type HttpWorld, startHttpWorld } from './http/world.ts';
 
-// A minute at most; `npm run fuzz -- http` goes on for longer.
+// Runs for a minute at most. `npm run fuzz -- http` runs longer.
 
 let world: HttpWorld;
 beforeAll(async () => {
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-it('no request, however formed, is answered 500, out of the envelope, or with what it held', async () => {
+it('no request gets status 500, an error outside the envelope, or its own content back', async () => {
   const { findings, requests, operations, byStatus } = await fuzzHttp(world, {
     requests: 4_000,
     seed: Date.now() % 1_000_000,
@@ -20,7 +20,7 @@ it('no request, however formed, is answered 500, out of the envelope, or with wh
   expect(findings).toEqual([]);
   expect(requests).toBeGreaterThan(200);
   expect(operations.size).toBeGreaterThan(operationCount / 2);
-  // They come further than to the first check.
+  // Ensures that the requests get past the first check.
   expect(byStatus[200]).toBeGreaterThan(requests / 50);
   await world.service.settled(world.account);
   const audit = await world.service.runControl(['audit']);

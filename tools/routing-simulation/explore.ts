@@ -2,8 +2,8 @@ import { type ContenderName, compare, contenders } from './compare.ts';
 import { comparisonTable } from './report/table.ts';
 
 /**
- * `node --conditions=@sotto/source tools/routing-simulation/explore.ts [seeds] [requests a second] [trouble] [tee routes a model]`:
- * days of any climate, for whoever changes a rule and wants to see what comes of it.
+ * `node --conditions=@sotto/source tools/routing-simulation/explore.ts [seeds] [requests per second] [trouble] [tee
+ * routes per model]` simulates days of any climate. Use it to see the effect of a changed rule.
  */
 const [seeds = 3, perSecond = 0.1, trouble = 1, teeRoutes = 5] = process.argv.slice(2).map(Number);
 const names = Object.keys(contenders) as ContenderName[];

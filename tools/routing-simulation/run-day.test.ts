@@ -1,6 +1,8 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { FinishedAttempt } from './contenders/contender.ts';
 import { type Ending, runDay } from './run-day.ts';
+import { Timeline } from './timeline.ts';
 import type { Disturbance } from './world/disturbances.ts';
 import { drawWorld, type World } from './world/world.ts';
 
@@ -13,7 +15,7 @@ const failing = (how: 'silent' | 'server_error' | 'quota_exhausted'): Disturbanc
   ...always,
 });
 
-/** The drawn day with nothing wrong but what is said of a plan's first, second and third provider. */
+/** The drawn day without trouble, except for the given faults of a plan's first, second and third provider. */
 function serve(...troubles: readonly (Disturbance | undefined)[]): { endings: Ending[]; attempts: FinishedAttempt[] } {
   const endings: Ending[] = [];
   const attempts: FinishedAttempt[] = [];
@@ -40,7 +42,7 @@ describe('serving a day', () => {
     expect(endings.every(({ success, attempts }) => success && attempts === 1)).toBe(true);
   });
 
-  it('fails over to the next route, whose first token counts from the arrival', () => {
+  it('fails over to the next route, and measures the first token from the arrival', () => {
     const { endings, attempts } = serve(failing('server_error'), undefined);
     expect(endings.every(({ success, attempts: tried }) => success && tried === 2)).toBe(true);
     for (const { request, ttftMs } of endings) {
@@ -50,7 +52,7 @@ describe('serving a day', () => {
     }
   });
 
-  it('waits 30 s for a silent provider that has a successor, and ten minutes in all for the last', () => {
+  it('waits 30 s for a silent provider with a fallback, and ten minutes in total for the last one', () => {
     const { endings, attempts } = serve(failing('silent'), failing('silent'));
     expect(endings.some(({ success }) => success)).toBe(false);
     const [first, last] = [30_000, 570_000].map((lasting) =>
@@ -61,14 +63,14 @@ describe('serving a day', () => {
     expect(attempts.every(({ failure }) => failure === 'timeout')).toBe(true);
   });
 
-  it('fails where every route does', () => {
+  it('fails if every route fails', () => {
     const { endings } = serve(failing('server_error'), failing('quota_exhausted'));
     expect(endings.every(({ success, route, attempts }) => !success && route === undefined && attempts === 2)).toBe(
       true,
     );
   });
 
-  it('breaks an answer off where its provider goes down in the middle, and tries nobody else', () => {
+  it('breaks an answer off if its provider goes down, and tries no other', () => {
     const arrivals = drawn.requests.map(({ arrivesAt }) => arrivesAt);
     const justAfter = (arrivals[0] ?? 0) + 1;
     const { endings } = serve({ ...failing('server_error'), fromMs: justAfter }, undefined);
@@ -76,4 +78,26 @@ describe('serving a day', () => {
     expect(first).toMatchObject({ success: false, attempts: 1 });
     expect(first?.route).toBeDefined();
   });
+});
+
+it('runs events in order of time, and of scheduling at the same time', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat({ max: 20 })), (times) => {
+      const timeline = new Timeline();
+      const happened: { at: number; index: number }[] = [];
+      for (const [index, at] of times.entries()) timeline.at(at, () => happened.push({ at: timeline.now, index }));
+      timeline.run();
+      const expected = times.map((at, index) => ({ at, index })).sort((a, b) => a.at - b.at);
+      expect(happened).toEqual(expected);
+    }),
+  );
+});
+
+it('runs events that other events schedule', () => {
+  const timeline = new Timeline();
+  const seen: number[] = [];
+  timeline.at(5, () => seen.push(timeline.now));
+  timeline.at(1, () => timeline.at(3, () => seen.push(timeline.now)));
+  timeline.run();
+  expect(seen).toEqual([3, 5]);
 });

@@ -3,27 +3,44 @@ import type { Contender, ContenderKind } from './contenders/contender.ts';
 import { Timeline } from './timeline.ts';
 import { randomOf } from './world/draw.ts';
 import { fateOf } from './world/fate.ts';
-import type { SimulatedRequest } from './world/traffic.ts';
-import type { World } from './world/world.ts';
+import type { SimulatedRequest, World } from './world/world.ts';
 
 /** How one request ended for its client. */
 export interface Ending {
   readonly request: SimulatedRequest;
   readonly attempts: number;
-  /** The route whose output the client got, whole or not; undefined where there was none. */
+  /** The route whose output reached the client, complete or not. Undefined without output. */
   readonly route: Route | undefined;
   /** Whether the whole answer arrived. */
   readonly success: boolean;
-  /** From the request's arrival to its first output, failed attempts included. */
+  /** Time from the request's arrival to its first output, including failed attempts. */
   readonly ttftMs: number | undefined;
 }
 
-/** A provider's default timeouts (design 6): waiting for the first byte of all but the last candidate, and in all. */
+/** A provider's default timeouts: for the first byte of each candidate except the last, and in total. */
 const firstByteMs = 30_000;
 const totalMs = 600_000;
 
-/** Lets one contender serve a world's day; `onEnding` is called once for each request, in the order they end. */
+/** Lets one contender serve a world's day. Calls `onEnding` once for each request, in the order in which they end. */
 export function runDay(world: World, kind: ContenderKind, onEnding: (ending: Ending) => void): void {
+  const { timeline, serve } = enterDay(world, kind);
+  const arrive = (index: number): void => {
+    const request = world.requests[index];
+    if (request === undefined) return;
+    timeline.at(request.arrivesAt, () => {
+      serve(request, onEnding);
+      arrive(index + 1);
+    });
+  };
+  arrive(0);
+  timeline.run();
+}
+
+/** A day on which one contender serves. `serve` takes a request that arrives now. */
+export function enterDay(
+  world: World,
+  kind: ContenderKind,
+): { timeline: Timeline; serve: (request: SimulatedRequest, onEnding: (ending: Ending) => void) => void } {
   const timeline = new Timeline();
   const random = randomOf(world.seed, 7);
   const contender = kind.enter({
@@ -31,16 +48,7 @@ export function runDay(world: World, kind: ContenderKind, onEnding: (ending: End
     later: (at, happen) => timeline.at(at, happen),
     random: () => random.next(),
   });
-  const arrive = (index: number): void => {
-    const request = world.requests[index];
-    if (request === undefined) return;
-    timeline.at(request.arrivesAt, () => {
-      serve({ world, contender, timeline, request, onEnding });
-      arrive(index + 1);
-    });
-  };
-  arrive(0);
-  timeline.run();
+  return { timeline, serve: (request, onEnding) => serve({ world, contender, timeline, request, onEnding }) };
 }
 
 interface Serving {

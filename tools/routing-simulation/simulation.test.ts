@@ -1,20 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { compare, type Results } from './compare.ts';
-import { comparisons } from './comparisons.ts';
+import { compare, comparisons, type Results } from './compare.ts';
 import { sotto } from './contenders/sotto.ts';
-import { readPart } from './report/document.ts';
-import { comparisonTable } from './report/table.ts';
+import { comparisonTable, readPart } from './report/table.ts';
 import { runDay } from './run-day.ts';
 import { Tally } from './tally.ts';
-import { providersByTier } from './world/providers.ts';
-import { drawWorld } from './world/world.ts';
+import { drawWorld, providersByTier } from './world/world.ts';
 
-/** What Default promises, in days of 50 providers: see docs/routing.md. */
+/** The promises of Default, on days with 50 providers. See docs/reference/simulation.md. */
 const mostBelowTheBest = 0.001;
 const mostAboveTheCheapest = 1.1;
 
-const page = readFileSync(new URL('../../docs/routing.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../docs/reference/simulation.md', import.meta.url), 'utf8');
 
 describe('Default, on simulated days', () => {
   let results: Results;
@@ -37,15 +34,15 @@ describe('Default, on simulated days', () => {
     expect(of('default').costToCheapest).toBeGreaterThanOrEqual(1);
   });
 
-  it('sends no plaintext to an encrypted route, nor does anybody else', () => {
+  it('sends no plaintext to an encrypted route, like every other contender', () => {
     for (const { tiers } of results.values()) expect(tiers.e2ee).toBe(0);
   });
 
-  it('comes to the figures that the documentation shows', () => {
+  it('matches the figures in the documentation', () => {
     expect(readPart(page, 'small')).toBe(comparisonTable(results));
   });
 
-  it('would be found out without failover', () => {
+  it('would miss its promises without failover', () => {
     const alone = sotto('', { preferences: { provider_sort: 'default', provider_allow_fallbacks: false } });
     const world = drawWorld(1, comparisons.small.climate);
     const tally = new Tally();
@@ -69,18 +66,18 @@ describe('the documentation', () => {
     return Number((best - figure(contenders[0]?.[success])).toFixed(2));
   };
 
-  it('shows the promise kept on ordinary days', () => {
+  it('shows that Default keeps its promise on ordinary days', () => {
     expect(behindTheBest('ordinary', () => true)).toBeLessThanOrEqual(100 * mostBelowTheBest);
     const [head = [], , ours] = rows('ordinary');
     expect(figure(ours?.[head.indexOf('to the cheapest of its tier')])).toBeLessThanOrEqual(mostAboveTheCheapest);
   });
 
-  it('shows Default at most 0.1 point behind whoever has as many attempts on bad days', () => {
+  it('shows Default at most 0.1 point behind contenders with as many attempts on bad days', () => {
     const asMany = (contender: string): boolean => !contender.includes('no limit of attempts');
     expect(behindTheBest('bad', asMany)).toBeLessThanOrEqual(100 * mostBelowTheBest);
   });
 
-  it('describes the world as it is', () => {
+  it('describes the simulated world correctly', () => {
     const { anonymous, private: ofPrivate, tee, e2ee } = providersByTier;
     expect(page.replaceAll('\n', ' ')).toContain(
       `50 providers (${anonymous} \`anonymous\`, ${ofPrivate} \`private\`, ${tee} \`tee\`, ${e2ee} \`e2ee\`)`,

@@ -2,17 +2,17 @@ import type { PrivacyClass } from '@sotto/wire';
 import type { Ending } from './run-day.ts';
 import { cheapestCost, costOn, type World } from './world/world.ts';
 
-/** What one contender's days came to. Costs in USD a request, times in ms. */
+/** The results of one contender's days. Costs are in USD per request, times in ms. */
 export interface Result {
   readonly requests: number;
   readonly successRate: number;
-  /** Of the requests that succeeded. */
+  /** Of the successful requests. */
   readonly medianCost: number;
   readonly meanCost: number;
-  /** What they cost in all, in relation to the cheapest listed route of the tier that served each of them. */
+  /** Their total cost relative to the cheapest listed route of the tier that served each request. */
   readonly costToCheapest: number;
   readonly ttftMs: { readonly p50: number; readonly p95: number };
-  /** The share of each tier in what succeeded. */
+  /** The share of each tier in the successful requests. */
   readonly tiers: Readonly<Record<PrivacyClass, number>>;
   /** The share of requests that the first provider served. */
   readonly firstServed: number;
@@ -53,7 +53,7 @@ export class Tally {
   }
 }
 
-/** The value below which this share of them lies; they get sorted. */
+/** Returns the value below which this share of the values lies. Sorts them. */
 function quantile(values: number[], share: number): number {
   values.sort((a, b) => a - b);
   return values[Math.ceil(values.length * share) - 1] ?? Number.NaN;

@@ -1,11 +1,11 @@
 interface Event {
   readonly at: number;
-  /** Decides between events of one instant: the one that was planned first comes first. */
+  /** Orders events at the same time: the one that was scheduled first runs first. */
   readonly order: number;
   readonly happen: () => void;
 }
 
-/** What is still to happen, soonest first: a binary heap, and the simulation's clock. */
+/** The pending events, earliest first, in a binary heap. It is also the simulation's clock. */
 export class Timeline {
   readonly #heap: Event[] = [];
   #planned = 0;
@@ -24,7 +24,7 @@ export class Timeline {
     }
   }
 
-  /** Lets everything happen, in order, until nothing is left. */
+  /** Runs all events in order until none is left. */
   run(): void {
     for (let next = this.#takeFirst(); next !== undefined; next = this.#takeFirst()) {
       this.now = next.at;

@@ -1,15 +1,13 @@
 import { buildDocument } from '@sotto/contract';
 import { confidentialOrigin } from '@sotto/contract/confidential';
-import { createServer, registerHealth, registerOpenApi, type ServerOptions } from '@sotto/http';
 import type { MediaSwitches } from '@sotto/router';
+import { createServer, registerHealth, registerOpenApi, type ServerOptions, setting } from '@sotto/server';
 import { StateUnavailableError } from '@sotto/state';
 import { ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
-import { registerChat } from './chat/chat-route.ts';
-import type { InferenceDependencies } from './deps.ts';
-import { registerEmbeddings } from './embeddings/embeddings-route.ts';
 import { type AttestationRouteDependencies, registerGatewayAttestation } from './gateway/attestation-route.ts';
-import { registerMedia } from './media-routes.ts';
+import type { InferenceDependencies } from './inference/deps.ts';
+import { registerInference } from './inference-routes.ts';
 import { registerModels } from './models/models-route.ts';
 import { type ReceiptRouteDependencies, registerReceipts } from './receipts/receipt-route.ts';
 import { registerTeeAttestation, type TeeAttestationDependencies } from './tee/tee-attestation-route.ts';
@@ -23,16 +21,20 @@ export interface BrokerAppOptions {
   readonly trustProxy: ServerOptions['trustProxy'];
   readonly proxies?: ServerOptions['proxies'];
   readonly tls: ServerOptions['tls'];
+  /** Whether requests must name this machine, because there is no TLS. */
+  readonly isForLoopback: boolean;
   /** Undefined: this broker does not attest itself. */
   readonly gateway: AttestationRouteDependencies | undefined;
 }
 
 /** Large enough for many inline images and long contexts. */
 const bodyLimit = 32 * 1024 * 1024;
-/** A ticket travels in a header, and with it the workspace's lists. */
+/** A ticket travels in a header and contains the workspace's lists. */
 const maxHeaderBytes = 48 * 1024;
 
-/** The confidential API origin: inference content and nothing of the control plane (interface 1). */
+/**
+ * Builds the confidential API origin. It serves inference and nothing of the control plane (docs/concepts/planes.md).
+ */
 export function buildApp({
   inference,
   receipts,
@@ -42,6 +44,7 @@ export function buildApp({
   trustProxy,
   proxies,
   tls,
+  isForLoopback,
   gateway,
 }: BrokerAppOptions): FastifyInstance {
   const app = createServer({
@@ -50,7 +53,8 @@ export function buildApp({
     trustProxy,
     proxies,
     tls,
-    // Credentials here are headers alone, in every flow.
+    origin: { name: 'confidential' },
+    // All credentials here are headers, so a browser attaches none by itself.
     isOpenToPages: (path) => path.startsWith('/v1/'),
     onShed: (requests) => inference.events.shed({ requests }),
     onUnexpected: inference.events.unexpected,
@@ -61,14 +65,32 @@ export function buildApp({
     translate: (error) =>
       error instanceof StateUnavailableError ? new ServiceError('service_unavailable') : undefined,
   });
+  if (isForLoopback) refuseOtherNames(app);
   registerHealth(app, isReady);
   registerOpenApi(app, buildDocument(confidentialOrigin));
-  registerChat(app, inference);
-  registerEmbeddings(app, inference);
+  registerInference(app, inference, media);
   registerModels(app, inference.admission);
   registerReceipts(app, receipts);
   registerTeeAttestation(app, tee);
-  registerMedia(app, inference, media);
   if (gateway !== undefined) registerGatewayAttestation(app, gateway);
   return app;
 }
+
+/**
+ * Refuses requests under any name but this machine's own, except for its health. Without TLS, a request to another name has
+ * crossed a network that could read it.
+ */
+function refuseOtherNames(app: FastifyInstance): void {
+  app.addHook('onRequest', async ({ routeOptions: { url }, headers: { host = '' } }) => {
+    if (url === '/healthz' || url === '/readyz' || isLoopbackName(host)) return;
+    throw new ServiceError('forbidden', {
+      message:
+        'This broker has no TLS and serves `localhost` only. Use its address on this machine, or give it a domain.',
+    });
+  });
+}
+
+const isLoopbackName = (host: string): boolean => {
+  const name = URL.parse(`http://${host}`)?.hostname ?? '';
+  return setting.isLoopback(name.replace(/^\[|\]$/g, ''));
+};

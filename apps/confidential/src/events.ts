@@ -1,8 +1,11 @@
-import type { ErrorTrace } from '@sotto/http';
 import type { AttemptOutcome, DroppedRoute } from '@sotto/router';
+import type { ErrorTrace } from '@sotto/server';
 import type { Logger } from 'pino';
 
-/** Everything the broker ever logs: allow-listed fields, one line a request, one a failed attempt. Never content. */
+/**
+ * Everything that the broker logs: allow-listed fields, one line per request and one per failed attempt. It never logs
+ * content.
+ */
 export interface BrokerEvents {
   request(fields: {
     readonly requestId: string;
@@ -19,36 +22,40 @@ export interface BrokerEvents {
     readonly status: number;
     readonly error: string;
   }): void;
-  /** Requests of the last second that were refused at the door: more came than could be served. */
+  /** Requests of the last second that were rejected on arrival, because more came than could be served. */
   shed(fields: { readonly requests: number }): void;
   tracesLost(fields: { readonly spans: number }): void;
   attemptFailed(fields: { readonly requestId: string; readonly route: string; readonly outcome: AttemptOutcome }): void;
-  /** A provider whose `tee` routes cannot be served as its registry entry stands. */
+  /** A provider of the registry cannot be called, because this broker has no key for it. */
+  providerWithoutKey(fields: { readonly provider: string; readonly variable: string }): void;
+  /** A provider's `tee` routes cannot be served with its present registry entry. */
   teeRefused(fields: { readonly provider: string; readonly reason: string }): void;
-  /** An enclave that no content was sent to: the checks that did not pass, and why. Of evidence only digests and names. */
+  /** An enclave got no content. Logs the checks that did not pass, and why; of the evidence, only digests and names. */
   enclaveRefused(fields: {
     readonly route: string;
     readonly verdict: string;
     readonly checks: readonly { readonly name: string; readonly reason: string }[];
   }): void;
-  /** Nothing was found out about an enclave: where its evidence could not be had, and how that failed. */
+  /** An enclave could not be judged, because its evidence could not be obtained or verified. */
   enclaveUnknown(fields: { readonly route: string; readonly reason: string }): void;
+  /** A provider without TLS got no content, because its address is not in a private network. */
+  addressRefused(fields: { readonly provider: string }): void;
   routesDropped(routes: readonly DroppedRoute[]): void;
   excess(fields: { readonly route: string; readonly excessNusd: bigint }): void;
   settlementDelayed(fields: { readonly pending: number }): void;
-  /** Charges that the state could not be told of before this broker had to end: those answers are free. */
+  /** Charges that the state had not accepted when this broker had to stop. Their answers are free. */
   settlementsLost(fields: { readonly settlements: number }): void;
-  /** Holds in this broker's name that it knew nothing of, cancelled. */
+  /** Cancelled holds in this broker's name that it did not know. */
   strays(fields: { readonly holds: number }): void;
-  /** The broker's user of Redis can read what is control's. */
+  /** The broker's Redis user can read control's keys. */
   redisExposed(): void;
-  /** The broker's user of Redis may not do what the broker needs. */
+  /** The broker's Redis user lacks a permission that the broker needs. */
   redisDenied(): void;
   /** The machine gave no evidence about this broker. */
   attestationFailed(fields: { readonly producer: string; readonly code: string }): void;
-  /** A vendor's document that evidence carries ends soon and could not be renewed; `until` in Unix ms. */
+  /** A vendor's document that evidence carries expires soon and could not be renewed. `until` is Unix ms. */
   collateralExpiring(document: string, until: number): void;
-  /** The keeper has released no secrets yet, and why: without them this broker does not begin. */
+  /** The keeper has not released the secrets yet, and why. Without them this broker does not start. */
   secretsAwaited(fields: { readonly reason: string }): void;
   secretsReleased(fields: { readonly secrets: number }): void;
   unexpected(error: ErrorTrace, requestId: string): void;
@@ -65,9 +72,12 @@ export function brokerEvents(logger: Logger): BrokerEvents {
     shed: (fields) => logger.warn(fields, 'requests shed'),
     tracesLost: (fields) => logger.warn(fields, 'traces lost'),
     attemptFailed: (fields) => logger.warn(fields, 'attempt failed'),
+    providerWithoutKey: ({ provider, variable }) =>
+      logger.info({ provider, variable }, `\`${provider}\` has no key: set ${variable}`),
     teeRefused: (fields) => logger.warn(fields, 'tee routes are refused'),
     enclaveRefused: (fields) => logger.error(fields, 'enclave refused'),
     enclaveUnknown: (fields) => logger.warn(fields, 'no evidence of an enclave'),
+    addressRefused: (fields) => logger.error(fields, 'address of a provider without TLS refused'),
     routesDropped: (routes) =>
       logger.warn(
         { routes: routes.map((route) => `${route.modelId}@${route.providerId}: ${route.reason}`) },
@@ -81,7 +91,7 @@ export function brokerEvents(logger: Logger): BrokerEvents {
     redisExposed: () =>
       logger.warn(
         {
-          fix: 'make a user with deploy/redis/acl-user.sh and put it into REDIS_URL (docs/guides/deploy.md#redis-users)',
+          fix: 'make a user with deploy/redis/acl-user.sh and put it into REDIS_URL (docs/operate/systemd.md#redis-users)',
         },
         "Redis lets this broker's user read control's keys",
       ),

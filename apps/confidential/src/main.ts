@@ -1,6 +1,6 @@
 import { takeGround } from './ground/take-ground.ts';
 
-// Libraries read variables while they load: they are loaded once there is nothing left to read.
+// Libraries read variables while they load. So load them only after the variables were taken away.
 const ground = takeGround();
 if (ground.ok) {
   const { serve } = await import('./serve.ts');

@@ -1,24 +1,28 @@
 import { readFileSync } from 'node:fs';
 import type { EvidenceProducer } from '@sotto/attestation/producers';
-import { createMetricsApp, exitMessage, listenBacklog, listenProblem } from '@sotto/http';
-import { type Environment, withSecretFiles } from '@sotto/settings';
+import {
+  brokerSchema,
+  createMetricsApp,
+  type Environment,
+  exitMessage,
+  listenBacklog,
+  listenProblem,
+  loadSettings,
+  openLogOutlet,
+  readFileOrPart,
+} from '@sotto/server';
 import { brokerConnectionName, createRedisState } from '@sotto/state';
-import { builtInRegistry } from './built-in-registry.ts';
+import { pino } from 'pino';
 import { type BrokerConfig, readConfig, readEarlyConfig } from './config.ts';
 import { brokerEvents } from './events.ts';
-import { AttestationError, openAttestation } from './gateway/open-attestation.ts';
-import { readProvenance } from './gateway/read-provenance.ts';
-import { withReleased } from './keeper/with-released.ts';
-import { openLog } from './log.ts';
-import { StartError } from './start-error.ts';
-import { openTls } from './tls/open-tls.ts';
-import { type Broker, buildBroker, RegistryFileError } from './wiring.ts';
+import { AttestationError, openAttestation, readProvenance } from './gateway/open-attestation.ts';
+import { StartError, withReleased } from './keeper/with-released.ts';
+import { openTls, problemOfKeptKey } from './tls/open-tls.ts';
+import { type Broker, buildBroker, builtInRegistry, RegistryFileError } from './wiring.ts';
 
-/**
- * Runs the broker until a signal ends it. `given` is the environment that the process was given.
- */
+/** Runs the broker until a signal ends it. `given` is the environment that the process was given. */
 export async function serve(given: Environment): Promise<void> {
-  // Node itself would print the error as it is, and whatever it quotes.
+  // Otherwise Node would print the whole error, with anything that it quotes.
   process.on('uncaughtException', (error) => {
     process.stderr.write(exitMessage('sotto-confidential', error));
     process.exit(1);
@@ -27,13 +31,19 @@ export async function serve(given: Environment): Promise<void> {
 }
 
 async function start(given: Environment): Promise<void> {
-  const withSecrets = withSecretFiles(given, (path) => readFileSync(path, 'utf8'));
-  if (!withSecrets.ok) throw new StartError(withSecrets.message);
-  const early = readEarlyConfig(withSecrets.settings);
-  if (!early.ok) throw new StartError(early.message);
-  const logger = openLog(early.config.logLevel);
+  const loaded = loadSettings({
+    ...{ plane: 'broker', schema: brokerSchema, environment: given },
+    readFile: (path) => readFileSync(path, 'utf8'),
+  });
+  if (!loaded.ok) throw new StartError(loaded.message);
+  for (const warning of loaded.warnings) process.stderr.write(`sotto-confidential: warning: ${warning}\n`);
+  const early = readEarlyConfig(loaded.settings);
+  if (!early.ok) throw new StartError(loaded.explain(early.message));
+  const outlet = openLogOutlet();
+  process.on('exit', () => outlet.end());
+  const logger = pino({ level: early.config.logLevel, base: { process: 'confidential' } }, outlet);
   const events = brokerEvents(logger);
-  const registryFile = readRegistryFile(early.config.providersFile);
+  const registryFile = await readRegistryFile(early.config.providersFile);
   const attest = (): Promise<EvidenceProducer | undefined> =>
     openAttestation({
       mode: early.config.attestation,
@@ -41,9 +51,9 @@ async function start(given: Environment): Promise<void> {
       collateralUrl: early.config.collateralUrl,
       onExpiring: events.collateralExpiring,
     });
-  const environment = await withReleased(withSecrets.settings, early.config, { attest, registryFile, events });
+  const environment = await withReleased(loaded.settings, early.config, { attest, registryFile, events });
   const read = readConfig(environment);
-  if (!read.ok) throw new StartError(read.message);
+  if (!read.ok) throw new StartError(loaded.explain(read.message));
   const { config } = read;
   const onVolatile = config.isProduction ? (problem: string) => logger.error({ problem }, 'not ready') : undefined;
   const onExposed = config.isProduction ? events.redisExposed : undefined;
@@ -51,10 +61,14 @@ async function start(given: Environment): Promise<void> {
     ...{ url: config.redisUrl, name: brokerConnectionName },
     ...{ onVolatile, onExposed, onDenied: events.redisDenied },
   });
-  const tls = await openTls(config.tls, config.origin, Date.now).catch(() => {
-    throw new StartError(`CONFIDENTIAL_TLS is \`${config.tls.kind}\`: its files cannot be read or written`);
-  });
   const producer = await attest();
+  const keptKey = problemOfKeptKey(config.tls, producer);
+  if (keptKey !== undefined) throw new StartError(keptKey);
+  const tls = await openTls(config.tls, config.origin, Date.now).catch(() => {
+    throw new StartError(
+      `CONFIDENTIAL_TLS is \`${config.tls.kind}\`, but its files cannot be read or written. Check their paths and modes`,
+    );
+  });
   const provenance = config.provenanceFile === undefined ? undefined : readProvenance(config.provenanceFile);
   const broker = await buildBroker({
     state,
@@ -65,6 +79,7 @@ async function start(given: Environment): Promise<void> {
     media: config.media,
     trustProxy: config.trustProxy,
     proxies: config.proxies,
+    isForLoopback: config.isForLoopback,
     collateralUrl: config.collateralUrl,
     tls: tls?.options,
     traces: config.traces,
@@ -107,27 +122,30 @@ async function serveMetrics({ metrics }: Broker, { host, metricsPort: port }: Br
   return app;
 }
 
-function readRegistryFile(name: string | undefined): { name: string; bytes: Buffer } {
+async function readRegistryFile(name: string | undefined): Promise<{ name: string; bytes: Buffer }> {
   if (name === undefined) return builtInRegistry();
   try {
-    return { name, bytes: readFileSync(name) };
+    return { name, bytes: await readFileOrPart(name) };
   } catch {
-    throw new StartError(`PROVIDERS_FILE is \`${name}\`: it takes the path of a readable file`);
+    throw new StartError(`PROVIDERS_FILE is \`${name}\`, which cannot be read. Set it to a readable file`);
   }
 }
 
-/** Of listening: what only a broker can say or do. */
+/** Explains a failure to listen, with the settings that only a broker has. */
 function brokerProblem(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'ENOTSUP') return 'CONFIDENTIAL_SHARE_PORT is `on`: this system cannot share a port among processes';
+  if (code === 'ENOTSUP')
+    return 'CONFIDENTIAL_SHARE_PORT is `on`, but this system cannot share a port between processes. Set it to `off`';
   const problem = listenProblem(error, 'CONFIDENTIAL_PORT');
-  return code === 'EADDRINUSE' ? `${problem}, or have brokers share it with CONFIDENTIAL_SHARE_PORT=on` : problem;
+  return code === 'EADDRINUSE' ? `${problem}, or let brokers share it with CONFIDENTIAL_SHARE_PORT=on` : problem;
 }
 
 function endStart(error: unknown): never {
   const known = [StartError, AttestationError, RegistryFileError].some((kind) => error instanceof kind);
   const message =
-    known && error instanceof Error ? error.message : `unexpected: ${error instanceof Error ? error.name : 'error'}`;
+    known && error instanceof Error
+      ? error.message
+      : `unexpected error: ${error instanceof Error ? error.name : 'error'}`;
   process.stderr.write(`sotto-confidential: ${message}\n`);
   process.exit(1);
 }

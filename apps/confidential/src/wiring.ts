@@ -1,11 +1,20 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { getHeapStatistics } from 'node:v8';
 import { verifyProvider } from '@sotto/attestation';
 import { providerVendors } from '@sotto/attestation/producers';
-import { AddressLimit, type Leave, leaveServer, randomId, repeat, type ServerOptions } from '@sotto/http';
-import { type FileProblem, type MediaSwitches, parseRegistry, publicRegistry } from '@sotto/router';
+import { type MediaSwitches, parseRegistry, publicRegistry } from '@sotto/router';
+import {
+  AddressLimit,
+  type Leave,
+  leaveServer,
+  openTracing,
+  randomId,
+  repeat,
+  type ServerOptions,
+} from '@sotto/server';
 import { type BrokerState, HoldBook, LeaseKeeper, shardCount } from '@sotto/state';
-import { openTracing } from '@sotto/tracing';
+import type { FileProblem } from '@sotto/yaml';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { KeyCache } from './admission/key-cache.ts';
@@ -14,42 +23,51 @@ import { Deadlines } from './attempts/deadline.ts';
 import type { BrokerConfig } from './config.ts';
 import { brokerEvents } from './events.ts';
 import { buildGateway, type GatewayOptions } from './gateway/build-gateway.ts';
-import { makeReceiptKey } from './gateway/receipt-key.ts';
+import { makeReceiptKey } from './gateway/key-set-keeper.ts';
 import { BrokerMetrics } from './metrics/broker-metrics.ts';
 import { MeasurementLog } from './planning/measurement-log.ts';
 import { SharedView } from './planning/shared-view.ts';
+import {
+  problemOfForeignRegistry,
+  problemOfMeasurement,
+  problemOfPlainHttp,
+  type RegistryBytes,
+  teeObstacle,
+} from './providers/check-registry.ts';
 import { openProviders, type ProviderSet } from './providers/provider-set.ts';
-import { problemOfMeasurement, teeObstacle } from './tee/check-registry.ts';
-import type { Enclaves } from './tee/enclaves.ts';
+import type { Enclaves, VerificationEngine } from './tee/enclaves.ts';
 import { ProviderDocuments } from './tee/provider-documents.ts';
 import { ProviderReceipts } from './tee/provider-receipts.ts';
 import { TeeSessions } from './tee/tee-sessions.ts';
-import type { VerificationEngine } from './tee/verification-engine.ts';
 
 export interface BrokerOptions {
   readonly state: BrokerState;
   readonly logger: Logger;
-  /** The provider registry as it stands in the measured image. */
-  readonly registryFile: { readonly name: string; readonly bytes: Buffer };
+  /** The provider registry that this broker uses. */
+  readonly registryFile: RegistryBytes;
+  /** The registry inside the image. Default: the built-in one. */
+  readonly imageRegistry?: RegistryBytes;
   /** Reads a provider's key from the broker's own environment. */
   readonly providerKey: (name: string) => string | undefined;
   readonly secrets: BrokerConfig['secrets'];
-  /** Which of the gated operations this deployment offers. */
+  /** The gated operations that this deployment offers. */
   readonly media: MediaSwitches;
   readonly trustProxy: BrokerConfig['trustProxy'];
   readonly proxies?: BrokerConfig['proxies'];
   readonly tls?: ServerOptions['tls'];
+  /** Whether requests must name this machine. Default: false. */
+  readonly isForLoopback?: boolean;
   readonly traces?: BrokerConfig['traces'];
-  /** How this broker attests itself; undefined: it does not. */
+  /** How this broker attests itself. Undefined: it does not. */
   readonly gateway?: GatewayOptions | undefined;
-  /** Where Intel's documents come from instead of Intel. */
+  /** A mirror of Intel's documents. Undefined: Intel. */
   readonly collateralUrl?: string | undefined;
-  /** What providers' enclaves are verified with; by default under the vendors' own roots. */
+  /** Verifies providers' enclaves; by default under the vendors' own roots. */
   readonly engine?: VerificationEngine;
-  /** How `tee` routes are reached; by default only through enclaves that the engine verified. */
+  /** Reaches `tee` routes; by default only through enclaves that the engine verified. */
   readonly enclaves?: (providers: ProviderSet) => Enclaves;
   readonly now?: () => number;
-  /** From 0 inclusive to 1 exclusive. */
+  /** Returns a number from 0 inclusive to 1 exclusive. */
   readonly random?: () => number;
 }
 
@@ -58,11 +76,11 @@ export interface Broker {
   readonly metrics: BrokerMetrics;
   /** Publishes the registry's public half and begins to follow the shared state. */
   start(): Promise<void>;
-  /** Stops admitting, lets what runs come to its end within `graceMs`, and hands every settlement over. */
+  /** Stops admitting, gives running requests `graceMs` to end, and hands every settlement over. */
   drain(leave: Leave): Promise<void>;
 }
 
-/** What is wrong with the registry file, for the one line that ends a start. */
+/** Thrown for an invalid registry file. Its message ends the start, with one line per problem. */
 export class RegistryFileError extends Error {
   constructor(name: string, problems: readonly FileProblem[]) {
     super(problems.map(({ line, message }) => `${name}:${line}: ${message}`).join('\n'));
@@ -74,25 +92,38 @@ const refreshMs = 500;
 const measureMs = 2_000;
 const traceMs = 2_000;
 const resendMs = 1_000;
-/** One shard after the other: each about once a minute. */
+/** One shard after the other, so each is reconciled about once a minute. */
 const reconcileMs = 4_000;
 const leaseMs = 1_000;
-/** While a shard is not open, or this broker is not in it, it is looked at this often. */
+/** While a shard is not open, or this broker has not joined it, check it this often. */
 const unsettledMs = 50;
 
-/** By one address. */
-const receiptsPerMinute = 600;
-/** What a settlement that the ledger has not acknowledged takes of the heap, and how much of it all of them may take. */
+/** Requests for receipts that do not exist, per address. */
+const missingReceiptsPerMinute = 600;
+/**
+ * Heap bytes of one settlement that the ledger has not acknowledged, and the part of the heap that all of them may
+ * take.
+ */
 const pendingBytes = 1024;
 const pendingPart = 0.25;
 
-/** Puts a broker together. Throws `RegistryFileError`; opens no port and makes no call before `start`. */
+/** Builds a broker. Throws `RegistryFileError`. Opens no port and makes no call before `start`. */
 export async function buildBroker(options: BrokerOptions): Promise<Broker> {
   const { state, logger, registryFile, secrets, now = Date.now, random = Math.random } = options;
+  const { imageRegistry = builtInRegistry() } = options;
+  const foreign = problemOfForeignRegistry(registryFile, imageRegistry, options.gateway?.producer);
+  if (foreign !== undefined) throw new RegistryFileError(registryFile.name, [{ line: 1, message: foreign }]);
   const digest = createHash('sha256').update(registryFile.bytes).digest('hex');
-  const parsed = parseRegistry(registryFile.bytes.toString('utf8'), digest, problemOfMeasurement);
+  const parsed = parseRegistry(registryFile.bytes.toString('utf8'), digest, {
+    problemOfMeasurement,
+    problemOfPlainHttp: (hostname) => problemOfPlainHttp(hostname, options.gateway?.producer),
+  });
   if (!parsed.ok) throw new RegistryFileError(registryFile.name, parsed.problems);
-  const providers = await openProviders(parsed.value, options.providerKey, options.engine?.ca);
+  const providers = await openProviders(parsed.value, {
+    keyOf: options.providerKey,
+    onAddressRefused: (provider) => events.addressRefused({ provider }),
+    ca: options.engine?.ca,
+  });
   const mostPending = Math.floor((getHeapStatistics().heap_size_limit * pendingPart) / pendingBytes);
   const metrics = new BrokerMetrics({
     openHolds: () => holds.openHolds,
@@ -105,6 +136,9 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
   });
   const events = metrics.counting(brokerEvents(logger));
   for (const provider of parsed.value.providers) {
+    const { id, api_key_env: variable } = provider;
+    if (variable !== undefined && !providers.isAvailable(provider))
+      events.providerWithoutKey({ provider: id, variable });
     const reason = providers.isAvailable(provider) ? teeObstacle(provider) : undefined;
     if (reason !== undefined) events.teeRefused({ provider: provider.id, reason });
   }
@@ -134,7 +168,7 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
   const holds = new HoldBook({
     state,
     macKey: secrets.settlementMacKey,
-    // Not the time of day: set back by an hour, it would put off for as long what is to be sent again.
+    // Not the time of day: if that were set back by an hour, every resend would wait an hour longer.
     now: () => performance.now(),
     mostPending,
     onDelayed: (pending) => events.settlementDelayed({ pending }),
@@ -173,18 +207,19 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
       monotonicNow: () => performance.now(),
       randomId,
     },
-    receipts: { state, limit: new AddressLimit({ perMinute: receiptsPerMinute, maxAddresses: 10_000, now }) },
+    receipts: { state, limit: new AddressLimit({ perMinute: missingReceiptsPerMinute, maxAddresses: 10_000, now }) },
     media: options.media,
     isReady: async () =>
       !draining && published && view.catalog !== undefined && leases.isSettled && (await state.isReady()),
     trustProxy: options.trustProxy,
     proxies: options.proxies,
     tls: options.tls,
+    isForLoopback: options.isForLoopback ?? false,
     gateway: gateway?.route,
   });
 
   const follow = async (): Promise<void> => {
-    // Published anew each time: a state that lost everything must have it back before control can project.
+    // Publish again if the state lost everything: control needs the registry before it can project.
     if (!published || (await state.readRegistry()) === undefined) await state.publishRegistry(registry);
     published = true;
     await view.refresh();
@@ -219,7 +254,7 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
       draining = true;
       events.lifecycle('draining');
       await leaveServer(app, { ...leave, breakOff: () => deadlines.shutDown() });
-      // A quote that is under way binds nothing that still lives; nobody waits for it.
+      // Do not wait for a quote that is being made: it binds nothing that outlives this process.
       void gateway?.upkeep.stop();
       for (const task of tasks) await task.stop();
       await measurements.exchange().catch(() => {});
@@ -234,4 +269,13 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
       events.lifecycle('stopped');
     },
   };
+}
+
+/**
+ * Returns the registry that comes with the broker: well-known providers, each enabled once its key is in the
+ * environment.
+ */
+export function builtInRegistry(): { readonly name: string; readonly bytes: Buffer } {
+  const url = new URL('../providers.yaml', import.meta.url);
+  return { name: 'providers.yaml', bytes: readFileSync(url) };
 }

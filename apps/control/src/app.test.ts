@@ -1,31 +1,30 @@
 import { channel } from 'node:diagnostics_channel';
 import { controlOrigin } from '@sotto/contract/control';
+import { createMemoryState, MemoryStore } from '@sotto/state';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import type { FastifyInstance } from 'fastify';
 import pg from 'pg';
+import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { buildApp } from './app.ts';
-import { buildBilling } from './billing/billing.ts';
-import { readBillingPlan } from './billing/billing-settings.ts';
-import { builtInBilling } from './billing/built-in-billing.ts';
-import { buildConnectedApps } from './connect/connected-apps.ts';
-import { buildAuth } from './sessions/auth.ts';
-import { authBasePath } from './sessions/auth-path.ts';
+import { builtInBilling, readBillingPlan } from './billing/billing-settings.ts';
+import { authBasePath, buildAuth } from './sessions/auth.ts';
+import { buildControl } from './wiring.ts';
 
-/** Registering routes reads nothing of what they work with. */
-const untouched = new Proxy({}, {}) as never;
 const origin = 'http://127.0.0.1:4000';
-const pool = new pg.Pool();
+const sessionSecret = 'x'.repeat(32);
+const openid = { issuer: 'https://id.example', clientId: 'x', clientSecret: 'x', name: 'Example' };
 const auth = buildAuth({
-  db: drizzle(pool),
-  secrets: ['x'.repeat(32)],
+  db: drizzle(new pg.Pool()),
+  secrets: [sessionSecret],
   origin,
   trustedOrigins: [],
   onSignUp: async () => {},
   onClaimed: async () => {},
+  deleteAccount: async () => undefined,
   mailer: undefined,
   onMailFailed: () => {},
-  openid: { issuer: 'https://id.example', clientId: 'x', clientSecret: 'x', name: 'Example' },
+  openid,
+  signUp: { mode: async () => ({ mode: 'open', isInherited: false }), admits: async () => true },
   now: () => 0,
 });
 
@@ -36,56 +35,40 @@ async function registeredRoutes(): Promise<string[]> {
   const watch = (message: unknown): void => {
     const { fastify } = message as { readonly fastify: FastifyInstance };
     fastify.addHook('onRoute', ({ method, url }) => {
-      // Each GET has a HEAD of its own.
+      // Fastify adds a HEAD route to each GET route.
       const named = [method].flat().filter((each) => each !== 'HEAD');
       routes.push(...named.map((each) => `${each} ${url.replace(/:(\w+)/g, '{$1}')}`));
     });
   };
   const initialization = channel('fastify.initialization');
   initialization.subscribe(watch);
-  const app = buildApp({
-    sessions: { auth, pool, allowedOrigins: [origin], onAccountMade: async () => {} },
-    sessionSecrets: ['x'.repeat(32)],
-    projector: untouched,
-    state: untouched,
-    catalog: untouched,
-    billing: buildBilling({
-      plan: plan.settings,
-      rails: { test: true, stripe: undefined, btcpay: undefined },
-      pool,
-      events: new Proxy({}, { get: () => () => {} }) as never,
-      project: async () => {},
-      origin,
-      now: () => 0,
-    }),
-    connectedApps: buildConnectedApps({
-      pool,
-      projector: untouched,
-      origin,
-      sessionSecrets: ['x'.repeat(32)],
-      events: { connectFailed: () => {} },
-      now: () => 0,
-    }),
-    tickets: untouched,
-    mailer: undefined,
-    limits: { control: 1, minting: 1, redis: undefined },
+  const key = Buffer.alloc(32);
+  const { app } = await buildControl({
+    state: createMemoryState({ store: new MemoryStore(() => 0) }),
+    logger: pino({ level: 'silent' }),
+    databaseUrl: 'postgres://nowhere.invalid/none',
     origin,
-    events: untouched,
-    isReady: async () => true,
-    trustProxy: false,
     confidentialOrigin: 'http://127.0.0.1:4001',
-    dashboardFolder: '/nonexistent',
-    now: () => 0,
+    trustedOrigins: [],
+    catalogFile: '/nonexistent',
+    secrets: { sessionSecret, ticketSealingKey: key, accountRefKey: key, settlementMacKey: key },
+    media: { image: false, speech: false },
+    connectedApps: true,
+    ticketTtlMs: 1,
+    limits: { requests: 1, tokens: 1, control: 1 },
+    limitsRedis: undefined,
+    trustProxy: false,
+    billing: { plan: plan.settings, rails: { test: true, stripe: undefined, btcpay: undefined } },
+    openid,
   });
-  const built = await app;
   initialization.unsubscribe(watch);
-  await built.ready();
-  await built.close();
+  await app.ready();
+  await app.close();
   return routes;
 }
 
 const described = controlOrigin.routes.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
-/** Those of the OAuth protocol, which describes itself by its discovery document. */
+/** Routes of the OAuth protocol, which its own discovery document describes. */
 const ofProtocol = [
   'GET /v1/connect/.well-known/oauth-authorization-server',
   'GET /v1/connect/.well-known/openid-configuration',
@@ -111,17 +94,17 @@ const ofProtocol = [
 const isAuth = (route: string): boolean => route.includes(` ${authBasePath}/`);
 
 describe('the routes of control', () => {
-  it('are those that its description has', async () => {
+  it('are the routes in its API description', async () => {
     const registered = await registeredRoutes();
     expect(described.length).toBeGreaterThan(30);
     expect(registered.filter((route) => !isAuth(route)).sort()).toEqual(
       [...described.filter((route) => !isAuth(route)), ...ofProtocol].sort(),
     );
-    // better-auth is behind one pattern.
+    // better-auth registers one pattern for all of its routes.
     expect(registered.filter(isAuth).map((route) => route.split(' ')[1])).toEqual(Array(5).fill(`${authBasePath}/*`));
   });
 
-  it('of sessions are those of better-auth that work here', () => {
+  it('of sessions are the enabled routes of better-auth', () => {
     const { disabledPaths } = auth.options;
     const served = Object.values(auth.api as Record<string, { path?: string; options: { method?: string | string[] } }>)
       .flatMap(({ path, options }) =>

@@ -1,8 +1,9 @@
-import { type ErrorTrace, traceOf } from '@sotto/http';
-import type { FileProblem } from '@sotto/router';
+import { type ErrorTrace, traceOf } from '@sotto/server';
+import { StateUnavailableError } from '@sotto/state';
+import type { FileProblem } from '@sotto/yaml';
 import type { Logger } from 'pino';
 
-/** Everything control ever logs: allow-listed fields, never keys, tickets, bodies or query strings. */
+/** All log events of control. Their fields are allow-listed: never keys, tickets, bodies or query strings. */
 export interface ControlEvents {
   request(fields: {
     readonly requestId: string;
@@ -11,7 +12,7 @@ export interface ControlEvents {
     readonly status: number;
     readonly durationMs: number;
   }): void;
-  /** Requests of the last second that were refused at the door: more came than could be served. */
+  /** The number of requests that were rejected for overload in the last second. */
   shed(fields: { readonly requests: number }): void;
   tracesLost(fields: { readonly spans: number }): void;
   unexpected(error: ErrorTrace, requestId: string): void;
@@ -25,10 +26,12 @@ export interface ControlEvents {
   booked(fields: { readonly shard: number; readonly settlements: number; readonly charges: number }): void;
   settlementRejected(fields: { readonly shard: number; readonly streamId: string; readonly reason: string }): void;
   shortfall(fields: { readonly shortfallNusd: bigint }): void;
-  /** Charges that the operator bears for clients that gave up their requests. */
+  /** Charges of abandoned requests that the operator bears. */
   waived(fields: { readonly waivedNusd: bigint }): void;
   reaped(fields: { readonly shard: number; readonly holds: number }): void;
-  /** Something about money does not add up; the id is an account's, a key's or a transaction's. */
+  /** Partitions of `usage`. */
+  usageMonths(fields: { readonly created: readonly string[]; readonly dropped: readonly string[] }): void;
+  /** An inconsistency of money. The id is an account’s, a key’s or a transaction’s. */
   auditFinding(fields: { readonly what: string; readonly id: string }): void;
   orderMoved(fields: {
     readonly orderId: string;
@@ -43,8 +46,17 @@ export interface ControlEvents {
   railFailed(fields: { readonly rail: string; readonly action: string; readonly code: string }): void;
   autoTopUp(fields: { readonly outcome: string }): void;
   lowBalance(fields: { readonly accounts: number }): void;
+  /** An alert of a budget was not delivered. Names neither the address nor the URL. */
+  alertFailed(fields: {
+    readonly alertId: string;
+    readonly by: 'mail' | 'webhook';
+    readonly failure: string;
+    readonly isGivenUp: boolean;
+  }): void;
   testRailOn(): void;
-  /** The OAuth library failed; its message may quote a request. */
+  /** Sign-up is open only because the deployment is older than `SIGN_UP`. */
+  signUpInherited(): void;
+  /** The OAuth library failed. Its message may quote a request. */
   connectFailed(error: unknown): void;
   taskFailed(task: string, error: unknown): void;
 }
@@ -71,6 +83,7 @@ export function controlEvents(logger: Logger): ControlEvents {
     waived: ({ waivedNusd }) =>
       logger.debug({ waivedNusd: waivedNusd.toString() }, 'charges of given-up requests waived'),
     reaped: (fields) => logger.warn(fields, 'abandoned holds released'),
+    usageMonths: (fields) => logger.info(fields, 'months of usage created and dropped'),
     auditFinding: (fields) => logger.error(fields, 'audit finding'),
     orderMoved: (fields) => logger.info(fields, 'order moved'),
     orderFlagged: (fields) => logger.error(fields, 'order needs a look'),
@@ -79,8 +92,16 @@ export function controlEvents(logger: Logger): ControlEvents {
     railFailed: (fields) => logger.warn(fields, 'payment service failed'),
     autoTopUp: (fields) => logger.info(fields, 'automatic top-up'),
     lowBalance: (fields) => logger.info(fields, 'balances have fallen below their notice'),
+    alertFailed: ({ isGivenUp, ...fields }) =>
+      logger.warn(fields, isGivenUp ? 'budget alert given up' : 'budget alert not delivered; it is sent again'),
     testRailOn: () => logger.warn('BILLING_TEST_RAIL is on: orders can be paid without money'),
+    signUpInherited: () =>
+      logger.warn('SIGN_UP is not set: everyone can sign up, as before. Set it to open, invited or closed'),
     connectFailed: (error) => logger.error(traceOf(error), 'connected apps failed'),
-    taskFailed: (task, error) => logger.warn({ task, ...traceOf(error) }, 'task failed'),
+    taskFailed(task, error) {
+      // The task runs again soon. A shard that is being rebuilt, as at each start of `npm start`, is no failure.
+      if (error instanceof StateUnavailableError) logger.info({ task }, 'task waits for the shared state');
+      else logger.warn({ task, ...traceOf(error) }, 'task failed');
+    },
   };
 }

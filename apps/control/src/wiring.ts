@@ -1,62 +1,89 @@
+import type { BlockList } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { type Leave, leaveServer, repeat } from '@sotto/http';
 import { isSwitchedOn, type MediaSwitches } from '@sotto/router';
-import { EpochKeeper, forEachReachable, LeaseKeeper, leaseGraceMs, type State, shards } from '@sotto/state';
-import { openTracing } from '@sotto/tracing';
+import { type Leave, leaveServer, openTracing, repeat } from '@sotto/server';
+import type { EpochKeeper, State } from '@sotto/state';
 import type { CapabilitiesAnswer, Operation } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import { claimAccount } from './accounts/claim-account.ts';
-import { ensureAccount } from './accounts/ensure-account.ts';
+import { buildAccountDeletion, deleteAccount } from './account-deletion/account-deletion.ts';
+import { claimAccount, ensureAccount } from './accounts/ensure-account.ts';
+import { buildAlerts } from './alerts/alerts.ts';
 import { buildApp } from './app.ts';
-import { AuditLoop } from './audit/audit-loop.ts';
+import { buildAudit } from './audit/audit.ts';
 import { type BillingOptions, buildBilling } from './billing/billing.ts';
+import { adviseOnEmpty } from './billing/monthly-grants/account-grant.ts';
+import { buildMonthlyGrants } from './billing/monthly-grants/monthly-grants.ts';
+import { buildCatalog } from './catalog/catalog.ts';
 import { CatalogKeeper } from './catalog/catalog-keeper.ts';
 import type { ControlConfig, ControlSecrets } from './config.ts';
-import { buildConnectedApps } from './connect/connected-apps.ts';
+import { disableApps } from './connect/apps/app-store.ts';
+import { buildConnect } from './connect/connect.ts';
 import { openDatabase } from './database/database.ts';
+import type { Domain } from './domain.ts';
 import { controlEvents } from './events.ts';
+import { buildKeys } from './keys/keys.ts';
 import { postgresSettlementLedger } from './ledger/settlement-ledger.ts';
 import type { Mailer } from './mail/mail.ts';
 import { ControlMetrics } from './metrics/control-metrics.ts';
-import { postgresEpochLedger } from './projection/epoch-ledger.ts';
+import { buildOperator } from './operator/operator.ts';
+import { openDashboard } from './pages/dashboard.ts';
+import { buildPages } from './pages/pages.ts';
 import { projectKeys } from './projection/project-keys.ts';
-import { Projector } from './projection/projector.ts';
+import { buildProjection, Projector } from './projection/projector.ts';
+import type { Address } from './reach.ts';
+import { buildRouting } from './routing/routing.ts';
 import { buildAuth } from './sessions/auth.ts';
 import type { OpenidSettings } from './sessions/openid-provider.ts';
-import { purgeExpired } from './sessions/purge.ts';
-import { resealFactors } from './sessions/session-secrets.ts';
-import { Settler } from './settler/settler.ts';
+import { type SignUpSettings, signUpPolicy } from './sessions/sign-up-policy.ts';
+import { buildSettlement, Settler } from './settler/settler.ts';
+import { buildShards } from './shards/shards.ts';
+import { buildSignIn } from './sign-in/sign-in.ts';
+import { buildTickets } from './tickets/tickets.ts';
+import { buildUsage } from './usage/usage.ts';
+import { claimWorkspaces } from './workspaces/claim-workspaces.ts';
+import { buildWorkspaces } from './workspaces/workspaces.ts';
 
 export interface ControlOptions {
   readonly state: State;
   readonly logger: Logger;
   readonly databaseUrl: string;
   readonly origin: string;
-  /** The broker's public origin, without `/v1`; shown to people. */
+  /** The broker’s public origin, without `/v1`. It is shown to people. */
   readonly confidentialOrigin: string;
-  /** Further origins whose pages may call with a session. */
+  /** Where to reach the broker, if its origin's name leads elsewhere. */
+  readonly confidentialAddress?: Address | undefined;
+  /** Further origins whose pages may send requests with a session. */
   readonly trustedOrigins: readonly string[];
   readonly catalogFile: string;
   readonly secrets: ControlSecrets;
-  /** Which of the gated operations this deployment offers. */
+  /** The media operations that this deployment offers. */
   readonly media: MediaSwitches;
   /** Whether apps may connect (CONNECTED_APPS). Default: no. */
   readonly connectedApps?: boolean;
   readonly ticketTtlMs: number;
+  /** Months for which the rows of single requests are kept (USAGE_RETENTION_MONTHS). Default: for ever. */
+  readonly usageRetention?: number | undefined;
   readonly limits: ControlConfig['limits'];
   readonly limitsRedis: Redis | undefined;
   readonly trustProxy: ControlConfig['trustProxy'];
   readonly traces?: ControlConfig['traces'];
-  /** True where no other process can hold anything in the state: in one process with the broker. */
+  /** True if no other process can hold anything in the state: in one process with the broker. */
   readonly isAlone?: boolean;
   readonly billing: BillingOptions;
-  /** Absent: nothing is sent, and what a mail would have carried is handed over by whoever caused it, or not to be had. */
+  /**
+   * Undefined: no mail is sent. Inviters then pass on the links of their invitations, and passwords cannot be reset by
+   * mail.
+   */
   readonly mailer?: Mailer | undefined;
-  /** The operator's own OpenID provider. */
+  /** Networks that webhooks of workspaces may reach besides public addresses. */
+  readonly webhookNetworks?: BlockList | undefined;
+  /** The operator’s own OpenID provider. */
   readonly openid?: OpenidSettings | undefined;
+  /** Default: as without `SIGN_UP`. */
+  readonly signUp?: SignUpSettings;
   readonly now?: () => number;
 }
 
@@ -66,35 +93,19 @@ export interface Control {
   readonly settler: Settler;
   readonly epochs: EpochKeeper;
   /**
-   * Begins to publish the catalog and, once the database is migrated, to project it and to book settlements. It is not
-   * ready before. `migrated` resolves to false where it will never be.
+   * Starts to publish the catalog and, once the database is migrated, to project it and to book settlements. It is not
+   * ready before that. `migrated` resolves to false if the migration will never succeed.
    */
   start(migrated?: Promise<boolean>): Promise<void>;
   /** Reads the catalog file again (SIGHUP). */
   reload(): void;
-  /** Stops taking requests, books what is there and closes what was opened here. */
+  /** Stops accepting requests, books pending settlements, and closes all connections that were opened here. */
   stop(leave: Leave): Promise<void>;
 }
 
-const catalogMs = 500;
-const leaseMs = 1_000;
-const epochMs = 500;
-/** While a shard is to be opened, it is looked at this often. */
-const unsettledMs = 50;
-const resealMs = 60_000;
 const traceMs = 2_000;
-const projectMs = 500;
-/** A page of everything is projected anew this often, needed or not. */
-const refreshMs = 2_000;
-const settleMs = 50;
-/** What was set aside as unbookable is tried again at the start, where a new version may book it, and this often. */
-const rebookMs = 3_600_000;
-const reapMs = 2_000;
-const auditMs = 10_000;
-const measureMs = 2_000;
-const purgeMs = 600_000;
 
-/** Puts the control plane together. Opens no port before `app.listen`. */
+/** Builds the control plane. It opens no port before `app.listen`. */
 export async function buildControl(options: ControlOptions): Promise<Control> {
   const { state, logger, secrets, origin, limits, now = Date.now } = options;
   const metrics = new ControlMetrics();
@@ -109,9 +120,14 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
   const failed = (task: string) => (error: unknown) => {
     if (!stopping) events.taskFailed(task, error);
   };
-  // Where the state is away or being rebuilt, the account is projected with whatever else has changed.
-  const onAccountMade = ({ accountId }: { accountId: string }): Promise<void> =>
-    projector.account(accountId).catch(failed('projection'));
+  const { monthlyGrantNusd } = options.billing;
+  const project = (accountId: string): Promise<void> => projector.account(accountId);
+  const grants = buildMonthlyGrants({ pool, state, monthlyGrantNusd, project, now });
+  // If the state is unavailable or being rebuilt, the projector catches up with the account later.
+  const onAccountCreated = async ({ accountId }: { accountId: string }): Promise<void> => {
+    await grants.giveTo(accountId).catch(failed('monthly grants'));
+    await project(accountId).catch(failed('projection'));
+  };
   const tracing =
     options.traces &&
     openTracing({
@@ -119,16 +135,29 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
       ...{ service: 'sotto-control', now },
       onLost: (spans) => events.tracesLost({ spans }),
     });
+  const claimSteps = [claimWorkspaces, disableApps];
+  const signUp = signUpPolicy(pool, options.signUp ?? { mode: undefined, domains: [] }, now);
   const auth = buildAuth({
     db,
     secrets: sessionSecrets,
     origin,
     trustedOrigins: options.trustedOrigins,
-    onSignUp: async ({ id, email }) => onAccountMade(await ensureAccount(pool, { id, name: email })),
-    onClaimed: async (userId) => projectKeys(projector, await claimAccount(pool, userId)),
+    onSignUp: async ({ id, email }) => {
+      await onAccountCreated(await ensureAccount(pool, { id, name: email }));
+      // With mail, an invitation stays until its address is verified. Otherwise a stranger could use it up.
+      if (options.mailer === undefined) await pool.query('delete from sign_up_invitations where email = $1', [email]);
+    },
+    onClaimed: async (userId) => projectKeys(projector, await claimAccount(pool, userId, claimSteps)),
+    deleteAccount: async (userId) => {
+      const deletion = await deleteAccount(pool, userId, claimSteps);
+      if ('obstacle' in deletion) return deletion.obstacle;
+      await projectKeys(projector, deletion.keyIds);
+      return undefined;
+    },
     mailer: options.mailer,
     onMailFailed: failed('mail'),
     openid: options.openid,
+    signUp,
     now,
   });
   const keeper = new CatalogKeeper({ state, file: options.catalogFile, events, now });
@@ -139,69 +168,86 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     accountRefKey: accountRefKeys,
     events,
   });
-  const leases = new LeaseKeeper({ state, declare: () => undefined });
-  const epochs = new EpochKeeper({
-    state,
-    ledger: postgresEpochLedger({ pool, projector, settler, accountRefKey: accountRefKeys }),
-    macKey: settlementMacKeys,
-    now: () => performance.now(),
+  const shards = buildShards({
+    ...{ pool, state, projector, settler, events },
+    accountRefKey: accountRefKeys,
+    settlementMacKey: settlementMacKeys,
     isAlone: options.isAlone ?? false,
-    onOpened: (opened) => events.epochsOpened({ shards: opened }),
-    onUndeclared: (shard, clients) => events.undeclared({ shard, clients: clients.length }),
-    onUnreadable: (shard, reason) => events.declarationRefused({ shard, reason }),
   });
-  const audit = new AuditLoop({
-    pool,
-    state,
-    metrics,
-    events,
-    now,
-    sleep: (ms) => sleep(ms, undefined, { ref: false }),
-  });
-  const billing = buildBilling({
-    ...options.billing,
-    pool,
-    events,
-    project: (accountId) => projector.account(accountId),
-    origin,
-    now,
-  });
-  const connectedApps = options.connectedApps
-    ? buildConnectedApps({ pool, projector, origin, sessionSecrets, events, now })
+  const connect = options.connectedApps
+    ? buildConnect({ pool, projector, origin, sessionSecrets, events, now })
     : undefined;
   const offers = (operation: Operation): boolean =>
     isSwitchedOn(options.media, operation) && keeper.isServed(operation);
   const capabilities = (): CapabilitiesAnswer => ({
     image_generation: { enabled: offers('image') },
     speech_synthesis: { enabled: offers('speech') },
-    connected_apps: { enabled: connectedApps !== undefined },
+    connected_apps: { enabled: connect !== undefined },
   });
   let hasDatabase = false;
 
-  const app = await buildApp({
-    sessions: { auth, pool, allowedOrigins: [origin, ...options.trustedOrigins], onAccountMade },
-    sessionSecrets,
-    projector,
-    state,
-    catalog: { keeper, capabilities },
-    tickets: {
-      state,
-      projector,
-      keeper,
-      offers,
+  const { confidentialOrigin } = options;
+  const dashboard = openDashboard({
+    folder: fileURLToPath(new URL('.', import.meta.resolve('@sotto/dashboard/built/index.html'))),
+    confidentialOrigin,
+  });
+  /** Domains whose tasks need no database. They run during migrations. */
+  const early: readonly Domain[] = [
+    buildCatalog({ keeper, capabilities }),
+    { tasks: (failed) => (tracing === undefined ? [] : [repeat(traceMs, () => tracing.flush(), failed('traces'))]) },
+  ];
+  const late: readonly Domain[] = [
+    shards,
+    buildProjection(projector),
+    buildSettlement({ settler, metrics, now }),
+    buildAudit({ pool, state, metrics, events, now, sleep: (ms) => sleep(ms, undefined, { ref: false }) }),
+    buildSignIn({ pool, sessionSecrets, origin, controlLimit: limits.control, now }),
+    buildTickets({
+      ...{ state, projector, keeper, offers, confidentialOrigin, now },
+      adviseOnEmpty: (accountId) => adviseOnEmpty({ pool, monthlyGrantNusd, now }, accountId),
+      confidentialAddress: options.confidentialAddress,
+      receipts: state,
       ticketSealingKey: secrets.ticketSealingKey,
       accountRefKey: secrets.accountRefKey,
-      ticketForm: () => epochs.ticketForm,
+      ticketForm: () => shards.epochs.ticketForm,
       ticketTtlMs: options.ticketTtlMs,
+    }),
+    buildRouting({ pool, keeper, projector }),
+    buildUsage({ pool, state, retention: options.usageRetention, events, now }),
+    buildKeys({ pool, projector, keeper, limits }),
+    buildWorkspaces({
+      ...{ pool, projector, origin, events, now },
+      mailer: options.mailer,
+      controlLimit: limits.control,
+    }),
+    buildOperator({ pool, projector, keeper, signUp, grants, mailer: options.mailer, origin, events, now }),
+    grants,
+    buildAccountDeletion({ pool, state, project }),
+    buildAlerts({
+      ...{ pool, sessionSecrets, origin, events, now },
+      mailer: options.mailer,
+      network: { networks: options.webhookNetworks },
+    }),
+    buildBilling({
+      ...options.billing,
+      pool,
+      events,
+      project,
+      origin,
       now,
-    },
-    billing,
-    connectedApps,
-    mailer: options.mailer,
+    }),
+    ...(connect === undefined ? [] : [connect]),
+    buildPages({ dashboard, origin, confidentialOrigin }),
+  ];
+
+  const app = await buildApp({
+    domains: [...early, ...late],
+    sessions: { auth, pool, allowedOrigins: [origin, ...options.trustedOrigins], onAccountCreated },
+    sessionSecrets,
+    findAccessToken: connect?.findAccessToken,
+    dashboard,
+    confidentialOrigin,
     limits: { control: limits.control, minting: limits.requests * 2, redis: options.limitsRedis },
-    origin,
-    confidentialOrigin: options.confidentialOrigin,
-    dashboardFolder: fileURLToPath(new URL('.', import.meta.resolve('@sotto/dashboard/built/index.html'))),
     events,
     isReady: async () => {
       if (stopping || !hasDatabase || keeper.catalog === undefined || !(await state.isReady())) return false;
@@ -214,77 +260,36 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     traces: tracing,
     now,
   });
-
-  const catalogTasks = [
-    repeat(catalogMs, () => keeper.follow(), failed('catalog')),
-    repeat(measureMs, () => keeper.refreshMeasurements(), failed('measurements')),
-    ...(tracing === undefined ? [] : [repeat(traceMs, () => tracing.flush(), failed('traces'))]),
-  ];
-  const databaseTasks = [
-    repeat(leaseMs, () => leases.renew(), failed('leases')),
-    repeat(
-      epochMs,
-      async () => {
-        await epochs.maintain();
-        if (!epochs.isSettled) await new Promise((resolve) => setTimeout(resolve, unsettledMs));
-        return !epochs.isSettled;
-      },
-      failed('epochs'),
-    ),
-    repeat(projectMs, () => projector.catchUp(), failed('projection')),
-    repeat(refreshMs, () => projector.refresh(), failed('refresh')),
-    repeat(
-      settleMs,
-      async () => {
-        const isMore = await settler.settleAll();
-        if (!isMore) metrics.settledAt.set(now() / 1000);
-        return isMore;
-      },
-      failed('settler'),
-    ),
-    repeat(rebookMs, () => settler.rebook(), failed('rebook')),
-    repeat(auditMs, () => audit.step(), failed('audit')),
-    repeat(
-      reapMs,
-      async () => {
-        const failure = await forEachReachable(shards, async (shard) => {
-          const holds = await state.reap(shard, leaseGraceMs);
-          if (holds > 0) events.reaped({ shard, holds });
-        });
-        if (failure !== undefined) throw failure;
-      },
-      failed('reaper'),
-    ),
-    repeat(purgeMs, () => purgeExpired(pool, now()), failed('purge')),
-    repeat(resealMs, () => resealFactors(pool, sessionSecrets), failed('reseal')),
-    ...billing.tasks(failed),
-    ...(connectedApps?.tasks(failed) ?? []),
-  ];
+  const tasksOf = (domains: readonly Domain[]) => domains.flatMap((domain) => domain.tasks?.(failed) ?? []);
+  const [earlyTasks, lateTasks] = [tasksOf(early), tasksOf(late)];
 
   return {
     app,
     metrics,
     settler,
-    epochs,
+    epochs: shards.epochs,
     async start(migrated = Promise.resolve(true)) {
       await keeper.follow().catch(failed('catalog'));
-      for (const task of catalogTasks) task.start();
+      for (const task of earlyTasks) task.start();
       void migrated.then((isMigrated) => {
         if (!isMigrated || stopping) return;
         hasDatabase = true;
-        for (const task of databaseTasks) task.start();
+        for (const task of lateTasks) task.start();
+        void signUp.mode().then(({ isInherited }) => {
+          if (isInherited) events.signUpInherited();
+        }, failed('sign-up'));
       });
     },
     reload: () => keeper.reload(),
     async stop(leave) {
       stopping = true;
       await leaveServer(app, leave);
-      for (const task of [...catalogTasks, ...databaseTasks]) await task.stop();
+      for (const task of [...earlyTasks, ...lateTasks]) await task.stop();
       for (let more = true, rounds = 0; more && rounds < 100; rounds += 1)
         more = await settler.settleAll().catch(() => false);
       options.mailer?.close();
       await tracing?.flush();
-      await leases.leave();
+      await shards.leave();
       await close();
     },
   };

@@ -4,22 +4,23 @@ import {
   createRoute,
   createRouter,
   type ErrorComponentProps,
-  lazyRouteComponent,
+  Outlet,
   redirect,
 } from '@tanstack/react-router';
 import { HomePage } from './pages/home/home-page.tsx';
-import { readKeySearch } from './pages/keys/key-search.ts';
+import { readKeySearch } from './pages/keys/key-rules.ts';
 import { readModelSearch } from './pages/models/model-search.ts';
 import { NotFoundPage } from './pages/not-found-page.tsx';
 import { readPlaygroundSearch } from './pages/playground/playground-search.ts';
 import { readShape } from './pages/routing/preview/request-shape.ts';
 import { readUsageSearch } from './pages/usage/usage-search.ts';
-import { readVerifySearch } from './pages/verify/verify-search.ts';
+import { linkToken } from './session/link-token.ts';
 import { safeReturnTo } from './session/return-to.ts';
-import { sessionQuery } from './session/session.ts';
+import { sessionQuery, useSignedIn } from './session/session.ts';
 import { Shell } from './shell/shell.tsx';
-import { Skeleton } from './ui/skeleton.tsx';
-import { ErrorState } from './ui/surface.tsx';
+import { Button } from './ui/button.tsx';
+import { lazyPage, PageMissingError } from './ui/lazy-page.ts';
+import { ErrorState, Page, PagePending } from './ui/surface.tsx';
 
 interface RouterContext {
   readonly queryClient: QueryClient;
@@ -31,20 +32,30 @@ const rootRoute = createRootRouteWithContext<RouterContext>()({
   errorComponent: PageError,
 });
 
-/** Pages for whoever is signed in; others sign in first and come back. */
+/** Pages for signed-in users. Others sign in first and come back. */
 const sessionRoute = createRoute({
   getParentRoute: () => rootRoute,
   id: 'session',
   beforeLoad: async ({ context, location }) => {
     const user = await context.queryClient.ensureQueryData(sessionQuery);
-    if (user === null) throw redirect({ to: '/sign-in', search: { return_to: location.href } });
+    if (user !== null) return;
+    // A person who was invited has most likely no account yet.
+    const isInvited = location.pathname === '/invitations' && linkToken('invitations') !== null;
+    throw redirect({ to: isInvited ? '/sign-up' : '/sign-in', search: { return_to: location.href } });
   },
+  component: PagesOfUser,
 });
+
+/** Another user gets new pages, without what the previous one typed or created on them. */
+function PagesOfUser() {
+  const user = useSignedIn();
+  return user ? <Outlet key={user.id} /> : <PagePending />;
+}
 
 /** A model's id is a path of its own: `/models/acme/small`. */
 const modelsRoute = createRoute({ getParentRoute: () => rootRoute, path: '/models' });
 
-// Each by its name: made within `addChildren`, a route takes its types from the place where it stands, which are all `any`.
+// Each route is a constant: within `addChildren`, its types would all be inferred as `any`.
 const homeRoute = createRoute({ getParentRoute: () => rootRoute, path: '/', component: HomePage });
 
 const signInRoute = createRoute({
@@ -54,78 +65,90 @@ const signInRoute = createRoute({
     return_to: safeReturnTo(search.return_to),
     ...(typeof search.error === 'string' ? { error: search.error } : {}),
   }),
-  component: lazyRouteComponent(() => import('./pages/sign-in/sign-in-page.tsx'), 'SignInPage'),
+  component: lazyPage(() => import('./pages/sign-in/sign-in-page.tsx'), 'SignInPage'),
 });
 
 const signUpRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/sign-up',
   validateSearch: (search): { return_to?: string } => ({ return_to: safeReturnTo(search.return_to) }),
-  component: lazyRouteComponent(() => import('./pages/sign-in/sign-up-page.tsx'), 'SignUpPage'),
+  component: lazyPage(() => import('./pages/sign-in/sign-up-page.tsx'), 'SignUpPage'),
 });
 
 const forgotPasswordRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/forgot-password',
-  component: lazyRouteComponent(() => import('./pages/sign-in/forgot-password-page.tsx'), 'ForgotPasswordPage'),
+  component: lazyPage(() => import('./pages/sign-in/password-pages.tsx'), 'ForgotPasswordPage'),
 });
 
 const resetPasswordRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/reset-password',
-  component: lazyRouteComponent(() => import('./pages/sign-in/reset-password-page.tsx'), 'ResetPasswordPage'),
+  component: lazyPage(() => import('./pages/sign-in/password-pages.tsx'), 'ResetPasswordPage'),
 });
 
 const verifyEmailRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/verify-email',
-  component: lazyRouteComponent(() => import('./pages/sign-in/verify-email-page.tsx'), 'VerifyEmailPage'),
+  component: lazyPage(() => import('./pages/sign-in/verify-email-page.tsx'), 'VerifyEmailPage'),
 });
 
 const modelListRoute = createRoute({
   getParentRoute: () => modelsRoute,
   path: '/',
   validateSearch: readModelSearch,
-  component: lazyRouteComponent(() => import('./pages/models/models-page.tsx'), 'ModelsPage'),
+  component: lazyPage(() => import('./pages/models/models-page.tsx'), 'ModelsPage'),
 });
 
 const modelRoute = createRoute({
   getParentRoute: () => modelsRoute,
   path: '$',
-  component: lazyRouteComponent(() => import('./pages/models/model-page.tsx'), 'ModelPage'),
+  component: lazyPage(() => import('./pages/models/model-page.tsx'), 'ModelPage'),
+});
+
+const providerRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/providers/$provider',
+  component: lazyPage(() => import('./pages/models/provider-page.tsx'), 'ProviderPage'),
 });
 
 const verifyRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/verify',
   validateSearch: readVerifySearch,
-  component: lazyRouteComponent(() => import('./pages/verify/verify-page.tsx'), 'VerifyPage'),
+  component: lazyPage(() => import('./pages/verify/verify-page.tsx'), 'VerifyPage'),
 });
 
 const accountRoute = createRoute({
   getParentRoute: () => sessionRoute,
   path: '/account',
-  component: lazyRouteComponent(() => import('./pages/account/account-page.tsx'), 'AccountPage'),
+  component: lazyPage(() => import('./pages/account/account-page.tsx'), 'AccountPage'),
 });
 
 const invitationsRoute = createRoute({
   getParentRoute: () => sessionRoute,
   path: '/invitations',
-  component: lazyRouteComponent(() => import('./pages/invitations/invitations-page.tsx'), 'InvitationsPage'),
+  component: lazyPage(() => import('./pages/invitations/invitations-page.tsx'), 'InvitationsPage'),
 });
 
 const keysRoute = createRoute({
   getParentRoute: () => sessionRoute,
   path: '/keys',
   validateSearch: readKeySearch,
-  component: lazyRouteComponent(() => import('./pages/keys/keys-page.tsx'), 'KeysPage'),
+  component: lazyPage(() => import('./pages/keys/keys-page.tsx'), 'KeysPage'),
 });
 
 const usageRoute = createRoute({
   getParentRoute: () => sessionRoute,
   path: '/usage',
   validateSearch: readUsageSearch,
-  component: lazyRouteComponent(() => import('./pages/usage/usage-page.tsx'), 'UsagePage'),
+  component: lazyPage(() => import('./pages/usage/usage-page.tsx'), 'UsagePage'),
+});
+
+const budgetsRoute = createRoute({
+  getParentRoute: () => sessionRoute,
+  path: '/budgets',
+  component: lazyPage(() => import('./pages/budgets/budgets-page.tsx'), 'BudgetsPage'),
 });
 
 const billingRoute = createRoute({
@@ -135,47 +158,105 @@ const billingRoute = createRoute({
     ...(typeof search.order === 'string' ? { order: search.order } : {}),
     ...(search.checkout === 'done' || search.checkout === 'left' ? { checkout: search.checkout } : {}),
   }),
-  component: lazyRouteComponent(() => import('./pages/billing/billing-page.tsx'), 'BillingPage'),
+  component: lazyPage(() => import('./pages/billing/billing-page.tsx'), 'BillingPage'),
 });
 
 const appsRoute = createRoute({
   getParentRoute: () => sessionRoute,
   path: '/apps',
   validateSearch: (search): { view?: 'developer' } => (search.view === 'developer' ? { view: 'developer' } : {}),
-  component: lazyRouteComponent(() => import('./pages/apps/apps-page.tsx'), 'AppsPage'),
+  component: lazyPage(() => import('./pages/apps/apps-page.tsx'), 'AppsPage'),
 });
 
 const consentRoute = createRoute({
   getParentRoute: () => sessionRoute,
   path: '/connect/consent',
   validateSearch: (search): { uid: string } => ({ uid: String(search.uid ?? '') }),
-  component: lazyRouteComponent(() => import('./pages/consent/consent-page.tsx'), 'ConsentPage'),
+  component: lazyPage(() => import('./pages/consent/consent-page.tsx'), 'ConsentPage'),
 });
 
 const workspacesRoute = createRoute({
   getParentRoute: () => sessionRoute,
   path: '/workspaces',
-  component: lazyRouteComponent(() => import('./pages/workspaces/workspaces-page.tsx'), 'WorkspacesPage'),
+  component: lazyPage(() => import('./pages/workspaces/workspaces-page.tsx'), 'WorkspacesPage'),
 });
 
 const workspaceRoute = createRoute({
   getParentRoute: () => sessionRoute,
   path: '/workspaces/$workspaceId',
-  component: lazyRouteComponent(() => import('./pages/workspaces/workspace-page.tsx'), 'WorkspacePage'),
+  component: lazyPage(() => import('./pages/workspaces/workspace-page.tsx'), 'WorkspacePage'),
+});
+
+interface AuditSearch {
+  readonly kind?: string | undefined;
+  readonly by?: string | undefined;
+}
+
+const auditLog = {
+  getParentRoute: () => sessionRoute,
+  validateSearch: ({ kind, by }: Readonly<Record<string, unknown>>): AuditSearch => ({
+    kind: typeof kind === 'string' ? kind : undefined,
+    by: typeof by === 'string' ? by : undefined,
+  }),
+  component: lazyPage(() => import('./pages/workspaces/audit-log-page.tsx'), 'AuditLogPage'),
+};
+const auditLogRoute = createRoute({ ...auditLog, path: '/audit' });
+const workspaceAuditLogRoute = createRoute({ ...auditLog, path: '/workspaces/$workspaceId/audit' });
+
+const accountsRoute = createRoute({
+  getParentRoute: () => sessionRoute,
+  path: '/operator/accounts',
+  component: lazyPage(() => import('./pages/operator/accounts-page.tsx'), 'AccountsPage'),
+});
+
+const accountDetailRoute = createRoute({
+  getParentRoute: () => sessionRoute,
+  path: '/operator/accounts/$accountId',
+  component: lazyPage(() => import('./pages/operator/account-detail-page.tsx'), 'AccountDetailPage'),
+});
+
+const providersRoute = createRoute({
+  getParentRoute: () => sessionRoute,
+  path: '/operator/providers',
+  component: lazyPage(() => import('./pages/operator/providers-page.tsx'), 'ProvidersPage'),
+});
+
+const allOrdersRoute = createRoute({
+  getParentRoute: () => sessionRoute,
+  path: '/operator/orders',
+  component: lazyPage(() => import('./pages/operator/all-orders-page.tsx'), 'AllOrdersPage'),
+});
+
+const booksRoute = createRoute({
+  getParentRoute: () => sessionRoute,
+  path: '/operator/books',
+  component: lazyPage(() => import('./pages/operator/books-page.tsx'), 'BooksPage'),
+});
+
+const signUpPolicyRoute = createRoute({
+  getParentRoute: () => sessionRoute,
+  path: '/operator/sign-up',
+  component: lazyPage(() => import('./pages/operator/sign-up-policy-page.tsx'), 'SignUpPolicyPage'),
 });
 
 const playgroundRoute = createRoute({
   getParentRoute: () => sessionRoute,
   path: '/playground',
   validateSearch: readPlaygroundSearch,
-  component: lazyRouteComponent(() => import('./pages/playground/playground-page.tsx'), 'PlaygroundPage'),
+  component: lazyPage(() => import('./pages/playground/playground-page.tsx'), 'PlaygroundPage'),
 });
 
 const routingRoute = createRoute({
   getParentRoute: () => sessionRoute,
   path: '/routing',
   validateSearch: readShape,
-  component: lazyRouteComponent(() => import('./pages/routing/routing-page.tsx'), 'RoutingPage'),
+  component: lazyPage(() => import('./pages/routing/routing-page.tsx'), 'RoutingPage'),
+});
+
+const firstStepsRoute = createRoute({
+  getParentRoute: () => sessionRoute,
+  path: '/first-steps',
+  component: lazyPage(() => import('./pages/home/first-steps.tsx'), 'FirstStepsPage'),
 });
 
 const routes = rootRoute.addChildren([
@@ -187,22 +268,33 @@ const routes = rootRoute.addChildren([
   verifyEmailRoute,
   verifyRoute,
   modelsRoute.addChildren([modelListRoute, modelRoute]),
+  providerRoute,
   sessionRoute.addChildren([
     accountRoute,
     invitationsRoute,
+    firstStepsRoute,
     keysRoute,
     usageRoute,
+    budgetsRoute,
     billingRoute,
     appsRoute,
     consentRoute,
     workspacesRoute,
     workspaceRoute,
+    auditLogRoute,
+    workspaceAuditLogRoute,
+    accountsRoute,
+    accountDetailRoute,
+    providersRoute,
+    allOrdersRoute,
+    booksRoute,
+    signUpPolicyRoute,
     playgroundRoute,
     routingRoute,
   ]),
 ]);
 
-/** The pages by their addresses. Each is loaded when it is first opened, or pointed at. */
+/** The pages by their addresses. Each is loaded when the user first opens it or points at a link to it. */
 export const makeRouter = (queryClient: QueryClient) =>
   createRouter({
     routeTree: routes,
@@ -220,19 +312,30 @@ declare module '@tanstack/react-router' {
   }
 }
 
-function PagePending() {
+/** Replaces a page that failed. The menu stays. */
+function PageError({ error, reset }: ErrorComponentProps) {
+  const retry = async (): Promise<void> => {
+    if (error instanceof PageMissingError) await error.again();
+    reset();
+  };
   return (
-    <div role="status" aria-label="The page is loading" className="space-y-4 px-4 py-6 sm:px-6 lg:px-8">
-      <Skeleton className="h-8 w-56" />
-      <Skeleton className="h-40 w-full" />
-    </div>
+    <Page title="This page is not available">
+      <ErrorState error={error} onRetry={() => void retry()}>
+        {error instanceof PageMissingError && error.isRepeated && (
+          <Button onClick={() => window.location.reload()}>Reload the page</Button>
+        )}
+      </ErrorState>
+    </Page>
   );
 }
 
-function PageError({ error, reset }: ErrorComponentProps) {
-  return (
-    <div className="px-4 py-6 sm:px-6 lg:px-8">
-      <ErrorState error={error} onRetry={reset} />
-    </div>
-  );
+/** The chosen enclave, as the address keeps it. */
+interface VerifySearch {
+  readonly model?: string;
+  readonly provider?: string;
+}
+
+function readVerifySearch({ model, provider }: Readonly<Record<string, unknown>>): VerifySearch {
+  const isText = (value: unknown): value is string => typeof value === 'string' && value !== '' && value.length <= 256;
+  return { ...(isText(model) ? { model } : {}), ...(isText(provider) ? { provider } : {}) };
 }

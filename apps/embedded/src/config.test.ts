@@ -6,10 +6,25 @@ const attestationOf = (environment: Record<string, string>): string => {
   return read.ok ? read.config.attestation : read.message;
 };
 
-it('simulates evidence in development, and never where it is told that this is production', () => {
+it('simulates evidence in development, and never in production', () => {
   expect(attestationOf({})).toBe('auto');
   expect(attestationOf({ ATTESTATION: 'simulated' })).toBe('simulated');
   expect(attestationOf({ NODE_ENV: 'production' })).toBe('off');
   expect(attestationOf({ NODE_ENV: 'production', ATTESTATION: 'dstack' })).toBe('dstack');
   expect(attestationOf({ NODE_ENV: 'production', ATTESTATION: 'simulated' })).toMatch(/^ATTESTATION is `simulated`/);
+});
+
+it('enables the test rail only where balance is sold and there is no other way to pay', () => {
+  const testRail = (environment: Record<string, string>): unknown => {
+    const read = readConfig(environment, '/project');
+    return read.ok ? [read.config.billing.rails.test, read.config.billingEnvironment.BILLING_TEST_RAIL] : read.message;
+  };
+  const btcpay = {
+    BTCPAY_URL: 'https://pay.example.com',
+    BTCPAY_API_KEY: 'api-key-12345678',
+    BTCPAY_STORE_ID: 'store',
+  };
+  expect(testRail({})).toEqual([true, 'on']);
+  expect(testRail({ ...btcpay, BTCPAY_WEBHOOK_SECRET: 'secret-12345678' })).toEqual([false, 'off']);
+  expect(testRail({ BILLING: 'none', MONTHLY_GRANT_USD: '20' })).toEqual([false, 'off']);
 });

@@ -1,51 +1,121 @@
+import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
-import { type AttestationMode, attestationModes, type BrokerOptions } from '@sotto/confidential';
+import type { AttestationMode, BrokerOptions } from '@sotto/confidential';
 import {
   type BillingSettings,
+  billingSchema,
   billingVariables,
   readBillingSettings,
   readSignInSettings,
   type SignInSettings,
+  signInSchema,
   signInVariables,
 } from '@sotto/control';
-import { type Environment, readSettings, setting } from '@sotto/settings';
+import { attestationModes, type Environment, readSettings, setting } from '@sotto/server';
 import { z } from 'zod';
+import type { LocalModels } from './files/local-servers.ts';
+import { keep, readKept } from './kept-file.ts';
+import type { LogFormat } from './log.ts';
 
-const environmentSchema = z.object({
+export const environmentSchema = z.object({
   CONTROL_PORT: setting.port(4000),
   CONFIDENTIAL_PORT: setting.port(4001),
   HOST: z
     .enum(setting.loopbackHosts, { error: 'takes a loopback address in embedded mode: 127.0.0.1, ::1 or localhost' })
-    .default('127.0.0.1'),
+    .default('127.0.0.1')
+    .describe('Address that both processes listen on.'),
   CONTROL_ORIGIN: setting.origin.optional(),
-  CONFIDENTIAL_ORIGIN: setting.origin.optional(),
-  SOTTO_DATA_DIR: setting.file.optional(),
-  DATABASE_URL: setting.postgresUrl.optional(),
-  REDIS_URL: setting.redisUrl.optional(),
+  CONFIDENTIAL_ORIGIN: setting.origin
+    .optional()
+    .describe('Public address of the broker. The default is made from `HOST` and `CONFIDENTIAL_PORT`.'),
+  SOTTO_DATA_DIR: setting.file
+    .optional()
+    .describe(
+      'Directory for the database, the generated secrets and the demo account. The default is `.sotto` in the project.',
+    ),
+  DATABASE_URL: setting.postgresUrl
+    .optional()
+    .describe('PostgreSQL 15 or later. The default is a packaged PostgreSQL in the data directory.'),
+  REDIS_URL: setting.redisUrl
+    .optional()
+    .describe(
+      'Redis 7 or Valkey. If set, control and the broker run as two processes. The default keeps the state in memory.',
+    ),
   CATALOG_FILE: setting.file.optional(),
   PROVIDERS_FILE: setting.file.optional(),
+  LOCAL_MODELS: z
+    .string()
+    .transform((text, context) => {
+      const where = readLocalModels(text);
+      if (where === undefined) context.addIssue({ code: 'custom', message: localModelsTakes });
+      return where ?? z.NEVER;
+    })
+    .default('auto')
+    .describe(
+      'Where to look for model servers of this machine (Ollama, LM Studio, llama.cpp, vLLM): `auto` tries their usual ports, `off` none. Or addresses such as `http://127.0.0.1:8001`, with commas between them.',
+    ),
   IMAGE_GENERATION: setting.onOff.default('on'),
   SPEECH_SYNTHESIS: setting.onOff.default('on'),
   CONNECTED_APPS: setting.onOff.default('off'),
   TICKET_TTL_S: setting.count('a number of seconds from 1 to 3600', 3600).default(300),
-  TICKET_SEALING_KEY: setting.keyText.optional(),
-  ACCOUNT_REF_KEY: setting.keyText.optional(),
-  SETTLEMENT_MAC_KEY: setting.keyText.optional(),
-  SESSION_SECRET: setting.sessionSecret.optional(),
+  USAGE_RETENTION_MONTHS: setting.count('a number of months from 1 to 1200', 1200).optional(),
+  TICKET_SEALING_KEY: setting.keyText
+    .optional()
+    .describe('Encrypts tickets. The default is generated and kept in the data directory.'),
+  ACCOUNT_REF_KEY: setting.keyText
+    .optional()
+    .describe('Encrypts references to accounts. The default is generated and kept in the data directory.'),
+  SETTLEMENT_MAC_KEY: setting.keyText
+    .optional()
+    .describe('Authenticates settlements. The default is generated and kept in the data directory.'),
+  SESSION_SECRET: setting.sessionSecret
+    .optional()
+    .describe('Signs session cookies. The default is generated and kept in the data directory.'),
   RATE_LIMIT_REQUESTS: setting.count('a number of requests per minute').default(600),
   RATE_LIMIT_TOKENS: setting.count('a number of tokens per minute').default(2_000_000),
   RATE_LIMIT_CONTROL: setting.count('a number of requests per minute').default(600),
   CONFIDENTIAL_TLS: z
     .literal('off', { error: 'takes `off` in embedded mode, which listens on loopback only' })
-    .default('off'),
-  ATTESTATION: z.enum(attestationModes, { error: `takes ${attestationModes.join(', ')}` }).default('auto'),
-  METRICS_PORT: setting.portOrOff,
+    .default('off')
+    .describe('Only `off`: both listeners are on loopback.'),
+  ATTESTATION: z
+    .enum(attestationModes, { error: `takes ${attestationModes.join(', ')}` })
+    .default('auto')
+    .describe('Source of the evidence about this broker. With `NODE_ENV=production`, `auto` means `off`.'),
+  METRICS_PORT: setting.portOrOff.describe(
+    'Port for Prometheus metrics. With `REDIS_URL`, the broker uses the port after it.',
+  ),
   ...setting.traces,
   LOG_LEVEL: setting.logLevel.default('warn'),
-  NODE_ENV: z.string().optional(),
+  SOTTO_SEED_USAGE: setting.onOff.default('off').describe('Gives the demo account a month of usage, for development.'),
+  LOG_FORMAT: z
+    .enum(['text', 'json'], { error: 'takes `text` or `json`' })
+    .default('text')
+    .describe('Format of the log: text for people, or JSON lines.'),
+  NODE_ENV: z.string().optional().describe('With `production`, evidence is never simulated.'),
 });
 
-/** What embedded mode runs with. */
+/** Every setting that `npm start` reads. */
+export const settingsSchema = z.object({
+  ...environmentSchema.shape,
+  ...billingSchema.shape,
+  ...signInSchema.shape,
+});
+
+const localModelsTakes =
+  'takes `auto`, `off` or addresses of this machine such as http://127.0.0.1:8001, with commas between them';
+
+function readLocalModels(text: string): LocalModels | undefined {
+  if (text === 'auto' || text === 'off') return text;
+  const urls = text.split(',').map((each) => each.trim());
+  const isLocal = (url: string): boolean =>
+    URL.canParse(url) && /^https?:$/.test(new URL(url).protocol) && loopback.has(new URL(url).hostname);
+  return urls.every(isLocal) ? urls : undefined;
+}
+
+const loopback: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]']);
+
+/** Configuration of embedded mode. */
 export interface EmbeddedConfig {
   readonly host: string;
   readonly controlPort: number;
@@ -57,56 +127,62 @@ export interface EmbeddedConfig {
   readonly redisUrl: string | undefined;
   readonly catalogFile: string | undefined;
   readonly providersFile: string | undefined;
+  readonly localModels: LocalModels;
   readonly media: BrokerOptions['media'];
   readonly connectedApps: boolean;
   readonly ticketTtlMs: number;
+  readonly usageRetention: number | undefined;
   readonly limits: { readonly requests: number; readonly tokens: number; readonly control: number };
-  /** Undefined: no metrics are served. With two processes the broker has the port after it. */
+  /** Undefined: no metrics are served. With two processes, the broker uses the next port. */
   readonly metricsPort: number | undefined;
   /** Undefined: nothing is traced. */
   readonly traces: { readonly url: string; readonly ratio: number } | undefined;
   readonly attestation: AttestationMode;
   readonly logLevel: string;
+  readonly logFormat: LogFormat;
+  /** Whether the demo account gets a month of usage to look at. */
+  readonly seedsUsage: boolean;
   readonly billing: BillingSettings;
-  /** The same as variables, for control as a process of its own. */
+  /** The same settings as variables, for control in its own process. */
   readonly billingEnvironment: Readonly<Record<string, string>>;
   readonly signIn: SignInSettings;
-  /** The same as variables, for control as a process of its own. */
+  /** The same settings as variables, for control in its own process. */
   readonly signInEnvironment: Readonly<Record<string, string>>;
-  /** Secrets given in the environment; the others are made and kept in the data directory. */
+  /** Secrets from the environment. The others are generated and kept in the data directory. */
   readonly givenSecrets: Readonly<Record<SecretName, string | undefined>>;
 }
 
-export const secretNames = ['TICKET_SEALING_KEY', 'ACCOUNT_REF_KEY', 'SETTLEMENT_MAC_KEY', 'SESSION_SECRET'] as const;
-export type SecretName = (typeof secretNames)[number];
+const secretNames = ['TICKET_SEALING_KEY', 'ACCOUNT_REF_KEY', 'SETTLEMENT_MAC_KEY', 'SESSION_SECRET'] as const;
+type SecretName = (typeof secretNames)[number];
 
 export type ConfigResult =
   | { readonly ok: true; readonly config: EmbeddedConfig }
   | { readonly ok: false; readonly message: string };
 
-/** Orders are paid without money where nobody can pay with any: beside a real rail only if somebody says so. */
+/** Without a real rail, the test rail is on, unless nothing is for sale. Beside a real rail, it must be enabled explicitly. */
 const testRailOf = (environment: Environment): 'on' | 'off' =>
-  environment.STRIPE_SECRET_KEY || environment.BTCPAY_URL ? 'off' : 'on';
+  environment.BILLING === 'none' || environment.STRIPE_SECRET_KEY || environment.BTCPAY_URL ? 'off' : 'on';
 
-/** Reads the environment; what is wrong comes back as one line. */
+/** Reads the environment. On failure, returns one line that says what is wrong. */
 export function readConfig(environment: Environment, projectDir: string): ConfigResult {
   const read = readSettings(environmentSchema, environment);
   if (!read.ok) return read;
   const testRail = testRailOf(environment);
   const billing = readBillingSettings(environment, { testRail });
   if (!billing.ok) return billing;
-  const signIn = readSignInSettings(environment);
+  const signIn = readSignInSettings(environment, { signUp: 'open' });
   if (!signIn.ok) return signIn;
   const env = read.settings;
   if (env.CONTROL_PORT !== 0 && env.CONTROL_PORT === env.CONFIDENTIAL_PORT) {
     return {
       ok: false,
-      message: `CONFIDENTIAL_PORT is \`${env.CONFIDENTIAL_PORT}\`: it takes another port than CONTROL_PORT`,
+      message: `CONFIDENTIAL_PORT is \`${env.CONFIDENTIAL_PORT}\`, like CONTROL_PORT. Use two different ports`,
     };
   }
   const isProduction = env.NODE_ENV === 'production';
   if (isProduction && env.ATTESTATION === 'simulated') {
-    const message = 'ATTESTATION is `simulated` with NODE_ENV=production: it takes auto, configfs, dstack or off there';
+    const message =
+      'ATTESTATION is `simulated` with NODE_ENV=production. In production, use auto, configfs, dstack or off';
     return { ok: false, message };
   }
   return {
@@ -124,19 +200,26 @@ export function readConfig(environment: Environment, projectDir: string): Config
       redisUrl: env.REDIS_URL,
       catalogFile: env.CATALOG_FILE,
       providersFile: env.PROVIDERS_FILE,
+      localModels: env.LOCAL_MODELS,
       media: { image: env.IMAGE_GENERATION === 'on', speech: env.SPEECH_SYNTHESIS === 'on' },
       connectedApps: env.CONNECTED_APPS === 'on',
       ticketTtlMs: env.TICKET_TTL_S * 1000,
+      usageRetention: env.USAGE_RETENTION_MONTHS,
       limits: { requests: env.RATE_LIMIT_REQUESTS, tokens: env.RATE_LIMIT_TOKENS, control: env.RATE_LIMIT_CONTROL },
-      // Whoever says that this is production is shown no evidence that proves nothing.
+      // In production, evidence that proves nothing would mislead clients.
       attestation: isProduction && env.ATTESTATION === 'auto' ? 'off' : env.ATTESTATION,
       logLevel: env.LOG_LEVEL,
+      logFormat: env.LOG_FORMAT,
+      seedsUsage: env.SOTTO_SEED_USAGE === 'on',
       billing: billing.settings,
       billingEnvironment: Object.fromEntries(
         billingVariables.map((name) => [name, environment[name] || (name === 'BILLING_TEST_RAIL' ? testRail : '')]),
       ),
       signIn: signIn.settings,
-      signInEnvironment: Object.fromEntries(signInVariables.map((name) => [name, environment[name] ?? ''])),
+      signInEnvironment: {
+        ...Object.fromEntries(signInVariables.map((name) => [name, environment[name] ?? ''])),
+        SIGN_UP: signIn.settings.signUp.mode ?? 'open',
+      },
       givenSecrets: {
         TICKET_SEALING_KEY: env.TICKET_SEALING_KEY,
         ACCOUNT_REF_KEY: env.ACCOUNT_REF_KEY,
@@ -145,4 +228,20 @@ export function readConfig(environment: Environment, projectDir: string): Config
       },
     },
   };
+}
+
+export type Secrets = Readonly<Record<SecretName, string>>;
+
+const keptSchema = z.partialRecord(z.enum(secretNames), z.string());
+
+/** Loads the secrets: from the environment, else from the data directory, else generates them. */
+export async function loadSecrets({ dataDir, givenSecrets }: EmbeddedConfig): Promise<Secrets> {
+  const file = join(dataDir, 'secrets.json');
+  const kept = keptSchema.parse((await readKept(file)) ?? {});
+  const all = Object.fromEntries(secretNames.map((name) => [name, kept[name] ?? randomBytes(32).toString('base64')]));
+  if (secretNames.some((name) => kept[name] === undefined)) await keep(file, all);
+  return z.record(z.enum(secretNames), z.string()).parse({
+    ...all,
+    ...Object.fromEntries(Object.entries(givenSecrets).filter(([, value]) => value !== undefined)),
+  });
 }

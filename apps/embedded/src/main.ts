@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { keepMemoryOutOfDumps } from '@sotto/control';
-import { exitMessage } from '@sotto/http';
-import { withSecretFiles } from '@sotto/settings';
-import { readConfig } from './config.ts';
+import { exitMessage, loadSettings } from '@sotto/server';
+import { readConfig, settingsSchema } from './config.ts';
 import { StartError } from './service.ts';
 import { startEverything } from './start.ts';
 
@@ -13,10 +13,13 @@ const stops: (() => Promise<void>)[] = [];
 let ending: Promise<void> | undefined;
 let isRunning = false;
 
-/** Stops what was started, last first. A second request does not wait. */
+/** Stops everything in reverse order of start. A second request does not wait. */
 function end(code: number): void {
   if (ending !== undefined) process.exit(130);
-  if (isRunning) process.stdout.write('Ending: what still runs may take some seconds. Ctrl-C again ends at once.\n');
+  if (isRunning)
+    process.stdout.write(
+      'Stopping. Running requests get some seconds to finish. Press Ctrl-C again to stop at once.\n',
+    );
   ending = (async () => {
     for (let stop = stops.pop(); stop !== undefined; stop = stops.pop()) await stop().catch(() => {});
   })();
@@ -24,21 +27,28 @@ function end(code: number): void {
 }
 
 keepMemoryOutOfDumps();
-// Node itself would print the error as it is, and whatever it quotes.
+// Node itself would print the whole error, including content that it quotes.
 process.on('uncaughtException', (error) => {
   process.stderr.write(exitMessage('sotto', error));
   process.exit(1);
 });
-// Before anything is started, so that an early Ctrl-C leaves nothing behind.
+// Registered before anything starts, so that an early Ctrl-C leaves nothing behind.
 process.on('SIGINT', () => end(0));
 process.on('SIGTERM', () => end(0));
-// A terminal that is closed takes stdout with it; that must not end us before we have drained.
+// Closing the terminal closes stdout, which must not end the process before it has drained.
 process.stdout.on('error', () => {});
 process.stderr.on('error', () => {});
 
-const given = withSecretFiles(process.env, (path) => readFileSync(path, 'utf8'));
-// Keys of providers are looked up there when their names are known.
-if (given.ok) Object.assign(process.env, given.settings);
+const ownFile = join(projectDir, 'sotto.yaml');
+const given = loadSettings({
+  ...{ plane: 'start', schema: settingsSchema },
+  environment: { ...process.env, CONFIG_FILE: process.env.CONFIG_FILE || (existsSync(ownFile) ? ownFile : undefined) },
+  readFile: (path) => readFileSync(path, 'utf8'),
+});
+if (given.ok) for (const warning of given.warnings) process.stderr.write(`sotto: warning: ${warning}\n`);
+// Provider keys are read from process.env once the registry has named them.
+if (given.ok)
+  for (const [name, value] of Object.entries(given.settings)) if (value !== undefined) process.env[name] = value;
 const read = given.ok ? readConfig(given.settings, projectDir) : given;
 if (!read.ok) {
   process.stderr.write(`sotto: ${read.message}\n`);
@@ -47,7 +57,7 @@ if (!read.ok) {
 try {
   const { banner } = await startEverything(read.config, (stop) => {
     stops.push(stop);
-    // Something came up after the end was asked for: it goes down again at once.
+    // Started after the shutdown began, so it stops at once.
     if (ending !== undefined) void stop();
   });
   if (ending === undefined) {
@@ -59,7 +69,7 @@ try {
     const message =
       error instanceof StartError
         ? error.message
-        : `unexpected: ${error instanceof Error ? (error.stack ?? error.message) : 'error'}`;
+        : `unexpected error: ${error instanceof Error ? (error.stack ?? error.message) : 'error'}`;
     process.stderr.write(`sotto: ${message}\n`);
     end(1);
   }

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import {
   AttestationError,
   type BrokerOptions,
@@ -7,14 +6,12 @@ import {
   RegistryFileError,
 } from '@sotto/confidential';
 import { buildControl, type Control, printMail, readBillingPlan, smtpMail } from '@sotto/control';
-import { createMetricsApp, listenBacklog, listenProblem } from '@sotto/http';
-import { setting } from '@sotto/settings';
+import { createMetricsApp, listenBacklog, listenProblem, readFileOrPart, setting } from '@sotto/server';
 import { type BrokerState, controlClient, createMemoryState, MemoryStore, type State } from '@sotto/state';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
-import type { EmbeddedConfig } from './config.ts';
-import type { ServiceFiles } from './files.ts';
-import type { Secrets } from './secrets.ts';
+import type { EmbeddedConfig, Secrets } from './config.ts';
+import type { ServiceFiles } from './files/prepare-files.ts';
 import { type RunningPlanes, StartError } from './service.ts';
 
 export interface OneProcessOptions {
@@ -28,12 +25,12 @@ export interface OneProcessOptions {
   readonly verification: EnclaveVerification;
 }
 
-/** How the broker verifies providers' enclaves where it is not as it does by itself: for tests. */
+/** Replaces the verification of providers' enclaves, for tests. */
 export type EnclaveVerification = Pick<BrokerOptions, 'engine' | 'enclaves'>;
 
 const leave = { announceMs: 0, graceMs: 10_000 };
 
-/** Runs both planes in this process, on the in-memory state: embedded mode without Redis, and nowhere else. */
+/** Runs both planes in this process with in-memory state: embedded mode without Redis. */
 export async function startOneProcess(options: OneProcessOptions): Promise<RunningPlanes> {
   const { config, ports, origins, secrets, logger, files } = options;
   const store = new MemoryStore(Date.now);
@@ -65,31 +62,39 @@ export async function startOneProcess(options: OneProcessOptions): Promise<Runni
     media: config.media,
     connectedApps: config.connectedApps,
     ticketTtlMs: config.ticketTtlMs,
+    usageRetention: config.usageRetention,
     limits: config.limits,
     limitsRedis: undefined,
     trustProxy: false,
     traces: config.traces,
-    billing: { plan: plan.settings, rails: config.billing.rails },
+    billing: { ...config.billing, plan: plan.settings },
     mailer: config.signIn.smtp ? smtpMail(config.signIn.smtp) : printMail((text) => process.stdout.write(text)),
     openid: config.signIn.openid,
+    signUp: config.signIn.signUp,
   });
-  await broker.start();
-  await control.start();
-  await listen(control.app, config.host, ports.control, 'CONTROL_PORT');
-  await listen(broker.app, config.host, ports.confidential, 'CONFIDENTIAL_PORT');
-  // One process, one port: both planes' metrics.
+  // One process serves the metrics of both planes on one port.
   const metrics = createMetricsApp([broker.metrics.withProcess().registry, control.metrics.registry]);
-  if (config.metricsPort !== undefined) await listen(metrics, config.host, config.metricsPort, 'METRICS_PORT');
-  process.on('SIGHUP', () => control.reload());
+  const stop = async (): Promise<void> => {
+    await broker.drain(leave);
+    await control.stop(leave);
+    await metrics.close();
+  };
+  try {
+    await broker.start();
+    await control.start();
+    await listen(control.app, config.host, ports.control, 'CONTROL_PORT');
+    await listen(broker.app, config.host, ports.confidential, 'CONFIDENTIAL_PORT');
+    if (config.metricsPort !== undefined) await listen(metrics, config.host, config.metricsPort, 'METRICS_PORT');
+  } catch (error) {
+    await stop();
+    throw error;
+  }
   return {
     controlOrigin: origins.control,
     confidentialOrigin: origins.confidential,
     oneProcess: true,
-    async stop() {
-      await broker.drain(leave);
-      await control.stop(leave);
-      await metrics.close();
-    },
+    reload: () => control.reload(),
+    stop,
   };
 }
 
@@ -98,8 +103,10 @@ async function openBroker(
   state: BrokerState,
   secrets: { readonly ticketSealingKey: Buffer; readonly settlementMacKey: Buffer },
 ): ReturnType<typeof buildBroker> {
-  const bytes = await readFile(files.registryFile).catch(() => {
-    throw new StartError(`PROVIDERS_FILE is \`${files.registryFile}\`: it takes the path of a readable file`);
+  const bytes = await readFileOrPart(files.registryFile).catch(() => {
+    throw new StartError(
+      `PROVIDERS_FILE is \`${files.registryFile}\`, which cannot be read. Set it to a readable file`,
+    );
   });
   try {
     const producer = await openAttestation({
@@ -107,7 +114,7 @@ async function openBroker(
       isProduction: false,
       onExpiring: (document, until) => logger.error({ document, until }, 'collateral ends soon'),
     }).catch((error: unknown) => {
-      // Inside a confidential machine: this process, which holds both planes, is none that hardware should vouch for.
+      // On a confidential machine, hardware must not attest a process that contains both planes.
       if (config.attestation === 'auto' && error instanceof AttestationError) return undefined;
       throw error;
     });
@@ -130,8 +137,8 @@ async function openBroker(
 }
 
 /**
- * Memory does not outlive the process, so here a settlement counts as accepted only once Postgres has it (design 5).
- * `control` is asked for late: it is built after the broker.
+ * Accepts a settlement only once Postgres has it, because memory does not survive the process. Takes `control` as a function,
+ * because it is built after the broker.
  */
 function withCommit(state: State, control: () => Control): State {
   return {
@@ -144,7 +151,7 @@ function withCommit(state: State, control: () => Control): State {
   };
 }
 
-/** Listens; a port that a predecessor is still draining on is waited for, one that is taken for good is an error. */
+/** Listens on a port. Waits for a predecessor that is still draining, and fails if the port stays in use. */
 async function listen(app: FastifyInstance, host: string, port: number, variable: string): Promise<void> {
   for (let tries = 0; ; tries += 1) {
     try {

@@ -1,70 +1,134 @@
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import type { DemoAccount } from './demo/demo-account.ts';
-import { keep } from './kept-file.ts';
+import { keep, keepText } from './kept-file.ts';
 
 export interface QuickstartFacts {
   readonly dataDir: string;
   readonly controlOrigin: string;
   readonly confidentialOrigin: string;
   readonly account: DemoAccount;
-  /** Whether both planes are one process. */
+  /** Whether one process runs both planes. */
   readonly oneProcess: boolean;
-  /** A model that can be asked; undefined: none can. */
+  /** An available model. Undefined if no model is available. */
   readonly model: string | undefined;
   readonly hasDemo: boolean;
+  /** Whether `/auto` has a model to choose, with the tiers that a new workspace allows. */
+  readonly auto: 'serves' | 'only_anonymous' | 'nothing';
+  /** Lines about the model servers on this machine. */
+  readonly localLines: readonly string[];
+  /** Whether SIGHUP looks for them again. */
+  readonly looksAgain: boolean;
+  /** Whether the operator gave the registry. */
+  readonly hasOwnRegistry: boolean;
+  readonly withoutKey: readonly { readonly id: string; readonly variable: string }[];
 }
 
-/** Writes `quickstart.json` (design 6) and answers what is printed beside it. */
+/**
+ * Writes the origins and keys: `quickstart.json` for programs, and `env` for shells (`source .sotto/env`). Returns the text to
+ * print.
+ */
 export async function writeQuickstart(facts: QuickstartFacts): Promise<string> {
   const { dataDir, controlOrigin, confidentialOrigin, account } = facts;
-  const file = join(dataDir, 'quickstart.json');
-  await keep(file, {
-    control_url: `${controlOrigin}/v1`,
-    base_url: `${confidentialOrigin}/v1`,
+  const controlUrl = `${controlOrigin}/v1`;
+  const baseUrl = `${confidentialOrigin}/v1`;
+  await keep(join(dataDir, 'quickstart.json'), {
+    control_url: controlUrl,
+    base_url: baseUrl,
     dashboard_url: `${controlOrigin}/`,
     inference_key: account.inferenceKey,
     management_key: account.managementKey,
     email: account.email,
     password: account.password,
   });
-  return banner(facts, file);
+  const envFile = join(dataDir, 'env');
+  await keepText(
+    envFile,
+    shellExports({
+      BASE_URL: baseUrl,
+      CONTROL_URL: controlUrl,
+      INFERENCE_KEY: account.inferenceKey,
+      MANAGEMENT_KEY: account.managementKey,
+      OPENAI_BASE_URL: baseUrl,
+      OPENAI_API_KEY: account.inferenceKey,
+      EMAIL: account.email,
+      PASSWORD: account.password,
+    }),
+  );
+  return banner(facts, envFile);
 }
 
-function banner(
-  { controlOrigin, confidentialOrigin, account, oneProcess, model: served, hasDemo }: QuickstartFacts,
-  file: string,
-): string {
+const shellExports = (variables: Readonly<Record<string, string>>): string =>
+  Object.entries(variables)
+    .map(([name, value]) => `export ${name}='${value.replaceAll("'", "'\\''")}'\n`)
+    .join('');
+
+function banner(facts: QuickstartFacts, envFile: string): string {
+  const { controlOrigin, confidentialOrigin, account, oneProcess, model: served } = facts;
   const model = served ?? '/auto';
   const body = `{"model":"${model}","messages":[{"role":"user","content":"Hello"}]}`;
+  const fromHere = relative(process.cwd(), envFile);
   return [
     '',
     'Sotto is running.',
     '',
-    `  Control origin       ${controlOrigin}/v1`,
-    `  Confidential origin  ${confidentialOrigin}/v1`,
     `  Dashboard            ${controlOrigin}/`,
-    `  Inference key        ${account.inferenceKey}`,
-    `  Also written to      ${file}`,
+    `    E-mail             ${account.email}`,
+    `    Password           ${account.password}`,
+    `  OpenAI base URL      ${confidentialOrigin}/v1`,
+    `  API key              ${account.inferenceKey}`,
+    `  Control URL          ${controlOrigin}/v1`,
     '',
     oneProcess
-      ? 'Both planes run in ONE process, for trying out: it does keep identity and content apart in code, not in memory.\nSet REDIS_URL to run them as two.'
+      ? 'Both planes run in ONE process, for evaluation only. Code separates identity from content, but memory does not.\nSet REDIS_URL to run two processes.'
       : 'The planes run as two processes.',
-    ...(hasDemo
-      ? ['The demo provider runs on this machine, is no language model and only repeats what it is told.']
-      : []),
-    ...(served === undefined ? ['No model can be asked yet: no key of a provider is in the environment.'] : []),
-    'Real providers are used as soon as their key is in the environment (OPENAI_API_KEY, ANTHROPIC_API_KEY, GROQ_API_KEY, ...).',
+    ...modelLines(facts),
     '',
-    'Compatibility mode (any OpenAI client; the broker sees key and content together):',
+    'Try it in another terminal:',
     '',
-    `  curl ${confidentialOrigin}/v1/chat/completions -H 'authorization: Bearer ${account.inferenceKey}' -H 'content-type: application/json' -d '${body}'`,
+    `  source ${fromHere.startsWith('..') ? envFile : fromHere}`,
     '',
-    'Private flow (the key goes to control only, the content to the broker only):',
+    'Compatibility mode. Any OpenAI client works, and the broker sees key and content together:',
     '',
-    `  TICKET=$(curl -s ${controlOrigin}/v1/inference/tickets -H 'authorization: Bearer ${account.inferenceKey}' -H 'content-type: application/json' -d '{"model":"${model}"}' | sed 's/.*"ticket":"\\([^"]*\\)".*/\\1/')`,
-    `  curl ${confidentialOrigin}/v1/chat/completions -H "x-router-ticket: $TICKET" -H 'content-type: application/json' -d '${body}'`,
+    `  curl "$BASE_URL/chat/completions" -H "authorization: Bearer $INFERENCE_KEY" -H 'content-type: application/json' -d '${body}'`,
     '',
-    'Ctrl-C ends it.',
+    'Private flow. Only control sees the key, and only the broker sees the content:',
+    '',
+    `  TICKET=$(curl -s "$CONTROL_URL/inference/tickets" -H "authorization: Bearer $INFERENCE_KEY" -H 'content-type: application/json' -d '{"model":"${model}"}' | sed 's/.*"ticket":"\\([^"]*\\)".*/\\1/')`,
+    `  curl "$BASE_URL/chat/completions" -H "x-router-ticket: $TICKET" -H 'content-type: application/json' -d '${body}'`,
+    '',
+    'Press Ctrl-C to stop.',
     '',
   ].join('\n');
+}
+
+/** Says which models answer, which do not, and how to change that. */
+function modelLines({
+  hasDemo,
+  model,
+  auto,
+  localLines,
+  looksAgain,
+  hasOwnRegistry,
+  withoutKey,
+}: QuickstartFacts): string[] {
+  const keys = withoutKey.map(({ variable }) => variable);
+  return [
+    ...localLines,
+    ...(looksAgain ? [`To look for local models again: kill -HUP ${process.pid}`] : []),
+    ...(hasDemo
+      ? ['The demo provider runs on this machine. It is not a language model: it repeats what you say.']
+      : []),
+    ...(model === undefined ? ['No model can answer yet: no provider has its key.'] : []),
+    ...(auto === 'only_anonymous'
+      ? [
+          'All providers with a key are `anonymous`, and `/auto` allows `private` and stronger ones: it refuses until you allow them',
+          'in the dashboard (Routing, Auto router, allowed tiers: Standard). Requests that name a model work.',
+        ]
+      : []),
+    ...(hasOwnRegistry
+      ? withoutKey.map(({ id, variable }) => `\`${id}\` has no key: set ${variable} and start again.`)
+      : keys.length > 0
+        ? [`To use a real provider, set its key and start again: ${keys.join(', ')}.`]
+        : []),
+  ];
 }

@@ -1,13 +1,15 @@
-/** Both planes, running. */
+/** Both planes while they run. */
 export interface RunningPlanes {
   readonly controlOrigin: string;
   readonly confidentialOrigin: string;
   readonly oneProcess: boolean;
-  /** Lets what runs come to its end and stops. */
+  /** Makes control read its catalog file again. */
+  reload(): void;
+  /** Finishes running requests, then stops. */
   stop(): Promise<void>;
 }
 
-/** A start that cannot go on: one line for the person who called it. */
+/** Thrown when the start fails. Its message is one line for the user. */
 export class StartError extends Error {
   constructor(message: string) {
     super(message);
@@ -15,7 +17,7 @@ export class StartError extends Error {
   }
 }
 
-/** Waits until a condition holds; throws a `StartError` with the reason where it does not within the time. */
+/** Waits until a condition holds. Throws a `StartError` with the reason if it does not hold in time. */
 export async function waitUntil(condition: () => Promise<boolean>, timeoutMs: number, reason: string): Promise<void> {
   const until = Date.now() + timeoutMs;
   while (!(await condition().catch(() => false))) {

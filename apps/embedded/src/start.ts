@@ -3,24 +3,26 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { migrateDatabase } from '@sotto/control';
 import { inspectRedis } from '@sotto/state';
-import { pino } from 'pino';
-import type { EmbeddedConfig } from './config.ts';
+import { comparePrivacy, type ModelAnswer, preferredModel } from '@sotto/wire';
+import { type EmbeddedConfig, loadSecrets } from './config.ts';
 import { ensureDemoAccount } from './demo/demo-account.ts';
+import { demoProviderId } from './demo/demo-files.ts';
 import { startDemoProvider } from './demo/demo-provider.ts';
-import { prepareFiles } from './files.ts';
+import { seedUsage } from './demo/seed-usage.ts';
+import { prepareFiles, providersWithoutKey } from './files/prepare-files.ts';
+import { openLog } from './log.ts';
 import { type EnclaveVerification, startOneProcess } from './one-process.ts';
-import { startPostgres } from './postgres/index.ts';
-import { writeQuickstart } from './quickstart.ts';
-import { loadSecrets } from './secrets.ts';
+import { startPostgres } from './postgres/start-postgres.ts';
+import { type QuickstartFacts, writeQuickstart } from './quickstart.ts';
 import { StartError, waitUntil } from './service.ts';
 import { startTwoProcesses } from './two-processes.ts';
 
-/** What runs: what to print, and how to end it. */
+/** The running service: the text to print, and how to stop it. */
 export interface Running {
   readonly banner: string;
 }
 
-/** Called as soon as something runs that must be stopped; stops run in the reverse order. */
+/** Registers a stop as soon as something runs. Stops run in reverse order. */
 export type OnStop = (stop: () => Promise<void>) => void;
 
 /** Starts everything on one machine: Postgres, the demo provider, both planes, the demo account. */
@@ -31,20 +33,28 @@ export async function startEverything(
 ): Promise<Running> {
   const { dataDir } = config;
   await mkdir(dataDir, { recursive: true });
-  // Passable for Postgres, which does not run as root; what is secret inside is 0600 itself.
+  // Postgres does not run as root and must pass this folder. Secret files in it have mode 0600.
   await chmod(dataDir, 0o711);
   if (config.redisUrl !== undefined) {
     await inspectRedis(config.redisUrl, 3000).catch(() => {
-      throw new StartError('REDIS_URL: Redis cannot be used: it did not answer within three seconds');
+      throw new StartError(
+        'REDIS_URL: Redis did not answer within three seconds. Check the address, and that Redis runs',
+      );
     });
   }
-  const databaseUrl = config.databaseUrl ?? (await startDatabase(dataDir, onStop));
-  await migrateDatabase(databaseUrl).catch((error: unknown) => {
-    const message = error instanceof Error ? (error.message.split('\n')[0] ?? '') : '';
-    throw new StartError(`DATABASE_URL: the database cannot be used: ${message}`);
-  });
   const demo = await startDemoProvider();
   onStop(() => demo.stop());
+  // Refuses if another start uses this data directory, so it comes before anything is written there.
+  const databaseUrl = config.databaseUrl ?? (await startDatabase(dataDir, onStop));
+  const files = await prepareFiles({
+    ...config,
+    demoUrl: demo.baseUrl,
+    environment: process.env,
+  });
+  await migrateDatabase(databaseUrl).catch((error: unknown) => {
+    const message = error instanceof Error ? (error.message.split('\n')[0] ?? '') : '';
+    throw new StartError(`DATABASE_URL: cannot use the database: ${message}`);
+  });
 
   const ports = {
     control: config.controlPort === 0 ? await freePort() : config.controlPort,
@@ -60,63 +70,84 @@ export async function startEverything(
     ports,
     origins,
     databaseUrl,
-    files: await prepareFiles({ ...config, demoUrl: demo.baseUrl }),
+    files,
     secrets: await loadSecrets(config),
-    logger: pino({ level: config.logLevel }),
+    logger: openLog(config.logFormat, config.logLevel),
     verification,
   };
   const planes = await (config.redisUrl === undefined ? startOneProcess(options) : startTwoProcesses(options));
   onStop(() => planes.stop());
+  const reload = async (): Promise<void> => {
+    for (const line of (await files.lookAgain?.()) ?? []) process.stdout.write(`${line}\n`);
+    planes.reload();
+  };
+  process.on('SIGHUP', () => void reload().catch(() => process.stderr.write('sotto: the catalog cannot be written\n')));
 
   const local = { control: `http://${host}:${ports.control}`, confidential: `http://${host}:${ports.confidential}` };
-  const account = await ensureDemoAccount({ dataDir, databaseUrl, controlUrl: `${local.control}/v1` });
-  let models: readonly Listed[] = [];
+  const account = await ensureDemoAccount({ dataDir, databaseUrl });
+  const projectedBy = Date.now() + projectionMs;
+  let models: readonly ModelAnswer[] = [];
   await waitUntil(
     async () => {
       const answer = await fetch(`${local.confidential}/v1/models`, {
         headers: { authorization: `Bearer ${account.inferenceKey}` },
       });
       if (!answer.ok) return false;
-      models = ((await answer.json()) as { readonly data: readonly Listed[] }).data;
+      models = ((await answer.json()) as { readonly data: readonly ModelAnswer[] }).data;
+      // A new wallet reaches the state a moment after its key. Until then the first request would be refused.
+      if (
+        account.hasBalance &&
+        Date.now() < projectedBy &&
+        !(await showsBalance(`${local.control}/v1`, account.managementKey))
+      )
+        return false;
       return (await fetch(`${local.control}/readyz`)).ok && (await fetch(`${local.confidential}/readyz`)).ok;
     },
     60_000,
-    'the planes do not become ready; run with LOG_LEVEL=info to see why (a catalog that is refused is logged with its lines)',
+    'the planes are not ready after 60 seconds. Start with LOG_LEVEL=info to see why. For an invalid catalog, the log names the lines at fault',
   );
+  if (config.seedsUsage) await seedUsage(databaseUrl, account, Date.now());
   const banner = await writeQuickstart({
     dataDir,
     controlOrigin: origins.control,
     confidentialOrigin: origins.confidential,
     account,
     oneProcess: planes.oneProcess,
+    localLines: files.localLines,
+    looksAgain: files.lookAgain !== undefined,
+    hasOwnRegistry: config.providersFile !== undefined,
+    withoutKey: await providersWithoutKey(files.registryFile, process.env),
     ...examplesOf(models),
   });
   return { banner };
 }
 
-/** What is looked at of a model in the list. */
-interface Listed {
-  readonly id: string;
-  readonly model_type: string;
-  /** Null where nothing serves it now. */
-  readonly auto_provider: string | null;
+/** Time in ms for a new wallet to reach the state. Charges that are not booked yet may have taken all of an old one. */
+const projectionMs = 10_000;
+
+async function showsBalance(controlUrl: string, managementKey: string): Promise<boolean> {
+  const answer = await fetch(`${controlUrl}/balance`, { headers: { authorization: `Bearer ${managementKey}` } });
+  const { available = 0, reserved = 0 } = (await answer.json()) as { available?: number; reserved?: number };
+  return answer.ok && available + reserved > 0;
 }
 
-const demoModel = 'demo/chat';
-
-/** The model of the printed `curl` lines: the demo's, or with files of the user's own the first that chats. */
-function examplesOf(models: readonly Listed[]): { readonly model: string | undefined; readonly hasDemo: boolean } {
-  const chats = models
-    .filter((model) => model.model_type === 'text' && model.auto_provider !== null)
-    .map(({ id }) => id);
-  const hasDemo = chats.includes(demoModel);
-  return { model: hasDemo ? demoModel : chats[0], hasDemo };
+/** The model of the printed examples, and what `/auto` can do with the models that can be called. */
+function examplesOf(models: readonly ModelAnswer[]): Pick<QuickstartFacts, 'model' | 'hasDemo' | 'auto'> {
+  const chats = models.filter(({ model_type, auto_provider }) => model_type === 'text' && auto_provider !== null);
+  const forAuto = chats.filter(({ auto }) => auto !== false);
+  const isPrivate = ({ provider_routes }: ModelAnswer): boolean =>
+    provider_routes.some(({ privacy_class }) => comparePrivacy(privacy_class, 'private') >= 0);
+  return {
+    model: preferredModel(chats)?.id,
+    hasDemo: chats.some(({ id }) => id.startsWith(`${demoProviderId}/`)),
+    auto: forAuto.length === 0 ? 'nothing' : forAuto.some(isPrivate) ? 'serves' : 'only_anonymous',
+  };
 }
 
 async function startDatabase(dataDir: string, onStop: OnStop): Promise<string> {
   const postgres = await startPostgres({ dataDir: join(dataDir, 'postgres'), durability: 'full' }).catch(
     (error: unknown) => {
-      throw new StartError(error instanceof Error ? error.message : 'Postgres does not start');
+      throw new StartError(error instanceof Error ? error.message : 'PostgreSQL did not start');
     },
   );
   onStop(() => postgres.stop());

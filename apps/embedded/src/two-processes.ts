@@ -1,21 +1,23 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { namesOfKeys } from './files.ts';
+import { providersOf } from './files/prepare-files.ts';
+import { childLog, type LogFormat } from './log.ts';
 import type { OneProcessOptions } from './one-process.ts';
 import { type RunningPlanes, StartError } from './service.ts';
 
-/** A plane as a process of its own, started again where it dies. */
+/** A plane in its own process, restarted when it dies. */
 interface Plane {
+  reload(): void;
   stop(): Promise<void>;
   readonly failed: Promise<never>;
 }
 
-/** How often a plane that dies right after its start is started again before that is an error. */
+/** Restarts of a plane that dies right after its start, before the start fails. */
 const maxQuickDeaths = 3;
 const quickMs = 3_000;
 const stopMs = 40_000;
 
-/** Runs the planes as two processes on a shared Redis. Each gets the part of the environment that it may know. */
+/** Runs the planes as two processes on a shared Redis. Each gets only its part of the environment. */
 export async function startTwoProcesses(options: OneProcessOptions): Promise<RunningPlanes> {
   const { config, ports, origins, secrets, files } = options;
   const shared = {
@@ -30,32 +32,39 @@ export async function startTwoProcesses(options: OneProcessOptions): Promise<Run
     SPEECH_SYNTHESIS: config.media.speech ? 'on' : 'off',
   };
   const broker = startPlane('@sotto/confidential', [], {
-    ...shared,
-    CONFIDENTIAL_PORT: String(ports.confidential),
-    CONFIDENTIAL_ORIGIN: origins.confidential,
-    CONFIDENTIAL_TLS: 'off',
-    ATTESTATION: config.attestation,
-    PROVIDERS_FILE: files.registryFile,
-    ...(config.metricsPort === undefined ? {} : { METRICS_PORT: String(config.metricsPort + 1) }),
-    ...(await providerKeys(files.registryFile)),
+    logFormat: config.logFormat,
+    environment: {
+      ...shared,
+      CONFIDENTIAL_PORT: String(ports.confidential),
+      CONFIDENTIAL_ORIGIN: origins.confidential,
+      CONFIDENTIAL_TLS: 'off',
+      ATTESTATION: config.attestation,
+      PROVIDERS_FILE: files.registryFile,
+      ...(config.metricsPort === undefined ? {} : { METRICS_PORT: String(config.metricsPort + 1) }),
+      ...(await providerKeys(files.registryFile)),
+    },
   });
   const control = startPlane('@sotto/control', ['serve'], {
-    ...shared,
-    ...config.billingEnvironment,
-    ...config.signInEnvironment,
-    CONTROL_PORT: String(ports.control),
-    CONTROL_ORIGIN: origins.control,
-    CONFIDENTIAL_ORIGIN: origins.confidential,
-    DATABASE_URL: options.databaseUrl,
-    CATALOG_FILE: files.catalogFile,
-    ACCOUNT_REF_KEY: secrets.ACCOUNT_REF_KEY,
-    SESSION_SECRET: secrets.SESSION_SECRET,
-    CONNECTED_APPS: config.connectedApps ? 'on' : 'off',
-    ...(config.metricsPort === undefined ? {} : { METRICS_PORT: String(config.metricsPort) }),
-    TICKET_TTL_S: String(config.ticketTtlMs / 1000),
-    RATE_LIMIT_REQUESTS: String(config.limits.requests),
-    RATE_LIMIT_TOKENS: String(config.limits.tokens),
-    RATE_LIMIT_CONTROL: String(config.limits.control),
+    logFormat: config.logFormat,
+    environment: {
+      ...shared,
+      ...config.billingEnvironment,
+      ...config.signInEnvironment,
+      CONTROL_PORT: String(ports.control),
+      CONTROL_ORIGIN: origins.control,
+      CONFIDENTIAL_ORIGIN: origins.confidential,
+      DATABASE_URL: options.databaseUrl,
+      CATALOG_FILE: files.catalogFile,
+      ACCOUNT_REF_KEY: secrets.ACCOUNT_REF_KEY,
+      SESSION_SECRET: secrets.SESSION_SECRET,
+      CONNECTED_APPS: config.connectedApps ? 'on' : 'off',
+      ...(config.metricsPort === undefined ? {} : { METRICS_PORT: String(config.metricsPort) }),
+      TICKET_TTL_S: String(config.ticketTtlMs / 1000),
+      USAGE_RETENTION_MONTHS: config.usageRetention === undefined ? '' : String(config.usageRetention),
+      RATE_LIMIT_REQUESTS: String(config.limits.requests),
+      RATE_LIMIT_TOKENS: String(config.limits.tokens),
+      RATE_LIMIT_CONTROL: String(config.limits.control),
+    },
   });
   const stop = async (): Promise<void> => {
     await broker.stop();
@@ -68,14 +77,24 @@ export async function startTwoProcesses(options: OneProcessOptions): Promise<Run
     await stop();
     throw error;
   }
-  // Later deaths are mended by starting again; what cannot be mended has said so on stderr.
+  // A plane that dies later is restarted. It prints the reason to stderr.
   for (const plane of [broker, control]) plane.failed.catch(() => {});
-  return { controlOrigin: origins.control, confidentialOrigin: origins.confidential, oneProcess: false, stop };
+  return {
+    controlOrigin: origins.control,
+    confidentialOrigin: origins.confidential,
+    oneProcess: false,
+    reload: control.reload,
+    stop,
+  };
 }
 
-function startPlane(packageName: string, args: readonly string[], environment: Record<string, string>): Plane {
+function startPlane(
+  packageName: string,
+  args: readonly string[],
+  { environment, logFormat }: { readonly environment: Record<string, string>; readonly logFormat: LogFormat },
+): Plane {
   const main = fileURLToPath(new URL('./main.ts', import.meta.resolve(packageName)));
-  // No signal opens an inspector in a plane.
+  // Prevents a signal from opening the inspector in a plane.
   const flags = [...new Set([...process.execArgv, '--disable-sigusr1'])];
   let child: ChildProcess | undefined;
   let stopping = false;
@@ -89,16 +108,16 @@ function startPlane(packageName: string, args: readonly string[], environment: R
     const startedAt = Date.now();
     child = spawn(process.execPath, [...flags, main, ...args], {
       env: environment,
-      stdio: ['ignore', 'inherit', 'inherit'],
-      // The terminal's Ctrl-C is ours to pass on, once, in the right order.
+      stdio: ['ignore', logFormat === 'json' ? 'inherit' : 'pipe', 'inherit'],
+      // This process passes Ctrl-C on once, in the right order.
       detached: true,
     });
+    child.stdout?.pipe(childLog());
     child.once('exit', () => {
       onGone();
       if (stopping) return;
       quickDeaths = Date.now() - startedAt < quickMs ? quickDeaths + 1 : 0;
-      if (quickDeaths >= maxQuickDeaths)
-        fail(new StartError(`${packageName} does not stay up; its reason stands above`));
+      if (quickDeaths >= maxQuickDeaths) fail(new StartError(`${packageName} keeps ending; the lines above say why`));
       else setTimeout(start, 250);
     });
   };
@@ -109,6 +128,7 @@ function startPlane(packageName: string, args: readonly string[], environment: R
   process.once('exit', killChild);
   return {
     failed,
+    reload: () => void child?.kill('SIGHUP'),
     async stop() {
       stopping = true;
       const running = child;
@@ -135,11 +155,11 @@ async function isReady(origin: string): Promise<void> {
     if (ready) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new StartError(`${origin}/readyz does not become ready; is Redis reachable at REDIS_URL?`);
+  throw new StartError(`${origin}/readyz is not ready after a minute. Check that Redis is reachable at REDIS_URL`);
 }
 
-/** The provider keys that the registry names, out of our own environment: for the broker alone. */
+/** Returns the provider keys that the registry names, from this process's environment, for the broker only. */
 async function providerKeys(registryFile: string): Promise<Record<string, string>> {
-  const names = await namesOfKeys(registryFile);
+  const names = ((await providersOf(registryFile)) ?? []).flatMap(({ api_key_env: name }) => name ?? []);
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }

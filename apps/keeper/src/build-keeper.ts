@@ -1,6 +1,6 @@
 import type { TLSSocket } from 'node:tls';
 import { type GatewayChallenge, type GatewayPins, type GatewayVerification, meetsVerdict } from '@sotto/attestation';
-import { AddressLimit, createServer, readJsonBody, registerHealth, type ServerOptions } from '@sotto/http';
+import { AddressLimit, createServer, readJsonBody, registerHealth, type ServerOptions } from '@sotto/server';
 import { ServiceError } from '@sotto/wire';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -9,10 +9,10 @@ import { FileError } from './files.ts';
 import { Nonces } from './nonces.ts';
 
 export interface KeeperOptions {
-  /** The address that brokers know it by, and that evidence for it names. */
+  /** The keeper's address as brokers know it. Evidence for the keeper must name it. */
   readonly origin: string;
   readonly tls: ServerOptions['tls'];
-  /** Read for every broker anew: both may change while the keeper runs. Throw `FileError`. */
+  /** Called for every request for secrets, because both files may change while the keeper runs. Both throw `FileError`. */
   readonly pins: () => GatewayPins;
   readonly secrets: () => Readonly<Record<string, string>>;
   readonly verify: (document: unknown, challenge: GatewayChallenge) => Promise<GatewayVerification>;
@@ -20,17 +20,17 @@ export interface KeeperOptions {
   readonly now: () => number;
 }
 
-/** Evidence carries the vendors' documents, of which AMD's revocation list is the largest: some ten kilobytes today. */
+/** Evidence carries the vendors' documents. The largest is AMD's revocation list, about ten kilobytes today. */
 const bodyLimit = 2 * 1024 * 1024;
-/** What bodies that are still arriving may have together. */
+/** Memory that all bodies still arriving may take together. */
 const arrivingBytes = 32 * 1024 * 1024;
 const nonceLifeMs = 60_000;
-/** By one address. A broker asks twice for its secrets, once in its life. */
+/** Per address. A broker needs two requests to get its secrets, and only when it starts. */
 const requestsPerMinute = 120;
 
 /**
- * Brokers of version 0.1.0 show a keeper evidence in the form for clients. It names the key that they prove on this very
- * connection, as the other form does, so that a client's evidence is of no use here to anybody else.
+ * Brokers of version 0.1.0 show the keeper evidence made for clients. Both forms name the key proved on this
+ * connection, so evidence that a broker gave to a client cannot be reused here.
  */
 const audiences = ['keeper', 'client'] as const;
 
@@ -40,9 +40,9 @@ const releaseSchema = z.object({
 });
 
 /**
- * Releases secrets to brokers that prove what they are. A broker connects with a TLS key of its own as client certificate,
- * takes a nonce, and shows evidence in which its hardware signs that nonce, the keeper's origin and that very key: what the
- * keeper answers on this connection can be read within the measured machine alone.
+ * Builds the keeper, which releases secrets to brokers that prove what they are. A broker connects with its own TLS key
+ * as client certificate and takes a nonce. It then shows evidence in which its hardware signs that nonce, the keeper's
+ * origin and that key. So only the measured machine can read the keeper's answers on this connection.
  */
 export function buildKeeper({ origin, tls, pins, secrets, verify, events, now }: KeeperOptions): FastifyInstance {
   const app = createServer({
@@ -50,7 +50,7 @@ export function buildKeeper({ origin, tls, pins, secrets, verify, events, now }:
     arrivingBytes,
     maxHeaderBytes: 16 * 1024,
     trustProxy: false,
-    // Whoever signed the client's certificate: evidence alone says whose key it is.
+    // Accept any issuer of the client's certificate: only the evidence says whose key it is.
     tls: { ...tls, requestCert: true, rejectUnauthorized: false },
     isOpenToPages: () => false,
     onShed: events.shed,
@@ -58,7 +58,9 @@ export function buildKeeper({ origin, tls, pins, secrets, verify, events, now }:
     translate: (error) => {
       if (!(error instanceof FileError)) return undefined;
       events.unreadable(error.message);
-      return new ServiceError('service_unavailable', { message: 'The keeper’s own files cannot be used.' });
+      return new ServiceError('service_unavailable', {
+        message: 'The keeper cannot use its own files. Its log says why.',
+      });
     },
   });
   const nonces = new Nonces({ lifeMs: nonceLifeMs, now });
@@ -66,7 +68,8 @@ export function buildKeeper({ origin, tls, pins, secrets, verify, events, now }:
   registerHealth(app, async () => true);
 
   app.register(async (brokers) => {
-    // Of these routes and however they are spelled: before a body is read, and before anybody without a key is served.
+    // Run before the body is read, so that a client without a key costs no memory. A hook of this scope covers exactly
+    // these routes, however their paths are spelled.
     brokers.addHook('onRequest', async (request) => {
       const retryAfterS = limit.take(request.ip);
       if (retryAfterS !== undefined) throw new ServiceError('rate_limited', { retryAfterS });
@@ -87,7 +90,7 @@ export function buildKeeper({ origin, tls, pins, secrets, verify, events, now }:
         const failed = found.filter(({ outcome }) => outcome === 'failed').map(({ name }) => name);
         const why = failed.length > 0 ? ` Failed: ${failed.join(', ')}.` : '';
         throw new ServiceError('forbidden', {
-          message: `The verdict is ${verdict}, and hardware_verified is required.${why}`,
+          message: `The verdict is ${verdict}; hardware_verified is required.${why}`,
         });
       }
       const released = secrets();
@@ -100,7 +103,7 @@ export function buildKeeper({ origin, tls, pins, secrets, verify, events, now }:
 }
 
 const staleNonce = {
-  message: 'The nonce was not given to this key, was used, or is older than a minute. Ask for a new one.',
+  message: 'The nonce was not issued for this key, was already used, or is older than a minute. Request a new one.',
   param: 'nonce',
 };
 
@@ -108,17 +111,17 @@ function readQuestion(body: unknown): z.infer<typeof releaseSchema> {
   const asked = releaseSchema.safeParse(readJsonBody(body));
   if (asked.success) return asked.data;
   throw new ServiceError('invalid_request', {
-    message: 'The body takes `nonce`, 64 lower-case hex digits, and `evidence`.',
+    message: 'The body must have `nonce`, 64 lower-case hex digits, and `evidence`.',
     param: String(asked.error.issues[0]?.path[0] ?? 'nonce'),
   });
 }
 
-/** DER of the SubjectPublicKeyInfo of the key that the client has proved to have. */
+/** Returns the key that the client has proved to have, as the DER of its SubjectPublicKeyInfo. */
 function keyOf({ raw }: FastifyRequest): Uint8Array {
   const key = (raw.socket as TLSSocket).getPeerX509Certificate()?.publicKey;
   if (key === undefined) {
     throw new ServiceError('unauthenticated', {
-      message: 'Connect with a client certificate: its key is the one that the evidence must name.',
+      message: 'Connect with a client certificate. The evidence must name its key.',
     });
   }
   return Uint8Array.from(key.export({ type: 'spki', format: 'der' }));

@@ -1,27 +1,15 @@
-import { type Environment, readSettings, setting } from '@sotto/settings';
-import { z } from 'zod';
+import { type Environment, keeperSchema, readSettings } from '@sotto/server';
 
-const environmentSchema = z.object({
-  HOST: z.string().default('0.0.0.0'),
-  KEEPER_PORT: setting.port(4002),
-  KEEPER_ORIGIN: setting.httpsOrigin,
-  TLS_CERT_FILE: setting.file,
-  TLS_KEY_FILE: setting.file,
-  PINS_FILE: setting.file,
-  SECRETS_FILE: setting.file,
-  LOG_LEVEL: setting.logLevel.default('info'),
-});
-
-/** What the keeper runs with. */
+/** The keeper's settings. */
 export interface KeeperConfig {
   readonly host: string;
   readonly port: number;
-  /** The address that brokers know it by. */
+  /** The keeper's address as brokers know it. */
   readonly origin: string;
   readonly tls: { readonly certFile: string; readonly keyFile: string };
-  /** Which brokers get the secrets. */
+  /** File that says which brokers get the secrets. */
   readonly pinsFile: string;
-  /** What they get. */
+  /** File with the secrets. */
   readonly secretsFile: string;
   readonly logLevel: string;
 }
@@ -30,9 +18,9 @@ export type ConfigResult =
   | { readonly ok: true; readonly config: KeeperConfig }
   | { readonly ok: false; readonly message: string };
 
-/** Reads the environment; what is wrong comes back as one line. */
+/** Reads the environment. A problem is returned as one line. */
 export function readConfig(environment: Environment): ConfigResult {
-  const read = readSettings(environmentSchema, environment);
+  const read = readSettings(keeperSchema, environment);
   if (!read.ok) return read;
   const env = read.settings;
   return {

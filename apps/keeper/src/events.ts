@@ -1,16 +1,16 @@
-import type { ErrorTrace } from '@sotto/http';
+import type { ErrorTrace } from '@sotto/server';
 import type { Logger } from 'pino';
 
-/** Everything the keeper logs. Never a secret. */
+/** Everything the keeper logs. It never logs a secret. */
 export interface KeeperEvents {
   released(fields: { readonly address: string; readonly teeType: string; readonly secrets: number }): void;
-  /** The checks that kept the secrets here, and what they found; of evidence only digests and names. */
+  /** The checks that did not pass, and why. Of the evidence, only digests and names are logged. */
   refused(fields: {
     readonly address: string;
     readonly verdict: string;
     readonly checks: readonly { readonly name: string; readonly outcome: string; readonly reason: string }[];
   }): void;
-  /** A file that was good at the start no longer is. */
+  /** A file that could be used at the start can no longer be used. */
   unreadable(problem: string): void;
   shed(requests: number): void;
   unexpected(error: ErrorTrace, requestId: string): void;

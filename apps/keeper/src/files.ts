@@ -1,69 +1,63 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { type GatewayPins, gatewayPinsSchema } from '@sotto/attestation';
-import { isSecretName } from '@sotto/settings';
-import { problemOf } from '@sotto/wire';
+import { isSecretName } from '@sotto/server';
+import { parseJson, problemOf } from '@sotto/wire';
 import { z } from 'zod';
 
-/** A file of the keeper's cannot be used: one line that says what is wrong with it, without a secret of it. */
+/** Thrown when a file of the keeper cannot be used. The message is one line and quotes no secret. */
 export class FileError extends Error {}
 
-/** `providers` is for clients: one file may serve both. */
+/** The keeper ignores `providers`, so that it can share one file with clients. */
 const pinsSchema = z.strictObject({ gateway: gatewayPinsSchema, providers: z.unknown().optional() });
 
 /**
- * Reads which brokers get the secrets, in the form that clients take for their pins. It must pin provider registries, too: the
- * keys of providers would else go to a broker that its host has pointed to providers of the host's own. Throws `FileError`.
+ * Reads which brokers get the secrets, in the same form as a client's pins. The pins must name provider registries:
+ * without them, a host could point a broker at its own providers and receive the providers' keys. Throws `FileError`.
  */
 export function parsePins(text: string): GatewayPins {
-  const parsed = pinsSchema.safeParse(json(text));
+  const value = parseJson(text);
+  if (value === undefined) throw new FileError('PINS_FILE: it is not valid JSON');
+  const parsed = pinsSchema.safeParse(value);
   if (!parsed.success) {
-    throw new FileError(`PINS_FILE: ${problemOf(parsed.error, 'it')} (docs/guides/verify.md#pins)`);
+    throw new FileError(`PINS_FILE: ${problemOf(parsed.error, 'it')} (docs/use/verifying.md#pins)`);
   }
   const { gateway } = parsed.data;
   if (gateway.tdx === undefined && gateway.sev_snp === undefined) {
-    throw new FileError('PINS_FILE: it pins no machine: it takes `gateway.tdx` or `gateway.sev_snp`');
+    throw new FileError('PINS_FILE: it pins no machine. Add `gateway.tdx` or `gateway.sev_snp`');
   }
   if (gateway.provider_registries === undefined) {
     throw new FileError(
-      'PINS_FILE: it takes `gateway.provider_registries`: the keys of providers go to brokers of a registry that you know',
+      'PINS_FILE: `gateway.provider_registries` is missing. It lists the registries whose brokers may receive provider keys',
     );
   }
   return gateway;
 }
 
-/** Reads what is released, from lines of `NAME=value`. Throws `FileError`. */
+/** Reads the secrets from lines of `NAME=value`. Throws `FileError`. */
 export function parseSecrets(text: string): Readonly<Record<string, string>> {
   const secrets = new Map<string, string>();
   for (const [name, value = ''] of Object.entries(parseEnv(text))) {
     if (!isSecretName(name)) {
       throw new FileError(
-        `SECRETS_FILE: \`${printable(name)}\` is no name of a secret: it takes names that end in _KEY, _SECRET, _URL, _TOKEN or _PASSWORD; other settings belong into the image`,
+        `SECRETS_FILE: \`${printable(name)}\` is not the name of a secret. Names end in _KEY, _SECRET, _URL, _TOKEN or _PASSWORD; other settings belong in the image`,
       );
     }
     if (value === '') throw new FileError(`SECRETS_FILE: ${name} has no value`);
     secrets.set(name, value);
   }
-  if (secrets.size === 0) throw new FileError('SECRETS_FILE: there is no secret in it');
+  if (secrets.size === 0) throw new FileError('SECRETS_FILE: it contains no secret');
   return Object.fromEntries(secrets);
 }
 
-/** A name that is none may be anything, a secret without its name included. */
+/** A malformed name can be anything, such as a secret that was pasted without its name, so it is not shown. */
 const printable = (name: string): string => (/^\w{1,40}$/.test(name) ? name : '…');
-
-function json(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new FileError('PINS_FILE: it is not valid JSON');
-  }
-}
 
 /** Throws `FileError`. */
 export function readText(name: string, path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    throw new FileError(`${name} is \`${path}\`: it takes the path of a readable file`);
+    throw new FileError(`${name} is \`${path}\`, which cannot be read. Set it to a readable file`);
   }
 }

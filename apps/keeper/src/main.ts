@@ -1,3 +1,95 @@
-import { serve } from './serve.ts';
+import { constants } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { verifyGateway } from '@sotto/attestation';
+import {
+  type Environment,
+  exitMessage,
+  keeperSchema,
+  leaveServer,
+  listenProblem,
+  loadSettings,
+  openLogOutlet,
+  openTlsFiles,
+} from '@sotto/server';
+import { pino } from 'pino';
+import { buildKeeper } from './build-keeper.ts';
+import { readConfig } from './config.ts';
+import { keeperEvents } from './events.ts';
+import { FileError, parsePins, parseSecrets, readText } from './files.ts';
+
+/**
+ * TLS 1.3 only, because it encrypts the client's certificate. No session tickets, because a resumed session proves no
+ * key.
+ */
+const tlsOptions = { minVersion: 'TLSv1.3', secureOptions: constants.SSL_OP_NO_TICKET } as const;
+const leave = { announceMs: 0, graceMs: 10_000 };
+
+/** Runs the keeper until a signal ends it. */
+async function serve(environment: Environment): Promise<void> {
+  process.on('uncaughtException', (error) => {
+    process.stderr.write(exitMessage('sotto-keeper', error));
+    process.exit(1);
+  });
+  await start(environment).catch((error: unknown) => {
+    const message = error instanceof FileError || error instanceof StartError ? error.message : 'unexpected error';
+    process.stderr.write(`sotto-keeper: ${message}\n`);
+    process.exit(1);
+  });
+}
+
+/** Thrown when the keeper cannot start. It is printed as one line, without a stack. */
+class StartError extends Error {}
+
+async function start(environment: Environment): Promise<void> {
+  const loaded = loadSettings({
+    ...{ plane: 'keeper', schema: keeperSchema, environment },
+    readFile: (path) => readFileSync(path, 'utf8'),
+  });
+  if (!loaded.ok) throw new StartError(loaded.message);
+  for (const warning of loaded.warnings) process.stderr.write(`sotto-keeper: warning: ${warning}\n`);
+  const read = readConfig(loaded.settings);
+  if (!read.ok) throw new StartError(loaded.explain(read.message));
+  const { config } = read;
+  const pins = () => parsePins(readText('PINS_FILE', config.pinsFile));
+  const secrets = () => parseSecrets(readText('SECRETS_FILE', config.secretsFile));
+  // Read both files now, so that the operator sees a problem before the first broker asks.
+  pins();
+  secrets();
+  const tls = openTls(config.tls);
+  const outlet = openLogOutlet();
+  process.on('exit', () => outlet.end());
+  const events = keeperEvents(pino({ level: config.logLevel, base: { process: 'keeper' } }, outlet));
+  const { origin } = config;
+  const options = { ...tlsOptions, ...tls.pair };
+  const app = buildKeeper({ origin, tls: options, pins, secrets, verify: verifyGateway, events, now: Date.now });
+  const address = await app.listen({ host: config.host, port: config.port }).catch((error: unknown) => {
+    const problem = listenProblem(error, 'KEEPER_PORT');
+    throw problem === undefined ? error : new StartError(problem);
+  });
+  const followed = tls.follow(app.server, tlsOptions);
+  followed.start();
+  events.lifecycle('listening', { address });
+  let stopping = false;
+  const stop = (): void => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    void Promise.all([followed.stop(), leaveServer(app, leave)]).then(() => {
+      events.lifecycle('stopped');
+      process.exit(0);
+    });
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+}
+
+function openTls({ certFile, keyFile }: { readonly certFile: string; readonly keyFile: string }) {
+  try {
+    return openTlsFiles(certFile, keyFile);
+  } catch {
+    throw new StartError(
+      'TLS_CERT_FILE and TLS_KEY_FILE cannot be used. Set them to a certificate with its chain and to its key, both as PEM',
+    );
+  }
+}
 
 await serve(process.env);

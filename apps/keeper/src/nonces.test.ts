@@ -7,14 +7,14 @@ const open = () => {
   return { clock, nonces: new Nonces({ lifeMs: 60_000, now: () => clock.nowMs }) };
 };
 
-it('gives nonces of 64 lower-case hex digits, each of its own', () => {
+it('gives different nonces of 64 lower-case hex digits', () => {
   const { nonces } = open();
   const given = Array.from({ length: 100 }, () => nonces.give(key));
   for (const nonce of given) expect(nonce).toMatch(/^[0-9a-f]{64}$/);
   expect(new Set(given).size).toBe(100);
 });
 
-it('takes a nonce of the key that it was given to, and once', () => {
+it('accepts a nonce once, and only from the key it was given to', () => {
   const { nonces } = open();
   const nonce = nonces.give(key);
   expect([nonces.isGood(nonce, key), nonces.isGood(nonce, other)]).toEqual([true, false]);
@@ -22,7 +22,7 @@ it('takes a nonce of the key that it was given to, and once', () => {
   expect(nonces.isGood(nonce, key)).toBe(false);
 });
 
-it('takes none that is another’s, too old, too new, or not whole', () => {
+it('rejects a nonce that is foreign, too old, from the future or malformed', () => {
   const { clock, nonces } = open();
   const nonce = nonces.give(key);
   for (const bad of [
@@ -48,7 +48,7 @@ it('takes none that is another’s, too old, too new, or not whole', () => {
   expect(nonces.isGood(nonce, key)).toBe(false);
 });
 
-it('remembers a used one for as long as it would be good', () => {
+it('remembers a used nonce for as long as it would be valid', () => {
   const { clock, nonces } = open();
   const first = nonces.give(key);
   nonces.use(first);

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 export interface NoncesOptions {
-  /** How long a nonce is good, in ms. */
+  /** How long a nonce is valid, in ms. */
   readonly lifeMs: number;
   /** Unix ms. */
   readonly now: () => number;
@@ -12,20 +12,21 @@ const randomLength = 10;
 const headBytes = timeBytes + randomLength;
 
 /**
- * Nonces (64 lower-case hex digits) for one client key each, good for a while and once. What was given out is not remembered,
- * so that nobody can use them up: a nonce is a time and random bits, and a MAC over both and the key. Only used ones are.
+ * Nonces of 64 lower-case hex digits. Each is valid once, for a limited time and for one client key. A nonce is a time,
+ * random bits, and a MAC over both and the key. The keeper remembers only used nonces, so a client that asks for many
+ * cannot exhaust its memory.
  */
 export class Nonces {
   readonly #options: NoncesOptions;
   readonly #macKey = randomBytes(32);
-  /** Until when each is remembered, Unix ms; the oldest first. */
+  /** When each used nonce may be forgotten, in Unix ms; oldest first. */
   readonly #used = new Map<string, number>();
 
   constructor(options: NoncesOptions) {
     this.#options = options;
   }
 
-  /** @param clientKey - DER of its SubjectPublicKeyInfo. */
+  /** @param clientKey - DER of the client's SubjectPublicKeyInfo. */
   give(clientKey: Uint8Array): string {
     const head = Buffer.alloc(headBytes);
     head.writeUIntBE(this.#options.now(), 0, timeBytes);
@@ -33,7 +34,7 @@ export class Nonces {
     return Buffer.concat([head, this.#mac(head, clientKey)]).toString('hex');
   }
 
-  /** Whether it was given to this key, in time, and not used since. */
+  /** Whether the nonce was given to this key, has not expired and has not been used. */
   isGood(nonce: string, clientKey: Uint8Array): boolean {
     const bytes = Buffer.from(nonce, 'hex');
     if (bytes.length !== 32 || bytes.toString('hex') !== nonce) return false;
@@ -43,7 +44,7 @@ export class Nonces {
     return age >= 0 && age < this.#options.lifeMs && !this.#used.has(nonce);
   }
 
-  /** Uses one that is good; false where somebody else was faster. */
+  /** Marks a valid nonce as used. Returns false if another request used it first. */
   use(nonce: string): boolean {
     const { lifeMs, now } = this.#options;
     for (const [old, until] of this.#used) {

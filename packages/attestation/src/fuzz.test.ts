@@ -15,9 +15,9 @@ import { SeededRandom } from './testing/mutate.ts';
 import { failed } from './testing/outcomes.ts';
 import { vectorBytes } from './testing/vectors.ts';
 
-// A few thousand here, on every run; `npm run fuzz -- evidence` does millions.
+// A few thousand inputs on every run. `npm run fuzz -- evidence` tries millions.
 
-describe('broken evidence is answered or refused, and nothing else', () => {
+describe('broken evidence leads to a result or a refusal, never to another error', () => {
   it.each(fuzzTargets.map((target) => [target.name, target] as const))(
     '%s',
     async (_, target) => {
@@ -33,7 +33,7 @@ describe('broken evidence is answered or refused, and nothing else', () => {
   );
 });
 
-describe('whatever is handed to a verifier, it answers, and does not believe it', () => {
+describe('a verifier answers any input, and never accepts broken evidence', () => {
   const time = { now: new Date('2026-03-25T00:00:00Z') };
   const challenge = { nonce: 'ab'.repeat(32), origin: 'https://a.example', pins: {}, ...time };
   const report: TdReport = parseTdxQuote(vectorBytes('tdx/dcapqvl_tdx_quote_v4.bin')).report;

@@ -7,16 +7,16 @@ const folder = fileURLToPath(new URL('.', import.meta.url));
 const shipped = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts') && !name.startsWith('testing'))
   .map((name) => ({ name, text: readFileSync(`${folder}${name}`, 'utf8') }));
-// Producers run where the evidence is made, behind a door of their own.
+// Producers run on the machine that makes the evidence and have their own entry point.
 const sources = shipped.filter(({ name }) => !name.startsWith('producers/'));
 
-it('the front door offers no verifier whose roots could be replaced, and no root', () => {
+it('the package exports no verifier whose roots could be replaced, and no root', () => {
   const names = Object.keys(front);
   expect(names).toContain('verifyGateway');
   expect(names.filter((name) => /under$|root|anchor|intermediate/i.test(name))).toEqual([]);
 });
 
-it('nothing here needs Node, or keeps state, or reads a clock', () => {
+it('the verifiers do not need Node, keep state or read a clock', () => {
   expect(sources.length).toBeGreaterThan(25);
   expect(shipped.length).toBeGreaterThan(sources.length);
   for (const { name, text } of sources) {
@@ -26,7 +26,7 @@ it('nothing here needs Node, or keeps state, or reads a clock', () => {
   }
 });
 
-it('tests and their keys stay out of what is shipped', () => {
+it('tests and their keys are not shipped', () => {
   for (const { name, text } of shipped) expect(text, name).not.toMatch(/from '\.{1,2}\/(.*\/)?testing\//);
   for (const { name, text } of sources) expect(text, name).not.toMatch(/from '\.{1,2}\/(.*\/)?producers\//);
 });

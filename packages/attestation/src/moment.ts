@@ -1,24 +1,24 @@
 import { Refusal, Unmade } from './refusal.ts';
 
-/** When a verification takes place: an argument, so that it can be repeated. */
+/** The time of a verification. It is an argument, so that a verification can be repeated. */
 export interface VerificationTime {
   readonly now: Date;
-  /** How far `now` may be off, for clocks of users; 0 by default. */
+  /** How much `now` may be off, for users' clocks. 0 by default. */
   readonly toleranceMs?: number | undefined;
 }
 
-/** "Now", with the tolerance that a user's clock is granted. Both ends are milliseconds since the epoch. */
+/** The current time with the tolerance for a user's clock. Both ends are milliseconds since the epoch. */
 export interface Moment {
   readonly earliestMs: number;
   readonly latestMs: number;
 }
 
 export function momentAt({ now, toleranceMs = 0 }: VerificationTime): Moment {
-  // A clock that is none becomes NaN, with which no comparison holds.
+  // An invalid date becomes NaN, for which every comparison is false.
   return { earliestMs: Number(now) - toleranceMs, latestMs: Number(now) + toleranceMs };
 }
 
-/** Something valid from `fromMs` on, and before `untilMs`. */
+/** A period that includes `fromMs` and excludes `untilMs`. */
 export interface Period {
   readonly fromMs: number;
   readonly untilMs: number;
@@ -27,15 +27,15 @@ export interface Period {
 const hasBegun = (period: Period, moment: Moment): boolean => period.fromMs <= moment.latestMs;
 const lasts = (period: Period, moment: Moment): boolean => moment.earliestMs < period.untilMs;
 
-/** Refuses outside the period, and for a clock that is no time at all. */
+/** Refuses a moment outside the period, and an invalid date. */
 export function requireValid(what: string, period: Period, moment: Moment): void {
   if (!hasBegun(period, moment)) throw new Refusal(`${what} is not yet valid: it begins ${at(period.fromMs)}`);
   if (!lasts(period, moment)) throw new Refusal(`${what} ended ${at(period.untilMs)}`);
 }
 
 /**
- * For what is published anew every few weeks: from the future it is refused, expired it proves nothing. Of several, one
- * from the future counts more than one that expired.
+ * Checks documents that are published again every few weeks. A document from the future is refused. An expired one
+ * proves nothing, so the check is skipped. If both occur, the future one decides.
  */
 export function requireCurrent(dated: Readonly<Record<string, Period>>, moment: Moment): void {
   const periods = Object.entries(dated);

@@ -1,12 +1,32 @@
+import type { z } from 'zod';
+
 /**
- * Why a check did not pass. Thrown inside this package only, where reading evidence stops; a `CheckList` turns it into
- * an outcome, so that nothing public throws. The message never quotes evidence beyond names, numbers and digests.
+ * The reason why a check did not pass. Thrown only inside this package, to stop reading evidence. A `CheckList` turns
+ * it into an outcome, so public functions never throw it. The message quotes only names, numbers and digests from
+ * evidence.
  */
 export class Refusal extends Error {
   override readonly name: string = 'Refusal';
 }
 
-/** The check could not be made with what was given: less than a pass, but no proof of a fault either. */
+/** The check could not be made with the given input. It is not a pass, but does not prove a fault either. */
 export class Unmade extends Refusal {
   override readonly name = 'Unmade';
+}
+
+/** Parses JSON text of evidence. Throws a `Refusal` that says what is not JSON, and drops the parser's message, which quotes it. */
+export function parseJson(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Refusal(`${what} is not JSON`);
+  }
+}
+
+/** Reads a value with a schema. Throws a `Refusal` that says what is malformed, and where: `what` ends in the verb. */
+export function readAs<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const place = (parsed.error.issues[0]?.path ?? []).map(String).join('.').slice(0, 128);
+  throw new Refusal(`${what} malformed${place === '' ? '' : ` at ${place}`}`);
 }

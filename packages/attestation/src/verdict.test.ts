@@ -5,7 +5,7 @@ const rungs = { policy_matched: ['claims'], cryptographically_checked: ['signatu
 const passed = (...names: string[]): Check[] => names.map((name) => ({ name, outcome: 'passed' }));
 const notMade = (name: string): Check => ({ name, outcome: 'not_made', reason: 'nothing was given' });
 
-it('orders verdicts as the interface does, not as strings sort', () => {
+it('orders verdicts by strength, not as strings', () => {
   expect(verdicts).toEqual([
     'unavailable',
     'untrusted',
@@ -19,7 +19,7 @@ it('orders verdicts as the interface does, not as strings sort', () => {
   expect(meetsVerdict('cryptographically_checked', 'hardware_verified')).toBe(false);
 });
 
-it.each(['hardware-verified', '', null, undefined, 'toString'])('never meets %j, which is no verdict', (word) => {
+it.each(['hardware-verified', '', null, undefined, 'toString'])('never meets %j, which is not a verdict', (word) => {
   for (const verdict of verdicts) {
     expect(meetsVerdict(verdict, word as never)).toBe(false);
     expect(meetsVerdict(word as never, verdict)).toBe(false);
@@ -28,20 +28,20 @@ it.each(['hardware-verified', '', null, undefined, 'toString'])('never meets %j,
   }
 });
 
-it('climbs exactly as far as the checks carry', () => {
+it('reaches the highest rung that the checks support', () => {
   expect(judge([], rungs)).toBe('untrusted');
   expect(judge(passed('claims'), rungs)).toBe('policy_matched');
   expect(judge(passed('claims', 'signature'), rungs)).toBe('cryptographically_checked');
   expect(judge(passed('claims', 'signature', 'current'), rungs)).toBe('hardware_verified');
 });
 
-it('does not climb over a check that was not made, nor one that is missing', () => {
+it('stops at a check that was skipped or is missing', () => {
   expect(judge([...passed('claims', 'current'), notMade('signature')], rungs)).toBe('policy_matched');
   expect(judge(passed('claims', 'current'), rungs)).toBe('policy_matched');
   expect(judge([...passed('signature', 'current'), notMade('claims')], rungs)).toBe('untrusted');
 });
 
-it('falls to untrusted on one failure, wherever it is', () => {
+it('is untrusted after one failure of any check', () => {
   const failure: Check = { name: 'anything', outcome: 'failed', reason: 'forged' };
   expect(judge([...passed('claims', 'signature', 'current'), failure], rungs)).toBe('untrusted');
 });

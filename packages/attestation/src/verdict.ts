@@ -1,8 +1,12 @@
+import { Refusal, Unmade } from './refusal.ts';
+
 /**
- * What a verifier concludes, weakest first (interface 3.5). Compare by order, never by string:
- * `unavailable` nothing to look at; `untrusted` looked, and it failed or proved nothing; `policy_matched` what is claimed
- * equals local pins; `cryptographically_checked` the evidence is signed by genuine hardware and bound to our nonce;
- * `hardware_verified` every check on the list passed.
+ * The conclusions of a verifier, weakest first (docs/concepts/attestation.md). Compare by order, never as strings.
+ * - `unavailable`: there was no evidence.
+ * - `untrusted`: a check failed, or the evidence proved nothing.
+ * - `policy_matched`: the claimed values equal local pins.
+ * - `cryptographically_checked`: genuine hardware signed the evidence, and it is bound to the client's nonce.
+ * - `hardware_verified`: every check on the list passed.
  */
 export const verdicts = [
   'unavailable',
@@ -15,23 +19,23 @@ export type Verdict = (typeof verdicts)[number];
 
 const isVerdict = (word: unknown): boolean => verdicts.some((verdict) => verdict === word);
 
-/** Negative when `left` is weaker, 0 when equal, positive when stronger. Throws `TypeError` for an unknown word. */
+/** Negative if `left` is weaker, 0 if equal, positive if stronger. Throws `TypeError` for an unknown word. */
 export function compareVerdicts(left: Verdict, right: Verdict): number {
   if (isVerdict(left) && isVerdict(right)) return verdicts.indexOf(left) - verdicts.indexOf(right);
   throw new TypeError(`verdicts are ${verdicts.join(', ')}; got ${String(isVerdict(left) ? right : left)}`);
 }
 
-/** Whether `verdict` is at least `minimum`. An unknown word, on either side, may be misspelt: false. */
+/** Whether `verdict` is at least `minimum`. False for an unknown word on either side, which may be misspelt. */
 export function meetsVerdict(verdict: Verdict, minimum: Verdict): boolean {
   return isVerdict(verdict) && isVerdict(minimum) && compareVerdicts(verdict, minimum) >= 0;
 }
 
-/** One check and how it ended. A check that could not be made says why, and never raises a verdict. */
+/** One check and its outcome. A `not_made` check has a reason and never raises a verdict. */
 export type Check<Name extends string = string> =
   | { readonly name: Name; readonly outcome: 'passed' }
   | { readonly name: Name; readonly outcome: 'failed' | 'not_made'; readonly reason: string };
 
-/** Which checks each rung asks for, besides those of the rungs below it. */
+/** The checks that each rung requires, besides those of the rungs below it. */
 export interface Rungs<Name extends string> {
   readonly policy_matched: readonly Name[];
   readonly cryptographically_checked: readonly Name[];
@@ -39,8 +43,8 @@ export interface Rungs<Name extends string> {
 }
 
 /**
- * The strongest verdict that these checks carry: `untrusted` as soon as one failed, else the highest rung of which, and
- * of all rungs below which, every check passed. A check that is missing from the list counts as not made.
+ * The strongest verdict that these checks support. `untrusted` if any failed. Otherwise the highest rung whose checks
+ * all passed, together with those of all lower rungs. A check that is missing from the list counts as `not_made`.
  */
 export function judge<Name extends string>(checks: readonly Check<Name>[], rungs: Rungs<Name>): Verdict {
   if (checks.some((check) => check.outcome === 'failed')) return 'untrusted';
@@ -51,4 +55,40 @@ export function judge<Name extends string>(checks: readonly Check<Name>[], rungs
     verdict = rung;
   }
   return verdict;
+}
+
+/**
+ * The checks of one verifier. All of them start as `not_made`. So a check that was forgotten, or that depended on a
+ * failed one, appears in the result and does not count as passed.
+ */
+export class CheckList<Name extends string> {
+  readonly #checks: Map<Name, Check<Name>>;
+
+  constructor(names: readonly Name[]) {
+    this.#checks = new Map(
+      names.map((name) => [name, { name, outcome: 'not_made', reason: 'it depends on a check that did not pass' }]),
+    );
+  }
+
+  /**
+   * Makes one check. It passes if `check` returns, and its value is returned. A `Refusal` fails it, and an `Unmade`
+   * leaves it `not_made`. Any other error fails it without its message, which could quote evidence.
+   */
+  async make<T>(name: Name, check: () => T | Promise<T>): Promise<T | undefined> {
+    try {
+      const value = await check();
+      this.#checks.set(name, { name, outcome: 'passed' });
+      return value;
+    } catch (error) {
+      const outcome = error instanceof Unmade ? 'not_made' : 'failed';
+      const reason = error instanceof Refusal ? error.message : 'it is not what the format allows';
+      this.#checks.set(name, { name, outcome, reason });
+      return undefined;
+    }
+  }
+
+  /** All checks, in the order of the constructor's list. */
+  list(): Check<Name>[] {
+    return [...this.#checks.values()];
+  }
 }

@@ -2,17 +2,19 @@ import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BuildOptions, build } from 'esbuild';
-import { packageManifest } from './package-manifest.ts';
 
-// Makes the folder that is published as `@sotto/client`, from source and from the declarations that `tsc -b` left. Its one
-// argument is where to; by default `dist/package`.
+// Builds the folder that is published as `@sotto/client`, from the source and the declarations that `tsc -b` emitted.
+// Its one argument is the output folder; the default is `dist/package`.
 
 const here = fileURLToPath(new URL('..', import.meta.url));
 const packages = join(here, '..');
 const out = process.argv[2] ?? join(here, 'dist/package');
 
-/** The packages whose code is bundled, and whose types the declarations name. */
-const parts = ['client', 'attestation', 'money', 'wire'];
+/** The packages to bundle. The declarations also name their types. */
+const parts = ['client', 'attestation', 'contract', 'money', 'wire'];
+
+/** `undici` needs it. */
+const oldestNode = '22.19.0';
 
 const shared = {
   bundle: true,
@@ -30,15 +32,16 @@ await build({
   entryPoints: { index: join(here, 'src/index.ts'), sotto: join(here, 'src/command/main.ts') },
   outdir: join(out, 'node'),
   platform: 'node',
-  external: ['undici', 'zod'],
+  external: ['socks', 'undici', 'zod'],
 });
+await writeFile(join(out, 'node/launch.js'), launcher(), { mode: 0o755 });
 await build({
   ...shared,
   entryPoints: { index: join(here, 'src/browser.ts') },
   outdir: join(out, 'browser'),
   platform: 'browser',
   minify: true,
-  // No page can be told to accept simulated evidence.
+  // Removes the code that accepts simulated evidence, so that no page can turn it on.
   define: { SOTTO_SIMULATION: 'false' },
 });
 await copyDeclarations();
@@ -47,7 +50,7 @@ await cp(join(here, 'README.md'), join(out, 'README.md'));
 await cp(join(packages, '../LICENSE'), join(out, 'LICENSE'));
 console.log(out);
 
-/** Declarations name each other by path, so that the package needs none of the others. */
+/** Copies the declarations. They name each other by path, so that the published package needs none of the others. */
 async function copyDeclarations(): Promise<void> {
   for (const part of parts) {
     const from = join(packages, part, 'dist');
@@ -64,10 +67,57 @@ async function copyDeclarations(): Promise<void> {
 
 function withPaths(declaration: string, folder: string): string {
   return declaration
-    .replace(/(['"])@sotto\/(\w+)\1/g, (_, quote: string, part: string) => {
+    .replace(/(['"])@sotto\/([\w/]+)\1/g, (_, quote: string, part: string) => {
       const path = relative(folder, join(out, 'types', part, 'index.js'));
       return `${quote}${path.startsWith('.') ? path : `./${path}`}${quote}`;
     })
     .replace(/(['"])(\.{1,2}\/[^'"]+)\.ts\1/g, '$1$2.js$1')
     .replace(/^\/\/# sourceMappingURL=.*$/gm, '');
+}
+
+/** Returns the published package.json. Bundled code needs only a few of the workspace's dependencies. */
+async function packageManifest(folder: string): Promise<object> {
+  const own = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as {
+    readonly name: string;
+    readonly version: string;
+    readonly license: string;
+    readonly dependencies: Readonly<Record<string, string>>;
+  };
+  const { name, version, license, dependencies } = own;
+  return {
+    name,
+    version,
+    license,
+    description: 'A private way to a Sotto model router: verified before the first byte of content',
+    type: 'module',
+    sideEffects: false,
+    engines: { node: `>=${oldestNode}` },
+    bin: { sotto: './node/launch.js' },
+    exports: {
+      '.': {
+        browser: { types: './types/client/browser.d.ts', default: './browser/index.js' },
+        types: './types/client/index.d.ts',
+        default: './node/index.js',
+      },
+    },
+    files: ['node', 'browser', 'types', 'README.md', 'LICENSE'],
+    dependencies: { socks: dependencies.socks, undici: dependencies.undici, zod: dependencies.zod },
+  };
+}
+
+/**
+ * The program behind `sotto`. It is written for any Node that knows modules, so that one that is too old ends with a sentence and
+ * not with a stack trace.
+ */
+function launcher(): string {
+  return `#!/usr/bin/env node
+const [major, minor] = process.versions.node.split('.').map(Number);
+const [oldestMajor, oldestMinor] = '${oldestNode}'.split('.').map(Number);
+if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) {
+  import('./sotto.js');
+} else {
+  console.error('sotto: this is Node ' + process.versions.node + '; it needs Node ${oldestNode} or later. Install one from https://nodejs.org.');
+  process.exitCode = 2;
+}
+`;
 }

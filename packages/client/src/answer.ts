@@ -1,6 +1,9 @@
+import { errorEnvelope, errorHeaders, type ServiceError } from '@sotto/wire';
+import { secureRandom, toHex } from './e2ee/bytes.ts';
+import type { ClientError, ClientErrorCode } from './errors.ts';
 import type { ContentAnswer } from './gateway/platform.ts';
 
-/** A `Response` as an answer that is handed on. */
+/** Wraps a `Response` as a `ContentAnswer`. */
 export const answerFrom = (response: Response): ContentAnswer => ({
   status: response.status,
   headers: [...response.headers].filter(
@@ -12,14 +15,17 @@ export const answerFrom = (response: Response): ContentAnswer => ({
   toResponse: () => response,
 });
 
-/** A refusal that forbids to send the spent ticket again. An SDK above this client may try: each try has its own ticket. */
+/**
+ * Drops `x-should-retry` from a refusal. The broker forbids a retry with the spent ticket, but an SDK above this client
+ * may retry: each of its tries has its own ticket.
+ */
 export function withoutNoRetry({ body, status, headers }: Response): Response {
   const kept = new Headers(headers);
   kept.delete('x-should-retry');
   return new Response(body, { status, headers: kept });
 }
 
-/** `fetch` decodes a body, and leaves the headers that speak of it as it was. */
+/** `fetch` decodes a body but leaves the headers that describe the encoded one. */
 const ofEncoding = new Set(['content-encoding', 'content-length']);
 
 async function* piecesOf({ body }: Response): AsyncIterable<Uint8Array> {
@@ -28,7 +34,58 @@ async function* piecesOf({ body }: Response): AsyncIterable<Uint8Array> {
   try {
     for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
   } finally {
-    // Whoever stops reading leaves the sender.
+    // A reader that stops early must also stop the sender.
     await reader.cancel();
   }
+}
+
+/**
+ * The status of failures after the request was sent, so that it may be charged. No SDK retries 424 by itself. Many retry
+ * any 5xx and ignore `x-should-retry`.
+ */
+export const sentStatus = 424;
+const sent = { status: sentStatus, retry: false } as const;
+/** Statuses for failures of the client itself, and whether a retry can help. */
+const statuses: Partial<Record<ClientErrorCode, { readonly status: number; readonly retry: boolean }>> = {
+  attestation_unavailable: { status: 503, retry: true },
+  confidential_unreachable: { status: 503, retry: true },
+  control_unreachable: { status: 503, retry: true },
+  inference_ticket_failed: { status: 502, retry: true },
+  attestation_ticket_failed: { status: 502, retry: true },
+  answer_lost: sent,
+  retry_refused: { status: 409, retry: false },
+  e2ee_reply_not_encrypted: sent,
+  e2ee_reply_malformed: sent,
+  e2ee_reply_too_large: sent,
+  e2ee_reply_out_of_order: sent,
+  e2ee_reply_truncated: sent,
+  e2ee_decryption_failed: sent,
+  e2ee_provider_failed: sent,
+  e2ee_request_invalid: { status: 400, retry: false },
+  e2ee_request_unsupported: { status: 400, retry: false },
+};
+
+/**
+ * Turns a failure that the client found into an answer in the service's envelope. SDKs retry an error that `fetch`
+ * throws, so a failure that must not be retried is returned as an answer.
+ */
+export function answerOfFailure(error: ClientError): Response {
+  const { status, retry } = statuses[error.code] ?? { status: 502, retry: false };
+  const { code: type, message, param } = error;
+  return answer(status, errorEnvelope({ type, message, param }, localId()), retry ? {} : noRetry);
+}
+
+/** Turns the refusal that the service would return into an answer. The request was not sent. */
+export const answerOfRefusal = (error: ServiceError): Response =>
+  answer(error.status, errorEnvelope(error, localId()), { ...errorHeaders(error), ...noRetry });
+
+const noRetry = { 'x-should-retry': 'false' } as const;
+/** Marks answers that this client wrote. */
+const localId = (): string => `local_${toHex(secureRandom(8))}`;
+
+function answer(status: number, body: object, headers: Readonly<Record<string, string>>): Response {
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers },
+  });
 }

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-/** Minified and compressed, in bytes: each module of the bundle with whatever it imports at once. */
+/** Minified and compressed sizes in bytes. Each module counts with its static imports. */
 interface Sizes {
   readonly entry: number;
   readonly families: Readonly<Record<string, number>>;
@@ -63,7 +63,7 @@ beforeAll(async () => {
 }, 60_000);
 
 describe('the bundle for browsers', () => {
-  it('loads each family only when it is used', () => {
+  it('loads each family only on first use', () => {
     expect(Object.keys(sizes.families).sort()).toEqual(['chutes', 'near', 'phala', 'tinfoil', 'venice']);
     for (const [family, bytes] of Object.entries(sizes.families)) expect(bytes, family).toBeGreaterThan(1024);
     expect(/secp256k1_|expand 32-byte k|toMontgomery/.test(sizes.entryText)).toBe(false);
@@ -75,7 +75,7 @@ describe('the bundle for browsers', () => {
     expect(sizes.total, shown).toBeLessThan(150 * 1000);
   });
 
-  it('cannot be told to accept simulated evidence', () => {
+  it('has no option to accept simulated evidence', () => {
     expect(sizes.entryText.includes('hardware_verified')).toBe(true);
     expect(sizes.entryText.includes('allowSimulated')).toBe(false);
   });

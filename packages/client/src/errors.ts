@@ -1,48 +1,61 @@
 /**
- * Every failure that the client itself finds (interface 7), with its message. Codes are stable; messages say nothing of
- * the content, of keys or of what another party wrote.
+ * Every failure that the client itself finds, with its message: the failure, what happened to the content, and what to
+ * do. Codes are stable. Messages never contain content, keys or another party's words.
  */
 export const clientErrors = {
-  attestation_unavailable: 'There is no evidence to verify. Nothing of the content was sent.',
-  attestation_untrusted: 'What would receive the content is not verified as required. Nothing of it was sent.',
+  attestation_unavailable:
+    'The client received no evidence to verify. Your content was not sent. Check the origin, or retry later.',
+  attestation_untrusted:
+    'Verification failed: the verdict is too weak. Your content was not sent. `sotto verify` shows every check.',
   nonce_mismatch:
-    'The evidence was not made for our nonce, origin and key set: it is old, or of another place. Nothing of the content was sent.',
-  connection_not_verified: 'The connection is not to a TLS key that was verified. Nothing of the content was sent.',
-  origin_invalid: 'An origin must be of the form https://host:port; plain http is for this machine only.',
-  option_invalid: 'An option of the client is unknown or has a value that it does not take.',
-  confidential_unreachable: 'The confidential origin cannot be reached. Nothing of the content was sent.',
-  control_unreachable: 'The control origin cannot be reached. Nothing was sent to the confidential origin.',
-  inference_ticket_failed: 'The control origin gave no usable ticket. Nothing of the content was sent.',
-  attestation_ticket_failed: 'The control origin gave no usable ticket for the verification of the provider.',
+    'The evidence does not match our nonce, origin and key set: it is old, or it describes another server. Your content was not sent. Check the origin.',
+  connection_not_verified:
+    'The TLS key of the connection is not one that was verified. Your content was not sent. Retry; if it fails again, another party may be terminating TLS.',
+  origin_invalid: 'Write an origin as `https://host` or `https://host:port`. Plain http works only for this machine.',
+  option_invalid: 'An option of the client is unknown or has an invalid value.',
+  confidential_unreachable:
+    'The client could not reach the confidential origin. Your content was not sent. Check the address and your network, then retry.',
+  control_unreachable:
+    'The client got no valid answer from the control origin. Your content was not sent. Check the address and your network, then retry.',
+  inference_ticket_failed: 'The control origin returned no usable ticket. Your content was not sent. Retry.',
+  attestation_ticket_failed:
+    'The control origin returned no usable ticket for verifying the provider. Your content was not sent. Retry.',
   answer_lost:
-    'The connection ended after the request was sent and before its answer began. It may have been served and charged: it is not repeated.',
+    'The connection ended after the request was sent and before the answer began. The service may have run and charged it, so the client does not resend it. Check your usage before you repeat it.',
   retry_refused:
-    'An earlier try of this request was given up after it was sent. It may have been served and charged: it is not repeated.',
-  e2ee_key_invalid: 'The encryption key of the enclave is not a key of its kind.',
-  e2ee_key_used: 'This key material serves one request only. Verify the enclave again for the next one.',
-  e2ee_key_expired: 'This key material has expired. Verify the enclave again.',
-  e2ee_platform_unsupported: 'This platform lacks cryptography that the provider needs. Use a current browser or Node.',
-  e2ee_request_invalid: 'The chat request is malformed.',
+    'This request is a retry of one that was abandoned after it was sent. The service may have run and charged the first, so the client did not send this one. Check your usage before you repeat it.',
+  e2ee_key_invalid: "The enclave's encryption key is malformed. Your content was not sent. Verify the enclave again.",
+  e2ee_key_used: 'This encryption key was already used, and it allows one request. Verify the enclave again.',
+  e2ee_key_expired: 'This encryption key has expired. Your content was not sent. Verify the enclave again.',
+  e2ee_platform_unsupported:
+    'This platform lacks cryptography that the provider needs. Your content was not sent. Use a current browser or Node.',
+  e2ee_request_invalid: 'The chat request is malformed. It was not sent. Correct the field in `param`.',
   e2ee_request_unsupported:
-    'End-to-end-encrypted chat takes text messages and sampling settings only: no tools, images, attachments or other content.',
-  e2ee_reply_not_encrypted: 'The reply holds content that the enclave did not encrypt. It was not shown.',
-  e2ee_reply_malformed: 'The reply is not of the form that the provider family promises.',
-  e2ee_reply_too_large: 'The reply exceeds what the client is ready to decrypt.',
-  e2ee_reply_out_of_order: 'Parts of the reply are out of order or repeated.',
-  e2ee_reply_truncated: 'The reply ended before it was complete.',
-  e2ee_decryption_failed: 'The reply could not be decrypted: it is damaged, or not from the verified enclave.',
-  e2ee_provider_failed: 'The provider reported a failure instead of completing the reply.',
+    'End-to-end encryption supports only chats with text messages and sampling settings, without tools, images or attachments. The request was not sent.',
+  e2ee_reply_not_encrypted:
+    'The reply contains content that the enclave did not encrypt. The client discarded it. Report the provider.',
+  e2ee_reply_malformed:
+    "The reply does not follow the provider's encryption protocol. The client discarded it. Report the provider.",
+  e2ee_reply_too_large: 'The reply is larger than the client decrypts. The client discarded it. Report the provider.',
+  e2ee_reply_out_of_order:
+    'Parts of the reply are repeated or out of order. The client discarded them. Report the provider.',
+  e2ee_reply_truncated:
+    'The reply ended early. It may still be charged. Check your usage before you repeat the request.',
+  e2ee_decryption_failed:
+    'The client could not decrypt the reply: it is damaged, or the verified enclave did not write it. Report the provider.',
+  e2ee_provider_failed:
+    'The provider failed before the reply was complete. It may still be charged. Check your usage before you repeat the request.',
 } as const;
 
 export type ClientErrorCode = keyof typeof clientErrors;
 
-/** A failure found on the user's side, before anything was sent or instead of showing what came back. */
+/** Thrown when the client finds a failure before it sends anything, or instead of showing a reply. */
 export class ClientError extends Error {
   readonly code: ClientErrorCode;
-  /** The request field at fault, as a dotted path; only where `code` speaks of the request. */
+  /** The request field at fault, as a dotted path. Only set if `code` is about the request. */
   readonly param: string | undefined;
 
-  /** `detail` is a sentence of our own that says more; never what another party wrote. */
+  /** `detail` adds a sentence in the client's own words, never another party's. */
   constructor(
     code: ClientErrorCode,
     param?: string,

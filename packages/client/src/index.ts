@@ -1,6 +1,5 @@
 import { type NodePlatformOptions, nodePlatform } from './platform/node-platform.ts';
-import { type AskE2ee, makeE2eeChat, makePrivateFetch } from './private/create-private-fetch.ts';
-import type { PrivateFetch } from './private/private-fetch.ts';
+import { type AskE2ee, makeE2eeChat, makePrivateFetch, type PrivateFetch } from './private/create-private-fetch.ts';
 import type { DevelopmentOptions, PrivateFetchOptions } from './private/private-options.ts';
 import { type VerificationReport, type VerifyOptions, verifyWith } from './report/verify.ts';
 
@@ -12,47 +11,46 @@ export type { EnclaveVerification } from './enclave/verify-enclave.ts';
 export { ClientError, type ClientErrorCode, clientErrors } from './errors.ts';
 export type { AcceptableVerdict } from './gateway/acceptance.ts';
 export type { OriginVerification } from './gateway/verify-origin.ts';
-export { type ClientPins, shippedPins } from './pins/client-pins.ts';
-export type { EnclavePins } from './pins/enclave-pins.ts';
-export { readPins } from './pins/read-pins.ts';
-export type { AskE2ee } from './private/create-private-fetch.ts';
-export type { PrivateFetch } from './private/private-fetch.ts';
+export { type ClientPins, type EnclavePins, readPins, shippedPins } from './pins/client-pins.ts';
+export type { AskE2ee, PrivateFetch } from './private/create-private-fetch.ts';
 export type { PrivateFetchOptions } from './private/private-options.ts';
-export { reportJson } from './report/report-json.ts';
-export type { VerificationReport, VerifyOptions } from './report/verify.ts';
+export { reportJson, type VerificationReport, type VerifyOptions } from './report/verify.ts';
 
-/** What only Node can offer. */
+/** Options that only Node supports. */
 export type NodeOptions = Partial<NodePlatformOptions>;
 
 /**
- * Makes a `fetch` for any OpenAI SDK (`baseURL`: the confidential origin with `/v1`; the SDK's own key is never sent) that
- * speaks the private flow: tickets from the control origin by `apiKey`, content to the confidential origin alone, and
- * there only over connections whose TLS key an accepted attestation names. Throws `origin_invalid`,
- * `option_invalid`.
+ * Returns a `fetch` for any OpenAI SDK that speaks the private flow. Set the SDK's `baseURL` to the confidential origin
+ * with `/v1`; the SDK's own key is never sent.
+ *
+ * It gets tickets from the control origin with `apiKey`. It sends content only to the confidential origin, and only
+ * over connections whose TLS key an accepted attestation names. Throws `origin_invalid`, `option_invalid`.
  */
 export function createPrivateFetch({
   selfSigned = false,
+  relay,
   ...options
 }: PrivateFetchOptions & DevelopmentOptions & NodeOptions): PrivateFetch {
-  return makePrivateFetch(nodePlatform({ selfSigned }), options);
+  return makePrivateFetch(nodePlatform({ selfSigned, relay }), options);
 }
 
 /** Verifies a confidential origin (with or without `/v1`) and reports every check. Throws `origin_invalid`, `option_invalid`. */
 export async function verify(
   origin: string,
-  { selfSigned = false, ...options }: VerifyOptions & NodeOptions = {},
+  { selfSigned = false, relay, ...options }: VerifyOptions & NodeOptions = {},
 ): Promise<VerificationReport> {
-  return verifyWith(nodePlatform({ selfSigned }), origin, options);
+  return verifyWith(nodePlatform({ selfSigned, relay }), origin, options);
 }
 
 /**
- * Makes a chat that only the provider's verified enclave can read: each request is encrypted here, under new keys, and its
- * answer opened here. Text only: what cannot be encrypted is refused before anything is sent. Throws `origin_invalid`,
- * `option_invalid`.
+ * Returns a chat function whose content only the provider's verified enclave can read. It encrypts each request here,
+ * under new keys, and decrypts its answer here. It takes text only: it refuses anything else before it sends a byte.
+ * Throws `origin_invalid`, `option_invalid`.
  */
 export function createE2eeChat({
   selfSigned = false,
+  relay,
   ...options
 }: PrivateFetchOptions & DevelopmentOptions & NodeOptions): AskE2ee {
-  return makeE2eeChat(nodePlatform({ selfSigned }), options);
+  return makeE2eeChat(nodePlatform({ selfSigned, relay }), options);
 }

@@ -1,7 +1,10 @@
 import { ClientError } from './errors.ts';
-import { problemOfPins } from './pins/read-pins.ts';
+import { problemOfPins } from './pins/client-pins.ts';
 
-/** Checks the value of an option. Returns the end of a sentence that begins with the option's name, or undefined if it is good. */
+/**
+ * Checks the value of an option. Returns undefined if it is valid, otherwise the end of a sentence that begins with the
+ * option's name.
+ */
 export type OptionKind = (value: unknown) => string | undefined;
 
 /**
@@ -22,13 +25,13 @@ export function requireOptions(options: object, kinds: Readonly<Record<string, O
   }
 }
 
-/** Options that may be left out, which is not the same as `null`. */
+/** Options that may be left out. `null` does not count as left out. */
 export const optional =
   (kind: OptionKind): OptionKind =>
   (value) =>
     value === undefined ? undefined : kind(value);
 
-/** An object with options of its own. */
+/** An object with its own options. */
 export const group =
   (name: string, kinds: Readonly<Record<string, OptionKind>>): OptionKind =>
   (value) => {
@@ -53,7 +56,7 @@ export const abortSignal = kindOf(
   'an `AbortSignal`',
   (value) => typeof value === 'object' && value !== null && 'aborted' in value,
 );
-/** A text whose value is not repeated: it may be a key. */
+/** A string that errors never repeat, because it may be a key. */
 export const text: OptionKind = (value) =>
   typeof value === 'string' && value !== '' ? undefined : 'must be a text that is not empty';
 export const oneOf = (words: readonly string[]): OptionKind =>

@@ -10,7 +10,7 @@ it.each([
   ['http://localhost:4000', 'http://127.0.0.1:4000/v1'],
   ['http://[::1]:4000', 'http://localhost:4000'],
   ['http://localhost', 'http://127.0.0.1'],
-])('%s and %s are one place: the key and the content do not go to it both', (control, confidential) => {
+])('%s and %s are the same place, which must not get both the key and the content', (control, confidential) => {
   expect(() => apart(control, confidential)).toThrow(
     expect.objectContaining({ code: 'origin_invalid', param: 'controlOrigin' }),
   );
@@ -27,7 +27,7 @@ it.each([
 });
 
 it.each(['https://a.test.', 'https://a.test.:4001/v1', 'http://localhost.:4000'])(
-  '%s is refused: the dot at the end of its host would make another origin of it',
+  '%s is refused: with the dot, the same host would pass for another origin',
   (address) => {
     expect(() => readOrigin('controlOrigin', address)).toThrow(
       expect.objectContaining({ code: 'origin_invalid', param: 'controlOrigin' }),
@@ -35,8 +35,8 @@ it.each(['https://a.test.', 'https://a.test.:4001/v1', 'http://localhost.:4000']
   },
 );
 
-it('says what is wrong with the dot', () => {
+it('explains that the dot must go', () => {
   expect(() => readOrigin('baseOrigin', 'https://a.test.')).toThrow(
-    'Write the host without the dot at its end; got a.test..',
+    'Remove the dot at the end of the host; got a.test..',
   );
 });

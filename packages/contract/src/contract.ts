@@ -1,95 +1,122 @@
 import type { ErrorType } from '@sotto/wire';
 import type { z } from 'zod';
-import type { AnswerDescription, Content, Credential, Note } from './route.ts';
+import type { AnswerDescription, Content, Credential, HeaderNote, Note } from './route.ts';
 
 /** A route, by its method and its path with parameters in braces. */
 export type RouteKey = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`;
 
-/** What ids in paths name. */
-export type Identified = 'app' | 'grant' | 'invitation' | 'key' | 'member' | 'order' | 'receipt' | 'workspace';
+/** Objects that ids in paths name. */
+export type Identified =
+  | 'account'
+  | 'app'
+  | 'budget'
+  | 'grant'
+  | 'invitation'
+  | 'key'
+  | 'member'
+  | 'order'
+  | 'receipt'
+  | 'settlement'
+  | 'workspace';
 
-/** A part of a path. With `id` it is a UUID: one that cannot be is 404, like one that is not there. */
+/** A parameter of a path. With `id` it must be a UUID: a malformed id gets 404, like an unknown one. */
 export interface PathParameter {
   readonly note: Note;
   readonly id?: Identified;
 }
 
 /**
- * What a route takes and answers. The service is bound to it by the compiler (`serve`), the dashboard calls by it (`call`),
- * and the OpenAPI document is made from it.
+ * The requests and answers of a route. The compiler checks the service (`serve`) and the dashboard (`call`) against it, and the
+ * OpenAPI document is generated from it.
  */
 export interface Contract {
   readonly operationId: string;
   readonly summary: string;
   readonly description?: string;
-  /** Any one of these opens the route; empty: none is needed. */
+  /** Any one of these is accepted. Empty: no credential is needed. */
   readonly credentials: readonly Credential[];
-  /** The handler reads the credential itself: which one counts depends on the query. */
+  /** The handler reads the credential itself, because the accepted kind depends on the query. */
   readonly readsCaller?: true;
   readonly params?: Readonly<Record<string, PathParameter>>;
   readonly query?: { readonly schema: z.ZodObject; readonly notes: Readonly<Record<string, Note>> };
+  /** Headers beyond those of the credentials. */
+  readonly headers?: Readonly<Record<string, HeaderNote>>;
   /** The handler parses the query itself, as with `parsesBody`. */
   readonly parsesQuery?: true;
-  /** A JSON body. `empty`: callers send `{}`, because a page of another origin cannot send that type; `optional`: or nothing. */
+  /** A JSON body. `empty`: `{}`, because a page of another origin cannot send JSON. `optional`: `{}` or no body. */
   readonly body?: z.ZodType | 'empty' | 'optional';
-  /** The handler parses the body itself, which `body` describes: it takes more than a schema to judge it. */
+  /** The handler parses the body itself, because a schema cannot check it completely. `body` describes it. */
   readonly parsesBody?: true;
-  readonly status: 200 | 201 | 204 | 302;
-  /** The JSON of the answer; absent with 204. */
+  /** Other media types of the body. */
+  readonly otherBodies?: readonly Content[];
+  /** Default: 200. */
+  readonly status?: 201 | 204 | 302;
+  /** The JSON of the answer. Absent with 204. */
   readonly answer?: z.ZodType;
-  /** What the answer is, as a sentence. */
-  readonly returns: string;
+  /** Describes the answer in a sentence. Absent: every answer is an error, because the route only refers to another one. */
+  readonly returns?: string;
   readonly answerHeaders?: AnswerDescription['headers'];
-  /** Further forms of the answer, such as CSV: their handler sends them itself. */
+  /** Other media types of the answer, such as CSV, which the handler sends itself. */
   readonly otherContent?: readonly Content[];
-  /** Answers of another status, which their handler sets. */
+  /** Answers with another status, which the handler sets. */
   readonly otherAnswers?: readonly AnswerDescription[];
   readonly examples?: { readonly body?: unknown; readonly answer?: unknown };
-  /** Errors beyond those that credentials, parameters, query and body bring. */
+  /** Errors in addition to those of credentials, parameters, query and body. */
   readonly errors?: readonly ErrorType[];
-  /** A limit of its own, by the name under which control has it. */
-  readonly limit?: 'invitations' | 'minting';
-  /** `public`: the same for everybody, so that caches may keep it. */
+  /** A rate limit of its own, by control's name for it. */
+  readonly limit?: 'minting' | 'outgoing';
+  /** `public`: the same for every caller, so that caches may keep it. */
   readonly cache?: 'public';
-  /** Pages of other origins may call it, although it takes no credential. Routes that take keys alone are open anyway. */
+  /** Opens a route without credentials to pages of other origins. Routes that accept only keys are always open to them. */
   readonly openToPages?: true;
 }
 
 export type Contracts = Readonly<Record<RouteKey, Contract>>;
 
-/** States the routes of one noun. The literals keep their types, which handlers and callers are checked by. */
+/** Declares routes. The literals keep their types, so that the compiler can check handlers and callers. */
 export const contracts = <const Routes extends Contracts>(routes: Routes): Routes => routes;
+
+/** The paths of a set of contracts, with parameters in braces: all, or those of one method. */
+export type PathOf<Routes, Method extends string = string> = keyof Routes extends infer Key
+  ? Key extends `${Method} ${infer Path}`
+    ? Path
+    : never
+  : never;
+
+/** The path of a route, for a server that binds it without `serve`. */
+export const pathOf = <Routes extends Contracts>(key: keyof Routes & RouteKey): string =>
+  key.slice(key.indexOf(' ') + 1);
 
 /** The values of a path's parameters. */
 export type ParamsOf<Route> = Route extends { readonly params: infer Params }
   ? { readonly [Name in keyof Params]: string }
   : Readonly<Record<never, string>>;
 
-/** A query as the handler gets it. */
+/** A query as the handler receives it. */
 export type QueryOf<Route> = Route extends { readonly parsesQuery: true }
   ? Readonly<Record<string, unknown>>
   : Route extends { readonly query: { readonly schema: infer Schema extends z.ZodType } }
     ? z.output<Schema>
     : undefined;
 
-/** A query as the caller gives it. */
+/** A query as the caller sends it. */
 export type QueryInput<Route> = Route extends { readonly query: { readonly schema: infer Schema extends z.ZodType } }
   ? z.input<Schema>
   : undefined;
 
-/** A body as the handler gets it. */
+/** A body as the handler receives it. */
 export type BodyOf<Route> = Route extends { readonly parsesBody: true }
   ? object
   : Route extends { readonly body: infer Schema extends z.ZodType }
     ? z.output<Schema>
     : undefined;
 
-/** A body as the caller gives it. */
+/** A body as the caller sends it. */
 export type BodyInput<Route> = Route extends { readonly body: infer Schema extends z.ZodType }
   ? z.input<Schema>
   : undefined;
 
-/** An answer, on either side. */
+/** An answer, for both sides. */
 export type AnswerOf<Route> = Route extends { readonly answer: infer Schema extends z.ZodType }
   ? z.output<Schema>
   : // biome-ignore lint/suspicious/noConfusingVoidType: what a handler without an answer returns

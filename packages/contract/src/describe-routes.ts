@@ -1,20 +1,22 @@
 import type { ErrorType } from '@sotto/wire';
 import type { Contract, Contracts } from './contract.ts';
-import { anywhere, ofBodies, ofKeys, ofOwners, ofSessions } from './errors.ts';
-import { json, type RouteDescription } from './route.ts';
+import { anywhere, ofBodies, ofKeys, ofOperators, ofOwners, ofSessions } from './errors.ts';
+import { type Credential, json, type RouteDescription } from './route.ts';
 
-/** The routes of one tag as the document takes them. */
+/** Converts the routes of one tag for the document. */
 export const describeRoutes = (tag: string, routes: Contracts): RouteDescription[] =>
-  Object.entries(routes).map(([key, contract]) => describeRoute(tag, key, { ...contract, errors: errorsOf(contract) }));
+  Object.entries(routes).map(([key, contract]) =>
+    describeRoute(tag, key, { ...contract, errors: errorsOf(key, contract) }),
+  );
 
-/** The same for routes that `serve` does not serve: they have no errors but those that their contracts state. */
+/** The same for routes that `serve` does not serve. They have only the errors that their contracts state. */
 export const describeAsStated = (tag: string, routes: Contracts): RouteDescription[] =>
   Object.entries(routes).map(([key, contract]) => describeRoute(tag, key, contract));
 
 function describeRoute(tag: string, key: string, contract: Contract): RouteDescription {
   const [method = '', path = ''] = key.split(' ');
-  const { operationId, summary, description, credentials, params, query, body, examples = {} } = contract;
-  const { status, answer, returns, answerHeaders, otherContent = [], otherAnswers = [] } = contract;
+  const { operationId, summary, description, credentials, params, query, headers, examples = {} } = contract;
+  const { answer, returns, answerHeaders, otherContent = [], otherAnswers = [] } = contract;
   const content = [...(answer === undefined ? [] : [json(answer, examples.answer)]), ...otherContent];
   return {
     method: method.toLowerCase() as RouteDescription['method'],
@@ -28,14 +30,19 @@ function describeRoute(tag: string, key: string, contract: Contract): RouteDescr
       ? {}
       : { pathParameters: Object.fromEntries(Object.entries(params).map(([name, { note }]) => [name, note])) }),
     ...(query === undefined ? {} : { query }),
-    ...(body === undefined ? {} : { body: bodyOf(body, examples.body) }),
+    ...(headers === undefined ? {} : { headers }),
+    ...bodyOf(contract),
     answers: [
-      {
-        status,
-        description: returns,
-        ...(content.length === 0 ? {} : { content }),
-        ...(answerHeaders === undefined ? {} : { headers: answerHeaders }),
-      },
+      ...(returns === undefined
+        ? []
+        : [
+            {
+              status: contract.status ?? (200 as const),
+              description: returns,
+              ...(content.length === 0 ? {} : { content }),
+              ...(answerHeaders === undefined ? {} : { headers: answerHeaders }),
+            },
+          ]),
       ...otherAnswers,
     ],
     errors: contract.errors ?? [],
@@ -43,28 +50,37 @@ function describeRoute(tag: string, key: string, contract: Contract): RouteDescr
   };
 }
 
-const bodyOf = (body: NonNullable<Contract['body']>, example: unknown): NonNullable<RouteDescription['body']> =>
-  typeof body === 'string'
-    ? {
-        ...(body === 'optional' ? { required: false } : {}),
-        content: [json({ type: 'object', description: 'Empty.' }, {})],
-      }
-    : { content: [json(body, example)] };
+function bodyOf({ body, otherBodies = [], examples = {} }: Contract): Pick<RouteDescription, 'body'> {
+  if (typeof body === 'string') {
+    const content = [json({ type: 'object', description: 'Empty.' }, {})];
+    return { body: { ...(body === 'optional' ? { required: false } : {}), content } };
+  }
+  const content = [...(body === undefined ? [] : [json(body, examples.body)]), ...otherBodies];
+  return content.length === 0 ? {} : { body: { content } };
+}
 
-/** What every page may call: what is public, and what takes keys. A session is sent by the browser, asked or not. */
+/** Pages of any origin may call public routes and routes with keys. They may not call routes with sessions, because browsers send cookies automatically. */
 const isOpenToPages = ({ credentials, cache, openToPages }: Contract): boolean =>
-  openToPages === true || cache === 'public' || (credentials.length > 0 && !credentials.includes('session'));
+  openToPages === true || cache === 'public' || (credentials.length > 0 && !credentials.some(isCookie));
 
-/** What befalls any request with such credentials, parameters and body, and what the route adds. */
-function errorsOf({ credentials, params = {}, query, parsesQuery, body, errors = [] }: Contract): ErrorType[] {
-  const takesSession = credentials.includes('session');
-  const takesKeys = credentials.some((credential) => credential !== 'session');
+/** Whether a browser sends the credential by itself. */
+const isCookie = (credential: Credential): boolean => credential === 'session' || credential === 'operator';
+
+/** Returns the errors of the credentials, parameters and body of a route, and its own. */
+function errorsOf(
+  key: string,
+  { credentials, params = {}, query, parsesQuery, body, errors = [] }: Contract,
+): ErrorType[] {
+  const takesSession = credentials.some(isCookie);
+  const takesKeys = credentials.some((credential) => !isCookie(credential));
   const all: ErrorType[] = [
     ...anywhere,
     ...(body === undefined || typeof body === 'string' ? [] : ofBodies),
     ...(query === undefined || parsesQuery ? [] : (['invalid_request'] as const)),
     ...(takesSession && takesKeys ? ofOwners : takesSession ? ofSessions : takesKeys ? ofKeys : []),
     ...(Object.values(params).some(({ id }) => id !== undefined) ? (['not_found'] as const) : []),
+    ...(credentials.includes('operator') ? ofOperators : []),
+    ...(credentials.includes('operator') && !key.startsWith('GET ') ? (['session_not_fresh'] as const) : []),
     ...errors,
   ];
   return [...new Set(all)];

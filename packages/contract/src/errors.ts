@@ -1,8 +1,8 @@
 import type { ErrorType } from '@sotto/wire';
 
-/** What can befall any request that reached its route. */
+/** Errors of every route. */
 export const anywhere = ['rate_limited', 'internal_error', 'service_unavailable'] as const satisfies ErrorType[];
-/** Of requests with a JSON body. */
+/** Errors of requests with a JSON body. */
 export const ofBodies = [
   'invalid_request',
   'payload_too_large',
@@ -11,10 +11,12 @@ export const ofBodies = [
 export const ofKeys = ['unauthenticated', 'invalid_api_key', 'insufficient_scope'] as const satisfies ErrorType[];
 /** `forbidden`: the request comes from a page of another origin. `insufficient_scope`: it has a key and no session. */
 export const ofSessions = ['unauthenticated', 'insufficient_scope', 'forbidden'] as const satisfies ErrorType[];
-/** What a management key or a session opens. */
+/** `not_found`: the session is not an operator’s, so that the answer does not reveal who has the role. */
+export const ofOperators = ['not_found'] as const satisfies ErrorType[];
+/** Errors of routes that accept a management key or a session. */
 export const ofOwners = [...ofKeys, 'forbidden'] as const satisfies ErrorType[];
 
-/** Why no provider may serve a request (interface part 7). */
+/** Errors of requests that no provider can serve. */
 export const ofPlanning = [
   'invalid_provider_policy',
   'provider_policy_conflict',
@@ -32,7 +34,7 @@ export const ofTickets = [
   'ticket_provider_policy_mismatch',
 ] as const satisfies ErrorType[];
 
-/** Of inference requests by ticket, whatever the operation. */
+/** Errors of inference requests by ticket, for every operation. */
 export const ofInference = [
   ...anywhere,
   ...ofBodies,
@@ -44,14 +46,14 @@ export const ofInference = [
   'provider_fallback_exhausted',
 ] as const satisfies ErrorType[];
 
-/** Of operations that compatibility mode serves, too. */
+/** Further errors of operations that compatibility mode serves. */
 export const ofCompatibility = [
   'invalid_api_key',
   'insufficient_scope',
   'compatibility_access_disabled',
 ] as const satisfies ErrorType[];
 
-/** better-auth reads bodies itself: no limit of types or sizes is said in our words but this. */
+/** Errors of the routes of better-auth, which reads bodies itself. */
 export const ofAuth = [
   ...anywhere,
   'invalid_request',

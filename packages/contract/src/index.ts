@@ -7,10 +7,13 @@ export {
   contracts,
   type Identified,
   type ParamsOf,
+  type PathOf,
+  pathOf,
   type QueryInput,
   type QueryOf,
-  type RouteKey,
 } from './contract.ts';
 export { buildDocument, type OpenApiDocument } from './document/build-document.ts';
+export { escaped } from './page/html.ts';
 export { referencePage, referenceStyle, type ShownOrigin } from './page/reference-page.ts';
-export type { OriginDescription, RouteDescription } from './route.ts';
+export type { RouteDescription } from './route.ts';
+export type { pageContracts, serviceContracts } from './service.ts';

@@ -6,10 +6,17 @@ export interface JsonSchema {
   readonly [keyword: string]: unknown;
 }
 
-/** What a caller can show; the keys of `securitySchemes` in the document. */
-export type Credential = 'inferenceKey' | 'managementKey' | 'accessToken' | 'session' | 'ticket' | 'attestationTicket';
+/** Kinds of credentials: the keys of `securitySchemes` in the document. `operator` is a session with that role. */
+export type Credential =
+  | 'inferenceKey'
+  | 'managementKey'
+  | 'accessToken'
+  | 'session'
+  | 'operator'
+  | 'ticket'
+  | 'attestationTicket';
 
-/** A body of one media type: a schema that a package exports, which the document names, or one of its own. */
+/** A body of one media type. Its schema is an exported one, which the document names, or its own. */
 export interface Content {
   readonly mediaType: string;
   readonly schema: z.ZodType | JsonSchema;
@@ -20,16 +27,19 @@ export interface AnswerDescription {
   readonly status: 200 | 201 | 204 | 302 | 503;
   readonly description: string;
   readonly content?: readonly Content[];
-  /** Groups of response headers, by the name under which `headers.ts` has them. */
+  /** Groups of response headers, by their names in `headers.ts`. */
   readonly headers?: readonly HeaderGroup[];
 }
 
 export type HeaderGroup = 'rate' | 'route' | 'enclave' | 'location';
 
-/** A parameter's sentence, or that and what of its schema the generated one does not say. */
+/** The description of a parameter, optionally with keywords that its generated schema lacks. */
 export type Note = string | (JsonSchema & { readonly description: string });
 
-/** One operation of one origin, in the words of its users. The document, the page and the tests are made from it. */
+/** A request header: its schema and its description. */
+export type HeaderNote = JsonSchema & { readonly description: string; readonly required?: boolean };
+
+/** One operation of one origin. The document, the reference page and the tests use it. */
 export interface RouteDescription {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   /** With parameters in braces. */
@@ -42,9 +52,7 @@ export interface RouteDescription {
   readonly credentials: readonly Credential[];
   readonly pathParameters?: Readonly<Record<string, Note>>;
   readonly query?: { readonly schema: z.ZodObject; readonly notes: Readonly<Record<string, Note>> };
-  readonly headers?: Readonly<
-    Record<string, JsonSchema & { readonly description: string; readonly required?: boolean }>
-  >;
+  readonly headers?: Readonly<Record<string, HeaderNote>>;
   readonly body?: { readonly content: readonly Content[]; readonly required?: boolean };
   readonly answers: readonly AnswerDescription[];
   readonly errors: readonly ErrorType[];
@@ -52,7 +60,7 @@ export interface RouteDescription {
   readonly isOpenToPages?: boolean;
 }
 
-/** The routes of one origin, and what its tags are about, in the order to read them in. */
+/** The routes and tags of one origin, in reading order. */
 export interface OriginDescription {
   readonly title: string;
   readonly description: string;

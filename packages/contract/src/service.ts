@@ -1,74 +1,64 @@
 import { healthAnswerSchema, readinessAnswerSchema } from '@sotto/wire';
+import { contracts } from './contract.ts';
 import { anywhere } from './errors.ts';
-import { json, type RouteDescription } from './route.ts';
+import { json } from './route.ts';
 
-const tag = 'Service';
-/** A server that is shutting down says so on every route. */
+/** A server that is shutting down answers so on every route. */
 const shutting = ['internal_error', 'service_unavailable'] as const;
 
-/** What both origins answer about themselves. */
-export const serviceRoutes: readonly RouteDescription[] = [
-  {
-    method: 'get',
-    path: '/healthz',
+/** Routes of both origins about the service itself. */
+export const serviceContracts = contracts({
+  'GET /healthz': {
     operationId: 'getHealth',
-    tag,
-    summary: 'Whether the process lives',
+    summary: 'Check that the process runs',
     credentials: [],
-    answers: [{ status: 200, description: 'It does.', content: [json(healthAnswerSchema, { status: 'ok' })] }],
-    errors: [...shutting],
+    returns: 'The process runs.',
+    answer: healthAnswerSchema,
+    examples: { answer: { status: 'ok' } },
+    errors: shutting,
   },
-  {
-    method: 'get',
-    path: '/readyz',
+  'GET /readyz': {
     operationId: 'getReadiness',
-    tag,
-    summary: 'Whether it can serve',
+    summary: 'Check that the process can serve requests',
     credentials: [],
-    answers: [
-      { status: 200, description: 'It can.', content: [json(readinessAnswerSchema, { status: 'ready' })] },
-      { status: 503, description: 'Not now.', content: [json(readinessAnswerSchema, { status: 'not_ready' })] },
-    ],
-    errors: [...shutting],
-  },
-  {
-    method: 'get',
-    path: '/v1/openapi.json',
-    operationId: 'getOpenApi',
-    tag,
-    summary: 'This description',
-    credentials: [],
-    answers: [
+    returns: 'It can serve requests.',
+    answer: readinessAnswerSchema,
+    examples: { answer: { status: 'ready' } },
+    otherAnswers: [
       {
-        status: 200,
-        description: 'OpenAPI 3.1.',
-        content: [
-          json({
-            type: 'object',
-            required: ['openapi', 'info', 'paths'],
-            properties: { openapi: { type: 'string' }, info: { type: 'object' }, paths: { type: 'object' } },
-          }),
-        ],
+        status: 503,
+        description: 'It cannot serve requests now.',
+        content: [json(readinessAnswerSchema, { status: 'not_ready' })],
       },
     ],
-    isOpenToPages: true,
-    errors: [...shutting],
+    errors: shutting,
   },
-];
-
-const page = (path: string, operationId: string, summary: string): RouteDescription => ({
-  method: 'get',
-  path,
-  operationId,
-  tag,
-  summary,
-  credentials: [],
-  answers: [{ status: 200, description: 'A page.', content: [{ mediaType: 'text/html', schema: { type: 'string' } }] }],
-  errors: [...anywhere],
+  'GET /v1/openapi.json': {
+    operationId: 'getOpenApi',
+    summary: 'Get this description',
+    credentials: [],
+    returns: 'The description, as OpenAPI 3.1.',
+    otherContent: [
+      json({
+        type: 'object',
+        required: ['openapi', 'info', 'paths'],
+        properties: { openapi: { type: 'string' }, info: { type: 'object' }, paths: { type: 'object' } },
+      }),
+    ],
+    errors: shutting,
+    openToPages: true,
+  },
 });
 
+const page = {
+  credentials: [],
+  returns: 'A page.',
+  otherContent: [{ mediaType: 'text/html', schema: { type: 'string' } }],
+  errors: anywhere,
+} as const;
+
 /** Control's pages for people. */
-export const pageRoutes: readonly RouteDescription[] = [
-  page('/', 'getDashboard', 'The dashboard'),
-  page('/v1/docs', 'getReference', 'The reference of both origins, to read'),
-];
+export const pageContracts = contracts({
+  'GET /': { operationId: 'getDashboard', summary: 'Open the dashboard', ...page },
+  'GET /v1/docs': { operationId: 'getReference', summary: 'Read the reference of both origins', ...page },
+});

@@ -1,7 +1,7 @@
 import { type Nusd, picoToNusdRoundedUp } from './amounts.ts';
 import { type Price, pricesAt } from './price.ts';
 
-/** What a provider reported, or the broker counted, for one request. Counts are whole and never negative. */
+/** Usage of one request, as the provider reported or the broker counted it. Counts are whole and never negative. */
 export interface Usage {
   readonly promptTokens: number;
   /** The part of the prompt that was read from a cache. */
@@ -11,9 +11,9 @@ export interface Usage {
   /** Completion tokens, reasoning included. */
   readonly completionTokens: number;
   readonly reasoningTokens: number;
-  /** Images that were made. */
+  /** Generated images. */
   readonly images?: number;
-  /** UTF-16 code units of text that was spoken. */
+  /** UTF-16 code units of the synthesized text. */
   readonly inputCharacters?: number;
 }
 
@@ -27,8 +27,8 @@ export const noUsage: Usage = {
 
 /**
  * The exact cost of one request at one price, summed in pico-USD and rounded up once.
- * Cached and cache-write tokens beyond the prompt do not make the uncached part negative, nor are they charged: a
- * provider that counts them twice must not make the client pay twice.
+ * Cached and cache-write tokens beyond the prompt are not charged and do not make the uncached part negative. A provider that
+ * counts tokens twice must not make the client pay twice.
  */
 export function cost(usage: Usage, price: Price): Nusd {
   const { input, output, cachedInput, cacheWrite } = pricesAt(price, usage.promptTokens);

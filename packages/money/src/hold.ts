@@ -2,7 +2,7 @@ import { type Nusd, picoToNusdRoundedUp } from './amounts.ts';
 import type { Usage } from './cost.ts';
 import type { Price } from './price.ts';
 
-/** Upper bounds of what one attempt can use. */
+/** Upper bounds of the usage of one attempt. */
 export interface TokenBounds {
   readonly promptTokens: number;
   readonly completionTokens: number;
@@ -11,9 +11,8 @@ export interface TokenBounds {
 }
 
 /**
- * The most one attempt can cost: a true bound, so that a charge never exceeds its hold.
- * Every prompt token counts at the dearest of the input prices that a prompt of up to this size can meet, every
- * completion token at the dearest of the output prices.
+ * The most that one attempt can cost: a strict bound, so that a charge never exceeds its hold. Counts every prompt token at the
+ * highest input price for a prompt up to this size, and every completion token at the highest output price.
  */
 export function dearestCost(bounds: TokenBounds, price: Price): Nusd {
   let input = Math.max(price.input, price.cachedInput ?? 0, price.cacheWrite ?? 0);
@@ -31,9 +30,14 @@ export function dearestCost(bounds: TokenBounds, price: Price): Nusd {
   );
 }
 
+/** Whether a route with this price charges nothing, whatever a request uses. */
+export const isFree = (price: Price): boolean =>
+  dearestCost({ promptTokens: Number.MAX_SAFE_INTEGER, completionTokens: 1, images: 1, inputCharacters: 1 }, price) ===
+  0n;
+
 /**
- * Usage within the bounds of a hold. A provider's counts beyond them are not believed: they would be charged up to the
- * hold, fill rate limits, and make sums of them overflow.
+ * Limits usage to the bounds of its hold. A provider's counts beyond them cannot be right. They would be charged up to the hold,
+ * fill rate limits and overflow sums.
  */
 export const clampUsage = (usage: Usage, bounds: TokenBounds): Usage => {
   const promptTokens = Math.min(usage.promptTokens, bounds.promptTokens);
@@ -52,7 +56,7 @@ export const clampUsage = (usage: Usage, bounds: TokenBounds): Usage => {
   };
 };
 
-/** Splits a cost into what the hold covers and the excess, which the operator bears. */
+/** Splits a cost into the charge, which the hold covers, and the excess, which the operator pays. */
 export function capToHold(costNusd: Nusd, holdNusd: Nusd): { readonly chargeNusd: Nusd; readonly excessNusd: Nusd } {
   const chargeNusd = costNusd < holdNusd ? costNusd : holdNusd;
   return { chargeNusd, excessNusd: costNusd - chargeNusd };

@@ -2,15 +2,14 @@ import type { Nusd } from './amounts.ts';
 import { cost, noUsage, type Usage } from './cost.ts';
 import { capToHold, clampUsage, type TokenBounds } from './hold.ts';
 import type { Price } from './price.ts';
-import { type RequestEnd, whoPays } from './who-pays.ts';
 
-/** How a request ended, what it used as far as is known, and at which price. */
+/** How a request ended, its known usage and its price. */
 export interface MeterReading {
   readonly end: RequestEnd;
-  /** The provider's own usage; undefined where it reported none. */
+  /** The provider's own usage. Undefined if it reported none. */
   readonly reported: Usage | undefined;
   readonly counted: CountedOutput;
-  /** The most that the attempt could use: what its hold was computed from. */
+  /** The most that the attempt could use. Its hold was computed from this. */
   readonly bounds: TokenBounds;
   readonly price: Price;
   readonly holdNusd: Nusd;
@@ -22,33 +21,33 @@ export interface CountedOutput {
   readonly promptTokens: number;
   /** UTF-8 bytes of text that the provider produced. */
   readonly producedBytes: number;
-  /** An estimate of output that the provider produced and did not show, such as hidden reasoning. */
+  /** Estimated tokens of output that the provider does not show, such as hidden reasoning. */
   readonly hiddenTokens?: number;
 }
 
 export interface Metered {
-  /** What was used, within the bounds of the hold. */
+  /** The usage, within the bounds of the hold. */
   readonly usage: Usage;
   readonly chargeNusd: Nusd;
-  /** The part of the reported usage's cost that the charge does not cover. The operator bears it. */
+  /** The part of the reported cost that the charge does not cover. The operator pays it. */
   readonly excessNusd: Nusd;
-  /** True where the usage was counted by the broker. */
+  /** True if the broker counted the usage. */
   readonly estimated: boolean;
-  /** True where the ledger may waive the charge. */
+  /** True if the ledger may waive the charge. */
   readonly waivable: boolean;
 }
 
-/** Bytes of produced text to one token: what common tokenizers average on English text. */
+/** Bytes of text per token: the average of common tokenizers on English text. */
 export const bytesPerToken = 4;
 
-/** The usage of a request whose provider reported none, or is not believed. */
+/** Estimates the usage of a request whose provider reported none, or an implausible one. */
 export const countedUsage = ({ promptTokens, producedBytes, hiddenTokens = 0 }: CountedOutput): Usage => ({
   ...noUsage,
   promptTokens,
   completionTokens: Math.ceil(producedBytes / bytesPerToken) + hiddenTokens,
 });
 
-/** Turns the end of a request into its charge. A request that the operator pays for has a charge of 0. */
+/** Computes the charge of a request from its end. The charge is 0 if the operator pays. */
 export function meter({ end, reported, counted, bounds, price, holdNusd }: MeterReading): Metered {
   if (end === 'no_output') {
     return { usage: noUsage, chargeNusd: 0n, excessNusd: 0n, estimated: false, waivable: false };
@@ -57,7 +56,7 @@ export function meter({ end, reported, counted, bounds, price, holdNusd }: Meter
   const usage = clampUsage(all, bounds);
   const estimated = reported === undefined;
   const waivable = whoPays[end] === 'client_unless_waived';
-  // A request that broke off before it produced anything is free, unless the client gave it up or asked for too much.
+  // A request that broke before any output is free, unless the client left or requested too much.
   const isBroken = end !== 'completed' && end !== 'answer_too_large' && !waivable;
   const isFree = whoPays[end] === 'operator' || (isBroken && !hasProduct(usage));
   if (isFree) return { usage, chargeNusd: 0n, excessNusd: 0n, estimated, waivable };
@@ -66,6 +65,47 @@ export function meter({ end, reported, counted, bounds, price, holdNusd }: Meter
   return { usage, chargeNusd, excessNusd: excessNusd < 0n ? 0n : excessNusd, estimated, waivable };
 }
 
-/** Operations with a flat price tell the meter of their product once its output began. */
+/** Operations with a flat price report their product to the meter once output has begun. */
 const hasProduct = ({ completionTokens, images = 0, inputCharacters = 0 }: Usage): boolean =>
   completionTokens > 0 || images > 0 || inputCharacters > 0;
+
+/** How a request ended, as far as money is concerned. */
+export type RequestEnd =
+  /** The client received the whole answer, or could have. */
+  | 'completed'
+  /** The client left while the answer was being produced. */
+  | 'client_left'
+  /** The provider broke the stream after output. */
+  | 'provider_broke'
+  /** The provider broke the stream while the client applied back-pressure. */
+  | 'provider_broke_while_held_back'
+  /** The broker's time limit for the request ended after output. */
+  | 'total_time_ran_out'
+  /** The broker's process ended after output. */
+  | 'shut_down'
+  /** The broker's process ended while the client applied back-pressure. */
+  | 'shut_down_while_held_back'
+  /** The answer is longer than the broker can forward, and the client requested that much. */
+  | 'answer_too_large'
+  /** The client left while a provider was working, before any output. */
+  | 'client_left_before_output'
+  /** No output: refused, failed or timed out. */
+  | 'no_output';
+
+/**
+ * The party that pays for a request. `client_unless_waived`: the client got nothing, but the provider may have worked for it. The
+ * ledger waives such charges up to an allowance per account and hour. Cancelling an occasional request is therefore free, but a
+ * client cannot make the operator pay for many.
+ */
+export const whoPays = {
+  completed: 'client',
+  client_left: 'client',
+  provider_broke: 'operator',
+  provider_broke_while_held_back: 'client',
+  total_time_ran_out: 'client',
+  shut_down: 'operator',
+  shut_down_while_held_back: 'client',
+  answer_too_large: 'client',
+  client_left_before_output: 'client_unless_waived',
+  no_output: 'operator',
+} as const satisfies Record<RequestEnd, 'client' | 'client_unless_waived' | 'operator'>;

@@ -2,17 +2,16 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { nusdToDecimal, nusdToUsd, usdPerMillionToPico, usdToNusd } from './amounts.ts';
 import { cost, noUsage, type Usage } from './cost.ts';
-import { capToHold, dearestCost } from './hold.ts';
-import { meter } from './meter.ts';
+import { capToHold, dearestCost, isFree } from './hold.ts';
+import { meter, whoPays } from './meter.ts';
 import { type Price, pricesAt } from './price.ts';
 import { availableNusd, booked, hold, settle, withFunds } from './wallet.ts';
-import { whoPays } from './who-pays.ts';
 
 const price: Price = { input: 500_000, output: 1_500_000, cachedInput: 50_000 };
 const usage = (fields: Partial<Usage>): Usage => ({ ...noUsage, ...fields });
 
 describe('amounts', () => {
-  it('converts decimals exactly, and refuses what it would have to round', () => {
+  it('converts decimals exactly, and refuses decimals that it would have to round', () => {
     expect(usdToNusd(0.1)).toBe(100_000_000n);
     expect(usdToNusd(10)).toBe(10_000_000_000n);
     expect(usdPerMillionToPico(0.05)).toBe(50_000);
@@ -23,7 +22,7 @@ describe('amounts', () => {
     expect(nusdToUsd(1_234_567_890n)).toBe(1.23456789);
   });
 
-  it('takes every price of six decimals as it is written', () => {
+  it('converts every price of six decimals exactly', () => {
     fc.assert(
       fc.property(fc.nat(2_000_000_000), (micro) => {
         expect(usdPerMillionToPico(Number(`${Math.floor(micro / 1e6)}.${String(micro % 1e6).padStart(6, '0')}`))).toBe(
@@ -59,14 +58,14 @@ describe('cost', () => {
     expect(cost(usage({ promptTokens: 1000, cachedTokens: 400 }), price)).toBe(600n * 500n + 400n * 50n);
   });
 
-  it('charges cache writes and reasoning at their own prices where they have one', () => {
+  it('charges cache writes and reasoning at their own prices, if set', () => {
     const dear: Price = { ...price, cacheWrite: 625_000, reasoning: 3_000_000 };
     const used = usage({ promptTokens: 100, cacheWriteTokens: 40, completionTokens: 50, reasoningTokens: 20 });
     expect(cost(used, dear)).toBe((60n * 500_000n + 40n * 625_000n + 30n * 1_500_000n + 20n * 3_000_000n) / 1000n);
     expect(cost(used, price)).toBe((100n * 500_000n + 50n * 1_500_000n) / 1000n);
   });
 
-  it('charges images each at their price, and speech by the character', () => {
+  it('charges images by the piece, and speech by the character', () => {
     const paint: Price = { input: 0, output: 0, image: 40_000_000_000 };
     expect(cost(usage({ images: 3 }), paint)).toBe(120_000_000n);
     const voice: Price = { input: 0, output: 0, inputCharacter: 15_000_000 };
@@ -80,13 +79,13 @@ describe('cost', () => {
     expect(cost(usage({ promptTokens: 10, cachedTokens: 500 }), price)).toBe(10n * 50n);
   });
 
-  it('takes the tier of the prompt size for the whole request', () => {
+  it('applies the tier of the prompt size to the whole request', () => {
     const tiered: Price = { ...price, tiers: [{ abovePromptTokens: 200_000, input: 1_000_000, output: 2_250_000 }] };
     expect(pricesAt(tiered, 200_000)).toMatchObject({ input: 500_000, output: 1_500_000 });
     expect(pricesAt(tiered, 200_001)).toMatchObject({ input: 1_000_000, output: 2_250_000 });
   });
 
-  it('charges cached tokens at the price of the tier where it has one, else at the usual one', () => {
+  it('charges cached tokens at the price of the tier if set, else at the base price', () => {
     const long = usage({ promptTokens: 300_000, cachedTokens: 300_000 });
     const tier = { abovePromptTokens: 200_000, input: 1_000_000 };
     expect(cost(long, { ...price, tiers: [tier] })).toBe(300_000n * 50n);
@@ -144,6 +143,16 @@ describe('a hold', () => {
     );
   });
 
+  it.each<[string, Partial<Price>, boolean]>([
+    ['nothing', {}, true],
+    ['a price above a prompt size', { tiers: [{ abovePromptTokens: 1_000_000, input: 1 }] }, false],
+    ['a price of reasoning only', { reasoning: 1 }, false],
+    ['a price of images only', { image: 1 }, false],
+    ['a price of characters only', { inputCharacter: 1 }, false],
+  ])('tells whether a route is free: %s', (_, more, free) => {
+    expect(isFree({ input: 0, output: 0, ...more })).toBe(free);
+  });
+
   it('leaves the excess of a cost to the operator', () => {
     expect(capToHold(7n, 5n)).toEqual({ chargeNusd: 5n, excessNusd: 2n });
     expect(capToHold(5n, 7n)).toEqual({ chargeNusd: 5n, excessNusd: 0n });
@@ -153,14 +162,14 @@ describe('a hold', () => {
 describe('a wallet', () => {
   const start = { fundsNusd: 100n, version: 1, heldNusd: 0n, unbookedNusd: 0n };
 
-  it('admits exactly what is there', () => {
+  it('admits holds up to exactly its balance', () => {
     const held = hold(start, 100n);
     expect(held && availableNusd(held)).toBe(0n);
     expect(held && hold(held, 1n)).toBeUndefined();
     expect(hold(start, 101n)).toBeUndefined();
   });
 
-  it('counts a charge against the balance until the ledger has it, whichever message comes first', () => {
+  it('counts a charge against the balance until the ledger has booked it, in any order of messages', () => {
     const held = hold(start, 60n);
     if (held === undefined) throw new Error('not held');
     const charged = settle(held, 60n, 40n);
@@ -169,13 +178,13 @@ describe('a wallet', () => {
     expect(availableNusd(withFunds(charged, 60n, 2))).toBe(20n);
   });
 
-  it('never takes an older balance', () => {
+  it('ignores an older balance', () => {
     expect(withFunds(withFunds(start, 50n, 3), 80n, 2).fundsNusd).toBe(50n);
   });
 });
 
 describe('whoPays', () => {
-  it('lets the client pay for what it left, and the operator for what the provider broke', () => {
+  it('charges the client when it leaves, and the operator when the provider breaks', () => {
     expect(whoPays).toMatchObject({ client_left: 'client', provider_broke: 'operator', no_output: 'operator' });
   });
 });
@@ -193,18 +202,18 @@ describe('meter', () => {
     });
   });
 
-  it('counts what was relayed where the provider reports nothing, and says so', () => {
+  it('counts relayed output when the provider reports nothing, and marks it as estimated', () => {
     const metered = meter({ ...reading, reported: undefined, end: 'client_left' });
     expect(metered).toMatchObject({ estimated: true, chargeNusd: 100n * 500n + 101n * 1500n });
   });
 
-  it('charges nothing for what the provider broke, or what never began', () => {
+  it('charges nothing when the provider breaks the answer or nothing began', () => {
     expect(meter({ ...reading, end: 'provider_broke' }).chargeNusd).toBe(0n);
     expect(meter({ ...reading, end: 'no_output' })).toMatchObject({ chargeNusd: 0n, usage: noUsage });
     expect(meter({ ...reading, end: 'provider_broke_while_held_back' }).chargeNusd).toBeGreaterThan(0n);
   });
 
-  it('charges a flat price whole once something was produced, and nothing for what the provider broke', () => {
+  it('charges a flat price in full once output began, and nothing when the provider breaks it', () => {
     const speech = { reported: { ...noUsage, inputCharacters: 7 }, counted: { promptTokens: 0, producedBytes: 0 } };
     const spoken = { ...reading, ...speech, price: { input: 0, output: 0, inputCharacter: 15_000_000 } };
     for (const end of [
@@ -225,7 +234,7 @@ describe('meter', () => {
     expect(meter({ ...image, holdNusd: 40_000_000n, end: 'completed' }).chargeNusd).toBe(40_000_000n);
   });
 
-  it('lets the ledger waive what a provider did for a client that left before any output, prompt included', () => {
+  it('lets the ledger waive the charge of a client that left before any output, prompt included', () => {
     const given = {
       ...reading,
       reported: undefined,
@@ -239,7 +248,7 @@ describe('meter', () => {
     expect(meter({ ...given, end: 'client_left' })).toMatchObject({ chargeNusd: 0n, waivable: false });
   });
 
-  it('counts hidden output to what was shown', () => {
+  it('adds hidden output to shown output', () => {
     const counts = { promptTokens: 100, producedBytes: 401, hiddenTokens: 300 };
     expect(meter({ ...reading, reported: undefined, counted: counts, end: 'client_left' })).toMatchObject({
       usage: { completionTokens: 101 + 300 },
@@ -247,7 +256,7 @@ describe('meter', () => {
     });
   });
 
-  it('believes no count beyond the bounds of the hold, and tells what the operator bears', () => {
+  it('limits counts to the bounds of the hold, and reports the excess that the operator pays', () => {
     const absurd = Number.MAX_SAFE_INTEGER;
     const inflated = usage({
       ...{ promptTokens: absurd, cachedTokens: absurd, cacheWriteTokens: absurd },
@@ -262,7 +271,7 @@ describe('meter', () => {
     expect(metered.excessNusd).toBe(cost(inflated, price) - metered.chargeNusd);
   });
 
-  it('never charges more than was held', () => {
+  it('never charges more than the hold', () => {
     expect(meter({ ...reading, end: 'completed', holdNusd: 5n })).toMatchObject({
       chargeNusd: 5n,
       excessNusd: 149_995n,

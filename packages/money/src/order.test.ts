@@ -8,8 +8,8 @@ import {
   orderStatuses,
   orderTotal,
   returnedNusd,
+  topUpFee,
 } from './order.ts';
-import { topUpFee } from './top-up-fee.ts';
 
 const fresh = (amountNusd: bigint, feeNusd: bigint): OrderFunds => ({
   status: 'created',
@@ -49,7 +49,7 @@ const refunded = (totalNusd: bigint): OrderEvent => ({ type: 'refunded', totalNu
 
 const anyAmount = fc.bigInt(1n, 10n ** 13n);
 const anyOrder = fc.record({ amount: anyAmount, fee: fc.bigInt(0n, 10n ** 12n) });
-/** What a rail may say of an order of this total; mostly the truth, sometimes not. */
+/** Any event that a rail may report about an order of this total, mostly true ones. */
 const anyEvent = (amount: bigint): fc.Arbitrary<OrderEvent> =>
   fc.oneof(
     fc.constantFrom<OrderEvent>({ type: 'opened' }, { type: 'failed' }, { type: 'expired' }),
@@ -70,7 +70,7 @@ const history = anyOrder.chain(({ amount, fee }) =>
 );
 
 describe('an order', () => {
-  it('is credited at most once, and debited at most what was credited, whatever is said in whatever order', () => {
+  it('is credited at most once, and debited at most its credit, for any events in any order', () => {
     fc.assert(
       fc.property(history, ([start, events]) => {
         const result = run(start, events);
@@ -84,7 +84,7 @@ describe('an order', () => {
     );
   });
 
-  it('once credited stays so: only returns take back, and exactly their share', () => {
+  it('keeps its credit, except for the exact share of refunds and disputes', () => {
     fc.assert(
       fc.property(history, ([start, events]) => {
         const result = run(start, events);
@@ -100,7 +100,7 @@ describe('an order', () => {
     );
   });
 
-  it('takes a repeated event as said once', () => {
+  it('ignores a repeated event', () => {
     fc.assert(
       fc.property(history, ([start, events]) => {
         const once = run(start, events);
@@ -115,7 +115,7 @@ describe('an order', () => {
     );
   });
 
-  it('ends alike in whatever order true reports arrive', () => {
+  it('ends in the same state for true reports in any order', () => {
     const reports: OrderEvent[] = [
       { type: 'opened' },
       paid(order),
@@ -135,7 +135,7 @@ describe('an order', () => {
     );
   });
 
-  it('has an answer for every event in every state', () => {
+  it('handles every event in every state', () => {
     const events: OrderEvent[] = [
       { type: 'opened' },
       paid(order),
@@ -153,7 +153,7 @@ describe('an order', () => {
     }
   });
 
-  it('is credited when the money comes after all, though it had failed or expired', () => {
+  it('is credited when the money arrives late, after it failed or expired', () => {
     for (const end of ['failed', 'expired'] as const) {
       const late = run(order, [{ type: 'opened' }, { type: end }, paid(order)]);
       expect(late.order.status).toBe('paid');
@@ -161,32 +161,32 @@ describe('an order', () => {
     }
   });
 
-  it('is neither failed nor expired by what arrives after the payment', () => {
+  it('neither fails nor expires after the payment', () => {
     expect(run(order, [paid(order), { type: 'expired' }, { type: 'failed' }, { type: 'opened' }]).order.status).toBe(
       'paid',
     );
   });
 
-  it('credits nothing where amount or currency differ, and says so', () => {
+  it('credits nothing if amount or currency differ, and reports it', () => {
     const less = run(order, [{ type: 'opened' }, { ...paid(order), paidNusd: total - 1n } as OrderEvent]);
     expect([less.order.status, flags(less), credits(less)]).toEqual(['failed', ['amount_differs'], []]);
     const euro = run(order, [{ type: 'opened' }, { ...paid(order), currency: 'EUR' } as OrderEvent]);
     expect([euro.order.status, flags(euro), credits(euro)]).toEqual(['failed', ['currency_differs'], []]);
   });
 
-  it('credits a second payment nothing, and says so', () => {
+  it('credits nothing for a second payment, and reports it', () => {
     const twice = run(order, [paid(order, 'p1'), paid(order, 'p2')]);
     expect(credits(twice)).toHaveLength(1);
     expect(flags(twice)).toEqual(['paid_twice']);
   });
 
-  it('takes refunds together with lost disputes, and never more than was paid', () => {
+  it('adds refunds and lost disputes, up to the payment', () => {
     const both = run(order, [paid(order), refunded(total), { type: 'dispute_lost', totalNusd: total }]);
     expect(both.order.status).toBe('refunded');
     expect(debited(both)).toBe(order.amountNusd);
   });
 
-  it('credits and takes back at once where the refund overtook the payment', () => {
+  it('credits and takes back at once if the refund arrives before the payment', () => {
     const overtaken = run(order, [refunded(total), paid(order)]);
     expect(overtaken.order.status).toBe('refunded');
     expect(overtaken.effects.map(({ type }) => type)).toEqual(['credit', 'debit']);
@@ -197,7 +197,7 @@ describe('the fee of a top-up', () => {
   const cents = (count: number): bigint => BigInt(count) * 10_000_000n;
   const terms = { milliPercent: 5_500n, fixedNusd: cents(30), minimumNusd: cents(80) };
 
-  it('is percentage and fixed part, rounded up to the cent, and at least the minimum', () => {
+  it('is a percentage plus a fixed part, rounded up to the cent, and at least the minimum', () => {
     expect(topUpFee(cents(10_000), terms)).toBe(cents(580));
     expect(topUpFee(cents(2_500), terms)).toBe(cents(168));
     expect(topUpFee(cents(500), terms)).toBe(cents(80));

@@ -1,53 +1,53 @@
-import type { Nusd } from './amounts.ts';
+import { type Nusd, nanoPerCent } from './amounts.ts';
 
 export const orderStatuses = ['created', 'pending', 'paid', 'failed', 'expired', 'refunded'] as const;
-/** Where a purchase order stands: `created` before its rail knows of it, `pending` while it may be paid. */
+/** Status of a purchase order: `created` before its rail knows it, `pending` while it can be paid. */
 export type OrderStatus = (typeof orderStatuses)[number];
 
-/** What a person has to look at; none of them moves money by itself. */
+/** Problems that the operator must review. None of them moves money by itself. */
 export type OrderFlag =
-  /** Another amount than the order's was paid: nothing was credited. */
+  /** The paid amount differs from the order. Nothing was credited. */
   | 'amount_differs'
-  /** It was paid in another currency: nothing was credited. */
+  /** The currency of the payment differs. Nothing was credited. */
   | 'currency_differs'
-  /** A second payment for an order that was credited already. */
+  /** A second payment for an order that is already credited. */
   | 'paid_twice'
-  /** Credited as ordered, but more than that came in. */
+  /** Credited as ordered, but the customer paid more. */
   | 'overpaid'
-  /** Ended with less paid than ordered. */
+  /** The order ended with a partial payment. */
   | 'paid_partially'
   /** The customer's bank disputes the payment. */
   | 'disputed'
-  /** A refund that was booked did not reach the customer. */
+  /** A booked refund did not reach the customer. */
   | 'refund_failed';
 
-/** The money of one order. What the customer pays is `amountNusd + feeNusd`; the account is credited `amountNusd`. */
+/** The money of one order. The customer pays `amountNusd + feeNusd`, and the account is credited `amountNusd`. */
 export interface OrderFunds {
   readonly status: OrderStatus;
   readonly amountNusd: Nusd;
   readonly feeNusd: Nusd;
   /** The rail's id of the payment that was credited. */
   readonly payment: string | undefined;
-  /** What the rail has refunded so far, of amount and fee together; may be known before the payment is. */
+  /** Total refunds so far, of amount and fee together. Refunds may be reported before the payment. */
   readonly refundedNusd: Nusd;
-  /** What was lost to disputes so far, counted likewise. */
+  /** Total of lost disputes so far, of amount and fee together. */
   readonly disputedNusd: Nusd;
 }
 
-/** What a rail can say of an order, in any order and any number of times. */
+/** Events that a rail reports about an order, in any order and any number of times. */
 export type OrderEvent =
   | { readonly type: 'opened' }
   | { readonly type: 'paid'; readonly payment: string; readonly paidNusd: Nusd; readonly currency: string }
   | { readonly type: 'failed' }
   | { readonly type: 'expired' }
-  /** All refunds so far, not the last one: so that repeated and overtaken reports add nothing. */
+  /** The total of all refunds, not the last one, so that repeated and late reports add nothing. */
   | { readonly type: 'refunded'; readonly totalNusd: Nusd }
   | { readonly type: 'dispute_lost'; readonly totalNusd: Nusd }
   | { readonly type: 'noticed'; readonly flag: OrderFlag };
 
 export type OrderEffect =
   | { readonly type: 'credit'; readonly amountNusd: Nusd; readonly feeNusd: Nusd }
-  /** Takes credit back, and gives up the fee's share. */
+  /** Takes credit back and returns the fee's share. */
   | { readonly type: 'debit'; readonly amountNusd: Nusd; readonly feeNusd: Nusd }
   | { readonly type: 'flag'; readonly flag: OrderFlag };
 
@@ -71,8 +71,8 @@ const credited = {
 } as const;
 
 /**
- * Every state and every event. Money that comes in late, for an order that failed or expired, is credited all the same:
- * the alternative is to keep it in silence. What was credited is taken back by refunds and lost disputes only.
+ * The transition of every state and event. Late money for a failed or expired order is credited, because the alternative is to
+ * keep it. Only refunds and lost disputes take credit back.
  */
 const moves = {
   created: { ...unpaid, opened: 'open', failed: 'fail', expired: 'expire' },
@@ -83,7 +83,7 @@ const moves = {
   refunded: credited,
 } as const satisfies Record<OrderStatus, Record<OrderEvent['type'], Move>>;
 
-/** The order after an event, and what has to be done for it. Total: any event may come in any state, any number of times. */
+/** Returns the order after an event, and the effects to carry out. Accepts any event in any state, any number of times. */
 export function applyOrderEvent(order: OrderFunds, event: OrderEvent): OrderStep {
   const move: Move = moves[order.status][event.type];
   const unchanged: OrderStep = { order, effects: [] };
@@ -111,11 +111,11 @@ export function applyOrderEvent(order: OrderFunds, event: OrderEvent): OrderStep
   }
 }
 
-/** What the customer pays. */
+/** The price that the customer pays. */
 export const orderTotal = ({ amountNusd, feeNusd }: Pick<OrderFunds, 'amountNusd' | 'feeNusd'>): Nusd =>
   amountNusd + feeNusd;
 
-/** What the customer got or fetched back, at most what was paid. */
+/** Refunds and lost disputes together, at most the payment. */
 export function returnedNusd(order: OrderFunds): Nusd {
   const returned = order.refundedNusd + order.disputedNusd;
   const total = orderTotal(order);
@@ -130,7 +130,7 @@ interface Shares {
 
 const nothing: Shares = { amountNusd: 0n, feeNusd: 0n };
 
-/** What of credit and fee the returns so far amount to: in proportion, and all of both with the last cent. */
+/** The shares of credit and fee in the returns so far: proportional, and complete with the last cent. */
 function sharesReturned(order: OrderFunds): Shares {
   const returned = returnedNusd(order);
   const amountNusd = (order.amountNusd * returned) / orderTotal(order);
@@ -141,10 +141,10 @@ function credit(order: OrderFunds, event: OrderEvent & { readonly type: 'paid' }
   const differs =
     event.currency !== 'USD' ? 'currency_differs' : event.paidNusd === orderTotal(order) ? undefined : 'amount_differs';
   if (differs !== undefined) {
-    // It is not going to be paid as it stands, and somebody has to look at what came in.
+    // The order will not be paid as it is, and the operator must review the payment.
     return flagged({ ...order, status: order.status === 'expired' ? 'expired' : 'failed' }, differs);
   }
-  // Refunds that overtook the payment are taken back in the same step.
+  // Refunds that arrived before the payment are taken back in the same step.
   const { order: after, effects } = takeBack({ ...order, status: 'paid', payment: event.payment }, nothing);
   return {
     order: after,
@@ -152,7 +152,7 @@ function credit(order: OrderFunds, event: OrderEvent & { readonly type: 'paid' }
   };
 }
 
-/** Debits what returns have reached beyond `before`, and closes the order when nothing is left. */
+/** Debits the returns beyond `before`, and closes the order when nothing is left. */
 function takeBack(order: OrderFunds, before: Shares): OrderStep {
   const after = sharesReturned(order);
   const debit = { amountNusd: after.amountNusd - before.amountNusd, feeNusd: after.feeNusd - before.feeNusd };
@@ -163,7 +163,7 @@ function takeBack(order: OrderFunds, before: Shares): OrderStep {
   };
 }
 
-/** Takes in what a rail says of returns in all; reports that were overtaken say less and change nothing. */
+/** Applies the total returns that a rail reports. Late reports have smaller totals and change nothing. */
 function withReturns(order: OrderFunds, event: OrderEvent): OrderFunds {
   const higher = (known: Nusd, told: Nusd): Nusd => (told > known ? told : known);
   if (event.type === 'refunded') return { ...order, refundedNusd: higher(order.refundedNusd, event.totalNusd) };
@@ -172,3 +172,20 @@ function withReturns(order: OrderFunds, event: OrderEvent): OrderFunds {
 }
 
 const flagged = (order: OrderFunds, flag: OrderFlag): OrderStep => ({ order, effects: [{ type: 'flag', flag }] });
+
+/** Terms of the fee of a top-up. */
+export interface FeeTerms {
+  /** Percent of the amount, in thousandths: 5500 is 5.5 %. */
+  readonly milliPercent: bigint;
+  readonly fixedNusd: Nusd;
+  readonly minimumNusd: Nusd;
+}
+
+/** The fee of a top-up: a percentage plus a fixed part, at least the minimum, rounded up to a whole cent. */
+export function topUpFee(amountNusd: Nusd, { milliPercent, fixedNusd, minimumNusd }: FeeTerms): Nusd {
+  // In 1/100,000 nano-USD, so that nothing is rounded before the end.
+  const exact = amountNusd * milliPercent + fixedNusd * 100_000n;
+  const centUnits = nanoPerCent * 100_000n;
+  const rounded = ((exact + centUnits - 1n) / centUnits) * nanoPerCent;
+  return rounded > minimumNusd ? rounded : minimumNusd;
+}

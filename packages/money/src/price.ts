@@ -1,6 +1,6 @@
 import type { PicoUsd } from './amounts.ts';
 
-/** Prices above a prompt size: they replace the base prices for the whole request (design 6, `tiers`). */
+/** Prices above a prompt size. They replace the base prices for the whole request. */
 export interface PriceTier {
   readonly abovePromptTokens: number;
   readonly input?: PicoUsd;
@@ -9,17 +9,17 @@ export interface PriceTier {
   readonly cacheWrite?: PicoUsd;
 }
 
-/** What one route charges, in pico-USD per unit. A price that is absent falls back as `cost.ts` says. */
+/** Prices of one route, in pico-USD per unit. `cost.ts` defines the fallbacks of absent prices. */
 export interface Price {
   /** Per prompt token that was neither read from a cache nor written to one. */
   readonly input: PicoUsd;
   /** Per completion token. */
   readonly output: PicoUsd;
-  /** Per prompt token read from a cache; absent: `input`. */
+  /** Per prompt token read from a cache. Default: `input`. */
   readonly cachedInput?: PicoUsd;
-  /** Per prompt token written to a cache; absent: `input`. */
+  /** Per prompt token written to a cache. Default: `input`. */
   readonly cacheWrite?: PicoUsd;
-  /** Per reasoning token; absent: `output`, of which reasoning tokens are a part. */
+  /** Per reasoning token. Default: `output`, because reasoning tokens are completion tokens. */
   readonly reasoning?: PicoUsd;
   /** Per generated image. */
   readonly image?: PicoUsd;
@@ -29,7 +29,7 @@ export interface Price {
   readonly tiers?: readonly PriceTier[];
 }
 
-/** The prices that hold for a prompt of a given size. */
+/** Returns the prices for a prompt of a given size. */
 export function pricesAt(
   price: Price,
   promptTokens: number,

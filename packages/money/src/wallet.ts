@@ -1,12 +1,12 @@
 import type { Nusd } from './amounts.ts';
 
 /**
- * What may be spent, as Redis holds it for a wallet and, with a limit, for a key.
- * `fundsNusd` is the ledger's word at `version` and is only ever replaced by a newer one; holds and charges that are
- * not booked yet stand beside it, so that any order of messages errs towards admitting less.
+ * Spendable money of a wallet or of a key with a limit, as Redis stores it. `fundsNusd` is the ledger's value at `version`, and
+ * only a newer version replaces it. Holds and unbooked charges are kept apart, so that any order of messages admits too little
+ * rather than too much.
  */
 export interface Spendable {
-  /** A wallet's balance; for a key its credit limit less what the ledger says it has spent. */
+  /** Balance of a wallet. For a key: its credit limit minus its spending in the ledger. */
   readonly fundsNusd: Nusd;
   readonly version: number;
   readonly heldNusd: Nusd;
@@ -16,23 +16,23 @@ export interface Spendable {
 export const availableNusd = (wallet: Omit<Spendable, 'version'>): Nusd =>
   wallet.fundsNusd - wallet.heldNusd - wallet.unbookedNusd;
 
-/** Sets an amount aside; undefined where it is not there. */
+/** Places a hold. Returns undefined if the amount is not available. */
 export function hold(wallet: Spendable, amountNusd: Nusd): Spendable | undefined {
   if (availableNusd(wallet) < amountNusd) return undefined;
   return { ...wallet, heldNusd: wallet.heldNusd + amountNusd };
 }
 
-/** Ends a hold by a charge of at most its amount; a charge of 0 is a release. */
+/** Ends a hold with a charge of at most its amount. A charge of 0 releases it. */
 export function settle(wallet: Spendable, heldNusd: Nusd, chargeNusd: Nusd): Spendable {
   return { ...wallet, heldNusd: wallet.heldNusd - heldNusd, unbookedNusd: wallet.unbookedNusd + chargeNusd };
 }
 
-/** The ledger has booked a charge: its note goes; the balance that contains it comes by `withFunds`. */
+/** Removes a charge that the ledger has booked. `withFunds` brings the balance that includes it. */
 export function booked(wallet: Spendable, chargeNusd: Nusd): Spendable {
   return { ...wallet, unbookedNusd: wallet.unbookedNusd - chargeNusd };
 }
 
-/** Takes the ledger's funds if they are newer than what is here. */
+/** Takes the ledger's funds if they are newer. */
 export function withFunds(wallet: Spendable, fundsNusd: Nusd, version: number): Spendable {
   return version > wallet.version ? { ...wallet, fundsNusd, version } : wallet;
 }

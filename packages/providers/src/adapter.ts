@@ -10,7 +10,7 @@ import type {
 } from '@sotto/wire';
 import type { CallerParameters } from './caller-parameters.ts';
 
-/** One HTTP request to a provider, beside its address and key. */
+/** One HTTP request to a provider, without its address and key. */
 export interface UpstreamRequest {
   /** Appended to the provider's base path. */
   readonly path: string;
@@ -18,49 +18,52 @@ export interface UpstreamRequest {
   readonly accept: string;
 }
 
-/** A request that is passed on as it came: its bytes, and the headers that go with them, are its client's. */
+/** A request that is forwarded unchanged. The client chose its bytes and the headers that belong to them. */
 export interface RelayedRequest {
   readonly path: string;
   readonly body: Uint8Array;
   readonly accept: string;
   readonly contentType: string;
-  /** Names and values in turn; the provider's key is added. */
+  /** Name, value, name, value. The provider's key is added. */
   readonly headers: readonly string[];
-  /** Headers of the answer to hand over beside the usual ones, lower case. */
+  /** Further headers of the answer to return, lower case. */
   readonly answerHeaders: readonly string[];
 }
 
 /**
- * A request that a provider's API has no way to say. Nothing was sent: another provider may take it, and where there
- * is none the client gets a 400 with this message.
+ * A request that a provider's API cannot express. Nothing was sent. Another provider may accept it; if there is none,
+ * the client gets a 400 with this message.
  */
 export interface UnsupportedRequest {
-  /** A sentence in our own words: what cannot be carried, and what would be. Nothing of the content. */
+  /**
+   * A sentence in this service's own words about what the API cannot carry and what it accepts. It never quotes
+   * content.
+   */
   readonly unsupported: string;
-  /** The field of the request that is at fault. */
+  /** The field of the request that causes the refusal. */
   readonly param?: string;
 }
 
-/** What is particular to one route of a request. */
+/** The settings of one route of a request. */
 export interface UpstreamTarget {
   readonly upstreamModel: string;
-  /** The caller's parameters for this provider, which `callerParameters` lists; then the registry's fixed fields. */
+  /** The caller's parameters for this provider, as `callerParameters` lists them, then the registry's fixed fields. */
   readonly extraBody: Readonly<Record<string, unknown>>;
 }
 
-/** What is particular to one route of a chat request. */
+/** The settings of one route of a chat request. */
 export interface ChatTarget extends UpstreamTarget {
-  /** Always sent, so that a hold is a true bound. */
+  /** Always sent, so that the cost cannot exceed the hold. */
   readonly maxOutputTokens: number;
   /**
-   * That the model shall think, with an effort that the route offers or with its own; or `off` where it can do without.
-   * Undefined leaves it to the provider.
+   * Asks the model to think, with an effort that the route offers or the model's default. `off` turns thinking off if
+   * the model allows it. Undefined leaves the choice to the provider.
    */
   readonly reasoning: { readonly effort: string | undefined } | 'off' | undefined;
   readonly dialect: RegistryProvider['request'];
 }
 
-/** What clients see instead of the provider's own ids and names. ASCII only. */
+/** Replaces the provider's own ids and names in answers to clients. ASCII only. */
 export interface AnswerIdentity {
   readonly id: string;
   /** Unix seconds. */
@@ -69,10 +72,10 @@ export interface AnswerIdentity {
   readonly model: string;
 }
 
-/** The usage that a provider reported, corrected where its API counts reasoning outside the completion. */
+/** The usage that a provider reported. It is corrected if the API counts reasoning outside the completion. */
 export interface ReportedUsage {
   readonly usage: Usage;
-  /** Details for the client, in the shape of OpenAI: those that the provider told. */
+  /** The details that the provider reported, for the client, in OpenAI's shape. */
   readonly details: Pick<UsageAnswer, 'prompt_tokens_details' | 'completion_tokens_details'>;
 }
 
@@ -81,16 +84,16 @@ export type AnswerReading<Answer> =
       readonly ok: true;
       readonly answer: Answer;
       readonly reported: ReportedUsage | undefined;
-      /** Bytes of text, reasoning and tool arguments: what is counted where the provider reports no usage. */
+      /** Bytes of text, reasoning and tool arguments. They are counted if the provider reports no usage. */
       readonly producedBytes: number;
     }
   | { readonly ok: false; readonly outcome: AttemptOutcome };
 
-/** Reads one whole answer, piece by piece as it comes. One reader serves one attempt. */
+/** Reads one whole answer as its pieces arrive. One reader serves one attempt. */
 export interface AnswerReader<Answer> {
   /** Takes bytes. Never throws. */
   push(bytes: Buffer): void;
-  /** The answer is over; what it was. */
+  /** Ends the answer and returns the result. */
   end(): AnswerReading<Answer>;
 }
 
@@ -98,91 +101,98 @@ export type ChatAnswer = Omit<ChatCompletion, 'usage'>;
 /** Vectors in the order of the inputs, each as its JSON text in the encoding that the request asked for. */
 export interface EmbeddingsResult {
   readonly vectors: readonly (readonly Buffer[])[];
-  /** How many numbers each vector has. */
+  /** The number of values in each vector. */
   readonly dimensions: number;
 }
 
 export interface ChatStreamOptions {
   readonly identity: AnswerIdentity;
-  /** Leaves the reasoning trace out. */
+  /** Whether to leave the reasoning trace out. */
   readonly stripReasoning: boolean;
 }
 
 /**
- * Reads one provider stream and writes ours. Bytes in both directions are `latin1` strings, one character a byte.
- * One reader serves one attempt: nothing of a failed attempt can reach the next.
+ * Reads one provider's stream and writes ours. Bytes in both directions are `latin1` strings, one character for each
+ * byte. One reader serves one attempt, so a failed attempt cannot affect the next.
  */
 export interface ChatStreamReader {
-  /** Takes bytes; answers the frames to send, which may be none. Never throws. */
+  /** Takes bytes and returns the frames to send, possibly none. Never throws. */
   push(bytes: string): string;
-  /** The provider has closed the stream; answers what was still pending. */
+  /** Ends the stream when the provider has closed it. Returns the pending frames. */
   end(): string;
-  /** True once content, reasoning, a tool call or a finish reason was seen: what counts as output. */
+  /** Whether content, reasoning, a tool call or a finish reason was seen. All of these count as output. */
   readonly hasOutput: boolean;
-  /** True once the answer is whole: a finish reason or the terminator was seen. */
+  /** Whether the answer is whole: a finish reason or the terminator was seen. */
   readonly isComplete: boolean;
-  /** True once the provider has said that nothing more follows. */
+  /** Whether the provider has said that nothing more follows. */
   readonly isTerminated: boolean;
-  /** Set once the stream itself reported or showed a failure. */
+  /** Set once the stream reported or showed a failure. */
   readonly failure: AttemptOutcome | undefined;
   readonly reported: ReportedUsage | undefined;
   readonly producedBytes: number;
-  /** How much had been produced when `reported` came: it does not speak of what followed. */
+  /** The value of `producedBytes` when `reported` arrived. The report does not cover later output. */
   readonly reportedAtBytes: number;
-  /** Events seen so far, to bound what is kept back before output. */
+  /** Number of events so far. It limits the events that are held back before the first output. */
   readonly events: number;
 }
 
-/** What is particular to one route of an image request. */
+/** The settings of one route of an image request. */
 export interface ImageTarget {
   readonly upstreamModel: string;
-  /** What makes the provider answer base64; undefined: `b64_json`; `none`: it always does and takes no such field. */
+  /**
+   * The `response_format` that makes the provider answer base64. Default: `b64_json`. `none` means that the provider
+   * always answers base64 and does not accept the field.
+   */
   readonly responseFormat: 'b64_json' | 'base64' | 'none' | undefined;
 }
 
-/** One image. Its base64 stays in the pieces in which it came: it is relayed, never held a second time. */
+/** One image. Its base64 stays in the pieces in which it arrived, so that it is relayed without a second copy in memory. */
 export interface ImageResult {
   readonly base64: readonly Buffer[];
   readonly mimeType: string;
 }
 
-/** Images of one provider API. Pure, as all of an adapter. */
+/** Images of one provider API. Pure, like the rest of an adapter. */
 export interface ImageAdapter {
   request(request: ImageRequest, target: ImageTarget): UpstreamRequest;
   openReader(): AnswerReader<ImageResult>;
 }
 
-/** What is particular to one route of a speech request. */
+/** The settings of one route of a speech request. */
 export interface SpeechTarget {
   readonly upstreamModel: string;
-  /** The voice of a request that names none; undefined: none is sent. */
+  /** The voice for a request that names none. If undefined, no voice is sent. */
   readonly defaultVoice: string | undefined;
 }
 
-/** Speech of one provider API; its answer is raw audio and is not read. */
+/** Speech of one provider API. Its answer is raw audio, which is not parsed. */
 export interface SpeechAdapter {
   request(request: SpeechRequest, target: SpeechTarget): UpstreamRequest;
-  /** Whether a 2xx answer of this `content-type` is the audio that was asked for. */
+  /** Whether a 2xx answer with this `content-type` is the requested audio. */
   isAudio(contentType: string): boolean;
-  /** What the body of a 2xx answer means that is no audio. */
+  /** Classifies a 2xx answer that is not audio. */
   classifyBody(body: Buffer): AttemptOutcome;
 }
 
 /** Translates between the OpenAI shape and one provider API. Pure: no sockets, no clock. */
 export interface Adapter {
-  /** The headers of every request, as name, value, name, value: what lets us in, and the version of the API. */
+  /** The headers of every request, as name, value, name, value: the credentials and the version of the API. */
   headers(apiKey: string | undefined): readonly string[];
-  /** The parameters of its own that its chat takes from callers. Every other one is refused. */
+  /** The API's own parameters that callers may set for chat. All others are refused. */
   readonly callerParameters: CallerParameters;
   chatRequest(request: ChatRequest, target: ChatTarget): UpstreamRequest | UnsupportedRequest;
   readChat(body: Buffer, options: ChatStreamOptions): AnswerReading<ChatAnswer>;
   openChatStream(options: ChatStreamOptions): ChatStreamReader;
   embeddingsRequest(request: EmbeddingsRequest, target: UpstreamTarget): UpstreamRequest | UnsupportedRequest;
-  /** Reads one answer; `BufferedReader` serves an API whose answers are read in one go. */
+  /** Opens a reader for one answer. `BufferedReader` serves an API whose answers are read in one step. */
   openEmbeddings(request: EmbeddingsRequest): AnswerReader<EmbeddingsResult>;
-  /** Absent where the provider API makes none. */
+  /** Absent if the provider's API does not offer images. */
   readonly images?: ImageAdapter;
   readonly speech?: SpeechAdapter;
-  /** What a failed answer means: its status, and of its body only what tells a refusal from a bad request. */
+  /** Classifies a failed answer by its status. The body only distinguishes a refused content from a bad request. */
   classifyFailure(status: number, body: Buffer): AttemptOutcome;
 }
+
+/** The header of providers that take their key as a bearer token. Empty without a key. */
+export const bearer = (apiKey: string | undefined): readonly string[] =>
+  apiKey === undefined ? [] : ['authorization', `Bearer ${apiKey}`];

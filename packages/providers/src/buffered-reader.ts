@@ -1,6 +1,6 @@
 import type { AnswerReader, AnswerReading } from './adapter.ts';
 
-/** Keeps an answer until it is over, for what reads it in one go. */
+/** Buffers an answer until it ends, for a function that reads it in one step. */
 export class BufferedReader<Answer> implements AnswerReader<Answer> {
   readonly #read: (body: Buffer) => AnswerReading<Answer>;
   readonly #body: Buffer[] = [];

@@ -7,7 +7,7 @@ interface Read {
   readonly bulk: readonly (Pick<Bulk, 'kind' | 'isBase64'> & { readonly text: string })[];
 }
 
-/** Reads a text that comes in pieces of a size. */
+/** Reads a text that arrives in pieces of this size. */
 function read(text: string | Buffer, pieceBytes = Number.POSITIVE_INFINITY): Read {
   const bulk: Read['bulk'][number][] = [];
   const json = new BulkyJson(({ kind, pieces, isBase64 }) => {
@@ -18,7 +18,7 @@ function read(text: string | Buffer, pieceBytes = Number.POSITIVE_INFINITY): Rea
   return { root: json.end(), bulk };
 }
 
-/** Puts the bulk back where it was. */
+/** Puts the bulk back into its place. */
 function restore({ root, bulk }: Read): unknown {
   const back = (value: unknown): unknown => {
     const position = bulkPosition(value);
@@ -34,7 +34,7 @@ function restore({ root, bulk }: Read): unknown {
 const long = 'QUJD'.repeat(200);
 
 describe('JSON with bulk', () => {
-  it('hands over long strings and arrays of numbers, and parses the rest', () => {
+  it('passes on long strings and arrays of numbers, and parses the rest', () => {
     const { root, bulk } = read(`{"a":"${long}","b":"short","c":[1,-2.5e3],"d":[{"e":[]}, "x"],"f":[[0.10]]}`, 7);
     expect(root).toEqual({ a: [0], b: 'short', c: [1], d: [{ e: [] }, 'x'], f: [[2]] });
     expect(bulk).toEqual([
@@ -44,7 +44,7 @@ describe('JSON with bulk', () => {
     ]);
   });
 
-  it('tells base64 from what is none, wherever the pieces end', () => {
+  it('distinguishes base64 from other strings, wherever the pieces end', () => {
     for (const [text, expected] of [
       [`${long}QQ==`, true],
       [`${long}=A==`, false],
@@ -57,12 +57,12 @@ describe('JSON with bulk', () => {
     }
   });
 
-  it('has no JSON where there is none', () => {
+  it('rejects invalid JSON', () => {
     for (const text of ['', '{', `{"a":"${long}`, '[1,2', '{"a":[1,2]', '[1,2]]', '{"a" [1]}', '["\\', '[1,{"a":2}]'])
       expect(read(text).root, text).toBeUndefined();
   });
 
-  it('loses and makes up nothing, however long strings are, wherever escapes and pieces fall', () => {
+  it('neither loses nor adds bytes, whatever the lengths, escapes and pieces', () => {
     const longText = fc
       .string({ unit: fc.constantFrom('a', '"', '\\', '/', 'é', '\n', '[', ']', '{'), minLength: 1, maxLength: 12 })
       .map((text) => text.repeat(Math.ceil(250 / text.length)));
@@ -87,12 +87,12 @@ describe('JSON with bulk', () => {
     );
   });
 
-  it('keeps the bytes of numbers as they were written', () => {
+  it('keeps the bytes of numbers unchanged', () => {
     const text = '[0.1000000000000000055511151231257827, -0.0, 1E2,\n 1.50]';
     expect(read(`{"v":${text}}`, 5).bulk[0]?.text).toBe(text);
   });
 
-  it('gives up on an answer without end that has no bulk', () => {
+  it('gives up on an endless answer without bulk', () => {
     const json = new BulkyJson(() => {});
     json.push(Buffer.from('['));
     for (let i = 0; i < 9 * 1024; i += 1) json.push(Buffer.from(`${'"x",'.repeat(256)}`));

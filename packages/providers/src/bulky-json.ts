@@ -1,15 +1,17 @@
-/** A value of a JSON text that was left as bytes: the inside of a long string, or a whole array of numbers. */
+import { parseJson } from '@sotto/wire';
+
+/** A value of a JSON text that stays as bytes: the inside of a long string, or a whole array of numbers. */
 export interface Bulk {
   readonly kind: 'string' | 'numbers';
-  /** In the pieces in which it came; for a string without its quotes. */
+  /** The pieces in which it arrived. A string comes without its quotes. */
   readonly pieces: readonly Buffer[];
-  /** Whether a string is written in the alphabet of base64 alone, with its padding last: then it has no escapes. */
+  /** Whether a string has only characters of base64, with its padding last. Such a string has no escapes. */
   readonly isBase64: boolean;
 }
 
-/** Strings up to this long are read as usual. */
+/** Length in bytes up to which strings are parsed as usual. */
 const longString = 256;
-/** What is left of an answer without its bulk; more than this is no answer that we read. */
+/** Limit of an answer without its bulk, in bytes. */
 const maxSkeletonBytes = 8 * 1024 * 1024;
 
 const quote = 0x22;
@@ -20,10 +22,12 @@ const closingBracket = 0x5d;
 type State = 'outside' | 'string' | 'after_bracket' | 'numbers';
 
 /**
- * Reads a JSON text without making values of its bulk: images in base64 and vectors are megabytes that would otherwise
- * be copied several times. Each long string and each array of numbers is handed over as the bytes it came in, and in
- * the rest, which is parsed as usual, an array of one number stands for it: its position among the bulk.
- * An array that begins with a number and has anything else in it is no JSON to this reader.
+ * Reads a JSON text without parsing its bulk. Images in base64 and vectors are megabytes that parsing would copy
+ * several times.
+ *
+ * Each long string and each array of numbers is passed to `onBulk` as bytes. In the rest, which is parsed as usual, an
+ * array of one number stands for it: its position among the bulk. An array that begins with a number and holds anything
+ * else is rejected as invalid.
  */
 export class BulkyJson {
   readonly #onBulk: (bulk: Bulk) => void;
@@ -38,7 +42,7 @@ export class BulkyJson {
   #count = 0;
   #isBroken = false;
 
-  /** `onBulk` is called in the order of the positions, each time a value is whole. */
+  /** `onBulk` is called each time a value is complete, in the order of the positions. */
   constructor(onBulk: (bulk: Bulk) => void) {
     this.#onBulk = onBulk;
   }
@@ -48,17 +52,13 @@ export class BulkyJson {
     while (at < bytes.length && !this.#isBroken) at = this.#step(bytes, at);
   }
 
-  /** The text without its bulk, parsed; undefined where it is no JSON. */
+  /** Returns the parsed text without its bulk; undefined if it is not valid JSON. */
   end(): unknown {
-    if (this.#isBroken || this.#state !== 'outside') return undefined;
-    try {
-      return JSON.parse(Buffer.concat(this.#skeleton).toString('utf8'));
-    } catch {
-      return undefined;
-    }
+    const isWhole = !this.#isBroken && this.#state === 'outside';
+    return isWhole ? parseJson(Buffer.concat(this.#skeleton).toString('utf8')) : undefined;
   }
 
-  /** Takes what is all of one kind from `at` on; answers where the next begins. */
+  /** Consumes bytes of one kind from `at`. Returns the start of the next kind. */
   #step(bytes: Buffer, at: number): number {
     switch (this.#state) {
       case 'outside':
@@ -85,7 +85,7 @@ export class BulkyJson {
         this.#state = 'after_bracket';
       } else at += 1;
     }
-    // A quote or a bracket that may begin bulk is not kept here: bulk has its own place.
+    // Skip a quote or a bracket that may begin bulk: the placeholder of the bulk replaces it.
     this.#keep(bytes.subarray(start, at));
     return this.#state === 'outside' ? at : at + 1;
   }
@@ -117,7 +117,7 @@ export class BulkyJson {
     }
   }
 
-  /** What follows a bracket tells whether the array is one of numbers. */
+  /** The next character decides whether this is an array of numbers. */
   #afterBracket(bytes: Buffer, start: number): number {
     let at = start;
     while (at < bytes.length && isSpace(bytes[at])) at += 1;
@@ -145,7 +145,7 @@ export class BulkyJson {
     this.#pieceBytes += piece.length;
   }
 
-  /** Piece by piece, so that megabytes are not looked at in one go. */
+  /** Checks piece by piece, so that megabytes are never examined at once. */
   #checkBase64(piece: Buffer): void {
     if (!this.#isBase64 || piece.length === 0) return;
     const padding = base64Piece.exec(piece.toString('latin1'))?.[1];
@@ -183,7 +183,7 @@ const base64Piece = /^[A-Za-z0-9+/]*(=*)$/;
 
 const numbersPiece = /^[\d\s,.eE+-]*$/;
 
-/** Where a string that begins at `start` is over, if it is short and all here. */
+/** Returns the end of a string that begins at `start`, if it is short and complete. */
 function shortStringEnd(bytes: Buffer, start: number): number | undefined {
   const last = Math.min(bytes.length, start + longString);
   for (let at = start; at < last; at += 1) {
@@ -198,9 +198,9 @@ const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte ===
 const isNumberStart = (byte: number | undefined): boolean =>
   byte === 0x2d || (byte !== undefined && byte >= 0x30 && byte <= 0x39);
 
-/** What may follow a bracket, as far as it is here, where an array of numbers begins. */
+/** Whether an array of numbers may begin here. Undefined means that the next byte has not arrived. */
 const mayBeNumber = (byte: number | undefined): boolean => byte === undefined || isSpace(byte) || isNumberStart(byte);
 
-/** Which bulk a value of the skeleton stands for; undefined for every other value. */
+/** The bulk that a value of the skeleton stands for. Undefined for every other value. */
 export const bulkPosition = (value: unknown): number | undefined =>
   Array.isArray(value) && value.length === 1 && typeof value[0] === 'number' ? value[0] : undefined;

@@ -7,7 +7,10 @@ import { loadAdapter } from './load-adapter.ts';
 
 const names = Object.keys(adapterModelTypes) as AdapterName[];
 
-/** Each changes a price, the number of answers, what is kept or shared, what is run, or repeats a field of the request. */
+/**
+ * Each parameter changes a price or the number of answers, stores or shares data, runs code, or repeats a field of the
+ * request.
+ */
 const harmful: Readonly<Record<string, unknown>> = {
   ...{
     n: 8,
@@ -30,7 +33,7 @@ const harmful: Readonly<Record<string, unknown>> = {
   ...{ ignore_eos: true, constructor: 1, toString: 1, '': 1 },
 };
 
-describe.each(names)('the parameters that %s takes from callers', async (name) => {
+describe.each(names)('the parameters that callers may set at %s', async (name) => {
   const { callerParameters } = await loadAdapter(name);
 
   it.each(Object.entries(harmful))('do not include %s', (parameter, value) => {
@@ -42,7 +45,7 @@ describe.each(names)('the parameters that %s takes from callers', async (name) =
   });
 
   it('are those of the guide', () => {
-    const guide = readFileSync(join(import.meta.dirname, '../../../docs/guides/parameters.md'), 'utf8');
+    const guide = readFileSync(join(import.meta.dirname, '../../../docs/use/parameters.md'), 'utf8');
     const row = guide.split('\n').find((line) => line.startsWith(`| \`${name}\` |`));
     const documented = [...(row?.split('|')[2] ?? '').matchAll(/`([^`]+)`/g)].map((match) => match[1]);
     expect(row).toBeDefined();
@@ -63,7 +66,7 @@ describe('refusedParameter', () => {
     [{ config: 7 }, ['config']],
     [{ config: [{ topK: 1 }] }, ['config']],
     [{ config: null }, ['config']],
-  ])('tells of %j: %j', (given, refused) => {
+  ])('returns for %j: %j', (given, refused) => {
     expect(refusedParameter(given, taken)).toEqual(refused);
   });
 });

@@ -1,9 +1,15 @@
-/** Parameters of its own that an API takes from a caller: `true` takes any value, else the fields of an object. */
+/**
+ * The API's own parameters that a caller may set. `true` accepts any value; otherwise these are the fields of an
+ * object.
+ */
 export interface CallerParameters {
   readonly [name: string]: true | CallerParameters;
 }
 
-/** The path of the first parameter that an API does not take, such as `['generationConfig', 'seed']`; undefined: none. */
+/**
+ * Returns the path of the first parameter that an API does not accept, such as `['generationConfig', 'seed']`, or
+ * undefined.
+ */
 export function refusedParameter(
   given: Readonly<Record<string, unknown>>,
   taken: CallerParameters,
@@ -20,7 +26,7 @@ export function refusedParameter(
   return undefined;
 }
 
-/** The paths of all parameters that an API takes, such as `generationConfig.topK`, in the order of the alphabet. */
+/** Returns the paths of all accepted parameters, such as `generationConfig.topK`, sorted. */
 export const parameterPaths = (taken: CallerParameters): readonly string[] =>
   Object.entries(taken)
     .flatMap(([name, inside]) => (inside === true ? [name] : parameterPaths(inside).map((path) => `${name}.${path}`)))

@@ -1,4 +1,4 @@
-/** Loose reading of foreign JSON: a value is taken if it is what we need, and is otherwise absent. */
+/** An object of another party's JSON. The functions below return a value of the expected type, or undefined. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export const asObject = (value: unknown): JsonObject | undefined =>
@@ -11,11 +11,13 @@ export const asString = (value: unknown): string | undefined => (typeof value ==
 export const asCount = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 
-/** Parses JSON; undefined where it is none. The parser's message quotes what it read, so it goes nowhere. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
+declare global {
+  interface JSON {
+    /** Wraps text that `JSON.stringify` writes unchanged (ECMA-262, JSON.rawJSON). */
+    rawJSON(text: string): object;
   }
 }
+
+/** Returns an integer for a JSON body. One beyond 53 bits keeps its digits. `null` means absent. */
+export const jsonInteger = (value: number | bigint | null | undefined): number | object | undefined =>
+  typeof value === 'bigint' ? JSON.rawJSON(String(value)) : (value ?? undefined);

@@ -4,7 +4,7 @@ import { adapterModelTypes } from '@sotto/router';
 import { expect, it } from 'vitest';
 import { loadAdapter } from './load-adapter.ts';
 
-/** The files that a file loads with itself, by imports that are not of types alone. */
+/** The files that load together with a file, by imports that are not only of types. */
 function loadedWith(path: string, seen = new Set<string>()): Set<string> {
   if (seen.has(path)) return seen;
   seen.add(path);
@@ -32,14 +32,14 @@ it.each([
   ['google', ['x-goog-api-key', 'k']],
   ['bedrock', ['authorization', 'Bearer k']],
   ['cohere', ['authorization', 'Bearer k']],
-] as const)('%s says its key in its own header, and none where there is none', async (name, headers) => {
+] as const)('%s sends its key in its own header, and no header without a key', async (name, headers) => {
   const adapter = await loadAdapter(name);
   expect(adapter.headers('k')).toEqual(headers);
   expect(adapter.headers(undefined).join()).not.toMatch(/key|auth/);
 });
 
 it.each(Object.entries(adapterModelTypes))(
-  '%s serves the kinds of models that a catalog may have it serve',
+  '%s serves the types of models that a catalog may give it',
   async (name, types) => {
     const adapter = await loadAdapter(name as keyof typeof adapterModelTypes);
     const target = { upstreamModel: 'm', extraBody: {} };

@@ -1,7 +1,7 @@
 import type { AdapterName } from '@sotto/router';
 import type { Adapter } from './adapter.ts';
 
-/** Loaded when a registry names them, and not before: what is not used is not in the broker's memory either. */
+/** Loads an adapter only when a registry names it, so that unused adapters take no memory in the broker. */
 const loaders: Readonly<Record<AdapterName, () => Promise<Adapter>>> = {
   openai: async () => (await import('./openai/openai-adapter.ts')).openAiAdapter,
   anthropic: async () => (await import('./anthropic/anthropic-adapter.ts')).anthropicAdapter,
@@ -11,5 +11,5 @@ const loaders: Readonly<Record<AdapterName, () => Promise<Adapter>>> = {
   cohere: async () => (await import('./cohere/cohere-adapter.ts')).cohereAdapter,
 };
 
-/** The adapter of a name in the registry. */
+/** Returns the adapter with a name of the registry. */
 export const loadAdapter = (name: AdapterName): Promise<Adapter> => loaders[name]();

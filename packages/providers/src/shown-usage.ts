@@ -3,8 +3,8 @@ import type { UsageAnswer } from '@sotto/wire';
 import type { ReportedUsage } from './adapter.ts';
 
 /**
- * Usage as the client sees it, without its cost: the metered counts, so that anybody can compute the charge from them,
- * and the details that the provider told.
+ * Returns the usage for the client, without its cost. It has the metered counts, so that anyone can recompute the
+ * charge, and the details that the provider reported.
  */
 export function shownUsage(reported: ReportedUsage | undefined, metered: Usage): Omit<UsageAnswer, 'cost'> {
   const { promptTokens, cachedTokens, completionTokens, reasoningTokens } = metered;

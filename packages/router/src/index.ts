@@ -2,17 +2,13 @@ export { bindCatalog, type DroppedRoute } from './catalog/bind-catalog.ts';
 export {
   type Catalog,
   type Model,
-  type ModelType,
   modelTypeOf,
   type Route,
-  type RouteCapabilities,
 } from './catalog/catalog.ts';
 export { type CatalogFile, catalogFileSchema } from './catalog/catalog-file.ts';
-export { type CatalogCheck, checkCatalog } from './catalog/check-catalog.ts';
-export { type ImportOptions, importModels } from './catalog/import/import-models.ts';
-export { writeCatalog } from './catalog/import/write-catalog.ts';
+export { type CatalogFileInput, importModels, writeCatalog } from './catalog/import/import-models.ts';
 export { modelList } from './catalog/model-list.ts';
-export { type ParsedCatalog, parseCatalog } from './catalog/parse-catalog.ts';
+export { checkCatalog, parseCatalog } from './catalog/parse-catalog.ts';
 export { matchesProvider, otherProviderId } from './catalog/provider-id.ts';
 export {
   type AdapterName,
@@ -22,17 +18,16 @@ export {
   type ProviderRegistry,
   parseRegistry,
   publicRegistry,
+  type RegistryChecks,
   type RegistryProvider,
   type RegistryPublic,
   registryPublicSchema,
 } from './catalog/registry.ts';
-export { type FileProblem, type FileResult, readYamlAs, type YamlSource } from './catalog/yaml-source.ts';
 export {
   type AttemptOutcome,
   type AttemptPlace,
   type FailoverRow,
   failoverTable,
-  type NextStep,
   nextStep,
   outcomeOfStatus,
 } from './health/failover.ts';
@@ -55,22 +50,35 @@ export { isPenalized, type Penalties, type Penalty, penaltyKey, penaltyRules, st
 export type { RouteTally } from './health/route-tally.ts';
 export { fitToRoute } from './parameters/fit-to-route.ts';
 export { hidesOutput, reasoningOn } from './parameters/route-parameters.ts';
-export { attemptBounds, embeddingBounds, holdOf, outputCeiling, type RequestSize } from './plan/attempt-limits.ts';
+export {
+  attemptBounds,
+  embeddingBounds,
+  holdOf,
+  imageBounds,
+  noTokens,
+  outputCeiling,
+  type RequestSize,
+  speechBounds,
+} from './plan/attempt-limits.ts';
 export { maxSchemaBytes, measureChat, measureEmbeddings, requestedOutputTokens } from './plan/chat-needs.ts';
-export { type ChoiceExplanation, explainChoice } from './plan/explain-choice.ts';
-export { type Exclusion, type Explanation, explainPlan } from './plan/explain-plan.ts';
-export { imageBounds, noTokens, speechBounds } from './plan/media-needs.ts';
-export { type NarrowedPreferences, narrowPreferences } from './plan/narrow-preferences.ts';
+export { prepareRouting } from './plan/dominated.ts';
+export { explainChoice } from './plan/explain-choice.ts';
+export { type Explanation, explainPlan } from './plan/explain-plan.ts';
+export { narrowPreferences } from './plan/narrow-preferences.ts';
 export { type Needs, noNeeds, reasoningNeeds } from './plan/needs.ts';
 export type { RouteStatus } from './plan/order-routes.ts';
 export { planAttested } from './plan/plan-attested.ts';
 export { attemptsOf, type Plan, planRequest, type RoutingRequest, routingOf } from './plan/plan-request.ts';
 export { bestOfBand, type PlanningContext } from './plan/planning-context.ts';
-export { prepareRouting } from './plan/prepare-routing.ts';
-export { measureSealed, type SealedMeasure } from './plan/sealed-needs.ts';
-export { dearestSealedPrice, type SealedTerms, sealedHold, sealedTerms } from './plan/sealed-terms.ts';
+export {
+  dearestSealedPrice,
+  measureSealed,
+  type SealedTerms,
+  sealedHold,
+  sealedTerms,
+} from './plan/sealed-terms.ts';
 export { weakestReachableClass } from './plan/weakest-class.ts';
-export { type MergedPolicy, mergePolicy, type RequestPreferences, type Sort } from './policy/merge-policy.ts';
+export type { RequestPreferences } from './policy/merge-policy.ts';
 export { readPreferences } from './policy/read-preferences.ts';
-export { type Decision, type Refusal, refuse } from './policy/refusal.ts';
-export { asksForE2ee, canonicalPolicy, type RequestPolicy, readRequestPolicy } from './policy/request-policy.ts';
+export { type Decision, refuse } from './policy/refusal.ts';
+export { asksForE2ee, canonicalPolicy, readRequestPolicy } from './policy/request-policy.ts';

@@ -1,14 +1,23 @@
 import { maxNusd, type Nusd } from '@sotto/money';
-import type { BookedCharges, KeyProjection, MintRequest, RedeemRequest, SettleRequest, WalletFunds } from './ports.ts';
+import { monthPattern } from './budgets.ts';
+import type {
+  BookedCharges,
+  BudgetProjection,
+  KeyProjection,
+  MintRequest,
+  RedeemRequest,
+  SettleRequest,
+  WalletFunds,
+} from './ports.ts';
 
-/** How many records an hour of measurements keeps: ten brokers that each use 10,000 routes. */
+/** Most records of one hour of measurements: enough for ten brokers with 10,000 routes each. */
 export const maxMeasurementRecords = 100_000;
-/** How many of them are read at once: neither Redis nor a reader is held up by more. */
+/** Records per read, so that a read blocks neither Redis nor the reader for long. */
 export const measurementPageRecords = 500;
 
 /**
- * The bounds of what a driver takes. Scripts compute in doubles and write what they are given into the books: a
- * negative charge would make money, a NaN would lift a limit. Each throws a `RangeError` that names the field.
+ * Bounds of the values that a driver accepts. Scripts compute in doubles and store values unchecked: a negative charge would
+ * create money, and a NaN would disable a limit. Each function throws a `RangeError` that names the field.
  */
 export function assertRedeem({ amountNusd, estimatedTokens, generation, free }: RedeemRequest): void {
   assertAmount('amountNusd', amountNusd);
@@ -22,8 +31,8 @@ export function assertSettle({ chargeNusd }: SettleRequest): void {
 }
 
 /**
- * A token count as a settlement may carry it: what is no count is the most that there can be. Providers report it and
- * only the rate limit reads it, so that a charge is never refused for it.
+ * Bounds a token count for a settlement: an invalid count becomes the maximum. The count comes from the provider and only the
+ * rate limit uses it, so a bad count must not make a charge fail.
  */
 export const boundedTokens = (count: number): number =>
   Number.isSafeInteger(count) && count >= 0 ? count : Number.MAX_SAFE_INTEGER;
@@ -39,6 +48,14 @@ export function assertKey(key: KeyProjection): void {
   assertCount('fundsVersion', key.fundsVersion);
   assertCount('limitRequests', key.limitRequests);
   assertCount('limitTokens', key.limitTokens);
+  assertCount('expiresAt', key.expiresAt ?? 0);
+  for (const { endsAt } of key.secrets ?? []) assertCount('endsAt', endsAt ?? 0);
+}
+
+export function assertBudget({ limitNusd, version, spent }: BudgetProjection): void {
+  assertAmount('limitNusd', limitNusd ?? 0n);
+  assertCount('version', version);
+  for (const { month, spentNusd } of spent) assertSpend(month, spentNusd);
 }
 
 export function assertMint({ ttlMs, generation }: MintRequest): void {
@@ -46,15 +63,21 @@ export function assertMint({ ttlMs, generation }: MintRequest): void {
   assertCount('ttlMs', ttlMs);
 }
 
-export function assertBooked({ wallet, keys }: BookedCharges): void {
+export function assertBooked({ wallet, keys, budgets }: BookedCharges): void {
   assertWallet(wallet);
   for (const { limitFundsNusd, version } of keys) {
     assertFunds('limitFundsNusd', limitFundsNusd ?? 0n);
     assertCount('version', version);
   }
+  for (const { month, spentNusd } of budgets) assertSpend(month, spentNusd);
 }
 
-/** What a receipt may hold, in UTF-16 units: some hashes, a signature and where they come from. */
+function assertSpend(month: string, spentNusd: Nusd): void {
+  if (!monthPattern.test(month)) throw new RangeError('month is out of bounds');
+  assertAmount('spentNusd', spentNusd);
+}
+
+/** Most UTF-16 units of a receipt, which has some hashes, a signature and their origin. */
 const maxReceiptChars = 32_768;
 
 export function assertReceipt({ id, document, ttlMs }: { id: string; document: string; ttlMs: number }): void {
@@ -67,7 +90,7 @@ function assertAmount(field: string, nusd: Nusd): void {
   if (nusd < 0n || nusd > maxNusd) throw new RangeError(`${field} is out of bounds`);
 }
 
-/** What the ledger says is there: less than nothing where a late charge found the wallet spent. */
+/** Checks funds from the ledger. They are negative if a late charge exceeded the wallet. */
 function assertFunds(field: string, nusd: Nusd): void {
   if (nusd < -maxNusd || nusd > maxNusd) throw new RangeError(`${field} is out of bounds`);
 }

@@ -1,20 +1,20 @@
 import { StateUnavailableError } from './unavailable.ts';
 
 export interface BreakerOptions {
-  /** Failures in a row after which calls fail at once. */
+  /** Consecutive failures after which calls fail at once. */
   readonly threshold: number;
-  /** How long they fail at once before one call is let through to try, in ms. */
+  /** Time in ms until one call may try again. */
   readonly openMs: number;
-  /** A clock that never steps back, in ms. */
+  /** Monotonic clock in ms. */
   readonly now: () => number;
-  /** Called with each refusal: the store has answered, and did not do what was asked. */
+  /** Called with each refusal: the store answered with an error. */
   readonly onRefusal?: ((error: Error) => void) | undefined;
 }
 
 /**
- * A circuit breaker: a store that does not answer must not cost every request its full deadline. One call at a time
- * tries whether it answers again. A refusal is an answer: what one record is refused must not cut off all others.
- * Every failure of a call becomes a `StateUnavailableError`; a foreign error's message may quote what was stored.
+ * A circuit breaker, so that an unresponsive store does not cost every request its full deadline. One call at a time tests whether
+ * the store answers again. A refusal counts as an answer, because an error about one record must not block all others. Every
+ * failure becomes a `StateUnavailableError`, because the message of a foreign error may quote stored data.
  */
 export class Breaker {
   readonly #options: BreakerOptions;

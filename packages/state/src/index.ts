@@ -1,9 +1,11 @@
 export { maxMeasurementRecords } from './bounds.ts';
+export { type BudgetScope, budgetIdOf, monthAfter, monthBefore, monthOf } from './budgets.ts';
+export { describeBudget } from './describe-budget.ts';
 export { type AccountRef, openAccountRef, sealAccountRef } from './envelopes/account-ref.ts';
 export { apiKeyKind, createApiKey, hashSecret, type KeyKind } from './envelopes/api-key.ts';
-export { type Declaration, signDeclaration, verifyDeclaration } from './envelopes/declaration.ts';
-export type { Keys } from './envelopes/keys.ts';
+export { signDeclaration, verifyDeclaration } from './envelopes/declaration.ts';
 export { openReceipt, receiptIdOf, sealReceipt } from './envelopes/receipt.ts';
+export type { Keys } from './envelopes/sealing.ts';
 export {
   parseSettlement,
   type Settlement,
@@ -24,45 +26,36 @@ export {
 } from './envelopes/ticket.ts';
 export { EpochKeeper, type EpochKeeperDependencies, type EpochLedger } from './epochs/epoch-keeper.ts';
 export { hourOf, MeasurementFollower } from './measurements/measurement-follower.ts';
-export { HoldBook, type HoldBookDependencies, type HoldOrder } from './membership/hold-book.ts';
+export { HoldBook, type HoldOrder } from './membership/hold-book.ts';
 export { LeaseKeeper, leaseGraceMs, leaseMs } from './membership/lease-keeper.ts';
-export { type Caller, controlClient, Membership } from './membership/membership.ts';
-export { createMemoryState, type MemoryStateOptions, MemoryStore } from './memory/memory-state.ts';
+export { controlClient } from './membership/membership.ts';
+export { createMemoryState, MemoryStore } from './memory/memory-state.ts';
 export { emptyShard, type ShardData } from './memory/shard-data.ts';
-export { ShardState } from './memory/shard-state.ts';
 export type {
   AdmissionPort,
+  AuditedBudget,
   AuditedFunds,
   BookedCharges,
   BrokerState,
+  BudgetProjection,
   CatalogPort,
-  Declared,
   EpochPort,
   HealthPort,
-  JoinReply,
   KeyProjection,
-  MeasurementPage,
-  MembershipPort,
+  KeySecret,
   MintReply,
-  MintRequest,
+  MonthSpend,
   ProjectionPort,
   RateStatus,
-  ReadinessPort,
-  ReceiptKind,
   ReceiptPort,
   RedeemReply,
   RedeemRequest,
-  RestoredAmount,
-  RestoredCharge,
+  RefusingBudget,
   Right,
   RightToCheck,
-  SealedDeclaration,
   SettleRequest,
-  ShardMembers,
   State,
-  StreamPlace,
   VersionedKey,
-  WalletFunds,
 } from './ports.ts';
 export {
   type CatalogSnapshot,
@@ -72,8 +65,7 @@ export {
   type SettlementEntry,
 } from './records.ts';
 export { leaveReplica, readRedisUrl } from './redis/connection.ts';
-export { inspectRedis, type RedisInspection } from './redis/inspect.ts';
-export { createRedisState, type RedisStateOptions } from './redis/redis-state.ts';
-export { brokerConnectionName } from './redis/users.ts';
+export { brokerConnectionName, inspectRedis } from './redis/inspect.ts';
+export { createRedisState } from './redis/redis-state.ts';
 export { indexShardOfKey, shardCount, shardOfWallet, shards } from './shard.ts';
 export { forEachReachable, StateUnavailableError } from './unavailable.ts';

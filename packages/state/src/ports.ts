@@ -1,10 +1,13 @@
+// Longer than 400 lines: the whole contract of the shared state, which Redis and memory both fulfil.
+
 import type { Nusd, Spendable } from '@sotto/money';
 import type { MeasurementBatch, Penalties, Penalty, RegistryPublic } from '@sotto/router';
+import type { BudgetScope } from './budgets.ts';
 import type { TicketForm } from './envelopes/ticket.ts';
 import type { Membership } from './membership/membership.ts';
 import type { CatalogSnapshot, KeyRecord, SettlementEntry } from './records.ts';
 
-/** How a key stands against its rate limits, in its current minute. Durations in ms. */
+/** Usage and limits of a key in its current minute. Durations in ms. */
 export interface RateStatus {
   readonly limitRequests: number;
   readonly remainingRequests: number;
@@ -13,86 +16,105 @@ export interface RateStatus {
   readonly resetMs: number;
 }
 
-/** A key's record with the generation that a redeem is checked against. */
+/** A key's record, with the generation that a redeem must match. */
 export interface VersionedKey {
   readonly record: KeyRecord;
   readonly generation: number;
   readonly shard: number;
+  /** The hash that names the key, if it is not that of the secret that was looked up. */
+  readonly keyHash?: string | undefined;
 }
 
-/** The right that a request is redeemed for: a ticket, or in compatibility mode the key itself. */
+/** The right of a request: a ticket, or in compatibility mode the key itself. */
 export type Right =
   | { readonly kind: 'ticket'; readonly ticketHash: string }
-  | { readonly kind: 'key'; readonly keyHash: string };
+  /** `secretHash` is of the secret that was shown. Default: `keyHash`, because the key is named by its first secret. */
+  | { readonly kind: 'key'; readonly keyHash: string; readonly secretHash?: string | undefined };
 
-/** A right, and where it is. */
+/** A right and its shard. */
 export interface RightToCheck {
   readonly shard: number;
   readonly right: Right;
-  /** The key generation that the plan was made with; undefined: the ticket's mark says which it was minted at. */
+  /** The key generation of the plan. Undefined: the ticket's mark has the generation. */
   readonly generation?: number | undefined;
 }
 
 export interface RedeemRequest extends RightToCheck {
-  /** Random, chosen by the broker: repeating a redeem with it is harmless. */
+  /** Random id that the broker chooses, so that repeating a redeem is harmless. */
   readonly holdId: string;
   readonly amountNusd: Nusd;
-  /** Tokens counted against the rate limit until the settlement says how many it were. */
+  /** Tokens that count against the rate limit until the settlement has the real number. */
   readonly estimatedTokens: number;
-  /** For what costs nothing: no balance is asked for. */
+  /** For free requests, which need no balance. */
   readonly free?: boolean;
 }
 
+/** A monthly budget that does not cover a request. */
+export interface RefusingBudget {
+  readonly scope: BudgetScope;
+  /** UTC, `YYYY-MM`. */
+  readonly month: string;
+  /** Undefined in the answer to a ticket, because a limit could help to identify its owner. */
+  readonly limitNusd: Nusd | undefined;
+}
+
 export type RedeemReply =
-  | { readonly result: 'admitted'; readonly rate: RateStatus }
-  /** No such ticket, or used, or its key or preferences have changed since. */
+  /** The hold counts in this month's budgets: UTC, `YYYY-MM`. */
+  | { readonly result: 'admitted'; readonly month: string; readonly rate: RateStatus }
+  /** The ticket is unknown or used, or its key or preferences have changed. */
   | { readonly result: 'invalid_ticket' }
   | { readonly result: 'unknown_key' }
-  /** The key record has changed since the plan was made; plan again with this one. */
+  /** The key record has changed since the plan. Plan again with this one. */
   | { readonly result: 'stale_key'; readonly key: VersionedKey }
   | { readonly result: 'rate_limited'; readonly by: 'requests' | 'tokens'; readonly rate: RateStatus }
   | { readonly result: 'insufficient'; readonly scope: 'wallet' | 'key'; readonly rate: RateStatus }
+  | {
+      readonly result: 'insufficient';
+      readonly scope: 'budget';
+      readonly budget: RefusingBudget;
+      readonly rate: RateStatus;
+    }
   /** This hold was cancelled or settled before the redeem arrived. */
   | { readonly result: 'closed' };
 
 export interface SettleRequest {
   readonly shard: number;
   readonly holdId: string;
-  /** 0: everything held is released. */
+  /** 0 releases the whole hold. */
   readonly chargeNusd: Nusd;
   readonly usedTokens: number;
-  /** What the ledger is told; undefined: nothing happened that it must know. */
+  /** The settlement for the ledger. Undefined: nothing to book. */
   readonly entry: { readonly payload: string; readonly mac: string } | undefined;
 }
 
-/** A place in a shard's stream of settlements. Places of different epochs cannot be compared: a stream may begin anew. */
+/** A place in a shard's stream of settlements. Places of different epochs are not comparable, because a stream may restart. */
 export interface StreamPlace {
   readonly streamId: string;
   readonly epoch: number;
 }
 
 /**
- * What a broker does with money and rights. Every call rejects with `StateUnavailableError` or answers; an amount or a
- * count out of bounds is the caller's defect, a `RangeError`.
+ * A broker's operations on money and rights. A call fails only with `StateUnavailableError`. An amount or count out of bounds is a
+ * bug of the caller and throws a `RangeError`.
  */
 export interface AdmissionPort {
-  /** The record of a key, or undefined where there is none or it was revoked. */
-  lookupKey(keyHash: string): Promise<VersionedKey | undefined>;
-  /** The rate limits of a right that could be redeemed now; undefined where it could not. Changes nothing. */
+  /** Returns the record of the key with this secret. Undefined if no key has it now, or the key is inactive or has expired. */
+  lookupKey(secretHash: string): Promise<VersionedKey | undefined>;
+  /** Returns the rate limits of a right that can be redeemed now, else undefined. Changes nothing. */
   peek(right: RightToCheck): Promise<RateStatus | undefined>;
-  /** Takes the right and places the hold, all or nothing. */
+  /** Uses the right and places the hold, both or neither. */
   redeem(request: RedeemRequest): Promise<RedeemReply>;
-  /** Undoes a redeem whose reply was lost, even one that has yet to arrive: the money is free and the ticket valid again. */
+  /** Undoes a redeem whose reply was lost, even one that arrives later. Releases the money and makes the ticket valid again. */
   cancel(shard: number, holdId: string): Promise<void>;
-  /** The ids of the holds that the caller's own incarnation has in a shard. */
+  /** Returns the ids of the holds of the caller's incarnation in a shard. */
   readOwnHolds(shard: number): Promise<string[]>;
-  /** Ends a hold and tells the ledger; where the hold is gone, only the ledger is told. Answers the entry's place, if any. */
+  /** Ends a hold, if it still exists, and writes the settlement for the ledger. Returns the entry's place, if any. */
   settle(request: SettleRequest): Promise<StreamPlace | undefined>;
-  /** The place up to which a shard's settlements are booked. */
+  /** Returns the place up to which a shard's settlements are booked. */
   watermark(shard: number): Promise<StreamPlace>;
 }
 
-/** What a caller holds, sealed so that only control can read whose it is and nobody else can have written it. */
+/** A caller's declaration with its MAC. Only control can decrypt the owners in it. */
 export interface SealedDeclaration {
   readonly payload: string;
   readonly mac: string;
@@ -103,8 +125,8 @@ export interface Declared extends SealedDeclaration {
 
 export interface JoinRequest {
   /**
-   * What the caller holds in this shard; undefined: nothing. `renewal`: it is in already, and only a caller that is in
-   * has its lease renewed: what is held may come to many megabytes, and leases are renewed each second.
+   * The caller's holds in this shard. Undefined: none. `renewal`: only renews the lease of a caller that has joined, because a
+   * declaration may have many megabytes and leases are renewed every second.
    */
   readonly declaration: SealedDeclaration | 'renewal' | undefined;
   readonly leaseMs: number;
@@ -112,49 +134,51 @@ export interface JoinRequest {
 
 export type JoinReply =
   | { readonly result: 'joined'; readonly isOpen: boolean; readonly leaseUntil: number }
-  /** Control is to restore what was declared; the caller is in once it has. */
+  /** Control will restore the declaration. Then the caller has joined. */
   | { readonly result: 'declared'; readonly isOpen: boolean };
 
 /**
- * A process' place in the shards (design 5). It joins each epoch of each shard and renews its lease; a step of one that
- * has not is refused with `StateUnavailableError`.
+ * A process' membership of the shards. A process joins each epoch of each shard and renews its lease. Otherwise its steps are
+ * refused with `StateUnavailableError`. See docs/decisions/shared-state.md.
  */
 export interface MembershipPort {
   readonly membership: Membership;
   /** Joins a shard, or renews the lease in it. */
   join(shard: number, request: JoinRequest): Promise<JoinReply>;
-  /** Goes: what is held is released, and nobody waits for the caller any more. */
+  /** Leaves. Releases the caller's holds, and rebuilds no longer wait for it. */
   leave(shard: number): Promise<void>;
 }
 
-/** Money of one request that a caller declared, attributed by control; for a charge, with what the ledger is to be told. */
+/** A declared amount of one request, attributed by control. A charge has the settlement for the ledger. */
 export interface RestoredAmount {
   readonly holdId: string;
   readonly walletId: string;
   readonly keyHash: string;
   readonly amountNusd: Nusd;
+  /** The month in whose budgets it counts. Undefined: the present one. */
+  readonly month?: string | undefined;
 }
 export interface RestoredCharge extends RestoredAmount {
   readonly entry: { readonly payload: string; readonly mac: string };
 }
 
 export interface ShardMembers {
-  /** Undefined: the shard is new, or has lost something. */
+  /** Undefined: the shard is new or has lost data. */
   readonly epoch: number | undefined;
   readonly isOpen: boolean;
-  /** Those who joined the epoch and whose lease was not reaped. */
+  /** Clients that joined the epoch and were not reaped. */
   readonly clients: readonly string[];
-  /** Those who left the epoch or were reaped in the last day. */
+  /** Clients that left or were reaped in the last day. */
   readonly gone: readonly string[];
   readonly declared: readonly Declared[];
 }
 
-/** How control begins an epoch of a shard, restores what the living hold, and opens it. */
+/** Control's operations on epochs: begin one, restore the holds of running processes, and open it. */
 export interface EpochPort {
   readMembers(shard: number): Promise<ShardMembers>;
-  /** Begins an epoch where the shard has none: holds and notes are taken off. False where it has one. */
+  /** Begins an epoch if the shard has none, and removes holds and notes. Returns false if it has one. */
   beginEpoch(shard: number, epoch: number): Promise<boolean>;
-  /** Places what a client declared in the caller's epoch and lets it in; once. False where it was in already. */
+  /** Restores a client's declaration in the caller's epoch and admits the client, once. Returns false if it was admitted already. */
   admitDeclared(
     shard: number,
     client: string,
@@ -164,13 +188,13 @@ export interface EpochPort {
       readonly charges: readonly RestoredCharge[];
     },
   ): Promise<boolean>;
-  /** Opens the caller's epoch: from now on money moves. */
+  /** Opens the caller's epoch. From now on, money moves. */
   openEpoch(shard: number): Promise<void>;
-  /** Ends an epoch that is known to be older than another. */
+  /** Ends an epoch that is older than a known one. */
   discardEpoch(shard: number, epoch: number): Promise<boolean>;
-  /** True where every shard's epoch is open. */
+  /** Whether every shard's epoch is open. */
   isOpen(): Promise<boolean>;
-  /** Releases the holds of clients whose lease lapsed longer than the grace ago; answers how many. */
+  /** Releases the holds of clients whose lease lapsed longer than the grace period ago. Returns the number of holds. */
   reap(shard: number, graceMs: number): Promise<number>;
 }
 
@@ -181,18 +205,57 @@ export interface WalletFunds {
   readonly version: number;
 }
 
+/**
+ * A secret of a key that was rotated. The key keeps the name that its first secret gave it, so holds, notes, tickets, limits, bookings
+ * and restored declarations need no alias, also after that secret has ended. Which secrets open the key, its own record says in the
+ * step that places the hold, by the clock of Redis. The index and a broker's cache only find the key, so what they still have of an
+ * ended secret opens nothing. A rotation raises the generation: the later of a rotation and a revocation wins, in whatever order
+ * their projections arrive.
+ */
+export interface KeySecret {
+  readonly secretHash: string;
+  /** Unix ms. Undefined: the newest secret, which has no end. */
+  readonly endsAt: number | undefined;
+}
+
 export interface KeyProjection {
   readonly shard: number;
+  /** The hash of the key's first secret. It names the key for good: its holds, limits and spending. */
   readonly keyHash: string;
   readonly walletId: string;
   readonly generation: number;
   readonly active: boolean;
+  /** Unix ms. Undefined: it does not expire. */
+  readonly expiresAt?: number | undefined;
+  /** The secrets that open the key. Undefined: only the first one, because the key was never rotated. */
+  readonly secrets?: readonly KeySecret[] | undefined;
   readonly record: KeyRecord;
   /** Undefined: no credit limit. */
   readonly limitFundsNusd: Nusd | undefined;
   readonly fundsVersion: number;
   readonly limitRequests: number;
   readonly limitTokens: number;
+  /** The budgets in which the key's requests count, whether or not they exist: `budgetIdOf`. */
+  readonly budgetIds: readonly string[];
+}
+
+export interface MonthSpend {
+  /** UTC, `YYYY-MM`. */
+  readonly month: string;
+  /** What the ledger booked of the month's requests. It never falls. */
+  readonly spentNusd: Nusd;
+}
+
+export interface BudgetProjection {
+  readonly shard: number;
+  readonly budgetId: string;
+  /** Undefined: the budget was removed. */
+  readonly limitNusd: Nusd | undefined;
+  /** Version of the limit. */
+  readonly version: number;
+  /** Spending of months before this one is forgotten. */
+  readonly keptSince: string;
+  readonly spent: readonly MonthSpend[];
 }
 
 export interface BookedCharges {
@@ -202,12 +265,14 @@ export interface BookedCharges {
     readonly limitFundsNusd: Nusd | undefined;
     readonly version: number;
   }[];
+  readonly budgets: readonly (MonthSpend & { readonly budgetId: string })[];
   readonly holdIds: readonly string[];
 }
 
 export type MintReply =
   | { readonly result: 'minted' }
   | { readonly result: 'insufficient'; readonly availableNusd: Nusd }
+  | { readonly result: 'over_budget'; readonly budget: RefusingBudget }
   | { readonly result: 'not_projected' };
 
 export interface MintRequest {
@@ -215,59 +280,79 @@ export interface MintRequest {
   readonly ticketHash: string;
   readonly walletId: string;
   readonly keyHash: string;
-  /** Of the key, when the ticket was sealed: the key must be projected at it, or every broker would refuse the ticket. */
+  /** The key's generation when the ticket was sealed. The key must be projected with it, or brokers refuse the ticket. */
   readonly generation: number;
-  /** Of the ticket: the first says its generation itself, of the second the mark keeps it. */
+  /** Form of the ticket. In the first form the ticket has the generation, in the second the mark has it. */
   readonly form: TicketForm;
   readonly ttlMs: number;
-  /** For what costs nothing: no balance is asked for. */
+  /** For free requests, which need no balance. */
   readonly free?: boolean;
 }
 
-/** What control projects out of Postgres, and what it reads back. */
+/** Control's projection of Postgres into the state, and its reads of the state. */
 export interface ProjectionPort {
   putWallet(funds: WalletFunds): Promise<void>;
   putKey(key: KeyProjection): Promise<void>;
   /**
-   * Writes only where a key is found, which `putKey` does as well: it may be in another shard than the key, and one that
-   * is rebuilt has lost it.
+   * Writes a newer limit, which then covers everything that is held and unbooked, and larger sums of spending. Call it after the
+   * commit of the limit, which must wait for bookings of the account.
    */
-  indexKey(key: Pick<KeyProjection, 'keyHash' | 'shard'>): Promise<void>;
+  putBudget(budget: BudgetProjection): Promise<void>;
+  /**
+   * Writes only the index of a key’s secrets, which `putKey` also writes. The index may be in other shards than the key, and a
+   * rebuilt shard has lost it. The index of a secret that has ended may stay, because the key’s own record decides.
+   */
+  indexKey(key: Pick<KeyProjection, 'keyHash' | 'shard' | 'secrets'>): Promise<void>;
   mint(request: MintRequest): Promise<MintReply>;
-  /** What a wallet has now, as every admission sees it; undefined where it was not projected. */
+  /** Returns the funds of a wallet as admissions see them. Undefined if it is not projected. */
   readWallet(shard: number, walletId: string): Promise<Omit<Spendable, 'version'> | undefined>;
   readSettlements(shard: number, afterId: string, limit: number): Promise<SettlementEntry[]>;
-  /** The ledger has these charges: their notes go, balance and limits come, if newer. */
+  /** Removes the notes of booked charges, and sets newer balances, limits and spending. */
   book(charges: BookedCharges): Promise<void>;
-  /** The ledger has these charges, but nobody whose they are: their notes go, and the money is their wallets' again. */
+  /** Removes the notes of charges without a known account, which returns the money to their wallets. */
   forget(shard: number, holdIds: readonly string[]): Promise<void>;
-  /** Everything up to this entry is booked: moves the watermark and trims below it. */
+  /** Moves the watermark to this entry and trims the stream below it, because everything up to it is booked. */
   acknowledge(shard: number, streamId: string): Promise<void>;
-  /** The hold ids of the charges that are noted as not booked yet. */
+  /** Returns the hold ids of the notes of unbooked charges. */
   readNotes(shard: number): Promise<string[]>;
-  /** What wallets and keys have at one instant, and what their holds and notes come to; what is unknown is left out. */
+  /** Returns wallets and keys at one instant, with the sums of their holds and notes. Unknown ones are omitted. */
   readBooks(
     shard: number,
-    wanted: { readonly walletIds: readonly string[]; readonly keyHashes: readonly string[] },
+    wanted: {
+      readonly walletIds: readonly string[];
+      readonly keyHashes: readonly string[];
+      readonly budgetIds: readonly string[];
+    },
   ): Promise<ShardBooks>;
 }
 
-/** A wallet or a key with its sums, and the same sums made anew from every hold and every note. */
+/** A wallet or key with its stored sums, and the same sums recomputed from holds and notes. */
 export interface AuditedFunds extends Spendable {
   readonly holdsNusd: Nusd;
   readonly notesNusd: Nusd;
 }
 
+/** A budget with its stored sums of each month, and `open` recomputed from what counts in it. */
+export interface AuditedBudget {
+  readonly limitNusd: Nusd | undefined;
+  readonly version: number;
+  readonly months: ReadonlyMap<
+    string,
+    { readonly spentNusd: Nusd; readonly openNusd: Nusd; readonly countedNusd: Nusd }
+  >;
+}
+
 export interface ShardBooks {
   readonly wallets: ReadonlyMap<string, AuditedFunds>;
   readonly keys: ReadonlyMap<string, AuditedFunds>;
+  readonly budgets: ReadonlyMap<string, AuditedBudget>;
 }
 
-/** Catalog, registry and the health of routes: small, shared by all, read off the hot path. */
+/** Catalog, registry and route health: small, shared data that no request waits for. */
 export interface CatalogPort {
-  /** Publishes a snapshot unless a newer one is there. */
+  /** Publishes a snapshot unless the state has a newer one. */
   publishCatalog(snapshot: CatalogSnapshot): Promise<void>;
-  /** The snapshot, or undefined where none is newer than `knownVersion`. */
+  /** Returns the snapshot if it is newer than `knownVersion`, else undefined. */
   readCatalog(knownVersion: number): Promise<CatalogSnapshot | undefined>;
   publishRegistry(registry: RegistryPublic): Promise<void>;
   readRegistry(): Promise<RegistryPublic | undefined>;
@@ -275,13 +360,13 @@ export interface CatalogPort {
 
 export interface HealthPort {
   readPenalties(): Promise<Penalties>;
-  /** Replaces the penalty of a key by what `next` makes of the current one. */
+  /** Replaces the penalty of a key by `next` of the current one. */
   updatePenalty(key: string, next: (current: Penalty | undefined) => Penalty): Promise<void>;
-  /** Puts records in place of those that the source shared before: to send them again changes nothing. */
+  /** Replaces the records of a source, so that sending them again changes nothing. */
   shareMeasurements(batch: MeasurementBatch): Promise<void>;
   /**
-   * The records of an hour (Unix hours) that were shared since the page that gave the cursor, of all sources and without
-   * end: read on until `isLast`. An hour keeps `maxMeasurementRecords`; what comes beyond them is left out.
+   * Returns the records of an hour (Unix hours) that changed since the page with this cursor, from all sources. Read on until
+   * `isLast`. An hour keeps `maxMeasurementRecords`; further records are dropped.
    */
   readMeasurements(hour: number, cursor: string | undefined): Promise<MeasurementPage>;
 }
@@ -295,23 +380,23 @@ export interface MeasurementPage {
 export type ReceiptKind = 'provider' | 'gateway';
 
 /**
- * What can be asked for after a request, and is then gone: hashes, signatures and ids, never content or identity. A receipt
- * comes sealed by its secret and is named by that secret's hash (`sealReceipt`, `receiptIdOf`).
+ * Receipts that clients can fetch for a while after a request: hashes, signatures and ids, never content or identity. A receipt is
+ * encrypted with its secret, and its id is the hash of that secret (`sealReceipt`, `receiptIdOf`).
  */
 export interface ReceiptPort {
-  /** Keeps a document of at most 32,768 characters for `ttlMs`, in place of what the id named before. */
+  /** Stores a document of at most 32,768 characters for `ttlMs`. Replaces an earlier one with the same id. */
   keepReceipt(kind: ReceiptKind, id: string, document: string, ttlMs: number): Promise<void>;
-  /** The document, or undefined where there is none, or none any more. */
+  /** Returns the document. Undefined if there is none or it has expired. */
   readReceipt(kind: ReceiptKind, id: string): Promise<string | undefined>;
 }
 
-/** Whether the state can be reached and holds what control projected. */
+/** Whether the state is available and has control's projection. */
 export interface ReadinessPort {
   isReady(): Promise<boolean>;
   close(): Promise<void>;
 }
 
-/** What a broker asks of the state: nothing that control alone may know, such as whose hold or key one is. */
+/** A broker's view of the state, without data that only control may know, such as the owner of a hold or key. */
 export type BrokerState = AdmissionPort &
   MembershipPort &
   Pick<CatalogPort, 'readCatalog' | 'publishRegistry' | 'readRegistry'> &

@@ -3,20 +3,22 @@ import { preferencesSchema } from '@sotto/wire';
 import { z } from 'zod';
 
 /**
- * What a broker may know of a key: what it permits and the workspace's preferences. No account, wallet or key id: the
- * account is a reference that only control can open.
+ * A key as brokers see it: its permissions and the workspace's preferences. It has no account, wallet or key id. The account is a
+ * reference that only control can decrypt.
  */
 export const keyRecordSchema = z.object({
   v: z.literal(1),
   kind: z.enum(['inference', 'management']),
   openaiCompatible: z.boolean(),
+  /** The models that requests with the key may name. Absent: all. */
+  allowedModels: z.array(z.string()).optional(),
   preferences: preferencesSchema,
-  /** Sealed by control for control; used for requests in compatibility mode. */
+  /** Encrypted by control for control. Used for requests in compatibility mode. */
   accountRef: z.string(),
 });
 export type KeyRecord = z.infer<typeof keyRecordSchema>;
 
-/** The catalog as control publishes it; brokers bind it to their own registry. */
+/** The catalog as control publishes it. Brokers bind it to their own registry. */
 export const catalogSnapshotSchema = z.object({
   v: z.literal(1),
   version: z.int().min(1),
@@ -25,7 +27,7 @@ export const catalogSnapshotSchema = z.object({
 });
 export type CatalogSnapshot = z.infer<typeof catalogSnapshotSchema>;
 
-/** A settlement on its way to the ledger. Written by brokers, read by the settler; `mac` is checked there. */
+/** A settlement on its way to the ledger. Brokers write it, and the settler reads it and checks `mac`. */
 export interface SettlementEntry {
   /** Place in the shard's stream. */
   readonly streamId: string;

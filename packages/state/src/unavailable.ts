@@ -1,6 +1,6 @@
-/** Where the state cannot be reached, is too slow or has lost its data: nothing was admitted, or nothing is known. */
+/** Thrown if the state is unreachable, too slow or has lost data. Nothing was admitted, or the result is unknown. */
 export class StateUnavailableError extends Error {
-  /** False where nothing was sent, so that nothing can have been done. */
+  /** False if nothing was sent, so that nothing can have happened. */
   readonly attempted: boolean;
 
   constructor(reason: string, { attempted = true } = {}) {
@@ -11,8 +11,8 @@ export class StateUnavailableError extends Error {
 }
 
 /**
- * Does something for one after the other, though the state cannot do it for some: one node of a cluster that is away, or
- * one damaged record, must not keep the others waiting. Answers the first failure, for the caller to throw at its end.
+ * Runs an action for each item and continues after failures, because one unavailable node or one damaged record must not block the
+ * others. Returns the first failure, which the caller throws at its end.
  */
 export async function forEachReachable<T>(
   items: Iterable<T>,

@@ -4,7 +4,7 @@ import { formatResetDuration } from './headers.ts';
 import { parseModelReference } from './model-id.ts';
 
 describe('the error table', () => {
-  it('has every type of interface part 7', () => {
+  it('keeps the statuses that clients rely on', () => {
     const statuses: Record<string, number> = {
       invalid_request: 400,
       missing_model: 400,
@@ -43,7 +43,7 @@ describe('the error table', () => {
     expect(errorEnvelope(aboutNoField, 'req_1')).toEqual({ error: { ...said, param: null } });
   });
 
-  it('always tells a caller of an unready service when to come back', () => {
+  it('sends retry-after with every 503 of an unready service', () => {
     expect(errorHeaders(new ServiceError('service_unavailable'))).toEqual({ 'retry-after': '1' });
     expect(errorHeaders(new ServiceError('rate_limited', { retryAfterS: 2.2 }))).toEqual({ 'retry-after': '3' });
     expect(errorHeaders(new ServiceError('provider_timeout', { ambiguous: true }))).toEqual({

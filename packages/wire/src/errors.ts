@@ -1,14 +1,14 @@
-/** One row of the error table: what a type means on the wire. `message` is the default public sentence. */
+/** One row of the error table. `message` is the default public sentence. */
 export interface ErrorRow {
   readonly status: number;
-  /** Whether the same request, sent again later, may succeed without a change. */
+  /** Whether the same request may succeed later without a change. */
   readonly retryable: boolean;
   readonly message: string;
 }
 
 const row = (status: number, message: string, retryable = false): ErrorRow => ({ status, retryable, message });
 
-/** Every error type of the service (interface part 7, design 6) with its HTTP status and default message. */
+/** Every error type of the service, with its HTTP status and default message. See docs/reference/errors.md. */
 export const errorTable = {
   invalid_request: row(400, 'The request is malformed.'),
   missing_model: row(400, 'The query parameter `model` is required, for example `?model=creator/model`.'),
@@ -19,9 +19,9 @@ export const errorTable = {
   context_too_large: row(400, 'No eligible provider holds the prompt plus the requested output.'),
   ticket_required: row(401, 'This endpoint needs a ticket in the header `x-router-ticket`, or an inference key.'),
   invalid_ticket: row(401, 'The ticket is invalid, expired or already used. Ask the control origin for a new one.'),
-  invalid_api_key: row(401, 'The API key is not valid.'),
+  invalid_api_key: row(401, 'The API key is unknown, disabled, expired or revoked. Copy it again, or create another.'),
   unauthenticated: row(401, 'This endpoint needs a credential.'),
-  insufficient_balance: row(402, 'The prepaid balance does not cover this request.'),
+  insufficient_balance: row(402, 'The balance does not cover this request.'),
   insufficient_scope: row(403, 'This credential may not be used here.'),
   compatibility_access_disabled: row(
     403,
@@ -31,8 +31,11 @@ export const errorTable = {
   privacy_boundary_not_met: row(403, 'No provider of this model meets the workspace privacy boundary.'),
   forbidden: row(403, 'This action is not allowed.'),
   email_not_verified: row(403, 'The address of this account is not verified. Follow the link that was mailed to it.'),
-  session_not_fresh: row(403, 'This needs a fresh proof of who you are. Confirm your password, or sign in again.'),
-  model_not_found: row(404, 'The model does not exist or is not enabled.'),
+  session_not_fresh: row(
+    403,
+    'This needs a fresh proof of who you are. Confirm your password or your second factor, or sign in again.',
+  ),
+  model_not_found: row(404, 'The model does not exist or is not enabled. `GET /v1/models` lists those that are.'),
   not_found: row(404, 'There is nothing at this address.'),
   method_not_allowed: row(405, 'This address does not take this method.'),
   request_timeout: row(408, 'The request took too long to arrive.', true),
@@ -62,19 +65,19 @@ export const errorTable = {
 
 export type ErrorType = keyof typeof errorTable;
 
-/** The public half of an error that is not its type: what was wrong, where, and when to come back. */
+/** The public details of an error: what was wrong, in which field, and when to retry. */
 export interface ErrorDetails {
-  /** Public sentence; never content of another party, never a foreign error's message. */
+  /** Public sentence. Never contains content, nor the message of a foreign error. */
   readonly message?: string | undefined;
-  /** The one request field at fault, as a dotted path. */
+  /** The request field at fault, as a dotted path. */
   readonly param?: string | undefined;
   /** Whole seconds for `retry-after`. */
   readonly retryAfterS?: number | undefined;
-  /** True where work may already have been paid for, so that clients must not retry on their own. */
+  /** True if the request may already have been charged, so that clients must not retry automatically. */
   readonly ambiguous?: boolean | undefined;
 }
 
-/** An error whose type, message and param may be shown to the caller as they are. */
+/** An error whose type, message and param are public. */
 export class ServiceError extends Error {
   readonly type: ErrorType;
   readonly param: string | undefined;
@@ -95,19 +98,19 @@ export class ServiceError extends Error {
   }
 }
 
-/** The body of every answer that is not a success, with all fields that OpenAI's own schema requires. */
+/** The body of every error answer, with all fields that OpenAI's schema requires. */
 export interface ErrorEnvelope<Type extends string = ErrorType> {
   readonly error: {
     readonly message: string;
     readonly type: Type;
-    /** The same as `type`. OpenAI's types are coarse, so its clients tell errors apart by their code. */
+    /** The same as `type`. OpenAI's types are coarse, so its clients branch on the code. */
     readonly code: Type;
     readonly param: string | null;
     readonly request_id: string;
   };
 }
 
-/** Builds the envelope of an error for one request. */
+/** Builds the error body for one request. */
 export function errorEnvelope<Type extends string>(
   {
     message,
@@ -119,12 +122,12 @@ export function errorEnvelope<Type extends string>(
   return { error: { message, type, code: type, param, request_id: requestId } };
 }
 
-/** Response headers that belong to an error: when to come back, and whether an SDK may retry on its own. */
+/** Response headers of an error: when to retry, and whether an SDK may retry automatically. */
 export function errorHeaders(error: ServiceError): Record<string, string> {
   const headers: Record<string, string> = {};
   const retryAfterS = error.retryAfterS ?? (error.type === 'service_unavailable' ? 1 : undefined);
   if (retryAfterS !== undefined) headers['retry-after'] = String(Math.max(1, Math.ceil(retryAfterS)));
-  // The OpenAI SDKs retry 409 and every 5xx on their own; where that cannot help, or could buy twice, they are told.
+  // The OpenAI SDKs retry 409 and every 5xx automatically. This header stops them if a retry cannot help or could charge twice.
   const hopeless = !errorTable[error.type].retryable && (error.status === 409 || error.status >= 500);
   if (error.ambiguous || hopeless) headers['x-should-retry'] = 'false';
   return headers;

@@ -1,11 +1,11 @@
-/** Names of the service's own headers (interface 4.7, design 6), lower case as HTTP/2 and Node have them. */
+/** Names of the service's own headers, in lower case as in HTTP/2 and Node. See docs/reference/headers.md. */
 export const headerNames = {
   ticket: 'x-router-ticket',
-  /** Of a request sealed for an enclave: what its ticket was issued for, as the JSON of `sealedQuestionSchema`. */
+  /** On a request that is encrypted for an enclave: the JSON of `sealedQuestionSchema`. */
   e2ee: 'x-router-e2ee',
-  /** On a request, the secret that its receipt can be had with; on the call for the receipt, that same secret. */
+  /** On a request, and on the call for its receipt: the secret that opens the receipt. */
   receipt: 'x-router-receipt',
-  /** Of an answer by an enclave: what its own receipt can be asked for by. */
+  /** On an answer by an enclave: the id of the enclave's own receipt. */
   providerRequestId: 'x-router-provider-request-id',
   selectedModel: 'x-router-selected-model',
   routing: 'x-router-routing',

@@ -1,10 +1,34 @@
 export {
+  type AccountAnswer,
+  type AccountPage,
+  type ActAnswer,
+  type ActName,
+  type ActPage,
+  accountAnswerSchema,
+  accountPageSchema,
+  actPageSchema,
+  type BooksAnswer,
+  booksAnswerSchema,
+  ownAccountAnswerSchema,
+  type ProviderListAnswer,
+  providerListAnswerSchema,
+  type RejectedSettlementListAnswer,
+  rejectedSettlementListAnswerSchema,
+  type SignUpInvitationAnswer,
+  signUpInvitationAnswerSchema,
+  signUpPolicyAnswerSchema,
+} from './answers/administration.ts';
+export {
   type BillingCatalog,
   type BillingSettingsAnswer,
   billingCatalogSchema,
   billingSettingsStateSchema,
+  type MonthlyGrantAnswer,
+  monthlyGrantAnswerSchema,
+  type OperatorOrderPage,
   type OrderAnswer,
   type OrderPage,
+  operatorOrderPageSchema,
   orderAnswerSchema,
   orderPageSchema,
   type RailName,
@@ -17,13 +41,6 @@ export {
   webhookOutcomeSchema,
 } from './answers/billing.ts';
 export {
-  type ChatChunk,
-  type ChatCompletion,
-  chatChunkSchema,
-  chatCompletionSchema,
-  type FinishReason,
-} from './answers/chat-completion.ts';
-export {
   type AppAnswer,
   appAnswerSchema,
   appListAnswerSchema,
@@ -31,14 +48,12 @@ export {
   grantAnswerSchema,
   grantListAnswerSchema,
   type InteractionAnswer,
-  type InteractionDoneAnswer,
   interactionAnswerSchema,
   interactionDoneAnswerSchema,
 } from './answers/connect.ts';
 export {
   type AttestationTicketAnswer,
   attestationTicketAnswerSchema,
-  type BalanceAnswer,
   balanceAnswerSchema,
   type CapabilitiesAnswer,
   capabilitiesAnswerSchema,
@@ -49,7 +64,6 @@ export {
   type ModelListAnswer,
   modelAnswerSchema,
   modelListAnswerSchema,
-  type NewKeyAnswer,
   newKeyAnswerSchema,
   type PricingAnswer,
   pricingAnswerSchema,
@@ -59,18 +73,30 @@ export {
   ticketAnswerSchema,
   type UptimeAnswer,
   type UsageDailyAnswer,
+  type UsageError,
   type UsagePage,
   type UsageSums,
   uptimeAnswerSchema,
   usageDailyAnswerSchema,
+  usageErrors,
   usagePageSchema,
   usageStatuses,
 } from './answers/control.ts';
-export { embeddingsAnswerPieces, embeddingsAnswerSchema } from './answers/embeddings.ts';
-export { errorAnswerSchema } from './answers/error.ts';
-export { healthAnswerSchema, readinessAnswerSchema } from './answers/health.ts';
-export { type ImagesAnswer, imagesAnswerAround, imagesAnswerSchema } from './answers/images.ts';
-export { providerReceiptSchema } from './answers/provider-receipt.ts';
+export {
+  type ChatChunk,
+  type ChatCompletion,
+  chatChunkSchema,
+  chatCompletionSchema,
+  embeddingsAnswerPieces,
+  embeddingsAnswerSchema,
+  type FinishReason,
+  type ImagesAnswer,
+  imagesAnswerAround,
+  imagesAnswerSchema,
+  providerReceiptSchema,
+  type UsageAnswer,
+  usageAnswerSchema,
+} from './answers/inference.ts';
 export {
   type EligibleModelsAnswer,
   effectiveRoutingAnswerSchema,
@@ -78,46 +104,29 @@ export {
   type RoutingPreviewAnswer,
   routingPreviewAnswerSchema,
 } from './answers/routing.ts';
+export { errorAnswerSchema, healthAnswerSchema, readinessAnswerSchema } from './answers/service.ts';
+export * as authAnswers from './answers/sessions.ts';
 export {
-  type AuthMethods,
-  authMethodsSchema,
-  authSessionListSchema,
-  authSessionSchema,
-  authStatusSchema,
-  authUserSchema,
-  backupCodesSchema,
-  emailVerifiedSchema,
-  openidRedirectSchema,
-  type PasskeyReview,
-  type PasswordConfirmed,
-  passkeyListSchema,
-  passkeyReviewSchema,
-  passkeySchema,
-  passkeySignedInSchema,
-  passkeyUpdatedSchema,
-  passwordChangedSchema,
-  passwordConfirmedSchema,
-  resetRequestedSchema,
-  secondFactorPassedSchema,
-  signedInSchema,
-  signedOutSchema,
-  signedUpSchema,
-  signInWaysSchema,
-  totpEnrolmentSchema,
-  webauthnOptionsSchema,
-} from './answers/sessions.ts';
-export { type UsageAnswer, usageAnswerSchema } from './answers/usage.ts';
-export {
+  type AlertWebhookAnswer,
+  alertWebhookAnswerSchema,
+  type BudgetAnswer,
+  budgetAnswerSchema,
+  budgetListAnswerSchema,
   type InvitationOfferAnswer,
+  type InvitationPreview,
   invitationOfferAnswerSchema,
-  type NewInvitationAnswer,
+  invitationPreviewSchema,
+  type NewAlertWebhookAnswer,
+  newAlertWebhookAnswerSchema,
   newWorkspaceInvitationAnswerSchema,
   type WaitingInvitationAnswer,
+  type WebhookDelivery,
   type WorkspaceAnswer,
   type WorkspaceInvitationAnswer,
   type WorkspaceMemberAnswer,
   waitingInvitationAnswerSchema,
   waitingInvitationListAnswerSchema,
+  webhookDeliverySchema,
   workspaceAnswerSchema,
   workspaceInvitationAnswerSchema,
   workspaceInvitationListAnswerSchema,
@@ -125,17 +134,15 @@ export {
   workspaceMemberAnswerSchema,
   workspaceMemberListAnswerSchema,
 } from './answers/workspaces.ts';
-export { type AppScope, appScopeSchema, appScopes } from './app-scopes.ts';
 export {
   type E2eeFamilyName,
   e2eeFamilies,
-  type RelayHeaders,
   type RelayRule,
   type RelayVariant,
   relayHeaders,
   relayRules,
 } from './e2ee/relay-rules.ts';
-export { type SealedChat, sealedChatSchema } from './e2ee/sealed-chat.ts';
+export { type SealedChat, type SealedQuestion, sealedChatSchema, sealedQuestionSchema } from './e2ee/sealed-chat.ts';
 export {
   FrameMeter,
   framedTextBytes,
@@ -144,30 +151,32 @@ export {
   sealedContentBytes,
   sealedOutputSlack,
 } from './e2ee/sealed-length.ts';
-export { type SealedQuestion, sealedQuestionSchema } from './e2ee/sealed-question.ts';
+export { errorNotes, usageErrorNotes } from './error-notes.ts';
 export {
-  type ErrorDetails,
-  type ErrorEnvelope,
-  type ErrorRow,
   type ErrorType,
   errorEnvelope,
   errorHeaders,
   errorTable,
   ServiceError,
 } from './errors.ts';
+export { nonceSchema, privacyClassSchema } from './field-schemas.ts';
 export { formatResetDuration, headerNames } from './headers.ts';
-export { autoModelId, type ModelReference, type ModelSuffix, parseModelReference } from './model-id.ts';
+export { assertModelsAllowed, autoModelId, type ModelSuffix, parseModelReference } from './model-id.ts';
+export { parseJson } from './parse-json.ts';
+export { preferredModel } from './preferred-model.ts';
 export { comparePrivacy, type PrivacyClass, privacyClasses, strongest } from './privacy.ts';
-export { privacyClassSchema } from './privacy-schema.ts';
-export type { ReasoningDetail } from './reasoning-details.ts';
 export {
-  type AttestationTicketRequest,
-  attestationTicketRequestSchema,
-  teeAttestationQuerySchema,
-  teeAttestationRequestSchema,
-} from './requests/attestation-request.ts';
+  type AccountQuery,
+  type ActQuery,
+  accountQuerySchema,
+  actQuerySchema,
+  creditAccountSchema,
+  dismissSettlementSchema,
+  inviteToSignUpSchema,
+  operatorActQuerySchema,
+  setMonthlyGrantSchema,
+} from './requests/administration-request.ts';
 export {
-  type BillingPageQuery,
   type BillingSettings,
   billingPageQuerySchema,
   billingSettingsSchema,
@@ -178,27 +187,35 @@ export {
 export { type ChatRequest, chatRequestSchema, providerParameters } from './requests/chat-request.ts';
 export {
   type AnswerInteraction,
+  type AppScope,
   answerInteractionSchema,
+  appScopeSchema,
+  appScopes,
   type CreateApp,
   createAppSchema,
   grantListQuerySchema,
   type UpdateApp,
   updateAppSchema,
 } from './requests/connect-request.ts';
-export { countEmbeddingInputs } from './requests/embeddings-input.ts';
-export { type EmbeddingsRequest, embeddingsRequestSchema } from './requests/embeddings-request.ts';
-export { type ImageRequest, type ImageSettings, imageRequestSchema, imageSettings } from './requests/image-request.ts';
+export {
+  countEmbeddingInputs,
+  type EmbeddingsRequest,
+  embeddingsRequestSchema,
+} from './requests/embeddings-request.ts';
 export { isJsonWithinDepth, maxJsonDepth } from './requests/json-object.ts';
 export {
-  type CreateKey,
-  createKeySchema,
-  keyListQuerySchema,
-  type UpdateKey,
-  updateKeySchema,
-} from './requests/keys-request.ts';
-export { type Message, maxMessages, messageSchema } from './requests/messages.ts';
-export { nonceSchema } from './requests/nonce.ts';
-export { parseRequest, problemOf, requestError } from './requests/parse-request.ts';
+  type ImageRequest,
+  type ImageSettings,
+  imageRequestSchema,
+  imageSettings,
+  maxSpeechCharacters,
+  type SpeechRequest,
+  type SpeechSettings,
+  speechRequestSchema,
+  speechSettings,
+} from './requests/media-request.ts';
+export { type Message, messageSchema } from './requests/messages.ts';
+export { faultsOf, parseRequest, problemOf, requestError } from './requests/parse-request.ts';
 export {
   type Boundary,
   boundaries,
@@ -214,45 +231,36 @@ export {
   maxPriceSchema,
   type ProviderPolicy,
   type ProviderPolicyObject,
-  providerIdPattern,
   providerIdSchema,
   providerPolicySchema,
   type RequestSort,
   requestSorts,
 } from './requests/provider-policy.ts';
-export { isSameReasoning, type ReasoningSelection, reasoningSelection } from './requests/reasoning.ts';
+export {
+  isSameReasoning,
+  type ReasoningDetail,
+  type ReasoningSelection,
+  reasoningSelection,
+} from './requests/reasoning.ts';
 export {
   eligibleModelsRequestSchema,
   type RoutingPreview,
   routingPreviewRequestSchema,
   workspaceQuerySchema,
 } from './requests/routing-request.ts';
+export * as authRequests from './requests/sessions-request.ts';
 export {
-  changeEmailSchema,
-  changePasswordSchema,
-  emailOnlySchema,
-  openidSignInSchema,
-  passkeyIdSchema,
-  passkeySignInSchema,
-  passwordOnlySchema,
-  registerPasskeySchema,
-  renamePasskeySchema,
-  resetPasswordSchema,
-  revokeSessionSchema,
-  secondFactorCodeSchema,
-  signInSchema,
-  signUpSchema,
-  updateUserSchema,
-  verifyEmailSchema,
-} from './requests/sessions-request.ts';
-export {
-  maxSpeechCharacters,
-  type SpeechRequest,
-  type SpeechSettings,
-  speechRequestSchema,
-  speechSettings,
-} from './requests/speech-request.ts';
-export { type Operation, operations, type TicketRequest, ticketRequestSchema } from './requests/ticket-request.ts';
+  type AttestationTicketRequest,
+  attestationTicketRequestSchema,
+  type Operation,
+  operationAt,
+  operationPaths,
+  operations,
+  type TicketRequest,
+  teeAttestationQuerySchema,
+  teeAttestationRequestSchema,
+  ticketRequestSchema,
+} from './requests/ticket-request.ts';
 export {
   type UsageDailyQuery,
   type UsageGroup,
@@ -264,12 +272,22 @@ export {
 } from './requests/usage-query.ts';
 export {
   type CreateInvitation,
+  type CreateKey,
   createInvitationSchema,
+  createKeySchema,
   invitationTokenSchema,
+  keyListQuerySchema,
   type MemberRole,
   memberRoleSchema,
+  rotateKeySchema,
+  type SetAlertWebhook,
+  type SetBudget,
+  setAlertWebhookSchema,
+  setBudgetSchema,
+  type UpdateKey,
+  updateKeySchema,
   workspaceNameSchema,
 } from './requests/workspace-request.ts';
-export { SseEventTooLargeError, SseParser, type SseParserOptions } from './sse/parser.ts';
-export { sseComment, sseDone, sseFrame } from './sse/writer.ts';
+export { SseEventTooLargeError, SseParser, sseDone, sseFrame } from './sse.ts';
 export { isRoleAtLeast, type WorkspaceRole, workspaceRoles } from './workspace-role.ts';
+export { type KnownOrigins, type OriginName, pathsOfOrigin, wrongTurn } from './wrong-turns.ts';

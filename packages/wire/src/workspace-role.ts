@@ -1,4 +1,4 @@
-/** What somebody may be in a workspace, weakest first. */
+/** Roles in a workspace, weakest first. */
 export const workspaceRoles = ['viewer', 'member', 'admin', 'owner'] as const;
 export type WorkspaceRole = (typeof workspaceRoles)[number];
 

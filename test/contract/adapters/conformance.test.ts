@@ -1,14 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
+import { chargeOf } from '../../kit/books.ts';
+import { describeInWorld } from '../../kit/both-planes.ts';
 import type { Dialect } from '../../kit/dialects/dialect.ts';
 import { dialects } from '../../kit/dialects/index.ts';
+import { openRequest } from '../../kit/open-request.ts';
 import type { ProviderHandler } from '../../kit/provider.ts';
+import { type Answer, ask, bothModes, everyWay, type Flow } from '../../kit/scenes/ask.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
-import { type Answer, ask, bothModes, chargeOf, everyWay, type Flow } from '../../routing/failover/ask.ts';
-import { openRequest } from '../../routing/failover/open-request.ts';
 import { AdapterWorld, backupText, price, quick, type Scene, type Shape, send, speaks, usual } from './world.ts';
 
-/** A failure before output (interface 3.3), and what follows from it. */
+/**
+ * A failure before any output: whether the broker tries the next provider, and which error a client gets without one.
+ */
 interface Row {
   readonly name: string;
   readonly does: (dialect: Dialect) => ProviderHandler;
@@ -90,7 +93,7 @@ const rows: readonly Row[] = [
   },
 ];
 
-/** How a stream fails before it has any output. */
+/** The ways in which a stream fails before it has any output. */
 const streamRows: readonly { readonly name: string; readonly does: Row['does'] }[] = [
   { name: 'an error event at once', does: (dialect) => streamed(dialect, [dialect.streamError(raw)]) },
   {
@@ -113,15 +116,10 @@ const streamed =
     end(response);
   };
 
-let world: AdapterWorld;
-
-// Which planes run and how does not matter here: adapters are the broker's own.
-await describeInBothPlanes(
+// Adapters belong to the broker alone, so one topology is enough.
+await describeInWorld(
   'every adapter',
-  async () => {
-    world = await AdapterWorld.start();
-    return world;
-  },
+  { start: () => AdapterWorld.start(), setupOf: (world) => world },
   (planes) => {
     let account: TestAccount;
     let payer: TestAccount;
@@ -141,7 +139,7 @@ await describeInBothPlanes(
     };
 
     describe.each(dialects.map((dialect) => ({ name: dialect.adapter, dialect })))('$name', ({ dialect }) => {
-      const played = (shape: Shape, handler: ProviderHandler): Scene => world.scene(dialect, shape, handler);
+      const played = (shape: Shape, handler: ProviderHandler): Scene => planes.world.scene(dialect, shape, handler);
 
       describe.each(everyWay)('$name', ({ flow, stream }) => {
         it('serves, and asks as the vendor documents it, with our key and nothing of the client’s', async () => {
@@ -177,7 +175,7 @@ await describeInBothPlanes(
       describe.each(bothModes)('$name', ({ stream }) => {
         it.each(rows.filter(({ next }) => next))('$name: the next provider serves', async ({ does }) => {
           const { model, asked } = played('pair', does(dialect));
-          // By order, because some failures put every model of the provider behind.
+          // The request sets the order, because some failures penalize every model of the provider.
           const answer = await asks({ model, stream, provider: { order: [dialect.adapter] } });
           expect(answer).toMatchObject({ status: 200, content: backupText, done: stream });
           expect(answer.headers.get('x-router-provider-attempts')).toBe('2');
@@ -192,7 +190,7 @@ await describeInBothPlanes(
       });
 
       it.each(rows.filter(({ next }) => !next))(
-        '$name: nobody else is tried',
+        '$name: no other provider is tried',
         async ({ does, alone: [code, type] }) => {
           const { model } = played('pair', does(dialect));
           const answer = await asks({ model, provider: { order: [dialect.adapter] } });
@@ -201,7 +199,7 @@ await describeInBothPlanes(
       );
 
       it.runIf(dialect.adapter === 'google' || dialect.adapter === 'bedrock').each(bothModes)(
-        'what the API has no word for is not sent: another provider serves, alone it is a 400 with the field ($name)',
+        'a field that the API does not support is not sent: another provider serves, alone it is a 400 that names the field ($name)',
         async ({ stream }) => {
           const content = [{ type: 'image_url', image_url: { url: 'https://pictures.example/LEAK.png' } }];
           const messages = [{ role: 'user', content }];
@@ -227,7 +225,7 @@ await describeInBothPlanes(
         ['that says an error', (): ProviderHandler => streamed(dialect, [...begun(dialect), dialect.streamError(raw)])],
         ['that ends', (): ProviderHandler => streamed(dialect, begun(dialect))],
         ['that breaks off', (): ProviderHandler => streamed(dialect, begun(dialect), (response) => response.destroy())],
-      ])('a stream %s in the middle of its answer: an error frame, and free', async (_, handler) => {
+      ])('a stream %s in the middle of its answer: ends with an error frame, and is free', async (_, handler) => {
         const { model } = played('pair', handler());
         const charge = await chargeOf(planes.service, payer, async () => {
           const answer = await asks(
@@ -244,14 +242,14 @@ await describeInBothPlanes(
 
       describe.each(bothModes)('$name', ({ stream }) => {
         it('usage is exact, down to the nano-dollar: fresh, cached, written, output and reasoning', async () => {
-          // Google has no price for what goes into the cache, and Bedrock does not tell reasoning apart.
+          // Google has no price for cache writes, and Bedrock does not report reasoning separately.
           const written = dialect.adapter === 'google' ? 0 : 300;
           const told = dialect.adapter === 'bedrock' ? 0 : 40;
           const usage = { fresh: 1000, cached: 200, written, output: 60, reasoning: 40 };
           const { model } = played('single', speaks(dialect, { ...usual, usage }));
           const cost = 1000 * price.input + 200 * price.cached_input + written * price.cache_write + 100 * price.output;
           const charge = await chargeOf(planes.service, payer, async () => {
-            // No provider is believed to have counted more tokens than it was sent bytes.
+            // The prompt is long, because the broker rejects a token count above the number of bytes that it sent.
             const messages = [{ role: 'user', content: 'word '.repeat(400) }];
             const body = { model, stream, messages, stream_options: { include_usage: true } };
             const answer = await asks(body, 'compatibility', payer);
@@ -281,7 +279,7 @@ await describeInBothPlanes(
           expect(answer.status).toBe(200);
         });
 
-        it('shows reasoning beside the text, and hides it where that is asked for', async () => {
+        it('shows reasoning beside the text, and hides it if the request says so', async () => {
           const reasoning = { text: 'First I thought.', signature: 'U0lHTkFUVVJF' };
           const says = { ...usual, reasoning, usage: { fresh: 5, output: 8, reasoning: 4 } };
           const { model } = played('single', speaks(dialect, says));
@@ -298,14 +296,14 @@ await describeInBothPlanes(
           expect(hidden.text).not.toContain('thought');
         });
 
-        it('first byte: a silent provider is given up, and its connection closed', async () => {
+        it('first byte: the broker abandons a silent provider and closes its connection', async () => {
           const { model, asked } = played('quick-pair', () => {});
           const answer = await asks({ model, stream });
           expect(answer).toMatchObject({ status: 200, content: backupText });
           await asked[0]?.closed;
         });
 
-        it('total: alone it may be silent, but no longer than that', async () => {
+        it('total: a provider without alternatives may be silent until this limit', async () => {
           const { model, asked } = played('quick', () => {});
           const startedAt = performance.now();
           const answer = await asks({ model, stream });
@@ -314,7 +312,7 @@ await describeInBothPlanes(
           await asked[0]?.closed;
         });
 
-        it('idle: an answer that stops coming is given up', async () => {
+        it('idle: the broker abandons an answer that stalls', async () => {
           const stalls: ProviderHandler = stream
             ? streamed(dialect, begun(dialect), () => {})
             : async (_request, response) => {
@@ -328,21 +326,20 @@ await describeInBothPlanes(
           await asked[0]?.closed;
         });
 
-        it('a client that leaves: the provider’s connection is closed, and nobody else is asked', async () => {
+        it('a client that leaves: the provider’s connection is closed, and no other provider is asked', async () => {
           const { model, asked } = played('pair', stream ? streamed(dialect, begun(dialect), () => {}) : () => {});
-          // By order: failures that are held against a provider put all its models behind.
+          // The request sets the order, because a penalty applies to all models of the provider.
           const provider = { order: [dialect.adapter] };
           const open = await openRequest(planes.service, account, { model, stream, provider, ...unreasoned });
           await until(() => asked.length === 1 && (!stream || open.received !== ''), 'the answer has begun');
-          const leftAt = performance.now();
           open.leave();
+          // No time limit of the provider can end the connection within the test's time.
           await asked[0]?.closed;
-          expect(performance.now() - leftAt).toBeLessThan(1000);
           expect(asked).toHaveLength(1);
         });
       });
 
-      it('a client that leaves in the middle pays for what was produced', async () => {
+      it('a client that leaves in the middle pays for the output so far', async () => {
         const { model, asked } = played(
           'single',
           streamed(dialect, begun(dialect), () => {}),
@@ -357,7 +354,7 @@ await describeInBothPlanes(
         expect(charge).toBeLessThan(1_000_000n);
       });
 
-      it('a stream cut anywhere says the same', async () => {
+      it('a stream split at any byte gives the same answer', async () => {
         const says = {
           ...usual,
           text: 'Grüße, “Wörter” — 日本 🦔 and\n\nmore.',
@@ -379,10 +376,10 @@ await describeInBothPlanes(
   { planes: ['one'] },
 );
 
-/** Where a route reasons, the broker waits for its usage after the client has left. */
+/** Disables reasoning. Otherwise the broker waits for the usage after the client has left. */
 const unreasoned = { reasoning: { enabled: false } };
 
-/** An opening and a few words, of an answer that would go on. */
+/** Returns the opening and a few words of an answer that does not end. */
 const begun = (dialect: Dialect): Buffer[] => {
   const { head, pieces } = dialect.stream(usual);
   return [...head, ...pieces.slice(0, 4)];

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
+import { describeInWorld } from '../../kit/both-planes.ts';
 import type { Asked, Dialect, Says } from '../../kit/dialects/dialect.ts';
 import { dialects } from '../../kit/dialects/index.ts';
+import { ask, everyWay, type Piece, type ToolCall, type Way } from '../../kit/scenes/ask.ts';
 import type { TestAccount } from '../../kit/service.ts';
-import { ask, everyWay, type Piece, type ToolCall, type Way } from '../../routing/failover/ask.ts';
 import { AdapterWorld, speaks } from './world.ts';
 
-/** An assistant message as a client keeps it and sends it back. */
+/** An assistant message as a client stores it and sends it back. */
 interface Kept {
   readonly role: 'assistant';
   readonly content: string | null;
@@ -40,7 +40,7 @@ const request = {
 
 const signatures = ['U0lHTkFUVVJFMQ==', 'U0lHTkFUVVJFMg=='];
 
-/** The model of this conversation: two calls at once, then one more, then the answer. */
+/** Plays the model of this conversation: two calls at once, then one more, then the answer. */
 function model({ turns }: Asked): Says {
   const results = turns.flatMap((turn) => turn.results);
   const usage = { fresh: 100 + results.length, output: 20, reasoning: 5 };
@@ -56,20 +56,15 @@ function model({ turns }: Asked): Says {
 
 const results: Readonly<Record<string, string>> = { Graz: '{"degrees":21}', Århus: 'eleven degrees' };
 
-/** What one run of the conversation came to: what the vendor was asked last, and what the client was told. */
+/** The outcome of one run of the conversation: the last request to the vendor, and the answers to the client. */
 interface Outcome {
   readonly asked: readonly Asked[];
   readonly told: readonly unknown[];
 }
 
-let world: AdapterWorld;
-
-await describeInBothPlanes(
+await describeInWorld(
   'one conversation: system, two rounds of tools, a JSON schema',
-  async () => {
-    world = await AdapterWorld.start();
-    return world;
-  },
+  { start: () => AdapterWorld.start(), setupOf: (world) => world },
   (planes) => {
     let account: TestAccount;
     beforeAll(async () => {
@@ -78,7 +73,7 @@ await describeInBothPlanes(
 
     async function converse(dialect: Dialect, { flow, stream }: Way, keepsDetails: boolean): Promise<Outcome> {
       const asked: Asked[] = [];
-      const scene = world.scene(dialect, 'single', (seen, response) => {
+      const scene = planes.world.scene(dialect, 'single', (seen, response) => {
         asked.push(dialect.asked(seen));
         return speaks(dialect, model)(seen, response);
       });
@@ -124,7 +119,7 @@ await describeInBothPlanes(
 
     describe.each(everyWay)('$name', (way) => {
       it.each(dialects.map((dialect) => ({ name: dialect.adapter, dialect })))(
-        '$name is asked the same and answers the same',
+        '$name gets the same requests and gives the same answers',
         async ({ dialect }) => {
           const { asked, told } = await converse(dialect, way, true);
           expect(told).toEqual([
@@ -173,7 +168,7 @@ await describeInBothPlanes(
     });
 
     it.each(dialects.map((dialect) => ({ name: dialect.adapter, dialect })))(
-      '$name goes on with a client that keeps nothing but the shape of OpenAI',
+      '$name works with a client that keeps only the fields of OpenAI',
       async ({ dialect }) => {
         const { told } = await converse(dialect, { flow: 'compatibility', stream: true, name: '' }, false);
         expect(told[2]).toMatchObject({ content: verdict, finish: 'stop' });
@@ -199,7 +194,7 @@ const wholeCall = ({ id = '', function: { name = '', arguments: args = '' } }: T
   function: { name, arguments: args },
 });
 
-/** Puts a stream together as clients do; details are kept piece by piece, as they came. */
+/** Assembles a stream as clients do. Details stay in the pieces in which they arrived. */
 function assembled(deltas: readonly Delta[]): Kept {
   let content = '';
   const calls: ReturnType<typeof wholeCall>[] = [];

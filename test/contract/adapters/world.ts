@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import type { Asked, Dialect, Says } from '../../kit/dialects/dialect.ts';
 import { dialects } from '../../kit/dialects/index.ts';
 import { type FakeProvider, type ProviderHandler, type SeenRequest, startProvider } from '../../kit/provider.ts';
@@ -6,7 +7,10 @@ import { type FakeProvider, type ProviderHandler, type SeenRequest, startProvide
 export const price = { input: 1, output: 4, cached_input: 0.25, cache_write: 1.25, reasoning: 4 } as const;
 export const quick = { connect_ms: 300, first_byte_ms: 400, idle_ms: 500, total_ms: 2500 } as const;
 
-/** Routes of a model: its own provider alone, with another behind it, or the same with short time limits. */
+/**
+ * The routes of a model: its own provider alone, with a second provider as fallback, or the same with short time
+ * limits.
+ */
 export type Shape = 'single' | 'pair' | 'quick' | 'quick-pair';
 const shapes: Readonly<Record<Shape, (adapter: string) => readonly string[]>> = {
   single: (adapter) => [adapter],
@@ -14,13 +18,13 @@ const shapes: Readonly<Record<Shape, (adapter: string) => readonly string[]>> = 
   quick: (adapter) => [`${adapter}-quick`],
   'quick-pair': (adapter) => [`${adapter}-quick`, 'backup'],
 };
-/** Models are made in copies, because penalties outlive a test. */
+/** Each test takes its own copy of a model, because penalties outlive a test. */
 const copies: Readonly<Record<Shape, number>> = { single: 100, pair: 60, quick: 8, 'quick-pair': 4 };
 
 export const usual: Says = { text: 'Well said, in these few words.', usage: { fresh: 12, output: 8 } };
 export const backupText = 'The other one serves.';
 
-/** What one model's provider does, apart from all others. */
+/** Sets the behavior of one model's provider, independent of all others. */
 export interface Scene {
   readonly model: string;
   readonly asked: SeenRequest[];
@@ -40,29 +44,20 @@ export class AdapterWorld {
     this.#servers = servers;
     this.#scenes = scenes;
     const origin = (index: number): string => new URL(servers[index]?.baseUrl ?? '').origin;
-    const provider = (id: string, dialect: Dialect, index: number, more: object = {}): object => ({
-      id,
-      name: id,
-      adapter: dialect.adapter,
-      base_url: origin(index) + dialect.basePath,
-      api_key_env: keyName(dialect),
-      privacy_class: 'private',
-      ...more,
-    });
-    const backup = {
-      id: 'backup',
-      name: 'Backup',
-      adapter: 'openai',
-      base_url: servers.at(-1)?.baseUrl,
-      privacy_class: 'private',
-    };
+    const provider = (id: string, dialect: Dialect, index: number, more: object = {}): object =>
+      providerEntry(id, origin(index) + dialect.basePath, {
+        adapter: dialect.adapter,
+        api_key_env: keyName(dialect),
+        ...more,
+      });
     const own = dialects.flatMap((dialect, index) => [
       provider(dialect.adapter, dialect, index),
       provider(`${dialect.adapter}-quick`, dialect, index, { timeouts: quick }),
     ]);
-    // JSON is YAML.
-    this.registry = JSON.stringify({ providers: [...own, backup] });
-    this.catalog = JSON.stringify({ models: dialects.flatMap((dialect) => modelsOf(dialect)) });
+    ({ registry: this.registry, catalog: this.catalog } = filesOf(
+      [...own, providerEntry('backup', servers.at(-1)?.baseUrl)],
+      dialects.flatMap((dialect) => modelsOf(dialect)),
+    ));
     this.environment = Object.fromEntries(dialects.map((dialect) => [keyName(dialect), `key-of-${dialect.adapter}`]));
   }
 
@@ -85,7 +80,7 @@ export class AdapterWorld {
     return new AdapterWorld(servers, scenes);
   }
 
-  /** A model that no test has used, and what its provider does with it. */
+  /** Returns an unused model, and sets the behavior of its provider. */
   scene(dialect: Dialect, shape: Shape, handler: ProviderHandler): Scene {
     const name = `${dialect.adapter}/${shape}`;
     const copy = this.#used.get(name) ?? 0;
@@ -111,7 +106,9 @@ const prefixes = {
   bedrock: 'us.anthropic.claude-opus-5-',
 } as const;
 
-/** What the provider calls a model: a name of the vendor's kind, with what must be escaped in a path. */
+/**
+ * Returns the provider's name of a model: it looks like the vendor's names and has characters that a path must escape.
+ */
 const upstreamName = (adapter: Dialect['adapter'], model: string): string =>
   `${prefixes[adapter]}${model.split('/')[1]}:v1`;
 
@@ -119,32 +116,27 @@ const modelsOf = ({ adapter }: Dialect): object[] =>
   (Object.keys(shapes) as Shape[]).flatMap((shape) =>
     Array.from({ length: copies[shape] }, (_, copy) => {
       const id = `${adapter}/${shape}-${copy}`;
-      return {
-        id,
-        model_type: 'text',
-        context_length: 100_000,
-        max_output_tokens: 4000,
-        routes: shapes[shape](adapter).map((provider, place) => ({
-          provider,
-          upstream_model: upstreamName(adapter, id),
-          privacy_class: 'private',
-          pricing: place === 0 ? price : { input: 5, output: 20 },
-          capabilities: {
-            tools: true,
-            vision: true,
-            structured_output: true,
-            reasoning: { efforts: ['low', 'high'], can_disable: true },
-          },
-        })),
+      const capabilities = {
+        tools: true,
+        vision: true,
+        structured_output: true,
+        reasoning: { efforts: ['low', 'high'], can_disable: true },
       };
+      const routes = shapes[shape](adapter).map((provider, place) =>
+        routeEntry(provider, place === 0 ? price : { input: 5, output: 20 }, {
+          upstream_model: upstreamName(adapter, id),
+          capabilities,
+        }),
+      );
+      return textModel(id, routes, { context_length: 100_000, max_output_tokens: 4000 });
     }),
   );
 
-/** Writes and waits until the bytes are with the kernel, so that each piece is a read of its own. */
+/** Writes and waits until the kernel has the bytes, so that each piece is a read of its own. */
 export const send = (response: ServerResponse, bytes: Buffer | string): Promise<unknown> =>
   new Promise((resolve) => response.write(bytes, resolve));
 
-/** Answers as asked, whole or streamed; reads the request as strictly as the vendor. */
+/** Answers whole or streamed, as requested. Reads the request as strictly as the vendor. */
 export const speaks =
   (dialect: Dialect, says: Says | ((asked: Asked) => Says)): ProviderHandler =>
   async (request, response) => {

@@ -1,11 +1,11 @@
 import { balanceAnswerSchema, usagePageSchema } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { ask, bearer, expectError, flows, get, hello, post } from '../../kit/client.ts';
+import type { Concept } from '../../kit/conformance.ts';
 import { answerChat, answerError } from '../../kit/provider.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
-import { ask, bearer, expectError, flows, get, hello, post } from './client.ts';
-import type { Concept } from './suite.ts';
 
-/** Interface 4.4, 4.8 and design 6: balance and usage. */
+/** Tests the balance and the usage rows that an account reads (docs/concepts/holds-and-charges.md). */
 export const account: Concept = (suite) => {
   const balanceOf = async ({ managementKey }: TestAccount) =>
     balanceAnswerSchema.parse((await get(`${suite.service.controlUrl}/balance`, bearer(managementKey))).json);
@@ -18,17 +18,14 @@ export const account: Concept = (suite) => {
   };
 
   describe('balance', () => {
-    it('design 6: is currency, available and reserved', async () => {
+    it('the answer has currency, available and reserved', async () => {
       const own = suite.spareAccount();
       expect(await balanceOf(own)).toEqual({ currency: 'USD', available: 10, reserved: 0 });
     });
 
-    it.each(flows)('interface 4.8: is reserved while a request runs, then charged and released (%s)', async (flow) => {
+    it.each(flows)('money is reserved while a request runs, then charged and released (%s)', async (flow) => {
       const own = suite.spareAccount();
-      let finish = (): void => {};
-      const held = new Promise<void>((resolve) => {
-        finish = resolve;
-      });
+      const { promise: held, resolve: finish } = Promise.withResolvers<void>();
       const usual = answerChat();
       suite.world.provider('acme').answer(async (request, response) => {
         await held;
@@ -37,7 +34,7 @@ export const account: Concept = (suite) => {
       const running = ask(suite.service, own.inferenceKey, { model: 'acme/small' }, { flow });
       await until(() => suite.asked === 1, 'the provider is asked');
       const { available, reserved } = await balanceOf(own);
-      // At least 1000 tokens out at 1.5 USD per million.
+      // The route may send at least 1000 output tokens, at 1.5 USD per million.
       expect(reserved).toBeGreaterThanOrEqual(0.0015);
       expect(available + reserved).toBeCloseTo(10, 9);
       finish();
@@ -46,7 +43,7 @@ export const account: Concept = (suite) => {
       expect(await balanceOf(own)).toEqual({ currency: 'USD', available: 9.999965, reserved: 0 });
     });
 
-    it('interface 4.8: a failed request costs nothing', async () => {
+    it('a failed request costs nothing', async () => {
       const own = suite.spareAccount();
       suite.world.provider('flaky').answer(answerError(500));
       expectError(await ask(suite.service, own.inferenceKey, { model: 'flaky/chat' }), 502, 'provider_error');
@@ -79,7 +76,7 @@ export const account: Concept = (suite) => {
       await until(async () => (await usageOf(own)).data.length === asked.length, 'all usage is booked');
     });
 
-    it('design 6: a row tells what was asked, served and paid', async () => {
+    it('a row has the requested model, the serving provider and the cost', async () => {
       const { data, next_cursor } = await usageOf(own);
       expect(next_cursor).toBeNull();
       expect(data).toHaveLength(5);
@@ -100,7 +97,7 @@ export const account: Concept = (suite) => {
           estimated: false,
         });
       }
-      // `/auto` is shown as what it chose.
+      // The row of a request for `/auto` has the model that Auto chose.
       expect(data.filter(({ model }) => model === 'acme/wide').map(({ provider }) => provider)).toEqual([
         'vault',
         'vault',
@@ -112,19 +109,19 @@ export const account: Concept = (suite) => {
       expect(new Set(data.map(({ key_id }) => key_id)).size).toBe(2);
     });
 
-    it('design 1: rows carry the minute, not the instant', async () => {
+    it('rows have the minute of a request, not the exact time', async () => {
       for (const { at } of (await usageOf(own)).data) {
         expect(at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:00(\.000)?Z$/);
         expect(Math.abs(Date.now() - Date.parse(at))).toBeLessThan(10 * 60_000);
       }
     });
 
-    it('design 1: ids of rows are not those of answers', async () => {
+    it('the id of a row differs from the id of the answer', async () => {
       const { text } = await usage(own);
       for (const id of ids) expect(text).not.toContain(id.replace(/^chatcmpl-/, ''));
     });
 
-    it('design 6: limit and cursor page through every row once', async () => {
+    it('limit and cursor page through every row once', async () => {
       const all = (await usageOf(own)).data.map(({ id }) => id);
       const paged: string[] = [];
       let cursor: string | null = null;
@@ -140,7 +137,7 @@ export const account: Concept = (suite) => {
       expect(paged).toEqual(all);
     });
 
-    it('design 6: model, key_id, workspace_id, from and to select', async () => {
+    it('model, key_id, workspace_id, from and to filter the rows', async () => {
       const { data } = await usageOf(own);
       expect((await usageOf(own, '?model=acme/wide')).data.map(({ model }) => model)).toEqual([
         'acme/wide',
@@ -157,7 +154,7 @@ export const account: Concept = (suite) => {
       expect((await usageOf(own, `?to=${around(-15)}`)).data).toEqual([]);
     });
 
-    it('design 6: cursors go with filters', async () => {
+    it('a cursor works together with filters', async () => {
       const first = await usageOf(own, '?model=acme/small&limit=1');
       const second = await usageOf(
         own,
@@ -186,20 +183,20 @@ export const account: Concept = (suite) => {
       'workspace_id=x',
       'limit=1&limit=2',
       'bogus=1',
-    ])('interface 7: ?%s is 400 invalid_request', async (query) => {
+    ])('?%s is 400 invalid_request', async (query) => {
       expectError(await usage(own, `?${query}`), 400, 'invalid_request');
     });
 
-    it.each(['model=%00', 'model=a%00b'])('interface 7: ?%s is no 500', async (query) => {
+    it.each(['model=%00', 'model=a%00b'])('?%s does not cause a 500', async (query) => {
       const { status, text } = await usage(own, `?${query}`);
       expect([200, 400], text).toContain(status);
     });
 
-    it('design 6: limit of 500 is allowed', async () => {
+    it('a limit of 500 is allowed', async () => {
       expect((await usageOf(own, '?limit=500')).data).toHaveLength(5);
     });
 
-    it("design 6: one account never sees another's", async () => {
+    it('one account never sees the usage of another account', async () => {
       const stranger = suite.spareAccount();
       expect((await usageOf(stranger)).data).toEqual([]);
       const [row] = (await usageOf(own)).data;
@@ -211,7 +208,7 @@ export const account: Concept = (suite) => {
       else expectError(stolen, 400, 'invalid_request');
     });
 
-    it('interface 2.3, 4.8: with models, the row is of the model that was used', async () => {
+    it('with `models`, the row has the model that served', async () => {
       suite.world.provider('flaky').answer(answerError(503));
       const other = suite.spareAccount();
       const answer = await post(

@@ -2,7 +2,6 @@ import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { errorAnswerSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { answerError } from '../../kit/provider.ts';
 import {
   type Answer,
   ask,
@@ -14,20 +13,20 @@ import {
   readAnswer,
   send,
   ticketHeader,
-} from './client.ts';
-import type { Concept } from './suite.ts';
-import { acmeApiKey } from './world.ts';
+} from '../../kit/client.ts';
+import { acmeApiKey, type Concept } from '../../kit/conformance.ts';
+import { answerError } from '../../kit/provider.ts';
 
 const model = 'acme/small';
 
 interface Raw {
-  /** Is sent after the bytes, again and again until there is an answer: at most 256 times. */
+  /** Sent after the bytes, at most 256 times, until an answer arrives. */
   readonly piece?: Buffer;
-  /** Waits for the end of the connection, not only for an answer. */
+  /** Waits until the connection ends, not only until an answer arrives. */
   readonly toTheEnd?: boolean;
 }
 
-/** Sends bytes as they are, and resolves to what came back. Ten seconds are a hang. */
+/** Sends the bytes unchanged and resolves to the raw answer. Ten seconds without an end count as a hang. */
 function sendRaw(url: string, bytes: string | Buffer, { piece, toTheEnd = false }: Raw = {}): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
@@ -44,7 +43,7 @@ function sendRaw(url: string, bytes: string | Buffer, { piece, toTheEnd = false 
     }, 10_000);
     socket.on('data', (data: Buffer) => {
       answer += data.toString('latin1');
-      // The envelope ends so, and so do completions.
+      // Both the error envelope and a completion end with this character.
       if (!toTheEnd && answer.endsWith('}')) socket.destroy();
     });
     socket.on('error', () => {});
@@ -55,7 +54,7 @@ function sendRaw(url: string, bytes: string | Buffer, { piece, toTheEnd = false 
   });
 }
 
-/** The status and the parsed body of a raw answer. */
+/** Returns the status and the parsed body of a raw answer. */
 function readRaw(answer: string): { readonly status: number; readonly json: unknown } {
   const [head = '', ...rest] = answer.split('\r\n\r\n');
   const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1]);
@@ -66,7 +65,7 @@ function readRaw(answer: string): { readonly status: number; readonly json: unkn
 
 const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
 
-/** Interface 7: whatever is sent, the caller is told clearly what is wrong with it, and soon. */
+/** Tests that every malformed request gets a clear error soon, on both origins. */
 export const badInput: Concept = (suite) => {
   const bearerLine = (): string => `authorization: Bearer ${suite.account.inferenceKey}\r\n`;
   const targets = [
@@ -76,7 +75,7 @@ export const badInput: Concept = (suite) => {
   ] as const;
   const key = () => bearer(suite.account.inferenceKey);
 
-  /** The service still does its work. */
+  /** Asserts that the service still serves requests. */
   const expectAlive = async (): Promise<void> => {
     const answer = await ask(suite.service, suite.account.inferenceKey, { model });
     expect(answer.status, answer.text).toBe(200);
@@ -98,19 +97,19 @@ export const badInput: Concept = (suite) => {
       ['null', 'null'],
       ['a number', '5'],
       ['a string', '"acme/small"'],
-    ])('interface 7: %s is 400 invalid_request', async (_name, body) => {
+    ])('%s is 400 invalid_request', async (_name, body) => {
       const answer = await send('POST', url(), { headers: key(), body });
       expectError(answer, 400, 'invalid_request');
-      // Messages of parsers quote bodies (design 1).
+      // Parsers quote the body in their messages, and request content must never appear in an error.
       expect(answer.text).not.toMatch(/Unexpected|position|JSON at|acme\/sm/);
     });
 
-    it('interface 7: without a body at all is 400', async () => {
+    it('a request without a body is 400', async () => {
       const answer = await send('POST', url(), { headers: { ...key(), 'content-type': 'application/json' } });
       expectError(answer, 400, 'invalid_request');
     });
 
-    it('interface 7: invalid UTF-8 is 400', async () => {
+    it('invalid UTF-8 is 400', async () => {
       for (const bytes of [[0xff], [0xc3, 0x28], [0xed, 0xa0, 0x80], [0xf0, 0x9f]]) {
         const body = Buffer.concat([
           Buffer.from('{"model":"acme/small","messages":[{"role":"user","content":"'),
@@ -130,31 +129,31 @@ export const badInput: Concept = (suite) => {
       'application/xml',
       'nonsense',
       'application/json-seq',
-    ])('design 6: a body of type %s is 415', async (type) => {
+    ])('a body of type %s is 415', async (type) => {
       const body = JSON.stringify({ model, messages: hello });
       const answer = await send('POST', url(), { headers: { ...key(), 'content-type': type }, body });
       expectError(answer, 415, 'unsupported_media_type');
     });
 
-    it('design 6: a body of no type at all is 415', async () => {
+    it('a body without a content type is 415', async () => {
       const body = Buffer.from(JSON.stringify({ model, messages: hello }));
       const answer = await readAnswer(await fetch(url(), { method: 'POST', headers: key(), body }));
       expectError(answer, 415, 'unsupported_media_type');
     });
 
-    it('design 6: a compressed body is a clear 4xx', async () => {
+    it('a compressed body is a clear 4xx', async () => {
       const headers = { ...key(), 'content-type': 'application/json', 'content-encoding': 'gzip' };
       const body = gzipSync(JSON.stringify({ model, messages: hello }));
       expectCallersFault(await readAnswer(await fetch(url(), { method: 'POST', headers, body })));
     });
 
-    it('design 6: JSON with a charset is JSON', async () => {
+    it('JSON with a charset is accepted as JSON', async () => {
       const headers = { ...key(), 'content-type': 'application/json; charset=utf-8' };
       const answer = await send('POST', url(), { headers, body: '{"model":' });
       expectError(answer, 400, 'invalid_request');
     });
 
-    it('design 6: a body that says it is enormous is 413 at once', async () => {
+    it('a body whose content-length is enormous is 413 at once', async () => {
       const { pathname, host } = new URL(url());
       const answer = await sendRaw(
         url(),
@@ -165,7 +164,7 @@ export const badInput: Concept = (suite) => {
       expect(errorAnswerSchema.parse(json).error.type).toBe('payload_too_large');
     });
 
-    it('design 6: a body without a length is 413 once it is over the limit', async () => {
+    it('a body without a content-length is 413 once it exceeds the limit', async () => {
       const { pathname, host } = new URL(url());
       const piece = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(0x100000, 0x20), Buffer.from('\r\n')]);
       const answer = await sendRaw(
@@ -178,7 +177,7 @@ export const badInput: Concept = (suite) => {
       expect(errorAnswerSchema.parse(json).error.type).toBe('payload_too_large');
     });
 
-    it('interface 7: prototype keys pollute nothing', async () => {
+    it('keys such as __proto__ do not pollute prototypes', async () => {
       for (const body of [
         '{"model":"acme/small","messages":[{"role":"user","content":"x"}],"__proto__":{"n":2,"temperature":1.5}}',
         '{"model":"acme/small","messages":[{"role":"user","content":"x"}],"constructor":{"prototype":{"seed":7}}}',
@@ -200,7 +199,7 @@ export const badInput: Concept = (suite) => {
       expect(suite.lastSeen().body).not.toHaveProperty('seed');
     });
 
-    it('interface 7: nesting without end is a clear 4xx', async () => {
+    it('endless nesting is a clear 4xx', async () => {
       const bodies = [
         nested(200_000),
         '['.repeat(500_000),
@@ -209,7 +208,7 @@ export const badInput: Concept = (suite) => {
       for (const body of bodies) expectCallersFault(await send('POST', url(), { headers: key(), body }));
     });
 
-    it('interface 7: a flood of headers is 431', async () => {
+    it('too many headers are 431', async () => {
       const { pathname, host } = new URL(url());
       const flood = `x-flood: ${'x'.repeat(200)}\r\n`.repeat(1000);
       const answer = await sendRaw(
@@ -221,7 +220,7 @@ export const badInput: Concept = (suite) => {
       expect(errorAnswerSchema.parse(json).error.request_id).toMatch(/\S/);
     });
 
-    it('interface 7: what is no HTTP is 400 and the end of the connection', async () => {
+    it('bytes that are not HTTP are 400 and end the connection', async () => {
       for (const bytes of [
         'GARBAGE\r\n\r\n',
         '\x16\x03\x01\x02\x00\x01\x00',
@@ -234,7 +233,7 @@ export const badInput: Concept = (suite) => {
       }
     });
 
-    it('interface 7: two lengths, or a length beside chunks, are refused', async () => {
+    it('two lengths, or a length beside chunked encoding, are rejected', async () => {
       const { pathname, host } = new URL(url());
       const head = `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\n${bearerLine()}content-type: application/json\r\n`;
       for (const framing of [
@@ -253,14 +252,14 @@ export const badInput: Concept = (suite) => {
     const url = () => `${suite.service.baseUrl}/chat/completions`;
     const chat = (body: string): Promise<Answer> => send('POST', url(), { headers: key(), body });
 
-    it('interface 7: 10,000 messages are a clear 4xx where no route holds them', async () => {
+    it('10,000 messages are a clear 4xx if no route has room for them', async () => {
       const messages = Array.from({ length: 10_000 }, () => ({ role: 'user', content: 'hello there' }));
       const answer = await post(url(), { model, messages }, key());
       expectCallersFault(answer);
       expect(suite.asked).toBe(0);
     });
 
-    it('interface 7: deep nesting in a tool schema is 400', async () => {
+    it('deep nesting in a tool schema is 400', async () => {
       for (const depth of [1000, 100_000]) {
         const tools = `[{"type":"function","function":{"name":"f","parameters":${nested(depth)}}}]`;
         const answer = await chat(`{"model":"acme/small","messages":[{"role":"user","content":"x"}],"tools":${tools}}`);
@@ -269,7 +268,7 @@ export const badInput: Concept = (suite) => {
       expect(suite.asked).toBe(0);
     });
 
-    it('interface 7: deep nesting elsewhere is 400, or dropped with what is unknown', async () => {
+    it('deep nesting elsewhere is 400, or is dropped with the unknown field', async () => {
       for (const field of ['response_format', 'acme_parameters', 'tool_choice', 'stop', 'logit_bias', 'unknown']) {
         const answer = await chat(
           `{"model":"acme/small","messages":[{"role":"user","content":"x"}],"${field}":${nested(20_000)}}`,
@@ -279,7 +278,7 @@ export const badInput: Concept = (suite) => {
       }
     });
 
-    it('interface 7: numbers beyond every number are 400', async () => {
+    it('numbers that overflow are 400', async () => {
       for (const field of ['"temperature":1e999', '"max_tokens":1e999', '"seed":-1e999', '"top_p":1e400']) {
         expectError(
           await chat(`{"model":"acme/small","messages":[{"role":"user","content":"x"}],${field}}`),
@@ -289,7 +288,7 @@ export const badInput: Concept = (suite) => {
       }
     });
 
-    it('interface 7: a NUL in a model id is 404 or 400, and in content it is content', async () => {
+    it('a NUL in a model id is 404 or 400; a NUL in content is forwarded', async () => {
       const odd = await post(url(), { model: 'acme/small\0', messages: hello }, key());
       expect([400, 404]).toContain(odd.status);
       expectCallersFault(odd);
@@ -298,7 +297,7 @@ export const badInput: Concept = (suite) => {
       expect(suite.lastSeen().body.messages).toEqual([{ role: 'user', content: 'a\0b' }]);
     });
 
-    it('interface 4.1: a body in chunks is a body', async () => {
+    it('a chunked body is accepted', async () => {
       const { pathname, host } = new URL(url());
       const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'zażółć' }] });
       const chunks = Array.from(Buffer.from(body), (byte) => `1\r\n${String.fromCharCode(byte)}\r\n`).join('');
@@ -311,13 +310,13 @@ export const badInput: Concept = (suite) => {
       expect(suite.lastSeen().body.messages).toEqual([{ role: 'user', content: 'zażółć' }]);
     });
 
-    it('interface 7: a lone surrogate breaks nothing', async () => {
+    it('a lone surrogate breaks nothing', async () => {
       const answer = await chat('{"model":"acme/small","messages":[{"role":"user","content":"\\ud800 x"}]}');
       expect([200, 400]).toContain(answer.status);
       await expectAlive();
     });
 
-    it('interface 7: a body that never comes whole holds nothing up', async () => {
+    it('a body that never arrives in full does not delay other requests', async () => {
       const { pathname, host } = new URL(url());
       const head = `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\n${bearerLine()}content-type: application/json\r\ncontent-length: 500\r\n\r\n{"model":`;
       const { hostname, port } = new URL(url());
@@ -331,7 +330,7 @@ export const badInput: Concept = (suite) => {
       await expectAlive();
     });
 
-    it('interface 7: an odd ticket header is a clear 4xx', async () => {
+    it('an odd ticket header is a clear 4xx', async () => {
       const { pathname, host } = new URL(url());
       const body = JSON.stringify({ model, messages: hello });
       for (const header of [
@@ -357,15 +356,15 @@ export const badInput: Concept = (suite) => {
     });
   });
 
-  describe('the log of all this', () => {
-    it('design 1: has neither content nor credentials nor what providers said', async () => {
+  describe('the log of all these requests', () => {
+    it('contains no content, no credentials and no text of providers', async () => {
       const { service, account } = suite;
       const { ticket } = await service.mintTicket(account.inferenceKey, { model });
       await post(`${service.baseUrl}/chat/completions`, { model, messages: hello }, ticketHeader(ticket));
       suite.world.provider('flaky').answer(answerError(500));
       await ask(service, account.inferenceKey, { model: 'flaky/chat' });
       const log = service.logs();
-      // It is a log: it says of each request how it ended.
+      // The log is not empty: it has one line for each request, with its status.
       expect(log).toContain('"status":200');
       expect(log).toContain('"status":502');
       const secrets = [account.inferenceKey, account.managementKey, ticket, acmeApiKey];

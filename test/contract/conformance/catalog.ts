@@ -1,11 +1,10 @@
 import { capabilitiesAnswerSchema, modelListAnswerSchema, uptimeAnswerSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
+import { allOf, ask, bearer, expectError, get, hello, post, send, ticketHeader } from '../../kit/client.ts';
+import { type Concept, modelIds, upstreamModels } from '../../kit/conformance.ts';
 import { until } from '../../kit/service.ts';
-import { allOf, ask, bearer, expectError, get, hello, post, send, ticketHeader } from './client.ts';
-import type { Concept } from './suite.ts';
-import { modelIds, upstreamModels } from './world.ts';
 
-/** Interface 2.1, 4.1 and design 6: what is told of models, routes, media and health. */
+/** Tests the public information about models, routes, media and health. */
 export const catalog: Concept = (suite) => {
   const origins = ['controlUrl', 'baseUrl'] as const;
   const listOf = async (origin: (typeof origins)[number] = 'controlUrl') => {
@@ -15,7 +14,7 @@ export const catalog: Concept = (suite) => {
   };
 
   describe.each(origins)('GET /models on %s', (origin) => {
-    it('design 6: lists every model of the catalog, and /auto as text without routes', async () => {
+    it('lists every model of the catalog, and /auto as a text model without routes', async () => {
       const list = await listOf(origin);
       const ids = list.map(({ id }) => id);
       expect(new Set(ids).size).toBe(ids.length);
@@ -24,7 +23,7 @@ export const catalog: Concept = (suite) => {
       for (const id of ids) expect(id).toMatch(/^(\/auto|[^/]+\/[^/]+)$/);
     });
 
-    it('design 6: an entry tells its routes, and mirrors the one that Auto would pick', async () => {
+    it('an entry lists its routes, and its top-level fields are those of the route that Auto would pick', async () => {
       const wide = (await listOf(origin)).find(({ id }) => id === 'acme/wide');
       expect(wide).toMatchObject({
         object: 'model',
@@ -45,7 +44,7 @@ export const catalog: Concept = (suite) => {
       expect(routes).toHaveLength(3);
     });
 
-    it('interface 2.1: capabilities are those of the route, and what is absent is not offered', async () => {
+    it('capabilities are those of the route, and an absent capability is not offered', async () => {
       const list = await listOf(origin);
       const capabilitiesOf = (model: string) => list.find(({ id }) => id === model)?.capabilities;
       const reasoning = { efforts: ['low', 'medium', 'high'], can_disable: true };
@@ -63,7 +62,7 @@ export const catalog: Concept = (suite) => {
       });
     });
 
-    it('interface 2.1: kinds of model are told apart', async () => {
+    it('the list distinguishes the kinds of model', async () => {
       const types = new Map((await listOf(origin)).map(({ id, model_type }) => [id, model_type]));
       expect(types.get('acme/small')).toBe('text');
       expect(types.get('acme/embed')).toBe('embedding');
@@ -71,7 +70,7 @@ export const catalog: Concept = (suite) => {
       if (types.has('beta/voice')) expect(types.get('beta/voice')).toBe('tts');
     });
 
-    it("interface 2.1: the provider's own model names are not told", async () => {
+    it('the list hides the model names that providers use', async () => {
       const answer = await get(`${suite.service[origin]}/models`, bearer(suite.account.inferenceKey));
       for (const mark of upstreamModels) expect(allOf(answer)).not.toContain(mark);
       expect(answer.text).not.toContain('127.0.0.1');
@@ -79,7 +78,7 @@ export const catalog: Concept = (suite) => {
   });
 
   describe('public reads', () => {
-    it('interface 4.1: /catalog/models needs no credential, may be cached and tells the privacy of routes', async () => {
+    it('/catalog/models needs no credential, can be cached and shows the privacy class of each route', async () => {
       const answer = await get(`${suite.service.controlUrl}/catalog/models`);
       expect(answer.status, answer.text).toBe(200);
       expect(answer.headers.get('cache-control')).toMatch(/max-age=\d+/);
@@ -95,7 +94,7 @@ export const catalog: Concept = (suite) => {
       for (const mark of [...upstreamModels, '127.0.0.1']) expect(answer.text).not.toContain(mark);
     });
 
-    it('interface 4.1, design 6: /capabilities reports what is off', async () => {
+    it('/capabilities reports disabled features', async () => {
       const answer = await get(`${suite.service.controlUrl}/capabilities`);
       expect(capabilitiesAnswerSchema.parse(answer.json)).toEqual({
         image_generation: { enabled: false },
@@ -104,12 +103,12 @@ export const catalog: Concept = (suite) => {
       });
     });
 
-    it.each(['/models/uptime', '/models/uptime?model='])('interface 7: %s is 400 missing_model', async (path) => {
+    it.each(['/models/uptime', '/models/uptime?model='])('%s is 400 missing_model', async (path) => {
       expectError(await get(`${suite.service.controlUrl}${path}`), 400, 'missing_model');
     });
 
     it.each(['acme/nothing', 'Acme/Small', '%00', '__proto__', 'x'.repeat(2000)])(
-      'interface 7: uptime of %j is a clear 4xx',
+      'uptime of %j is a clear 4xx',
       async (model) => {
         const answer = await get(`${suite.service.controlUrl}/models/uptime?model=${model}`);
         expect(['model_not_found', 'invalid_request']).toContain(
@@ -118,7 +117,7 @@ export const catalog: Concept = (suite) => {
       },
     );
 
-    it('design 6: uptime has every route, and null where fewer than 20 requests were measured', async () => {
+    it('uptime lists every route, with null where fewer than 20 requests were measured', async () => {
       const answer = await get(`${suite.service.controlUrl}/models/uptime?model=acme/regional`);
       const { model, routes } = uptimeAnswerSchema.parse(answer.json);
       expect(model).toBe('acme/regional');
@@ -132,7 +131,7 @@ export const catalog: Concept = (suite) => {
       expect(answer.headers.get('x-router-provider')).toBeNull();
     });
 
-    it('interface 4.1: uptime tells success and latency once there are 20 requests', async () => {
+    it('uptime shows success and latency after 20 requests', async () => {
       const { service, account } = suite;
       const url = `${service.controlUrl}/models/uptime?model=acme/measured`;
       await Promise.all(
@@ -152,7 +151,7 @@ export const catalog: Concept = (suite) => {
       expect(route?.series.reduce((sum, { requests }) => sum + requests, 0)).toBe(route?.requests);
     });
 
-    it('design 6: /healthz and /readyz on both origins, without /v1', async () => {
+    it('/healthz and /readyz answer on both origins, without /v1', async () => {
       for (const origin of origins) {
         const { origin: base } = new URL(suite.service[origin]);
         for (const path of ['/healthz', '/readyz']) expect((await get(base + path)).status).toBe(200);
@@ -160,17 +159,17 @@ export const catalog: Concept = (suite) => {
     });
   });
 
-  describe('media that is off', () => {
+  describe('disabled media', () => {
     const media = ['/images/generations', '/audio/speech'] as const;
     const body = { model: 'beta/paint', prompt: 'a cat', input: 'hello' };
 
-    it.each(media)('design 6: %s is 503 media_disabled before any credential is looked at', async (path) => {
+    it.each(media)('%s is 503 media_disabled before any credential is checked', async (path) => {
       const { service, account } = suite;
       const { ticket } = await service.mintTicket(account.inferenceKey, { model: 'acme/small' });
       for (const headers of [{}, ticketHeader('garbage'), ticketHeader(ticket), bearer(account.inferenceKey)]) {
         expectError(await post(`${service.baseUrl}${path}`, body, headers), 503, 'media_disabled');
       }
-      // Sending it again cannot help, though it is a 503.
+      // The answer is a 503, but a retry cannot help because media stays disabled.
       const answer = await send('POST', `${service.baseUrl}${path}`, { body });
       expect(answer.headers.get('x-should-retry') ?? 'false').toBe('false');
       const used = await post(
@@ -184,7 +183,7 @@ export const catalog: Concept = (suite) => {
     it.each([
       { model: 'beta/paint', operation: 'image', size: '1024x1024', response_format: 'b64_json' },
       { model: 'beta/voice', operation: 'speech', input_chars: 5, response_format: 'mp3' },
-    ])('design 6: and so is a ticket for it: $operation', async (request) => {
+    ])('a ticket for it is rejected in the same way: $operation', async (request) => {
       const { controlUrl } = suite.service;
       const answer = await post(`${controlUrl}/inference/tickets`, request, bearer(suite.account.inferenceKey));
       expectError(answer, 503, 'media_disabled');

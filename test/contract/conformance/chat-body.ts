@@ -1,9 +1,8 @@
 import { chatCompletionSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
+import { allOf, ask, bearer, expectError, flows, hello, post, readStream, ticketHeader } from '../../kit/client.ts';
+import { type Concept, upstreamModels } from '../../kit/conformance.ts';
 import { sendJson } from '../../kit/provider.ts';
-import { allOf, ask, bearer, expectError, flows, hello, post, readStream, ticketHeader } from './client.ts';
-import type { Concept } from './suite.ts';
-import { upstreamModels } from './world.ts';
 
 const weather = {
   type: 'function',
@@ -26,7 +25,7 @@ const schema = {
   json_schema: { name: 'reply', strict: true, schema: { type: 'object', properties: { x: { type: 'number' } } } },
 };
 
-/** Interface 2.3: what a chat request says, what of it reaches the provider, and what comes back. */
+/** Tests the fields of a chat request: which of them reach the provider, and how the answer looks. */
 export const chatBody: Concept = (suite) => {
   const model = 'acme/small';
   const key = (): string => suite.account.inferenceKey;
@@ -34,7 +33,7 @@ export const chatBody: Concept = (suite) => {
   describe.each(flows)('chat body, %s flow', (flow) => {
     const askFor = (body: object) => ask(suite.service, key(), { model, ...body }, { flow });
 
-    it('interface 2.3, 7: an answer is an OpenAI completion with usage and cost in USD', async () => {
+    it('an answer is an OpenAI completion with usage and cost in USD', async () => {
       const answer = await askFor({});
       expect(answer.status, answer.text).toBe(200);
       expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
@@ -53,14 +52,14 @@ export const chatBody: Concept = (suite) => {
       });
     });
 
-    it("design 6: `model` is the canonical id; the provider's own ids and fingerprints do not leak", async () => {
+    it('`model` is the canonical id; ids and fingerprints of the provider do not leak', async () => {
       const answer = await askFor({});
       expect(answer.json).toMatchObject({ model });
       const all = allOf(answer);
       for (const mark of ['provider-own-id', 'fp_secret', ...upstreamModels]) expect(all).not.toContain(mark);
     });
 
-    it('interface 2.3: the upstream model of the route is asked, with the messages as sent', async () => {
+    it('the provider receives its own model name and the unchanged messages', async () => {
       const messages = [
         { role: 'system', content: 'Be brief.' },
         { role: 'user', content: 'Zażółć gęślą jaźń 🦜 "quoted" \\ \u2028 \u0000' },
@@ -71,7 +70,7 @@ export const chatBody: Concept = (suite) => {
       expect(suite.lastSeen().body).toMatchObject({ model: 'small-v1', messages });
     });
 
-    it('interface 2.3: standard parameters pass through, zero and false among them', async () => {
+    it('standard parameters pass through, including zero and false', async () => {
       const parameters = {
         temperature: 0,
         top_p: 0.25,
@@ -88,7 +87,7 @@ export const chatBody: Concept = (suite) => {
       expect([suite.lastSeen().body.stop].flat()).toEqual(['END']);
     });
 
-    it('top_k, min_p and repetition_penalty go to a provider whose API takes them', async () => {
+    it('top_k, min_p and repetition_penalty reach a provider whose API supports them', async () => {
       const parameters = { top_k: 40, min_p: 0.05, repetition_penalty: 1.1 };
       const answer = await askFor(parameters);
       expect(answer.status, answer.text).toBe(200);
@@ -111,19 +110,19 @@ export const chatBody: Concept = (suite) => {
       expectError(await askFor({ seed }), 400, 'invalid_request', 'seed');
     });
 
-    it('a model of another type in `models` is refused as one in `model` is', async () => {
+    it('`models` rejects a value of the wrong type in the same way as `model`', async () => {
       const answer = await askFor({ models: ['acme/embed'] });
       expectError(answer, 400, 'invalid_request');
       expect(answer.text).toContain('acme/embed is not served here');
       expect(suite.asked).toBe(0);
     });
 
-    it('an empty list of models names none', async () => {
+    it('an empty `models` list is ignored', async () => {
       const answer = await askFor({ models: [] });
       expect(answer.status, answer.text).toBe(200);
     });
 
-    it('legacy function calls of the conversation become tool calls and tool messages', async () => {
+    it('legacy function calls in the conversation become tool calls and tool messages', async () => {
       const question = { role: 'user', content: 'Weather?' };
       const legacy = [
         question,
@@ -143,12 +142,12 @@ export const chatBody: Concept = (suite) => {
       for (const name of ['functions', 'function_call', 'tools']) expect(body).not.toHaveProperty(name);
     });
 
-    it('a function result that answers no call is 400', async () => {
+    it('a function result without a matching call is 400', async () => {
       const messages = [{ role: 'function', name: 'get_weather', content: 'Sunny.' }];
       expectError(await askFor({ messages }), 400, 'invalid_request', 'messages.0.role');
     });
 
-    it('null stands for a field that was left out, inside the policy too', async () => {
+    it('null means that a field is absent, inside the policy too', async () => {
       const nothing = ['order', 'only', 'ignore', 'allow_fallbacks', 'sort', 'minimum_privacy', 'max_price'];
       const provider = Object.fromEntries(
         [...nothing, 'require_parameters', 'max_attempts'].map((name) => [name, null]),
@@ -159,34 +158,31 @@ export const chatBody: Concept = (suite) => {
       }
     });
 
-    it.each(['max_tokens', 'max_completion_tokens'])(
-      'interface 2.3, design 5: %s is the ceiling that is sent upstream',
-      async (name) => {
-        const answer = await askFor({ [name]: 77 });
-        expect(answer.status, answer.text).toBe(200);
-        const { max_tokens, max_completion_tokens } = suite.lastSeen().body;
-        expect(max_completion_tokens ?? max_tokens).toBe(77);
-        expect([77, undefined]).toContain(max_tokens);
-      },
-    );
+    it.each(['max_tokens', 'max_completion_tokens'])('%s is the limit sent to the provider', async (name) => {
+      const answer = await askFor({ [name]: 77 });
+      expect(answer.status, answer.text).toBe(200);
+      const { max_tokens, max_completion_tokens } = suite.lastSeen().body;
+      expect(max_completion_tokens ?? max_tokens).toBe(77);
+      expect([77, undefined]).toContain(max_tokens);
+    });
 
-    it("design 5: without a ceiling in the request, the route's own is sent upstream", async () => {
+    it('if the request sets no limit, the provider receives the limit of the route', async () => {
       await askFor({});
       const { max_tokens, max_completion_tokens } = suite.lastSeen().body;
       expect(max_completion_tokens ?? max_tokens).toBe(1000);
     });
 
-    it('interface 2.3: both max_tokens aliases with the same value are one', async () => {
+    it('both aliases of max_tokens with the same value are accepted', async () => {
       const answer = await askFor({ max_tokens: 40, max_completion_tokens: 40 });
       expect(answer.status, answer.text).toBe(200);
     });
 
-    it('interface 2.3: both max_tokens aliases with different values is 400', async () => {
+    it('both aliases of max_tokens with different values are 400', async () => {
       expectError(await askFor({ max_tokens: 40, max_completion_tokens: 41 }), 400, 'invalid_request');
       expect(suite.asked).toBe(0);
     });
 
-    it('interface 2.3: tools, tool_choice and parallel_tool_calls are transported, and so are the calls', async () => {
+    it('tools, tool_choice and parallel_tool_calls reach the provider, and tool calls come back', async () => {
       suite.world.provider('acme').answer((_, response) =>
         sendJson(response, 200, {
           id: 'x',
@@ -209,7 +205,7 @@ export const chatBody: Concept = (suite) => {
       const answer = await askFor(asked);
       expect(answer.status, answer.text).toBe(200);
       expect(suite.lastSeen().body).toMatchObject(asked);
-      // A schema arrives byte for byte: models read the order of its keys.
+      // The schema must arrive byte for byte, because models are sensitive to the order of its keys.
       expect(suite.lastSeen().text).toContain(JSON.stringify(weather.function.parameters));
       const completion = chatCompletionSchema.parse(answer.json);
       expect(completion.choices[0]).toMatchObject({
@@ -218,7 +214,7 @@ export const chatBody: Concept = (suite) => {
       });
     });
 
-    it('interface 2.3: tool calls arrive in a stream', async () => {
+    it('tool calls arrive in a stream', async () => {
       const deltas = [
         { index: 0, id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '' } },
         { index: 0, function: { arguments: '{"ci' } },
@@ -238,7 +234,7 @@ export const chatBody: Concept = (suite) => {
       expect(chunks.map(({ choices }) => choices[0]?.finish_reason)).toContain('tool_calls');
     });
 
-    it('interface 2.3: multi-turn tool loops work', async () => {
+    it('tool loops of several turns work', async () => {
       const messages = [
         ...hello,
         { role: 'assistant', content: null, tool_calls: [call] },
@@ -252,13 +248,13 @@ export const chatBody: Concept = (suite) => {
     it.each([
       ['json_object', { type: 'json_object' }],
       ['json_schema', schema],
-    ])('interface 2.3: response_format %s is forwarded', async (_, response_format) => {
+    ])('response_format %s is forwarded', async (_, response_format) => {
       const answer = await askFor({ response_format });
       expect(answer.status, answer.text).toBe(200);
       expect(suite.lastSeen().body.response_format).toEqual(response_format);
     });
 
-    it('interface 3.4: a route without tools does not serve a request that has some', async () => {
+    it('a route without tools does not serve a request with tools', async () => {
       expectError(await askFor({ model: 'acme/plain', tools: [weather] }), 400, 'no_provider_route');
       expect(suite.asked).toBe(0);
     });
@@ -273,13 +269,13 @@ export const chatBody: Concept = (suite) => {
       ['logit_bias', { '50256': -100 }],
       ['functions', [{ name: 'f', parameters: {} }]],
       ['function_call', 'auto'],
-    ])('interface 2.3: %s is accepted, ignored and not forwarded', async (name, value) => {
+    ])('%s is accepted, ignored and not forwarded', async (name, value) => {
       const answer = await askFor({ [name]: value });
       expect(answer.status, answer.text).toBe(200);
       expect(suite.lastSeen().body).not.toHaveProperty(name);
     });
 
-    it('design 6: unknown fields in a chat body are ignored and not forwarded, wherever they are', async () => {
+    it('unknown fields at any depth of a chat body are ignored and not forwarded', async () => {
       const answer = await askFor({
         canary_field: 'CANARY',
         metadata: { who: 'CANARY' },
@@ -299,17 +295,17 @@ export const chatBody: Concept = (suite) => {
       expect(suite.lastSeen().body.store ?? false).toBe(false);
     });
 
-    it('interface 2.3: n = 1 is accepted', async () => {
+    it('n = 1 is accepted', async () => {
       expect((await askFor({ n: 1 })).status).toBe(200);
     });
 
-    it('design 6: n above 1 is 400', async () => {
+    it('n above 1 is 400', async () => {
       expectError(await askFor({ n: 2 }), 400, 'invalid_request', 'n');
       expect(suite.asked).toBe(0);
     });
 
-    it('interface 7: a prompt that no route holds is context_too_large', async () => {
-      // Far more than 8,000 tokens however one counts.
+    it('a prompt that is too long for every route is context_too_large', async () => {
+      // Every tokenizer counts far more than 8,000 tokens here.
       const messages = [{ role: 'user', content: 'A quick brown fox! '.repeat(8_000) }];
       expectError(await askFor({ messages }), 400, 'context_too_large');
       expect(suite.asked).toBe(0);
@@ -340,7 +336,7 @@ export const chatBody: Concept = (suite) => {
       ['a response_format that is a string', { response_format: 'json' }, 'response_format'],
       ['a user that is a number', { user: 5 }, 'user'],
       ['models that is no list', { models: 'acme/small' }, 'models'],
-    ])('interface 7: %s is 400 invalid_request and names the field', async (_, body, field) => {
+    ])('%s is 400 invalid_request and names the field', async (_, body, field) => {
       const answer = await ask(suite.service, key(), { model, ...body });
       expectError(answer, 400, 'invalid_request');
       expect(JSON.stringify(answer.json)).toMatch(new RegExp(`"param":"${field}(["[.]|$)`));

@@ -1,13 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { embeddingsAnswerSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { allOf, ask, bearer, expectCallersFault, expectError, flows, post, ticketHeader } from './client.ts';
-import type { Concept } from './suite.ts';
-import { upstreamModels } from './world.ts';
+import { allOf, ask, bearer, expectCallersFault, expectError, flows, post, ticketHeader } from '../../kit/client.ts';
+import { type Concept, upstreamModels } from '../../kit/conformance.ts';
 
 const model = 'acme/embed';
 
-/** Interface 4.1: embeddings, as an OpenAI client asks for them. */
+/** Tests embeddings as an OpenAI client requests them. */
 export const embeddings: Concept = (suite) => {
   describe.each(flows)('embeddings, %s flow', (flow) => {
     const askFor = (body: object) =>
@@ -18,7 +17,7 @@ export const embeddings: Concept = (suite) => {
       ['texts', ['one', 'two', 'three'], 3],
       ['tokens', [15_339, 1917], 1],
       ['lists of tokens', [[15_339], [1917, 3]], 2],
-    ])('interface 4.1: vectors are returned for %s', async (_, input, count) => {
+    ])('vectors are returned for %s', async (_, input, count) => {
       const answer = await askFor({ input });
       expect(answer.status, answer.text).toBe(200);
       const { data, model: said } = embeddingsAnswerSchema.parse(answer.json);
@@ -34,30 +33,30 @@ export const embeddings: Concept = (suite) => {
       expect(suite.lastSeen().body).toMatchObject({ model: 'embed-1', input });
     });
 
-    it('design 5: they go through the same meter, with usage and cost', async () => {
+    it('embeddings are metered like chat, with usage and cost', async () => {
       const answer = await askFor({ input: ['a', 'b'] });
       expect(answer.json).toMatchObject({ usage: { prompt_tokens: 8, total_tokens: 8, cost: 0.00000016 } });
     });
 
-    it("design 6: the provider's own names do not leak, and unknown fields are not forwarded", async () => {
+    it('the names that the provider uses do not leak, and unknown fields are not forwarded', async () => {
       const answer = await askFor({ input: 'a', canary: 'CANARY', metadata: { a: 'CANARY' } });
       expect(answer.status, answer.text).toBe(200);
       expect(suite.lastSeen().text).not.toContain('CANARY');
       for (const mark of upstreamModels) expect(allOf(answer)).not.toContain(mark);
     });
 
-    it('interface 4.1, design 1: dimensions and encoding_format reach the provider, user does not', async () => {
+    it('dimensions and encoding_format reach the provider, but user does not', async () => {
       const parameters = { dimensions: 3, encoding_format: 'float' };
       const answer = await askFor({ input: 'a', ...parameters, user: 'end-user-7' });
       expect(answer.status, answer.text).toBe(200);
       expect(suite.lastSeen().body).toEqual({ model: 'embed-1', input: 'a', ...parameters });
     });
 
-    it('interface 7: dimensions that the provider does not give are the caller’s error, not a vector of another length', async () => {
+    it('dimensions that the provider does not support are a 4xx, not a vector of another length', async () => {
       expectError(await askFor({ input: 'a', dimensions: 64 }), 400, 'invalid_request');
     });
 
-    it('interface 7: vectors beyond what one answer may hold are the caller’s error, with the way out', async () => {
+    it('vectors that exceed the size limit of one answer are a 4xx that says what to change', async () => {
       suite.world.provider('acme').answer((_request, response) => {
         const piece = '-0.0123456789012345,'.repeat(50_000);
         response.writeHead(200, { 'content-type': 'application/json' });
@@ -68,13 +67,13 @@ export const embeddings: Concept = (suite) => {
         response.on('drain', more);
         more();
       });
-      // Vectors of the most numbers that a model may make would fill an answer.
+      // This many vectors of the largest size that a model may return would fill an answer up to its limit.
       const answer = await askFor({ input: Array(16).fill('a') });
       expectError(answer, 400, 'invalid_request');
       expect(answer.text).toContain('base64');
     });
 
-    it('numbers arrive to the byte as the provider wrote them, and base64 as the floats that it holds', async () => {
+    it('numbers arrive byte for byte, and base64 arrives as the floats that it encodes', async () => {
       const written = '[0.1000000000000000055511151231257827,-0.0,1E-7]';
       const says = (embedding: string) => (_: unknown, response: ServerResponse) => {
         response.writeHead(200, { 'content-type': 'application/json' });
@@ -90,12 +89,12 @@ export const embeddings: Concept = (suite) => {
       expect(data[0]?.embedding).toEqual([...floats]);
     });
 
-    it('interface 7: an unknown model is 404 model_not_found', async () => {
+    it('an unknown model is 404 model_not_found', async () => {
       expectError(await askFor({ model: 'acme/nothing', input: 'a' }), 404, 'model_not_found');
     });
   });
 
-  it('`dimensions` that cannot fit into one answer are told from the body, and the ticket stays valid', async () => {
+  it('`dimensions` that cannot fit into one answer are rejected from the body alone, and the ticket stays valid', async () => {
     const { service, account } = suite;
     const minted = await post(`${service.controlUrl}/inference/tickets`, { model }, bearer(account.inferenceKey));
     const { ticket } = minted.json as { ticket: string };
@@ -121,13 +120,13 @@ export const embeddings: Concept = (suite) => {
       ['2049 texts', { input: Array(2049).fill('a') }],
       ['a million halves of tokens', { input: Array(1_000_000).fill(0.5) }],
       ['an unknown encoding', { input: 'a', encoding_format: 'hex' }],
-    ])('interface 7: %s is 400 invalid_request', async (_, body) => {
+    ])('%s is 400 invalid_request', async (_, body) => {
       const answer = await ask(suite.service, suite.account.inferenceKey, { model, ...body }, { path: '/embeddings' });
       expectError(answer, 400, 'invalid_request');
       expect(suite.asked).toBe(0);
     });
 
-    it('interface 2.1: a model of another kind does not serve', async () => {
+    it('a model of another kind is rejected', async () => {
       const key = suite.account.inferenceKey;
       expectCallersFault(await ask(suite.service, key, { model: 'acme/small', input: 'a' }, { path: '/embeddings' }));
       expectCallersFault(await ask(suite.service, key, { model }));

@@ -1,3 +1,4 @@
+import { describeConformance } from '../../kit/conformance.ts';
 import { chatBody } from './chat-body.ts';
 import { embeddings } from './embeddings.ts';
 import { lenientBodies } from './lenient-bodies.ts';
@@ -6,7 +7,6 @@ import { reasoning } from './reasoning.ts';
 import { responseHeaders } from './response-headers.ts';
 import { selection } from './selection.ts';
 import { streaming } from './streaming.ts';
-import { describeConformance } from './suite.ts';
 import { unlisted } from './unlisted.ts';
 
 await describeConformance(

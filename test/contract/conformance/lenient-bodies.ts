@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { ask, expectError, flows, hello } from './client.ts';
-import type { Concept } from './suite.ts';
+import { ask, expectError, flows, hello } from '../../kit/client.ts';
+import type { Concept } from '../../kit/conformance.ts';
 
 const call = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } };
 const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } };
 
-/** Real clients send bodies that OpenAI's schema does not allow. The service takes them. */
+/** Tests bodies that real clients send although OpenAI's schema does not allow them. The service accepts them. */
 export const lenientBodies: Concept = (suite) => {
   const key = (): string => suite.account.inferenceKey;
 
-  describe.each(flows)('what clients send, %s flow', (flow) => {
+  describe.each(flows)('bodies of real clients, %s flow', (flow) => {
     const askFor = (body: object) => ask(suite.service, key(), { model: 'acme/seeing', ...body }, { flow });
     const sentFor = async (body: object) => {
       const answer = await askFor(body);
@@ -22,7 +22,7 @@ export const lenientBodies: Concept = (suite) => {
       expect(sent.tools).toEqual([{ type: 'function', function: { name: 'look', parameters: {} } }]);
     });
 
-    it('null stands for what is not there', async () => {
+    it('null means that a field is absent', async () => {
       const sent = await sentFor({
         messages: [
           { role: 'user', content: [{ ...image, image_url: { ...image.image_url, detail: null } }], name: null },
@@ -35,7 +35,7 @@ export const lenientBodies: Concept = (suite) => {
       expect(JSON.stringify(sent)).not.toContain('null');
     });
 
-    it('empty lists stand for nothing, too', async () => {
+    it('empty lists mean that a field is absent, too', async () => {
       const { messages } = await sentFor({
         messages: [
           ...hello,
@@ -54,11 +54,11 @@ export const lenientBodies: Concept = (suite) => {
       ]);
     });
 
-    it('`reasoning.summary` is taken', async () => {
+    it('`reasoning.summary` is accepted', async () => {
       await sentFor({ messages: hello, reasoning: { summary: 'auto' } });
     });
 
-    it('images in results of tools reach the model as images', async () => {
+    it('images in tool results reach the model as images', async () => {
       const { messages } = await sentFor({
         messages: [
           ...hello,
@@ -76,7 +76,7 @@ export const lenientBodies: Concept = (suite) => {
       ]);
     });
 
-    it('an image in a result needs a model that sees', async () => {
+    it('an image in a tool result needs a model with vision', async () => {
       const result = { role: 'tool', tool_call_id: 'call_1', content: [image] };
       const messages = [...hello, { role: 'assistant', content: null, tool_calls: [call] }, result];
       expectError(await askFor({ model: 'acme/small', messages }), 400, 'no_provider_route');
@@ -86,14 +86,14 @@ export const lenientBodies: Concept = (suite) => {
       ['file', { type: 'file', file: { file_data: 'data:application/pdf;base64,AA' } }],
       ['audio', { type: 'input_audio', input_audio: { data: 'AA', format: 'wav' } }],
       ['video', { type: 'video_url', video_url: { url: 'https://files.example/a.mp4' } }],
-    ])('a part with %s is refused, with the parts that are taken', async (_, part) => {
+    ])('a part with %s is rejected, and the error lists the supported parts', async (_, part) => {
       const answer = await askFor({ messages: [{ role: 'user', content: [part] }] });
       expectError(answer, 400, 'invalid_request', 'messages.0.content.0.type');
       expect(answer.text).toMatch(/`text` or `image_url`.*files, audio and video are not supported/);
       expect(suite.asked).toBe(0);
     });
 
-    it('modalities other than text are refused', async () => {
+    it('modalities other than text are rejected', async () => {
       const sent = await sentFor({ messages: hello, modalities: ['text'] });
       expect(sent).not.toHaveProperty('modalities');
       const refused = await askFor({ messages: hello, modalities: ['text', 'audio'] });

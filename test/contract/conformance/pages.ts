@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { bearer, hello, ticketHeader } from './client.ts';
-import type { Concept } from './suite.ts';
+import { bearer, hello, ticketHeader } from '../../kit/client.ts';
+import type { Concept } from '../../kit/conformance.ts';
 
 const origin = 'https://page.example';
 const exposed = { 'access-control-allow-origin': '*', 'access-control-expose-headers': '*' };
 
-/** Browsers call both origins from pages of others; credentials are headers, never cookies. */
+/** Browsers call both origins from pages of other sites. Credentials are headers, never cookies. */
 export const pages: Concept = (suite) => {
   const preflight = (url: string, method: string): Promise<Response> =>
     fetch(url, {
@@ -38,14 +38,14 @@ export const pages: Concept = (suite) => {
     });
 
     it.each(['/auth/sign-in/email', '/keys', '/usage', '/balance', '/routing/preferences', '/billing/orders'])(
-      'may not ask %s, which a session opens',
+      'cannot call %s, which requires a session',
       async (path) => {
         const answer = await preflight(`${suite.service.controlUrl}${path}`, 'POST');
         expect(answer.headers.has('access-control-allow-origin')).toBe(false);
       },
     );
 
-    it.each([true, false])('read answers and their headers, streamed: %s', async (stream) => {
+    it.each([true, false])('can read answers and their headers, streamed: %s', async (stream) => {
       const { service, account } = suite;
       const minted = await fetch(`${service.controlUrl}/inference/tickets`, {
         method: 'POST',
@@ -63,13 +63,13 @@ export const pages: Concept = (suite) => {
       expect(headersOf(answer)).toMatchObject(exposed);
     });
 
-    it('read refusals too', async () => {
+    it('can read errors too', async () => {
       const answer = await fetch(`${suite.service.baseUrl}/chat/completions`, { method: 'POST', headers: { origin } });
       expect(answer.status).toBeGreaterThanOrEqual(400);
       expect(headersOf(answer)).toMatchObject(exposed);
     });
 
-    it('and nobody else is told of them', async () => {
+    it('a request without an origin gets no CORS headers', async () => {
       const answer = await fetch(`${suite.service.baseUrl}/models`);
       expect(answer.headers.has('access-control-allow-origin')).toBe(false);
     });

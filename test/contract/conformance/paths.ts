@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { type Answer, bearer, expectError, get, hello, send, ticketHeader } from './client.ts';
-import type { Concept } from './suite.ts';
+import { type Answer, bearer, expectError, get, hello, send, ticketHeader } from '../../kit/client.ts';
+import type { Concept } from '../../kit/conformance.ts';
 
 type Call = readonly [method: string, path: string];
 
-/** What control serves, whatever the credential. */
+/** Routes that only control serves, whatever the credential. */
 const controlCalls: readonly Call[] = [
   ['GET', '/catalog/models'],
   ['GET', '/models/uptime?model=acme/small'],
@@ -40,7 +40,7 @@ const brokerCalls: readonly Call[] = [
   ['POST', '/tee/attestation'],
 ];
 
-/** Interface 1: what is not offered. */
+/** Calls that Sotto does not offer. OpenAI's API has most of them. */
 const notOffered: readonly Call[] = [
   ['POST', '/responses'],
   ['POST', '/completions'],
@@ -53,7 +53,7 @@ const notOffered: readonly Call[] = [
   ['GET', '/'],
 ];
 
-/** Interface 1, 7: what is where, and what is nowhere. */
+/** Tests which origin serves which path. */
 export const paths: Concept = (suite) => {
   const call = ([method, path]: Call, base: string, headers: Record<string, string> = {}): Promise<Answer> =>
     send(method, `${base}${path}`, {
@@ -62,7 +62,7 @@ export const paths: Concept = (suite) => {
     });
 
   describe('paths', () => {
-    it.each(controlCalls)('interface 1: %s %s is not on the broker, in either flow', async (...what) => {
+    it.each(controlCalls)('%s %s is not on the broker, in either flow', async (...what) => {
       const { service, account } = suite;
       const { ticket } = await service.mintTicket(account.inferenceKey, { model: 'acme/small' });
       for (const headers of [
@@ -76,7 +76,7 @@ export const paths: Concept = (suite) => {
       }
     });
 
-    it.each(brokerCalls)('interface 1: %s %s is not on control, whatever is sent', async (...what) => {
+    it.each(brokerCalls)('%s %s is not on control, whatever the request contains', async (...what) => {
       const { service, account } = suite;
       const { ticket } = await service.mintTicket(account.inferenceKey, { model: 'acme/small' });
       for (const headers of [{}, bearer(account.inferenceKey), ticketHeader(ticket)]) {
@@ -85,7 +85,7 @@ export const paths: Concept = (suite) => {
       expect(suite.asked).toBe(0);
     });
 
-    it.each(notOffered)('interface 1, 7: %s %s is 404 on both origins', async (...what) => {
+    it.each(notOffered)('%s %s is 404 on both origins', async (...what) => {
       const { service, account } = suite;
       for (const base of [service.controlUrl, service.baseUrl]) {
         for (const headers of [{}, bearer(account.inferenceKey)]) {
@@ -94,7 +94,24 @@ export const paths: Concept = (suite) => {
       }
     });
 
-    it('interface 1, 7: connected apps are off: discovery and endpoints are 404', async () => {
+    it('the 404 of a wrong turn says what to use instead', async () => {
+      const { controlUrl, baseUrl } = suite.service;
+      const messageOf = async (method: string, url: string): Promise<string> => {
+        const answer = await send(method, url, method === 'GET' ? {} : { body: {} });
+        expectError(answer, 404, 'not_found');
+        return (answer.json as { readonly error: { readonly message: string } }).error.message;
+      };
+      const { origin } = new URL(baseUrl);
+      expect(await messageOf('POST', `${controlUrl}/chat/completions`)).toContain(`confidential origin (${origin})`);
+      expect(await messageOf('GET', `${baseUrl}/usage`)).toContain('The control origin serves this path.');
+      expect(await messageOf('POST', `${origin}/chat/completions`)).toContain('base URL of a client ends in /v1');
+      expect(await messageOf('POST', `${baseUrl}/v1/chat/completions`)).toContain('/v1 twice');
+      expect(await messageOf('POST', `${baseUrl}/responses`)).toContain('Use POST /v1/chat/completions');
+      expect(await messageOf('POST', `${baseUrl}/messages`)).toContain('sotto proxy');
+      expect(await messageOf('GET', `${baseUrl}/models`)).toContain('needs an API key');
+    });
+
+    it('with connected apps disabled, discovery and endpoints are 404', async () => {
       const { controlUrl } = suite.service;
       const { origin } = new URL(controlUrl);
       for (const path of [
@@ -107,7 +124,7 @@ export const paths: Concept = (suite) => {
       }
     });
 
-    it('interface 9: paths carry /v1', async () => {
+    it('paths begin with /v1', async () => {
       const { origin } = new URL(suite.service.baseUrl);
       const headers = bearer(suite.account.inferenceKey);
       expect((await call(['POST', '/chat/completions'], origin, headers)).status).toBe(404);
@@ -153,15 +170,15 @@ export const paths: Concept = (suite) => {
       ['controlUrl', 'DELETE', '/usage'],
       ['controlUrl', 'PATCH', '/models'],
       ['controlUrl', 'POST', '/capabilities'],
-    ] as const)('design 6: on %s %s %s is 405 method_not_allowed', async (origin, method, path) => {
+    ] as const)('on %s %s %s is 405 method_not_allowed', async (origin, method, path) => {
       const answer = await call([method, path], suite.service[origin], bearer(suite.account.inferenceKey));
       expectError(answer, 405, 'method_not_allowed');
-      // RFC 9110, 15.5.6: the answer lists what is allowed.
+      // RFC 9110, section 15.5.6 requires the answer to list the allowed methods.
       expect(answer.headers.get('allow')).toMatch(/[A-Z]+/);
       expect(answer.headers.get('allow')?.split(/, */)).not.toContain(method);
     });
 
-    it('interface 7: odd paths are a clear 4xx', async () => {
+    it('odd paths are a clear 4xx', async () => {
       for (const base of [suite.service.controlUrl, suite.service.baseUrl]) {
         for (const path of ['/%', '/%ff', '/%00', `/${'x'.repeat(8000)}`, '/models%00']) {
           const answer = await get(base + path, bearer(suite.account.inferenceKey));

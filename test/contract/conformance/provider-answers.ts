@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
+import { type Answer, ask, expectError, flows, readStream } from '../../kit/client.ts';
+import type { Concept } from '../../kit/conformance.ts';
 import { answerError, type ProviderHandler, sendJson } from '../../kit/provider.ts';
-import { type Answer, ask, expectError, flows, readStream } from './client.ts';
-import type { Concept } from './suite.ts';
 
 const usage = { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 };
 
@@ -12,7 +12,7 @@ interface Message {
   readonly tool_calls?: readonly object[];
 }
 
-/** A whole answer with one message. */
+/** Builds a complete answer with one message. */
 const whole =
   (message: Message, finishReason = 'stop'): ProviderHandler =>
   (_request, response) =>
@@ -23,7 +23,7 @@ const whole =
       usage,
     });
 
-/** A stream of these deltas. */
+/** Builds a stream of these deltas. */
 const streamed =
   (deltas: readonly object[], finishReason = 'stop'): ProviderHandler =>
   (_request, response) => {
@@ -56,16 +56,16 @@ export const providerAnswers: Concept = (suite) => {
       return ask(suite.service, key(), { model: 'acme/small', ...body }, { flow });
     };
 
-    describe('thoughts within the content', () => {
+    describe('thinking text within the content', () => {
       const hidden = { acme_parameters: { strip_thinking_response: true } };
 
-      it('are hidden in a whole answer where that is asked for', async () => {
+      it('is hidden in a whole answer if the request says so', async () => {
         const content = '<think>The user greets.\n</think>\n\nHello.';
         expect(messageOf(await askFor(hidden, whole({ content }))).content).toBe('Hello.');
         expect(messageOf(await askFor({}, whole({ content }))).content).toBe(content);
       });
 
-      it.each([1, 2, 3, 5, 100])('are hidden in a stream of pieces of %i characters', async (length) => {
+      it.each([1, 2, 3, 5, 100])('is hidden in a stream of pieces of %i characters', async (length) => {
         const text = '<think>The user greets.</think>Hello, <b>you</b>.';
         const pieces = Array.from({ length: Math.ceil(text.length / length) }, (_, at) => ({
           content: text.slice(at * length, (at + 1) * length),
@@ -76,7 +76,7 @@ export const providerAnswers: Concept = (suite) => {
       });
     });
 
-    it('tool calls are numbered from 0, whatever the provider begins with', async () => {
+    it('tool calls are numbered from 0, whatever number the provider begins with', async () => {
       const part = (index: number, more: object) => ({ tool_calls: [{ index, ...more }] });
       const begin = (index: number) =>
         part(index, { id: `call_${index}`, type: 'function', function: { name: 'f', arguments: '' } });
@@ -91,20 +91,20 @@ export const providerAnswers: Concept = (suite) => {
       expect(calls.map(({ index }) => index)).toEqual([0, 0, 1, 1]);
     });
 
-    it('the first delta has the role, also where the provider never says it', async () => {
+    it('the first delta has the role, even if the provider never sends it', async () => {
       const answer = await askFor({ stream: true }, streamed([{ content: 'Hel' }, { content: 'lo' }]));
       const [first, ...rest] = deltasOf(answer);
       expect(first).toMatchObject({ role: 'assistant', content: 'Hel' });
       expect(rest.some(({ role }) => role !== undefined)).toBe(false);
     });
 
-    it('a tool call without arguments has those of an empty object', async () => {
+    it('a tool call without arguments gets those of an empty object', async () => {
       const call = { id: 'c', type: 'function', function: { name: 'f' } };
       const { tool_calls } = messageOf(await askFor({}, whole({ tool_calls: [call] }, 'tool_calls')));
       expect(tool_calls).toMatchObject([{ function: { name: 'f', arguments: '{}' } }]);
     });
 
-    it('an empty finish reason is none', async () => {
+    it('an empty finish reason counts as absent', async () => {
       expect(messageOf(await askFor({}, whole({ content: 'Hello.' }, ''))).finish).toBe('stop');
       const open: ProviderHandler = (_request, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -122,13 +122,13 @@ export const providerAnswers: Concept = (suite) => {
       ['Anthropic', { message: 'prompt is too long: 214000 tokens > 200000 maximum', type: 'invalid_request_error' }],
       ['Google', { message: 'The input token count (214000) exceeds the maximum number of tokens allowed (8000).' }],
       ['Bedrock', { message: 'Input is too long for requested model.' }],
-    ])('an overflow of the context, as %s says it, is one that agents recognise', async (_, error) => {
+    ])('a context overflow, as %s reports it, becomes an error that agents recognise', async (_, error) => {
       const answer = await askFor({}, answerError(400, error));
       expectError(answer, 400, 'context_too_large');
       expect(wordsOf(answer)).toMatch(overflow);
     });
 
-    it('an overflow that shows before a provider is asked is recognised as well', async () => {
+    it('a context overflow that the broker detects itself has the same error', async () => {
       const messages = [{ role: 'user', content: 'word '.repeat(20_000) }];
       const answer = await askFor({ messages }, whole({ content: 'x' }));
       expectError(answer, 400, 'context_too_large');
@@ -139,5 +139,5 @@ export const providerAnswers: Concept = (suite) => {
 };
 
 const wordsOf = ({ json }: Answer): string => (json as { error: { message: string } }).error.message;
-/** Agents such as pi and opencode look for these words, and shorten the conversation. */
+/** Agents such as pi and opencode search for these words, and then shorten the conversation. */
 const overflow = /maximum context length is \d+ tokens/i;

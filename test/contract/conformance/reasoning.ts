@@ -1,17 +1,17 @@
 import { chatCompletionSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
+import { ask, bearer, expectError, flows, hello, post, readStream, ticketHeader } from '../../kit/client.ts';
+import type { Concept } from '../../kit/conformance.ts';
 import { sendJson } from '../../kit/provider.ts';
-import { ask, bearer, expectError, flows, hello, post, readStream, ticketHeader } from './client.ts';
-import type { Concept } from './suite.ts';
 
 const model = 'acme/thinker';
 const thought = 'THE-THOUGHT';
 
-/** Interface 2.3 and design 6: how reasoning is chosen, and how its trace is hidden; provider-specific parameters. */
+/** Tests how a request configures reasoning and hides its trace, and how it sets provider-specific parameters. */
 export const reasoning: Concept = (suite) => {
   const key = (): string => suite.account.inferenceKey;
 
-  /** Acme (or another) answers with a trace, whole or streamed. */
+  /** Makes a provider answer with a reasoning trace, whole or streamed. */
   const think = (provider = 'acme') =>
     suite.world.provider(provider).answer((request, response) => {
       const identity = { id: 'x', created: 1, model: 'm' };
@@ -57,18 +57,18 @@ export const reasoning: Concept = (suite) => {
       ['reasoning_effort', { reasoning_effort: 'high' }],
       ['reasoning.effort', { reasoning: { effort: 'high' } }],
       ['both with one effort', { reasoning_effort: 'high', reasoning: { effort: 'high' } }],
-    ])('interface 2.3: %s reaches the provider', async (_, body) => {
+    ])('%s reaches the provider', async (_, body) => {
       const answer = await askFor(body);
       expect(answer.status, answer.text).toBe(200);
       expect(effortSeen()).toBe('high');
     });
 
-    it('design 6: both with different efforts is 400', async () => {
+    it('both fields with different efforts are 400', async () => {
       expectError(await askFor({ reasoning_effort: 'low', reasoning: { effort: 'high' } }), 400, 'invalid_request');
       expect(suite.asked).toBe(0);
     });
 
-    it('interface 2.3: reasoning.enabled = false is accepted where the model can do without', async () => {
+    it('reasoning.enabled = false is accepted if the model works without reasoning', async () => {
       const answer = await askFor({ reasoning: { enabled: false } });
       expect(answer.status, answer.text).toBe(200);
       expect(effortSeen()).not.toBe('high');
@@ -78,7 +78,7 @@ export const reasoning: Concept = (suite) => {
       ['off, with an effort', { reasoning: { enabled: false, effort: 'low' } }],
       ['off, with an effort beside it', { reasoning_effort: 'low', reasoning: { enabled: false } }],
       ['on, with the effort none', { reasoning_effort: 'none', reasoning: { enabled: true } }],
-    ])('reasoning that contradicts itself is 400: %s', async (_, body) => {
+    ])('contradictory reasoning settings are 400: %s', async (_, body) => {
       expectError(await askFor(body), 400, 'invalid_request', 'reasoning.enabled');
       expect(suite.asked).toBe(0);
     });
@@ -86,17 +86,17 @@ export const reasoning: Concept = (suite) => {
     it.each([
       ['reasoning.max_tokens', { reasoning: { max_tokens: 100 } }, 'reasoning.max_tokens'],
       ['reasoning.exclude', { reasoning: { exclude: true } }, 'reasoning.exclude'],
-    ])('interface 2.3: %s is rejected', async (_, body, param) => {
+    ])('%s is rejected', async (_, body, param) => {
       expectError(await askFor(body), 400, 'invalid_request', param);
       expect(suite.asked).toBe(0);
     });
 
-    it('interface 2.2: require_parameters drops routes that cannot reason', async () => {
+    it('require_parameters skips routes that cannot reason', async () => {
       const asked = { model: 'acme/plain', reasoning_effort: 'low', provider: { require_parameters: true } };
       expectError(await askFor(asked), 400, 'no_provider_route');
     });
 
-    it('interface 2.3: the trace is shown, whole and streamed, unless it is to be hidden', async () => {
+    it('the trace is shown, whole and streamed, unless the request hides it', async () => {
       think();
       const whole = chatCompletionSchema.parse((await askFor({})).json);
       expect(whole.choices[0]?.message).toMatchObject({ content: 'It is 4.', reasoning: thought });
@@ -106,14 +106,14 @@ export const reasoning: Concept = (suite) => {
     });
 
     it.each(['acme_parameters', 'beta_parameters'])(
-      'design 6: strip_thinking_response in %s hides the trace, whoever serves',
+      'strip_thinking_response in %s hides the trace, whichever provider serves',
       async (name) => {
         think();
         const hidden = { [name]: { strip_thinking_response: true } };
         const whole = await askFor(hidden);
         expect(chatCompletionSchema.parse(whole.json).choices[0]?.message.content).toBe('It is 4.');
         expect(whole.text).not.toContain(thought);
-        // What is hidden was produced, and is paid for.
+        // The provider produced the hidden trace, so the client pays for it.
         expect(whole.json).toMatchObject({ usage: { completion_tokens: 9 } });
         const streamed = await askFor({ ...hidden, stream: true });
         expect(readStream(streamed)).toMatchObject({ content: 'It is 4.', done: true });
@@ -121,14 +121,14 @@ export const reasoning: Concept = (suite) => {
       },
     );
 
-    it('interface 2.3: strip_thinking_response = false leaves the trace', async () => {
+    it('strip_thinking_response = false keeps the trace', async () => {
       think();
       expect((await askFor({ acme_parameters: { strip_thinking_response: false } })).text).toContain(thought);
     });
   });
 
   describe('provider-specific parameters', () => {
-    it('go to that provider only', async () => {
+    it('reach that provider only', async () => {
       const asked = { acme_parameters: { bad_words: ['KNOB'] } };
       const atAcme = await ask(suite.service, key(), { model: 'acme/wide', provider: 'acme', ...asked });
       expect(atAcme.status, atAcme.text).toBe(200);
@@ -151,14 +151,14 @@ export const reasoning: Concept = (suite) => {
       ['metadata', { a: '1' }],
       ['user', 'x'],
       ['special_knob', 1],
-    ])('%s is refused with a clear 400: it replaces nothing that was checked', async (name, value) => {
+    ])('%s is 400: provider parameters cannot replace a validated field', async (name, value) => {
       const answer = await ask(suite.service, key(), { model, acme_parameters: { [name]: value } });
       expectError(answer, 400, 'invalid_request', `acme_parameters.${name}`);
       expect(answer.text).toContain('This provider takes');
       expect(suite.asked).toBe(0);
     });
 
-    it('interface 7: parameters that are no object are 400', async () => {
+    it('parameters that are not an object are 400', async () => {
       expectError(await ask(suite.service, key(), { model, acme_parameters: 'x' }), 400, 'invalid_request');
       const answer = await ask(suite.service, key(), { model, acme_parameters: { strip_thinking_response: 'yes' } });
       expectError(answer, 400, 'invalid_request');
@@ -178,7 +178,7 @@ export const reasoning: Concept = (suite) => {
     it.each([
       ['the field', { reasoning_effort: 'low' }, { reasoning: { effort: 'low' } }],
       ['the object', { reasoning: { effort: 'low' } }, { reasoning_effort: 'low' }],
-    ])('design 6: a ticket with %s is good for a body with the other', async (_, bound, body) => {
+    ])('a ticket with %s is valid for a body with the other', async (_, bound, body) => {
       const answer = await present(bound, body);
       expect(answer.status, answer.text).toBe(200);
       expect(effortSeen()).toBe('low');
@@ -193,7 +193,7 @@ export const reasoning: Concept = (suite) => {
         { reasoning_effort: 'low' },
         { reasoning: { effort: 'low', enabled: true } },
       ],
-    ])('a ticket and a body ask for the same reasoning in two ways: %s', async (_, bound, body) => {
+    ])('a ticket and a body can express the same reasoning in two ways: %s', async (_, bound, body) => {
       const answer = await present(bound, body);
       expect(answer.status, answer.text).toBe(200);
     });
@@ -203,12 +203,12 @@ export const reasoning: Concept = (suite) => {
       ['none where the ticket has one', { reasoning_effort: 'low' }, {}],
       ['one where the ticket has none', {}, { reasoning: { effort: 'low' } }],
       ['thinking where the ticket has none of it', { reasoning: { enabled: false } }, {}],
-    ])('interface 3.1: %s is 409 ticket_reasoning_mismatch', async (_, bound, body) => {
+    ])('%s is 409 ticket_reasoning_mismatch', async (_, bound, body) => {
       expectError(await present(bound, body), 409, 'ticket_reasoning_mismatch');
       expect(suite.asked).toBe(0);
     });
 
-    it('interface 2.3, design 6: what is rejected in a body is rejected in a ticket request', async () => {
+    it('a ticket request rejects the reasoning settings that a body rejects', async () => {
       for (const bound of [
         { reasoning: { max_tokens: 5 } },
         { reasoning: { exclude: true } },

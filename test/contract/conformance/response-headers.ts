@@ -1,9 +1,19 @@
 import { describe, expect, it } from 'vitest';
+import {
+  type Answer,
+  allOf,
+  ask,
+  bearer,
+  expectError,
+  flows,
+  get,
+  hello,
+  post,
+  ticketHeader,
+} from '../../kit/client.ts';
+import { acmeApiKey, type Concept } from '../../kit/conformance.ts';
 import { answerChat, answerError, sendJson } from '../../kit/provider.ts';
 import type { Service } from '../../kit/service.ts';
-import { type Answer, allOf, ask, bearer, expectError, flows, get, hello, post, ticketHeader } from './client.ts';
-import type { Concept } from './suite.ts';
-import { acmeApiKey } from './world.ts';
 
 const model = 'acme/small';
 const duration = /^(\d+m)?\d+(\.\d+)?(ms|s)$/;
@@ -14,7 +24,7 @@ async function mint({ service }: { readonly service: Service }, key: string, ask
   return (json as { ticket: string }).ticket;
 }
 
-/** What headers say in both directions, and what they never carry. */
+/** Tests what request and response headers contain, and what they never reveal (docs/reference/headers.md). */
 export const responseHeaders: Concept = (suite) => {
   const key = (): string => suite.account.inferenceKey;
 
@@ -23,7 +33,7 @@ export const responseHeaders: Concept = (suite) => {
       const askFor = (body: object, headers: Record<string, string> = {}) =>
         ask(suite.service, key(), { model, stream, ...body }, { flow, headers });
 
-      it('a completion says which provider served it, and how', async () => {
+      it('a completion names the provider that served it, and how the broker chose it', async () => {
         const { status, headers } = await askFor({});
         expect(status).toBe(200);
         expect(headers.get('x-router-selected-model')).toBe('acme/acme/small');
@@ -34,7 +44,7 @@ export const responseHeaders: Concept = (suite) => {
         expect(headers.get('x-router-privacy-class')).toBe('private');
       });
 
-      it('and so it does after a fallback', async () => {
+      it('a completion names the serving provider after a fallback', async () => {
         suite.world.provider('vault').answer(answerError(403));
         const { status, headers } = await askFor({
           model: 'acme/wide',
@@ -59,12 +69,12 @@ export const responseHeaders: Concept = (suite) => {
         expect(headers.get('x-ratelimit-reset-tokens')).toMatch(duration);
       });
 
-      it('answers with a credential are not to be stored', async () => {
+      it('answers to a request with a credential must not be stored', async () => {
         expect((await askFor({})).headers.get('cache-control')).toContain('no-store');
         expect((await askFor({ n: 2 })).headers.get('cache-control')).toContain('no-store');
       });
 
-      it("nothing of the client's headers reaches the provider", async () => {
+      it('no header of the client reaches the provider', async () => {
         const answer = await askFor(
           {},
           {
@@ -97,7 +107,7 @@ export const responseHeaders: Concept = (suite) => {
         );
       });
 
-      it("nothing of the provider's headers reaches the client", async () => {
+      it('no header of the provider reaches the client', async () => {
         const usual = answerChat();
         suite.world.provider('acme').answer((request, response) => {
           for (const name of ['x-upstream-secret', 'openai-organization', 'server', 'x-request-id', 'x-ratelimit-foo'])
@@ -144,7 +154,7 @@ export const responseHeaders: Concept = (suite) => {
         ['too much output asked for', '/chat/completions', model, { messages: hello, max_tokens: 7999 }],
         ['no JSON', '/chat/completions', model, {}],
         ['no input', '/embeddings', 'acme/embed', { input: [] }],
-      ])('the limits are told before redemption: %s', async (_, path, asked, body) => {
+      ])('the limits are reported before redemption: %s', async (_, path, asked, body) => {
         const credential = flow === 'ticket' ? ticketHeader(await mint(suite, key(), asked)) : bearer(key());
         const url = `${suite.service.baseUrl}${path}`;
         const isJson = Object.keys(body).length > 0;
@@ -153,19 +163,19 @@ export const responseHeaders: Concept = (suite) => {
         expect(answer.status, answer.text).toBe(400);
         expect(missing(answer, limits)).toEqual([]);
         expect(missing(answer, selection)).toEqual(selection);
-        // What was refused took nothing: the ticket is still good.
+        // The rejected request used nothing, so the ticket is still valid.
         const good = path === '/embeddings' ? { input: 'x' } : { messages: hello };
         expect((await post(url, { model: asked, ...good }, credential)).status).toBe(200);
       });
 
-      it('a model that does not exist, with a key: the limits are told', async () => {
+      it('for an unknown model, with a key, the limits are reported', async () => {
         if (flow === 'ticket') return;
         const answer = await ask(suite.service, key(), { model: 'acme/none' });
         expectError(answer, 404, 'model_not_found');
         expect(missing(answer, limits)).toEqual([]);
       });
 
-      it('of a content type that is not taken, the limits are told', async () => {
+      it('for an unsupported content type, the limits are reported', async () => {
         const credential = flow === 'ticket' ? ticketHeader(await mint(suite, key(), model)) : bearer(key());
         const headers = { ...credential, 'content-type': 'text/plain' };
         const answer = await post(`${suite.service.baseUrl}/chat/completions`, 'hello', headers);
@@ -173,7 +183,7 @@ export const responseHeaders: Concept = (suite) => {
         expect(missing(answer, limits)).toEqual([]);
       });
 
-      it('where there is a plan, which model was chosen is told as well', async () => {
+      it('if the broker made a plan, the chosen model is reported as well', async () => {
         const poor = await suite.service.createAccount({ usd: 0.000001 });
         const unpaid = await ask(suite.service, poor.inferenceKey, { model }, { flow });
         expectError(unpaid, 402, 'insufficient_balance');
@@ -190,14 +200,14 @@ export const responseHeaders: Concept = (suite) => {
         expect(refused.headers.get('x-router-routing')).toBe('exact');
       });
 
-      it('a credential that is not good learns nothing of limits', async () => {
+      it('an invalid credential gets no limits', async () => {
         const credential = flow === 'ticket' ? ticketHeader('made-up') : bearer('sotto_inf_bad');
         const answer = await post(`${suite.service.baseUrl}/chat/completions`, { model, messages: hello }, credential);
         expect(answer.status).toBe(401);
         expect(missing(answer, limits)).toEqual(limits);
       });
 
-      it('after redemption by ticket an SDK is told not to send the ticket again', async () => {
+      it('after redemption, the answer tells an SDK not to send the ticket again', async () => {
         for (const status of [400, 429, 500, 503]) {
           suite.world.provider('flaky').answer(answerError(status));
           const { headers } = await ask(suite.service, key(), { model: 'flaky/chat' }, { flow });
@@ -205,7 +215,7 @@ export const responseHeaders: Concept = (suite) => {
         }
       });
 
-      it("a provider's limit names the provider, and ours does not", async () => {
+      it('the rate limit of a provider names it, or `other` if it is unlisted', async () => {
         const names = async (asked: string, provider: string): Promise<string> => {
           suite.world.provider(provider).answer(answerError(429));
           const answer = await ask(suite.service, key(), { model: asked }, { flow });
@@ -231,7 +241,7 @@ export const responseHeaders: Concept = (suite) => {
       expect(nonsense.headers.get('x-should-retry')).toBe('false');
     });
 
-    it("a provider's 429 is ours, with its retry-after, else 30", async () => {
+    it('a 429 of a provider becomes our 429, with its retry-after or else 30', async () => {
       suite.world.provider('flaky').answer(answerError(429, { message: 'RAW' }, { 'retry-after': '17' }));
       const said = await ask(suite.service, key(), { model: 'flaky/chat' }, { flow });
       expectError(said, 429, 'rate_limited');
@@ -244,7 +254,7 @@ export const responseHeaders: Concept = (suite) => {
   });
 
   describe('identifiers', () => {
-    it('ids of one request do not join', async () => {
+    it('the ids of one request cannot be linked', async () => {
       const answers = await Promise.all([1, 2].map(() => ask(suite.service, key(), { model, messages: hello })));
       const ids = answers.map(({ json }) => (json as { id: string }).id);
       expect(new Set(ids).size).toBe(2);
@@ -256,7 +266,7 @@ export const responseHeaders: Concept = (suite) => {
         for (const id of ids) expect(JSON.stringify(headers) + text).not.toContain(id);
     });
 
-    it('each error has a request_id of its own', async () => {
+    it('each error has its own request_id', async () => {
       const url = `${suite.service.baseUrl}/models`;
       const errors = await Promise.all([1, 2, 3].map(() => get(url, bearer('sotto_inf_bad'))));
       for (const error of errors) expectError(error, 401, 'invalid_api_key');

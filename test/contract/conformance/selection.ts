@@ -1,11 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { ask, expectError, flows } from '../../kit/client.ts';
+import { type Concept, modelIds } from '../../kit/conformance.ts';
 import { answerError } from '../../kit/provider.ts';
 import type { TestAccount } from '../../kit/service.ts';
-import { ask, expectError, flows } from './client.ts';
-import type { Concept } from './suite.ts';
-import { modelIds } from './world.ts';
 
-/** Interface 2.1, 2.2: which model and which provider a request gets, and which requests are refused. */
+/** Tests which model and provider serve a request, and which requests are rejected (docs/concepts/routing.md). */
 export const selection: Concept = (suite) => {
   const key = (): string => suite.account.inferenceKey;
 
@@ -33,27 +32,27 @@ export const selection: Concept = (suite) => {
       'acme/small ',
       '__proto__',
       'constructor',
-    ])('interface 2.1: %j is 404 model_not_found', async (model) => {
+    ])('%j is 404 model_not_found', async (model) => {
       expectError(await askFor({ model }), 404, 'model_not_found');
       expect(suite.asked).toBe(0);
     });
 
-    it('interface 2.1: :floor orders providers by price, and the answer has the canonical id', async () => {
+    it(':floor orders providers by price, and the answer has the canonical id', async () => {
       const answer = await askFor({ model: 'acme/wide:floor' });
       expect(answer.status, answer.text).toBe(200);
-      // The cheapest of those at or above `private`.
+      // Acme is the cheapest provider of class `private` or stronger.
       expect(answer.headers.get('x-router-provider')).toBe('acme');
       expect(answer.headers.get('x-router-routing')).toBe('exact');
       expect(answer.json).toMatchObject({ model: 'acme/wide' });
     });
 
-    it('interface 2.1: :nitro is a suffix of the same model', async () => {
+    it(':nitro is a suffix of the same model', async () => {
       const answer = await askFor({ model: 'acme/wide:nitro' });
       expect(answer.status, answer.text).toBe(200);
       expect(answer.json).toMatchObject({ model: 'acme/wide' });
     });
 
-    it('interface 2.1, 4.7: /auto chooses the model', async () => {
+    it('/auto chooses the model', async () => {
       const answer = await askFor({ model: '/auto' });
       expect(answer.status, answer.text).toBe(200);
       expect(answer.headers.get('x-router-routing')).toBe('auto');
@@ -62,25 +61,25 @@ export const selection: Concept = (suite) => {
       expect(answer.headers.get('x-router-selected-model')).toBe(`${answer.headers.get('x-router-provider')}/${model}`);
     });
 
-    it('interface 2.2: a policy constrains /auto to models with an eligible route', async () => {
+    it('a policy limits /auto to models with an eligible route', async () => {
       const answer = await askFor({ model: '/auto', provider: 'vault' });
       expect(answer.status, answer.text).toBe(200);
       expect(answer.json).toMatchObject({ model: 'acme/wide' });
       expect(answer.headers.get('x-router-selected-model')).toBe('vault/acme/wide');
     });
 
-    it('interface 2.2: a string pins one provider, without fallback', async () => {
+    it('a string pins one provider, without fallback', async () => {
       expect(await providerOf({ provider: 'beta' })).toBe('beta');
       suite.world.provider('beta').answer(answerError(403));
       expectError(await askFor({ provider: 'beta' }), 502, 'provider_error');
       expect(suite.asked).toBe(2);
     });
 
-    it('interface 2.2: omitted, the strongest class is chosen', async () => {
+    it('without a policy, the strongest privacy class is chosen', async () => {
       expect(await providerOf({})).toBe('vault');
     });
 
-    it('interface 2.2: order, only, ignore, sort, max_price and minimum_privacy choose', async () => {
+    it('order, only, ignore, sort, max_price and minimum_privacy determine the provider', async () => {
       expect(await providerOf({ provider: { order: ['beta', 'vault'] } })).toBe('beta');
       expect(await providerOf({ provider: { only: ['acme', 'beta'] } })).toBe('acme');
       expect(await providerOf({ provider: { ignore: ['vault'] } })).toBe('acme');
@@ -91,14 +90,14 @@ export const selection: Concept = (suite) => {
       expect(await providerOf({ provider: { minimum_privacy: 'tee', sort: 'price' } })).toBe('vault');
     });
 
-    it("interface 2.2: an id matches that provider's variants, and a variant not its provider", async () => {
+    it('a provider id matches its variants, but the id of a variant does not match its provider', async () => {
       expect(await providerOf({ model: 'acme/regional', provider: 'acme' })).toBe('acme/eu');
       expect(await providerOf({ model: 'acme/regional', provider: 'acme/eu' })).toBe('acme/eu');
       expect(await providerOf({ model: 'acme/regional', provider: { ignore: ['acme'] } })).toBe('beta');
       expectError(await askFor({ model: 'acme/small', provider: 'acme/eu' }), 400, 'no_provider_route');
     });
 
-    it('interface 2.2: the policy is never forwarded', async () => {
+    it('the policy is never forwarded', async () => {
       await askFor({ provider: { only: ['acme'], max_attempts: 2 } });
       expect(suite.lastSeen().body).not.toHaveProperty('provider');
       expect(suite.lastSeen().body).not.toHaveProperty('models');
@@ -135,12 +134,12 @@ export const selection: Concept = (suite) => {
       ['every provider ignored', { ignore: ['acme', 'beta', 'vault'] }, 400, 'no_provider_route'],
       ['a price that nobody takes', { max_price: { input: 0.01 } }, 400, 'no_provider_route_meets_price'],
       ['a class that nobody has', { minimum_privacy: 'e2ee' }, 403, 'no_provider_route_meets_privacy'],
-    ])('interface 2.2, 7, design 6: %s: %j is %i %s', async (_, provider, status, type) => {
+    ])('%s: %j is %i %s', async (_, provider, status, type) => {
       expectError(await askFor({ provider }), status, type);
       expect(suite.asked).toBe(0);
     });
 
-    it('interface 2.3: models falls back to the next model, at the price of the one used', async () => {
+    it('`models` falls back to the next model, at the price of the model that served', async () => {
       suite.world.provider('flaky').answer(answerError(503));
       const answer = await askFor({ model: 'flaky/chat', models: ['flaky/chat', 'acme/small'] });
       expect(answer.status, answer.text).toBe(200);
@@ -150,7 +149,7 @@ export const selection: Concept = (suite) => {
       expect(answer.headers.get('x-router-provider-fallback')).toBe('true');
     });
 
-    it('design 6: models is at most three, `model` counting as the first', async () => {
+    it('`models` has at most three entries, including `model`', async () => {
       const three = ['acme/wide', 'acme/small', 'acme/plain'];
       const fine = await askFor({ models: three });
       expect(fine.status, fine.text).toBe(200);
@@ -165,7 +164,7 @@ export const selection: Concept = (suite) => {
     });
   });
 
-  describe('a workspace that demands', () => {
+  describe('a workspace with a minimum privacy', () => {
     let bounded: TestAccount;
     let floored: TestAccount;
 
@@ -178,7 +177,7 @@ export const selection: Concept = (suite) => {
       ]);
     });
 
-    it('interface 7: below its boundary is 403 privacy_boundary_not_met, in both flows', async () => {
+    it('a request below the minimum is 403 privacy_boundary_not_met, in both flows', async () => {
       for (const flow of flows) {
         const answer = await ask(suite.service, bounded.inferenceKey, { model: 'beta/chat' }, { flow });
         expectError(answer, 403, 'privacy_boundary_not_met');
@@ -186,7 +185,7 @@ export const selection: Concept = (suite) => {
       expect(suite.asked).toBe(0);
     });
 
-    it('interface 2.8: a request cannot re-enable a disabled provider nor lower the floor', async () => {
+    it('a request cannot enable a disabled provider or lower the minimum', async () => {
       const { service } = suite;
       for (const flow of flows) {
         const answer = await ask(
@@ -195,7 +194,7 @@ export const selection: Concept = (suite) => {
           { model: 'acme/wide', provider: { order: ['vault', 'acme'] } },
           { flow },
         );
-        // Whether the clash is a conflict or the entry is passed over is open; the provider is not asked.
+        // The contract allows either a conflict or a skipped entry. In both cases the provider must not be called.
         if (answer.status === 200) expect(answer.headers.get('x-router-provider')).toBe('acme');
         expectError(
           await ask(service, floored.inferenceKey, { model: 'acme/wide', provider: 'vault' }, { flow }),

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { creditAccount } from '@sotto/control';
 import { balanceAnswerSchema, keyAnswerSchema, keyListAnswerSchema, usagePageSchema } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { until } from '../../kit/service.ts';
 import {
   type Answer,
   ask,
@@ -15,8 +14,9 @@ import {
   post,
   send,
   ticketHeader,
-} from './client.ts';
-import type { Concept } from './suite.ts';
+} from '../../kit/client.ts';
+import type { Concept } from '../../kit/conformance.ts';
+import { until } from '../../kit/service.ts';
 
 const model = 'acme/small';
 
@@ -26,7 +26,7 @@ interface Person {
   readonly session: HeaderMap;
 }
 
-/** Interface 5 and design 6: sessions, as far as keys, balance and usage need them. */
+/** Tests sessions as far as keys, balance and usage need them. */
 export const sessions: Concept = (suite) => {
   const url = (path: string): string => `${suite.service.controlUrl}${path}`;
   const cookiesOf = ({ headers }: Answer): HeaderMap => ({
@@ -58,7 +58,7 @@ export const sessions: Concept = (suite) => {
     balanceAnswerSchema.parse((await get(url('/balance'), session)).json).available;
   const usable = (key: string) => until(async () => (await modelsStatus(key)) === 200, 'the key is usable');
 
-  describe('a person with a session', () => {
+  describe('a user with a session', () => {
     let ann: Person;
     let ben: Person;
 
@@ -79,7 +79,7 @@ export const sessions: Concept = (suite) => {
       await until(async () => (await availableOf(ann)) === 5, 'the money is there');
     });
 
-    it('design 6: the cookie is HttpOnly, SameSite=Lax, and not Secure on loopback', async () => {
+    it('the cookie is HttpOnly, SameSite=Lax, and not Secure on loopback', async () => {
       const { headers } = await post(url('/auth/sign-in/email'), { email: ann.email, password: ann.password });
       const cookies = headers.getSetCookie().filter((cookie) => /session/i.test(cookie));
       expect(cookies).not.toHaveLength(0);
@@ -90,13 +90,13 @@ export const sessions: Concept = (suite) => {
       }
     });
 
-    it('design 6: a wrong password opens nothing', async () => {
+    it('a wrong password does not create a session', async () => {
       const answer = await post(url('/auth/sign-in/email'), { email: ann.email, password: 'wrong-password' });
       expect(answer.status).toBe(401);
       expect(answer.headers.getSetCookie()).toEqual([]);
     });
 
-    it('design 6: get-session tells who is there, and sign-out ends it', async () => {
+    it('get-session returns the signed-in user, and sign-out ends the session', async () => {
       const signedIn = await post(url('/auth/sign-in/email'), { email: ann.email, password: ann.password });
       const session = cookiesOf(signedIn);
       const told = await get(url('/auth/get-session'), session);
@@ -106,7 +106,7 @@ export const sessions: Concept = (suite) => {
       expectError(await get(url('/keys'), session), 401, 'unauthenticated');
     });
 
-    it('design 6: keys need a session', async () => {
+    it('keys need a session', async () => {
       for (const headers of [{}, { cookie: 'sotto.session_token=forged.abc' }]) {
         expect((await get(url('/keys'), headers)).status).toBe(401);
         expect((await post(url('/keys'), { name: 'x', kind: 'inference' }, headers)).status).toBe(401);
@@ -116,7 +116,7 @@ export const sessions: Concept = (suite) => {
       expectError(await post(url('/keys'), { name: 'x', kind: 'inference' }, byKey), 403, 'insufficient_scope');
     });
 
-    it('design 6: a key is shown once, at its creation, and is good at once for both flows', async () => {
+    it('a key is shown once, at its creation, and works at once in both flows', async () => {
       const made = await makeKey(ann, { name: 'first', kind: 'inference' });
       expect(made.key).toMatch(/^sotto_inf_/);
       expect(made).toMatchObject({ name: 'first', kind: 'inference', openai_compatible: true, credit_limit_usd: null });
@@ -133,7 +133,7 @@ export const sessions: Concept = (suite) => {
       }
     });
 
-    it('interface 5: a key may be made without compatibility access, and get it later', async () => {
+    it('a key created without compatibility access can get it later', async () => {
       const made = await makeKey(ann, { name: 'tickets only', kind: 'inference', openai_compatible: false });
       expect(made.openai_compatible).toBe(false);
       await until(async () => (await modelsStatus(made.key)) === 403, 'the key is known');
@@ -150,13 +150,13 @@ export const sessions: Concept = (suite) => {
       expect((await ask(suite.service, made.key, { model })).status).toBe(200);
     });
 
-    it('interface 5: a key that is renamed keeps the tickets it bought', async () => {
+    it('a renamed key keeps the tickets it bought', async () => {
       const made = await makeKey(ann, { name: 'old', kind: 'inference' });
       await usable(made.key);
       const { ticket } = await suite.service.mintTicket(made.key, { model });
       const changed = await send('PATCH', url(`/keys/${made.id}`), { headers: ann.session, body: { name: 'new' } });
       expect(changed.status, changed.text).toBe(200);
-      // A later change of the same account is what brokers are told after it.
+      // Brokers receive changes of an account in order, so once this key works they know the new name.
       const other = await makeKey(ann, { name: 'other', kind: 'inference' });
       await usable(other.key);
       const answer = await post(
@@ -167,7 +167,7 @@ export const sessions: Concept = (suite) => {
       expect(answer.status, answer.text).toBe(200);
     });
 
-    it('interface 5: a limit set on a key holds', async () => {
+    it('a credit limit set on a key holds', async () => {
       const made = await makeKey(ann, { name: 'limited', kind: 'inference', credit_limit_usd: 0.000001 });
       expect(made.credit_limit_usd).toBe(0.000001);
       await usable(made.key);
@@ -186,7 +186,7 @@ export const sessions: Concept = (suite) => {
       );
     });
 
-    it('interface 5: a revoked key is 401 everywhere, and its tickets are invalid', async () => {
+    it('a revoked key is 401 everywhere, and its tickets are invalid', async () => {
       const made = await makeKey(ann, { name: 'doomed', kind: 'inference' });
       await usable(made.key);
       const { ticket } = await suite.service.mintTicket(made.key, { model });
@@ -204,7 +204,7 @@ export const sessions: Concept = (suite) => {
       expectError(late, 401, 'invalid_ticket');
     });
 
-    it('interface 5: a management key made so reads balance and usage, and nothing else', async () => {
+    it('a new management key can read balance and usage, and nothing else', async () => {
       const made = await makeKey(ann, { name: 'reader', kind: 'management' });
       expect(made.key).toMatch(/^sotto_mgt_/);
       expect((await get(url('/balance'), bearer(made.key))).status).toBe(200);
@@ -212,7 +212,7 @@ export const sessions: Concept = (suite) => {
       expectError(await post(url('/inference/tickets'), { model }, bearer(made.key)), 403, 'insufficient_scope');
     });
 
-    it('design 6: a session reads balance and usage of its own account', async () => {
+    it('a session reads balance and usage of its own account', async () => {
       expect(balanceAnswerSchema.parse((await get(url('/balance'), ben.session)).json)).toEqual({
         currency: 'USD',
         available: 0,
@@ -232,7 +232,7 @@ export const sessions: Concept = (suite) => {
       expect(usagePageSchema.parse((await get(url('/usage'), ben.session)).json).data).toEqual([]);
     });
 
-    it("design 6: nobody sees or changes another's keys", async () => {
+    it('a user cannot see or change the keys of another user', async () => {
       const made = await makeKey(ann, { name: 'private', kind: 'inference' });
       const { data } = keyListAnswerSchema.parse((await get(url('/keys'), ben.session)).json);
       expect(data.map(({ id }) => id)).not.toContain(made.id);
@@ -244,12 +244,12 @@ export const sessions: Concept = (suite) => {
       await usable(made.key);
     });
 
-    it('design 6: CSRF-safe: a foreign page can neither make nor revoke keys', async () => {
+    it('a page of another site can neither create nor revoke keys (CSRF)', async () => {
       const made = await makeKey(ann, { name: 'target', kind: 'inference' });
       const foreign = { ...ann.session, origin: 'https://evil.example' };
       expectError(await post(url('/keys'), { name: 'x', kind: 'inference' }, foreign), 403, 'forbidden');
       expectError(await send('DELETE', url(`/keys/${made.id}`), { headers: foreign }), 403, 'forbidden');
-      // What a form can send without asking first.
+      // An HTML form can send this content type without a CORS preflight.
       const form = { ...foreign, 'content-type': 'text/plain' };
       expectCallersFault(await post(url('/keys'), '{"name":"x","kind":"inference"}', form));
       await usable(made.key);
@@ -267,19 +267,16 @@ export const sessions: Concept = (suite) => {
       ['a lone surrogate in the name', '{"name":"\\ud800","kind":"inference"}'],
       ['a name without end', { name: 'x'.repeat(100_000), kind: 'inference' }],
       ['a list', []],
-    ])('interface 7: making a key with %s is a clear 4xx', async (what, body) => {
+    ])('creating a key with %s is a clear 4xx', async (what, body) => {
       const answer = await post(url('/keys'), body, ann.session);
       if (what === 'a lone surrogate in the name' && answer.status === 201) return;
       expectCallersFault(answer);
     });
 
-    it.each(['x', '%00', '%ff', '..%2f..%2fetc', randomUUID()])(
-      'interface 7: a key id %j that is not there is a clear 4xx',
-      async (id) => {
-        expectCallersFault(await send('PATCH', url(`/keys/${id}`), { headers: ann.session, body: { name: 'x' } }));
-        expectCallersFault(await send('DELETE', url(`/keys/${id}`), { headers: ann.session }));
-      },
-    );
+    it.each(['x', '%00', '%ff', '..%2f..%2fetc', randomUUID()])('the unknown key id %j is a clear 4xx', async (id) => {
+      expectCallersFault(await send('PATCH', url(`/keys/${id}`), { headers: ann.session, body: { name: 'x' } }));
+      expectCallersFault(await send('DELETE', url(`/keys/${id}`), { headers: ann.session }));
+    });
 
     it.each<[string, unknown]>([
       ['a NUL in the name', { name: 'x\0y', email: `${randomUUID()}@x.example`, password: 'long-enough-1' }],
@@ -289,7 +286,7 @@ export const sessions: Concept = (suite) => {
       ['a password that is a list', { name: 'x', email: `${randomUUID()}@x.example`, password: ['a'] }],
       ['malformed JSON', '{"name":'],
       ['null', 'null'],
-    ])('interface 7: signing up with %s is a 4xx', async (_, body) => {
+    ])('signing up with %s is a 4xx', async (_, body) => {
       const answer = await post(url('/auth/sign-up/email'), body);
       expect(answer.status, answer.text).toBeGreaterThanOrEqual(400);
       expect(answer.status, answer.text).toBeLessThan(500);

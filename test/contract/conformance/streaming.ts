@@ -1,20 +1,19 @@
 import { chatCompletionSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
+import { allOf, ask, expectError, flows, readStream } from '../../kit/client.ts';
+import { type Concept, upstreamModels } from '../../kit/conformance.ts';
 import { answerChat, answerError } from '../../kit/provider.ts';
-import { allOf, ask, expectError, flows, readStream } from './client.ts';
-import type { Concept } from './suite.ts';
-import { upstreamModels } from './world.ts';
 
 const model = 'acme/small';
 
-/** Interface 6 and design 6: streams. */
+/** Tests streamed chat completions. */
 export const streaming: Concept = (suite) => {
   const key = (): string => suite.account.inferenceKey;
 
   describe.each(flows)('streams, %s flow', (flow) => {
     const askFor = (body: object) => ask(suite.service, key(), { model, stream: true, ...body }, { flow });
 
-    it('interface 6: data frames carry chunks, and `data: [DONE]` ends the stream', async () => {
+    it('data frames carry chunks, and `data: [DONE]` ends the stream', async () => {
       const answer = await askFor({});
       const { chunks, content, done } = readStream(answer);
       expect(content).toBe('Hello there, this is a provider.');
@@ -24,7 +23,7 @@ export const streaming: Concept = (suite) => {
       expect(chunks.filter(({ choices }) => choices[0]?.finish_reason === 'stop')).toHaveLength(1);
     });
 
-    it('interface 6: the usage chunk, with cost, is sent last when it is asked for', async () => {
+    it('the last chunk has usage and cost if the request asks for them', async () => {
       const { chunks } = readStream(await askFor({ stream_options: { include_usage: true } }));
       const last = chunks.at(-1);
       expect(last?.choices).toEqual([]);
@@ -41,7 +40,7 @@ export const streaming: Concept = (suite) => {
       ['absent', {}],
       ['false', { stream_options: { include_usage: false } }],
       ['an empty object', { stream_options: {} }],
-    ])('interface 6: no usage chunk when include_usage is %s, though the provider sent one', async (_, body) => {
+    ])('no usage chunk when include_usage is %s, though the provider sent one', async (_, body) => {
       const answer = await askFor(body);
       const { chunks, done } = readStream(answer);
       expect(done).toBe(true);
@@ -50,11 +49,11 @@ export const streaming: Concept = (suite) => {
         expect(chunk.choices).toHaveLength(1);
       }
       expect(answer.text).not.toContain('prompt_tokens');
-      // The broker itself always asks: it has to know what to charge.
+      // The broker always requests usage from the provider, because it computes the charge from it.
       expect(suite.lastSeen().body.stream_options).toMatchObject({ include_usage: true });
     });
 
-    it("design 6: every chunk has the canonical model and one id of ours; the provider's do not leak", async () => {
+    it('every chunk has the canonical model and one id of ours; those of the provider do not leak', async () => {
       const answer = await askFor({ stream_options: { include_usage: true } });
       const { chunks } = readStream(answer);
       expect(new Set(chunks.map((chunk) => chunk.model))).toEqual(new Set([model]));
@@ -64,12 +63,12 @@ export const streaming: Concept = (suite) => {
       for (const mark of ['provider-own-id', 'fp_secret', ...upstreamModels]) expect(all).not.toContain(mark);
     });
 
-    it('design 6: the canonical model is in every chunk of a long stream with odd envelopes', async () => {
+    it('the canonical model is in every chunk of a long stream with odd envelopes', async () => {
       const pieces = Array.from({ length: 300 }, (_, index) => `word${index} `);
       suite.world.provider('acme').answer((_, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         for (const [index, content] of pieces.entries()) {
-          // The envelope changes on the way, as it does behind a provider's own balancer.
+          // The envelope changes within the stream, as it does behind a provider's own load balancer.
           const identity = { id: `own-${index % 7}`, model: `small-v1-${index % 3}`, system_fingerprint: 'fp_secret' };
           const choices = [{ index: 0, delta: { content }, finish_reason: null }];
           const chunk =
@@ -90,7 +89,7 @@ export const streaming: Concept = (suite) => {
       for (const mark of ['own-', 'small-v1', 'fp_secret']) expect(answer.text).not.toContain(mark);
     });
 
-    it('interface 6: characters that are cut apart on the way arrive whole', async () => {
+    it('characters that are split between packets arrive whole', async () => {
       const content = 'Zażółć 🦜 日本語 “quoted” \\u0041 end';
       suite.world.provider('acme').answer(async (_, response) => {
         const choices = [{ index: 0, delta: { content }, finish_reason: null }];
@@ -101,7 +100,7 @@ export const streaming: Concept = (suite) => {
         );
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         for (const byte of bytes) {
-          // Each in a packet of its own, as far as that can be had.
+          // Sends each byte in a packet of its own, as far as the kernel allows it.
           await new Promise((resolve) => response.write(Buffer.from([byte]), resolve));
         }
         response.end();
@@ -109,7 +108,7 @@ export const streaming: Concept = (suite) => {
       expect(readStream(await askFor({}))).toMatchObject({ content, done: true });
     });
 
-    it('interface 3.3: an error before the stream begins is a status with the envelope, not an event', async () => {
+    it('an error before the stream begins is a status with the envelope, not an event', async () => {
       expectError(await askFor({ max_tokens: 1, max_completion_tokens: 2 }), 400, 'invalid_request');
       suite.world.provider('flaky').answer(answerError(400));
       const answer = await askFor({ model: 'flaky/chat' });
@@ -117,7 +116,7 @@ export const streaming: Concept = (suite) => {
       expect(answer.text).not.toContain('RAW-PROVIDER-ERROR');
     });
 
-    it('design 6: a failure after output is a chunk with `error` and finish_reason "error", without [DONE]', async () => {
+    it('a failure after output is a chunk with `error` and finish_reason "error", without [DONE]', async () => {
       suite.world.provider('flaky').answer((_, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         for (const content of ['one ', 'two ']) {
@@ -145,7 +144,7 @@ export const streaming: Concept = (suite) => {
       expect(chunks.filter(({ error }) => error !== undefined)).toHaveLength(1);
     });
 
-    it('design 1: of many at once, each gets its own answer', async () => {
+    it('each of many concurrent requests gets its own answer', async () => {
       suite.world.provider('acme').answer((request, response) => {
         const [{ content = '' } = {}] = request.body.messages as { content?: string }[];
         return answerChat({ content: `echo ${content}` })(request, response);

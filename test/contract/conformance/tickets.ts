@@ -1,12 +1,22 @@
 import { ticketAnswerSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
+import {
+  type Answer,
+  ask,
+  bearer,
+  expectError,
+  get,
+  type HeaderMap,
+  hello,
+  post,
+  ticketHeader,
+} from '../../kit/client.ts';
+import type { Concept } from '../../kit/conformance.ts';
 import { until } from '../../kit/service.ts';
-import { type Answer, ask, bearer, expectError, get, type HeaderMap, hello, post, ticketHeader } from './client.ts';
-import type { Concept } from './suite.ts';
 
 const model = 'acme/small';
 
-/** Interface 2.4, 3.1 and design 6: asking for a ticket, and what becomes of it. */
+/** Tests how a client buys a ticket, and when a ticket is used (docs/concepts/tickets.md). */
 export const tickets: Concept = (suite) => {
   const mint = (body: unknown, key = suite.account.inferenceKey): Promise<Answer> =>
     post(`${suite.service.controlUrl}/inference/tickets`, body, bearer(key));
@@ -15,28 +25,28 @@ export const tickets: Concept = (suite) => {
   const present = (ticket: string, body: object = {}, path = '/chat/completions'): Promise<Answer> =>
     post(`${suite.service.baseUrl}${path}`, { model, messages: hello, ...body }, ticketHeader(ticket));
 
-  describe('asking for a ticket', () => {
-    it('interface 2.4, design 6: the answer is ticket, privacy_class and expires_at', async () => {
+  describe('buying a ticket', () => {
+    it('the answer has ticket, privacy_class and expires_at', async () => {
       const before = Date.now();
       const answer = await mint({ model });
       expect(answer.status, answer.text).toBe(200);
       const { ticket, privacy_class, expires_at } = ticketAnswerSchema.parse(answer.json);
       expect(ticket.length).toBeGreaterThan(40);
       expect(privacy_class).toBe('private');
-      // TICKET_TTL_S is 300 by default.
+      // The default of TICKET_TTL_S is 300.
       const lifeMs = Date.parse(expires_at) - before;
       expect(lifeMs).toBeGreaterThan(299_000 - 1000);
       expect(lifeMs).toBeLessThan(330_000);
       expect(answer.headers.get('cache-control')).toContain('no-store');
     });
 
-    it('interface 2.4: every ticket is another one, and a header can carry it', async () => {
+    it('every ticket is unique, and a header can carry it', async () => {
       const made = await Promise.all(Array.from({ length: 5 }, () => minted({ model })));
       expect(new Set(made).size).toBe(5);
       for (const ticket of made) expect(ticket).toMatch(/^[\x21-\x7e]{1,4096}$/);
     });
 
-    it('design 1: two tickets of one account look unrelated, and carry neither key nor account', async () => {
+    it('two tickets of one account look unrelated, and contain neither key nor account', async () => {
       const { accountId, workspaceId, inferenceKey } = suite.account;
       const [first = '', second = ''] = [await minted({ model }), await minted({ model })];
       const decoded = (ticket: string): string => Buffer.from(ticket, 'base64url').toString('latin1') + ticket;
@@ -45,12 +55,12 @@ export const tickets: Concept = (suite) => {
       expect(first.length).toBe(second.length);
       let same = 0;
       for (let index = 40; index < first.length; index++) if (first[index] === second[index]) same++;
-      // One in 64 by chance.
+      // Random tickets share one character in 64.
       expect(same).toBeLessThan(first.length / 8);
     });
 
     it.each<[string, object, string]>([
-      // Under the sort Default whatever is more private may keep failing.
+      // With the default sort, every more private provider may fail, so the request can reach the weakest class.
       ['nothing', {}, 'anonymous'],
       ['a sort by privacy', { provider: { sort: 'privacy' } }, 'tee'],
       ['a pin', { provider: 'beta' }, 'anonymous'],
@@ -65,7 +75,7 @@ export const tickets: Concept = (suite) => {
         { provider: { minimum_privacy: 'anonymous', sort: 'privacy', max_attempts: 1 } },
         'tee',
       ],
-    ])('interface 2.4: privacy_class is the weakest class that %s could reach', async (_, body, expected) => {
+    ])('privacy_class is the weakest class that %s could reach', async (_, body, expected) => {
       const answer = await mint({ model: 'acme/wide', ...body });
       expect(answer.json).toMatchObject({ privacy_class: expected });
     });
@@ -84,7 +94,7 @@ export const tickets: Concept = (suite) => {
       ['a list', []],
       ['null', null],
       ['a string', '"hi"'],
-    ])('design 6: %s in a ticket request is 400', async (_, body) => {
+    ])('%s in a ticket request is 400', async (_, body) => {
       const answer = await mint(body);
       expectError(answer, 400, 'invalid_request');
       expect(answer.text).not.toContain('CONTENT');
@@ -94,20 +104,20 @@ export const tickets: Concept = (suite) => {
       ['acme/nothing', 404, 'model_not_found'],
       ['acme/small:free', 404, 'model_not_found'],
       ['Acme/Small', 404, 'model_not_found'],
-    ])('interface 7: a ticket for %s is %i %s', async (name, status, type) => {
+    ])('a ticket for %s is %i %s', async (name, status, type) => {
       expectError(await mint({ model: name }), status, type);
     });
 
-    it('design 6: e2ee can be minted for only where it is offered', async () => {
+    it('a ticket for e2ee is available only for a model that offers it', async () => {
       expectError(await mint({ model, provider: { minimum_privacy: 'e2ee' } }), 403, 'no_provider_route_meets_privacy');
     });
 
-    it('interface 5: a key, and an inference key, is needed', async () => {
+    it('buying a ticket requires an inference key', async () => {
       const url = `${suite.service.controlUrl}/inference/tickets`;
       expectError(await post(url, { model }), 401, 'unauthenticated');
       expectError(await mint({ model }, 'sotto_inf_nonsense'), 401, 'invalid_api_key');
       expectError(await mint({ model }, suite.account.managementKey), 403, 'insufficient_scope');
-      // A ticket buys no ticket.
+      // A ticket cannot buy another ticket.
       const ticket = await minted({ model });
       expectError(await post(url, { model }, ticketHeader(ticket)), 401, 'unauthenticated');
       expect((await present(ticket)).status).toBe(200);
@@ -115,14 +125,14 @@ export const tickets: Concept = (suite) => {
   });
 
   describe('using a ticket', () => {
-    it('interface 3.1: valid, presented, matching → used: the request runs once', async () => {
+    it('a valid ticket with a matching body runs the request once, and is then used', async () => {
       const ticket = await minted({ model });
       expect((await present(ticket)).status).toBe(200);
       expectError(await present(ticket), 401, 'invalid_ticket');
       expect(suite.asked).toBe(1);
     });
 
-    it('interface 3.1: 50 at once with one ticket: one 200, 49 invalid_ticket, one provider call', async () => {
+    it('50 concurrent requests with one ticket: one 200, 49 invalid_ticket, one call to the provider', async () => {
       const ticket = await minted({ model });
       const answers = await Promise.all(Array.from({ length: 50 }, () => present(ticket)));
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
@@ -145,7 +155,7 @@ export const tickets: Concept = (suite) => {
         'ticket_provider_policy_mismatch',
       ],
       ['an effort', { model }, { reasoning_effort: 'low' }, 'ticket_reasoning_mismatch'],
-    ])('interface 3.1: %s is 409 and leaves the ticket valid', async (_, bound, body, type) => {
+    ])('%s is 409 and leaves the ticket valid', async (_, bound, body, type) => {
       const ticket = await minted(bound);
       expectError(await present(ticket, body), 409, type);
       expect(suite.asked).toBe(0);
@@ -153,7 +163,7 @@ export const tickets: Concept = (suite) => {
       expect(answer.status, answer.text).toBe(200);
     });
 
-    it('design 6: models are bound by the ticket', async () => {
+    it('a ticket binds `models`', async () => {
       const bound = { model, models: [model, 'acme/plain'] };
       const ticket = await minted(bound);
       const answer = await present(ticket, { model, models: [model, 'beta/chat'] });
@@ -162,7 +172,7 @@ export const tickets: Concept = (suite) => {
       expect((await present(ticket, bound)).status).toBe(200);
     });
 
-    it('interface 2.2, 2.4: a pin and its long form, and keys in another order, are one policy', async () => {
+    it('a pin and its long form, with keys in any order, are the same policy', async () => {
       const long = { only: ['acme'], allow_fallbacks: false };
       for (const [bound, body] of [
         ['acme', long],
@@ -177,14 +187,14 @@ export const tickets: Concept = (suite) => {
       }
     });
 
-    it('interface 2.4: a body that is refused for itself leaves the ticket valid', async () => {
+    it('an invalid body leaves the ticket valid', async () => {
       const ticket = await minted({ model });
       expectError(await present(ticket, { n: 2 }), 400, 'invalid_request');
       expectError(await present(ticket, { messages: [] }), 400, 'invalid_request');
       expect((await present(ticket)).status).toBe(200);
     });
 
-    it('interface 3.1: a used ticket is 401 whatever else is wrong', async () => {
+    it('a used ticket is 401, whatever else is wrong', async () => {
       const ticket = await minted({ model });
       expect((await present(ticket)).status).toBe(200);
       for (const body of [
@@ -220,11 +230,11 @@ export const tickets: Concept = (suite) => {
       ['a key', 'sotto_inf_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'],
       ['a long string', 'A'.repeat(4000)],
       ['no base64', '!!!! ????'],
-    ])('interface 7: %s for a ticket is 401 invalid_ticket', async (_, ticket) => {
+    ])('%s as a ticket is 401 invalid_ticket', async (_, ticket) => {
       expectError(await present(ticket), 401, 'invalid_ticket');
     });
 
-    it('interface 7: a ticket of which one character differs is 401 invalid_ticket', async () => {
+    it('a ticket with one wrong character is 401 invalid_ticket', async () => {
       const ticket = await minted({ model });
       for (const at of [0, 20, Math.floor(ticket.length / 2), ticket.length - 2]) {
         const changed = ticket.slice(0, at) + (ticket[at] === 'A' ? 'B' : 'A') + ticket.slice(at + 1);
@@ -233,7 +243,7 @@ export const tickets: Concept = (suite) => {
       expect((await present(ticket)).status).toBe(200);
     });
 
-    it('interface 4.1: a ticket for an embedding model is for embeddings', async () => {
+    it('a ticket for an embedding model works for embeddings', async () => {
       const ticket = await minted({ model: 'acme/embed' });
       const body = { model: 'acme/embed', input: 'hi' };
       expect((await present(ticket, body, '/embeddings')).status).toBe(200);
@@ -243,7 +253,7 @@ export const tickets: Concept = (suite) => {
       expect(forChat.status).toBeLessThan(500);
     });
 
-    it('design 4: tickets of a key that was revoked since are invalid', async () => {
+    it('tickets of a revoked key are invalid', async () => {
       const { service } = suite;
       const { accountId, inferenceKey } = suite.spareAccount();
       const ticket = await minted({ model }, inferenceKey);
@@ -258,17 +268,17 @@ export const tickets: Concept = (suite) => {
       expectError(await present(ticket), 401, 'invalid_ticket');
     });
 
-    it('interface 7: without money a request is 402, which says nothing of the balance', async () => {
+    it('a request without enough balance is 402, and the answer does not reveal the balance', async () => {
       const { service } = suite;
       const poor = await service.createAccount({ usd: 0.00042 });
       const answer = await ask(service, poor.inferenceKey, { model }, { flow: 'ticket' });
       expectError(answer, 402, 'insufficient_balance');
       expectError(await ask(service, poor.inferenceKey, { model }), 402, 'insufficient_balance');
       expect(answer.text).not.toContain('0.00042');
-      // A person who may do nothing yet still sees how often they may.
+      // A user without balance still sees their rate limits.
       expect(answer.headers.get('x-ratelimit-limit-requests')).toMatch(/^\d+$/);
       expect(answer.headers.get('x-ratelimit-remaining-tokens')).toMatch(/^\d+$/);
-      // What it can pay for, it gets.
+      // A request that the remaining balance covers is served.
       const small = await ask(service, poor.inferenceKey, { model, max_tokens: 20 }, { flow: 'ticket' });
       expect(small.status, small.text).toBe(200);
     });

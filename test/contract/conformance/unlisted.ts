@@ -1,11 +1,10 @@
 import { modelListAnswerSchema, uptimeAnswerSchema, usagePageSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
+import { type Answer, allOf, ask, bearer, expectError, flows, get, post } from '../../kit/client.ts';
+import { type Concept, hiddenMarks } from '../../kit/conformance.ts';
 import { answerError } from '../../kit/provider.ts';
-import { type Answer, allOf, ask, bearer, expectError, flows, get, post } from './client.ts';
-import type { Concept } from './suite.ts';
-import { hiddenMarks } from './world.ts';
 
-/** Interface 2.2 and design 6: providers that are not listed are `other`, everywhere. */
+/** Tests that an unlisted provider appears as `other` everywhere. */
 export const unlisted: Concept = (suite) => {
   const key = (): string => suite.account.inferenceKey;
   const expectHidden = (answer: Answer): void => {
@@ -13,7 +12,7 @@ export const unlisted: Concept = (suite) => {
   };
 
   describe.each(flows)('an unlisted provider, %s flow', (flow) => {
-    it.each([false, true])('interface 4.7: it is `other` in what it answers (stream: %s)', async (stream) => {
+    it.each([false, true])('it is `other` in its answers (stream: %s)', async (stream) => {
       const answer = await ask(
         suite.service,
         key(),
@@ -27,7 +26,7 @@ export const unlisted: Concept = (suite) => {
       expectHidden(answer);
     });
 
-    it('interface 2.2: `other` works as a pin, in order, only and ignore', async () => {
+    it('`other` works as a pin, and in order, only and ignore', async () => {
       for (const [provider, served] of [
         ['other', 'other'],
         [{ order: ['other'] }, 'other'],
@@ -43,7 +42,7 @@ export const unlisted: Concept = (suite) => {
       expectError(answer, 400, 'no_provider_route');
     });
 
-    it('design 6: its own id matches nothing', async () => {
+    it('its own id matches nothing', async () => {
       for (const provider of ['hiddenco', { only: ['hiddenco'] }]) {
         const answer = await ask(suite.service, key(), { model: 'shadow/mixed', provider }, { flow });
         expectError(answer, 400, 'no_provider_route');
@@ -57,7 +56,7 @@ export const unlisted: Concept = (suite) => {
       expect(ignored.headers.get('x-router-provider'), ignored.text).toBe('other');
     });
 
-    it('design 6: parameters by its own id reach it as little as those of a provider that is not there', async () => {
+    it('parameters under its own id are ignored like those of an unknown provider', async () => {
       for (const name of ['hiddenco', 'nobody']) {
         const parameters = { [`${name}_parameters`]: { bad_words: ['KNOB'] } };
         const answer = await ask(suite.service, key(), { model: 'shadow/only', ...parameters }, { flow });
@@ -66,9 +65,10 @@ export const unlisted: Concept = (suite) => {
       }
     });
 
-    // Names of every API, and one of none: a difference between them would tell which API it speaks.
+    // The list has one name from each API, and one from none. Different answers would reveal which API the provider
+    // speaks.
     it.each(['bad_words', 'verbosity', 'top_k', 'safetySettings', 'generationConfig', 'special_knob'])(
-      'no parameter for `other` is taken, so that none tells which API it has: %s',
+      '`other` rejects every parameter, so that the answer does not reveal its API: %s',
       async (name) => {
         const asked = { model: 'shadow/only', other_parameters: { [name]: { seed: 1 } } };
         const answer = await ask(suite.service, key(), asked, { flow });
@@ -78,12 +78,12 @@ export const unlisted: Concept = (suite) => {
       },
     );
 
-    it('`strip_thinking_response` for `other` is taken', async () => {
+    it('`strip_thinking_response` for `other` is accepted', async () => {
       const asked = { model: 'shadow/only', other_parameters: { strip_thinking_response: true } };
       expect((await ask(suite.service, key(), asked, { flow })).status).toBe(200);
     });
 
-    it('interface 2.2: its failures do not name it', async () => {
+    it('its failures do not name it', async () => {
       for (const status of [400, 401, 429, 500]) {
         suite.world.provider('hiddenco').answer(answerError(status, { message: 'Hidden Company: hush-v1 failed' }));
         const answer = await ask(suite.service, key(), { model: 'shadow/only' }, { flow });
@@ -94,7 +94,7 @@ export const unlisted: Concept = (suite) => {
   });
 
   describe('an unlisted provider in lists', () => {
-    it('interface 2.2: it is `other` in catalog, models and uptime', async () => {
+    it('it is `other` in catalog, models and uptime', async () => {
       const { controlUrl, baseUrl } = suite.service;
       const models = [await get(`${controlUrl}/models`, bearer(key())), await get(`${baseUrl}/models`, bearer(key()))];
       for (const answer of models) {
@@ -110,7 +110,7 @@ export const unlisted: Concept = (suite) => {
       expectHidden(uptime);
     });
 
-    it('interface 2.2: it is `other` in tickets, usage and refusals', async () => {
+    it('it is `other` in tickets, usage and errors', async () => {
       const { service } = suite;
       const own = suite.spareAccount();
       expect((await ask(service, own.inferenceKey, { model: 'shadow/only' })).status).toBe(200);

@@ -1,21 +1,21 @@
 import { capabilitiesAnswerSchema } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { bearer, errorOf as errorIn, mint } from '../../kit/call.ts';
+import type { BytesAnswer } from '../../kit/open-bytes.ts';
 import type { TestAccount } from '../../kit/service.ts';
-import { type Answer, errorOf, type Operation, send } from './ask.ts';
-import type { MediaStage } from './suite.ts';
+import { errorOf, type MediaStage, type Operation, send } from './world.ts';
 
 const bodies = {
   image: { prompt: 'a cat', size: '512x512' },
   speech: { input: 'héllo 🎵', voice: 'nova' },
 } as const;
-/** UTF-16 code units: the note counts twice. */
+/** The input's length in UTF-16 code units: the note symbol counts as two. */
 const inputChars = 8;
 const settings = { image: { size: '512x512' }, speech: { input_chars: inputChars, voice: 'nova' } } as const;
 const paths = { image: '/images/generations', speech: '/audio/speech' } as const;
 const operations = ['image', 'speech'] as const satisfies readonly Operation[];
 
-/** Interface 2.4 to 2.6 and part 8: what a media ticket binds, and what its body may say. */
+/** Tests which fields a media ticket binds, and which fields a body may have (docs/use/media.md). */
 export function ticketsSuite(stage: MediaStage): void {
   let account: TestAccount;
   beforeAll(async () => {
@@ -23,9 +23,9 @@ export function ticketsSuite(stage: MediaStage): void {
   });
   const minted = async (request: object): Promise<string> =>
     (await stage.service.mintTicket(account.inferenceKey, request)).ticket;
-  const present = (path: string, body: object, headers: Record<string, string> = {}): Promise<Answer> =>
+  const present = (path: string, body: object, headers: Record<string, string> = {}): Promise<BytesAnswer> =>
     send(stage.service, body, { path, headers }).answer;
-  const withTicket = (operation: Operation, ticket: string, body: object): Promise<Answer> =>
+  const withTicket = (operation: Operation, ticket: string, body: object): Promise<BytesAnswer> =>
     present(paths[operation], body, { 'x-router-ticket': ticket });
 
   it('/capabilities says that both are on', async () => {
@@ -40,7 +40,7 @@ export function ticketsSuite(stage: MediaStage): void {
     const body = bodies[operation];
     const bound = settings[operation];
 
-    it('buys one request, and is told by the model where no operation is named', async () => {
+    it('buys one request, and takes its operation from the model if the request names none', async () => {
       const { model } = stage.world.scene(operation);
       for (const named of [{ operation }, {}]) {
         const ticket = await minted({ model, ...named, ...bound });
@@ -77,7 +77,7 @@ export function ticketsSuite(stage: MediaStage): void {
       expect((await withTicket(operation, ticket, { model, ...body })).status).toBe(200);
     });
 
-    it('is needed: 401 ticket_required without one, and with a key, valid or not', async () => {
+    it('is required: 401 ticket_required without one, and with a key, valid or not', async () => {
       const { model } = stage.world.scene(operation);
       const ticket = await minted({ model, operation, ...bound });
       for (const headers of [{}, bearer(account.inferenceKey), bearer('sk-nobody')])
@@ -88,7 +88,7 @@ export function ticketsSuite(stage: MediaStage): void {
       expect((await withTicket(operation, ticket, { model, ...body })).status).toBe(200);
     });
 
-    it('has the rate limits and the route in the headers of its answer, and none of the provider’s own', async () => {
+    it('has the rate limits and the route in the headers of its answer, and no header of the provider', async () => {
       const { model } = stage.world.scene(operation);
       const { headers } = await withTicket(operation, await minted({ model, operation, ...bound }), { model, ...body });
       expect(headers).toMatchObject({
@@ -117,25 +117,28 @@ export function ticketsSuite(stage: MediaStage): void {
     ['speech', { input_chars: 5, voice: 'nova' }, { input: 'hello', voice: 'echo' }],
     ['speech', { input_chars: 5, voice: 'nova' }, { input: 'hello' }],
     ['speech', { input_chars: 5 }, { input: 'hello', voice: 'nova' }],
-  ])('%s: a ticket for %j and a body with %j differ: 409, and it stays valid', async (operation, bound, sent) => {
-    const scene = stage.world.scene(operation);
-    const { model } = scene;
-    const ticket = await minted({ model, operation, ...bound });
-    const base = operation === 'image' ? { model, prompt: 'a cat' } : { model };
-    const answer = await withTicket(operation, ticket, { ...base, ...sent });
-    expect(errorOf(answer)).toEqual([409, 'ticket_media_mismatch']);
-    expect(scene.called).toEqual([]);
-    const { input_chars: length, ...rest } = bound as { input_chars?: number };
-    const right = { ...base, ...rest, ...(length === undefined ? {} : { input: 'x'.repeat(length) }) };
-    expect((await withTicket(operation, ticket, right)).status).toBe(200);
-  });
+  ])(
+    '%s: a ticket for %j and a body with %j differ: 409, and the ticket stays valid',
+    async (operation, bound, sent) => {
+      const scene = stage.world.scene(operation);
+      const { model } = scene;
+      const ticket = await minted({ model, operation, ...bound });
+      const base = operation === 'image' ? { model, prompt: 'a cat' } : { model };
+      const answer = await withTicket(operation, ticket, { ...base, ...sent });
+      expect(errorOf(answer)).toEqual([409, 'ticket_media_mismatch']);
+      expect(scene.called).toEqual([]);
+      const { input_chars: length, ...rest } = bound as { input_chars?: number };
+      const right = { ...base, ...rest, ...(length === undefined ? {} : { input: 'x'.repeat(length) }) };
+      expect((await withTicket(operation, ticket, right)).status).toBe(200);
+    },
+  );
 
   it.each<[Operation, object, object]>([
     ['image', {}, { size: '1024x1024', response_format: 'b64_json' }],
     ['image', { size: '1024x1024' }, { size: null }],
     ['speech', { input_chars: 2, response_format: 'mp3' }, { input: '🎵', voice: null }],
     ['speech', { input_chars: 20_000 }, { input: '🎵'.repeat(10_000) }],
-  ])('%s: what is absent is the default, in ticket %j and body %j alike', async (operation, bound, sent) => {
+  ])('%s: an absent field means the default, in ticket %j and body %j alike', async (operation, bound, sent) => {
     const { model } = stage.world.scene(operation);
     const base = operation === 'image' ? { model, prompt: 'a cat' } : { model };
     const answer = await withTicket(operation, await minted({ model, operation, ...bound }), { ...base, ...sent });
@@ -193,7 +196,7 @@ export function ticketsSuite(stage: MediaStage): void {
     expect((await withTicket(operation, ticket, { model, ...right })).status).toBe(200);
   });
 
-  it('a model of another kind buys no media ticket, and is told its endpoint', async () => {
+  it('a model of another kind cannot buy a media ticket, and the error names its endpoint', async () => {
     const answer = await mint(stage.service, account.inferenceKey, { model: 'text/chat', operation: 'image' });
     expect(errorIn(answer)).toMatchObject({ type: 'invalid_request', message: expect.stringContaining('/chat/comp') });
     const chat = await mint(stage.service, account.inferenceKey, { model: 'image/single-0', operation: 'chat' });

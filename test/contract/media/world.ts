@@ -1,4 +1,6 @@
-import type { PlanesSetup } from '../../kit/both-planes.ts';
+import type { PlanesIn, PlanesSetup } from '../../kit/both-planes.ts';
+import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
+import { type BytesAnswer, type OpenBytes, openBytes } from '../../kit/open-bytes.ts';
 import {
   type FakeProvider,
   type ProviderHandler,
@@ -6,9 +8,11 @@ import {
   sendJson,
   startProvider,
 } from '../../kit/provider.ts';
-import type { Operation } from './ask.ts';
+import type { Service, TestAccount } from '../../kit/service.ts';
 
-export const timeouts = { connect_ms: 1000, first_byte_ms: 500, idle_ms: 600, total_ms: 4000 } as const;
+export const timeouts = { connect_ms: 1000, first_byte_ms: 500, idle_ms: 600, total_ms: 60_000 } as const;
+/** The total time limit of the provider `hasty`. */
+export const hastyTotalMs = 4000;
 
 /** USD per image and per million characters, by provider. */
 export const prices = {
@@ -17,15 +21,16 @@ export const prices = {
   gamma: { image: 0.01, input_characters: 1 },
   delta: { image: 0.01, input_characters: 1 },
   patient: { image: 0.01, input_characters: 1 },
+  hasty: { image: 0.04, input_characters: 15 },
 };
 type ProviderId = keyof typeof prices;
 
-/** What an answer costs at a provider, in nano-USD. */
+/** Returns the price of an answer at a provider, in nano-USD. */
 export const imageCost = (provider: ProviderId = 'alpha'): bigint => BigInt(Math.round(prices[provider].image * 1e9));
 export const speechCost = (characters: number, provider: ProviderId = 'alpha'): bigint =>
   BigInt(characters * prices[provider].input_characters * 1000);
 
-/** One model of the world, with providers that answer for it alone; penalties outlive a test, so each takes its own. */
+/** One model with providers that serve only it. Each test takes its own scene, because penalties outlive a test. */
 export interface Scene {
   readonly model: string;
   /** Ids of the providers that were asked for this model, in order. */
@@ -35,7 +40,7 @@ export interface Scene {
 }
 
 export interface MediaWorld extends PlanesSetup {
-  /** A model that no test has used; default: `pair`, served by alpha, then beta. */
+  /** Returns an unused model. Default: `pair`, served by alpha, then beta. */
   scene(operation: Operation, shape?: Shape): Scene;
   provider(id: ProviderId): FakeProvider;
   stop(): Promise<void>;
@@ -44,7 +49,7 @@ export interface MediaWorld extends PlanesSetup {
 /** The bytes of a small image, and its base64. */
 export const png = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(1000, 7)]);
 
-/** An answer with an image in the OpenAI shape, with what must not leak. */
+/** Answers with an image in OpenAI's shape, with fields that must not leak. */
 export const answerImage =
   (image: Buffer = png): ProviderHandler =>
   (_request, response) =>
@@ -55,7 +60,7 @@ export const answerImage =
       { 'x-own-header': 'own-name' },
     );
 
-/** Some audio: whatever it is, it must arrive as it is. */
+/** Returns some bytes as audio. They must arrive unchanged. */
 export const audio = (bytes = 5000): Buffer =>
   Buffer.from(Uint8Array.from({ length: bytes }, (_, i) => (i * 31) % 256));
 
@@ -70,7 +75,7 @@ export const answerSpeech =
     response.end();
   };
 
-/** Sends one piece, and then another over and over for as long as it is taken. */
+/** Sends one piece, then repeats another for as long as the client reads. */
 export const answerEndlessly =
   (type: string, first: Buffer, more: Buffer): ProviderHandler =>
   async (_request, response) => {
@@ -95,13 +100,19 @@ const shapes = {
   gamma: ['gamma', 'beta'],
   delta: ['delta', 'beta'],
   patient: ['patient'],
+  hasty: ['hasty'],
 } as const;
 type Shape = keyof typeof shapes;
-const providerIds = ['alpha', 'beta', 'gamma', 'delta', 'patient'] as const;
+const providerIds = ['alpha', 'beta', 'gamma', 'delta', 'patient', 'hasty'] as const;
 const types = { image: 'image', speech: 'tts' } as const;
+/** `patient` has long time limits, for large answers. */
+const timeLimits: Partial<Record<ProviderId, object>> = {
+  patient: {},
+  hasty: { timeouts: { ...timeouts, total_ms: hastyTotalMs } },
+};
 const wellBehaved = { image: answerImage(), speech: answerSpeech() } as const;
 
-/** Two providers of images and speech, with the files that name them. */
+/** Starts two providers of images and speech, and builds the files that name them. */
 export async function startWorld(): Promise<MediaWorld> {
   const handlers = new Map<string, ProviderHandler>();
   const seen = new Map<string, SeenRequest[]>();
@@ -132,47 +143,18 @@ export async function startWorld(): Promise<MediaWorld> {
           model_type: types[operation],
           routes: shapes[shape].map((providerId) => {
             const { image, input_characters } = prices[providerId];
-            return {
-              provider: providerId,
-              upstream_model: `${providerId}-${id}`,
-              privacy_class: 'private',
-              pricing: operation === 'image' ? { image } : { input_characters },
-            };
+            const pricing = operation === 'image' ? { image } : { input_characters };
+            return routeEntry(providerId, pricing, { upstream_model: `${providerId}-${id}` });
           }),
         };
       }),
     ),
   );
   return {
-    registry: JSON.stringify({
-      providers: providerIds.map((id) => ({
-        id,
-        name: id,
-        adapter: 'openai',
-        base_url: provider(id).baseUrl,
-        privacy_class: 'private',
-        // `patient` has all the time that large answers take on a busy machine.
-        ...(id === 'patient' ? {} : { timeouts }),
-      })),
-    }),
-    catalog: JSON.stringify({
-      models: [
-        ...models,
-        {
-          id: 'text/chat',
-          model_type: 'text',
-          context_length: 8000,
-          routes: [
-            {
-              provider: 'alpha',
-              upstream_model: 'alpha-text/chat',
-              privacy_class: 'private',
-              pricing: { input: 1, output: 1 },
-            },
-          ],
-        },
-      ],
-    }),
+    ...filesOf(
+      providerIds.map((id) => providerEntry(id, provider(id).baseUrl, timeLimits[id] ?? { timeouts })),
+      [...models, textModel('text/chat', [routeEntry('alpha', undefined, { upstream_model: 'alpha-text/chat' })])],
+    ),
     environment: { IMAGE_GENERATION: 'on', SPEECH_SYNTHESIS: 'on' },
     provider,
     scene(operation, shape = 'pair') {
@@ -194,4 +176,56 @@ export async function startWorld(): Promise<MediaWorld> {
       for (const one of providers.values()) await one.stop();
     },
   };
+}
+
+/** The environment of a media suite. Use it only within tests and hooks. */
+export type MediaStage = PlanesIn<MediaWorld>;
+
+export type Operation = 'image' | 'speech';
+
+const paths = { image: '/images/generations', speech: '/audio/speech' } as const;
+
+interface SendOptions {
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** If false, the client leaves the answer unread until `read` is called. */
+  readonly reading?: boolean;
+}
+
+/** Sends a body to the broker as a plain HTTP client. */
+export const send = (service: Service, body: object, { path, headers = {}, reading }: SendOptions): OpenBytes =>
+  openBytes(`${service.baseUrl}${path}`, { 'content-type': 'application/json', ...headers }, JSON.stringify(body), {
+    reading,
+  });
+
+/** Returns the body of the ticket request for a media body. */
+function ticketRequestOf(operation: Operation, body: Readonly<Record<string, unknown>>): object {
+  const { model, provider, size, voice, response_format, input } = body;
+  const settings = operation === 'image' ? { size } : { voice, input_chars: String(input).length };
+  return { operation, model, provider, response_format, ...settings };
+}
+
+/** Opens a request with a ticket bought for it. */
+export async function open(
+  service: Service,
+  account: Pick<TestAccount, 'inferenceKey'>,
+  operation: Operation,
+  body: Readonly<Record<string, unknown>>,
+  options: { readonly reading?: boolean } = {},
+): Promise<OpenBytes> {
+  const { ticket } = await service.mintTicket(account.inferenceKey, ticketRequestOf(operation, body));
+  return send(service, body, { path: paths[operation], headers: { 'x-router-ticket': ticket }, ...options });
+}
+
+/** Sends a request with a ticket bought for it, and reads the whole answer. */
+export const ask = async (...asked: Parameters<typeof open>): Promise<BytesAnswer> => (await open(...asked)).answer;
+
+/** Returns the parsed body of a JSON answer. */
+export const jsonOf = ({ bytes }: BytesAnswer): Record<string, unknown> =>
+  JSON.parse(bytes.toString('utf8')) as Record<string, unknown>;
+
+/** Returns the status and the error type of an answer. */
+export function errorOf(answer: BytesAnswer): readonly [status: number | undefined, type: unknown] {
+  const { error } = jsonOf(answer) as { error?: { type: string } };
+  return [answer.status, error?.type];
 }

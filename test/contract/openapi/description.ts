@@ -25,10 +25,10 @@ interface Document {
   readonly components: { readonly headers: Readonly<Record<string, { readonly required?: boolean }>> };
 }
 
-/** A call to be made. */
+/** A call to an operation of the description. */
 export interface Call {
   readonly method: Method;
-  /** As the description has it. */
+  /** The path as the description spells it. */
   readonly path: string;
   readonly parameters?: Readonly<Record<string, string>>;
   readonly query?: string;
@@ -36,7 +36,7 @@ export interface Call {
   readonly body?: unknown;
 }
 
-/** What came back, after it was found to be as described. */
+/** An answer that matched the description. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -44,19 +44,19 @@ export interface Answer {
   readonly json: unknown;
 }
 
-/** One origin's own description, and a client that believes no answer which is not in it. */
+/** One origin's own description, with a client that rejects every answer outside it. */
 export class DescribedOrigin {
   readonly document: Document;
   readonly #origin: string;
   readonly #ajv: Ajv2020;
-  /** Operation ids by what was seen of them. */
+  /** Operation ids, by the outcome seen. */
   readonly succeeded = new Set<string>();
   readonly failed = new Set<string>();
 
   private constructor(origin: string, document: Document) {
     this.#origin = origin;
     this.document = document;
-    // Keywords of OpenAPI and of media types say nothing to a validator.
+    // Keywords of OpenAPI and of media types mean nothing to a validator.
     this.#ajv = new Ajv2020({ strict: false, validateFormats: true, allErrors: true });
     addFormats.default(this.#ajv);
     this.#ajv.addSchema({ $id: 'document', ...document });
@@ -74,7 +74,7 @@ export class DescribedOrigin {
     );
   }
 
-  /** Asserts that a value is of a schema of this document, whose references lead into it. */
+  /** Asserts that a value matches a schema of this document. References in the schema point into the document. */
   expectOf(schema: object, value: unknown, what: string): void {
     const resolved = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/')) as object;
     const validate: ValidateFunction = this.#ajv.compile(resolved);
@@ -84,14 +84,14 @@ export class DescribedOrigin {
     );
   }
 
-  /** Makes a call, and fails unless status, headers and body of its answer are described. */
+  /** Calls an operation. Fails unless the description covers the answer's status, headers and body. */
   async call({ method, path, parameters = {}, query = '', headers = {}, body }: Call): Promise<Answer> {
     const operation = this.document.paths[path]?.[method.toLowerCase()];
     if (operation === undefined) throw new Error(`${method} ${path} is not described`);
     const address = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(parameters[name] ?? 'none'));
     const response = await fetch(`${this.#origin}${address}${query}`, {
       method,
-      // Where a redirect leads is another route's, or another site's, to say.
+      // The target of a redirect is outside this description, so the client does not follow it.
       redirect: 'manual',
       headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),

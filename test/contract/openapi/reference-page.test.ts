@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../kit/free-port.ts';
-import { onPath } from '../../kit/on-path.ts';
+import { npmStart, type StartedByNpm } from '../../kit/npm-start.ts';
+import { onPath } from '../../kit/programs.ts';
 import { noteSkip } from '../../kit/skips.ts';
-import { npmStart, type StartedByNpm } from '../../operate/start/npm-start.ts';
 
 const executablePath = onPath('chromium', 'chromium-browser', 'google-chrome');
 if (executablePath === undefined) {
@@ -46,10 +46,10 @@ describe.skipIf(executablePath === undefined)('the reference, in a browser', () 
   };
 
   it.each([360, 1280])(
-    'at %i pixels: is styled, asks for nothing else, complains of nothing, never scrolls sideways',
+    'at %i pixels: is styled, loads nothing else, logs no errors, never scrolls sideways',
     async (width) => {
       const { page, seen, said } = await open(width);
-      // Every answer shown: their tables and examples have the widest lines.
+      // Opens every answer, because tables and examples in them have the widest lines.
       await page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true");
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
       expect(await page.evaluate("getComputedStyle(document.querySelector('.method')).borderTopStyle")).toBe('solid');
@@ -63,7 +63,7 @@ describe.skipIf(executablePath === undefined)('the reference, in a browser', () 
     const backgrounds = new Set<unknown>();
     for (const colorScheme of ['light', 'dark']) {
       const { page } = await open(1280, { javaScriptEnabled: false, colorScheme });
-      await page.getByRole('link', { name: 'Chat', exact: true }).first().click();
+      await page.getByRole('link', { name: 'Create a chat completion', exact: true }).first().click();
       expect(page.url()).toMatch(/#o2-createChatCompletion$/);
       await page.locator('#o2-createChatCompletion summary').click();
       expect(await page.locator('#o2-createChatCompletion dl').isVisible()).toBe(true);
@@ -77,7 +77,7 @@ describe.skipIf(executablePath === undefined)('the reference, in a browser', () 
     expect(backgrounds.size).toBe(2);
   });
 
-  it('is reached by keyboard: past the contents, into examples', async () => {
+  it('can be used by keyboard: past the contents, into examples', async () => {
     const { page } = await open(360);
     const focused = (what: string) => page.evaluate(`document.activeElement.${what}`);
     await page.keyboard.press('Tab');
@@ -98,7 +98,7 @@ describe.skipIf(executablePath === undefined)('the reference, in a browser', () 
     await page.close();
   });
 
-  it('may do nothing but show itself', async () => {
+  it('is allowed to do nothing except show itself', async () => {
     const { headers } = await fetch(`${origin}/v1/docs`);
     const policy = headers.get('content-security-policy') ?? '';
     expect(policy).toMatch(/^default-src 'none'; style-src 'sha256-[\w+/]+='; /);

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -9,17 +8,18 @@ import { buildDocument } from '@sotto/contract';
 import { confidentialOrigin } from '@sotto/contract/confidential';
 import { controlOrigin } from '@sotto/contract/control';
 import openapiTypes, { astToString } from 'openapi-typescript';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { useFolder } from '../../kit/folder.ts';
 
 const origins = { control: controlOrigin, confidential: confidentialOrigin } as const;
 const documentOf = (name: keyof typeof origins): string => JSON.stringify(buildDocument(origins[name]));
 
 describe.each(['control', 'confidential'] as const)('the description of the %s origin', (name) => {
-  it('has nothing that redocly warns about', async () => {
+  it('causes no warnings of redocly', async () => {
     const config = await createConfig({
       extends: ['recommended'],
       rules: {
-        // Some addresses only redirect or refuse. Health has no request that could be wrong.
+        // Some routes only redirect or reject. The health routes cannot receive a wrong request.
         'operation-2xx-response': 'off',
         'operation-4xx-response': 'off',
       },
@@ -32,17 +32,15 @@ describe.each(['control', 'confidential'] as const)('the description of the %s o
 
 describe('types that openapi-typescript generates', () => {
   const root = fileURLToPath(new URL('../../../', import.meta.url));
-  let folder: string;
+  const folder = useFolder('types');
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'sotto-types-'));
     for (const name of ['control', 'confidential'] as const) {
       await writeFile(join(folder, `${name}.ts`), astToString(await openapiTypes(documentOf(name))));
     }
   });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  /** What the compiler says of a program that uses them; empty where it takes it. */
+  /** Returns the compiler's errors for a program that uses the types; empty if it compiles. */
   async function compiled(program: string): Promise<string> {
     await writeFile(join(folder, 'program.ts'), program);
     const settings = [
@@ -68,7 +66,7 @@ describe('types that openapi-typescript generates', () => {
     type ChatRequest = broker['schemas']['ChatRequest'];
   `;
 
-  it('take the requests that people write, and give answers their types', async () => {
+  it('accept the requests that people write, and type the answers', async () => {
     const program = `${imports}
       export const plain: ChatRequest = { model: 'demo/chat', messages: [{ role: 'user', content: 'Hello' }] };
       export const full: ChatRequest & Record<\`\${string}_parameters\`, object> = {
@@ -92,7 +90,7 @@ describe('types that openapi-typescript generates', () => {
     expect(await compiled(program)).toBe('');
   });
 
-  it('refuse a field of another type, and a code that the route never answers', async () => {
+  it('reject a field of the wrong type, and a status that the route never returns', async () => {
     const said = await compiled(`${imports}
       export const wrong: ChatRequest = { model: 'demo/chat', messages: [], temperature: 'hot' };
       type Refusal = paths['/v1/chat/completions']['post']['responses'][404]['content']['application/json'];

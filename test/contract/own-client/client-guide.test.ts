@@ -1,13 +1,15 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { clientErrors } from '@sotto/client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { agents } from '../../../packages/client/src/agents/index.ts';
+import { documentedBlock } from '../../kit/documented.ts';
 import { freePort } from '../../kit/free-port.ts';
-import { endAll, npmStart, root, type StartedByNpm } from '../../operate/start/npm-start.ts';
+import { endAll, npmStart, root, type StartedByNpm } from '../../kit/npm-start.ts';
 
 const run = promisify(execFile);
 let guide: string;
@@ -15,7 +17,7 @@ let folder: string;
 let started: StartedByNpm;
 let proxyPort: string;
 beforeAll(async () => {
-  guide = await readFile(join(root, 'docs/guides/client.md'), 'utf8');
+  guide = await readFile(join(root, 'docs/use/private-client.md'), 'utf8');
   folder = await mkdtemp(join(tmpdir(), 'sotto-client-guide-'));
   proxyPort = String(await freePort());
   const main = fileURLToPath(new URL('../../../packages/client/src/command/main.ts', import.meta.url));
@@ -32,25 +34,102 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** A block of the guide, as it stands but for a port that may be taken. */
-async function shell(name: string): Promise<string> {
-  const [, script] = new RegExp(`<!-- test: ${name} -->\\n\`\`\`sh\\n(.*?)\`\`\``, 's').exec(guide) ?? [];
+const blockOf = (name: string, language: string): string =>
+  new RegExp(`<!-- test: ${name} -->\\n\`\`\`${language}\\n(.*?)\`\`\``, 's').exec(guide)?.[1] ?? 'exit 9';
+
+const environment = (): NodeJS.ProcessEnv => {
   const { base_url, control_url, inference_key, management_key } = started.quickstart;
-  const { stdout } = await run('bash', ['-euc', (script ?? 'exit 9').replaceAll('4999', proxyPort)], {
-    cwd: folder,
-    env: {
-      PATH: `${folder}:${process.env.PATH ?? ''}`,
-      BASE_URL: base_url,
-      CONTROL_URL: control_url,
-      INFERENCE_KEY: inference_key,
-      MANAGEMENT_KEY: management_key,
-    },
-  });
+  return {
+    PATH: `${folder}:${process.env.PATH ?? ''}`,
+    BASE_URL: base_url,
+    CONTROL_URL: control_url,
+    INFERENCE_KEY: inference_key,
+    MANAGEMENT_KEY: management_key,
+  };
+};
+
+/** Runs a block of the guide unchanged, except for its port, which may be in use. */
+async function shell(name: string): Promise<string> {
+  const script = blockOf(name, 'sh').replaceAll('4999', proxyPort);
+  const { stdout } = await run('bash', ['-euc', script], { cwd: folder, env: environment() });
   return stdout;
 }
 
-it('the proxy serves curl, streamed, with what `npm start` brings', async () => {
+it('the proxy serves curl, streamed, with the service of `npm start`', async () => {
   expect(await shell('proxy')).toMatch(/data: \{.*"content".*data: \[DONE\]\n\n$/s);
+});
+
+/**
+ * How each agent finds the proxy. The commands of the pages run a program that stands for the agent: it reads the settings as the agent
+ * does, asks once with its last argument, and prints the answer.
+ */
+const ways: readonly (readonly [name: string, page: string, block: string, way: string])[] = [
+  [
+    ...['claude', 'claude-code.md', 'run-claude'],
+    `const { ANTHROPIC_BASE_URL: url, ANTHROPIC_AUTH_TOKEN: key, ANTHROPIC_MODEL: model } = env;
+    return [url + '/v1/messages', key, { model, max_tokens: 50, messages }];`,
+  ],
+  [
+    ...['codex', 'codex.md', 'run-codex'],
+    `const setting = (name) => JSON.parse(argv.find((each) => each.startsWith(name + '=')).slice(name.length + 1));
+    const url = setting('model_providers.sotto.base_url') + '/responses';
+    return [url, env[setting('model_providers.sotto.env_key')], { model: setting('model'), input }];`,
+  ],
+  [
+    ...['opencode', 'opencode.md', 'run-opencode'],
+    `const { provider, model } = JSON.parse(env.OPENCODE_CONFIG_CONTENT);
+    return chat(provider.sotto.options.baseURL, provider.sotto.options.apiKey, model.slice('sotto/'.length));`,
+  ],
+  [
+    ...['cline', 'cline.md', 'run-cline'],
+    `const { settings } = read(after('--data-dir') + '/settings/providers.json').providers[after('--provider')];
+    return chat(settings.baseUrl, settings.apiKey, after('--model'));`,
+  ],
+  [
+    ...['continue', 'continue.md', 'run-continue'],
+    `const [{ apiBase, apiKey, model }] = read(after('--config')).models;
+    return chat(apiBase, apiKey, model);`,
+  ],
+  [
+    ...['pi', 'pi.md', 'run-pi'],
+    `const { baseUrl, apiKey } = read(env.PI_CODING_AGENT_DIR + '/models.json').providers[after('--provider')];
+    return chat(baseUrl, apiKey, after('--model'));`,
+  ],
+  [...['qwen', 'qwen-code.md', 'run-qwen'], 'return chat(env.OPENAI_BASE_URL, env.OPENAI_API_KEY, env.OPENAI_MODEL);'],
+] as const;
+
+it.each(ways)('%s runs by the command of %s, which installs it, too', async (name, page, block, way) => {
+  const { program = '', install = '' } = agents[name] ?? {};
+  expect(await readFile(join(root, `docs/tools/${page}`), 'utf8')).toContain(`\`${install}\``);
+  const script = `#!${process.execPath}
+    const { argv, env } = process;
+    const input = argv.at(-1);
+    const messages = [{ role: 'user', content: input }];
+    const read = (file) => JSON.parse(require('node:fs').readFileSync(file, 'utf8'));
+    const after = (option) => argv[argv.indexOf(option) + 1];
+    const chat = (url, key, model) => [url + '/chat/completions', key, { model, messages }];
+    const [url, key, body] = (() => { ${way} })();
+    fetch(url, { method: 'POST', headers: { authorization: 'Bearer ' + key }, body: JSON.stringify(body) })
+      .then((answer) => answer.text())
+      .then(console.log);`;
+  await writeFile(join(folder, program), script, { mode: 0o755 });
+  const command = documentedBlock(`docs/tools/${page}`, block);
+  const { stdout, stderr } = await run('bash', ['-euc', command], { cwd: folder, env: environment() });
+  expect(stdout).toContain('You said: Say hello');
+  expect(stderr).toMatch(/sotto: 1 request, .*Providers: private 1/);
+});
+
+it('the overview lists every agent with its page', async () => {
+  const overview = await readFile(join(root, 'docs/tools/coding-agents.md'), 'utf8');
+  expect(ways.map(([name]) => name).sort()).toEqual(Object.keys(agents).sort());
+  for (const [, page] of ways) expect(overview).toContain(`](${page})`);
+});
+
+it('the settings of an agent are printed by the command of the overview', async () => {
+  const script = documentedBlock('docs/tools/coding-agents.md', 'print');
+  const { stdout } = await run('bash', ['-euc', script], { cwd: folder, env: environment() });
+  expect(stdout).toContain('export SOTTO_LOCAL_TOKEN=TOKEN');
+  expect(stdout).toMatch(/^codex .*model_provider="sotto".* 'model="demo\/chat"'$/m);
 });
 
 it('a chat is answered', async () => {
@@ -61,7 +140,15 @@ it('what both cost adds up', async () => {
   expect(await shell('bill')).toMatch(/^[1-9]\d* charges, [\d.]+ USD: [1-9]\d* adds? up\n$/);
 });
 
-it('names codes that there are', () => {
+it('the library serves the OpenAI SDK', async () => {
+  await symlink(join(root, 'test/node_modules'), join(folder, 'node_modules'));
+  await writeFile(join(folder, 'library.mjs'), blockOf('library', 'js'));
+  const args = ['--conditions=@sotto/source', 'library.mjs'];
+  const { stdout } = await run(process.execPath, args, { cwd: folder, env: environment() });
+  expect(stdout).toContain('You said: Hello');
+});
+
+it('names only codes that exist', () => {
   const named = [...guide.matchAll(/`(answer_lost|retry_refused)`/g)].map(([, code]) => code);
   expect(named.length).toBeGreaterThan(1);
   expect(named.filter((code) => !Object.hasOwn(clientErrors, code ?? ''))).toEqual([]);

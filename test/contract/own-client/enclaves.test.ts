@@ -7,13 +7,12 @@ import type { EnclavePins } from '@sotto/client';
 import OpenAI from 'openai';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { nodePlatform } from '../../../packages/client/src/platform/node-platform.ts';
-import { makePrivateClient } from '../../../packages/client/src/private/create-private-fetch.ts';
-import { fetchOver } from '../../../packages/client/src/private/private-fetch.ts';
+import { fetchOver, makePrivateClient } from '../../../packages/client/src/private/create-private-fetch.ts';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { type EnclaveKind, enclaveKinds, familyOf } from '../../kit/enclaves/enclave-provider.ts';
+import { startTeeWorld, type TeeWorld } from '../../kit/enclaves/tee-world.ts';
 import { testMeasurement } from '../../kit/enclaves/test-ground.ts';
 import type { TestAccount } from '../../kit/service.ts';
-import { startTeeWorld, type TeeWorld } from '../../privacy/attestation/tee-world.ts';
 import { runSotto } from './run-sotto.ts';
 
 let made: TeeWorld | undefined;
@@ -25,7 +24,7 @@ await describeInBothPlanes(
   'our client and providers in enclaves',
   async () => {
     made = await startTeeWorld();
-    // Sealed content goes to the provider's address as everything does: its certificate has to be one that is known.
+    // Even sealed content goes to the provider over TLS, so the broker must trust the provider's certificate.
     const { ca } = JSON.parse(await readFile(made.enclaves ?? '', 'utf8')) as { ca: string };
     const caFile = join(dirname(made.enclaves ?? ''), 'ca.pem');
     await writeFile(caFile, ca);
@@ -43,7 +42,9 @@ await describeInBothPlanes(
       measurements: [testMeasurement],
     });
 
-    /** Makes a client that knows the test's vendor in place of Intel. `changes`: of the pins for `sealed-near`. */
+    /**
+     * Creates a client that trusts the test's vendor in place of Intel. `changes` apply to the pins for `sealed-near`.
+     */
     function client(pinned = testMeasurement, changes: Partial<EnclavePins> = {}) {
       const { controlUrl: controlOrigin, baseUrl: baseOrigin } = planes.service;
       const providers = Object.fromEntries(
@@ -86,7 +87,7 @@ await describeInBothPlanes(
       openai.chat.completions.create({ model: `sealed/${kind}`, messages, ...({ provider: policy } as object) });
 
     describe.each(enclaveKinds)('%s', (kind) => {
-      it('talks over turns, whole and streamed, and nobody between reads along', async () => {
+      it('answers over several turns, whole and streamed, and no hop between can read them', async () => {
         const openai = client();
         const whole = await ask(kind, [{ role: 'user', content: secret }], openai);
         expect(whole.choices[0]?.message.content).toBe(`You said: ${secret}`);
@@ -105,12 +106,12 @@ await describeInBothPlanes(
         let text = '';
         for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? '';
         expect(text).toBe(`You said: ${secret} again`);
-        // What comes in clear would be heard as such.
+        // The enclave lists content that arrives in clear.
         expect(world().provider(kind).heard).toEqual([]);
         expect(planes.service.logs()).not.toContain(secret);
       });
 
-      it('gets nothing where its measurements are not those that are pinned', async () => {
+      it('sends nothing if the measurements differ from the pinned ones', async () => {
         const failure = await ask(
           kind,
           [{ role: 'user', content: secret }],
@@ -127,7 +128,7 @@ await describeInBothPlanes(
       ['another family', { family: 'venice' }, 'provider.route'],
       ['another model of the provider', { models: { 'sealed/near': 'stand-in/other' } }, 'provider.route'],
       ['no model', { models: {} }, 'add "models": {"sealed/near": "<the provider\'s own name for it>"}'],
-    ])('gets nothing where its pins name %s', async (_, changes, message) => {
+    ])('sends nothing if the pins name %s', async (_, changes, message) => {
       const messages = [{ role: 'user' as const, content: secret }];
       const failure = await ask('near', messages, client(testMeasurement, changes)).catch((error: unknown) => error);
       expect((failure as Error).cause).toMatchObject({
@@ -136,25 +137,25 @@ await describeInBothPlanes(
       });
     });
 
-    /** `sotto verify` of the enclave behind `sealed/near`. */
+    /** Runs `sotto verify` for the enclave behind `sealed/near`. */
     async function report(pins: object, more: readonly string[] = []) {
       const file = join(await mkdtemp(join(tmpdir(), 'sotto-pins-')), 'pins.json');
       await writeFile(file, JSON.stringify(pins));
       const { baseUrl, controlUrl } = planes.service;
       const asked = ['--model', 'sealed/near', '--control-url', controlUrl, '--pins', file, ...more];
-      const run = runSotto(['verify', baseUrl, ...asked], { SOTTO_API_KEY: account.inferenceKey });
+      const run = runSotto(['verify', baseUrl, ...asked], { INFERENCE_KEY: account.inferenceKey });
       return { code: await run.ended, out: run.out(), err: run.err() };
     }
 
-    it('the command asks for the same pins: what a route lacks is told, and nothing of the document fills it in', async () => {
+    it('the command requires the same pins: it reports what a route lacks, and never fills it in from the document', async () => {
       const unpinned = await report({ gateway: {} });
       expect(unpinned.code).toBe(1);
       expect(unpinned.out).toMatch(/Provider +sealed-near, for sealed\/near\nVerdict +untrusted\n/);
-      expect(unpinned.out).toMatch(/not made +provider\.route +the pins of sealed-near name no family: add "family"/);
-      expect(unpinned.out).toMatch(/not made +provider\.key_binding/);
+      expect(unpinned.out).toMatch(/skipped +provider\.route +the pins of sealed-near name no family: add "family"/);
+      expect(unpinned.out).toMatch(/skipped +provider\.key_binding/);
       const { models: _, ...withoutModels } = pinsOf('near');
       expect((await report({ gateway: {}, providers: { 'sealed-near': withoutModels } })).out).toMatch(
-        /not made +provider\.route +the pins of sealed-near do not name sealed\/near: add "models"/,
+        /skipped +provider\.route +the pins of sealed-near do not name sealed\/near: add "models"/,
       );
       const { family: __, ...withoutFamily } = pinsOf('near');
       const refused = await report({ gateway: {}, providers: { 'sealed-near': withoutFamily } });
@@ -164,13 +165,13 @@ await describeInBothPlanes(
       });
     });
 
-    it('the command verifies for the class that its user names, not for one that the service lists', async () => {
+    it('the command verifies the class that its user names, not the class that the service lists', async () => {
       const asTee = await report({ gateway: {}, providers: { 'sealed-near': pinsOf('near') } }, ['--privacy', 'tee']);
       expect(asTee.code).toBe(1);
       expect(asTee.out).toMatch(/no evidence: no_provider_route_meets_privacy: .*serves this model as `tee`/);
     });
 
-    it('an enclave under a root of its own is none of Intel’s: the command says so', async () => {
+    it('the command reports that an enclave under its own root is not Intel’s', async () => {
       const found = await report({ gateway: {}, providers: { 'sealed-near': pinsOf('near') } });
       expect(found.code).toBe(1);
       expect(found.out).toMatch(
@@ -180,7 +181,7 @@ await describeInBothPlanes(
       expect(found.out).toMatch(/FAILED +tdx\.pck_chain/);
     });
 
-    it('a provider that shows evidence for a nonce of its own is caught, and gets nothing', async () => {
+    it('a provider that shows evidence for its own nonce is detected, and gets nothing', async () => {
       const provider = world().provider('venice');
       provider.tamper = (shown) => ({ ...shown, nonce: 'ab'.repeat(32) });
       const failure = await ask('venice', [{ role: 'user', content: secret }]).catch((error: unknown) => error);

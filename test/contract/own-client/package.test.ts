@@ -1,26 +1,25 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { cp, mkdir, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { useFolder } from '../../kit/folder.ts';
 import { echo, type StandInService, startStandIn } from './stand-in.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const client = join(root, 'packages/client');
 
-let folder: string;
+const folder = useFolder('package');
 let installed: string;
 let service: StandInService;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sotto-package-'));
   service = await startStandIn();
   service.onBroker(echo);
   const built = join(folder, 'package');
-  // Declarations come from the compiler, as at a release.
+  // The compiler writes the declarations, as it does for a release.
   await run(process.execPath, ['node_modules/typescript/bin/tsc', '-b', 'packages/client'], { cwd: root });
   await run(process.execPath, [join(client, 'build/build-package.ts'), built], { cwd: root });
   await npm(['pack', '--silent', '--pack-destination', folder], built);
@@ -28,19 +27,23 @@ beforeAll(async () => {
   installed = join(folder, 'app');
   await mkdir(join(installed, 'node_modules'), { recursive: true });
   await writeFile(join(installed, 'package.json'), '{"name":"app","private":true,"type":"module"}');
-  // What a registry would give.
-  for (const name of ['undici', 'zod']) {
-    const from = await realpath(join(client, 'node_modules', name));
-    await cp(from, join(installed, 'node_modules', name), { recursive: true });
+  // Provides the packages that a registry would provide.
+  const provided = (name: string): Promise<string> => realpath(join(client, 'node_modules', name));
+  const ofSocks = dirname(await provided('socks'));
+  for (const from of [
+    await provided('undici'),
+    await provided('zod'),
+    ...['socks', 'ip-address', 'smart-buffer'].map((name) => join(ofSocks, name)),
+  ]) {
+    await cp(from, join(installed, 'node_modules', basename(from)), { recursive: true, dereference: true });
   }
   await npm(['install', join(folder, packed)], installed);
 }, 240_000);
 afterAll(async () => {
   await service?.stop();
-  await rm(folder, { recursive: true, force: true });
 });
 
-/** Whatever npm is there, without a registry. */
+/** Runs the installed npm, without a registry. */
 const npm = (args: readonly string[], cwd: string) =>
   run('npm', [...args, '--offline', '--ignore-scripts', '--no-audit', '--no-fund'], {
     cwd,
@@ -54,7 +57,7 @@ async function inApp(script: string): Promise<string> {
 }
 
 describe('the package, installed in an empty folder', () => {
-  it('asks privately', async () => {
+  it('sends a request privately', async () => {
     const said = await inApp(`
       import { createPrivateFetch } from '@sotto/client';
       const fetch = createPrivateFetch({
@@ -68,14 +71,14 @@ describe('the package, installed in an empty folder', () => {
     expect(said).toBe('You said: hello\n');
   });
 
-  it('brings the command', async () => {
+  it('installs the command', async () => {
     const sotto = join(installed, 'node_modules/.bin/sotto');
     expect((await run(sotto, ['--help'])).stdout).toContain('sotto proxy');
     const failure = await run(sotto, ['verify', service.baseUrl]).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 1, stdout: expect.stringContaining('simulated.hardware') });
   });
 
-  it('has types, and no way to put other verifiers in', async () => {
+  it('has types, and offers no way to inject other verifiers', async () => {
     await writeFile(
       join(installed, 'use.ts'),
       `import { type ClientPins, createE2eeChat, createPrivateFetch, verify } from '@sotto/client';
@@ -107,12 +110,12 @@ describe('the package, installed in an empty folder', () => {
     }).catch((error: { stdout: string }) => expect.unreachable(error.stdout));
   });
 
-  it('is what it should be, and nothing else', async () => {
+  it('contains only the expected files', async () => {
     const at = join(installed, 'node_modules/@sotto/client');
     const files = await readdir(at, { recursive: true });
     expect(files.filter((name) => /testing|\.test\.|\.map$/.test(name))).toEqual([]);
     const manifest = JSON.parse(await readFile(join(at, 'package.json'), 'utf8')) as { dependencies: object };
-    expect(Object.keys(manifest.dependencies)).toEqual(['undici', 'zod']);
+    expect(Object.keys(manifest.dependencies)).toEqual(['socks', 'undici', 'zod']);
     const scripts = files.filter((name) => name.endsWith('.js'));
     for (const name of scripts) {
       const text = await readFile(join(at, name), 'utf8');

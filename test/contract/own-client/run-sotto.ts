@@ -1,23 +1,28 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { fromSource } from '../../kit/from-source.ts';
+import { fromSource } from '../../kit/programs.ts';
 
 const main = fileURLToPath(new URL('../../../packages/client/src/command/main.ts', import.meta.url));
 
 export interface SottoRun {
   readonly child: ChildProcess;
-  /** What it wrote so far. */
+  /** Returns the output so far. */
   readonly out: () => string;
   readonly err: () => string;
-  /** Resolves to its exit code. */
+  /** Resolves to the exit code. */
   readonly ended: Promise<number | null>;
-  /** Resolves when stdout matches; rejects where it ends before that. */
+  /** Resolves when stdout matches. Rejects if the command ends before that. */
   outMatches(pattern: RegExp): Promise<RegExpExecArray>;
 }
 
-/** Runs the `sotto` command in a process of its own, from source. */
-export function runSotto(args: readonly string[], environment: Readonly<Record<string, string>> = {}): SottoRun {
+/** Runs the `sotto` command from source, in its own process. `cwd` is the folder where it is typed. */
+export function runSotto(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+  cwd?: string,
+): SottoRun {
   const child = spawn(process.execPath, [...fromSource, main, ...args], {
+    ...(cwd === undefined ? {} : { cwd }),
     env: { PATH: process.env.PATH ?? '', ...environment },
     stdio: ['pipe', 'pipe', 'pipe'],
   });

@@ -2,10 +2,10 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
 import { type SimulatedGateway, simulatedEvidence } from '@sotto/client/testing';
+import { tlsOptions } from '../../../apps/confidential/src/tls/open-tls.ts';
 import { makeTlsKey, type TlsKey } from '../../../apps/confidential/src/tls/tls-key.ts';
-import { tlsOptions } from '../../../apps/confidential/src/tls/tls-options.ts';
 
-/** A request as one of the origins saw it. */
+/** A request as one of the origins received it. */
 export interface Seen {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
@@ -14,27 +14,27 @@ export interface Seen {
 
 export type Answer = (seen: Seen, response: ServerResponse, request: IncomingMessage) => unknown;
 
-/** Both origins of a service whose every answer a test decides. Its evidence is simulated, and honest until told otherwise. */
+/** Both origins of a service; a test decides every answer. The simulated evidence is honest by default. */
 export interface StandInService {
   readonly controlUrl: string;
   readonly baseUrl: string;
   readonly baseOrigin: string;
   readonly control: Seen[];
-  /** What reached the confidential origin, without the calls for evidence. */
+  /** The requests to the confidential origin, without the calls for evidence. */
   readonly broker: Seen[];
   readonly evidenceCalls: () => number;
   readonly tickets: string[];
-  /** TLS connections that the confidential origin has completed so far. */
+  /** The number of TLS connections that the confidential origin has completed. */
   readonly handshakes: () => number;
   onControl(answer: Answer | undefined): void;
   onBroker(answer: Answer): void;
-  /** What the evidence states. */
+  /** Returns the statement in the evidence. */
   readonly stated: () => SimulatedGateway;
-  /** Changes it. */
+  /** Changes the statement. */
   states(gateway: Partial<SimulatedGateway>): void;
-  /** Replaces the evidence altogether. */
+  /** Replaces the whole evidence. */
   onEvidence(answer: ((nonce: string) => unknown) | undefined): void;
-  /** Serves new connections with another key; the evidence names it only if `named`. */
+  /** Serves new connections with another key. The evidence names it only if `named` is true. */
   changeKey(options: { readonly named: boolean }): Promise<void>;
   stop(): Promise<void>;
 }
@@ -43,7 +43,7 @@ const day = 86_400_000;
 
 export interface StandInOptions {
   readonly tls?: boolean;
-  /** Whether pages of other origins may read its answers. */
+  /** Whether pages of other origins may read the answers. */
   readonly forPages?: boolean;
 }
 
@@ -59,7 +59,10 @@ export async function startStandIn({ tls = false, forPages = false }: StandInOpt
   const newKey = (): Promise<TlsKey> => makeTlsKey('127.0.0.1', { from: Date.now() - day, until: Date.now() + day });
   let key = await newKey();
 
-  /** Whether the request was one of those by which browsers ask first. */
+  /**
+   * Allows pages of other origins, if enabled. Returns true if the request was a CORS preflight, which is then
+   * answered.
+   */
   const lets = ({ method }: IncomingMessage, response: ServerResponse): boolean => {
     if (!forPages) return false;
     response.setHeader('access-control-allow-origin', '*');
@@ -164,7 +167,7 @@ export function completion(content: string): object {
 const chunkOf = (delta: object, finish_reason: string | null = null): string =>
   `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'acme/small', choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
 
-/** Answers with what was asked last, whole or streamed. */
+/** Answers with the last message of the request, whole or streamed. */
 export const echo: Answer = ({ text }, response) => {
   const body = JSON.parse(text) as { stream?: boolean; messages: { content: string }[] };
   const said = `You said: ${body.messages.at(-1)?.content}`;

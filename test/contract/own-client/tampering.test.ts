@@ -11,12 +11,12 @@ import { TdxMachine, verifyGatewayUnder, verifySnpUnder, verifyTdxUnder } from '
 import { type OriginVerification, verify } from '@sotto/client';
 import { type SimulatedGateway, simulatedEvidence, simulatedKeySet } from '@sotto/client/testing';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { amdRoots } from '../../../packages/attestation/src/snp/amd-roots.ts';
+import { amdRoots } from '../../../packages/attestation/src/pinned-roots.ts';
 import { nodePlatform } from '../../../packages/client/src/platform/node-platform.ts';
 import { makePrivateClient, type PrivateClient } from '../../../packages/client/src/private/create-private-fetch.ts';
 import { echo, type StandInService, startStandIn } from './stand-in.ts';
 
-/** Within the time of the machine's certificates and collateral. */
+/** A time at which the machine's certificates and collateral are valid. */
 const now = Date.parse('2026-01-15T00:00:00Z');
 const zeros = '00'.repeat(48);
 const pins: GatewayPins = {
@@ -44,7 +44,7 @@ afterEach(async () => {
   await service.stop();
 });
 
-/** Evidence of the machine for a nonce and what a gateway states. */
+/** Returns evidence of the machine for a nonce and a gateway's statement. */
 async function evidenceOf(nonce: string, gateway: SimulatedGateway, shown: SimulatedGateway = gateway) {
   const statement = statementBytes({
     keySetDigest: keySetDigest(simulatedKeySet(gateway)),
@@ -60,7 +60,7 @@ async function evidenceOf(nonce: string, gateway: SimulatedGateway, shown: Simul
   };
 }
 
-/** A client with everything strict, that knows the root of the test's machine in place of Intel's. */
+/** Creates a client with every check enabled, which trusts the root of the test's machine in place of Intel's. */
 function strictClient(onVerified: (verification: OriginVerification) => void = () => undefined): PrivateClient {
   const { controlUrl: controlOrigin, baseUrl: baseOrigin } = service;
   const hardware: Parameters<typeof verifyGatewayUnder>[0] = {
@@ -93,7 +93,7 @@ it('an honest service is hardware-verified, and gets the content', async () => {
   expect(service.broker).toHaveLength(1);
 });
 
-describe('a service that tampers gets nothing, and the check that caught it is named', () => {
+describe('a service that tampers gets nothing, and the error names the check that detected it', () => {
   const strange = 'ab'.repeat(32);
   it.each<[string, (nonce: string) => unknown, string, string]>([
     [
@@ -164,21 +164,21 @@ describe('a service that tampers gets nothing, and the check that caught it is n
     expect(failure).toMatchObject({ code });
     if (code === 'attestation_untrusted') expect(String((failure as Error).message)).toContain(check);
     expect(service.broker).toEqual([]);
-    // What the public door says of the same evidence, on the same connection.
+    // The public function `verify` must come to the same result on the same evidence.
     const { gateway } = await verify(service.baseUrl, { pins: { gateway: pins }, selfSigned: true, now: () => now });
     expect(gateway.verdict).toBe('untrusted');
     if (check !== '') expect(failed(gateway.checks)).toContain(check);
   });
 });
 
-it('a machine under a root of its own is no machine of a vendor: the public doors refuse it', async () => {
+it('a machine under its own root does not belong to a vendor: the public functions reject it', async () => {
   const { gateway } = await verify(service.baseUrl, { pins: { gateway: pins }, selfSigned: true, now: () => now });
   expect(gateway.verdict).toBe('untrusted');
   expect(failed(gateway.checks)).toContain('tdx.pck_chain');
   expect(verifyGateway).toHaveLength(2);
 });
 
-it('a key that changes within the verified set goes unnoticed; one outside it is refused', async () => {
+it('a change of key within the verified set is accepted; a key outside it is rejected', async () => {
   const strict = strictClient();
   service.onBroker((seen, response, request) => echo(seen, response.setHeader('connection', 'close'), request));
   await (await ask(strict)).toResponse().text();

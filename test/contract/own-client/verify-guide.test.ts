@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -23,16 +22,16 @@ import {
 } from '@sotto/attestation';
 import { TdxMachine } from '@sotto/attestation/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { useFolder } from '../../kit/folder.ts';
 import { json, type StandInService, startStandIn } from './stand-in.ts';
 
 const run = promisify(execFile);
 const root = new URL('../../../', import.meta.url);
 let guide: string;
-let folder: string;
+const folder = useFolder('guide');
 let service: StandInService;
 beforeAll(async () => {
-  guide = await readFile(new URL('docs/guides/verify.md', root), 'utf8');
-  folder = await mkdtemp(join(tmpdir(), 'sotto-guide-'));
+  guide = await readFile(new URL('docs/use/verifying.md', root), 'utf8');
   service = await startStandIn();
   const main = fileURLToPath(new URL('packages/client/src/command/main.ts', root));
   const command = `#!/bin/sh\nexec '${process.execPath}' --conditions=@sotto/source '${main}' "$@"\n`;
@@ -41,7 +40,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await service.stop();
-  await rm(folder, { recursive: true, force: true });
 });
 
 const block = (name: string): string =>
@@ -54,27 +52,28 @@ const shell = (script: string): Promise<string> =>
       PATH: `${folder}:${process.env.PATH ?? ''}`,
       BASE_ORIGIN: service.baseOrigin,
       CONTROL_ORIGIN: new URL(service.controlUrl).origin,
-      SOTTO_API_KEY: 'sotto_inf_secret',
+      INFERENCE_KEY: 'sotto_inf_secret',
     },
   }).then(({ stdout }) => stdout);
 
-it('names every check that a verifier makes', () => {
+it('names every check that a verifier makes', async () => {
+  const list = await readFile(new URL('docs/reference/attestation-checks.md', root), 'utf8');
   const checks = [
     ...[dstackChecks, gatewayChecks, nvidiaChecks, providerChecks, providerReceiptChecks, receiptChecks].flat(),
     ...[snpCurrencyChecks, snpReportChecks, tdxCollateralChecks, tdxQuoteChecks].flat(),
   ];
   expect(checks.length).toBeGreaterThan(50);
-  expect(checks.filter((check) => !guide.includes(`\`${check}\``))).toEqual([]);
+  expect(checks.filter((check) => !list.includes(`\`${check}\``))).toEqual([]);
 });
 
-it('shows a report with the command that it says', async () => {
+it('shows a report with the command that the guide names', async () => {
   const out = await shell(`${block('report')}\necho "exit $?"`);
   expect(out).toContain('simulated.hardware');
   expect(out).toContain('"verdict": "untrusted"');
   expect(out).toContain('exit 1');
 });
 
-it('shows what a machine measured in the form of a pin, once the rest of its provider is pinned', async () => {
+it('shows the measurements of a machine in the form of a pin, once the rest of its provider is pinned', async () => {
   const machine = await TdxMachine.make();
   const routes = [{ provider: 'acme', privacy_class: 'e2ee' }];
   service.onControl(({ path }, response) => {
@@ -104,7 +103,7 @@ it('shows what a machine measured in the form of a pin, once the rest of its pro
   expect(out).toContain('exit 1');
 });
 
-it('makes the statement by hand that the hardware signs', async (context) => {
+it('computes by hand the statement that the hardware signs', async (context) => {
   if (
     await run('jq', ['--version']).then(
       () => false,

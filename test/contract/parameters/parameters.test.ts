@@ -1,49 +1,32 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
+import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { answerChat, answerError, type FakeProvider, startProvider } from '../../kit/provider.ts';
 import type { TestAccount } from '../../kit/service.ts';
 
 let provider: FakeProvider;
 let backup: FakeProvider;
-const listed = '[temperature, tools, max_tokens]';
+const listed = ['temperature', 'tools', 'max_tokens'];
 
 await describeInBothPlanes(
   'parameters of a model',
   async () => {
     [provider, backup] = await Promise.all([startProvider(), startProvider()]);
-    const entry = (id: string, { baseUrl }: FakeProvider) =>
-      `  - {id: ${id}, name: ${id}, adapter: openai, base_url: "${baseUrl}", privacy_class: private}\n`;
+    const pricing = { input: 0.5, output: 1.5 };
+    const route = (id: string, upstream_model: string, capabilities: object = {}) =>
+      routeEntry(id, pricing, { upstream_model, capabilities });
     return {
-      registry: `providers:\n${entry('acme/eu', provider)}${entry('beta', backup)}`,
-      catalog: `models:
-  - id: acme/picky
-    model_type: text
-    context_length: 8000
-    max_output_tokens: 1000
-    supported_parameters: ${listed}
-    parameter_ranges: {temperature: {max: 1}}
-    routes:
-      - provider: acme/eu
-        upstream_model: picky-v1
-        privacy_class: private
-        pricing: {input: 0.5, output: 1.5}
-        capabilities: {tools: true}
-  - id: acme/thinker
-    model_type: text
-    context_length: 8000
-    routes:
-      - provider: acme/eu
-        upstream_model: thinker-v1
-        privacy_class: private
-        pricing: {input: 0.5, output: 1.5}
-        capabilities: {reasoning: {efforts: [low, high]}}
-  - id: acme/twice
-    model_type: text
-    context_length: 8000
-    routes:
-      - {provider: acme/eu, upstream_model: twice-v1, privacy_class: private, pricing: {input: 0.5, output: 1.5}}
-      - {provider: beta, upstream_model: twice-v1, privacy_class: private, pricing: {input: 0.5, output: 1.5}}
-`,
+      ...filesOf(
+        [providerEntry('acme/eu', provider.baseUrl), providerEntry('beta', backup.baseUrl)],
+        [
+          textModel('acme/picky', [route('acme/eu', 'picky-v1', { tools: true })], {
+            supported_parameters: listed,
+            parameter_ranges: { temperature: { max: 1 } },
+          }),
+          textModel('acme/thinker', [route('acme/eu', 'thinker-v1', { reasoning: { efforts: ['low', 'high'] } })]),
+          textModel('acme/twice', [route('acme/eu', 'twice-v1'), route('beta', 'twice-v1')]),
+        ],
+      ),
       stop: async () => void (await Promise.all([provider.stop(), backup.stop()])),
     };
   },
@@ -72,7 +55,7 @@ await describeInBothPlanes(
     };
     const upstream = () => provider.seen.at(-1)?.body;
 
-    it('reach the provider without what it would refuse, and inside its ranges', async () => {
+    it('reach the provider within its ranges, without those that it would reject', async () => {
       const body = {
         temperature: 1.5,
         top_p: 0.5,
@@ -86,7 +69,7 @@ await describeInBothPlanes(
       for (const name of ['top_p', 'seed', 'stop', 'response_format']) expect(upstream()).not.toHaveProperty(name);
     });
 
-    it('are all asked for by require_parameters, which names what is lacked', async () => {
+    it('are all required by require_parameters, and the error names the missing ones', async () => {
       const strict = { provider: { require_parameters: true } };
       expect((await ask({ temperature: 0.5, ...strict })).status).toBe(200);
       provider.seen.length = 0;
@@ -109,7 +92,7 @@ await describeInBothPlanes(
       expect(upstream()?.reasoning_effort).toBe(sent);
     });
 
-    it('refuse an effort that no model knows, and a ceiling above every route’s', async () => {
+    it('reject an unknown effort, and a limit above that of every route', async () => {
       const unknown = await ask({ model: 'acme/thinker', reasoning_effort: 'hihg' });
       expect(unknown).toMatchObject({ status: 400, json: { error: { type: 'no_provider_route' } } });
       const ceiling = await ask({ max_tokens: 1001 });
@@ -120,7 +103,7 @@ await describeInBothPlanes(
     describe('of one provider', () => {
       const own = (parameters: object) => ask({ model: 'acme/picky', acme_parameters: parameters });
 
-      it('reach it as they are, a region’s own before its provider’s', async () => {
+      it('reach it unchanged, and those of a region override those of its provider', async () => {
         const all = { top_k: 7, min_p: 0.1, logit_bias: { '50256': -100 }, stop_token_ids: [1, 2] };
         const asked = { acme_parameters: all, 'acme/eu_parameters': { top_k: 9 } };
         expect((await ask(asked)).status).toBe(200);
@@ -139,7 +122,7 @@ await describeInBothPlanes(
         ['mm_processor_kwargs', { num_crops: 99 }],
         ['Temperature', 2],
         ['anything', 1],
-      ])('do not include %s, which is a 400 that names it and what is taken', async (name, value) => {
+      ])('do not include %s, which is a 400 that names it and the supported ones', async (name, value) => {
         const { status, json } = await own({ top_k: 7, [name]: value });
         expect({ status, type: json.error?.type, param: json.error?.param }).toEqual({
           status: 400,
@@ -151,7 +134,7 @@ await describeInBothPlanes(
         expect(provider.seen).toEqual([]);
       });
 
-      it('are not judged where it cannot serve, and are where it may', async () => {
+      it('are not validated for a provider that cannot serve, and are for one that may', async () => {
         const model = 'acme/twice';
         for (const policy of [{ ignore: ['acme'] }, 'beta', { only: ['beta'] }]) {
           const asked = { model, provider: policy, acme_parameters: { N: 8 }, unknown_parameters: { N: 8 } };
@@ -168,7 +151,7 @@ await describeInBothPlanes(
         expect(provider.seen).toEqual([]);
       });
 
-      it('stay with it when another provider takes over', async () => {
+      it('do not reach another provider that takes over', async () => {
         provider.answer(answerError(500));
         const asked = { model: 'acme/twice', provider: { order: ['acme', 'beta'] }, acme_parameters: { top_k: 7 } };
         expect((await ask(asked)).status).toBe(200);
@@ -185,7 +168,7 @@ await describeInBothPlanes(
       });
     });
 
-    it('are shown in the list of models where the catalog knows them', async () => {
+    it('are shown in the list of models if the catalog has them', async () => {
       const answer = await fetch(`${planes.service.controlUrl}/catalog/models`);
       const { data } = (await answer.json()) as {
         data: { id: string; provider_routes: { supported_parameters?: string[] }[] }[];

@@ -1,8 +1,7 @@
 import { loadAdapter, shownUsage } from '@sotto/providers';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { framesOf } from './frames.ts';
-import { providersOwnNames, type Recording, recordings, saidOf } from './recordings.ts';
+import { framesOf, providersOwnNames, type Recording, recordings, saidOf } from './recordings.ts';
 import { type Said, saidReaders, withEvenArguments } from './said.ts';
 
 const identity = { id: 'chatcmpl-ours', created: 1_750_000_000, model: 'lab/one' };
@@ -18,7 +17,7 @@ describe.each(recordings())('the recording $name', (recording) => {
   const adapter = adapters[api];
   const hidden = providersOwnNames(recording);
 
-  it('says what its provider calls itself, where the API says it at all', () => {
+  it("has the provider's own names, if its API sends them", () => {
     expect(hidden.length > 0).toBe(api !== 'bedrock');
   });
 
@@ -50,7 +49,7 @@ describe.each(recordings())('the recording $name', (recording) => {
         const read = saidReaders.openai.stream(frames.map((frame) => frame.slice('data: '.length)));
         expect(comparable(recording, { ...read, usage: said.usage })).toEqual(comparable(recording, said));
         expect(reader).toMatchObject({ failure: undefined, isComplete: true, hasOutput: true });
-        // Google's stream has no terminator: it ends where it is closed.
+        // Google's stream has no terminator: it ends when the connection closes.
         expect(reader.isTerminated).toBe(api !== 'google');
         const { reported } = reader;
         const { total_tokens } = said.usage;
@@ -62,7 +61,10 @@ describe.each(recordings())('the recording $name', (recording) => {
   });
 });
 
-/** What must be equal: Google's calls have ids of our making, and an empty input may be told as nothing. */
+/**
+ * Removes the allowed differences: calls of Google get ids from us, and arguments may differ in whitespace or be empty
+ * instead of `{}`.
+ */
 function comparable({ api }: Recording, said: Said): Said {
   const even = api === 'openai' ? said : withEvenArguments(said);
   if (api !== 'google') return even;

@@ -1,45 +1,48 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ownRecordings } from '../../../packages/providers/src/testing/recordings.ts';
+import { bedrockEvent } from '../../kit/dialects/bedrock.ts';
 import { noteSkip } from '../../kit/skips.ts';
 import { type Said, type SaidReader, saidReaders } from './said.ts';
 
 export type RecordedApi = keyof typeof saidReaders;
 
-/** A recorded answer, as its files have it. Some were recorded only whole, or only as a stream. */
+/** A recorded answer from its files. Some answers were recorded only whole, or only as a stream. */
 export interface Recording {
   readonly name: string;
   readonly api: RecordedApi;
   readonly whole: string | undefined;
-  /** Payloads of the stream, in order. */
+  /** The payloads of the stream, in order. */
   readonly events: readonly string[] | undefined;
 }
 
-const root = fileURLToPath(new URL('../../../', import.meta.url));
-const own = join(root, 'packages/providers/src/testing/recordings');
-const shared = join(root, '../shared/recordings');
+const shared = fileURLToPath(new URL('../../../../shared/recordings', import.meta.url));
 
-/** Our own made-up recordings, and those of real providers where they lie beside the project. */
+/** Returns our synthetic recordings, and those of real providers if they lie beside the project. */
 export function recordings(): Recording[] {
-  if (existsSync(shared)) return [...readFolder(own), ...readFolder(shared)];
+  const apis: readonly RecordedApi[] = ['anthropic', 'bedrock', 'google', 'openai'];
+  const own = apis.flatMap((api) => ownRecordings(api).map((recording) => ({ ...recording, api })));
+  if (existsSync(shared)) return [...own, ...sharedRecordings()];
   noteSkip(
     'the replay of real providers’ answers',
     'put the recordings beside the project, into ../shared/recordings.',
   );
-  return readFolder(own);
+  return own;
 }
 
-const embeddings = /^(own-)?cohere-/;
+const embeddings = /^cohere-/;
 const suffix = /\.(json|chunks\.txt)$/;
 
-function readFolder(folder: string): Recording[] {
+/** Reads the shared recordings: `NAME.json` is a whole body, `NAME.chunks.txt` a stream with one payload per line. */
+function sharedRecordings(): Recording[] {
   const names = new Set(
-    readdirSync(folder)
+    readdirSync(shared)
       .filter((file) => suffix.test(file))
       .map((file) => file.replace(suffix, '')),
   );
   const read = (file: string): string | undefined =>
-    existsSync(join(folder, file)) ? readFileSync(join(folder, file), 'utf8') : undefined;
+    existsSync(join(shared, file)) ? readFileSync(join(shared, file), 'utf8') : undefined;
   return [...names]
     .filter((name) => !embeddings.test(name))
     .map((name) => ({
@@ -51,28 +54,29 @@ function readFolder(folder: string): Recording[] {
 }
 
 function apiOf(name: string): RecordedApi {
-  const [, api = 'openai'] = /^(?:own-)?(anthropic|google|bedrock)-/.exec(name) ?? [];
+  const [, api = 'openai'] = /^(anthropic|google|bedrock)-/.exec(name) ?? [];
   return api as RecordedApi;
 }
 
-/** Recorded answers of Cohere's embeddings: name and body. */
-export const embeddingRecordings = (): { readonly name: string; readonly body: string }[] =>
-  [own, shared]
-    .filter((folder) => existsSync(folder))
-    .flatMap((folder) =>
-      readdirSync(folder)
-        .filter((file) => embeddings.test(file))
-        .map((file) => ({ name: file.replace(suffix, ''), body: readFileSync(join(folder, file), 'utf8') })),
-    );
+/** Returns recorded answers of Cohere's embeddings: name and body. */
+export function embeddingRecordings(): { readonly name: string; readonly body: string }[] {
+  const own = ownRecordings('cohere').map(({ name, whole }) => ({ name, body: whole }));
+  if (!existsSync(shared)) return own;
+  const files = readdirSync(shared).filter((file) => embeddings.test(file));
+  return [
+    ...own,
+    ...files.map((file) => ({ name: file.replace(suffix, ''), body: readFileSync(join(shared, file), 'utf8') })),
+  ];
+}
 
-/** What a recording says, read by hand and on purpose without the code under test. */
+/** Reads the content of a recording. It deliberately does not use the code under test. */
 export function saidOf({ api, whole, events }: Recording, how: 'whole' | 'stream'): Said {
   const reader: SaidReader = saidReaders[api];
   const payloads = how === 'whole' ? [whole ?? ''] : (events ?? []);
   return how === 'whole' ? reader.whole(payloads[0] ?? '') : reader.stream(payloads);
 }
 
-/** What the provider calls itself and its answer in a recording: nothing of it is a client's business. */
+/** Returns the provider's own names and ids in a recording. None of them may reach a client. */
 export function providersOwnNames({ whole, events }: Recording): string[] {
   const names = new Set<string>();
   for (const payload of [...(whole === undefined ? [] : [whole]), ...(events ?? [])]) {
@@ -89,4 +93,25 @@ export function providersOwnNames({ whole, events }: Recording): string[] {
     for (const name of candidates) if (typeof name === 'string' && name !== '') names.add(name);
   }
   return [...names];
+}
+
+/** Returns a recorded stream in the framing of its API, one frame per event. */
+export function framesOf({ api, events = [] }: Recording): Buffer[] {
+  switch (api) {
+    case 'openai':
+      return [...events, '[DONE]'].map((payload) => Buffer.from(`data: ${payload}\n\n`));
+    case 'anthropic':
+      return events.map((payload) => {
+        const { type } = JSON.parse(payload) as { type: string };
+        return Buffer.from(`event: ${type}\ndata: ${payload}\n\n`);
+      });
+    case 'google':
+      return events.map((payload) => Buffer.from(`data: ${payload}\r\n\r\n`));
+    case 'bedrock':
+      return events.flatMap((payload) =>
+        Object.entries(JSON.parse(payload) as Record<string, object>).map(([type, event]) => bedrockEvent(type, event)),
+      );
+    default:
+      return api satisfies never;
+  }
 }

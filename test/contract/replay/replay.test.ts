@@ -11,9 +11,9 @@ import { googleDialect } from '../../kit/dialects/google.ts';
 import { openAiDialect } from '../../kit/dialects/openai.ts';
 import { type ProviderHandler, startProvider } from '../../kit/provider.ts';
 import type { TestAccount } from '../../kit/service.ts';
-import { framesOf } from './frames.ts';
 import {
   embeddingRecordings,
+  framesOf,
   providersOwnNames,
   type RecordedApi,
   type Recording,
@@ -24,7 +24,7 @@ import { type Said, saidReaders, withEvenArguments } from './said.ts';
 
 const tapes = recordings();
 const embeddingTapes = embeddingRecordings();
-/** Named by place: some recordings are named for what their provider calls the model. */
+/** Uses the position, because some recordings are named after the provider's model, which must not leak. */
 const modelOf = (tape: string): string => `lab/tape-${tapes.findIndex(({ name }) => name === tape)}`;
 
 const dialects: Readonly<Record<RecordedApi, Dialect>> = {
@@ -33,10 +33,13 @@ const dialects: Readonly<Record<RecordedApi, Dialect>> = {
   google: googleDialect,
   bedrock: bedrockDialect,
 };
-/** As long as the longest recorded prompt: no provider is believed to have counted more tokens than it was sent bytes. */
+/**
+ * As long as the longest recorded prompt, because the broker rejects a token count above the number of bytes that it
+ * sent.
+ */
 const messages = [{ role: 'user', content: 'go on '.repeat(1000) }];
 
-/** How a stream is written: an event a write, or all its bytes cut at random places. */
+/** How a stream is written: one event per write, or all its bytes cut at random places. */
 type Regime = 'an event a write' | 'random bytes';
 let regime: Regime = 'an event a write';
 
@@ -58,7 +61,7 @@ const replaying =
     response.end();
   };
 
-/** The same places in every run: a failure must come back. */
+/** Cuts at the same places in every run, so that a failure can be reproduced. */
 function* cutAtRandom(bytes: Buffer): Generator<Buffer> {
   let state = 7;
   for (let at = 0; at < bytes.length; ) {
@@ -71,7 +74,7 @@ function* cutAtRandom(bytes: Buffer): Generator<Buffer> {
 
 const price = { input: 0.5, output: 1.5, cached_input: 0.05, cache_write: 0.625 };
 
-/** USD, summed exactly and rounded up once to a nano-dollar. */
+/** Returns the cost in USD, summed exactly and rounded up once to a nano-dollar. */
 function costOf(usage: Said['usage']): number {
   const { prompt_tokens: prompt = 0, completion_tokens: produced = 0 } = usage;
   const cached = usage['prompt_tokens_details.cached_tokens'] ?? 0;
@@ -84,7 +87,10 @@ function costOf(usage: Said['usage']): number {
   return Math.ceil(Math.round(picoUsd) / 1000) / 1e9;
 }
 
-/** What `sotto verify-bill` finds of an answer. Usage does not tell cache writes, so a charge with some is `within`. */
+/**
+ * Runs `sotto verify-bill` on an answer. Usage does not show cache writes, so a charge with some gets the verdict
+ * `within`.
+ */
 function expectBillHolds(id: string, usage: object): void {
   const bill = readBill(JSON.stringify({ id: 'answer', model: id, usage }));
   const prices = readPrices({ data: [{ id, provider_routes: [{ provider: 'tape', pricing: price }] }] });
@@ -129,7 +135,7 @@ await describeInBothPlanes(
       routes: [{ provider: 'tape-cohere', upstream_model: name, privacy_class: 'private', pricing: { input: 0.5 } }],
     }));
     return {
-      // JSON is YAML.
+      // JSON is valid YAML.
       registry: JSON.stringify({
         providers: [
           {
@@ -221,13 +227,13 @@ await describeInBothPlanes(
         expectNothingOf(answer, [recorded.id]);
       });
 
-      it('shows usage in a stream only to who asked for it', async () => {
+      it('has usage in a stream only if the client asked for it', async () => {
         const answer = await request(flow, 'own-text', { stream: true });
         expect(answer.complete).toBe(true);
         expect(answer.text).not.toContain('usage');
       });
 
-      it('leaves reasoning out where that was asked for, and nothing else', async () => {
+      it('has no reasoning if the client asked to hide it, and is otherwise complete', async () => {
         const hide = { 'tape-openai_parameters': { strip_thinking_response: true } };
         const thinking = tapes.find(({ name }) => name === 'own-thinking');
         if (thinking === undefined) throw new Error('there is no own-thinking');
@@ -241,7 +247,7 @@ await describeInBothPlanes(
       });
     });
 
-    it('is charged to the nano-dollar what the answers said they cost', async () => {
+    it('is charged to the nano-dollar by the usage in the answers', async () => {
       const fresh = await planes.service.createAccount();
       let cost = 0;
       for (const { name } of tapes.filter(({ whole }) => whole !== undefined)) {
@@ -254,14 +260,17 @@ await describeInBothPlanes(
   },
 );
 
-/** What must be equal: Google's calls have ids of our making, and an empty input may be told as nothing. */
+/**
+ * Removes the allowed differences: calls of Google get ids from us, and arguments may differ in whitespace or be empty
+ * instead of `{}`.
+ */
 function comparable({ api }: Recording, said: Said): Said {
   const even = api === 'openai' ? said : withEvenArguments(said);
   if (api !== 'google') return even;
   return { ...even, calls: even.calls.map((call) => ({ ...call, id: '' })) };
 }
 
-/** The payloads of a stream, framed as strictly as the strictest client reads, without the terminator. */
+/** Returns the payloads of a stream without the terminator. Checks the framing as strictly as the strictest client. */
 function payloadsOf(stream: string): string[] {
   const frames = stream.split('\n\n');
   expect(frames.splice(-2)).toEqual(['data: [DONE]', '']);

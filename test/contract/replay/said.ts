@@ -1,15 +1,15 @@
-/** What an answer says, once put together. */
+/** The content of an answer, assembled. */
 export interface Said {
   text: string;
   reasoning: string;
-  /** In order of their index. */
+  /** The calls in the order of their index. */
   readonly calls: { id: string; name: string; args: string }[];
   finish: string | undefined;
   /** The numbers of the OpenAI shape, by their path. */
   usage: Readonly<Record<string, number>>;
 }
 
-/** Answers of one API, read by hand and on purpose without the code under test. */
+/** Reads the answers of one API. It deliberately does not use the code under test. */
 export interface SaidReader {
   whole(body: string): Said;
   stream(payloads: readonly string[]): Said;
@@ -17,7 +17,7 @@ export interface SaidReader {
 
 const nothing = (): Said => ({ text: '', reasoning: '', calls: [], finish: undefined, usage: {} });
 
-/** Arguments mean the same however they are spaced. */
+/** Normalizes the whitespace in arguments, because it has no meaning. */
 export const withEvenArguments = (said: Said): Said => ({
   ...said,
   calls: said.calls.map(({ args, ...call }) => ({
@@ -51,7 +51,7 @@ type OpenAiPart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'thinking'; readonly thinking: readonly { readonly text: string }[] };
 
-/** The shape of OpenAI, which is ours, too. */
+/** OpenAI's API, which is also ours. */
 const openai: SaidReader = {
   whole(body) {
     const { choices, usage } = JSON.parse(body) as OpenAiBody;
@@ -116,7 +116,7 @@ interface Counts {
   readonly reasoning?: number | undefined;
 }
 
-/** Counts of another API as ours has them. */
+/** Converts the counts of another API to ours. */
 function counted({ fresh = 0, cached = 0, written = 0, completion, reasoning }: Counts): Record<string, number> {
   const prompt = fresh + cached + written;
   return {

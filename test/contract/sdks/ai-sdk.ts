@@ -2,19 +2,19 @@ import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { APICallError, embedMany, generateText, isStepCount, jsonSchema, Output, streamText, tool } from 'ai';
 import { describe, expect, it } from 'vitest';
-import { privateFetchOf } from './private-client.ts';
 import {
   type ClientWorld,
   chatModel,
   cities,
   embeddingModel,
+  privateFetchOf,
   reasoningText,
   vectorOf,
   weather,
   weatherSchema,
 } from './world.ts';
 
-/** Vercel's `ai` with its provider for OpenAI-compatible services, in both flows. */
+/** Tests Vercel's `ai` with its provider for OpenAI-compatible services, in both flows. */
 export function aiSdkSuite(world: ClientWorld): void {
   const clients = {
     'compatibility mode': () =>
@@ -73,7 +73,7 @@ export function aiSdkSuite(world: ClientWorld): void {
       expect(await result.usage).toMatchObject({ inputTokens: 12, outputTokens: 34, totalTokens: 46 });
     });
 
-    it('goes round with tools, whole and streamed', async () => {
+    it('runs a tool loop, whole and streamed', async () => {
       const question = { prompt: 'weather?', tools: tools(), stopWhen: isStepCount(3), maxRetries: 0, ...thinking };
       const whole = await generateText({ model: connect()(chatModel), ...question });
       expect(whole.text).toBe(toolsSaid);
@@ -130,14 +130,14 @@ export function aiSdkSuite(world: ClientWorld): void {
   };
 
   describe.each(Object.entries(openAiModels))('ai with @ai-sdk/openai, in %s', (_, modelOf) => {
-    it('generates, streams and goes round with tools', async () => {
+    it('generates, streams and runs a tool loop', async () => {
       const whole = await generateText({ model: modelOf(chatModel), prompt: 'hi', maxRetries: 0 });
       expect(whole.text).toBe('You said: hi');
       expect(whole.usage).toMatchObject({ inputTokens: 12, outputTokens: 34, totalTokens: 46 });
       const question = { prompt: 'weather?', tools: tools(), stopWhen: isStepCount(3), maxRetries: 0 };
       const stream = streamText({ model: modelOf(chatModel), ...question });
       expect(await stream.text).toBe(toolsSaid);
-      // Of both steps.
+      // The usage of both steps together.
       expect(await stream.usage).toMatchObject({ inputTokens: 24, outputTokens: 68, totalTokens: 92 });
     });
   });

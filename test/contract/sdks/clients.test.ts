@@ -4,6 +4,7 @@ import { heldAnswers } from '../../kit/openai/watched-answer.ts';
 import type { FakeProvider } from '../../kit/provider.ts';
 import type { TestAccount } from '../../kit/service.ts';
 import { aiSdkSuite } from './ai-sdk.ts';
+import { anthropicSuite } from './anthropic.ts';
 import { instructorSuite } from './instructor.ts';
 import { langchainSuite } from './langchain.ts';
 import { mastraSuite } from './mastra.ts';
@@ -11,6 +12,7 @@ import { mediaSuite } from './media.ts';
 import { mistralSuite } from './mistral.ts';
 import { openAiSuite } from './openai.ts';
 import { openAiAgentsSuite } from './openai-agents.ts';
+import { openAiResponsesSuite } from './openai-responses.ts';
 import { openRouterSuite } from './openrouter.ts';
 import { startWorld } from './world.ts';
 
@@ -43,6 +45,8 @@ await describeInBothPlanes(
       },
     };
     openAiSuite(world);
+    openAiResponsesSuite(world);
+    anthropicSuite(world);
     aiSdkSuite(world);
     langchainSuite(world);
     openAiAgentsSuite(world);
@@ -52,16 +56,16 @@ await describeInBothPlanes(
     mistralSuite(world);
     mediaSuite(world);
 
-    it('get nothing but answers of OpenAI’s own schema', () => {
-      const kinds = ['chat', 'chunk', 'embeddings', 'error', 'images', 'models'];
+    it('get only answers that match OpenAI’s schema', () => {
+      const kinds = ['chat', 'chunk', 'embeddings', 'error', 'images', 'models', 'response'];
       expect([...heldAnswers.keys()].sort()).toEqual(kinds);
     });
 
-    it('leave nothing held', async () => {
+    it('leave no hold behind', async () => {
       expect(await planes.service.settled(account)).toBeLessThan(10_000_000_000n);
     });
 
-    it('send the provider nothing of themselves', () => {
+    it('send the provider none of their own headers', () => {
       const names = new Set(provider.seen.flatMap(({ headers }) => Object.keys(headers)));
       expect([...names].sort()).toEqual(
         ['accept', 'accept-encoding', 'connection', 'content-length', 'content-type', 'host'].sort(),

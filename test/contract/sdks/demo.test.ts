@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../kit/free-port.ts';
-import { npmStart, type StartedByNpm } from '../../operate/start/npm-start.ts';
+import { npmStart, type StartedByNpm } from '../../kit/npm-start.ts';
 import { runnableWeather, weather } from './world.ts';
 
-describe('openai with what `npm start` brings', () => {
+describe('openai with the service of `npm start`', () => {
   const model = 'demo/chat';
   let folder: string;
   let started: StartedByNpm | undefined;
@@ -28,7 +28,7 @@ describe('openai with what `npm start` brings', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('lists what there is to try', async () => {
+  it('lists the models to try', async () => {
     const { data } = await client.models.list();
     expect(data.map(({ id }) => id)).toEqual(expect.arrayContaining([model, 'demo/embedding']));
   });
@@ -51,7 +51,7 @@ describe('openai with what `npm start` brings', () => {
     expect(reasoning).toContain('no mind');
   });
 
-  it('calls a tool and hears what it said', async () => {
+  it('calls a tool and repeats its result', async () => {
     const runner = client.chat.completions.runTools({ model, messages, tools: [runnableWeather()] });
     expect(await runner.finalContent()).toBe('The tool answered: sun in example');
   });
@@ -64,7 +64,7 @@ describe('openai with what `npm start` brings', () => {
     expect(call).toMatchObject({ type: 'function', function: { name: 'weather', arguments: '{"city":"example"}' } });
   });
 
-  it('embeds, the same for the same text', async () => {
+  it('returns the same embedding for the same text', async () => {
     const input = ['one', 'two', 'one'];
     const { data } = await client.embeddings.create({ model: 'demo/embedding', input });
     expect(data.map(({ embedding }) => embedding.length)).toEqual([256, 256, 256]);

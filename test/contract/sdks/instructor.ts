@@ -1,14 +1,13 @@
 import createInstructor from '@instructor-ai/instructor';
 import { describe, expect, it } from 'vitest';
-// Instructor takes schemas of zod 3.
+// Instructor needs schemas of zod 3.
 import { z } from 'zod/v3';
-import { openAiClients } from './private-client.ts';
-import { type ClientWorld, cities, chatModel as model, weather } from './world.ts';
+import { type ClientWorld, cities, chatModel as model, openAiClients, weather } from './world.ts';
 
 const messages = [{ role: 'user' as const, content: 'weather?' }];
 const report = { name: 'report', schema: z.object({ city: z.string(), degrees: z.number() }) };
 
-/** Instructor, which wraps the `openai` SDK and gives typed objects, in both flows. */
+/** Tests Instructor, which wraps the `openai` SDK and returns typed objects, in both flows. */
 export function instructorSuite(world: ClientWorld): void {
   describe.each(Object.entries(openAiClients(world)))('@instructor-ai/instructor, in %s', (_, connect) => {
     it('gives an object, by JSON', async () => {

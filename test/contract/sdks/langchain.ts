@@ -2,18 +2,18 @@ import { AIMessage, HumanMessage, ToolMessage, type UsageMetadata } from '@langc
 import { DynamicStructuredTool } from '@langchain/core/tools';
 import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai';
 import { describe, expect, it } from 'vitest';
-import { privateFetchOf } from './private-client.ts';
 import {
   type ClientWorld,
   cities,
   embeddingModel,
   chatModel as model,
+  privateFetchOf,
   vectorOf,
   weather,
   weatherSchema,
 } from './world.ts';
 
-/** LangChain's OpenAI classes, in both flows. */
+/** Tests LangChain's OpenAI classes, in both flows. */
 export function langchainSuite(world: ClientWorld): void {
   const connections = {
     'compatibility mode': () => ({
@@ -54,7 +54,7 @@ export function langchainSuite(world: ClientWorld): void {
       expect(tokens).toBe(46);
     });
 
-    it('binds tools and goes round with them, whole and streamed', async () => {
+    it('binds tools and runs a tool loop, whole and streamed', async () => {
       const chat = new ChatOpenAI({ model, ...connection() }).bindTools([weatherTool]);
       const question = new HumanMessage('weather?');
       const whole = await chat.invoke([question]);

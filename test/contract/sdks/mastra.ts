@@ -4,10 +4,9 @@ import type { MastraModelConfig } from '@mastra/core/llm';
 import { createTool } from '@mastra/core/tools';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { privateFetchOf } from './private-client.ts';
-import { type ClientWorld, chatModel, cities, weather } from './world.ts';
+import { type ClientWorld, chatModel, cities, privateFetchOf, weather } from './world.ts';
 
-/** Mastra's agents: by an address and a key, and with a model of the AI SDK, which takes our `fetch`. */
+/** Tests Mastra's agents: with a URL and a key, and with a model of the AI SDK, which accepts our `fetch`. */
 export function mastraSuite(world: ClientWorld): void {
   const models = {
     'compatibility mode': (model = chatModel): MastraModelConfig => ({
@@ -16,7 +15,7 @@ export function mastraSuite(world: ClientWorld): void {
       apiKey: world.inferenceKey,
     }),
     'the ticket flow': (model = chatModel) =>
-      // Mastra carries the types of an older AI SDK.
+      // Mastra's types come from an older AI SDK.
       createOpenAICompatible({
         name: 'sotto',
         baseURL: world.service.baseUrl,
@@ -62,7 +61,7 @@ export function mastraSuite(world: ClientWorld): void {
       expect(await stream.finishReason).toBe('stop');
     });
 
-    it('goes round with tools, whole and streamed', async () => {
+    it('runs a tool loop, whole and streamed', async () => {
       const asked: string[] = [];
       expect((await agent(asked).generate('weather?')).text).toBe(toolsSaid);
       expect(asked.splice(0)).toEqual(cities);

@@ -1,6 +1,5 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -9,20 +8,16 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { DallEAPIWrapper } from '@langchain/openai';
 import { generateImage, generateSpeech } from 'ai';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { privateFetchOf } from './private-client.ts';
-import { type ClientWorld, imageModel, picture, spoken, voiceModel } from './world.ts';
+import { describe, expect, it } from 'vitest';
+import { useFolder } from '../../kit/folder.ts';
+import { type ClientWorld, imageModel, picture, privateFetchOf, spoken, voiceModel } from './world.ts';
 
 const streamToFile = ({ body }: Response, file: string): Promise<void> =>
   pipeline(Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]), createWriteStream(file));
 
-/** Images and speech to files, as users of each client would write it. There is no compatibility mode for them. */
+/** Tests images and speech written to files, as users of each client do it. Media has no compatibility mode. */
 export function mediaSuite(world: ClientWorld): void {
-  let folder: string;
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'sotto-media-'));
-  });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
+  const folder = useFolder('media');
   const byTicket = () => privateFetchOf(world);
   const openai = () =>
     new OpenAI({ baseURL: world.service.baseUrl, apiKey: 'never-sent', maxRetries: 0, fetch: byTicket() });
@@ -46,13 +41,13 @@ export function mediaSuite(world: ClientWorld): void {
       expect(world.provider.seen.at(-1)?.body).toMatchObject({ voice: 'alloy', input, response_format: 'mp3' });
     });
 
-    it('throws where audio breaks off, whichever way it is read', async () => {
+    it('throws if audio breaks off, whichever way it is read', async () => {
       const broken = () => openai().audio.speech.create({ model: voiceModel, voice: 'alloy', input: 'break off' });
       await expect((await broken()).arrayBuffer()).rejects.toThrow();
       await expect(streamToFile(await broken(), join(folder, 'broken.mp3'))).rejects.toThrow();
     });
 
-    it('is told to use a ticket where it sends a key', async () => {
+    it('gets an error that asks for a ticket if it sends a key', async () => {
       const client = new OpenAI({ baseURL: world.service.baseUrl, apiKey: world.inferenceKey, maxRetries: 0 });
       for (const asked of [
         () => client.images.generate({ model: imageModel, prompt: 'a cat' }),
@@ -100,8 +95,8 @@ export function mediaSuite(world: ClientWorld): void {
     });
   });
 
-  it('langchain: its tool for images answers the image', async () => {
-    // It takes no `fetch`; its client is there for those who extend it.
+  it('langchain: its image tool returns the image', async () => {
+    // The class has no `fetch` option, so a subclass replaces its client.
     class PaintByTicket extends DallEAPIWrapper {
       constructor() {
         super({ model: imageModel, size: '1024x1024', dallEResponseFormat: 'b64_json', openAIApiKey: 'never-sent' });

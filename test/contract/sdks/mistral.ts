@@ -1,15 +1,14 @@
 import { HTTPClient, Mistral } from '@mistralai/mistralai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { privateFetchOf } from './private-client.ts';
-import { type ClientWorld, cities, chatModel as model, weather } from './world.ts';
+import { type ClientWorld, cities, chatModel as model, privateFetchOf, weather } from './world.ts';
 
 const messages = [{ role: 'user' as const, content: 'hi there' }];
 const tools = [{ type: 'function' as const, function: weather }];
 
-/** Mistral's own SDK against our address, in both flows. The SDK checks every answer against its schema. */
+/** Tests Mistral's own SDK with our URL, in both flows. The SDK checks every answer against its schema. */
 export function mistralSuite(world: ClientWorld): void {
-  // It adds `/v1` itself.
+  // The SDK adds `/v1` itself.
   const shared = () => ({
     serverURL: new URL(world.service.baseUrl).origin,
     retryConfig: { strategy: 'none' as const },
@@ -42,7 +41,7 @@ export function mistralSuite(world: ClientWorld): void {
       expect(finish).toBe('stop');
     });
 
-    it('calls tools, and says what they answered', async () => {
+    it('calls tools, and repeats their results', async () => {
       const answer = await connect().chat.complete({ model, messages, tools });
       const calls = answer.choices[0]?.message?.toolCalls ?? [];
       expect(calls.map((call) => JSON.parse(String(call.function.arguments)))).toEqual(
@@ -67,7 +66,7 @@ export function mistralSuite(world: ClientWorld): void {
       expect(answer.choices?.[0]?.message?.parsed).toEqual({ city: 'Graz', degrees: 21 });
     });
 
-    it('fails with our status and words', async () => {
+    it('fails with our status and message', async () => {
       const failed = connect().chat.complete({ model: 'acme/nothing', messages });
       await expect(failed).rejects.toMatchObject({ statusCode: 404, body: expect.stringContaining('model_not_found') });
     });

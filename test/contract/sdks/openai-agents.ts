@@ -2,13 +2,12 @@ import { Agent, OpenAIChatCompletionsModel, run, setTracingDisabled, tool } from
 import type OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { openAiClients } from './private-client.ts';
-import { type ClientWorld, chatModel, cities, weather } from './world.ts';
+import { type ClientWorld, chatModel, cities, openAiClients, weather } from './world.ts';
 
-// It would report every run to OpenAI.
+// Otherwise the library reports every run to OpenAI.
 setTracingDisabled(true);
 
-/** OpenAI's agents, which speak to other services by chat completions, in both flows. */
+/** Tests OpenAI's agents, which use chat completions with other services, in both flows. */
 export function openAiAgentsSuite(world: ClientWorld): void {
   const agent = (
     client: OpenAI,
@@ -46,7 +45,7 @@ export function openAiAgentsSuite(world: ClientWorld): void {
       expect(stream.rawResponses[0]?.usage).toMatchObject({ inputTokens: 12, outputTokens: 34 });
     });
 
-    it('goes round with tools, whole and streamed', async () => {
+    it('runs a tool loop, whole and streamed', async () => {
       const asked: string[] = [];
       const whole = await run(agent(connect(), { tools: [weatherTool(asked)] }), 'weather?');
       expect(whole.finalOutput).toBe(toolsSaid);

@@ -1,12 +1,12 @@
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
-import { privateFetchOf } from './private-client.ts';
 import {
   answerCost,
   type ClientWorld,
   cities,
   embeddingModel,
   chatModel as model,
+  privateFetchOf,
   runnableWeather,
   usage,
   vectorOf,
@@ -16,7 +16,7 @@ import {
 const messages = [{ role: 'user' as const, content: 'héllo "you"' }];
 const tools = [{ type: 'function' as const, function: weather }];
 
-/** The `openai` SDK, in both flows. */
+/** Tests the `openai` SDK, in both flows. */
 export function openAiSuite(world: ClientWorld): void {
   const clients = {
     'compatibility mode': (more: object = {}) =>
@@ -77,7 +77,7 @@ export function openAiSuite(world: ClientWorld): void {
       expect(await stream.totalUsage()).toMatchObject({ prompt_tokens: 12, completion_tokens: 34, total_tokens: 46 });
     });
 
-    it('goes round with tools until the answer, whole and streamed', async () => {
+    it('runs a tool loop to its answer, whole and streamed', async () => {
       const { completions } = connect().chat;
       const asked: string[] = [];
       const question = { model, messages, tools: [runnableWeather(asked)] };
@@ -150,7 +150,7 @@ export function openAiSuite(world: ClientWorld): void {
       await world.provider.seen.at(-1)?.closed;
     });
 
-    it('gives up by a signal', async () => {
+    it('cancels by a signal', async () => {
       const leaving = new AbortController();
       const stream = await connect().chat.completions.create(
         { model, messages: [{ role: 'user', content: 'forever' }], stream: true },
@@ -162,7 +162,7 @@ export function openAiSuite(world: ClientWorld): void {
     });
   });
 
-  describe('openai, told what went wrong', () => {
+  describe('errors of openai', () => {
     const connect = clients['compatibility mode'];
     const chat = (client: OpenAI, content = 'hi', more: object = {}) =>
       client.chat.completions.create({ model, messages: [{ role: 'user', content }], ...more });
@@ -176,7 +176,7 @@ export function openAiSuite(world: ClientWorld): void {
       expect(error.requestID).toMatch(/\S/);
       return error;
     };
-    /** How often the provider was asked meanwhile. */
+    /** Counts the requests to the provider during a call. */
     const asked = async (ask: () => Promise<unknown>): Promise<number> => {
       const before = world.provider.seen.length;
       await ask();
@@ -210,7 +210,7 @@ export function openAiSuite(world: ClientWorld): void {
       expect(error).toMatchObject({ status: 400, type: 'invalid_request', param: 'temperature' });
     });
 
-    it('throws a RateLimitError that says when to come back', async () => {
+    it('throws a RateLimitError with the time to wait', async () => {
       const count = await asked(async () => {
         const error = await failure(chat(connect(), 'fail 429'));
         expect(error).toBeInstanceOf(OpenAI.RateLimitError);
@@ -220,13 +220,13 @@ export function openAiSuite(world: ClientWorld): void {
       expect(count).toBe(1);
     });
 
-    it('retries a rate limit by itself, after the wait that it was told', async () => {
+    it('retries a rate limit by itself, after that time', async () => {
       const startedAt = performance.now();
       expect(await asked(() => failure(chat(connect({ maxRetries: 1 }), 'fail 429')))).toBe(2);
       expect(performance.now() - startedAt).toBeGreaterThan(990);
     });
 
-    it.each([500, 503])('never retries what may have been paid for already: a provider’s %d', async (status) => {
+    it.each([500, 503])('never retries a request that may have been charged: a provider’s %d', async (status) => {
       for (const stream of [false, true]) {
         const count = await asked(async () => {
           const error = await failure(chat(connect({ maxRetries: 3 }), `fail ${status}`, { stream }));
@@ -238,7 +238,7 @@ export function openAiSuite(world: ClientWorld): void {
       }
     });
 
-    it('retries what the provider has certainly not begun', async () => {
+    it('retries a request that the provider has certainly not begun', async () => {
       expect(await asked(() => failure(chat(connect({ maxRetries: 1 }), 'fail 404')))).toBe(2);
     });
 

@@ -1,12 +1,11 @@
 import { HTTPClient, OpenRouter } from '@openrouter/sdk';
 import { describe, expect, it } from 'vitest';
-import { privateFetchOf } from './private-client.ts';
-import { type ClientWorld, cities, chatModel as model, weather } from './world.ts';
+import { type ClientWorld, cities, chatModel as model, privateFetchOf, weather } from './world.ts';
 
 const messages = [{ role: 'user' as const, content: 'hi there' }];
 const tools = [{ type: 'function' as const, function: weather }];
 
-/** OpenRouter's own SDK against our address, in both flows. The SDK checks every answer against its schema. */
+/** Tests OpenRouter's own SDK with our URL, in both flows. The SDK checks every answer against its schema. */
 export function openRouterSuite(world: ClientWorld): void {
   const shared = () => ({ serverURL: world.service.baseUrl, retryConfig: { strategy: 'none' as const } });
   const clients = {
@@ -35,7 +34,7 @@ export function openRouterSuite(world: ClientWorld): void {
       expect(text).toBe('You said: hi there');
     });
 
-    it('calls tools, and says what they answered', async () => {
+    it('calls tools, and repeats their results', async () => {
       const answer = await connect().chat.send({ chatRequest: { model, messages, tools, stream: false } });
       if (!('choices' in answer)) throw new Error('a stream came');
       const message = answer.choices[0]?.message;

@@ -21,7 +21,7 @@ const chunkOf = (finish: string | null): object => ({
 const frameOf = (value: object): string => `data: ${JSON.stringify(value)}\n\n`;
 const error = { message: 'No.', type: 'not_found', code: 'not_found', param: null, request_id: 'req_1' };
 
-/** The problems of an answer whose bytes come one by one. */
+/** Returns the problems of an answer that arrives byte by byte. */
 function problemsOf(text: string, head: Partial<AnswerHead> = {}): readonly string[] {
   const whole = { path: '/v1/chat/completions', status: 200, headers: new Map([ours, json]), isSealed: false };
   const answer = new WatchedAnswer({ ...whole, ...head });
@@ -30,14 +30,14 @@ function problemsOf(text: string, head: Partial<AnswerHead> = {}): readonly stri
 }
 
 describe("the check of every answer against OpenAI's schema", () => {
-  it('takes whole answers, streams and errors with all their fields', () => {
+  it('accepts whole answers, streams and errors with all their fields', () => {
     expect(problemsOf(JSON.stringify(chat))).toEqual([]);
     const text = `${frameOf(chunkOf(null))}${frameOf(chunkOf('stop'))}data: [DONE]\n\n`;
     expect(problemsOf(text, { headers: new Map([ours, stream]) })).toEqual([]);
     expect(problemsOf(JSON.stringify({ error }), { status: 404 })).toEqual([]);
   });
 
-  it('finds a missing field', () => {
+  it('reports a missing field', () => {
     const [choice] = chat.choices;
     const { logprobs: _, ...withoutLogprobs } = { ...choice };
     expect(problemsOf(JSON.stringify({ ...chat, choices: [withoutLogprobs] }))).toHaveLength(1);
@@ -45,7 +45,7 @@ describe("the check of every answer against OpenAI's schema", () => {
     expect(problemsOf(JSON.stringify({ error: withoutCode }), { status: 404 })[0]).toContain("'code'");
   });
 
-  it('finds a value that OpenAI does not have, and an error in a stream without its fields', () => {
+  it("reports a value outside OpenAI's schema, and an error in a stream without its fields", () => {
     const headers = new Map([ours, stream]);
     expect(problemsOf(frameOf(chunkOf('eos')), { headers })[0]).toContain('finish_reason');
     expect(problemsOf(frameOf({ ...chunkOf('error'), error }), { headers })).toEqual([]);

@@ -1,4 +1,13 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createPrivateFetch, type PrivateFetch } from '@sotto/client';
+import OpenAI from 'openai';
+import { afterAll, beforeAll } from 'vitest';
+import { nodePlatform } from '../../../packages/client/src/platform/node-platform.ts';
+import { makePrivateClient, type PrivateClient } from '../../../packages/client/src/private/create-private-fetch.ts';
+import { type ProxyOptions, proxyHandler } from '../../../packages/client/src/proxy/proxy-handler.ts';
 import type { PlanesSetup } from '../../kit/both-planes.ts';
+import { filesOf, type Prices, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import {
   type FakeProvider,
   type ProviderHandler,
@@ -13,12 +22,12 @@ export const embeddingModel = 'acme/embed';
 export const imageModel = 'acme/paint';
 export const voiceModel = 'acme/voice';
 
-/** The image that everybody gets, and the audio of a text. */
+/** The image that every image request returns, and the audio of a text. */
 export const picture = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(5000, 7)]);
 export const spoken = (text: string): Buffer =>
   Buffer.concat([Buffer.from('fffb10c0', 'hex'), Buffer.from(text.repeat(200))]);
 
-/** Of the one tool that tests offer. */
+/** The schema of the one tool that the tests offer. */
 export const weatherSchema = {
   type: 'object' as const,
   properties: { city: { type: 'string' as const } },
@@ -32,7 +41,7 @@ export const weather = {
   parameters: weatherSchema,
 };
 
-/** The tool as the `openai` SDK runs it; `asked` collects the cities that it was called for. */
+/** The tool as the `openai` SDK runs it. `asked` collects the cities of its calls. */
 export const runnableWeather = (asked: string[] = []) => ({
   type: 'function' as const,
   function: {
@@ -45,7 +54,7 @@ export const runnableWeather = (asked: string[] = []) => ({
   },
 });
 
-/** What a suite of one client runs against. */
+/** The environment of a client's suite. */
 export interface ClientWorld {
   readonly service: Service;
   readonly provider: FakeProvider;
@@ -53,7 +62,7 @@ export interface ClientWorld {
   readonly managementKey: string;
 }
 
-/** Two cities, so that there are two calls at once; the first has what JSON must escape twice. */
+/** Two cities cause two calls at once. The first has characters that JSON must escape twice. */
 export const cities = ['Århus "havn"', 'Graz'];
 export const usage = {
   prompt_tokens: 12,
@@ -62,50 +71,33 @@ export const usage = {
   prompt_tokens_details: { cached_tokens: 4 },
   completion_tokens_details: { reasoning_tokens: 5 },
 };
-/** USD of one answer with that usage. */
+/** The price in USD of one answer with that usage. */
 export const answerCost = ((12 - 4) * 0.5 + 4 * 0.05 + 34 * 1.5) / 1e6;
 const thoughts = ['Let me', ' think', ' – "hm".'];
 
-/** The provider, and the files that make its models ours. */
+/** Starts the provider, and builds the files that add its models to the catalog. */
 export async function startWorld(): Promise<PlanesSetup & { readonly provider: FakeProvider }> {
   const provider = await startProvider(answer);
-  const route = { provider: 'acme', privacy_class: 'private' };
   const capabilities = { tools: true, structured_output: true, reasoning: { efforts: ['low'], can_disable: true } };
-  const pricing = { input: 0.5, output: 1.5, cached_input: 0.05 };
+  const chat = { input: 0.5, output: 1.5, cached_input: 0.05 };
+  const route = (upstream_model: string, pricing: Prices, more: object = {}) =>
+    routeEntry('acme', pricing, { upstream_model, ...more });
   return {
     provider,
-    registry: JSON.stringify({
-      providers: [
-        { id: 'acme', name: 'Acme', adapter: 'openai', base_url: provider.baseUrl, privacy_class: 'private' },
-      ],
-    }),
-    catalog: JSON.stringify({
-      models: [
-        {
-          id: chatModel,
-          model_type: 'text',
-          context_length: 8000,
-          max_output_tokens: 1000,
-          routes: [{ ...route, upstream_model: 'small-v1', pricing, capabilities }],
-        },
+    ...filesOf(
+      [providerEntry('acme', provider.baseUrl, { name: 'Acme' })],
+      [
+        textModel(chatModel, [route('small-v1', chat, { capabilities })]),
         {
           id: embeddingModel,
           model_type: 'embedding',
           context_length: 8000,
-          routes: [{ ...route, upstream_model: 'embed-1', pricing: { input: 0.02 } }],
+          routes: [route('embed-1', { input: 0.02 })],
         },
-        {
-          id: imageModel,
-          model_type: 'image',
-          routes: [{ ...route, upstream_model: 'paint-1', pricing: { image: 0.04 } }],
-        },
-        {
-          id: voiceModel,
-          model_type: 'tts',
-          routes: [{ ...route, upstream_model: 'voice-1', pricing: { input_characters: 15 } }],
-        },
+        { id: imageModel, model_type: 'image', routes: [route('paint-1', { image: 0.04 })] },
+        { id: voiceModel, model_type: 'tts', routes: [route('voice-1', { input_characters: 15 })] },
       ],
-    }),
+    ),
     environment: { IMAGE_GENERATION: 'on', SPEECH_SYNTHESIS: 'on' },
     stop: () => provider.stop(),
   };
@@ -114,8 +106,8 @@ export async function startWorld(): Promise<PlanesSetup & { readonly provider: F
 const identity = { id: 'provider-own-id', created: 1_700_000_000, model: 'small-v1', system_fingerprint: 'fp_secret' };
 
 /**
- * Answers by what it was asked: `fail 503` fails so, `forever` streams without end, tools are called, what they said
- * and what was said is repeated, a JSON schema gets JSON.
+ * Answers by the content of the request. `fail 503` fails with that status. `forever` streams without end. A request
+ * with tools gets tool calls, and their results are repeated. A JSON schema gets JSON. Other text is repeated.
  */
 const answer: ProviderHandler = async (request, response) => {
   if (request.path.endsWith('/embeddings')) return sendJson(response, 200, embeddings(request));
@@ -166,7 +158,7 @@ const answer: ProviderHandler = async (request, response) => {
   response.end(`data: ${JSON.stringify({ ...identity, choices: [], usage })}\n\ndata: [DONE]\n\n`);
 };
 
-/** Says the text in pieces; `break off` is broken off. */
+/** Sends the text in pieces. `break off` makes it break off. */
 async function speak({ body }: SeenRequest, response: Parameters<ProviderHandler>[1]): Promise<void> {
   const whole = spoken(String(body.input));
   response.writeHead(200, { 'content-type': 'audio/mpeg' });
@@ -214,7 +206,7 @@ function reply(request: SeenRequest, said: string) {
 
 export const reasoningText = thoughts.join('');
 
-/** Always numbers, whatever was asked for, and in reverse order. */
+/** Returns numbers even if base64 was requested, and in reverse order. Clients must cope with both. */
 function embeddings({ body }: SeenRequest): object {
   const { input } = body;
   const inputs = Array.isArray(input) && typeof input[0] !== 'number' ? input : [input];
@@ -227,5 +219,66 @@ function embeddings({ body }: SeenRequest): object {
   };
 }
 
-/** The vector of an input by its position; exact as 32-bit floats. */
+/** Returns the vector of an input by its position; its numbers are exact as 32-bit floats. */
 export const vectorOf = (index: number): number[] => [0.5, -0.25, index];
+
+const made = new WeakMap<object, PrivateFetch>();
+
+/**
+ * Creates our own client as a `fetch` for the other libraries. It verifies the service's simulated evidence once, as
+ * users do.
+ */
+export function privateFetchOf({ service, inferenceKey }: ClientWorld): PrivateFetch {
+  const known = made.get(service);
+  if (known !== undefined) return known;
+  const { controlUrl: controlOrigin, baseUrl: baseOrigin } = service;
+  const fetch = createPrivateFetch({ apiKey: inferenceKey, controlOrigin, baseOrigin, allowSimulated: true });
+  made.set(service, fetch);
+  return fetch;
+}
+
+/** Creates OpenAI's client in both flows, for the libraries that wrap one. */
+export const openAiClients = (world: ClientWorld) => {
+  const clientWith = (options: { readonly apiKey: string; readonly fetch?: PrivateFetch }): OpenAI =>
+    new OpenAI({ baseURL: world.service.baseUrl, maxRetries: 0, ...options });
+  return {
+    'compatibility mode': () => clientWith({ apiKey: world.inferenceKey }),
+    'the ticket flow': () => clientWith({ apiKey: 'never-sent', fetch: privateFetchOf(world) }),
+  };
+};
+
+/** What `sotto proxy` serves, in the process of a suite. */
+interface LocalProxy {
+  /** Without a path. */
+  readonly origin: string;
+  /** What the proxy noted. */
+  readonly notes: readonly string[];
+}
+
+/** Serves the private flow to the clients of a suite, from its first test to its last. */
+export function localProxy(world: ClientWorld, models: NonNullable<ProxyOptions['models']>): LocalProxy {
+  const notes: string[] = [];
+  let server: Server | undefined;
+  let client: PrivateClient | undefined;
+  beforeAll(async () => {
+    const { controlUrl: controlOrigin, baseUrl: baseOrigin } = world.service;
+    const options = { apiKey: world.inferenceKey, controlOrigin, baseOrigin, allowSimulated: true };
+    client = makePrivateClient(nodePlatform({ selfSigned: false }), options);
+    const { exchange } = client;
+    const onNote = (text: string): void => void notes.push(text);
+    server = createServer(proxyHandler({ exchange, models, onNote, onUnexpected: onNote }));
+    await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
+  });
+  afterAll(async () => {
+    server?.closeAllConnections();
+    await new Promise((resolve) => server?.close(resolve));
+    client?.session.close();
+  });
+  return {
+    get origin() {
+      const address = server?.address() as AddressInfo | undefined;
+      return `http://127.0.0.1:${address?.port}`;
+    },
+    notes,
+  };
+}

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { operatorAccount } from '../../kit/books.ts';
 import { noteSkip } from '../../kit/skips.ts';
-import { operatorAccount } from '../../money/world.ts';
 import { faults } from './faults/index.ts';
 import { openRig, type Rig } from './rig.ts';
 import { goThrough, newHistory } from './under-fault.ts';
@@ -26,7 +26,7 @@ it.for(faults)('$name', { timeout: 90_000 }, async (fault, context) => {
   console.log(`${fault.name}: served again after ${recoveredMs} ms; ${JSON.stringify(outcomes)}`);
 });
 
-it('in the end the audit is clean, and nobody but the callers paid for anything', async (context) => {
+it('in the end the audit is clean, and only the callers paid', async (context) => {
   if (rig === undefined) return context.skip('no Redis');
   expect(await rig.service.runControl(['audit'])).toMatchObject({
     code: 0,

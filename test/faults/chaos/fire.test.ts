@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expectCivil, type Load, startLoad, untilReadiness, untilServed } from '../../kit/load.ts';
 import type { OwnPostgres } from '../../kit/postgres.ts';
+import { Random } from '../../kit/random.ts';
 import type { OwnRedis } from '../../kit/redis.ts';
-import { Random } from '../../money/simulation/random.ts';
-import { expectCivil, type Load, type Stage, setStage, startLoad, untilReadiness, untilServed } from './load.ts';
+import { type Stage, setStage } from '../../kit/stage.ts';
 
-/** How long it burns: `SOTTO_FIRE_MINUTES`, or long enough to kill everything a few times. */
+/** The duration: `SOTTO_FIRE_MINUTES`, or long enough to kill every process a few times. */
 const minutes = Number(process.env.SOTTO_FIRE_MINUTES ?? 0.75);
 const seed = Number(process.env.SOTTO_FIRE_SEED ?? Date.now() % 1_000_000);
 
@@ -49,7 +50,7 @@ it(
         await postgres.restart();
       },
     };
-    // So that the money lasts however long it burns.
+    // Repeats small charges, so that the balance lasts for any duration.
     const load: Load = startLoad(stage, { counts: 1000 });
     try {
       await untilServed(load);

@@ -1,22 +1,22 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expectSettled } from '../../kit/books.ts';
 import { bearer, call } from '../../kit/call.ts';
-import type { OwnPostgres } from '../../kit/postgres.ts';
-import type { OwnRedis } from '../../kit/redis.ts';
-import { lapseLeases } from '../../kit/redis-holds.ts';
-import { until } from '../../kit/service.ts';
-import { expectSettled, withRedis } from '../../money/world.ts';
 import {
   expectCivil,
   expectFair,
   type Load,
   readinessOf,
   type Sent,
-  type Stage,
-  setStage,
   startLoad,
   untilReadiness,
   untilServed,
-} from './load.ts';
+} from '../../kit/load.ts';
+import type { OwnPostgres } from '../../kit/postgres.ts';
+import type { OwnRedis } from '../../kit/redis.ts';
+import { withRedis } from '../../kit/redis-connection.ts';
+import { lapseLeases } from '../../kit/redis-holds.ts';
+import { until } from '../../kit/service.ts';
+import { type Stage, setStage } from '../../kit/stage.ts';
 
 const requests = 200;
 const credited = 1_000_000_000_000n;
@@ -38,7 +38,7 @@ afterAll(async () => {
   await stage?.stop();
 });
 
-/** Kills something in the middle of 200 requests, has it come back, and judges what everybody got. */
+/** Kills a process during 200 requests, restarts it, and checks the result of every request. */
 async function inTheMiddle(
   disturb: (load: Load) => Promise<void>,
   judged: { readonly brokerDied?: boolean } = {},
@@ -62,13 +62,13 @@ async function inTheMiddle(
   return load.sent;
 }
 
-it('Postgres is killed: answers go on and are booked later; control is not ready, and calls nobody unknown', async (context) => {
+it('Postgres is killed: answers go on and are booked later; control is not ready, and rejects no valid caller as unknown', async (context) => {
   if (redis?.pid === undefined) return context.skip('no Redis');
   const { service, account } = stage;
   const session = await signIn();
   const sent = await inTheMiddle(async (load) => {
-    // In the middle of a booking, which waits for a lock of ours: a connection that breaks within a transaction is the
-    // pool's no longer, and its error ended the process.
+    // Kills Postgres during a booking, which waits for a lock of this test. The pool has already given out a connection
+    // that is in a transaction. An error on it once ended the process.
     const lock = await service.pool.connect();
     lock.on('error', () => {});
     await lock.query('begin');
@@ -98,14 +98,14 @@ it('Postgres is killed: answers go on and are booked later; control is not ready
     await postgres.restart();
     await untilReadiness(service, 'control', 'ready');
   });
-  // The broker does without Postgres.
+  // The broker does not need Postgres.
   const compat = sent.filter(({ flow, called }) => flow === 'compat' && !called.complete);
   expect(compat.map(({ called }) => called.status)).toEqual([]);
-  // So does the session.
+  // The session survives the outage, too.
   expect((await fetch(`${service.controlUrl}/keys`, { headers: { cookie: session } })).status).toBe(200);
 });
 
-it('Redis is killed: money and tickets fail closed, what was answered is charged when it is back', async (context) => {
+it('Redis is killed: money and tickets fail closed, and complete answers are charged when it is back', async (context) => {
   if (redis === undefined) return context.skip('no Redis');
   const { service } = stage;
   const sent = await inTheMiddle(async (load) => {
@@ -117,13 +117,13 @@ it('Redis is killed: money and tickets fail closed, what was answered is charged
     await untilReadiness(service, 'control', 'ready');
     await untilReadiness(service, 'broker', 'ready');
   });
-  // Whatever was under way went on to its end.
+  // Every running request finished.
   const cut = sent.filter(({ called }) => called.status === 200 && !called.complete);
   expect(cut.map(({ index }) => index)).toEqual([]);
   expect(sent.filter(({ called }) => called.status === 503).length).toBeGreaterThan(20);
 });
 
-it('control is killed: the broker goes on, and what it wrote is booked when control is back', async (context) => {
+it('control is killed: the broker goes on, and its settlements are booked when control is back', async (context) => {
   if (redis === undefined) return context.skip('no Redis');
   const { service } = stage;
   const sent = await inTheMiddle(async (load) => {
@@ -137,14 +137,14 @@ it('control is killed: the broker goes on, and what it wrote is booked when cont
   expect(compat.map(({ called }) => called.status)).toEqual([]);
 });
 
-it('the broker is killed: what it cut short is free, what was whole is charged, and its holds are reaped', async (context) => {
+it('the broker is killed: truncated answers are free, complete ones are charged, and its holds are reaped', async (context) => {
   if (redis === undefined) return context.skip('no Redis');
   const { service } = stage;
   const { url } = redis;
   await inTheMiddle(
     async (load) => {
       await service.broker.kill9();
-      // The time of a lease passes, for the dead alone: no one else holds anything.
+      // Expires all leases. Only the dead broker has holds.
       expect(await withRedis(url, lapseLeases)).toBeGreaterThan(2);
       expect(await readinessOf(service, 'broker')).toBe('no answer');
       expect(await readinessOf(service, 'control')).toBe('ready');

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Random } from '../../money/simulation/random.ts';
+import { Random } from '../../kit/random.ts';
 import { faults } from './faults/index.ts';
 import { openRig, type Rig } from './rig.ts';
 import { goThrough, newHistory } from './under-fault.ts';
 
-/** How many pairs: `SOTTO_CHAOS_PAIRS`. The same seed, `SOTTO_CHAOS_SEED`, takes the same ones. */
+/** The number of pairs: `SOTTO_CHAOS_PAIRS`. The same seed, `SOTTO_CHAOS_SEED`, selects the same pairs. */
 const count = Number(process.env.SOTTO_CHAOS_PAIRS ?? 5);
 const seed = Number(process.env.SOTTO_CHAOS_SEED ?? Date.now() % 1_000_000);
 

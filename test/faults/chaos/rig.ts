@@ -1,25 +1,25 @@
 import { type FaultProxy, startFaultProxy } from '../../kit/fault-proxy.ts';
 import { type LogPipe, openLogPipe } from '../../kit/log-pipe.ts';
 import { type MovedClocks, openMovedClocks } from '../../kit/moved-clock.ts';
-import { type OwnNames, openOwnNames } from '../../kit/own-names.ts';
+import { type OwnNames, openOwnNames } from '../../kit/own-network.ts';
 import { type OwnPostgres, startOwnPostgres } from '../../kit/postgres.ts';
 import { type OwnRedis, redisSkipReason, startOwnRedis } from '../../kit/redis.ts';
 import { type ScriptedProvider, startScriptedProvider } from '../../kit/scripted-provider.ts';
 import { type Service, startService, type TestAccount } from '../../kit/service.ts';
 import { noteSkip } from '../../kit/skips.ts';
 import { mountSmallDisk, type SmallDisk } from '../../kit/small-disk.ts';
-import { catalogWith, pricing, providerEntry } from './load.ts';
+import { catalogWith, pricing, stageProvider } from '../../kit/stage.ts';
 
 export const creditedUsd = 10_000;
 
-/** Two processes, their servers and two providers, with something that can be broken at every line between them. */
+/** Two processes, their servers and two providers. A test can break every line between them. */
 export interface Rig {
   readonly service: Service;
   readonly account: TestAccount;
   readonly provider: Pick<ScriptedProvider, 'answered'>;
-  /** The one that is tried first, and the other. */
+  /** The provider that is tried first, and the other one. */
   readonly providers: readonly [ScriptedProvider, ScriptedProvider];
-  /** The present ones: a failover puts another in their place. */
+  /** The present server; a failover replaces it. */
   readonly redis: OwnRedis;
   readonly postgres: OwnPostgres;
   readonly lines: {
@@ -28,17 +28,17 @@ export interface Rig {
     readonly controlToPostgres: FaultProxy;
     readonly toProviders: readonly [FaultProxy, FaultProxy];
   };
-  /** Those undefined are not to be had on this machine. */
+  /** Each is undefined if this machine does not support it. */
   readonly names: OwnNames | undefined;
   readonly clocks: MovedClocks;
   readonly redisDisk: SmallDisk | undefined;
   readonly postgresDisk: SmallDisk | undefined;
   readonly logs: { readonly broker: LogPipe; readonly control: LogPipe };
-  /** Where the log of a process goes from its next start on; undefined: to its pipe again. */
+  /** Sets the destination of a process's log from its next start on. Undefined restores its pipe. */
   logTo(plane: 'broker' | 'control', fd: number | undefined): void;
-  /** A further server, for the present one to be replaced by. */
+  /** Starts a further server, as a replacement for the present one. */
   startRedis(): Promise<OwnRedis>;
-  /** New connections go to this one; the tests' own do at once. */
+  /** Directs new connections to this server. The tests' own connections move at once. */
   moveRedis(next: OwnRedis): void;
   movePostgres(next: OwnPostgres): void;
   stop(): Promise<void>;
@@ -46,7 +46,7 @@ export interface Rig {
 
 const portOf = (url: string): number => Number(new URL(url).port);
 
-/** `url` by way of a proxy, by a name where there is one. */
+/** Returns `url` with the host name and port of a proxy. */
 function through(url: string, { port }: FaultProxy, name: string): string {
   const to = new URL(url);
   to.hostname = name;
@@ -54,7 +54,7 @@ function through(url: string, { port }: FaultProxy, name: string): string {
   return to.href;
 }
 
-/** Undefined where no Redis can be had, and the run then says so. */
+/** Undefined if this machine lacks Redis; the run then reports the skipped tests. */
 export async function openRig(what: string): Promise<Rig | undefined> {
   const stops: (() => Promise<void> | void)[] = [];
   let running: Service | undefined;
@@ -106,7 +106,7 @@ export async function openRig(what: string): Promise<Rig | undefined> {
   const controlToRedis = await line(portOf(redis.url));
   const controlToPostgres = await line(postgres.port);
   const toProviders = [await line(portOf(providers[0].baseUrl)), await line(portOf(providers[1].baseUrl))] as const;
-  // The tests' own way, which is never broken.
+  // The tests' own connections, which no fault affects.
   const testsToRedis = await line(portOf(redis.url));
   const testsToPostgres = await line(postgres.port);
 
@@ -128,8 +128,8 @@ export async function openRig(what: string): Promise<Rig | undefined> {
     redisUrl: through(redis.url, testsToRedis, '127.0.0.1'),
     registry: JSON.stringify({
       providers: toProviders.map(({ port }, at) =>
-        // Plain http may be spoken on loopback only, by this name.
-        providerEntry(['alpha', 'beta'][at] ?? '', `http://${nameOf('localhost')}:${port}/v1`),
+        // Plain HTTP is allowed only on loopback, by this name.
+        stageProvider(['alpha', 'beta'][at] ?? '', `http://${nameOf('localhost')}:${port}/v1`),
       ),
     }),
     catalog: catalogWith(pricing, ['alpha', 'beta']),

@@ -5,17 +5,17 @@ import { hashSecret } from '@sotto/state';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { bearer } from '../../kit/call.ts';
 import { errorIn, open, readAnswers } from '../../kit/raw-http.ts';
+import type { Suite } from '../../kit/scenes/suite.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
-import type { Suite } from '../../routing/failover/suite.ts';
 import { expectAlive, type Origin, originsOf } from './origins.ts';
 
 const sockets = 16;
 const kib = 1024;
 
-/** Large bodies that are begun and not ended must not keep others from sending theirs. */
+/** Large bodies that never end must not keep other clients from sending theirs. */
 export const bodiesSuite: Suite = {
   name: 'bodies that do not end',
-  spec: { providers: [{ id: 'plain' }], shapes: { held: [{ provider: 'plain', price: [1, 2] }] }, copies: 1 },
+  spec: { providers: [{ id: 'plain' }], shapes: { held: { plain: [1, 2] } }, copies: 1 },
   tests(stage) {
     let account: TestAccount;
     let model: string;
@@ -36,9 +36,13 @@ export const bodiesSuite: Suite = {
     };
 
     /** Begins bodies of the largest size and never ends them. */
-    const begin = async (origin: Origin, credential: string): Promise<{ readonly texts: string[] }> => {
-      const texts: string[] = Array(sockets).fill('');
-      for (let at = 0; at < sockets; at += 1) {
+    const begin = async (
+      origin: Origin,
+      credential: string,
+      count = sockets,
+    ): Promise<{ readonly texts: string[] }> => {
+      const texts: string[] = Array(count).fill('');
+      for (let at = 0; at < count; at += 1) {
         const socket = await open(origin.url);
         socket.on('data', (piece: Buffer) => {
           texts[at] += piece.toString('latin1');
@@ -51,13 +55,12 @@ export const bodiesSuite: Suite = {
       return { texts };
     };
 
-    /** Begins a chat request of 300 KiB, from another address of this machine where one is named. */
-    const beginChat = (headers: OutgoingHttpHeaders, from?: string) => {
+    /** Begins a chat request of 300 KiB. */
+    const beginChat = (headers: OutgoingHttpHeaders) => {
       const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'x'.repeat(300 * kib) }] });
       const sent = request(`${broker().url}${broker().post}`, {
         ...{ method: 'POST', agent: false },
         headers: { ...headers, 'content-type': 'application/json', 'content-length': body.length },
-        ...(from === undefined ? {} : { localAddress: from }),
       });
       const status = new Promise<number | undefined>((resolve, reject) => {
         sent.on('error', reject);
@@ -76,8 +79,8 @@ export const bodiesSuite: Suite = {
       };
     };
 
-    const sendLarge = async (from?: string): Promise<number | undefined> => {
-      const chat = beginChat({ authorization: `Bearer ${account.inferenceKey}` }, from);
+    const sendLarge = async (secret = account.inferenceKey): Promise<number | undefined> => {
+      const chat = beginChat({ authorization: `Bearer ${secret}` });
       await chat.sendHalf();
       return chat.sendRest();
     };
@@ -95,7 +98,7 @@ export const bodiesSuite: Suite = {
       return ticket;
     };
 
-    describe('are refused by the broker before they arrive', () => {
+    describe('are rejected by the broker before they arrive', () => {
       it.each<[string, () => string | Promise<string>, string]>([
         ['without a credential', () => '', 'ticket_required'],
         [
@@ -117,19 +120,19 @@ export const bodiesSuite: Suite = {
       });
     });
 
-    it('hold no room that they only announce, with a good key neither', async () => {
+    it('do not reserve memory by their announced size, even with a valid key', async () => {
       for (const origin of originsOf(stage)) await begin(origin, key(account.inferenceKey));
-      expect([await sendLarge(), await sendLarge('127.0.0.2')]).toEqual([200, 200]);
+      expect([await sendLarge(), await sendLarge(await stage.service.createKey(account))]).toEqual([200, 200]);
       await expectAlive(stage, account, model);
     });
 
-    it('are refused when their key is revoked while they arrive, and cost nothing', async () => {
+    it('are rejected if their key is revoked while they arrive, and cost nothing', async () => {
       const { service } = stage;
       const secret = await service.createKey(account);
       const before = await service.settled(account);
       const chat = beginChat({ authorization: `Bearer ${secret}` });
       await chat.sendHalf();
-      // The broker has read the credential of the one before when it answers this one.
+      // When the broker answers this request, it has also read the credential of the earlier one.
       expect((await fetch(`${service.baseUrl}/models`, { headers: bearer(secret) })).status).toBe(200);
       await service.pool.query('update api_keys set revoked_at = now(), generation = generation + 1 where hash = $1', [
         hashSecret(secret),
@@ -141,7 +144,7 @@ export const bodiesSuite: Suite = {
       expect(await service.settled(account)).toBe(before);
     });
 
-    it('with one ticket are served once, however many were begun before it was used', async () => {
+    it('with one ticket are served once, even if several began before it was used', async () => {
       const { ticket } = await stage.service.mintTicket(account.inferenceKey, { model });
       const chats = Array.from({ length: 4 }, () => beginChat({ 'x-router-ticket': ticket }));
       await Promise.all(chats.map(({ sendHalf }) => sendHalf()));
@@ -150,9 +153,30 @@ export const bodiesSuite: Suite = {
       expect(statuses.sort()).toEqual([200, 401, 401, 401]);
     });
 
-    it('of one address leave room for others', async () => {
+    it('without a credential leave room at control for keys at the same address', async () => {
+      const [control] = originsOf(stage);
+      if (control?.name !== 'control') throw new Error('no control');
+      // An address may hold 16 MiB, which is sixty-four bodies of the largest size.
+      const { texts } = await begin(control, '', 70);
+      const piece = Buffer.alloc(control.bodyLimit - 2, 0x20);
+      for (const socket of opened) if (!socket.destroyed) socket.write(piece);
+      await until(() => texts.some((text) => text.startsWith('HTTP/1.1 503')), 'the address has all that it may have');
+      const large = JSON.stringify({ model }).padEnd(200 * kib);
+      const mint = async (headers: Record<string, string>): Promise<number> => {
+        const url = `${control.url}${control.post}`;
+        const sent = { ...headers, 'content-type': 'application/json' };
+        const answer = await fetch(url, { method: 'POST', headers: sent, body: large });
+        await answer.body?.cancel();
+        return answer.status;
+      };
+      expect([await mint(bearer(account.inferenceKey)), await mint({})]).toEqual([200, 503]);
+    });
+
+    it('of one key leave room for other keys and tickets at the same address', async () => {
+      const other = await stage.service.createAccount();
+      const { ticket } = await stage.service.mintTicket(other.inferenceKey, { model });
       const { texts } = await begin(broker(), key(account.inferenceKey));
-      // Together half a gigabyte: more than one address may hold.
+      // The bodies are half a gigabyte together, which exceeds the limit of one key.
       const piece = Buffer.alloc(1024 * kib, 0x20);
       for (let sent = 0; sent < 31; sent += 1) {
         await Promise.all(
@@ -161,8 +185,11 @@ export const bodiesSuite: Suite = {
           ),
         );
       }
-      await until(() => texts.some((text) => text.startsWith('HTTP/1.1 503')), 'the address has all that it may have');
-      expect(await sendLarge('127.0.0.2')).toBe(200);
+      await until(() => texts.some((text) => text.startsWith('HTTP/1.1 503')), 'the key has all that it may have');
+      expect(await sendLarge(other.inferenceKey)).toBe(200);
+      const chat = beginChat({ 'x-router-ticket': ticket });
+      await chat.sendHalf();
+      expect(await chat.sendRest()).toBe(200);
       await until(() => opened.every(({ destroyed }) => destroyed), 'all of them are given up', 30_000);
       expect(await sendLarge()).toBe(200);
     }, 90_000);

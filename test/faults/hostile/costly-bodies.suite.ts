@@ -1,18 +1,18 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { Suite } from '../../kit/scenes/suite.ts';
 import type { TestAccount } from '../../kit/service.ts';
-import type { Suite } from '../../routing/failover/suite.ts';
 import { costlyBodies } from './costly-bodies.ts';
 import { expectAlive } from './origins.ts';
 
 const mebibyte = 2 ** 20;
 const capabilities = { tools: true, vision: true, structured_output: true };
 
-/** Bodies made to be dear to judge: each is told what is wrong with it, and the broker lives, whoever sends it. */
+/** Tests bodies that are expensive to validate. Each gets a clear error, and the broker survives. */
 export const costlyBodiesSuite: Suite = {
   name: 'costly bodies',
   spec: {
     providers: [{ id: 'plain' }],
-    shapes: { judged: [{ provider: 'plain', price: [1, 2], capabilities, context: 1_000_000 }] },
+    shapes: { judged: { plain: { price: [1, 2], capabilities, context: 1_000_000 } } },
     copies: 1,
   },
   tests(stage) {
@@ -38,26 +38,29 @@ export const costlyBodiesSuite: Suite = {
       `{"model":"${model}","messages":[{"role":"user","content":"x"}],${fields}}`;
 
     describe.each(costlyBodies)('$name', ({ path, make }) => {
-      it.each([100_000, 31 * mebibyte])('of %i bytes is a clear refusal, without any balance', async (bytes) => {
+      it.each([100_000, 31 * mebibyte])('of %i bytes is a clear error, even without balance', async (bytes) => {
         const { status, type } = await post(path, make(model, bytes));
-        // What is judged to be sound meets the balance, the kind of the model, or its window.
+        // A valid body fails later: at the balance, the kind of the model, or its context window.
         expect([400, 402]).toContain(status);
         expect(type).toMatch(/^(?:invalid_request|invalid_provider_policy|insufficient_balance|context_too_large)$/);
       });
     });
 
-    it.each(['tools', 'response_format'])('thousands of references in %s meet the balance', async (field) => {
-      for (const count of [2_000, 3_000, 10_000]) {
-        const links = Array.from({ length: count }, (_, at) => `"d${at + 1}":{"$ref":"#/$defs/d${at}"}`);
-        const schema = `{"$defs":{${links.join(',')},"d0":{}},"$ref":"#/$defs/d${count}"}`;
-        const asked =
-          field === 'tools'
-            ? `"tools":[{"type":"function","function":{"name":"f","parameters":${schema}}}]`
-            : `"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":${schema}}}`;
-        const { status, type } = await post('/chat/completions', chat(asked));
-        expect([status, type]).toEqual([402, 'insufficient_balance']);
-      }
-    });
+    it.each(['tools', 'response_format'])(
+      'thousands of references in %s get as far as the balance check',
+      async (field) => {
+        for (const count of [2_000, 3_000, 10_000]) {
+          const links = Array.from({ length: count }, (_, at) => `"d${at + 1}":{"$ref":"#/$defs/d${at}"}`);
+          const schema = `{"$defs":{${links.join(',')},"d0":{}},"$ref":"#/$defs/d${count}"}`;
+          const asked =
+            field === 'tools'
+              ? `"tools":[{"type":"function","function":{"name":"f","parameters":${schema}}}]`
+              : `"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":${schema}}}`;
+          const { status, type } = await post('/chat/completions', chat(asked));
+          expect([status, type]).toEqual([402, 'insufficient_balance']);
+        }
+      },
+    );
 
     it.each([
       ['messages', '"messages":DEEP'],
@@ -89,7 +92,7 @@ export const costlyBodiesSuite: Suite = {
       expect(await post('/embeddings', body)).toMatchObject({ status: 400, type: 'invalid_request' });
     });
 
-    it('tools and schemas have a length of their own', async () => {
+    it('tools and schemas have their own size limit', async () => {
       const long = 'x'.repeat(mebibyte);
       const tool = `"tools":[{"type":"function","function":{"name":"f","description":"${long}"}}]`;
       expect(await post('/chat/completions', chat(tool))).toMatchObject({
@@ -104,7 +107,7 @@ export const costlyBodiesSuite: Suite = {
       ['http://169.254.169.254/latest/meta-data', '`http:`'],
       ['gopher://127.0.0.1:6379/_FLUSHALL', '`gopher:`'],
       ['data:text/html;base64,PGI+', '`data:`'],
-    ])('an image at %s is 400 and goes nowhere', async (url, named) => {
+    ])('an image at %s is 400 and is not forwarded', async (url, named) => {
       const content = JSON.stringify([{ type: 'image_url', image_url: { url } }]);
       const body = `{"model":"${model}","messages":[{"role":"user","content":${content}}]}`;
       const { status, param, message } = await post('/chat/completions', body, rich);
@@ -113,7 +116,7 @@ export const costlyBodiesSuite: Suite = {
       expect(stage.world.provider('plain').seen).toEqual([]);
     });
 
-    it('after all this an honest request is served, and nothing was unexpected', async () => {
+    it('after all this a normal request is served, and no unexpected error was logged', async () => {
       await expectAlive(stage, rich, model);
       expect(stage.service.logs()).not.toMatch(/"status":500|unexpected/);
     });

@@ -1,12 +1,12 @@
-/** A kind of body that is dear to parse or to judge for its size. */
+/** A kind of body that is expensive to parse or validate for its size. */
 export interface CostlyBody {
   readonly name: string;
   readonly path: '/chat/completions' | '/embeddings';
-  /** A body of about this size, in bytes. */
+  /** Returns a body of about this size, in bytes. */
   make(model: string, bytes: number): string;
 }
 
-/** As often as it goes into so many bytes, in a list without brackets. */
+/** Repeats an entry up to a size in bytes, as a list without brackets. */
 const listOf = (entry: string, bytes: number): string =>
   `${entry},`.repeat(Math.max(1, Math.floor(bytes / (entry.length + 1)))).slice(0, -1);
 
@@ -31,12 +31,12 @@ const says = (name: string, content: (bytes: number) => string, role = 'user'): 
   path: '/chat/completions',
   make: (model, bytes) => `{"model":"${model}","messages":[{"role":"${role}","content":${content(bytes)}}]}`,
 });
-/** A tool call, whose arguments are a text of JSON; and its tool, so that every API takes it. */
+/** A tool call whose arguments are a JSON text. The body includes the tool, so that every API accepts it. */
 const calls = (name: string, argumentsOf: (bytes: number) => string): CostlyBody => ({
   name,
   path: '/chat/completions',
   make(model, bytes) {
-    // Inside of a text each quotation mark takes two bytes.
+    // Inside a text each quotation mark takes two bytes.
     const text = JSON.stringify(argumentsOf(Math.floor(bytes * 0.7)));
     const call = `{"id":"c","type":"function","function":{"name":"f","arguments":${text}}}`;
     const messages = `[{"role":"user","content":"x"},{"role":"assistant","content":null,"tool_calls":[${call}]}]`;
@@ -59,10 +59,10 @@ const chained = (bytes: number): string => {
 };
 const nested = (bytes: number): string => '['.repeat(bytes / 2) + ']'.repeat(bytes / 2);
 
-/** Text of this size is what every other body is compared with. */
+/** Plain text, the baseline for all other bodies of the same size. */
 export const plainText: CostlyBody = says('plain text', (bytes) => `"${'lorem ipsum '.repeat(bytes / 12)}"`);
 
-/** Each was once dear, or is what comes next to something that was. */
+/** Each of these was once expensive, or resembles one that was. */
 export const costlyBodies: readonly CostlyBody[] = [
   says('numbers as content', (bytes) => `[${listOf('1', bytes)}]`),
   says('objects as content', (bytes) => `[${listOf('{}', bytes)}]`),

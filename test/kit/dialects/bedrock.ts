@@ -1,6 +1,6 @@
+import { crc32 } from 'node:zlib';
 import { z } from 'zod';
-import { type Asked, type AskedTurn, type Dialect, one, type Says, words } from './dialect.ts';
-import { bedrockEvent, bedrockException } from './event-stream.ts';
+import { type Asked, type AskedTurn, type Dialect, emptyTurn, one, type Says, words } from './dialect.ts';
 
 const cachePoint = z.strictObject({ cachePoint: z.strictObject({ type: z.literal('default') }) });
 const text = z.strictObject({ text: z.string().min(1) });
@@ -23,7 +23,10 @@ const reasoningContent = z.strictObject({
 });
 const empty = z.strictObject({});
 
-/** `Converse`, as https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html documents what we send. */
+/**
+ * The fields of `Converse` that we send, from
+ * https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html.
+ */
 const requestSchema = z.strictObject({
   system: z.array(z.union([text, cachePoint])).optional(),
   messages: z
@@ -87,13 +90,7 @@ const requestSchema = z.strictObject({
 type Body = z.infer<typeof requestSchema>;
 
 function turnOf({ role, content }: Body['messages'][number]): AskedTurn {
-  const turn = {
-    text: '',
-    images: [] as string[],
-    calls: [] as AskedTurn['calls'][number][],
-    results: [] as string[],
-    signatures: [] as string[],
-  };
+  const turn = emptyTurn();
   for (const block of content) {
     if ('text' in block) turn.text += block.text;
     else if ('image' in block) turn.images.push(`image/${block.image.format}`);
@@ -107,7 +104,7 @@ function turnOf({ role, content }: Body['messages'][number]): AskedTurn {
   return { side: role === 'user' ? 'user' : 'model', ...turn };
 }
 
-/** What the API checks beyond the shape. */
+/** Checks the rules of the API that the schema cannot express. */
 function checkBody({ messages, toolConfig }: Body): void {
   for (const [index, { role, content }] of messages.entries()) {
     if ((index % 2 === 0) !== (role === 'user')) throw new Error('the sides must alternate, the user first');
@@ -213,3 +210,37 @@ export const bedrockDialect: Dialect = {
   },
   streamError: (message) => bedrockException('internalServerException', message),
 };
+
+/** Returns a message in the binary framing of AWS streams, as Amazon documents it (`vnd.amazon.eventstream`). */
+function eventStreamMessage(headers: Readonly<Record<string, string>>, payload: unknown): Buffer {
+  const body = Buffer.from(JSON.stringify(payload));
+  const named = Buffer.concat(Object.entries(headers).map(([name, value]) => header(name, value)));
+  const prelude = Buffer.alloc(12);
+  prelude.writeUInt32BE(12 + named.length + body.length + 4, 0);
+  prelude.writeUInt32BE(named.length, 4);
+  prelude.writeUInt32BE(crc32(prelude.subarray(0, 8)), 8);
+  const message = Buffer.concat([prelude, named, body]);
+  const checksum = Buffer.alloc(4);
+  checksum.writeUInt32BE(crc32(message), 0);
+  return Buffer.concat([message, checksum]);
+}
+
+function header(name: string, value: string): Buffer {
+  const text = Buffer.from(value);
+  const length = Buffer.alloc(2);
+  length.writeUInt16BE(text.length, 0);
+  return Buffer.concat([Buffer.from([name.length]), Buffer.from(name), Buffer.from([7]), length, text]);
+}
+
+export const bedrockEvent = (type: string, payload: object): Buffer =>
+  eventStreamMessage(
+    { ':event-type': type, ':content-type': 'application/json', ':message-type': 'event' },
+    // Bedrock pads its events, so that their lengths do not reveal the tokens.
+    { ...payload, p: 'abcdefghijk'.slice(0, 1 + (JSON.stringify(payload).length % 11)) },
+  );
+
+const bedrockException = (type: string, message: string): Buffer =>
+  eventStreamMessage(
+    { ':exception-type': type, ':content-type': 'application/json', ':message-type': 'exception' },
+    { message },
+  );

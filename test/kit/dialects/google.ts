@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Asked, type AskedTurn, type Dialect, one, type Says, sse, words } from './dialect.ts';
+import { type Asked, type AskedTurn, type Dialect, emptyTurn, one, type Says, sse, words } from './dialect.ts';
 
 const thoughtSignature = z.string().optional();
 const text = z.strictObject({ text: z.string().min(1), thoughtSignature });
@@ -13,7 +13,7 @@ const functionResponse = z.strictObject({
 });
 const modes = ['AUTO', 'ANY', 'NONE', 'VALIDATED'] as const;
 
-/** `models.generateContent`, as https://ai.google.dev/api/generate-content documents what we send. */
+/** The fields of `models.generateContent` that we send, from https://ai.google.dev/api/generate-content. */
 const requestSchema = z.strictObject({
   systemInstruction: z.strictObject({ parts: z.array(z.strictObject({ text: z.string() })).min(1) }).optional(),
   contents: z
@@ -70,13 +70,7 @@ const requestSchema = z.strictObject({
 type Body = z.infer<typeof requestSchema>;
 
 function turnOf({ role, parts }: Body['contents'][number]): AskedTurn {
-  const turn = {
-    text: '',
-    images: [] as string[],
-    calls: [] as AskedTurn['calls'][number][],
-    results: [] as string[],
-    signatures: [] as string[],
-  };
+  const turn = emptyTurn();
   for (const part of parts) {
     if ('text' in part) turn.text += part.text;
     else if ('inlineData' in part) turn.images.push(part.inlineData.mimeType);
@@ -87,7 +81,10 @@ function turnOf({ role, parts }: Body['contents'][number]): AskedTurn {
   return { side: role === 'user' ? 'user' : 'model', ...turn };
 }
 
-/** What the API checks beyond the shape: a call's result follows it, and a turn's first call is signed. */
+/**
+ * Checks the rules of the API that the schema cannot express: a result follows its call, and a turn's first call is
+ * signed.
+ */
 function checkBody({ contents }: Body, model: string): void {
   for (const [index, { role, parts }] of contents.entries()) {
     const before = contents[index - 1]?.parts ?? [];

@@ -4,7 +4,7 @@ import type { Dialect } from './dialect.ts';
 import { googleDialect } from './google.ts';
 import { azureDialect, openAiDialect } from './openai.ts';
 
-/** Every vendor that an adapter for chat speaks to. */
+/** Every vendor for which there is a chat adapter. */
 export const dialects: readonly Dialect[] = [
   openAiDialect,
   azureDialect,

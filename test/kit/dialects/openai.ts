@@ -13,7 +13,9 @@ const call = z.strictObject({
   function: z.strictObject({ name: z.string(), arguments: z.string() }),
 });
 
-/** `POST /chat/completions`, as https://platform.openai.com/docs/api-reference/chat/create documents what we send. */
+/**
+ * The fields of `POST /chat/completions` that we send, from https://platform.openai.com/docs/api-reference/chat/create.
+ */
 const requestSchema = z.strictObject({
   model: z.string(),
   messages: z.array(
@@ -215,7 +217,7 @@ export const openAiDialect: Dialect = {
   streamError: (message) => sse({ error: { message, code: 500 } }),
 };
 
-/** Azure: another address, another header. */
+/** Azure differs in its address and in the header of its key. */
 export const azureDialect: Dialect = {
   ...openAiDialect,
   adapter: 'azure',

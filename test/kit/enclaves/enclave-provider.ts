@@ -7,7 +7,6 @@ import type { ProviderFamily } from '@sotto/attestation';
 import type { ServerCredentials } from '@sotto/attestation/testing';
 import { type StandInEnclave, type StandInKind, standInEnclave } from '@sotto/client/testing';
 import { answerChat, type SeenRequest, sendJson } from '../provider.ts';
-import type { EnclaveKey } from './enclave-key.ts';
 import { evidenceAnswers, type Shown } from './evidence.ts';
 import type { TestGround } from './test-ground.ts';
 
@@ -35,19 +34,19 @@ export interface EnclaveProviderOptions {
   readonly ground: TestGround;
 }
 
-/** A provider over HTTPS on loopback whose model runs in a stand-in enclave, with real evidence under a test's root. */
+/** A provider over HTTPS on loopback. Its model runs in a stand-in enclave, with real evidence under a test's root. */
 export class EnclaveProvider {
   readonly kind: EnclaveKind;
   readonly enclave: StandInEnclave;
-  /** Bodies of chat requests that reached the model. */
+  /** Chat requests that reached the model. */
   readonly heard: SeenRequest[] = [];
-  /** How often it was asked for evidence. */
+  /** The number of requests for evidence. */
   asked = 0;
-  /** What it says of itself in place of the truth. */
+  /** Changes the evidence, to play a dishonest provider. */
   tamper: (shown: Shown) => Shown = (shown) => shown;
-  /** Answers evidence with a failure. */
+  /** Whether requests for evidence fail. */
   isSilent = false;
-  /** How many times a signature is not there yet. */
+  /** The number of requests for a signature that find none yet. */
   signatureDelay = 0;
   #held = 0;
   #freed = Promise.withResolvers<void>();
@@ -71,12 +70,12 @@ export class EnclaveProvider {
     return provider;
   }
 
-  /** For `base_url` of a registry. */
+  /** The `base_url` for a registry. */
   get baseUrl(): string {
     return `https://127.0.0.1:${this.#port}/v1`;
   }
 
-  /** For `upstream_model` of a catalog. */
+  /** The `upstream_model` for a catalog. */
   get upstreamModel(): string {
     return this.kind === 'chutes' ? `${upstreamName}@${chuteId}` : upstreamName;
   }
@@ -85,7 +84,10 @@ export class EnclaveProvider {
     return this.#credentials.spki;
   }
 
-  /** Serves under another key from now on, and shows it in its evidence; connections that are open go on. */
+  /**
+   * Serves new connections with another key; open connections continue. The evidence names the new key, or still the old
+   * one if `attested` is false.
+   */
   async rotate({ attested = true } = {}): Promise<void> {
     const before = this.#credentials;
     const next = await this.#ground.certifyServer();
@@ -93,12 +95,12 @@ export class EnclaveProvider {
     for (const server of this.#servers) server.setSecureContext(next);
   }
 
-  /** Closes what is open, so that the next request needs a new connection. */
+  /** Closes open connections, so that the next request needs a new one. */
   dropConnections(): void {
     for (const server of this.#servers) server.closeAllConnections();
   }
 
-  /** Lets the next questions for evidence wait until they are let go. */
+  /** Delays the next requests for evidence until the returned function is called. */
   holdEvidence(questions: number): () => void {
     this.#held = questions;
     this.#freed = Promise.withResolvers<void>();
@@ -155,7 +157,7 @@ export class EnclaveProvider {
       model: query.get('model') ?? upstreamName,
       tlsSpki: this.#credentials.spki,
       certificate: this.#credentials.certificate,
-      // Where content comes in clear the enclave signs with a key of its own.
+      // If content arrives in clear, the enclave signs with a separate key.
       key: withTls ? { publicKey: Uint8Array.from(signing) } : standIn,
       withTls,
       now: Date.now(),
@@ -174,6 +176,7 @@ export class EnclaveProvider {
     const seen: SeenRequest = {
       path: request.url ?? '',
       headers: request.headers,
+      bytes: body,
       body: JSON.parse(body.toString()) as Record<string, unknown>,
       text: body.toString(),
       closed: new Promise((resolve) => response.once('close', () => resolve())),
@@ -212,3 +215,8 @@ export class EnclaveProvider {
     sendJson(response, isThere ? 200 : 404, isThere ? signature : { error: { message: 'not found' } });
   }
 }
+
+type StandInKey = ReturnType<ReturnType<typeof standInEnclave>['nextKey']>;
+
+/** A stand-in's key, with the fields that only Chutes has. */
+export type EnclaveKey = Pick<StandInKey, 'publicKey'> & { readonly instanceId?: string; readonly nonce?: string };

@@ -2,19 +2,18 @@ import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { canonicalJson, keySetDigest } from '@sotto/attestation';
-import type { EnclaveKey } from './enclave-key.ts';
-import type { EnclaveKind } from './enclave-provider.ts';
+import type { EnclaveKey, EnclaveKind } from './enclave-provider.ts';
 import type { TestGround } from './test-ground.ts';
 
-/** What a stand-in shows of itself, and a tampering one of somebody else. */
+/** The facts in a stand-in's evidence. A dishonest stand-in shows those of another. */
 export interface Shown {
   readonly ground: TestGround;
   readonly nonce: string;
   readonly model: string;
-  /** Of the TLS key that the evidence names. */
+  /** The TLS key that the evidence names. */
   readonly tlsSpki: Uint8Array;
   readonly certificate: Uint8Array;
-  /** The key that it signs with, or that content is encrypted to: 32 bytes where it is an Ed25519 key. */
+  /** The key that signs answers or to which content is encrypted. An Ed25519 key has 32 bytes. */
   readonly key: EnclaveKey;
   readonly withTls: boolean;
   readonly now: number;
@@ -44,7 +43,7 @@ async function dstackReport(shown: Shown): Promise<object> {
     intel_quote: hex(await quoteOf(shown, Buffer.concat([first, Buffer.from(nonce, 'hex')]))),
     nvidia_payload: JSON.stringify({ nonce, arch: 'HOPPER', evidence_list: [{ certificate: 'c', evidence: 'e' }] }),
     ...(withTls ? { tls_cert_fingerprint: hex(spki) } : {}),
-    // Its own word, which nobody reads.
+    // The provider's own claim, which verifiers must ignore.
     verified: true,
   };
 }
@@ -69,7 +68,7 @@ async function keySetReport(shown: Shown): Promise<object> {
   };
 }
 
-/** The answers by which each kind shows what it is: by path, as its provider has them. */
+/** The answers with evidence of each kind, by the paths that its provider uses. */
 export const evidenceAnswers: Readonly<Record<EnclaveKind, Readonly<Record<string, Answer>>>> = {
   near: {
     '/v1/attestation/report': async (shown) => ({

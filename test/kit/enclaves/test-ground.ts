@@ -15,14 +15,14 @@ const dayMs = 86_400_000;
 const instant = (daysFromNow: number): string =>
   `${new Date(Date.now() + daysFromNow * dayMs).toISOString().slice(0, 19)}Z`;
 
-/** The pin of every machine of this ground. */
+/** The pinned measurement of every machine of this ground. */
 export const zeros = '00'.repeat(48);
 export const testMeasurement = ['mr_td', 'rtmr0', 'rtmr1', 'rtmr2', 'rtmr3'].map((name) => `${name}=${zeros}`).join();
 
-/** A vendor of machines and an authority for certificates, both made for one test; brokers trust them by a file. */
+/** A vendor of machines and a certificate authority, both created for one test. Brokers trust them by a file. */
 export class TestGround {
   readonly machine: TdxMachine;
-  /** For `TEST_ENCLAVES` of a broker under test. */
+  /** The value of `TEST_ENCLAVES` for a broker under test. */
   readonly trustFile: string;
   readonly #folder: string;
   readonly #authority: Issuer;
@@ -45,7 +45,7 @@ export class TestGround {
     return ground;
   }
 
-  /** Publishes the vendor's documents: current ones, but for what a test asks for. */
+  /** Publishes the vendor's documents. They are current, except where a test asks for others. */
   async publish({ tcbInfo, pckCrl, ...settings }: CollateralSettings = {}): Promise<void> {
     const current = { issueDate: instant(-1), nextUpdate: instant(20) };
     const lists = { from: instant(-1), until: instant(20) };
@@ -73,5 +73,5 @@ export class TestGround {
   }
 }
 
-/** A time so many days from now, as vendors' documents write it. */
+/** Returns the time in so many days, in the format of the vendors' documents. */
 export const daysFromNow = instant;

@@ -4,7 +4,8 @@ import { createRedisState } from '@sotto/state';
 import { pino } from 'pino';
 import { testVerification } from './verification.ts';
 
-// The broker as its own main starts it on a machine without hardware, but for how it verifies providers' enclaves.
+// Starts the broker like its own main on a machine without hardware, except for the verification of providers'
+// enclaves.
 const { TEST_ENCLAVES, ...environment } = process.env;
 const read = readConfig(environment);
 if (!read.ok) throw new Error(read.message);

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { readConfig, startEverything } from '@sotto/embedded';
 import { testVerification } from './verification.ts';
 
-// Embedded mode as its own main starts it, but for how the broker verifies providers' enclaves.
+// Starts embedded mode like its own main, except for the verification of providers' enclaves.
 const { TEST_ENCLAVES, ...environment } = process.env;
 const read = readConfig(environment, fileURLToPath(new URL('../../../', import.meta.url)));
 if (!read.ok) throw new Error(read.message);

@@ -1,9 +1,9 @@
 import { readFileSync, watchFile } from 'node:fs';
 
 /**
- * Loaded before a process of ours (`--import`): its clock is as many milliseconds ahead as the file in `TEST_CLOCK` says,
- * which is looked at all the time, for a signal would end a process that does not listen to it yet. What measures time by
- * `performance.now()` is not moved, as where a machine's clock steps.
+ * Loaded into our processes with `--import`. Moves the clock ahead by the milliseconds in the file `TEST_CLOCK`, which
+ * is read again and again. A signal would end a process that has no handler yet. `performance.now()` is not moved, as
+ * when a machine's clock steps.
  */
 const file = process.env.TEST_CLOCK ?? '';
 const real = Date;

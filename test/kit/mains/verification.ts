@@ -3,9 +3,9 @@ import { type TdxCollateral, verifyNvidia, verifySnp } from '@sotto/attestation'
 import { verifyProviderUnder, verifyTdxUnder } from '@sotto/attestation/testing';
 import type { BrokerOptions, Enclaves } from '@sotto/confidential';
 
-/** What a broker under test takes for genuine, in the file that `TEST_ENCLAVES` names. */
+/** The roots that a broker under test trusts, in the file that `TEST_ENCLAVES` names. */
 export interface TestTrust {
-  /** Of the stand-in machine: the name and key of its root, base64. */
+  /** The name and key of the stand-in machine's root, base64. */
   readonly subject: string;
   readonly spki: string;
   readonly collateral: TdxCollateral;
@@ -13,7 +13,7 @@ export interface TestTrust {
   readonly ca: string;
 }
 
-/** Takes every provider for an enclave that was verified. */
+/** Treats every provider as a verified enclave. */
 const assumed: Enclaves = {
   current: (_, { upstream }) => ({ upstream, sessionId: 'assumed' }),
   size: 0,
@@ -22,8 +22,9 @@ const assumed: Enclaves = {
 };
 
 /**
- * How a broker under test verifies enclaves. `assumed`: not at all, for tests about something else. Else under the root
- * in the file of that name. Only the mains of this folder know it: the broker itself has no such switch.
+ * Returns how a broker under test verifies enclaves. `assumed` skips verification, for tests about other things. Any
+ * other setting is the file with the root. Only the mains of this folder have this option: the broker itself has no
+ * such switch.
  */
 export function testVerification(setting: string | undefined): Pick<BrokerOptions, 'engine' | 'enclaves'> {
   if (setting === undefined) return {};
@@ -45,7 +46,7 @@ export function testVerification(setting: string | undefined): Pick<BrokerOption
           challenge,
         ),
       openVendors: () => ({
-        // Read anew each time: a test may publish other ones.
+        // Reads the file each time, because a test may publish other collateral.
         collateralFor: async () => readTrust(setting).collateral,
         endorsementFor: () => Promise.reject(new Error('there is no SEV-SNP machine here')),
       }),

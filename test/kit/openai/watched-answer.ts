@@ -9,15 +9,16 @@ const kinds: Readonly<Record<string, Kind>> = {
   '/v1/embeddings': 'embeddings',
   '/v1/images/generations': 'images',
   '/v1/models': 'models',
+  '/v1/responses': 'response',
 };
 
-/** Tests of limits make larger answers. To check those would take seconds. */
+/** Tests of limits produce larger answers. Checking those would take seconds. */
 const mostBytes = 4 * 2 ** 20;
 
 export interface AnswerHead {
   readonly path: string;
   readonly status: number;
-  /** By names in lower case. */
+  /** Headers by lowercase name. */
   readonly headers: ReadonlyMap<string, string>;
   /** Whether only the client's enclave can read it. */
   readonly isSealed: boolean;
@@ -39,7 +40,9 @@ export class WatchedAnswer {
     this.#what = `${status} ${route}`;
     this.#isStream = type.startsWith('text/event-stream');
     if (route.startsWith('/v1/')) this.#kind = status >= 400 ? 'error' : status === 200 ? kinds[route] : undefined;
-    const isReadable = this.#isStream ? this.#kind === 'chat' : type.startsWith('application/json');
+    const isReadable = this.#isStream
+      ? this.#kind === 'chat' || this.#kind === 'response'
+      : type.startsWith('application/json');
     // Stand-ins for providers send ids of another form, or none.
     const isOurs = /^req_[\w-]{16}$/.test(headers.get('x-request-id') ?? '');
     this.#isWatched = isOurs && isReadable && this.#kind !== undefined && (!isSealed || status >= 400);
@@ -68,11 +71,22 @@ export class WatchedAnswer {
     const frames = this.#text.split('\n\n');
     this.#text = frames.pop() ?? '';
     for (const frame of frames) {
+      if (this.#kind === 'response') {
+        this.#takeEvent(frame);
+        continue;
+      }
       if (!frame.startsWith('data: ') || frame === 'data: [DONE]') continue;
       const json = frame.slice('data: '.length);
       // The chunk that ends a broken stream is read as an error: OpenAI has no finish reason for it.
       this.#check(json.includes('"error":{') ? 'error' : 'chunk', json);
     }
+  }
+
+  /** Checks the last event of a Responses stream, which has the whole response. Its other types take minutes to check. */
+  #takeEvent(frame: string): void {
+    const [, json] = /^event: response\.(?:completed|incomplete|failed)\ndata: (.*)$/s.exec(frame) ?? [];
+    const event = parsed(json ?? '') as { readonly response?: object } | undefined;
+    if (event?.response !== undefined) this.#check('response', JSON.stringify(event.response));
   }
 
   #check(kind: Kind, json: string): void {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { bearer, expectError, post } from '../../contract/conformance/client.ts';
+import { bearer, expectError, post } from '../../kit/client.ts';
 import { until } from '../../kit/service.ts';
-import { describeBilling } from './suite.ts';
-import type { Person } from './world.ts';
+import { describeBilling, type Person } from './world.ts';
 
 const auto = (more: object = {}) => ({
   low_balance_usd: null,
@@ -12,19 +11,17 @@ const auto = (more: object = {}) => ({
 await describeBilling(
   'settings and auto top-up',
   (suite) => {
-    /** Somebody who has paid 10 USD by card and agreed to keep it. */
+    /** A person who has paid 10 USD by card and agreed to save the card. */
     const withCard = async (): Promise<Person & { readonly key: string }> => {
-      const { till } = suite;
-      const person = await suite.person();
-      const order = await till.order(person, { package_id: 'small', rail: 'card', save_card: true });
+      const { till, person, order } = await suite.ordered({ package_id: 'small', rail: 'card', save_card: true });
       await till.told(till.payByCard(order.id));
       const made = await post(till.url('/keys'), { name: 'k', kind: 'inference' }, person.session);
       const { key } = made.json as { key: string };
       return { ...person, key };
     };
-    /** One chat request, of less than a cent: enough to fall below a round threshold. */
+    /** One chat request. It costs less than a cent, which is enough to fall below a round threshold. */
     const spend = async ({ key }: { readonly key: string }): Promise<void> => {
-      const body = { model: 'acme/small', messages: [{ role: 'user', content: 'hi' }] };
+      const body = { model: 'm/one', messages: [{ role: 'user', content: 'hi' }] };
       await until(
         async () => (await post(`${suite.service.baseUrl}/chat/completions`, body, bearer(key))).status === 200,
         'the request is served',
@@ -38,8 +35,8 @@ await describeBilling(
       return rows;
     };
     /**
-     * Lets the loop look for certain. Whoever was due before the first witness was is in one round with it or earlier,
-     * and that round is over when the second one is topped up.
+     * Waits until the auto top-up loop has certainly looked. An account that was due before the first witness is
+     * handled in the same round or an earlier one. That round has ended once the second witness is topped up.
      */
     const loopHasLooked = async (): Promise<void> => {
       for (let round = 0; round < 2; round += 1) {
@@ -52,8 +49,7 @@ await describeBilling(
 
     describe('settings', () => {
       it('are empty at first, and are replaced as a whole', async () => {
-        const { till } = suite;
-        const person = await suite.person();
+        const { till, person } = await suite.visited();
         expect(await till.settings(person)).toEqual({
           low_balance_usd: null,
           low_balance: false,
@@ -87,12 +83,11 @@ await describeBilling(
       });
 
       it('refuse auto top-up without a saved card, clearly', async () => {
-        const { till } = suite;
-        const person = await suite.person();
+        const { till, person } = await suite.visited();
         const never = await till.putSettings(person, auto());
         expectError(never, 409, 'conflict', 'auto_top_up.enabled');
         expect(never.text).toContain('save_card');
-        // Paid by card, but without consent to keep it.
+        // Paid by card, but without consent to save it.
         const order = await till.order(person, { package_id: 'small', rail: 'card' });
         await till.told(till.payByCard(order.id));
         expectError(await till.putSettings(person, auto()), 409, 'conflict', 'auto_top_up.enabled');
@@ -100,9 +95,8 @@ await describeBilling(
       });
     });
 
-    it('a low balance is noticed once a crossing', async () => {
-      const { till, service } = suite;
-      const person = await suite.person();
+    it('reports a low balance once for each crossing', async () => {
+      const { till, service, person } = await suite.visited();
       await till.putSettings(person, { low_balance_usd: 5, auto_top_up: null });
       await until(async () => (await till.settings(person)).low_balance_since !== null, 'it is noticed');
       const noticed = (): number => service.logs().split('balances have fallen below their notice').length - 1;
@@ -112,7 +106,7 @@ await describeBilling(
       expect(await till.settings(person)).toMatchObject({ low_balance: true });
       await till.order(person, { package_id: 'small', rail: 'test' });
       expect(await till.settings(person)).toMatchObject({ low_balance: false, low_balance_since: null });
-      // Another one's crossing shows that the loop has passed: ours was told once.
+      // The other account's crossing shows that the loop has passed, so ours was reported only once.
       const other = await suite.person();
       await till.putSettings(other, { low_balance_usd: 5, auto_top_up: null });
       await until(async () => (await till.settings(other)).low_balance_since !== null, 'the other is noticed');
@@ -121,12 +115,28 @@ await describeBilling(
     });
 
     describe('auto top-up', () => {
+      it('charges no card of a disabled account', async () => {
+        const { till, service } = suite;
+        const person = await withCard();
+        expect((await till.putSettings(person, auto())).status).toBe(200);
+        expect((await service.runControl(['account', 'disable', person.accountId])).code).toBe(0);
+        // As when a request that still ran is booked.
+        await service.pool.query('update accounts set balance_nusd = balance_nusd - 1 where id = $1', [
+          person.accountId,
+        ]);
+        await loopHasLooked();
+        expect(await automatic(person)).toEqual([]);
+        await service.pool.query('update accounts set balance_nusd = balance_nusd + 1 where id = $1', [
+          person.accountId,
+        ]);
+      });
+
       it('charges the saved card once when the balance falls below the threshold', async () => {
         const { till, world } = suite;
         const person = await withCard();
         expect((await till.putSettings(person, auto())).status).toBe(200);
         await loopHasLooked();
-        // At the threshold is not below it.
+        // A balance equal to the threshold is not below it.
         expect(await automatic(person)).toEqual([]);
         await spend(person);
         await until(async () => (await automatic(person)).some(({ status }) => status === 'paid'), 'it is topped up');
@@ -194,7 +204,7 @@ await describeBilling(
         await till.putSettings(person, auto({ monthly_limit_usd: 20 }));
         await spend(person);
         await until(async () => (await automatic(person)).some(({ status }) => status === 'paid'), 'the first is paid');
-        // A threshold that the balance is below again: 10.50 + 10.50 would exceed 20.
+        // Raises the threshold above the balance again. Another 10.50 on top of 10.50 would exceed the limit of 20.
         await suite.service.pool.query(
           'update billing_settings set auto_threshold_nusd = 1000000000000 where account_id = $1',
           [person.accountId],
@@ -233,7 +243,7 @@ await describeBilling(
         const { till, world, service } = suite;
         const person = await withCard();
         await till.putSettings(person, auto());
-        // The card is listed and the charges are, but nothing reaches Stripe: as if it was down for the charge only.
+        // The service can list the card and the charges, but no write reaches Stripe. Only the charge meets an outage.
         world.stripe.server.refuseWrites = true;
         await spend(person);
         await until(async () => (await automatic(person)).length === 1, 'it was ordered');

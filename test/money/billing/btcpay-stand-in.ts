@@ -15,16 +15,18 @@ interface Invoice {
   status: 'New' | 'Processing' | 'Settled' | 'Expired' | 'Invalid';
   additionalStatus: 'None' | 'PaidLate' | 'PaidPartial' | 'PaidOver' | 'Marked' | 'Invalid';
   metadata: { orderId?: string };
-  /** States of what was paid; not part of the invoice, but of its payment methods. */
+  /** States of the payments. BTCPay lists them with the payment methods of an invoice, not with the invoice. */
   payments: string[];
 }
 
-/** A BTCPay Server that keeps the Greenfield API's rules for what is called here. It has no idempotency keys. */
+/** A BTCPay Server that keeps the Greenfield API's rules for the calls that we make. It has no idempotency keys. */
 export interface BtcpayStandIn {
   readonly server: StandInServer;
   readonly invoices: Invoice[];
   invoiceOf(orderId: string): Invoice;
-  /** The body of a webhook about an invoice; `type` is what the body claims. */
+  /**
+   * The body of a webhook about an invoice. `type` is what the body claims, which may differ from the invoice's state.
+   */
   delivery(invoice: Pick<Invoice, 'id'>, type: string): object;
 }
 
@@ -108,6 +110,6 @@ export async function startBtcpay(): Promise<BtcpayStandIn> {
   };
 }
 
-/** `BTCPay-Sig`, as BTCPay makes it: HMAC-SHA256 over the body. */
+/** The `BTCPay-Sig` header: HMAC-SHA256 over the body. */
 export const btcpaySignature = (body: string, secret = btcpayWebhookSecret): string =>
   `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;

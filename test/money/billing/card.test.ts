@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { expectError, get } from '../../contract/conformance/client.ts';
+import { expectError } from '../../kit/client.ts';
 import { until } from '../../kit/service.ts';
 import { stripeSignature } from './stripe-stand-in.ts';
-import { describeBilling } from './suite.ts';
+import { describeBilling } from './world.ts';
 
 const small = { package_id: 'small', rail: 'card' };
 const ten = 10_000_000_000n;
@@ -11,9 +11,7 @@ const ten = 10_000_000_000n;
 await describeBilling('payment by card', (suite) => {
   describe('an order', () => {
     it('is open with a place to pay it, and nothing is credited before', async () => {
-      const { till } = suite;
-      const person = await suite.person();
-      const order = await till.order(person, small);
+      const { till, person, order } = await suite.ordered(small);
       expect(order).toMatchObject({ status: 'pending', amount: 10, fee: 0.5, total: 10.5, receipt_number: null });
       expect(order.checkout_url).toBe(suite.world.stripe.sessionOf(order.id).url);
       expect(suite.world.stripe.sessionOf(order.id).amount_total).toBe(1050);
@@ -22,9 +20,7 @@ await describeBilling('payment by card', (suite) => {
     });
 
     it('is credited and receipted when it is paid, and the money can be spent when it says so', async () => {
-      const { till } = suite;
-      const person = await suite.person();
-      const { id } = await till.order(person, small);
+      const { till, person, id } = await suite.ordered(small);
       expect(await till.told(till.payByCard(id))).toMatchObject({ outcome: 'applied', message: 'The order is paid.' });
       expect(await till.balance(person)).toBe(10);
       const order = await till.read(person, id);
@@ -43,7 +39,7 @@ await describeBilling('payment by card', (suite) => {
       });
     });
 
-    it('tells Stripe neither name nor address of anybody', async () => {
+    it('sends Stripe no name or address of the customer', async () => {
       const person = await suite.person();
       await suite.till.order(person, small);
       for (const { body, headers } of suite.world.stripe.server.calls) {
@@ -55,9 +51,7 @@ await describeBilling('payment by card', (suite) => {
 
   describe('a webhook', () => {
     it('delivered five times credits once, and says what it was', async () => {
-      const { till } = suite;
-      const person = await suite.person();
-      const { id } = await till.order(person, small);
+      const { till, person, id } = await suite.ordered(small);
       const event = till.payByCard(id);
       const outcomes: string[] = [];
       for (let delivery = 0; delivery < 5; delivery += 1) outcomes.push((await till.told(event)).outcome);
@@ -67,9 +61,7 @@ await describeBilling('payment by card', (suite) => {
     });
 
     it('delivered twenty times at once, while the loop looks and the person polls, credits once', async () => {
-      const { till } = suite;
-      const person = await suite.person();
-      const { id } = await till.order(person, small);
+      const { till, person, id } = await suite.ordered(small);
       const event = till.payByCard(id);
       await till.due(id);
       const told = await Promise.all([
@@ -85,9 +77,7 @@ await describeBilling('payment by card', (suite) => {
     });
 
     it('that says expired before one that says paid does not keep the money', async () => {
-      const { till, world } = suite;
-      const person = await suite.person();
-      const { id } = await till.order(person, small);
+      const { till, world, person, id } = await suite.ordered(small);
       const expired = world.stripe.event('checkout.session.expired', {
         ...world.stripe.sessionOf(id),
         status: 'expired',
@@ -101,9 +91,7 @@ await describeBilling('payment by card', (suite) => {
     });
 
     it('that says refunded before one that says paid leaves nothing, and two papers', async () => {
-      const { till, world } = suite;
-      const person = await suite.person();
-      const { id } = await till.order(person, small);
+      const { till, world, person, id } = await suite.ordered(small);
       const paid = till.payByCard(id);
       const refunded = world.stripe.event('charge.refunded', world.stripe.refund(id, 1050));
       expect((await till.told(refunded)).outcome).toBe('applied');
@@ -123,18 +111,14 @@ await describeBilling('payment by card', (suite) => {
       ['whose signature is nonsense', { signature: 't=1,v1=00' }],
       ['whose signature names no scheme', { signature: 'v0=abc' }],
     ])('%s is 400 and changes nothing', async (_, how) => {
-      const { till } = suite;
-      const person = await suite.person();
-      const { id } = await till.order(person, small);
+      const { till, person, id } = await suite.ordered(small);
       expectError(await till.deliver(till.payByCard(id), how), 400, 'invalid_request');
       expect((await till.read(person, id)).status).toBe('pending');
       expect(await till.ledger(person)).toEqual([]);
     });
 
     it('that is not signed, or was changed on its way, is 400 and changes nothing', async () => {
-      const { till, world } = suite;
-      const person = await suite.person();
-      const { id } = await till.order(person, small);
+      const { till, world, person, id } = await suite.ordered(small);
       const event = till.payByCard(id);
       const url = till.url('/billing/webhooks/stripe');
       const headers = { 'content-type': 'application/json' };
@@ -149,10 +133,8 @@ await describeBilling('payment by card', (suite) => {
       expect(await till.ledger(person)).toEqual([]);
     });
 
-    it('of an order that nobody knows is explained, and credits nobody', async () => {
-      const { till, world } = suite;
-      const person = await suite.person();
-      const { id } = await till.order(person, small);
+    it('of an unknown order is answered with an explanation and credits no account', async () => {
+      const { till, world, person, id } = await suite.ordered(small);
       const session = world.stripe.pay(id);
       const stranger = { ...session, id: 'cs_test_unknown', metadata: { sotto_order_id: randomUUID() } };
       const told = await till.told(world.stripe.event('checkout.session.completed', stranger));
@@ -169,9 +151,7 @@ await describeBilling('payment by card', (suite) => {
       ['with a higher amount', { amount_total: 105_000 }, 'amount_differs'],
       ['in another currency', { currency: 'eur' }, 'currency_differs'],
     ])('%s credits nothing, is explained, and the right one after it is credited', async (_, difference, code) => {
-      const { till, world } = suite;
-      const person = await suite.person();
-      const { id } = await till.order(person, small);
+      const { till, world, person, id } = await suite.ordered(small);
       const session = world.stripe.pay(id);
       const wrong = world.stripe.event('checkout.session.completed', { ...session, ...difference });
       for (let delivery = 0; delivery < 3; delivery += 1) {
@@ -192,9 +172,7 @@ await describeBilling('payment by card', (suite) => {
     });
 
     it('of a card that was declined within checkout does not end the order', async () => {
-      const { till, world } = suite;
-      const person = await suite.person();
-      const { id } = await till.order(person, small);
+      const { till, world, person, id } = await suite.ordered(small);
       const intent = { id: 'pi_1', status: 'requires_payment_method', amount_received: 0, currency: 'usd' };
       const declined = world.stripe.event('payment_intent.payment_failed', {
         ...intent,
@@ -207,9 +185,7 @@ await describeBilling('payment by card', (suite) => {
 
   describe('refunds', () => {
     it('add up by what Stripe says in all, in whatever order and how often it says so', async () => {
-      const { till, world } = suite;
-      const person = await suite.person();
-      const { id } = await till.order(person, small);
+      const { till, world, person, id } = await suite.ordered(small);
       await till.told(till.payByCard(id));
       const first = world.stripe.event('charge.refunded', world.stripe.refund(id, 210));
       const second = world.stripe.event('charge.refunded', world.stripe.refund(id, 315));
@@ -233,11 +209,9 @@ await describeBilling('payment by card', (suite) => {
     });
 
     it('of money that was spent take what is there; the rest is the operator’s loss', async () => {
-      const { till, world, service } = suite;
-      const person = await suite.person();
-      const { id } = await till.order(person, small);
+      const { till, world, service, person, id } = await suite.ordered(small);
       await till.told(till.payByCard(id));
-      // As if requests had been charged 4 USD.
+      // Simulates requests that have cost 4 USD.
       await service.pool.query(
         `with t as (insert into ledger_transactions (id, kind, reference) values (gen_random_uuid(), 'charge', $1) returning id),
            e as (insert into ledger_entries (transaction_id, ledger_account, amount_nusd)
@@ -261,9 +235,7 @@ await describeBilling('payment by card', (suite) => {
     });
 
     it('whose webhook was lost are found by looking', async () => {
-      const { till, world } = suite;
-      const person = await suite.person();
-      const { id } = await till.order(person, small);
+      const { till, world, person, id } = await suite.ordered(small);
       await till.told(till.payByCard(id));
       world.stripe.refund(id, 1050);
       await till.due(id);
@@ -284,12 +256,10 @@ await describeBilling('payment by card', (suite) => {
     });
 
     it('are shown when they begin, and cost the credit when they are lost', async () => {
-      const { till, world } = suite;
-      const person = await suite.person();
-      const { id } = await till.order(person, small);
+      const { till, world, person, id } = await suite.ordered(small);
       const paid = till.payByCard(id);
       const opened = world.stripe.event('charge.dispute.created', disputeOf(id, 'needs_response'));
-      // Even before the payment itself was told of.
+      // The dispute may arrive even before the payment was reported.
       expect((await till.told(opened)).outcome).toBe('flagged');
       await till.told(paid);
       expect(await till.read(person, id)).toMatchObject({ status: 'paid', problem: { code: 'disputed' } });
@@ -302,9 +272,7 @@ await describeBilling('payment by card', (suite) => {
     });
 
     it('that are won cost nothing', async () => {
-      const { till, world } = suite;
-      const person = await suite.person();
-      const { id } = await till.order(person, small);
+      const { till, world, person, id } = await suite.ordered(small);
       await till.told(till.payByCard(id));
       const won = world.stripe.event('charge.dispute.closed', disputeOf(id, 'won'));
       expect((await till.told(won)).outcome).toBe('ignored');
@@ -314,9 +282,7 @@ await describeBilling('payment by card', (suite) => {
 
   describe('without webhooks', () => {
     it('a payment is found by looking', async () => {
-      const { till, world } = suite;
-      const person = await suite.person();
-      const { id } = await till.order(person, small);
+      const { till, world, person, id } = await suite.ordered(small);
       world.stripe.pay(id);
       await till.due(id);
       await till.becomes(person, id, 'paid');
@@ -324,9 +290,7 @@ await describeBilling('payment by card', (suite) => {
     });
 
     it('a person who polls brings the look forward', async () => {
-      const { till, service } = suite;
-      const person = await suite.person();
-      const { id } = await till.order(person, small);
+      const { till, service, person, id } = await suite.ordered(small);
       const nextCheck = async (): Promise<number> => {
         const { rows } = await service.pool.query<{ at: Date }>(
           'select next_check_at as at from orders where id = $1',
@@ -340,9 +304,7 @@ await describeBilling('payment by card', (suite) => {
     });
 
     it('an order that nobody pays expires, and cannot be paid at Stripe any more', async () => {
-      const { till, world } = suite;
-      const person = await suite.person();
-      const { id } = await till.order(person, small);
+      const { till, world, person, id } = await suite.ordered(small);
       await till.due(id, { over: true });
       await till.becomes(person, id, 'expired');
       expect(world.stripe.sessionOf(id).status).toBe('expired');
@@ -350,165 +312,11 @@ await describeBilling('payment by card', (suite) => {
     });
 
     it('an order that was paid in its last moment is credited, not expired', async () => {
-      const { till, world } = suite;
-      const person = await suite.person();
-      const { id } = await till.order(person, small);
+      const { till, world, person, id } = await suite.ordered(small);
       world.stripe.pay(id);
       await till.due(id, { over: true });
       await till.becomes(person, id, 'paid');
       expect(await till.ledger(person)).toEqual([{ kind: 'top_up', amount: ten }]);
-    });
-  });
-
-  describe('when things break', () => {
-    it('killed between its row and Stripe’s answer, the order goes on with the one session that was made', async () => {
-      const { till, world, service } = suite;
-      const person = await suite.person();
-      world.stripe.server.trouble = 'answers_are_lost';
-      const carriedOut = world.stripe.server.carriedOut('/checkout/sessions');
-      const placing = till.place(person, small).catch(() => undefined);
-      await carriedOut;
-      await service.control.kill9();
-      await placing;
-      world.stripe.server.trouble = undefined;
-      await service.control.restart();
-      const listed = (await get(till.url('/billing/orders'), person.session)).json as {
-        data: { id: string; status: string }[];
-      };
-      expect(listed.data).toMatchObject([{ status: 'created' }]);
-      const id = listed.data[0]?.id ?? '';
-      await till.due(id);
-      const order = await till.becomes(person, id, 'pending');
-      // `sessionOf` fails where there are two.
-      expect(order.checkout_url).toBe(world.stripe.sessionOf(id).url);
-      await till.told(till.payByCard(id));
-      expect(await till.balance(person)).toBe(10);
-    });
-
-    it('killed between its row and Stripe’s answer, the form is sent again: the same order, with the one session', async () => {
-      const { till, world, service } = suite;
-      const person = await suite.person();
-      const body = { ...small, form_id: randomUUID() };
-      world.stripe.server.trouble = 'answers_are_lost';
-      const carriedOut = world.stripe.server.carriedOut('/checkout/sessions');
-      const placing = till.place(person, body).catch(() => undefined);
-      await carriedOut;
-      await service.control.kill9();
-      await placing;
-      world.stripe.server.trouble = undefined;
-      await service.control.restart();
-      // The process that is gone has the lease for a minute: until then the order waits.
-      const waiting = await till.place(person, body);
-      expect([waiting.status, waiting.json]).toMatchObject([200, { status: 'created' }]);
-      const { id } = waiting.json as { id: string };
-      await till.due(id);
-      await until(async () => {
-        const again = await till.place(person, body);
-        expect([again.status, again.json]).toMatchObject([200, { id }]);
-        return (again.json as { status: string }).status === 'pending';
-      }, 'it is opened');
-      expect(await till.place(person, body)).toMatchObject({
-        status: 200,
-        json: { id, checkout_url: world.stripe.sessionOf(id).url },
-      });
-    });
-
-    it('a card that two orders save at once is saved with one customer, and neither order fails', async () => {
-      const { till, world } = suite;
-      const person = await suite.person();
-      const body = { ...small, save_card: true };
-      // As Stripe answers while the same call of another order is running.
-      world.stripe.inUse.add(`customer:${person.accountId}`);
-      const second = await till.order(person, body);
-      expect(second.status).toBe('created');
-      world.stripe.inUse.clear();
-      const first = await till.order(person, body);
-      await till.due(second.id);
-      await till.becomes(person, second.id, 'pending');
-      const customers = [first, second].map(({ id }) => world.stripe.sessionOf(id).customer);
-      expect(customers[0]).toMatch(/^cus_/);
-      expect(customers[1]).toBe(customers[0]);
-    });
-
-    it('killed before Stripe’s answer and paid meanwhile, the webhook credits the order all the same', async () => {
-      const { till, world, service } = suite;
-      const person = await suite.person();
-      world.stripe.server.trouble = 'answers_are_lost';
-      const carriedOut = world.stripe.server.carriedOut('/checkout/sessions');
-      const placing = till.place(person, small).catch(() => undefined);
-      await carriedOut;
-      await service.control.kill9();
-      await placing;
-      world.stripe.server.trouble = undefined;
-      await service.control.restart();
-      const listed = (await get(till.url('/billing/orders'), person.session)).json as { data: { id: string }[] };
-      const id = listed.data[0]?.id ?? '';
-      await till.told(till.payByCard(id));
-      expect(await till.read(person, id)).toMatchObject({ status: 'paid' });
-      expect(await till.balance(person)).toBe(10);
-    });
-
-    it('killed while its webhook is applied, the order is credited once when it is delivered again', async () => {
-      const { till, service } = suite;
-      const person = await suite.person();
-      const orders = [
-        await till.order(person, small),
-        await till.order(person, small),
-        await till.order(person, small),
-      ];
-      const events = orders.map(({ id }) => till.payByCard(id));
-      const delivering = Promise.allSettled(events.flatMap((event) => [till.deliver(event), till.deliver(event)]));
-      await Promise.race([
-        delivering,
-        until(async () => (await till.ledger(person)).length > 0, 'the first is committed'),
-      ]);
-      await service.control.kill9();
-      await delivering;
-      await service.control.restart();
-      for (const event of events) await till.told(event);
-      expect(await till.ledger(person)).toEqual(events.map(() => ({ kind: 'top_up', amount: ten })));
-      expect(await till.receipts(person)).toHaveLength(3);
-      await until(async () => (await till.balance(person)) === 30, 'the balance is projected');
-    });
-
-    it('with Stripe down the order waits, and is opened when it is back', async () => {
-      const { till, world } = suite;
-      const person = await suite.person();
-      world.stripe.server.trouble = 'down';
-      const order = await till.order(person, small);
-      expect(order).toMatchObject({ status: 'created' });
-      expect(order.checkout_url).toBeUndefined();
-      world.stripe.server.trouble = undefined;
-      await till.due(order.id);
-      const opened = await till.becomes(person, order.id, 'pending');
-      expect(opened.checkout_url).toBe(world.stripe.sessionOf(order.id).url);
-    });
-
-    it('a dispute that cannot be placed while Stripe is down is to be delivered again', async () => {
-      const { till, world } = suite;
-      const event = world.stripe.event('charge.dispute.created', {
-        id: 'dp_2',
-        status: 'needs_response',
-        amount: 1050,
-        payment_intent: 'pi_unknown',
-      });
-      world.stripe.server.trouble = 'down';
-      const answer = await till.deliver(event);
-      world.stripe.server.trouble = undefined;
-      expectError(answer, 503, 'service_unavailable');
-      expect(answer.headers.get('retry-after')).toBe('60');
-      expect((await till.told(event)).outcome).toBe('unknown_order');
-    });
-
-    it('nothing of it is in the log but ids, names of things and numbers', async () => {
-      await until(() => suite.service.logs().includes('order moved'), 'something was logged');
-      // Embedded mode prints mails beside its log.
-      const isLogged = (line: string): boolean => line.startsWith('{');
-      const logs = suite.service.logs().split('\n').filter(isLogged).join('\n');
-      expect(logs).toContain('order moved');
-      for (const secret of ['people.example', 'sk_test', 'whsec', '"Ann', 'checkout.stripe.example', 'cs_test']) {
-        expect(logs).not.toContain(secret);
-      }
     });
   });
 });

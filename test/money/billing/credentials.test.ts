@@ -1,17 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import {
-  type Answer,
-  bearer,
-  expectError,
-  get,
-  type HeaderMap,
-  post,
-  send,
-} from '../../contract/conformance/client.ts';
+import { type Answer, bearer, expectError, get, type HeaderMap, post, send } from '../../kit/client.ts';
 import type { TestAccount } from '../../kit/service.ts';
-import { describeBilling } from './suite.ts';
-import type { Person } from './world.ts';
+import { describeBilling, type Person } from './world.ts';
 
 interface Owner {
   readonly person: Person;
@@ -46,7 +37,7 @@ await describeBilling('credentials of billing, balance and usage', (suite) => {
 
   type Ask = (headers: HeaderMap, of: Owner) => Promise<Answer>;
   const url = (path: string): string => suite.till.url(path);
-  /** Every endpoint that takes a session only. */
+  /** Every endpoint that accepts only a session. */
   const sessionOnly: readonly [string, Ask][] = [
     ['POST /billing/orders', (headers) => post(url('/billing/orders'), { package_id: 'small', rail: 'card' }, headers)],
     ['GET /billing/orders', (headers) => get(url('/billing/orders'), headers)],
@@ -179,7 +170,7 @@ await describeBilling('credentials of billing, balance and usage', (suite) => {
     expect((await post(url('/billing/orders'), JSON.stringify(order), form)).status).toBeGreaterThanOrEqual(400);
   });
 
-  it('webhooks take a signature and nothing else, whoever is signed in', async () => {
+  it('webhooks take a signature and nothing else, also when the caller is signed in', async () => {
     for (const path of ['stripe', 'btcpay']) {
       for (const headers of [{}, first().person.session, bearer(keys.managementKey)]) {
         const answer = await post(url(`/billing/webhooks/${path}`), { id: randomUUID() }, headers);

@@ -1,22 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { billingCatalogSchema, orderAnswerSchema, orderPageSchema, receiptAnswerSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { expectCallersFault, expectError, get, post } from '../../contract/conformance/client.ts';
+import { expectCallersFault, expectError, get, post } from '../../kit/client.ts';
 import { whileHeld } from '../../kit/held-rows.ts';
 import { until } from '../../kit/service.ts';
-import { describeBilling } from './suite.ts';
-import type { Person } from './world.ts';
+import { describeBilling, type Person } from './world.ts';
 
 const test = (package_id = 'small') => ({ package_id, rail: 'test' });
 
 await describeBilling('orders and receipts', (suite) => {
   describe('the catalog', () => {
-    it('shows packages, limits, fee, terms and rails to everybody, and may be cached', async () => {
+    it('shows packages, limits, fee, terms and rails without a credential, and may be cached', async () => {
       const answer = await get(suite.till.url('/billing/catalog'));
       expect(answer.status).toBe(200);
       expect(answer.headers.get('cache-control')).toContain('public');
       expect(answer.headers.get('access-control-allow-origin')).toBe('*');
       expect(billingCatalogSchema.parse(answer.json)).toEqual({
+        mode: 'prepaid',
         currency: 'USD',
         packages: [
           { id: 'small', amount: 10, fee: 0.5, total: 10.5 },
@@ -34,26 +34,22 @@ await describeBilling('orders and receipts', (suite) => {
 
   describe('the test rail', () => {
     it('pays at once, and the money can be spent when the answer says paid', async () => {
-      const { till, service } = suite;
-      const person = await suite.person();
-      const order = await till.order(person, test('medium'));
+      const { till, service, person, order } = await suite.ordered(test('medium'));
       expect(order).toMatchObject({ status: 'paid', rail: 'test', amount: 25 });
       expect(await till.balance(person)).toBe(25);
       const made = await post(till.url('/keys'), { name: 'first', kind: 'inference' }, person.session);
       const { key } = made.json as { key: string };
-      const ticket = await service.mintTicket(key, { model: 'acme/small' });
+      const ticket = await service.mintTicket(key, { model: 'm/one' });
       const chat = await post(
         `${service.baseUrl}/chat/completions`,
-        { model: 'acme/small', messages: [{ role: 'user', content: 'hi' }] },
+        { model: 'm/one', messages: [{ role: 'user', content: 'hi' }] },
         { 'x-router-ticket': ticket.ticket },
       );
       expect(chat.status, chat.text).toBe(200);
     });
 
     it('books one pair for the credit and one for the fee', async () => {
-      const { till, service } = suite;
-      const person = await suite.person();
-      const { id } = await till.order(person, test('medium'));
+      const { service, person, id } = await suite.ordered(test('medium'));
       const { rows } = await service.pool.query(
         `select t.kind, e.ledger_account as account, e.amount_nusd::text as amount from ledger_entries e
          join ledger_transactions t on t.id = e.transaction_id where t.reference like 'order%' || $1 order by e.id`,
@@ -97,8 +93,7 @@ await describeBilling('orders and receipts', (suite) => {
       orderPageSchema.parse((await get(suite.till.url('/billing/orders'), person.session)).json).data;
 
     it('that is sent again is the order of before, paid and receipted once', async () => {
-      const { till } = suite;
-      const person = await suite.person();
+      const { till, person } = await suite.visited();
       const body = { ...test(), form_id: formId() };
       const answers = [await till.place(person, body), await till.place(person, body)];
       expect(answers.map(({ status }) => status)).toEqual([201, 200]);
@@ -113,8 +108,7 @@ await describeBilling('orders and receipts', (suite) => {
     it.each(['card', 'crypto', 'test'])(
       'that is sent ten times at once is one order, opened once (%s)',
       async (rail) => {
-        const { till, service, world } = suite;
-        const person = await suite.person();
+        const { till, service, world, person } = await suite.visited();
         const body = { package_id: 'small', rail, form_id: formId() };
         const answers = await whileHeld(
           service.pool,
@@ -130,7 +124,7 @@ await describeBilling('orders and receipts', (suite) => {
         expect(ids.size).toBe(1);
         const [id = ''] = ids;
         expect((await listed(person)).map((order) => order.id)).toEqual([id]);
-        // Each fails where there are two.
+        // Each of these throws if there are two.
         if (rail === 'card') world.stripe.sessionOf(id);
         if (rail === 'crypto') world.btcpay.invoiceOf(id);
         expect(await till.receipts(person)).toHaveLength(rail === 'test' ? 1 : 0);
@@ -139,8 +133,7 @@ await describeBilling('orders and receipts', (suite) => {
     );
 
     it('that comes back with another order is refused, and orders nothing', async () => {
-      const { till } = suite;
-      const person = await suite.person();
+      const { till, person } = await suite.visited();
       const body = { package_id: 'small', rail: 'card', form_id: formId() };
       const { id } = await till.order(person, body);
       for (const other of [{ package_id: 'medium' }, { rail: 'test' }, { save_card: true }]) {
@@ -160,9 +153,8 @@ await describeBilling('orders and receipts', (suite) => {
       expect(second.id).not.toBe(first.id);
     });
 
-    it('is answered whatever has become of limits and packages since', async () => {
-      const { till } = suite;
-      const person = await suite.person();
+    it('is answered even after limits and packages have changed', async () => {
+      const { till, person } = await suite.visited();
       const body = { package_id: 'small', rail: 'crypto', form_id: formId() };
       const { id } = await till.order(person, body);
       for (let open = 0; open < 2; open += 1) await till.order(person, { package_id: 'small', rail: 'crypto' });
@@ -171,8 +163,7 @@ await describeBilling('orders and receipts', (suite) => {
     });
 
     it('without an id orders anew each time, as clients of before do', async () => {
-      const { till } = suite;
-      const person = await suite.person();
+      const { till, person } = await suite.visited();
       const [first, second] = [await till.order(person, test()), await till.order(person, test())];
       const third = await till.order(person, { ...test(), form_id: null });
       expect(new Set([first.id, second.id, third.id]).size).toBe(3);
@@ -196,9 +187,8 @@ await describeBilling('orders and receipts', (suite) => {
     };
 
     it('hold the open orders of an account, ten asked for at once too', async () => {
-      const { till, service } = suite;
-      const person = await suite.person();
-      // All of them wait for the account at once, so that none sees what another is about to order.
+      const { till, service, person } = await suite.visited();
+      // All of them wait for the account's lock at once, so that none sees what another is about to order.
       const client = await service.pool.connect();
       await client.query('begin');
       await client.query('select 1 from accounts where id = $1 for update', [person.accountId]);
@@ -207,7 +197,7 @@ await describeBilling('orders and receipts', (suite) => {
       );
       try {
         await until(async () => {
-          // Whatever else may be waiting for the account, such as the projector.
+          // Counts only these requests: the projector, for example, may be waiting for the same account.
           const { rows } = await service.pool.query<{ waiting: string }>(
             `select count(*) as waiting from pg_stat_activity where datname = current_database()
                and wait_event_type = 'Lock' and (query like '%for update' or query like 'insert into orders%')`,
@@ -221,7 +211,7 @@ await describeBilling('orders and receipts', (suite) => {
       const answers = await asking;
       expect(answers.filter(({ status }) => status === 201)).toHaveLength(3);
       for (const answer of answers.filter(({ status }) => status !== 201)) limited(answer, 'open orders');
-      // One that has ended makes room.
+      // An order that has ended makes room for another.
       const [open] = answers.filter(({ status }) => status === 201);
       const { id } = orderAnswerSchema.parse(open?.json);
       suite.world.btcpay.invoiceOf(id).status = 'Expired';
@@ -231,15 +221,13 @@ await describeBilling('orders and receipts', (suite) => {
     });
 
     it('hold what is ordered in a day, paid or open', async () => {
-      const { till } = suite;
-      const person = await suite.person();
+      const { till, person } = await suite.visited();
       for (let order = 0; order < 3; order += 1) await till.order(person, test('large'));
       limited(await till.place(person, test('small')), '300 USD can be ordered in 24 hours');
     });
 
     it('hold what a balance may become, open orders counted in', async () => {
-      const { till } = suite;
-      const person = await suite.person();
+      const { till, person } = await suite.visited();
       await till.give(person, 280);
       await till.order(person, { package_id: 'large', rail: 'card' });
       limited(await till.place(person, test('medium')), 'topped up to at most 400 USD');
@@ -249,8 +237,7 @@ await describeBilling('orders and receipts', (suite) => {
 
   describe('lists', () => {
     it('page through every order and receipt once, newest first', async () => {
-      const { till } = suite;
-      const person = await suite.person();
+      const { till, person } = await suite.visited();
       const made: string[] = [];
       for (let order = 0; order < 5; order += 1) made.unshift((await till.order(person, test())).id);
       const paged = async (path: string, idOf: (row: never) => string): Promise<string[]> => {
@@ -328,8 +315,7 @@ await describeBilling('orders and receipts', (suite) => {
     });
 
     it('come as JSON, as a page and as a PDF, by accept header and by format', async () => {
-      const { till } = suite;
-      const person = await suite.person();
+      const { till, person } = await suite.visited();
       const { receipt_number: number } = await till.order(person, test('medium'));
       const url = till.url(`/billing/receipts/${number}`);
       const json = await get(url, person.session);
@@ -368,8 +354,7 @@ await describeBilling('orders and receipts', (suite) => {
     });
 
     it('stay as they were when the account changes', async () => {
-      const { till, service } = suite;
-      const person = await suite.person();
+      const { till, service, person } = await suite.visited();
       const { receipt_number: number } = await till.order(person, test());
       const url = till.url(`/billing/receipts/${number}`);
       const before = (await get(url, person.session)).json;

@@ -1,17 +1,17 @@
 import { billingCatalogSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { expectError, get, post } from '../../contract/conformance/client.ts';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { type PaymentWorld, type Person, signUp, startPaymentWorld, Till } from './world.ts';
+import { describeInWorld } from '../../kit/both-planes.ts';
+import { expectError, get, post } from '../../kit/client.ts';
+import { type Person, signUp, startPaymentWorld, Till } from './world.ts';
 
-let world: PaymentWorld | undefined;
-
-await describeInBothPlanes(
+await describeInWorld(
   'a service without rails',
-  async () => {
-    world = await startPaymentWorld();
-    const { setup } = world;
-    return { ...setup, environment: { BILLING_FILE: setup.environment?.BILLING_FILE ?? '', BILLING_TEST_RAIL: 'off' } };
+  {
+    start: startPaymentWorld,
+    setupOf: ({ setup }) => ({
+      ...setup,
+      environment: { BILLING_FILE: setup.environment?.BILLING_FILE ?? '', BILLING_TEST_RAIL: 'off' },
+    }),
   },
   (planes) => {
     const person = (): Promise<Person> => signUp(planes.service);
@@ -38,8 +38,7 @@ await describeInBothPlanes(
     });
 
     it('has no auto top-up', async () => {
-      if (world === undefined) throw new Error('no world');
-      const till = new Till(planes.service, world);
+      const till = new Till(planes.service, planes.world);
       const auto = { enabled: true, threshold_usd: 5, package_id: 'small', monthly_limit_usd: 50 };
       const answer = await till.putSettings(await person(), { low_balance_usd: null, auto_top_up: auto });
       expectError(answer, 503, 'rail_disabled', 'auto_top_up.enabled');

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** A request as a payment service sees it. */
+/** A request as a payment service receives it. */
 export interface Call {
   readonly method: string;
   readonly path: string;
@@ -16,15 +16,15 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What a test does to a service that stands in: nothing, an outage, or writes whose answers never arrive. */
+/** The fault that a test gives a stand-in service: none, an outage, or writes whose answers never arrive. */
 export type Trouble = 'down' | 'answers_are_lost' | undefined;
 
 export interface StandInServer {
   readonly url: string;
   readonly calls: Call[];
-  /** `answers_are_lost`: what is written is carried out, and nobody hears of it. */
+  /** With `answers_are_lost`, the service carries out writes, but the caller never receives the answers. */
   trouble: Trouble;
-  /** Whether writes meet an outage while reads are served. */
+  /** Whether writes meet an outage while the service answers reads. */
   refuseWrites: boolean;
   /** Resolves when the next write whose path contains the text has been carried out. */
   carriedOut(path: string): Promise<void>;
@@ -59,7 +59,7 @@ export async function startStandIn(handle: (call: Call) => Reply | Promise<Reply
         if (call.method !== 'GET' && call.path.includes(waiter.path)) waiter.resolve();
         else waiting.push(waiter);
       }
-      // The connection stays open and silent, as if the answer were on its way for ever.
+      // The connection stays open and silent, as if the answer never arrived.
       if (standIn.trouble === 'answers_are_lost' && call.method !== 'GET') return;
       response.writeHead(reply.status, { 'content-type': 'application/json', ...reply.headers });
       response.end(JSON.stringify(reply.body));

@@ -1,10 +1,9 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { type Call, type Reply, type StandInServer, startStandIn } from './stand-in-server.ts';
+import { allow, type Fields, invalid, missing, parseForm, Refusal } from './stripe-form.ts';
 
 export const stripeSecretKey = 'sk_test_stand_in_5f0c2d';
 export const stripeWebhookSecret = 'whsec_stand_in_9a1b77';
-
-type Fields = Record<string, unknown>;
 
 interface Charge {
   id: string;
@@ -44,20 +43,20 @@ interface Session {
   payment_intent: string | null;
 }
 
-/** A Stripe that keeps Stripe's rules for what is called here: keys, parameters, idempotency, signatures. */
+/** A Stripe that keeps Stripe's rules for the calls that we make: keys, parameters, idempotency, signatures. */
 export interface StripeStandIn {
   readonly server: StandInServer;
   readonly sessions: Map<string, Session>;
   /** Idempotency keys whose first call is still running. */
   readonly inUse: Set<string>;
   readonly intents: Map<string, Intent>;
-  /** What happens to the next charges of saved cards; undefined: they are paid. */
+  /** The decline code of the next charges of saved cards. Undefined: they succeed. */
   decline: string | undefined;
   sessionOf(orderId: string): Session;
   intentsOf(orderId: string): Intent[];
-  /** The customer pays at the checkout page. Answers the session. */
+  /** Acts as the customer who pays on the checkout page. Returns the session. */
   pay(orderId: string): Session;
-  /** Refunds so much more of an order's payment; answers the charge. */
+  /** Refunds this many more cents of an order's payment. Returns the charge. */
   refund(orderId: string, cents: number): Charge;
   charge(orderId: string): Charge;
   event(type: string, object: unknown): Fields;
@@ -66,27 +65,13 @@ export interface StripeStandIn {
 
 const id = (prefix: string): string => `${prefix}_${randomBytes(12).toString('hex')}`;
 
-class Refusal extends Error {
-  readonly reply: Reply;
-  constructor(status: number, error: Fields) {
-    super(String(error.message));
-    this.reply = { status, body: { error } };
-  }
-}
-const invalid = (message: string, more: Fields = {}): never => {
-  throw new Refusal(400, { type: 'invalid_request_error', message, ...more });
-};
-const missing = (): never => {
-  throw new Refusal(404, { type: 'invalid_request_error', code: 'resource_missing', message: 'No such object' });
-};
-
 export async function startStripe(): Promise<StripeStandIn> {
   const sessions = new Map<string, Session>();
   const inUse = new Set<string>();
   const intents = new Map<string, Intent>();
   const charges = new Map<string, Charge>();
   const customers = new Map<string, { cards: string[] }>();
-  /** What was answered under each idempotency key, and to which request; `undefined` while it runs. */
+  /** The request and the answer under each idempotency key. `reply` is `undefined` while the request runs. */
   const answered = new Map<string, { request: string; reply: Reply | undefined }>();
   let saving = new Set<string>();
 
@@ -98,7 +83,7 @@ export async function startStripe(): Promise<StripeStandIn> {
       amount_refunded: 0,
       currency: intent.currency,
       payment_intent: intent.id,
-      // As Stripe does: a copy of the intent's, made with the charge.
+      // A copy of the intent's metadata, made with the charge, as at Stripe.
       metadata: { ...intent.metadata },
     };
     charges.set(charge.id, charge);
@@ -323,11 +308,12 @@ export async function startStripe(): Promise<StripeStandIn> {
         reply = run(call);
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
-        // What fails validation is not kept; what was carried out is, a decline too.
+        // Stripe does not keep an answer that failed validation. It keeps those of carried-out requests, declines
+        // included.
         if (error.reply.status !== 402) throw error;
         reply = error.reply;
       }
-      // As JSON: what is answered later is what was said then, not what it has become.
+      // A copy, because the object may change after this answer was given.
       answered.set(key, { request, reply: JSON.parse(JSON.stringify(reply)) as Reply });
       return reply;
     } catch (error) {
@@ -396,28 +382,8 @@ export async function startStripe(): Promise<StripeStandIn> {
   return standIn;
 }
 
-/** `Stripe-Signature`, as Stripe makes it: HMAC-SHA256 over `<time>.<body>`. */
+/** The `Stripe-Signature` header: HMAC-SHA256 over `<time>.<body>`. */
 export function stripeSignature(body: string, { secret = stripeWebhookSecret, atMs = Date.now() } = {}): string {
   const time = Math.floor(atMs / 1000);
   return `t=${time},v1=${createHmac('sha256', secret).update(`${time}.${body}`).digest('hex')}`;
-}
-
-function allow(body: Fields, known: readonly string[]): void {
-  const unknown = Object.keys(body).find((name) => !known.includes(name));
-  if (unknown !== undefined) invalid(`Received unknown parameter: ${unknown}`, { code: 'parameter_unknown' });
-}
-
-/** `a[b][0]=c` as `{a: {b: {0: c}}}`. */
-function parseForm(text: string): Fields {
-  const parsed: Fields = {};
-  for (const [name, value] of new URLSearchParams(text)) {
-    const path = name.split(/[[\]]+/).filter((part) => part !== '');
-    let at = parsed;
-    for (const part of path.slice(0, -1)) {
-      at[part] ??= {};
-      at = at[part] as Fields;
-    }
-    at[path.at(-1) ?? ''] = value;
-  }
-  return parsed;
 }

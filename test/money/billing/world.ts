@@ -9,14 +9,16 @@ import {
   billingSettingsStateSchema,
   type OrderAnswer,
   orderAnswerSchema,
+  orderPageSchema,
   type ReceiptAnswer,
   receiptPageSchema,
   type WebhookAnswer,
   webhookOutcomeSchema,
 } from '@sotto/wire';
-import { expect } from 'vitest';
-import { type Answer, get, type HeaderMap, post, send } from '../../contract/conformance/client.ts';
-import type { PlanesSetup } from '../../kit/both-planes.ts';
+import { beforeAll, expect } from 'vitest';
+import { describeInWorld, type PlanesSetup } from '../../kit/both-planes.ts';
+import { oneModel } from '../../kit/catalog.ts';
+import { type Answer, get, type HeaderMap, post, send } from '../../kit/client.ts';
 import { startProvider } from '../../kit/provider.ts';
 import { type Service, until } from '../../kit/service.ts';
 import {
@@ -46,14 +48,16 @@ terms: {text: Prepaid., url: https://seller.example/terms}
 seller: {name: Seller <b>&</b> Sons, address: 1 Street, tax_id: "X-1"}
 `;
 
-/** Both payment services, and what a service needs to be their customer. */
+/** Both payment services, and the settings that make a service their customer. */
 export interface PaymentWorld {
   readonly stripe: StripeStandIn;
   readonly btcpay: BtcpayStandIn;
   readonly setup: PlanesSetup;
 }
 
-/** A payment service each, a provider that answers chats, and the files and variables of a service that uses them. */
+/**
+ * Starts both payment services, a provider that answers chats, and the files and variables of a service that uses them.
+ */
 export async function startPaymentWorld(environment: Readonly<Record<string, string>> = {}): Promise<PaymentWorld> {
   const [stripe, btcpay, provider] = await Promise.all([startStripe(), startBtcpay(), startProvider()]);
   const folder = await mkdtemp(join(tmpdir(), 'sotto-test-billing-'));
@@ -63,14 +67,7 @@ export async function startPaymentWorld(environment: Readonly<Record<string, str
     stripe,
     btcpay,
     setup: {
-      registry: `providers:\n  - {id: acme, name: Acme, adapter: openai, base_url: "${provider.baseUrl}", privacy_class: private}\n`,
-      catalog: `models:
-  - id: acme/small
-    model_type: text
-    context_length: 8000
-    max_output_tokens: 1000
-    routes: [{provider: acme, upstream_model: small-v1, privacy_class: private, pricing: {input: 0.5, output: 1.5}}]
-`,
+      ...oneModel(provider),
       environment: {
         BILLING_FILE: billingFile,
         BILLING_TEST_RAIL: 'on',
@@ -91,7 +88,7 @@ export async function startPaymentWorld(environment: Readonly<Record<string, str
   };
 }
 
-/** Somebody with an account and a session. */
+/** A person with an account and a session. */
 export interface Person {
   readonly email: string;
   readonly accountId: string;
@@ -114,7 +111,7 @@ export async function signUp({ controlUrl, pool }: Service): Promise<Person> {
   return { email, accountId: rows[0]?.id ?? '', session: { cookie } };
 }
 
-/** What people and payment services do to the service, and what can be seen of it from outside. */
+/** The actions of people and payment services towards the service, and its state as seen from outside. */
 export class Till {
   readonly #service: Service;
   readonly #world: PaymentWorld;
@@ -171,7 +168,7 @@ export class Till {
     return send('PUT', this.url('/billing/settings'), { headers: person.session, body });
   }
 
-  /** Delivers an event of Stripe's, signed well unless told otherwise. */
+  /** Delivers a Stripe event. The signature is valid unless `how` says otherwise. */
   deliver(event: object, how: { readonly secret?: string; readonly atMs?: number; readonly signature?: string } = {}) {
     const body = JSON.stringify(event);
     const { signature = stripeSignature(body, how) } = how;
@@ -182,7 +179,7 @@ export class Till {
     return explained(await this.deliver(event));
   }
 
-  /** Pays an order at the checkout page; answers the event that Stripe sends of it. */
+  /** Pays an order on the checkout page. Returns the event that Stripe sends about it. */
   payByCard(orderId: string): object {
     return this.#world.stripe.event('checkout.session.completed', this.#world.stripe.pay(orderId));
   }
@@ -196,7 +193,27 @@ export class Till {
     return explained(await this.deliverBtcpay(body));
   }
 
-  /** Lets an order's next look at its rail be due now; `over`: and its time be up. */
+  /**
+   * Places an order, and kills control after the payment service has carried it out and before control has its answer.
+   * Resolves to the order once control runs again.
+   */
+  async placeAndKill(person: Person, body: object, service: 'stripe' | 'btcpay', path: string) {
+    const { server } = this.#world[service];
+    server.trouble = 'answers_are_lost';
+    const carriedOut = server.carriedOut(path);
+    const placing = this.place(person, body).catch(() => undefined);
+    await carriedOut;
+    await this.#service.control.kill9();
+    await placing;
+    server.trouble = undefined;
+    await this.#service.control.restart();
+    const { data } = orderPageSchema.parse((await get(this.url('/billing/orders'), person.session)).json);
+    const [order] = data;
+    if (order === undefined || data.length > 1) throw new Error(`${data.length} orders are listed`);
+    return order;
+  }
+
+  /** Makes the order's next look at its rail due now. With `over`, the order also expires. */
   async due(orderId: string, { over = false } = {}): Promise<void> {
     await this.#service.pool.query(
       `update orders set next_check_at = now(), expires_at = case when $2 then now() else expires_at end where id = $1`,
@@ -204,7 +221,7 @@ export class Till {
     );
   }
 
-  /** What the ledger says of an account's top-ups and refunds, in nano-USD, oldest first. */
+  /** The ledger's top-ups and refunds of an account, in nano-USD, oldest first. */
   async ledger({ accountId }: Person): Promise<{ kind: string; amount: bigint }[]> {
     const { rows } = await this.#service.pool.query<{ kind: string; amount_nusd: string }>(
       `select t.kind, e.amount_nusd from ledger_entries e join ledger_transactions t on t.id = e.transaction_id
@@ -214,7 +231,7 @@ export class Till {
     return rows.map(({ kind, amount_nusd }) => ({ kind, amount: BigInt(amount_nusd) }));
   }
 
-  /** Gives money that no order paid for. */
+  /** Credits an account without an order. */
   async give(person: Person, usd: number): Promise<void> {
     const before = await this.balance(person);
     await creditAccount(this.#service.pool, {
@@ -227,10 +244,69 @@ export class Till {
   }
 }
 
-/** A webhook's answer: 200, and it says what became of it. */
+/** Checks that a webhook's answer is 200 and returns it. The answer says what became of the webhook. */
 export function explained(answer: Answer): WebhookAnswer {
   expect(answer.status, answer.text).toBe(200);
   const told = webhookOutcomeSchema.parse(answer.json);
   expect(told.message.length).toBeGreaterThan(10);
   return told;
+}
+
+/** The fixtures of the billing tests. Use them only within tests and hooks. */
+export interface BillingSuite {
+  readonly service: Service;
+  readonly world: PaymentWorld;
+  readonly till: Till;
+  /** Creates a new person. */
+  person(): Promise<Person>;
+  /** Creates a new person, and returns what a test about one person uses. */
+  visited(): Promise<Visit>;
+  /** Creates a new person who places this order. */
+  ordered(body: object): Promise<Visit & { readonly order: OrderAnswer; readonly id: string }>;
+}
+
+interface Visit extends Pick<BillingSuite, 'service' | 'world' | 'till'> {
+  readonly person: Person;
+}
+
+/** Runs tests of billing against the real service, with local stand-ins for the payment services. */
+export async function describeBilling(
+  name: string,
+  tests: (suite: BillingSuite) => void,
+  options: { readonly planes?: readonly ('one' | 'two')[] } = {},
+): Promise<void> {
+  await describeInWorld(
+    name,
+    { start: startPaymentWorld, setupOf: ({ setup }) => setup },
+    (planes) => {
+      let till: Till | undefined;
+      beforeAll(() => {
+        till = new Till(planes.service, planes.world);
+      });
+      const suite: BillingSuite = {
+        get service() {
+          return planes.service;
+        },
+        get world() {
+          return planes.world;
+        },
+        get till() {
+          if (till === undefined) throw new Error('the till is there within tests and hooks only');
+          return till;
+        },
+        person: () => signUp(planes.service),
+        async visited() {
+          const { service, world, till } = suite;
+          return { service, world, till, person: await signUp(service) };
+        },
+        async ordered(body) {
+          const visit = await suite.visited();
+          const order = await visit.till.order(visit.person, body);
+          return { ...visit, order, id: order.id };
+        },
+      };
+      tests(suite);
+    },
+    options,
+  );
 }

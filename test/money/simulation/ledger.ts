@@ -1,5 +1,5 @@
 import type { AttributedSettlement, BookingResult, SettlementLedger } from '@sotto/control';
-import type { AccountRef } from '@sotto/state';
+import { type AccountRef, monthOf } from '@sotto/state';
 
 export interface SimulatedAccount {
   readonly accountId: string;
@@ -8,6 +8,17 @@ export interface SimulatedAccount {
   balanceNusd: bigint;
   version: number;
   toppedUpNusd: bigint;
+  readonly budget: SimulatedBudget;
+}
+/** A monthly budget of everything that an account's keys spend. */
+export interface SimulatedBudget {
+  readonly budgetId: string;
+  /** Undefined: it was never set. */
+  limitNusd: bigint | undefined;
+  /** The highest limit so far. Undefined: there was a time without one. */
+  highestNusd: bigint | undefined;
+  version: number;
+  readonly spent: Map<string, bigint>;
 }
 export interface SimulatedKey {
   readonly keyId: string;
@@ -18,7 +29,7 @@ export interface SimulatedKey {
   version: number;
 }
 
-/** Postgres: what it has said stays, whoever crashes. Books as `bookSettlements` does. */
+/** A stand-in for Postgres. It keeps its data when any process crashes. It books as `bookSettlements` does. */
 export class SimulatedLedger implements Pick<SettlementLedger, 'isRefusal'> {
   readonly accounts: SimulatedAccount[] = [];
   readonly keys: SimulatedKey[] = [];
@@ -34,18 +45,26 @@ export class SimulatedLedger implements Pick<SettlementLedger, 'isRefusal'> {
     account.version += 1;
   }
 
+  setBudget({ budget }: SimulatedAccount, nusd: bigint): void {
+    budget.limitNusd = nusd;
+    budget.version += 1;
+    if (budget.highestNusd !== undefined && nusd > budget.highestNusd) budget.highestNusd = nusd;
+  }
+
   book(batch: readonly AttributedSettlement[]): BookingResult {
     let bookedCount = 0;
     let shortfallNusd = 0n;
-    const touched = new Map<SimulatedAccount, { holdIds: string[]; charged: boolean }>();
+    const touched = new Map<SimulatedAccount, { holdIds: string[]; charged: boolean; months: Set<string> }>();
     const keys = new Set<SimulatedKey>();
     for (const { settlement, owner } of batch) {
       const key = this.keyOf(owner);
       if (key === undefined) throw new Error('nobody');
       const { account } = key;
-      const seen = touched.get(account) ?? { holdIds: [], charged: false };
+      const seen = touched.get(account) ?? { holdIds: [], charged: false, months: new Set() };
       touched.set(account, seen);
       keys.add(key);
+      const month = settlement.month ?? monthOf(settlement.at);
+      seen.months.add(month);
       if (settlement.kind === 'charge') seen.holdIds.push(settlement.id);
       if (this.booked.has(settlement.id)) continue;
       const charge = BigInt(settlement.chargeNusd);
@@ -56,6 +75,7 @@ export class SimulatedLedger implements Pick<SettlementLedger, 'isRefusal'> {
       account.balanceNusd -= paid;
       seen.charged = true;
       key.spentNusd += charge;
+      account.budget.spent.set(month, (account.budget.spent.get(month) ?? 0n) + charge);
       key.version += 1;
       if (charge > paid) {
         shortfallNusd += charge - paid;
@@ -68,13 +88,14 @@ export class SimulatedLedger implements Pick<SettlementLedger, 'isRefusal'> {
       shortfallNusd,
       waivedNusd: 0n,
       unattributedHoldIds: [],
-      wallets: [...touched].map(([account, { holdIds }]) => ({
+      wallets: [...touched].map(([account, { holdIds, months }]) => ({
         walletId: account.walletId,
         balanceNusd: account.balanceNusd,
         version: account.version,
         keys: [...keys]
           .filter((key) => key.account === account)
           .map((key) => ({ keyHash: key.keyHash, limitFundsNusd: fundsOf(key), version: key.version })),
+        budgets: account.budget.limitNusd === undefined ? [] : spentOf(account.budget, months),
         holdIds,
       })),
     };
@@ -88,6 +109,9 @@ export class SimulatedLedger implements Pick<SettlementLedger, 'isRefusal'> {
     return false;
   }
 }
+
+const spentOf = ({ budgetId, spent }: SimulatedBudget, months: ReadonlySet<string>) =>
+  [...months].map((month) => ({ budgetId, month, spentNusd: spent.get(month) ?? 0n }));
 
 export const fundsOf = ({ limitNusd, spentNusd }: SimulatedKey): bigint | undefined =>
   limitNusd === undefined ? undefined : limitNusd - spentNusd;

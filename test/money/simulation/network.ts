@@ -1,7 +1,7 @@
 import { StateUnavailableError } from '@sotto/state';
-import type { Random } from './random.ts';
+import type { Random } from '../../kit/random.ts';
 
-/** Who sends; one that has crashed hears nothing any more. */
+/** A process that sends calls. After a crash it receives no answers. */
 export interface Process {
   readonly name: string;
   isAlive: boolean;
@@ -17,11 +17,11 @@ interface Message {
   isAnswered: boolean;
 }
 
-/** Every call on its way. The simulation decides what becomes of each: nothing happens by itself. */
+/** Every call in flight. The simulation decides what becomes of each: nothing arrives automatically. */
 export class Network {
   readonly #messages: Message[] = [];
   readonly #random: Random;
-  /** Errors that a call threw where it was carried out, of a kind that no caller expects. */
+  /** Unexpected errors that a call threw where it was carried out. */
   readonly defects: unknown[] = [];
 
   constructor(random: Random) {
@@ -32,7 +32,7 @@ export class Network {
     return this.#messages.length;
   }
 
-  /** A way to carry calls of one process: each waits here until it is delivered, lost or repeated. */
+  /** Carries the calls of one process. Each call waits here until it is delivered, lost or repeated. */
   carrier(from: Process, to: Message['to']): <T>(run: () => T) => Promise<T> {
     return <T>(run: () => T): Promise<T> =>
       new Promise<T>((resolve, reject) => {
@@ -65,9 +65,9 @@ export class Network {
       });
   }
 
-  /** Something happens to one message: mostly it is carried out or answered. */
+  /** Moves one message. Usually the call is carried out or answered. */
   move(faults: { readonly lose: number; readonly late: number; readonly repeat: number }): void {
-    // The older the sooner, and now and then a new one first.
+    // Prefers older messages, but sometimes a new one overtakes them.
     const at = Math.floor(this.#messages.length * this.#random.next() ** 3);
     const message = this.#messages[at];
     if (message === undefined) return;
@@ -83,7 +83,7 @@ export class Network {
       return;
     }
     if (!message.isAnswered && this.#random.chance(faults.late)) {
-      // Its sender gives up; it may arrive all the same.
+      // The sender gives up. The message may still arrive.
       message.isAnswered = true;
       message.fail();
       return;
@@ -98,8 +98,8 @@ export class Network {
   }
 
   /**
-   * The connections to Redis break: what was on its way is lost, and what was carried out is answered now or never. A
-   * process hears nothing from a connection that is gone once it uses another.
+   * Breaks the connections to Redis. Calls in flight are lost. Calls that were carried out are answered now or never: a
+   * process receives nothing from an old connection once it uses a new one.
    */
   cut(): void {
     for (const message of this.#messages.splice(0)) {
@@ -113,7 +113,7 @@ export class Network {
     }
   }
 
-  /** Carries out and answers everything, in the order it was sent. */
+  /** Carries out and answers everything, in the order in which it was sent. */
   settle(): void {
     for (const message of this.#messages.splice(0)) {
       if (message.state === 'sent') message.run();

@@ -1,8 +1,11 @@
 import type { Settlement, ShardData } from '@sotto/state';
-import type { SimulatedKey, SimulatedLedger } from './ledger.ts';
+import type { SimulatedAccount, SimulatedKey, SimulatedLedger } from './ledger.ts';
 import type { Process } from './network.ts';
 
-/** The rules of design 5, and what they are judged by. Each of the three throws `Broken` where one does not hold. */
+/**
+ * The rules about money (docs/concepts/holds-and-charges.md), and the records that they are checked against. Each of
+ * the three functions throws `Broken` if a rule does not hold.
+ */
 
 export interface JudgedRequest {
   readonly holdId: string;
@@ -10,28 +13,35 @@ export interface JudgedRequest {
   readonly key: SimulatedKey;
   readonly amountNusd: bigint;
   state: 'asking' | 'running' | 'ended' | 'refused';
-  /** Why it may be that money was spent twice over: a rollback that nobody could have noticed yet, a lapsed lease. */
+  /**
+   * Money may legitimately be spent twice after a rollback that no process could notice yet, or after a lapsed lease.
+   */
   excused: boolean;
+  /** The month of its hold. Empty: not admitted. */
+  month: string;
   chargeNusd: bigint;
   accepted: boolean;
-  /** Redis lost its settlement after it was accepted: it is charged if its broker lives to hand it over anew. */
+  /** Redis lost the settlement after accepting it. It is charged only if its broker lives to hand it over again. */
   isLost: boolean;
 }
 
 export interface Judged {
-  /** What the shard holds. */
+  /** The contents of the shard. */
   readonly data: Readonly<ShardData>;
   readonly ledger: SimulatedLedger;
-  /** All there ever were, by hold id. */
+  /** Every request so far, by hold id. */
   readonly requests: ReadonlyMap<string, JudgedRequest>;
-  /** Those that run, or that are not booked yet. */
+  /** Requests that run or are not booked yet. */
   readonly open: ReadonlySet<JudgedRequest>;
 }
 
 /** A rule that does not hold. */
 export class Broken extends Error {}
 
-/** After every step: no wallet below zero, each charge is its request's, none is beyond a wallet without an excuse. */
+/**
+ * After every step: no wallet is below zero, each charge is its request's, and only an excuse allows a charge beyond a
+ * wallet or a month's budget.
+ */
 export function judgeLedger({ ledger, requests }: Judged): void {
   for (const { balanceNusd } of ledger.accounts) {
     if (balanceNusd < 0n) throw new Broken('a wallet is below zero');
@@ -43,11 +53,17 @@ export function judgeLedger({ ledger, requests }: Judged): void {
   for (const { walletId } of ledger.shortfalls) {
     if (!isExcused(requests, walletId)) throw new Broken(`charges beyond ${walletId}`);
   }
+  for (const { walletId, budget } of ledger.accounts) {
+    for (const [month, spentNusd] of budget.spent) {
+      if (spentNusd <= (budget.highestNusd ?? spentNusd) || isExcused(requests, walletId)) continue;
+      throw new Broken(`charges beyond the budget of ${walletId} in ${month}`);
+    }
+  }
 }
 
 /**
- * After every step of an open shard that nobody has yet to find a loss in: sums are of what they sum up, and nothing that
- * may still be charged is available to others.
+ * After every step of an open shard in which no process has yet to notice a loss: sums equal their parts, and money
+ * that may still be charged is not available to other requests.
  */
 export function judgeShard(judged: Judged): void {
   const { data, ledger } = judged;
@@ -72,13 +88,44 @@ export function judgeShard(judged: Judged): void {
       `${available} of ${balanceNusd} is available beside ${sum}; not in the state: ${missing.join(' ')}`,
     );
   }
+  for (const account of ledger.accounts) judgeBudget(judged, streamed, account);
 }
 
-/** When everything has come to rest: nothing is left over, the state agrees with the ledger, and all is charged that must be. */
+/** Everything that was or may still be charged to a month counts in the budget. Its sums equal their parts. */
+function judgeBudget(judged: Judged, streamed: readonly Settlement[], { walletId, budget }: SimulatedAccount): void {
+  const { data, requests } = judged;
+  const stored = data.budgets.get(budget.budgetId);
+  if (stored === undefined || stored.version < 0) return;
+  const exposed = exposedOf(judged, streamed, walletId);
+  const months = new Set([
+    ...stored.months.keys(),
+    ...budget.spent.keys(),
+    ...[...requests.values()].map((r) => r.month),
+  ]);
+  for (const month of months) {
+    const { spentNusd, openNusd } = stored.months.get(month) ?? { spentNusd: 0n, openNusd: 0n };
+    const counted = [...data.counted.values()].filter((each) => each.month === month);
+    const sum = counted.reduce(
+      (added, each) => (each.budgetIds.includes(budget.budgetId) ? added + each.amountNusd : added),
+      0n,
+    );
+    if (sum !== openNusd) throw new Broken(`${openNusd} is open in ${month}, not ${sum}`);
+    let due = budget.spent.get(month) ?? 0n;
+    for (const [id, nusd] of exposed) if (requests.get(id)?.month === month) due += nusd;
+    if (spentNusd + openNusd < due) throw new Broken(`${month} counts ${spentNusd} and ${openNusd}, not ${due}`);
+  }
+}
+
+/** At rest: nothing is left over, the state agrees with the ledger, and every due charge was made. */
 export function judgeRest({ data, ledger, requests }: Judged): void {
   const left = { holds: [...data.holds.keys()], notes: [...data.notes.keys()], stream: data.stream.length };
   if (left.holds.length + left.notes.length + left.stream > 0) throw new Broken(`left over: ${JSON.stringify(left)}`);
-  for (const { walletId, balanceNusd, toppedUpNusd } of ledger.accounts) {
+  if (data.counted.size > 0) throw new Broken(`left in budgets: ${[...data.counted.keys()]}`);
+  for (const { walletId, balanceNusd, toppedUpNusd, budget } of ledger.accounts) {
+    for (const [month, nusd] of budget.limitNusd === undefined ? [] : budget.spent) {
+      const stored = data.budgets.get(budget.budgetId)?.months.get(month)?.spentNusd ?? 0n;
+      if (stored !== nusd) throw new Broken(`${stored} was spent in ${month}, not ${nusd}`);
+    }
     const wallet = data.wallets.get(walletId);
     if (wallet?.fundsNusd !== balanceNusd || wallet.heldNusd !== 0n || wallet.unbookedNusd !== 0n) {
       throw new Broken(`${walletId} is not what the ledger says`);
@@ -93,7 +140,9 @@ export function judgeRest({ data, ledger, requests }: Judged): void {
   if (ledger.rejected.length > 0) throw new Broken('settlements were rejected');
 }
 
-/** What may still be charged to a wallet: every request that runs or is not booked, by what it can come to. */
+/**
+ * The amounts that may still be charged to a wallet: for each request that runs or is not booked, its largest charge.
+ */
 function exposedOf(
   { ledger, requests, open }: Judged,
   streamed: readonly Settlement[],

@@ -3,7 +3,7 @@ import { type Faults, World } from './world.ts';
 const none: Faults = { lose: 0, late: 0, repeat: 0, crash: 0, failOver: 0, wipe: 0, leap: 0 };
 const network = { lose: 0.03, late: 0.05, repeat: 0.05 };
 
-/** What goes wrong together. */
+/** Combinations of faults that occur together. */
 export const climates: Readonly<Record<string, Faults>> = {
   calm: none,
   'a bad network': { ...none, ...network },
@@ -15,7 +15,7 @@ export const climates: Readonly<Record<string, Faults>> = {
   'everything at once': { ...network, crash: 0.15, failOver: 0.15, wipe: 0.1, leap: 0.15 },
 };
 
-/** Runs one seed; answers how often each thing happened. Throws with the step at which a rule was broken. */
+/** Runs one seed. Returns how often each event happened. Throws with the step at which a rule was broken. */
 export async function runSeed(
   climate: string,
   seed: number,

@@ -1,3 +1,5 @@
+// Longer than 400 lines, because every step, fault and judgement acts on the same private state, which one seed drives.
+
 import { randomBytes } from 'node:crypto';
 import { Settler } from '@sotto/control';
 import {
@@ -10,6 +12,7 @@ import {
   LeaseKeeper,
   leaseGraceMs,
   MemoryStore,
+  monthOf,
   openAccountRef,
   type Right,
   type Settlement,
@@ -20,31 +23,31 @@ import {
   signSettlement,
 } from '@sotto/state';
 import { initialPreferences } from '@sotto/wire';
+import { Random } from '../../kit/random.ts';
 import { fundsOf, type SimulatedAccount, type SimulatedKey, SimulatedLedger } from './ledger.ts';
 import { Network, type Process } from './network.ts';
-import { Random } from './random.ts';
 import { Broken, type Judged, type JudgedRequest, judgeLedger, judgeRest, judgeShard } from './rules.ts';
 
-/** How often what goes wrong, as chances a step or a message. */
+/** Probabilities of faults, for each step or message. */
 export interface Faults {
   readonly lose: number;
   readonly late: number;
   readonly repeat: number;
   readonly crash: number;
-  /** Redis goes on from an older replica. */
+  /** Redis continues from an older replica. */
   readonly failOver: number;
   /** Redis loses everything. */
   readonly wipe: number;
-  /** The clock, or a process that stood still, leaps by more than a lease. */
+  /** The clock leaps, or a stalled process resumes, by more than a lease. */
   readonly leap: number;
-  /** How many control planes there are; 1, if not said. */
+  /** The number of control planes. Default: 1. */
   readonly controls?: number;
 }
 
 const shard = 0;
 const shards = [shard];
-/** Few, so that brokers meet this bound of what the ledger has not booked. */
-const mostPending = 12;
+/** Low, so that brokers reach this limit of settlements that the ledger has not booked. */
+const mostPending = 9;
 const macKey = randomBytes(32);
 const refKey = randomBytes(32);
 
@@ -71,8 +74,8 @@ interface Control {
 }
 
 /**
- * Two brokers, one control plane or more, Redis and Postgres in one thread: the code that runs in production, on a network and a
- * clock that a seed moves. Throws at the first step after which a rule of design 5 does not hold.
+ * Two brokers, one or more control planes, Redis and Postgres in one thread. It runs the production code on a network
+ * and a clock that a seed drives. Throws at the first step after which a rule about money does not hold.
  */
 export class World {
   readonly #random: Random;
@@ -80,7 +83,8 @@ export class World {
   readonly #ledger = new SimulatedLedger();
   readonly #faults: Faults;
   readonly #declares: boolean;
-  #now = 1_800_000_000_000;
+  /** A minute before a month ends, so that holds are placed in one month and settled in the next. */
+  #now = Date.parse('2027-01-31T23:59:00Z');
   readonly #store = new MemoryStore(() => this.#now);
   #replicas: ShardData[] = [];
   #brokers: Broker[] = [];
@@ -88,13 +92,13 @@ export class World {
   readonly #requests = new Map<string, Request>();
   readonly #open = new Set<Request>();
   readonly #tickets: { readonly hash: string; readonly key: SimulatedKey; uses: number }[] = [];
-  /** A replica came up and somebody alive has not noticed yet what it has lost. */
+  /** A replica took over, and a living process has not yet noticed what Redis lost. */
   #dirty = false;
   #names = 0;
   readonly seen = new Map<string, number>();
   step = 0;
 
-  /** `declares: false` makes brokers keep silent about what they hold: a fault that the rules must find. */
+  /** With `declares: false`, brokers do not declare what they hold. The rules must find this fault. */
   constructor(seed: number, faults: Faults, { declares = true } = {}) {
     this.#declares = declares;
     this.#random = new Random(seed);
@@ -104,9 +108,15 @@ export class World {
       const account: SimulatedAccount = {
         ...{ accountId: uuid(index), walletId: `wallet-${index}`, shard },
         ...{ balanceNusd: 0n, version: 0, toppedUpNusd: 0n },
+        // The first account has a budget from the beginning, the second gets one later.
+        budget: {
+          ...{ budgetId: `workspace:${index}`, limitNusd: undefined, version: 0, spent: new Map() },
+          highestNusd: index === 0 ? 0n : undefined,
+        },
       };
       this.#ledger.accounts.push(account);
       this.#ledger.topUp(account, 1000n);
+      if (index === 0) this.#ledger.setBudget(account, 300n);
       for (const limitNusd of [undefined, 300n]) {
         const keyId = uuid(100 + this.#ledger.keys.length);
         const keyHash = `key-${this.#ledger.keys.length}`;
@@ -117,7 +127,7 @@ export class World {
     this.#brokers = [this.#startBroker(), this.#startBroker()];
   }
 
-  /** Takes so many steps, then lets everything come to rest, and judges the end. */
+  /** Takes this many steps, lets everything come to rest, and judges the end. */
   async run(steps: number): Promise<void> {
     for (; this.step < steps; this.step += 1) {
       await this.#act();
@@ -137,6 +147,7 @@ export class World {
       end: 10,
       mint: 4,
       top_up: 1,
+      set_budget: 3,
       replica: 1.5,
       fault: 1,
     });
@@ -169,6 +180,9 @@ export class World {
       case 'top_up':
         this.#ledger.topUp(this.#account(), BigInt(random.below(200)));
         break;
+      case 'set_budget':
+        this.#setBudget(this.#account());
+        break;
       case 'replica':
         this.#replicas = [...this.#replicas.slice(-3), this.#shard.copy()];
         break;
@@ -191,6 +205,14 @@ export class World {
     return account;
   }
 
+  /** The first account’s budget is small, so that it refuses; the second’s large, so that its wallet does. */
+  #setBudget(account: SimulatedAccount): void {
+    const isSmall = account.budget.highestNusd !== undefined;
+    // Above what the month has cost, or else the account would ask in vain until the month ends.
+    const spent = account.budget.spent.get(monthOf(this.#now)) ?? 0n;
+    this.#ledger.setBudget(account, spent + BigInt((isSmall ? 100 : 1000) + this.#random.below(250)));
+  }
+
   #name(kind: string): string {
     this.#names += 1;
     return `${kind}-${this.#names}`;
@@ -206,7 +228,7 @@ export class World {
       newClient: () => (process.name === 'control' ? controlClient(this.#name('')) : this.#name(process.name)),
       carry: this.#network.carrier(process, 'Redis'),
     });
-    // What ends holds under living brokers excuses what they charge later, as it must: their leases had lapsed.
+    // Ending holds of living brokers excuses their later charges: their leases had lapsed.
     return {
       ...state,
       reap: (at, graceMs) =>
@@ -333,6 +355,11 @@ export class World {
     const rows = {
       accounts: this.#ledger.accounts.map((row) => ({ ...row })),
       keys: this.#ledger.keys.map((row) => ({ ...row })),
+      budgets: this.#ledger.accounts.flatMap(({ budget: { budgetId, limitNusd, version, spent } }) =>
+        limitNusd === undefined
+          ? []
+          : [{ budgetId, limitNusd, version, spent: [...spent].map(([month, spentNusd]) => ({ month, spentNusd })) }],
+      ),
     };
     await Promise.all(
       rows.accounts.map(({ walletId, balanceNusd, version }) =>
@@ -351,13 +378,15 @@ export class World {
             accountRef: key.keyHash,
           },
           ...{ limitFundsNusd: fundsOf(key), fundsVersion: key.version },
-          ...{ limitRequests: 1_000_000, limitTokens: 1_000_000_000 },
+          ...{ limitRequests: 1_000_000, limitTokens: 1_000_000_000, budgetIds: [key.account.budget.budgetId] },
         }),
       ),
     );
+    // After the keys, because a new budget finds what is held by the budgets that the keys named.
+    await Promise.all(rows.budgets.map((budget) => state.putBudget({ ...budget, shard, keptSince: '2026-12' })));
   }
 
-  /** One run of a task; never twice at once, as in production. */
+  /** Runs a task unless it is already running, as in production. */
   #once(running: Set<string>, name: string, task: () => Promise<unknown>): void {
     if (running.has(name)) return;
     running.add(name);
@@ -421,7 +450,7 @@ export class World {
     const request: Request = {
       ...{ holdId: this.#name('hold'), broker, key, amountNusd: BigInt(this.#random.below(150)) },
       ...{ ticketHash: ticket?.hash, state: 'asking', chargeNusd: 0n },
-      ...{ excused: false, accepted: false, isLost: false },
+      ...{ excused: false, accepted: false, isLost: false, month: '' },
     };
     this.#requests.set(request.holdId, request);
     const { accountId } = key.account;
@@ -434,8 +463,10 @@ export class World {
         ...{ estimatedTokens: 1, accountRef },
       })
       .then(
-        ({ result }) => {
-          this.#note(`redeem ${result}`);
+        (reply) => {
+          const { result } = reply;
+          if (result === 'admitted') request.month = reply.month;
+          this.#note(result === 'insufficient' && reply.scope === 'budget' ? 'redeem over budget' : `redeem ${result}`);
           request.state = result === 'admitted' ? 'running' : 'refused';
           if (result !== 'admitted') return;
           this.#open.add(request);
@@ -452,7 +483,7 @@ export class World {
     Reflect.set(request, 'accountRef', accountRef);
   }
 
-  /** A request ends: some charge, some release, some without anything having been tried. */
+  /** Ends a request: some charge, some release, some end before any attempt. */
   #end(request: Request | undefined): void {
     if (request === undefined || request.state !== 'running') return;
     request.state = 'ended';
@@ -501,7 +532,8 @@ export class World {
       const request = this.#requests.get(id);
       if (request !== undefined && !streamed.has(payload)) request.isLost = true;
     }
-    // Nobody waits for a broker that came so lately that it is not noted: it is let in later, by itself.
+    // Control does not wait for a broker that joined too recently to be recorded. That broker is admitted later,
+    // automatically.
     for (const request of this.#open) {
       const { client } = request.broker.state.membership.caller(shard);
       if (!this.#ledger.clients.get(shard)?.has(client)) request.excused = true;
@@ -509,7 +541,7 @@ export class World {
     this.#network.cut();
     this.#shard.failOver(replica);
     this.#dirty = true;
-    // A replica of later than this one is no replica of it.
+    // A replica that is newer than the restored one does not belong to its history.
     this.#replicas = this.#replicas.filter((each) => each === replica);
   }
 
@@ -547,7 +579,9 @@ export class World {
     });
   }
 
-  /** No more faults: everything is ended, sent, booked and told; then nothing is held, and all agree. */
+  /**
+   * Stops all faults, then ends, sends, books and reports everything. After that nothing is held and all records agree.
+   */
   async #rest(): Promise<void> {
     for (let round = 0; round < 200; round += 1) {
       for (const request of this.#open) this.#end(request);
@@ -566,7 +600,7 @@ export class World {
   }
 }
 
-/** Lets every promise that can go on go on. */
+/** Waits until every promise that can continue has continued. */
 const quiet = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const uuid = (index: number): string => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
@@ -581,6 +615,6 @@ function settlementOf(request: Request): Settlement {
     chargeNusd: request.chargeNusd.toString(),
     ...{ at: 0, operation: 'chat', model: 'acme/small', provider: 'acme', privacyClass: 'private' },
     ...{ promptTokens: 1, cachedTokens: 0, completionTokens: 1, reasoningTokens: 0, attempts: 1, fallback: false },
-    ...{ status: 'completed', estimated: false },
+    ...{ status: 'completed', estimated: false, ...(request.month === '' ? {} : { month: request.month }) },
   };
 }

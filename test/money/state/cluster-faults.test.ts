@@ -13,7 +13,7 @@ let server: OwnRedis | undefined;
 let state: State;
 beforeAll(async () => {
   const found = await startOwnRedis({ cluster: true });
-  // Of one that was given to us we do not know the nodes.
+  // The nodes of a cluster given from outside are unknown to this test.
   server = found?.nodes.length === 3 ? found : undefined;
   if (server === undefined) return noteSkip('the faults of Redis Cluster', redisSkipReason);
   state = createRedisState({ url: server.url });
@@ -24,7 +24,7 @@ afterAll(async () => {
   await server?.stop();
 });
 
-test('a cluster of which one node lost everything calls no key or ticket wrong', async (context) => {
+test('a cluster in which one node lost everything calls no key or ticket wrong', async (context) => {
   if (server === undefined) return context.skip('no Redis Cluster of our own');
   await openEpoch(state);
   const keyHashes = Array.from({ length: 60 }, (_, index) => `key-${index}`);
@@ -66,7 +66,7 @@ test('a cluster of which one node lost everything calls no key or ticket wrong',
   expect(await state.isReady()).toBe(false);
 });
 
-test('a cluster of which one node lost everything finds every key again, once that is projected', async (context) => {
+test('a cluster in which one node lost everything finds every key again after control projected it', async (context) => {
   if (server === undefined) return context.skip('no Redis Cluster of our own');
   await server.flush();
   const id = (index: number): string => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
@@ -75,6 +75,7 @@ test('a cluster of which one node lost everything finds every key again, once th
       id: id(index),
       account_id: id(index),
       workspace_id: id(index),
+      created_by: id(index),
       wallet_id: `wallet-${index}`,
       hash: `key-${index}`,
     },
@@ -86,8 +87,10 @@ test('a cluster of which one node lost everything finds every key again, once th
   try {
     await untilReachable(control);
     const projector = new Projector({
-      // Postgres with nothing but what is asked of it here.
-      pool: { query: async () => ({ rows: keys }) } as unknown as pg.Pool,
+      // A Postgres stand-in that answers only the queries of this test.
+      pool: {
+        query: async (sql: string) => ({ rows: sql.includes('from budgets') ? [] : keys }),
+      } as unknown as pg.Pool,
       ...{ state: control, accountRefKey: randomBytes(32), limits: { requests: 60, tokens: 60 } },
       events: { projected: () => {}, unreadablePreferences: () => {} },
     });

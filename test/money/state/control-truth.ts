@@ -1,12 +1,14 @@
 import { maxNusd } from '@sotto/money';
-import type { BookedCharges, KeyProjection } from '@sotto/state';
+import type { BookedCharges, BudgetProjection, KeyProjection } from '@sotto/state';
 import { keyProjection } from './fixtures.ts';
 import type { KeyChange } from './history.ts';
+import type { StoredShard } from './read-shard.ts';
 
-/** What control knows of a key. */
+/** Control's record of a key. */
 export interface KeyTruth {
   readonly keyHash: string;
   readonly wallet: number;
+  readonly budgetIds: readonly string[];
   generation: number;
   active: boolean;
   limitNusd: bigint | undefined;
@@ -16,40 +18,56 @@ export interface KeyTruth {
   limitTokens: number;
 }
 
-/** What control sends, once or more often, in this order or another. */
+/** Control's record of a budget. */
+export interface BudgetTruth {
+  readonly budgetId: string;
+  limitNusd: bigint | undefined;
+  version: number;
+  readonly spent: Map<string, bigint>;
+}
+
+/** A message from control. It may arrive more than once and in any order. */
 export type Message =
   | { readonly to: 'wallet'; readonly walletId: string; readonly balanceNusd: bigint; readonly version: number }
   | { readonly to: 'key'; readonly projection: KeyProjection }
+  | { readonly to: 'budget'; readonly projection: BudgetProjection }
   | { readonly to: 'books'; readonly charges: BookedCharges };
 
-/** What a settlement says in these histories. */
+/** The content of a settlement in these histories. */
 export interface Charge {
   readonly holdId: string;
   readonly keyHash: string | undefined;
   readonly chargeNusd: string;
+  /** The month of the hold. */
+  readonly month: string;
 }
 
-/** Versions pass ten in the course of a history: as text, 10 is older than 9. */
+/** Versions exceed ten in the course of a history, because as text 10 sorts before 9. */
 const firstVersion = 8;
 
 export const walletIds: readonly string[] = ['wallet-a', 'wallet-b'];
 
-/** Control's side of a history: the ledger and the keys, and every message that comes of their changes. */
+/** Control's side of a history: the ledger, the keys, and every message about their changes. */
 export class ControlTruth {
   readonly shard: number;
   readonly unitNusd: bigint;
   readonly accounts = walletIds.map(() => ({ balanceNusd: 0n, version: firstVersion - 1 }));
   readonly keys: readonly KeyTruth[];
+  readonly budgets: readonly BudgetTruth[];
   readonly messages: Message[] = [];
   readonly #booked = new Set<string>();
 
-  /** Two wallets with 100 and 20 units, three keys: one with few tokens, one with a limit of money, one with few requests. */
+  /**
+   * Creates two wallets with 100 and 20 units, and three keys: one with few tokens, one with a money limit, one with
+   * few requests. The budgets of the first wallet limit its workspace, the first key's member, and the second key.
+   */
   constructor(shard: number, unitNusd: bigint) {
     this.shard = shard;
     this.unitNusd = unitNusd;
     this.keys = [0, 0, 1].map((wallet, index) => ({
       keyHash: `key-${index}`,
       wallet,
+      budgetIds: [`workspace:${wallet}`, `member:${index}`, `key:${index}`],
       generation: firstVersion,
       active: true,
       limitNusd: index === 1 ? 30n * unitNusd : undefined,
@@ -57,6 +75,9 @@ export class ControlTruth {
       fundsVersion: firstVersion - 1,
       limitRequests: index === 2 ? 3 : 100,
       limitTokens: index === 0 ? 60 : 10_000,
+    }));
+    this.budgets = ['workspace:0', 'member:0', 'key:1'].map((budgetId) => ({
+      ...{ budgetId, limitNusd: undefined, version: firstVersion, spent: new Map() },
     }));
     this.deposit(0, 100);
     this.deposit(1, 20);
@@ -66,7 +87,7 @@ export class ControlTruth {
   deposit(wallet: number, units: number): void {
     const account = this.accounts[wallet];
     const amountNusd = BigInt(units) * this.unitNusd;
-    // The edge refuses what would take a balance beyond the numbers that Redis holds exactly.
+    // The edge refuses a credit that takes a balance beyond the integers that Redis holds exactly.
     if (account === undefined || account.balanceNusd + amountNusd > maxNusd) return;
     account.balanceNusd += amountNusd;
     account.version += 1;
@@ -88,13 +109,25 @@ export class ControlTruth {
     this.#project(key);
   }
 
-  /** What a step of the settler does: debits each hold once, and says what it has by a message a wallet. */
+  setBudget(index: number, units: number | undefined): void {
+    const budget = this.budgets[index];
+    if (budget === undefined) return;
+    budget.limitNusd = units === undefined ? undefined : BigInt(units) * this.unitNusd;
+    budget.version += 1;
+    const { budgetId, limitNusd, version, spent } = budget;
+    const months = [...spent].map(([month, spentNusd]) => ({ month, spentNusd }));
+    const projection = { shard: this.shard, budgetId, limitNusd, version, keptSince: '', spent: months };
+    this.messages.push({ to: 'budget', projection });
+  }
+
+  /** One step of the settler: debits each hold once, and sends one message for each wallet. */
   book(charges: readonly Charge[]): void {
     for (const [wallet, account] of this.accounts.entries()) {
       const ofWallet = charges.filter(({ keyHash }) => this.#key(keyHash)?.wallet === wallet);
       if (ofWallet.length === 0) continue;
       const changed = new Set<KeyTruth>();
-      for (const { holdId, keyHash, chargeNusd } of ofWallet) {
+      const spends = new Set<`${string} ${string}`>();
+      for (const { holdId, keyHash, chargeNusd, month } of ofWallet) {
         const key = this.#key(keyHash);
         if (key === undefined || this.#booked.has(holdId)) continue;
         this.#booked.add(holdId);
@@ -102,6 +135,13 @@ export class ControlTruth {
         key.spentNusd += BigInt(chargeNusd);
         key.fundsVersion += 1;
         changed.add(key);
+        for (const budget of this.budgets) {
+          if (!key.budgetIds.includes(budget.budgetId)) continue;
+          budget.spent.set(month, (budget.spent.get(month) ?? 0n) + BigInt(chargeNusd));
+        }
+      }
+      for (const { keyHash, month } of ofWallet) {
+        for (const id of this.#key(keyHash)?.budgetIds ?? []) spends.add(`${id} ${month}`);
       }
       account.version += 1;
       this.messages.push({
@@ -113,6 +153,11 @@ export class ControlTruth {
             limitFundsNusd: fundsOf(key),
             version: key.fundsVersion,
           })),
+          budgets: this.budgets.flatMap(({ budgetId, spent }) =>
+            [...spent].flatMap(([month, spentNusd]) =>
+              spends.has(`${budgetId} ${month}`) ? [{ budgetId, month, spentNusd }] : [],
+            ),
+          ),
           holdIds: ofWallet.map(({ holdId }) => holdId),
         },
       });
@@ -125,15 +170,41 @@ export class ControlTruth {
 
   #project(key: KeyTruth): void {
     key.fundsVersion += 1;
-    const { keyHash, generation, active, fundsVersion, limitRequests, limitTokens } = key;
+    const { keyHash, generation, active, fundsVersion, limitRequests, limitTokens, budgetIds } = key;
     const projection = keyProjection({
       ...{ shard: this.shard, keyHash, walletId: walletIds[key.wallet] ?? '', generation, active },
-      ...{ fundsVersion, limitFundsNusd: fundsOf(key), limitRequests, limitTokens },
+      ...{ fundsVersion, limitFundsNusd: fundsOf(key), limitRequests, limitTokens, budgetIds },
     });
     this.messages.push({ to: 'key', projection });
   }
 }
 
-/** What the ledger says is left of a key's limit. */
+/** The remainder of a key's limit according to the ledger. */
 export const fundsOf = ({ limitNusd, spentNusd }: KeyTruth): bigint | undefined =>
   limitNusd === undefined ? undefined : limitNusd - spentNusd;
+
+/** The amount that a key's wallet, limit and budgets of a month still allow. */
+export function availableIn(
+  stored: StoredShard | undefined,
+  key: KeyTruth | undefined,
+  month: string,
+): { walletNusd: bigint; keyNusd: bigint | undefined; budgetsNusd: readonly bigint[] } {
+  const wallet = stored?.wallets.get(walletIds[key?.wallet ?? -1] ?? '');
+  const limit = stored?.keys.get(key?.keyHash ?? '');
+  return {
+    walletNusd: wallet === undefined ? -1n : wallet.fundsNusd - wallet.heldNusd - wallet.unbookedNusd,
+    budgetsNusd: (key?.budgetIds ?? []).flatMap((id) => {
+      const budget = stored?.budgets.get(id);
+      if (budget?.limitNusd === undefined) return [];
+      return [budget.limitNusd - (budget.months[month]?.spentNusd ?? 0n) - openIn(stored, id, month)];
+    }),
+    keyNusd: limit?.limited ? limit.fundsNusd - limit.heldNusd - limit.unbookedNusd : undefined,
+  };
+}
+
+/** The sum of the holds and notes that count in a budget's month. */
+export const openIn = (stored: StoredShard | undefined, budgetId: string, month: string): bigint =>
+  [...(stored?.counted.values() ?? [])].reduce(
+    (sum, each) => (each.month === month && each.budgetIds.includes(budgetId) ? sum + each.amountNusd : sum),
+    0n,
+  );

@@ -5,11 +5,14 @@ import { untilReachable } from './fixtures.ts';
 /** A driver of the state under test. */
 export interface Driver {
   readonly state: State;
-  /** The state as another process sees it. */
+  /** The same state, opened by another process. */
   readonly other: State;
-  /** Lets time pass for rate limits and holds; tickets of Redis expire by the real clock. */
+  /** Moves the clock for rate limits and holds. Tickets in Redis expire by the real clock. */
   advance(byMs: number): void;
-  /** Forgets everything, the epoch included. The clock is then at the beginning of a minute. */
+  now(): number;
+  /** Sets the clock, which then goes on. */
+  moveTo(ms: number): void;
+  /** Forgets everything, the epoch included, and moves the clock to the beginning of a minute. */
   reset(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -26,6 +29,8 @@ function memoryDriver(): Driver {
   let [state, other] = [createMemoryState({ store }), createMemoryState({ store })];
   return {
     advance: clock.advance,
+    moveTo: clock.moveTo,
+    now: clock.now,
     get state() {
       return state;
     },
@@ -59,6 +64,8 @@ async function redisDriver(server: TestRedis | undefined): Promise<Driver | unde
       return other;
     },
     advance: clock.advance,
+    moveTo: clock.moveTo,
+    now: clock.now,
     async reset() {
       clock.toNextMinute();
       await server.flush();
@@ -74,14 +81,22 @@ async function redisDriver(server: TestRedis | undefined): Promise<Driver | unde
 
 const minuteMs = 60_000;
 
-/** The real clock, moved on. */
-function movableClock(): { now(): number; advance(byMs: number): void; toNextMinute(): void } {
+/** The real clock, plus an offset that tests increase. */
+function movableClock(): {
+  now(): number;
+  advance(byMs: number): void;
+  moveTo(ms: number): void;
+  toNextMinute(): void;
+} {
   let aheadMs = 0;
   const now = (): number => Date.now() + aheadMs;
   return {
     now,
     advance(byMs) {
       aheadMs += byMs;
+    },
+    moveTo(ms) {
+      aheadMs = ms - Date.now();
     },
     toNextMinute() {
       aheadMs += minuteMs - (now() % minuteMs);

@@ -12,7 +12,7 @@ const byTicket = { kind: 'ticket', ticketHash: 'ticket' } as const;
 
 let server: TestRedis | undefined;
 let redis: Redis;
-/** A control and a broker of this version, and the place of a broker of the version before. */
+/** A control and a broker of this version, and a membership for a broker of the version before. */
 let control: State;
 let broker: State;
 let before: State;
@@ -41,14 +41,21 @@ afterEach(async () => {
   await Promise.all([control, broker, before].map((state) => state?.close()));
 });
 
-/** Runs a script of the version before, as the process that was here with it. */
+/** The scripts of the earlier version, by name. */
+const scripts = new Map(
+  readFileSync(new URL('earlier-scripts.lua', import.meta.url), 'utf8')
+    .split(/^-- script: /m)
+    .map((part) => [part.slice(0, part.indexOf('\n')), part.slice(part.indexOf('\n') + 1)]),
+);
+
+/** Runs a script of the earlier version behind the parts that all its scripts share, as the process that joined with it. */
 async function run(script: string, ...args: readonly (string | number)[]): Promise<unknown[]> {
-  const lua = readFileSync(new URL(`earlier/${script}.lua`, import.meta.url), 'utf8');
   const { client, epoch, acked, leaseUntil } = before.membership.caller(shard);
-  const reply = await redis.eval(lua, 1, `sotto:{w${shard}}:epoch`, client, epoch, acked, leaseUntil, ...args);
+  const caller = [`sotto:{w${shard}}:epoch`, client, epoch, acked, leaseUntil];
+  const reply = await redis.eval(`${scripts.get('parts')}${scripts.get(script)}`, 1, ...caller, ...args);
   return (reply as unknown[]).slice(1);
 }
-/** As brokers of before redeem: the ticket said its generation. */
+/** Redeems as brokers of the earlier version do: the ticket states its generation. */
 const redeemBefore = (holdId: string, generation = 7): Promise<unknown[]> =>
   run('redeem', '', 'ticket', 'ticket', generation, holdId, 10, 0, '');
 const redeem = (holdId: string, generation: number | undefined) =>
@@ -89,7 +96,7 @@ describe('beside a version that knew the first form of tickets only', () => {
     expect(await control.readWallet(shard, walletId)).toMatchObject({ heldNusd: 10n });
     await broker.leave(shard);
     expect(await control.readWallet(shard, walletId)).toMatchObject({ heldNusd: 0n });
-    // Reaped, it can still be charged, by either version.
+    // After it was reaped, either version can still charge it.
     await run('settle', 'held', 4, 0, 60_000, '', '');
     expect(await control.readWallet(shard, walletId)).toMatchObject({ heldNusd: 0n, unbookedNusd: 4n });
   });
@@ -101,5 +108,26 @@ describe('beside a version that knew the first form of tickets only', () => {
     expect(await control.readWallet(shard, walletId)).toMatchObject({ heldNusd: 10n });
     expect((await control.readMembers(shard)).gone).toEqual(['one-of-before']);
     expect(await broker.readOwnHolds(shard)).toEqual(['held']);
+  });
+});
+
+describe('beside a control that knew no budgets', () => {
+  test('what it books counts as spent only, once the next projection has come', async () => {
+    const budget = { shard, budgetId: 'workspace:team', limitNusd: 100n, version: 1, keptSince: '2020-01' };
+    const key = keyProjection({ shard, keyHash: 'key', walletId, generation: 8, budgetIds: [budget.budgetId] });
+    await control.putKey(key);
+    await control.putBudget({ ...budget, spent: [] });
+    const right = { kind: 'key', keyHash: 'key' } as const;
+    const reply = await broker.redeem(redeemOf({ shard, right, holdId: 'charged', generation: 8, amountNusd: 60n }));
+    expect(reply).toEqual(admitted);
+    const month = 'month' in reply ? reply.month : '';
+    const entry = { payload: 'a settlement', mac: 'mac' };
+    await broker.settle({ shard, holdId: 'charged', chargeNusd: 60n, usedTokens: 0, entry });
+    await redis.hdel(`sotto:{w${shard}}:notes`, 'charged');
+    await control.putBudget({ ...budget, spent: [{ month, spentNusd: 60n }] });
+    const books = await control.readBooks(shard, { walletIds: [], keyHashes: [], budgetIds: [budget.budgetId] });
+    expect(books.budgets.get(budget.budgetId)?.months.get(month)).toEqual({
+      ...{ spentNusd: 60n, openNusd: 0n, countedNusd: 0n },
+    });
   });
 });

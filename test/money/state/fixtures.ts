@@ -10,17 +10,17 @@ import {
 } from '@sotto/state';
 import { initialPreferences } from '@sotto/wire';
 
-/** A lease that no test outlives by accident. */
+/** A lease that outlasts every test. */
 export const leaseMs = 3_600_000;
 
-/** Begins an epoch in every shard and takes these processes in. */
+/** Begins an epoch in every shard and admits these processes. */
 export async function beginEpoch(epoch: number, ...states: readonly State[]): Promise<void> {
   const [first] = states;
   for (const shard of shards) await first?.beginEpoch(shard, epoch);
   for (const state of states) await joinAll(state);
 }
 
-/** Joins every shard; what a shard says of a new epoch or incarnation is taken up. */
+/** Joins every shard, and adopts the new epoch or incarnation that a shard reports. */
 export async function joinAll(state: State, ms = leaseMs): Promise<void> {
   for (const shard of shards) {
     const join = () => state.join(shard, { declaration: undefined, leaseMs: ms });
@@ -28,13 +28,13 @@ export async function joinAll(state: State, ms = leaseMs): Promise<void> {
   }
 }
 
-/** Begins and opens an epoch: from now on money moves. */
+/** Begins and opens an epoch, so that requests can be admitted. */
 export async function openEpoch(state: State, epoch = 1): Promise<void> {
   await beginEpoch(epoch, state);
   for (const shard of shards) await state.openEpoch(shard);
 }
 
-/** What a broker may know of the key `name`. */
+/** The broker's record of the key `name`. */
 export const keyRecord = (name: string): KeyRecord => ({
   v: 1,
   kind: 'inference',
@@ -43,7 +43,7 @@ export const keyRecord = (name: string): KeyRecord => ({
   accountRef: `sealed-${name}`,
 });
 
-/** An active key of a wallet, without limits that a test would meet by accident. */
+/** An active key of a wallet, with limits that no test reaches by accident. */
 export function keyProjection(
   key: Pick<KeyProjection, 'shard' | 'keyHash' | 'walletId'> & Partial<KeyProjection>,
 ): KeyProjection {
@@ -55,6 +55,7 @@ export function keyProjection(
     fundsVersion: 1,
     limitRequests: 1_000_000,
     limitTokens: 1_000_000_000,
+    budgetIds: [],
     ...key,
   };
 }
@@ -76,7 +77,7 @@ export const settlementOf = (
   ...request,
 });
 
-/** What a call came to: its answer, or that the state was unavailable. Any other error is a defect and is thrown. */
+/** The outcome of a call: its answer, or that the state was unavailable. Any other error is a defect and is thrown. */
 export async function outcome<T>(call: Promise<T>): Promise<{ answer: T } | { unavailable: true }> {
   try {
     return { answer: await call };
@@ -91,9 +92,18 @@ export async function untilReachable(state: State): Promise<void> {
   await eventually(async () => 'answer' in (await outcome(state.isOpen())));
 }
 
-/** Polls until a condition holds; fails after `withinMs`. */
-export async function eventually(holds: () => Promise<boolean>, withinMs = 10_000): Promise<void> {
+/** Polls until a condition holds. Fails after a minute, because that is a hang. */
+export async function eventually(holds: () => Promise<boolean>, withinMs = 60_000): Promise<void> {
   for (const deadline = performance.now() + withinMs; !(await holds()); await sleep(10)) {
     if (performance.now() > deadline) throw new Error(`not within ${withinMs} ms`);
   }
+}
+
+/** Summarizes a reply in a word or two. */
+export function kindOf(answer: unknown): string {
+  if (typeof answer === 'number') return answer > 0 ? 'some' : 'none';
+  if (typeof answer !== 'object' || answer === null) return String(answer);
+  const detail = 'by' in answer ? ` ${answer.by}` : 'scope' in answer ? ` ${answer.scope}` : '';
+  if ('result' in answer) return `${answer.result}${detail}`;
+  return 'told' in answer ? String(answer.told) : 'some';
 }

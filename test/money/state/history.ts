@@ -2,17 +2,18 @@ import { maxNusd } from '@sotto/money';
 import type { TicketForm } from '@sotto/state';
 import fc from 'fast-check';
 
-/** Which of the tickets that were minted, or which key. */
+/** The minted ticket or the key that a step uses. */
 export type StepRight = { readonly ticket: number } | { readonly key: number };
 
 /**
- * One step of a history. A number that names a hold, a ticket, a message or an entry is a place in the list of those
- * that there are, the newest first, whatever its length.
+ * One step of a history. A number that names a hold, ticket, message or entry is an index into the existing ones,
+ * newest first. It wraps around their number.
  */
 export type Operation =
   | { readonly op: 'deposit'; readonly wallet: number; readonly units: number }
   | { readonly op: 'change_key'; readonly key: number; readonly change: KeyChange }
-  /** What control projects arrives: late, in another order, more than once, or never. */
+  | { readonly op: 'set_budget'; readonly budget: number; readonly units: number | undefined }
+  /** A message from control arrives: late, out of order, more than once, or never. */
   | { readonly op: 'deliver'; readonly message: number }
   | {
       readonly op: 'mint';
@@ -24,9 +25,9 @@ export type Operation =
   | { readonly op: 'peek'; readonly right: StepRight; readonly staleBy: number }
   | {
       readonly op: 'redeem';
-      /** Undefined: a hold of its own; a number: the request of an earlier one arrives, once more or at last. */
+      /** Undefined: a new hold. A number: an earlier request arrives, for the first time or again. */
       readonly again: number | undefined;
-      /** The broker has sent it, but it has yet to arrive. */
+      /** The broker has sent it, but it has not arrived yet. */
       readonly delayed: boolean;
       readonly right: StepRight;
       readonly units: number;
@@ -43,7 +44,7 @@ export type Operation =
   | { readonly op: 'reap' }
   | { readonly op: 'join'; readonly leaseS: number; readonly declares: 'nothing' | 'something' | 'renewal' }
   | { readonly op: 'leave' }
-  /** The shard's epoch ends and another begins, or none. */
+  /** Ends the shard's epoch. With `begins`, another one begins. */
   | { readonly op: 'end_epoch'; readonly begins: boolean }
   | { readonly op: 'admit_declared'; readonly holds: number; readonly leaseS: number }
   | { readonly op: 'open_epoch' }
@@ -59,9 +60,9 @@ export type KeyChange =
   | { readonly what: 'rates'; readonly requests: number; readonly tokens: number };
 
 export interface History {
-  /** What one unit of money is, in nano-USD: small, or so large that Lua would write a balance with an exponent. */
+  /** The size of one unit of money in nano-USD: small, or so large that Lua would write a balance with an exponent. */
   readonly unitNusd: bigint;
-  /** Whether what control projects at first has arrived when the history begins. */
+  /** Whether control's first projection has arrived when the history begins. */
   readonly projectedAtFirst: boolean;
   readonly operations: readonly Operation[];
 }
@@ -106,7 +107,8 @@ const often = (weight: number, arbitrary: fc.Arbitrary<Operation>) => ({ weight,
 const operation: fc.Arbitrary<Operation> = fc.oneof(
   often(2, fc.record({ op: fc.constant('deposit'), wallet: at(2), units: fc.constantFrom(-50, -10, 1, 10, 40) })),
   often(2, fc.record({ op: fc.constant('change_key'), key: at(3), change: keyChange })),
-  often(6, fc.record({ op: fc.constant('deliver'), message: at(40) })),
+  often(3, fc.record({ op: fc.constant('set_budget'), budget: at(3), units: fc.option(units, { nil: undefined }) })),
+  often(8, fc.record({ op: fc.constant('deliver'), message: at(40) })),
   often(
     6,
     fc.record({

@@ -1,11 +1,22 @@
 import type { Redis } from 'ioredis';
 
-/** What a wallet or a key may spend, as `packages/money` has it. */
+/** The spending record of a wallet or a key, as `packages/money` defines it. */
 export interface StoredSpend {
   readonly fundsNusd: bigint;
   readonly version: number;
   readonly heldNusd: bigint;
   readonly unbookedNusd: bigint;
+}
+/** A budget, as the memory driver stores it. */
+export interface StoredBudget {
+  readonly limitNusd: bigint | undefined;
+  readonly version: number;
+  readonly months: Readonly<Record<string, { readonly spentNusd: bigint; readonly openNusd: bigint }>>;
+}
+export interface StoredCount {
+  readonly month: string;
+  readonly amountNusd: bigint;
+  readonly budgetIds: readonly string[];
 }
 interface StoredAmount {
   readonly walletId: string;
@@ -13,16 +24,19 @@ interface StoredAmount {
   readonly amountNusd: bigint;
 }
 
-/** A shard read out of Redis. */
+/** A shard as read from Redis. */
 export interface StoredShard {
   readonly wallets: ReadonlyMap<string, StoredSpend>;
   readonly keys: ReadonlyMap<string, StoredSpend & { readonly limited: boolean }>;
   readonly tickets: ReadonlyMap<string, string>;
   readonly epoch: { readonly id: number; readonly isOpen: boolean } | undefined;
-  /** How many steps of each process are remembered. */
+  /** The number of remembered steps of each process. */
   readonly members: ReadonlyMap<string, number>;
   readonly holds: ReadonlyMap<string, StoredAmount>;
   readonly notes: ReadonlyMap<string, StoredAmount>;
+  readonly budgets: ReadonlyMap<string, StoredBudget>;
+  /** What counts in budgets, by `hold <id>` and `note <id>`. */
+  readonly counted: ReadonlyMap<string, StoredCount>;
   readonly closed: readonly string[];
   readonly reaped: readonly string[];
   readonly stream: readonly string[];
@@ -43,7 +57,7 @@ end
 return found
 `;
 
-/** Reads everything that a shard holds, in one step. Keys of a name that this does not know make it fail. */
+/** Reads everything that a shard holds, in one step. Throws on a key whose name it does not know. */
 export async function readShard(redis: Redis, prefix: string): Promise<StoredShard> {
   const rows = (await redis.eval(dumpScript, 0, prefix)) as [string, string | string[]][];
   const wallets = new Map<string, StoredSpend>();
@@ -52,6 +66,8 @@ export async function readShard(redis: Redis, prefix: string): Promise<StoredSha
   let holds = new Map<string, StoredAmount>();
   let notes = new Map<string, StoredAmount>();
   let members = new Map<string, number>();
+  const budgets = new Map<string, StoredBudget>();
+  let counted = new Map<string, StoredCount>();
   let epoch: StoredShard['epoch'];
   const closed: string[] = [];
   const reaped: string[] = [];
@@ -67,15 +83,17 @@ export async function readShard(redis: Redis, prefix: string): Promise<StoredSha
     else if (kind === 'clients') members = readMembers(hash(value));
     else if (kind === 'epoch') epoch = { id: Number(hash(value).get('id')), isOpen: hash(value).get('open') === '1' };
     else if (kind === 'done') closed.push(id);
-    else if (kind === 'reaped') reaped.push(id);
+    else if (kind === 'budget') budgets.set(id, readBudget(hash(value)));
+    else if (kind === 'counted') counted = readCounted(hash(value));
+    else if (kind === 'reaped') reaped.push(...(id.startsWith('budgets:') ? [] : [id]));
     else if (kind === 'stream') stream = list(value);
     else if (!['rate', 'watermark', 'index', 'declared'].includes(kind)) throw new Error(`unknown key ${name}`);
   }
   const sorted = { closed: closed.sort(), reaped: reaped.sort() };
-  return { epoch, members, wallets, keys, tickets, holds, notes, ...sorted, stream };
+  return { epoch, members, wallets, keys, tickets, holds, notes, budgets, counted, ...sorted, stream };
 }
 
-/** The form of the memory driver's `snapshotShard`. */
+/** Converts to the form of the memory driver's `snapshotShard`. */
 export function asSnapshot(shard: StoredShard): object {
   const amounts = (stored: StoredShard['holds']): object =>
     Object.fromEntries([...stored].map(([id, { amountNusd }]) => [id, amountNusd]));
@@ -87,6 +105,8 @@ export function asSnapshot(shard: StoredShard): object {
     tickets: Object.fromEntries(shard.tickets),
     holds: amounts(shard.holds),
     notes: amounts(shard.notes),
+    budgets: Object.fromEntries(shard.budgets),
+    counted: Object.fromEntries(shard.counted),
     closed: shard.closed,
     reaped: shard.reaped,
     stream: shard.stream,
@@ -102,8 +122,8 @@ end
 `;
 
 /**
- * Lets every key that expires grow older by a jump of the injected clock: Redis' own expiry runs on the real clock, and
- * so takes part in a history all the same.
+ * Ages every key that expires by a jump of the injected clock. Redis expires keys by the real clock, so without this
+ * its expiry would not take part in a history.
  */
 export async function ageKeys(redis: Redis, byMs: number): Promise<void> {
   await redis.eval(ageScript, 0, byMs);
@@ -116,7 +136,29 @@ const readSpend = (fields: ReadonlyMap<string, string>): StoredSpend => ({
   unbookedNusd: BigInt(fields.get('unbooked') ?? '0'),
 });
 
-/** Amounts that are stored as words, `places` saying which of them is the wallet, the key and the amount. */
+function readBudget(fields: ReadonlyMap<string, string>): StoredBudget {
+  const limit = fields.get('limit') ?? '';
+  const nusd = (field: string): bigint => BigInt(fields.get(field) ?? '0');
+  const names = new Set([...fields.keys()].flatMap((field) => field.split(' ').slice(1)));
+  const months = [...names].map(
+    (month) => [month, { spentNusd: nusd(`spent ${month}`), openNusd: nusd(`open ${month}`) }] as const,
+  );
+  return {
+    limitNusd: limit === '' ? undefined : BigInt(limit),
+    version: Number(fields.get('ver') ?? -1),
+    months: Object.fromEntries(months.filter(([, { spentNusd, openNusd }]) => spentNusd !== 0n || openNusd !== 0n)),
+  };
+}
+
+const readCounted = (fields: ReadonlyMap<string, string>): Map<string, StoredCount> =>
+  new Map(
+    [...fields].map(([what, text]) => {
+      const [month = '', amount = '', ...budgetIds] = text.split(' ');
+      return [what, { month, amountNusd: BigInt(amount), budgetIds }];
+    }),
+  );
+
+/** Reads amounts stored as words. `places` gives the positions of the wallet, the key and the amount. */
 const readAmounts = (
   value: string | string[],
   [wallet, key, amount]: readonly [number, number, number],
@@ -145,4 +187,14 @@ const text = (value: string | string[]): string => (Array.isArray(value) ? '' : 
 function splitOnce(name: string): [string, string | undefined] {
   const at = name.indexOf(':');
   return at < 0 ? [name, undefined] : [name.slice(0, at), name.slice(at + 1)];
+}
+
+/** Sums the held and the unbooked amounts of the wallets or keys that `isOf` selects. */
+export function sumsOf(
+  stored: StoredShard,
+  isOf: (amount: { walletId: string; keyHash: string }) => boolean,
+): { heldNusd: bigint; unbookedNusd: bigint } {
+  const sum = (amounts: StoredShard['holds']): bigint =>
+    [...amounts.values()].filter(isOf).reduce((total, { amountNusd }) => total + amountNusd, 0n);
+  return { heldNusd: sum(stored.holds), unbookedNusd: sum(stored.notes) };
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Settler } from '@sotto/control';
+import { auditPage, Settler } from '@sotto/control';
 import {
   controlClient,
   createMemoryState,
@@ -12,12 +12,13 @@ import {
   StateUnavailableError,
   shards,
 } from '@sotto/state';
+import type pg from 'pg';
 import { expect, test } from 'vitest';
-import { leaseMs } from './fixtures.ts';
+import { leaseMs, openEpoch } from './fixtures.ts';
 
 const shard = 0;
 
-/** A ledger of epochs alone; what else a rebuild asks is answered with nothing. */
+/** A ledger that stores only epochs. It answers every other query of a rebuild with no rows. */
 function ledgerOf(
   epochs: Map<number, number>,
   project: () => Promise<void>,
@@ -59,7 +60,8 @@ test('a control plane does not open an epoch that another one began while it pro
     a,
     ledgerOf(epochs, async () => {
       await wallet('first page');
-      // While the next page is read from Postgres everything is lost, the other begins anew, and our lease follows.
+      // While control reads the next page from Postgres, Redis loses everything. The other control begins a new epoch,
+      // and our lease follows it.
       store.shard(shard).failOver(emptyShard());
       expect(await b.beginEpoch(shard, 2)).toBe(true);
       await leases.renew();
@@ -154,3 +156,14 @@ test.each([
     expect((await state.readMembers(shard)).isOpen).toBe(isOpen);
   },
 );
+
+test('the audit finds nothing wrong in a state that is being rebuilt, and finds it in one that is open', async () => {
+  const state = createMemoryState({ store: new MemoryStore(Date.now) });
+  const account = { id: 'account', wallet_id: 'wallet', balance_nusd: '5', version: '1' };
+  // A Postgres stand-in with one account, no keys and no budgets.
+  const query = async (sql: string) => ({ rows: /api_keys|budgets/.test(sql) ? [] : [account] });
+  const page = () => auditPage({ pool: { query } as unknown as pg.Pool, state, sleep: async () => {} });
+  await expect(page()).rejects.toThrow(StateUnavailableError);
+  await openEpoch(state);
+  expect((await page()).findings).toEqual([expect.objectContaining({ what: 'a wallet is not in the state' })]);
+});

@@ -1,4 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+// Longer than 400 lines, because every test breaks the same Redis, which this file starts and projects into.
+
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import {
   createRedisState,
   type RedeemRequest,
@@ -32,9 +34,10 @@ const prefix = `sotto:{w${shard}}:`;
 const walletId = 'wallet';
 const byKey = { kind: 'key', keyHash: 'key' } as const;
 const byTicket = { kind: 'ticket', ticketHash: 'ticket' } as const;
-const commandTimeoutMs = 300;
-/** What a busy machine may add to a deadline. */
-const slackMs = 500;
+/** A busy machine answers well within this time. */
+const commandTimeoutMs = 1000;
+/** Many times the delay that a busy machine adds to a deadline. Calls that waited for each other would take longer. */
+const slackMs = 5000;
 
 let server: OwnRedis | undefined;
 let raw: Redis;
@@ -74,7 +77,7 @@ const settle = (chargeNusd: bigint, holdId = 'hold') => state.settle(settlementO
 const held = async (): Promise<bigint | undefined> => (await state.readWallet(shard, walletId))?.heldNusd;
 const answers = async (): Promise<boolean> => 'answer' in (await outcome(state.readWallet(shard, walletId)));
 
-/** Every call that there is. */
+/** Starts every call that the state offers. */
 const everyCall = (): Promise<unknown>[] => [
   state.lookupKey('key'),
   state.peek({ shard, right: byTicket }),
@@ -88,7 +91,7 @@ const everyCall = (): Promise<unknown>[] => [
   state.mint({ shard, ticketHash: 'another', walletId, keyHash: 'key', generation: 1, form: 2, ttlMs: 1000 }),
   state.readWallet(shard, walletId),
   state.readSettlements(shard, '0-0', 1),
-  state.book({ wallet: { shard, walletId, balanceNusd: 1000n, version: 1 }, keys: [], holdIds: ['hold'] }),
+  state.book({ wallet: { shard, walletId, balanceNusd: 1000n, version: 1 }, keys: [], budgets: [], holdIds: ['hold'] }),
   state.acknowledge(shard, '0-1'),
   state.reap(shard, 1000),
   state.isOpen(),
@@ -111,7 +114,7 @@ const everyCall = (): Promise<unknown>[] => [
   state.readMeasurements(1, undefined),
 ];
 
-/** How often scripts have run, by what Redis counted. */
+/** How often scripts have run, according to Redis. */
 async function executions(): Promise<number> {
   const stats = await raw.info('commandstats');
   const calls = [...stats.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+).*?failed_calls=(\d+)/g)];
@@ -147,23 +150,21 @@ describe('a Redis that hangs', () => {
     expect(performance.now() - started).toBeLessThan(commandTimeoutMs + slackMs);
     expect(outcomes).toEqual(outcomes.map(() => ({ unavailable: true })));
 
-    // For as long as it hangs, one call at a time tries; the others do not wait.
-    let slow = 0;
+    // While Redis hangs, one call at a time tries. The others fail in the same turn, without waiting.
     for (const until = performance.now() + 2000; performance.now() < until; await sleep(20)) {
-      const each = await Promise.all(
-        Array.from({ length: 10 }, async () => {
-          const before = performance.now();
-          expect(await outcome(redeem({ holdId: 'late' }))).toEqual({ unavailable: true });
-          return performance.now() - before;
-        }),
-      );
-      slow += each.filter((ms) => ms > commandTimeoutMs / 2).length;
+      let failed = 0;
+      const calls = Array.from({ length: 10 }, async () => {
+        expect(await outcome(redeem({ holdId: 'late' }))).toEqual({ unavailable: true });
+        failed += 1;
+      });
+      await turn();
+      expect(failed).toBeGreaterThanOrEqual(9);
+      await Promise.all(calls);
     }
-    expect(slow).toBeLessThan(6);
     expect(await state.isReady()).toBe(false);
 
     await server?.resume();
-    await eventually(answers, 3000);
+    await eventually(answers);
     expect(await state.isReady()).toBe(true);
     await state.cancel(shard, 'late');
     expect(await redeem({ holdId: 'next' })).toMatchObject({ result: 'admitted' });
@@ -194,7 +195,7 @@ test('a Redis that was killed comes back with everything, and the connection by 
   expect(performance.now() - started).toBeLessThan(commandTimeoutMs + slackMs);
 
   await server?.restart();
-  await eventually(answers, 3000);
+  await eventually(answers);
   expect(await readShard(raw, prefix)).toEqual(before);
   expect(await state.isReady()).toBe(true);
   expect(await state.readSettlements(shard, '0-0', 9)).toMatchObject([{ streamId: settled?.streamId }]);
@@ -249,7 +250,7 @@ test('a Redis that lost everything is unavailable, and calls no key or ticket wr
 });
 
 describe('a replica that was behind', () => {
-  /** What Redis held at some moment, brought back later. */
+  /** Saves the contents of Redis. The returned function restores them. */
   const dump = async (): Promise<() => Promise<void>> => {
     const names = await raw.keys('*');
     const values = await Promise.all(names.map((name) => raw.dumpBuffer(name)));
@@ -259,7 +260,7 @@ describe('a replica that was behind', () => {
     };
   };
 
-  test('is found out by whoever lost something, and admits nothing more, to anyone', async () => {
+  test('is detected by a process that lost something, and admits nothing more from any process', async () => {
     const other = createRedisState({ url: server?.url ?? '', commandTimeoutMs });
     try {
       await untilReachable(other);
@@ -267,7 +268,7 @@ describe('a replica that was behind', () => {
       const failOver = await dump();
       await redeem();
       await failOver();
-      // Who has lost nothing cannot know, but for a moment: every process takes a step each second.
+      // A process that lost nothing notices within a moment, because every process takes a step each second.
       const asOther = (holdId: string) => other.redeem(redeemOf({ shard, right: byKey, holdId }));
       expect(await asOther('before')).toMatchObject({ result: 'admitted' });
       expect(await outcome(state.join(shard, { declaration: undefined, leaseMs }))).toEqual({ unavailable: true });
@@ -289,7 +290,7 @@ describe('a replica that was behind', () => {
     expect(await redeem({ right: byTicket, holdId: 'again' })).toEqual({ result: 'invalid_ticket' });
   });
 
-  test('of an older epoch is ended by whoever knows the newer', async () => {
+  test('of an older epoch is ended by a process that knows the newer one', async () => {
     const failOver = await dump();
     await raw.flushall();
     await openEpoch(state, 2);
@@ -304,7 +305,7 @@ describe('a replica that was behind', () => {
     await redeem();
     await failOver();
     const { client } = state.membership.caller(shard);
-    // Steps that were under way, and whose replies were answered here.
+    // Simulates steps that were under way and whose replies arrived here.
     await raw.hset(`${prefix}clients`, `${client} n`, 0);
     expect(await outcome(redeem({ holdId: 'next' }))).toEqual({ unavailable: true });
   });
@@ -383,7 +384,7 @@ test('a connection that has gone silent is given up for a new one', async () => 
   const { silence } = await throughProxy();
   silence();
   expect(await outcome(redeem())).toEqual({ unavailable: true });
-  await eventually(answers, 4 * commandTimeoutMs + slackMs);
+  await eventually(answers);
   expect(proxy?.connections).toBeGreaterThan(1);
 });
 
@@ -407,7 +408,7 @@ test('a Redis that is full admits nothing, and still ends what was admitted', as
     expect(await state.reap(shard, 0)).toBe(1);
     expect(await state.join(shard, { declaration: undefined, leaseMs })).toMatchObject({ result: 'joined' });
     const booked = { shard, walletId, balanceNusd: 998n, version: 2 };
-    await state.book({ wallet: booked, keys: [], holdIds: ['booked'] });
+    await state.book({ wallet: booked, keys: [], budgets: [], holdIds: ['booked'] });
     expect(await state.readWallet(shard, walletId)).toMatchObject({ heldNusd: 0n, unbookedNusd: 4n });
   } finally {
     await raw.config('SET', 'maxmemory', '0');
@@ -422,13 +423,18 @@ test('a Redis that is full of settlements is emptied by the settler', async () =
     await settle(1n, holdId);
   }
   const wallet = { shard, walletId, balanceNusd: 998n, version: 2 };
-  await state.book({ wallet, keys: [], holdIds: ['a', 'b'] });
+  await state.book({ wallet, keys: [], budgets: [], holdIds: ['a', 'b'] });
   await raw.config('SET', 'maxmemory', '1');
   try {
     const entries = await state.readSettlements(shard, '0-0', 10);
     expect(entries).toHaveLength(4);
-    // What a settler does that died between booking and moving the watermark: there is no note left to delete.
-    await state.book({ wallet: { ...wallet, balanceNusd: 997n, version: 3 }, keys: [], holdIds: ['a', 'b'] });
+    // Simulates a settler that died after booking and before it moved the watermark. No note is left to delete.
+    await state.book({
+      wallet: { ...wallet, balanceNusd: 997n, version: 3 },
+      keys: [],
+      budgets: [],
+      holdIds: ['a', 'b'],
+    });
     await state.forget(shard, ['a']);
     await state.acknowledge(shard, entries.at(-1)?.streamId ?? '');
     expect(await raw.xlen(`${prefix}stream`)).toBe(0);
@@ -443,7 +449,7 @@ test('however much a broker declares at once is carried to Redis', async () => {
   try {
     await untilReachable(patient);
     await joinAll(patient);
-    // As many arguments as tens of thousands of charges have.
+    // As many arguments as tens of thousands of charges need.
     await patient.forget(
       shard,
       Array.from({ length: 250_000 }, (_, index) => `hold-${index}`),
@@ -479,7 +485,12 @@ test('nothing that comes with requests stays for ever', async () => {
   await settle(0n, 'released');
   await state.cancel(shard, 'cancelled');
   await settle(1n, 'never redeemed');
-  await state.book({ wallet: { shard, walletId, balanceNusd: 996n, version: 2 }, keys: [], holdIds: ['hold'] });
+  await state.book({
+    wallet: { shard, walletId, balanceNusd: 996n, version: 2 },
+    keys: [],
+    budgets: [],
+    holdIds: ['hold'],
+  });
   const entries = await state.readSettlements(shard, '0-0', 10);
   await state.acknowledge(shard, entries.at(-1)?.streamId ?? '');
   await state.shareMeasurements({ hour: 1, source: 'one', records: new Map([['a', '1;1;;;;']]) });
@@ -526,7 +537,7 @@ test('a Redis that may lose or evict what it has answered is not ready where tha
       await other.close();
     }
     expect(await strict.isReady()).toBe(true);
-    // One that is reached anew is looked at anew: after a failover it is another.
+    // A new connection is checked again, because after a failover it may reach another Redis.
     problems.length = 0;
     await raw.config('SET', 'appendonly', 'no');
     await raw.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');

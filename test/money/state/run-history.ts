@@ -1,32 +1,44 @@
+// Longer than 400 lines, because each operation of a history is judged against the same record of what came before.
+
 import type { MemoryStore, RedeemRequest, Right, SettleRequest, State, TicketForm } from '@sotto/state';
+import { monthOf } from '@sotto/state';
 import type { Redis } from 'ioredis';
 import { expect } from 'vitest';
-import { type Charge, ControlTruth, fundsOf, type KeyTruth, type Message, walletIds } from './control-truth.ts';
-import { outcome, settlementOf } from './fixtures.ts';
+import {
+  availableIn,
+  type Charge,
+  ControlTruth,
+  fundsOf,
+  type KeyTruth,
+  type Message,
+  openIn,
+  walletIds,
+} from './control-truth.ts';
+import { kindOf, outcome, settlementOf } from './fixtures.ts';
 import type { History, Operation, Redeem, StepRight } from './history.ts';
-import { ageKeys, asSnapshot, readShard, type StoredShard } from './read-shard.ts';
+import { ageKeys, asSnapshot, readShard, type StoredShard, sumsOf } from './read-shard.ts';
 
 export interface Stage {
   readonly redis: State;
   readonly memory: State;
-  /** What the memory driver keeps. */
+  /** The memory driver's store. */
   readonly store: MemoryStore;
   /** The Redis behind the driver, in the same database. */
   readonly raw: Redis;
-  /** What both drivers take for the time. */
+  /** The clock of both drivers. */
   readonly clock: { now: number };
-  /** How often each kind of reply was seen. */
+  /** How often each kind of reply occurred. */
   readonly seen: Map<string, number>;
 }
 
 const shard = 3;
 const prefix = `sotto:{w${shard}}:`;
-/** No redeem arrives later than this after its hold was ended: so long is an ended hold remembered. */
+/** No redeem arrives later than this after its hold ended, because an ended hold is remembered for this long. */
 const endedIsRememberedMs = 60_000;
 const graceMs = 5_000;
 const declaration = { payload: 'what is held', mac: 'mac' };
 
-/** Runs one history through both drivers; throws where they differ or where a rule about money is broken. */
+/** Runs one history through both drivers. Throws if they differ or if a rule about money is broken. */
 export async function runHistory(stage: Stage, { unitNusd, projectedAtFirst, operations }: History): Promise<void> {
   const run = new HistoryRun(stage, unitNusd);
   await run.open();
@@ -39,10 +51,12 @@ export async function runHistory(stage: Stage, { unitNusd, projectedAtFirst, ope
   await run.finish();
 }
 
-/** A request that a broker has made; it is the same each time that it is sent, but for the plan's generation. */
+/** A request from a broker. Retries are identical except for the plan's generation. */
 interface Sent {
   readonly request: Omit<RedeemRequest, 'generation'>;
   readonly key: KeyTruth | undefined;
+  /** The month of its hold. Undefined: not admitted. */
+  month: string | undefined;
 }
 
 class HistoryRun {
@@ -58,7 +72,7 @@ class HistoryRun {
   readonly #usedTickets = new Set<string>();
   readonly #charged = new Set<string>();
   #epoch = 0;
-  /** Holds that were there once. */
+  /** Holds that have ended. */
   readonly #ended: {
     readonly holdId: string;
     readonly walletId: string;
@@ -80,6 +94,8 @@ class HistoryRun {
         return this.#truth.deposit(step.wallet, step.units);
       case 'change_key':
         return this.#truth.changeKey(step.key, step.change);
+      case 'set_budget':
+        return this.#truth.setBudget(step.budget, step.units);
       case 'deliver':
         return this.#deliver(newest(this.#truth.messages, step.message));
       case 'mint':
@@ -96,7 +112,7 @@ class HistoryRun {
         const sent = step.beforeRedeem ? undefined : newest(this.#sent, step.hold);
         const holdId = sent?.request.holdId ?? this.#nextHoldId;
         await this.#both('cancel', (state) => state.cancel(shard, holdId));
-        // Undone: the ticket that it used is as it was before.
+        // The redeem was undone, so its ticket must be as it was before.
         const used = sent?.request.right.kind === 'ticket' && this.#before?.holds.has(holdId);
         if (used && sent.request.right.kind === 'ticket' && !(await this.#isHeld(holdId))) {
           this.#usedTickets.delete(sent.request.right.ticketHash);
@@ -177,7 +193,7 @@ class HistoryRun {
     }
   }
 
-  /** What holds after every step. */
+  /** Checks the invariants after every step. */
   async check(): Promise<void> {
     const { raw, store, redis, memory } = this.#stage;
     const stored = await readShard(raw, prefix);
@@ -193,6 +209,17 @@ class HistoryRun {
     for (const [keyHash, { heldNusd, unbookedNusd }] of stored.keys) {
       expect({ heldNusd, unbookedNusd }).toEqual(sumsOf(stored, (amount) => amount.keyHash === keyHash));
     }
+    for (const [budgetId, { version, months }] of stored.budgets) {
+      const names = [...stored.counted.values()].map(({ month }) => month);
+      for (const month of version < 0 ? [] : [...names, ...Object.keys(months)]) {
+        expect(months[month]?.openNusd ?? 0n, 'open in a budget').toBe(openIn(stored, budgetId, month));
+      }
+    }
+    for (const [what, { amountNusd }] of stored.counted) {
+      const [kind, id = ''] = what.split(' ');
+      const counted = kind === 'hold' ? stored.holds.get(id) : stored.notes.get(id);
+      expect(amountNusd, what).toBe(counted?.amountNusd);
+    }
     for (const holdId of stored.notes.keys()) {
       if (this.#before?.notes.has(holdId)) continue;
       expect(this.#charged.has(holdId), 'a hold charged twice').toBe(false);
@@ -201,7 +228,7 @@ class HistoryRun {
     this.#before = stored;
   }
 
-  /** Sees to it that money moves: an epoch that is open, and a process that is in it. */
+  /** Ensures that money can move: the epoch is open and a process has joined it. */
   async open(): Promise<void> {
     await this.#begin();
     const join = () => this.#both('join', (state) => state.join(shard, { declaration: undefined, leaseMs: 1_000_000 }));
@@ -226,7 +253,7 @@ class HistoryRun {
     for (const message of this.#truth.messages) await this.#deliver(message);
   }
 
-  /** In the end everything is settled or reaped, and booked, however late: then nothing is held, and the ledger agrees. */
+  /** Settles or reaps everything, and books it, however late. Then nothing is held and the ledger agrees. */
   async finish(): Promise<void> {
     await this.open();
     await this.check();
@@ -248,6 +275,15 @@ class HistoryRun {
       const stored = this.#before?.wallets.get(walletIds[wallet] ?? '');
       expect(stored).toEqual({ ...ended, fundsNusd: balanceNusd, version });
     }
+    for (const { budgetId, limitNusd, version, spent } of this.#truth.budgets) {
+      const stored = this.#before?.budgets.get(budgetId);
+      if (stored === undefined || stored.version < 0) continue;
+      const months = [...spent].filter(([, nusd]) => nusd > 0n);
+      expect(stored).toEqual({
+        ...{ limitNusd, version },
+        months: Object.fromEntries(months.map(([month, spentNusd]) => [month, { spentNusd, openNusd: 0n }])),
+      });
+    }
     for (const key of this.#truth.keys) {
       expect(this.#before?.keys.get(key.keyHash)).toMatchObject({ ...ended, fundsNusd: fundsOf(key) ?? 0n });
     }
@@ -257,7 +293,7 @@ class HistoryRun {
     return `hold-${this.#sent.length}`;
   }
 
-  /** Asks both drivers; their answers must be the same. */
+  /** Asks both drivers. Their answers must be equal. */
   async #both<T>(name: string, call: (state: State) => Promise<T>): Promise<T | undefined> {
     const { redis, memory, seen } = this.#stage;
     const [ofRedis, ofMemory] = [await outcome(call(redis)), await outcome(call(memory))];
@@ -273,6 +309,7 @@ class HistoryRun {
     await this.#both(message.to, (state) => {
       if (message.to === 'books') return state.book(message.charges);
       if (message.to === 'key') return state.putKey(message.projection);
+      if (message.to === 'budget') return state.putBudget(message.projection);
       const { walletId, balanceNusd, version } = message;
       return state.putWallet({ shard, walletId, balanceNusd, version });
     });
@@ -283,7 +320,7 @@ class HistoryRun {
     const key = this.#truth.keys[index];
     const ticketHash = `ticket-${ticket}`;
     const earlier = this.#minted.get(ticketHash);
-    // A mint arrives again for the key it was for and within the life of its ticket; another ticket has another hash.
+    // A repeated mint is for the same key and arrives within its ticket's life. Another ticket has another hash.
     if (key === undefined || (earlier !== undefined && (earlier.key !== key || earlier.expiresAt <= now))) return;
     const ttlMs = ttlS * 1000;
     const reply = await this.#both('mint', (state) =>
@@ -304,20 +341,28 @@ class HistoryRun {
   async #redeem(step: Redeem): Promise<void> {
     const { now } = this.#stage.clock;
     const earlier = step.again === undefined ? undefined : newest(this.#sent, step.again);
-    const { request, key } = earlier ?? this.#send(step);
+    const sent = earlier ?? this.#send(step);
+    const { request, key } = sent;
     const { right, holdId, amountNusd } = request;
     if (step.delayed || (this.#closedUntil.get(holdId) ?? Number.POSITIVE_INFINITY) <= now) return;
     const generation = this.#generationOf(right, key, step.staleBy);
-    const available = availableIn(this.#before, key);
+    const available = availableIn(this.#before, key, monthOf(now));
     const reply = await this.#both('redeem', (state) => state.redeem({ ...request, generation }));
+    if (reply?.result === 'admitted') sent.month ??= reply.month;
     if (reply?.result === 'admitted' && !this.#before?.holds.has(holdId)) {
       expect(amountNusd, 'admitted beyond the wallet').toBeLessThanOrEqual(available.walletNusd);
       expect(amountNusd, 'admitted beyond the key').toBeLessThanOrEqual(available.keyNusd ?? amountNusd);
+      for (const nusd of available.budgetsNusd) {
+        expect(amountNusd, 'admitted beyond a budget').toBeLessThanOrEqual(nusd);
+      }
       if (right.kind !== 'ticket') return;
       expect(this.#usedTickets.has(right.ticketHash), 'a ticket admitted twice').toBe(false);
       this.#usedTickets.add(right.ticketHash);
     }
-    if (reply?.result === 'insufficient') {
+    if (reply?.result === 'insufficient' && reply.scope === 'budget') {
+      const isShort = available.budgetsNusd.some((nusd) => nusd < amountNusd);
+      expect(isShort, 'refused though it is there').toBe(true);
+    } else if (reply?.result === 'insufficient') {
       const there = reply.scope === 'wallet' ? available.walletNusd : available.keyNusd;
       expect(amountNusd, 'refused though it is there').toBeGreaterThan(there ?? amountNusd);
     }
@@ -332,7 +377,7 @@ class HistoryRun {
     return { key: ticket?.key, right: { kind: 'ticket', ticketHash } };
   }
 
-  /** The generation that a request of this right names, if its ticket does not say it. */
+  /** The generation that a request by this right states, if its ticket does not contain it. */
   #generationOf(right: Right, key: KeyTruth | undefined, staleBy: number): number | undefined {
     const ticket = right.kind === 'ticket' ? this.#minted.get(right.ticketHash) : undefined;
     return ticket?.form === 2 ? undefined : (ticket?.generation ?? key?.generation ?? 1) - staleBy;
@@ -342,6 +387,7 @@ class HistoryRun {
     const { right, key } = this.#rightOf(step.right);
     const sent: Sent = {
       key,
+      month: undefined,
       request: {
         shard,
         right,
@@ -357,7 +403,7 @@ class HistoryRun {
   async #settle(sent: Sent | undefined, { percent, tokens }: { percent: number; tokens: number }): Promise<void> {
     if (sent === undefined) return;
     const { holdId, amountNusd } = sent.request;
-    // A broker that sends a settlement again sends the same one.
+    // A broker that retries a settlement sends an identical one.
     const settlement =
       this.#settlements.get(holdId) ?? this.#settlement(sent, (amountNusd * BigInt(percent)) / 100n, tokens);
     this.#settlements.set(holdId, settlement);
@@ -365,8 +411,13 @@ class HistoryRun {
     this.#closedUntil.set(holdId, this.#stage.clock.now + endedIsRememberedMs);
   }
 
-  #settlement({ request: { holdId }, key }: Sent, chargeNusd: bigint, usedTokens: number): SettleRequest {
-    const charge: Charge = { holdId, keyHash: key?.keyHash, chargeNusd: chargeNusd.toString() };
+  #settlement({ request: { holdId }, key, month }: Sent, chargeNusd: bigint, usedTokens: number): SettleRequest {
+    const charge: Charge = {
+      holdId,
+      keyHash: key?.keyHash,
+      chargeNusd: chargeNusd.toString(),
+      month: month ?? '2026-12',
+    };
     const entry = { payload: JSON.stringify(charge), mac: `mac of ${holdId}` };
     const isRelease = chargeNusd === 0n && usedTokens === 0;
     return settlementOf({ shard, holdId, chargeNusd, usedTokens, entry: isRelease ? undefined : entry });
@@ -389,33 +440,3 @@ class HistoryRun {
 
 const newest = <T>(list: readonly T[], place: number): T | undefined =>
   list.at(-1 - (place % Math.max(1, list.length)));
-
-function availableIn(
-  stored: StoredShard | undefined,
-  key: KeyTruth | undefined,
-): { walletNusd: bigint; keyNusd: bigint | undefined } {
-  const wallet = stored?.wallets.get(walletIds[key?.wallet ?? -1] ?? '');
-  const limit = stored?.keys.get(key?.keyHash ?? '');
-  return {
-    walletNusd: wallet === undefined ? -1n : wallet.fundsNusd - wallet.heldNusd - wallet.unbookedNusd,
-    keyNusd: limit?.limited ? limit.fundsNusd - limit.heldNusd - limit.unbookedNusd : undefined,
-  };
-}
-
-function sumsOf(
-  stored: StoredShard,
-  isOf: (amount: { walletId: string; keyHash: string }) => boolean,
-): { heldNusd: bigint; unbookedNusd: bigint } {
-  const sum = (amounts: StoredShard['holds']): bigint =>
-    [...amounts.values()].filter(isOf).reduce((total, { amountNusd }) => total + amountNusd, 0n);
-  return { heldNusd: sum(stored.holds), unbookedNusd: sum(stored.notes) };
-}
-
-/** A reply in a word or two. */
-function kindOf(answer: unknown): string {
-  if (typeof answer === 'number') return answer > 0 ? 'some' : 'none';
-  if (typeof answer !== 'object' || answer === null) return String(answer);
-  const detail = 'by' in answer ? ` ${answer.by}` : 'scope' in answer ? ` ${answer.scope}` : '';
-  if ('result' in answer) return `${answer.result}${detail}`;
-  return 'told' in answer ? String(answer.told) : 'some';
-}

@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { bookSettlements } from '@sotto/control';
 import { keyAnswerSchema, usageDailyAnswerSchema, usagePageSchema } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { bearer, expectError, get, type HeaderMap, post, ticketHeader } from '../../contract/conformance/client.ts';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
+import { oneModel } from '../../kit/catalog.ts';
+import { bearer, expectError, get, type HeaderMap, post, ticketHeader } from '../../kit/client.ts';
 
-/** Somebody with usage: an account, a key that used it, and what lets them in. */
+/** An owner of usage: an account, a key that made requests, and a credential. */
 interface Owner {
   readonly name: string;
   readonly accountId: string;
@@ -15,23 +16,12 @@ interface Owner {
   readonly credential: HeaderMap;
 }
 
-const registry = `providers:
-  - {id: acme, name: Acme, adapter: openai, base_url: "http://127.0.0.1:9/v1", privacy_class: private}
-`;
-const catalog = `models:
-  - id: acme/small
-    model_type: text
-    context_length: 8000
-    max_output_tokens: 1000
-    routes: [{provider: acme, upstream_model: small, privacy_class: private, pricing: {input: 1, output: 2}}]
-`;
-
 const endpoints = ['/usage', '/usage?format=csv', '/usage/daily?group_by=day,key_id', '/usage/daily?format=csv'];
 const withQuery = (path: string, query: string): string => `${path}${path.includes('?') ? '&' : '?'}${query}`;
 
 await describeInBothPlanes(
   'usage',
-  async () => ({ registry, catalog }),
+  async () => oneModel({ baseUrl: 'http://127.0.0.1:9/v1' }),
   (planes) => {
     const url = (path: string): string => `${planes.service.controlUrl}${path}`;
     let owners: Owner[];
@@ -115,16 +105,16 @@ await describeInBothPlanes(
         for (const key of ['sotto_mgt_nonsense', 'x', `${managementKey.slice(0, -2)}xx`])
           expectError(await get(url(path), bearer(key)), 401, 'invalid_api_key');
         expectError(await get(url(path), bearer(inferenceKey)), 403, 'insufficient_scope');
-        const { ticket } = await planes.service.mintTicket(inferenceKey, { model: 'acme/small' });
+        const { ticket } = await planes.service.mintTicket(inferenceKey, { model: 'm/one' });
         expectError(await get(url(path), ticketHeader(ticket)), 401, 'unauthenticated');
-        // A bearer is judged as such, whoever is signed in.
+        // A bearer credential alone decides, even beside a valid session.
         const signedIn = owners[2]?.credential ?? {};
         expectError(await get(url(path), { ...signedIn, ...bearer('sotto_mgt_nonsense') }), 401, 'invalid_api_key');
         expectError(await get(url(path), { ...signedIn, ...bearer(inferenceKey) }), 403, 'insufficient_scope');
-        // Of a foreign page, a browser's request goes as far as this, and its answer no further.
+        // A request from a foreign page reaches the service, but the browser does not hand over the answer.
         const foreign = await get(url(path), { ...signedIn, origin: 'https://evil.example' });
         expect(foreign.headers.has('access-control-allow-origin')).toBe(false);
-        // An error is told as such in any format, and never as a file.
+        // An error keeps its own format for every accept header, and is never sent as a file.
         const refused = await get(url(path), { accept: 'text/csv' });
         expectError(refused, 401, 'unauthenticated');
         expect(refused.headers.has('content-disposition')).toBe(false);
@@ -140,7 +130,7 @@ await describeInBothPlanes(
     });
 
     describe.each(endpoints)('%s', (path) => {
-      it("shows everybody their own, and nothing of another's", async () => {
+      it("shows each account its own usage, and nothing of another's", async () => {
         for (const owner of owners) {
           const { text } = await get(url(withQuery(path, `from=${dayAgo(120)}`)), owner.credential);
           if (!path.startsWith('/usage/daily?format')) expect(text).toContain(owner.keyId);

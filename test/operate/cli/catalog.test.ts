@@ -1,22 +1,20 @@
 import { execFile } from 'node:child_process';
-import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runCli } from '@sotto/control';
+import { parseRegistry } from '@sotto/router';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { problemOfPlainHttp } from '../../../apps/confidential/src/providers/check-registry.ts';
+import { documentedBlock } from '../../kit/documented.ts';
+import { useFolder } from '../../kit/folder.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const lists = fileURLToPath(new URL('lists/', import.meta.url));
 const registry = join(root, 'apps/confidential/providers.yaml');
-let folder: string;
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sotto-catalog-'));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const folder = useFolder('catalog');
 
 interface Ran {
   readonly code: number;
@@ -24,7 +22,7 @@ interface Ran {
   readonly error: string;
 }
 
-/** Runs `sotto-control catalog` in this process: starting one for each case would take minutes. */
+/** Runs `sotto-control catalog` in this process. A process for each case would take minutes. */
 async function catalog(
   args: readonly string[],
   { environment = {}, input = '' }: { readonly environment?: Record<string, string>; readonly input?: string } = {},
@@ -54,7 +52,7 @@ function inShell(
 const listOf = (name: string): string => join(lists, `${name}.json`);
 
 describe('sotto-control catalog import', () => {
-  it("makes a catalog of OpenRouter's list that passes the check, and says what it left out", async () => {
+  it("creates a catalog from OpenRouter's list that passes the check, and reports the models it left out", async () => {
     const out = join(folder, 'openrouter.yaml');
     const made = await catalog(['import', listOf('openrouter'), '--provider', 'openrouter', '--out', out]);
     expect(made).toMatchObject({ code: 0, out: `${out}: 4 models, 4 left out` });
@@ -66,23 +64,23 @@ describe('sotto-control catalog import', () => {
     ]);
     expect(await catalog(['check', out, '--registry', registry])).toEqual({
       code: 0,
-      out: `${out}: 4 models, 4 routes, nothing wrong`,
+      out: `${out}: 4 models, 4 routes, no problems`,
       error: '',
     });
     const text = await readFile(out, 'utf8');
     expect(text).toContain('pricing: { input: 0.13, output: 0.38 }');
     expect(text).toContain('tiers: [ { above_prompt_tokens: 272000, input: 5, output: 22.5, cached_input: 0.5 } ]');
     expect(text).toContain('reasoning: { efforts: [ none, low, medium, high, xhigh ], can_disable: true }');
-    // Nova charges for each image beside the tokens.
+    // Nova charges for each image in addition to the tokens.
     expect(text).not.toMatch(/nova-lite-v1\n(.*\n){2}.*vision/);
     expect(text).not.toContain(lists);
   });
 
-  it("makes one of OpenAI's own list where the prices are given, and of Together's where they are not", async () => {
+  it("creates one from OpenAI's own list if the prices are given, and from Together's without them", async () => {
     const refused = await catalog(['import', listOf('openai'), '--provider', 'openai']);
     expect(refused).toMatchObject({ code: 1, out: '' });
     expect(refused.error).toMatch(/gpt-4\.1: the list has no price for it: give one with --input-price/);
-    expect(refused.error).toMatch(/no model of the list can be taken over; nothing was written$/);
+    expect(refused.error).toMatch(/no model of the list can be imported; nothing was written$/);
     const prices = ['--input-price', '2', '--output-price', '8', '--context-length', '1047576'];
     const made = await catalog(['import', '-', '--provider', 'openai', '--as-of', '2026-11-01', ...prices], {
       input: await readFile(listOf('openai'), 'utf8'),
@@ -105,16 +103,16 @@ describe('sotto-control catalog import', () => {
     expect(together.out).toContain('privacy_class: private');
   });
 
-  it('writes the same file for the same list, and never over another one without --force', async () => {
+  it('writes the same file for the same list, and overwrites another one only with --force', async () => {
     const out = join(folder, 'deep', 'once.yaml');
     const args = ['import', listOf('together'), '--provider', 'together', '--out', out, '--as-of', '2026-11-01'];
     expect((await catalog(args)).out).toBe(`${out}: 2 models, 1 left out`);
     const text = await readFile(out, 'utf8');
-    expect((await catalog(args)).out).toBe(`${out}: 2 models, 1 left out, as it was`);
+    expect((await catalog(args)).out).toBe(`${out}: 2 models, 1 left out, unchanged`);
     await writeFile(out, '# mine\n');
     expect(await catalog(args)).toMatchObject({
       code: 1,
-      error: expect.stringMatching(/is there and differs: --force replaces it$/),
+      error: expect.stringMatching(/exists and differs; replace it with --force$/),
     });
     expect(await readFile(out, 'utf8')).toBe('# mine\n');
     expect((await catalog([...args, '--force'])).code).toBe(0);
@@ -135,11 +133,11 @@ describe('sotto-control catalog import', () => {
     });
     afterAll(() => list.close());
 
-    it('asks with the key of the environment, and says when one is wanted', async () => {
+    it('sends the key of the environment, and reports when a key is required', async () => {
       const args = ['import', `${origin}/v1/models`, '--provider', 'together'];
       expect(await catalog(args)).toMatchObject({
         code: 1,
-        error: expect.stringMatching(/answered 401: name its key with --api-key-env$/),
+        error: expect.stringMatching(/answered 401; pass its key with --api-key-env$/),
       });
       const keyed = [...args, '--api-key-env', 'LIST_KEY'];
       expect(await catalog(keyed)).toMatchObject({ code: 1, error: expect.stringMatching(/LIST_KEY.* is not set$/) });
@@ -149,14 +147,14 @@ describe('sotto-control catalog import', () => {
       expect(made.out).not.toContain('sk-test');
     });
 
-    it('keeps what may be secret in an address to itself', async () => {
+    it('does not print the parts of an address that may be secret', async () => {
       const made = await catalog(['import', `${origin}/open/models?key=SECRET`, '--provider', 'together']);
       expect(made.code).toBe(0);
       expect(made.out + made.error).not.toContain('SECRET');
     });
 
     it.each([
-      ['/broken/models', /is no JSON$/],
+      ['/broken/models', /is not JSON$/],
       ['/nothing', /answered 401/],
     ])('refuses %s', async (path, reason) => {
       const ran = await catalog(['import', origin + path, '--provider', 'together']);
@@ -165,27 +163,31 @@ describe('sotto-control catalog import', () => {
   });
 
   it.each([
-    [['import'], 2, /takes a file, a URL or `-`, and --provider/],
+    [['import'], 2, /needs a file, a URL or `-`, and --provider/],
     [['import', 'x.json'], 2, /and --provider/],
     [['import', 'x.json', '--provider', 'Not An Id'], 2, /and --provider/],
-    [['import', 'x.json', '--provider', 'acme', '--privacy-class', 'secret'], 2, /--privacy-class takes anonymous/],
-    [['import', 'x.json', '--provider', 'acme', '--as-of', 'yesterday'], 2, /--as-of takes a date/],
+    [
+      ['import', 'x.json', '--provider', 'acme', '--privacy-class', 'secret'],
+      2,
+      /--privacy-class must be one of anonymous/,
+    ],
+    [['import', 'x.json', '--provider', 'acme', '--as-of', 'yesterday'], 2, /--as-of must be a date/],
     [['import', 'x.json', '--provider', 'acme', '--input-price', '-1'], 2, /usage: sotto-control catalog import/],
-    [['import', 'x.json', '--provider', 'acme', '--input-price', 'cheap'], 2, /--input-price takes USD/],
+    [['import', 'x.json', '--provider', 'acme', '--input-price', 'cheap'], 2, /--input-price must be USD/],
     [['import', 'x.json', '--provider', 'acme', '--colour', 'red'], 2, /^usage: sotto-control catalog import/],
-    [['import', 'no-such-file.json', '--provider', 'acme'], 1, /no-such-file\.json cannot be read/],
-    [['import', registry, '--provider', 'acme'], 1, /is no JSON/],
-    [['import', join(root, 'package.json'), '--provider', 'acme'], 1, /is no list of models: it takes/],
-    [['import', 'http://models.example/v1/models', '--provider', 'acme'], 1, /must be https/],
-    [['check'], 2, /takes a catalog file/],
-    [['check', 'no-such-file.yaml'], 1, /cannot be read/],
+    [['import', 'no-such-file.json', '--provider', 'acme'], 1, /cannot read no-such-file\.json/],
+    [['import', registry, '--provider', 'acme'], 1, /is not JSON/],
+    [['import', join(root, 'package.json'), '--provider', 'acme'], 1, /is not a list of models; it must be/],
+    [['import', 'http://models.example/v1/models', '--provider', 'acme'], 1, /must begin with https/],
+    [['check'], 2, /needs a catalog file/],
+    [['check', 'no-such-file.yaml'], 1, /cannot read/],
   ])('refuses %j with %i and a reason', async (args, code, reason) => {
     expect(await catalog(args)).toMatchObject({ code, out: '', error: expect.stringMatching(reason) });
   });
 });
 
 describe('sotto-control catalog check', () => {
-  it('tells warnings from problems: they leave the exit code at 0', async () => {
+  it('tells warnings from problems: warnings leave the exit code at 0', async () => {
     const file = join(folder, 'free.yaml');
     const text = `models:
   - id: acme/small
@@ -203,7 +205,7 @@ describe('sotto-control catalog check', () => {
     );
     expect(ran.error).toMatch(/free\.yaml:7: warning: acme\/small: the input price of openai is 0/);
     expect(ran.out).toMatch(
-      /1 models, 1 routes, nothing wrong, 2 to look at\nproviders and privacy classes were not compared/,
+      /1 models, 1 routes, no problems, 2 warnings\nproviders and privacy classes were not checked/,
     );
     await writeFile(file, text.replace('anonymous', 'tee'));
     const refused = await catalog(['check', file, '--registry', registry]);
@@ -211,11 +213,11 @@ describe('sotto-control catalog check', () => {
     expect(refused.error).toMatch(/free\.yaml:7: acme\/small: openai may claim at most anonymous for m/);
   });
 
-  it('finds nothing wrong with the built-in catalog but, some day, its age', async () => {
+  it('finds nothing wrong with the built-in catalog except, eventually, its age', async () => {
     const ran = await catalog(['check', join(root, 'apps/control/catalog.yaml'), '--registry', registry]);
     expect(ran.code).toBe(0);
     expect(ran.error.replace(/^.*:\d+: warning: the file: as of .* look the facts up again$/m, '')).toBe('');
-    expect(ran.out).toMatch(/: \d{2} models, \d{2} routes, nothing wrong/);
+    expect(ran.out).toMatch(/: \d{2} models, \d{2} routes, no problems/);
   });
 });
 
@@ -228,21 +230,44 @@ describe('the built-in catalog', () => {
   });
 });
 
-describe('docs/guides/catalog.md', () => {
-  it('has commands that work as they stand', async () => {
-    const guide = await readFile(join(root, 'docs/guides/catalog.md'), 'utf8');
+describe('docs/operate/providers-and-catalog.md', () => {
+  it('has a registry and a catalog that match', async () => {
+    const guide = await readFile(join(root, 'docs/operate/providers-and-catalog.md'), 'utf8');
+    const yaml = (name: string): string =>
+      new RegExp(`<!-- test: ${name} -->\\n\`\`\`yaml\\n(.*?)\`\`\``, 's').exec(guide)?.[1] ?? '';
+    const [providers, models] = [join(folder, 'guide-providers.yaml'), join(folder, 'guide-catalog.yaml')];
+    await writeFile(providers, yaml('registry'));
+    await writeFile(models, yaml('catalog'));
+    const ran = await catalog(['check', models, '--registry', providers]);
+    expect(ran, ran.error).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('1 models, 1 routes, no problems'),
+    });
+  });
+
+  it('has a registry of model servers without TLS that a broker takes', () => {
+    const text = documentedBlock('docs/operate/providers-and-catalog.md', 'registry-own', 'yaml');
+    const parsed = parseRegistry(text, 'digest', {
+      problemOfPlainHttp: (hostname) => problemOfPlainHttp(hostname, undefined),
+    });
+    expect(parsed).toMatchObject({ ok: true });
+    expect(parsed.ok && parsed.value.providers.map(({ insecure_http: isPlain }) => isPlain)).toEqual([true, true]);
+  });
+
+  it('has commands that work as they are', async () => {
+    const guide = await readFile(join(root, 'docs/operate/providers-and-catalog.md'), 'utf8');
     const script = /<!-- test: import -->\n```sh\n(.*?)```/s.exec(guide)?.[1] ?? '';
     const place = join(folder, 'guide');
     await mkdir(place);
     await copyFile(listOf('openrouter'), join(place, 'models.json'));
     await copyFile(registry, join(place, 'providers.yaml'));
-    // npm would go to the root of the project: here the files that the guide speaks of stand elsewhere.
+    // npm would change to the project's root. The files of the guide are in this folder, so replace npm by a function.
     const npm = 'npm() { shift 3; "$NODE" --conditions=@sotto/source "$ROOT/apps/control/src/main.ts" "$@"; }';
     const env = { NODE: process.execPath, ROOT: root };
     const ran = await inShell(`${npm}\n${script}`, { cwd: place, env });
     expect(ran, ran.error).toMatchObject({
       code: 0,
-      out: expect.stringContaining('4 models, 4 routes, nothing wrong'),
+      out: expect.stringContaining('4 models, 4 routes, no problems'),
     });
   });
 });

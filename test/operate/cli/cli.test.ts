@@ -1,26 +1,25 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { apiKeyKind, hashSecret } from '@sotto/state';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fromSource } from '../../kit/from-source.ts';
-import { startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
+import { documentedBlock } from '../../kit/documented.ts';
+import { useFolder } from '../../kit/folder.ts';
+import { openTestPool, startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
+import { fromSource } from '../../kit/programs.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 let postgres: TestPostgres;
 let databaseUrl: string;
-let folder: string;
+const folder = useFolder('cli');
 
 beforeAll(async () => {
   postgres = await startTestPostgres();
   databaseUrl = await postgres.createDatabase();
-  folder = await mkdtemp(join(tmpdir(), 'sotto-cli-'));
 });
 afterAll(async () => {
-  await rm(folder, { recursive: true, force: true });
   await postgres.stop();
 });
 
@@ -30,7 +29,7 @@ interface Ran {
   readonly error: string;
 }
 
-/** Runs `sotto-control` as a process of its own. */
+/** Runs `sotto-control` in a new process. */
 function control(
   args: readonly string[],
   environment: Record<string, string> = { DATABASE_URL: databaseUrl },
@@ -49,7 +48,7 @@ function control(
 }
 
 describe('sotto-control', () => {
-  it('explains itself, and says how a command is called', async () => {
+  it('prints its help, and the usage of a command', async () => {
     const help = await control([]);
     expect(help.code).toBe(0);
     for (const command of [
@@ -58,6 +57,7 @@ describe('sotto-control', () => {
       'catalog check',
       'catalog import',
       'account create',
+      'account link',
       'account credit',
       'key create',
     ]) {
@@ -70,7 +70,7 @@ describe('sotto-control', () => {
     });
   });
 
-  it('names the variable that is missing', async () => {
+  it('names the missing variable', async () => {
     expect(await control(['migrate'], {})).toMatchObject({
       code: 1,
       error: expect.stringMatching(/DATABASE_URL is not set: it takes a URL/),
@@ -81,7 +81,7 @@ describe('sotto-control', () => {
     });
   });
 
-  it('makes an account with money and a key', async () => {
+  it('creates an account with money and a key', async () => {
     expect(await control(['migrate'])).toMatchObject({ code: 0, out: 'the schema is up to date' });
     expect(await control(['migrate'])).toMatchObject({ code: 0 });
     const account = await control(['account', 'create', '--name', 'Ada']);
@@ -92,8 +92,16 @@ describe('sotto-control', () => {
     expect(await control(['account', 'credit', account.out, '12.5', '--reference', 'inv-1'])).toMatchObject({
       out: 'balance: 12.5 USD',
     });
-    expect(await control(['account', 'credit', account.out, '0.000000001', '--reference', 'inv-2'])).toMatchObject({
-      out: 'balance: 12.500000001 USD',
+    expect(
+      await control(['account', 'credit', account.out.toUpperCase(), '0.000000001', '--reference', 'inv-2']),
+    ).toMatchObject({ out: 'balance: 12.500000001 USD' });
+    expect(await control(['account', 'credit', account.out, '1', '--reference', 'inv-1'])).toMatchObject({
+      code: 1,
+      error: expect.stringContaining('the reference "inv-1" has credited another account or amount'),
+    });
+    expect(await control(['account', 'credit', account.out, '9007190', '--reference', 'inv-3'])).toMatchObject({
+      code: 1,
+      error: expect.stringContaining('The balance would exceed'),
     });
     const key = await control(['key', 'create', '--account', account.out, '--name', 'first', '--limit', '5']);
     expect(apiKeyKind(key.out)).toBe('inference');
@@ -107,34 +115,84 @@ describe('sotto-control', () => {
     await pool.end();
   });
 
+  it('makes the first account an operator by the commands of the guide', async () => {
+    const environment = { DATABASE_URL: databaseUrl, CONTROL_ORIGIN: 'https://sotto.example' };
+    const run = (name: string) => {
+      const [program, ...args] = documentedBlock('docs/operate/people.md', name).trim().split(' ');
+      expect(program).toBe('sotto-control');
+      return control(args, environment);
+    };
+    expect(await run('first-account')).toMatchObject({ code: 0 });
+    expect(await run('first-operator')).toMatchObject({
+      code: 1,
+      error: expect.stringContaining('you@example.com has no second factor'),
+    });
+    const pool = openTestPool(databaseUrl);
+    await pool.query("update auth_user set two_factor_enabled = true where email = 'you@example.com'");
+    await pool.end();
+    expect(await run('first-operator')).toMatchObject({ code: 0 });
+    expect((await control(['operator', 'list'])).out).toContain('you@example.com');
+  });
+
+  it('prints another link to set a password', async () => {
+    const environment = { DATABASE_URL: databaseUrl, CONTROL_ORIGIN: 'https://sotto.example' };
+    await control(['account', 'create', 'lost@example.com'], environment);
+    expect((await control(['account', 'link', 'Lost@example.com'], environment)).out).toMatch(
+      /^set a password within a day: https:\/\/sotto\.example\/reset-password#token=[\w-]{43}$/,
+    );
+    expect(await control(['account', 'link', 'no@example.com'], environment)).toMatchObject({
+      code: 1,
+      error: expect.stringContaining('no@example.com has no account'),
+    });
+  });
+
+  it('creates the account of a person, who sets a password by a link', async () => {
+    const environment = { DATABASE_URL: databaseUrl, CONTROL_ORIGIN: 'https://sotto.example' };
+    const made = await control(['account', 'create', 'Ann@example.com', '--name', 'Ann'], environment);
+    expect(made.out).toMatch(
+      /^[0-9a-f-]{36}\nset a password within a day: https:\/\/sotto\.example\/reset-password#token=[\w-]{43}$/,
+    );
+    expect(await control(['account', 'create', 'ann@example.com'], environment)).toMatchObject({
+      code: 1,
+      error: 'sotto-control: ann@example.com has an account already',
+    });
+    expect(await control(['account', 'create', 'nobody'], environment)).toMatchObject({
+      code: 2,
+      error: expect.stringContaining('the address is "nobody"; write it as ann@example.com'),
+    });
+  });
+
   it('checks a billing file, with the cost of each package or the line of each problem', async () => {
     const builtIn = await control(['billing', 'check', 'apps/control/billing.yaml']);
-    expect(builtIn).toMatchObject({ code: 0, out: expect.stringContaining('usd-25: 25 USD, and 1.25 USD fee') });
+    expect(builtIn).toMatchObject({ code: 0, out: expect.stringContaining('usd-25: 25 USD, plus a fee of 1.25 USD') });
     const file = join(folder, 'billing.yaml');
     const text = await readFile(join(root, 'apps/control/billing.yaml'), 'utf8');
     await writeFile(file, text.replace('amount: 25}', 'amount: 25.001}'));
     const line = text.slice(0, text.indexOf('amount: 25}')).split('\n').length;
     expect(await control(['billing', 'check', file])).toMatchObject({
       code: 1,
-      error: `${file}:${line}: packages.1.amount: must be whole cents, 0 or more`,
+      error: `${file}:${line}: \`packages.1.amount\` is \`25.001\`: it must be whole cents, 0 or more`,
     });
   });
 
   it.each([
-    [['order', 'refund', 'nothing', '1'], /takes the id of an order/],
-    [['order', 'refund', '00000000-0000-4000-8000-000000000000', '0'], /all that was returned/],
-    [['order', 'refund', '00000000-0000-4000-8000-000000000000', '1'], /there is no order/],
-    [['account', 'credit', 'nobody', '1', '--reference', 'x'], /takes the id of an account/],
-    [['account', 'credit', '00000000-0000-4000-8000-000000000000', '1', '--reference', 'x'], /there is no account/],
+    [['order', 'refund', 'nothing', '1'], /must be an order id/],
+    [['order', 'refund', '00000000-0000-4000-8000-000000000000', '0'], /the total refunded/],
+    [['order', 'refund', '00000000-0000-4000-8000-000000000000', '1'], /order .* does not exist/],
+    [['account', 'credit', 'nobody', '1', '--reference', 'x'], /must be an account id/],
+    [
+      ['account', 'credit', '00000000-0000-4000-8000-000000000000', '1', '--reference', 'x'],
+      /account .* does not exist/,
+    ],
     [['account', 'credit', '00000000-0000-4000-8000-000000000000', '-1', '--reference', 'x'], /ERR|usage|amount/],
     [
       ['account', 'credit', '00000000-0000-4000-8000-000000000000', '1.0000000001', '--reference', 'x'],
       /at most nine decimals/,
     ],
-    [['account', 'credit', '00000000-0000-4000-8000-000000000000', '1'], /--reference takes/],
+    [['account', 'credit', '00000000-0000-4000-8000-000000000000', '1'], /--reference is missing/],
     [
       ['key', 'create', '--account', '00000000-0000-4000-8000-000000000000', '--kind', 'royal'],
-      /takes inference or management/,
+      /use inference or management/,
     ],
   ])('refuses %j with a reason', async (args, reason) => {
     const ran = await control(args);
@@ -155,7 +213,7 @@ describe('sotto-control', () => {
     await writeFile(catalog, model + route('acme', '{input: 1, output: 2}'));
     expect(await control(['catalog', 'check', catalog, '--registry', registry], {})).toMatchObject({
       code: 0,
-      out: `${catalog}: 1 models, 1 routes, nothing wrong`,
+      out: `${catalog}: 1 models, 1 routes, no problems`,
     });
     await writeFile(catalog, model + route('acme', '{input: 1}') + route('nobody', '{input: 1, output: 2}'));
     const refused = await control(['catalog', 'check', catalog, '--registry', registry], {});

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { problemOf } from './given-settings.ts';
+import { problemOf } from './installed-planes.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const make = (...args: readonly string[]) =>
@@ -19,14 +19,14 @@ describe('app-compose.json', () => {
     services: Record<string, { image: string; environment: Record<string, string>; [name: string]: unknown }>;
   };
 
-  it('is the same bytes for the same arguments, and says the digest that clients pin', () => {
+  it('is the same bytes for the same arguments, and prints the digest that clients pin', () => {
     expect(status).toBe(0);
     expect(make(image, origin, 'ACME_API_KEY', 'OPENAI_API_KEY').stdout).toBe(stdout);
     expect(make(image, 'https://b.example.com').stdout).not.toBe(stdout);
     expect(stderr).toBe(`compose_hash ${createHash('sha256').update(stdout).digest('hex')}\n`);
   });
 
-  it('runs the broker by digest and nothing else, with settings that it takes', () => {
+  it('runs only the broker, by digest, with settings that it accepts', () => {
     expect(Object.keys(services)).toEqual(['broker']);
     const { environment, ...broker } = services.broker ?? { image: '', environment: {} as Record<string, string> };
     expect(broker).toMatchObject({ image, read_only: true, cap_drop: ['ALL'], ulimits: { core: 0 } });
@@ -44,18 +44,18 @@ describe('app-compose.json', () => {
     expect(problemOf('broker', { ...ours, ...given })).toBeUndefined();
   });
 
-  it('shows nothing to the host, and lets it add nothing', () => {
+  it('shows nothing to the host, and does not let it add anything', () => {
     expect(app).toMatchObject({ public_logs: false, public_sysinfo: false, kms_enabled: true, secure_time: true });
     expect(app).not.toHaveProperty('pre_launch_script');
     expect(app).not.toHaveProperty('init_script');
   });
 
-  it('refuses what would not be measured, and says what it takes', () => {
+  it('refuses settings that would not be measured, and lists the ones it takes', () => {
     for (const [args, message] of [
-      [['sotto-broker:latest', origin], 'it takes one by digest'],
+      [['sotto-broker:latest', origin], 'name it by digest'],
       [[image, 'http://api.example.com'], 'without a path'],
       [[image, `${origin}/v1`], 'without a path'],
-      [[image, origin, 'openai'], 'names of variables'],
+      [[image, origin, 'openai'], 'is not the name of a variable'],
     ] as const) {
       const refused = make(...args);
       expect([refused.status, refused.stdout]).toEqual([2, '']);
@@ -63,8 +63,8 @@ describe('app-compose.json', () => {
     }
   });
 
-  it('is made by the command of the guide', () => {
-    const guide = readFileSync(new URL('../../../docs/guides/confidential-vm.md', import.meta.url), 'utf8');
+  it('is created by the command of the guide', () => {
+    const guide = readFileSync(new URL('../../../docs/operate/confidential-vm.md', import.meta.url), 'utf8');
     const block = /<!-- test: app-compose -->\n```sh\n(.*?)```/s.exec(guide)?.[1] ?? 'exit 1';
     const ran = spawnSync('bash', ['-euc', `cd ${root}; ${block.replaceAll('> app-compose.json', '')}`], {
       encoding: 'utf8',

@@ -6,8 +6,15 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { noteSkip } from '../../kit/skips.ts';
 import { canMakeImages, debianMirror, howToMakeImages } from './image-making.ts';
-import { askPrivately, type Image, type Ran, serveInstalled, writeFiles } from './installed-planes.ts';
-import { openSurroundings, type Surroundings } from './surroundings.ts';
+import {
+  askPrivately,
+  type Image,
+  openSurroundings,
+  type Ran,
+  type Surroundings,
+  serveInstalled,
+  writeFiles,
+} from './installed-planes.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const isAble = canMakeImages(['buildah', 'mmdebstrap']);
@@ -15,7 +22,10 @@ const epoch = '1790000000';
 const images: readonly Image[] = ['broker', 'control'];
 
 let folder: string;
-/** Layers as plain folders, and steps in a chroot: no engine, no right beside root's is needed. */
+/**
+ * Runs Buildah with layers as plain folders, and steps in a chroot. It needs no engine, and no privilege other than
+ * root.
+ */
 const buildah = (...args: string[]): string =>
   execFileSync(
     'buildah',
@@ -23,14 +33,14 @@ const buildah = (...args: string[]): string =>
     { cwd: root, encoding: 'utf8', maxBuffer: 1 << 26, stdio: ['ignore', 'pipe', 'pipe'] },
   ).trim();
 
-/** What this machine trusts and fetches packages from, which the bases of a registry know by themselves. */
+/** Copies this machine's trusted certificates and package sources into a base. Bases from a registry have their own. */
 function takeAlong(path: string): void {
   const authorities = join(path, 'etc/ssl/certs/ca-certificates.crt');
   mkdirSync(dirname(authorities), { recursive: true });
   cpSync('/etc/ssl/certs/ca-certificates.crt', authorities, { dereference: true });
 }
 
-/** The two bases, made of this machine's Debian: one with Node and npm, one with a C library and nothing else. */
+/** Makes the two bases from this machine's Debian: one with Node and npm, and one with only a C library. */
 function makeBases(): void {
   const build = join(folder, 'build-base');
   const mirror = debianMirror();
@@ -77,7 +87,7 @@ function makeBases(): void {
   }
 }
 
-/** Builds an image as the guide says, on the bases made here. */
+/** Builds an image as the guide describes, on these bases. */
 function build(image: Image, tag: string): void {
   const args = {
     BUILD_BASE: 'localhost/sotto-test-build',
@@ -108,14 +118,14 @@ const inspect = (tag: string): ImageRecord =>
   (JSON.parse(buildah('inspect', '--type', 'image', tag)) as { Docker: ImageRecord }).Docker;
 const configOf = (tag: string): Config => inspect(tag).config;
 
-/** The files of an image, as whoever runs it has them. */
+/** Mounts an image and returns the path of its files. */
 const mount = (tag: string): string => buildah('mount', buildah('from', '--pull=never', tag));
 
 const paths: Partial<Record<Image, string>> = {};
 let around: Surroundings | undefined;
 let files: string | undefined;
 
-/** Runs a command of an image as a container does: its user, its environment, a root that nobody can write to. */
+/** Runs a command of an image as a container does: its user, its environment, a read-only root. */
 function inside(image: Image, command: readonly string[], settings: Readonly<Record<string, string>>) {
   const own = configOf(image).Env.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]);
   const prepare = [
@@ -133,7 +143,7 @@ function inside(image: Image, command: readonly string[], settings: Readonly<Rec
   });
 }
 
-describe.skipIf(!isAble)('images that a builder made of the Dockerfiles', () => {
+describe.skipIf(!isAble)('images that a builder made from the Dockerfiles', () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'sotto-test-built-'));
     writeFileSync(join(folder, 'policy.json'), '{"default": [{"type": "insecureAcceptAnything"}]}');
@@ -150,7 +160,7 @@ describe.skipIf(!isAble)('images that a builder made of the Dockerfiles', () => 
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   }, 120_000);
 
-  it('hold what the command of the guide makes, and say the same of it', () => {
+  it("hold the output of the guide's command, and report the same about it", () => {
     for (const image of images) {
       const out = join(folder, `made-${image}`);
       const made = execFileSync(process.execPath, ['scripts/run.mjs', 'image', image, out], {
@@ -169,11 +179,11 @@ describe.skipIf(!isAble)('images that a builder made of the Dockerfiles', () => 
 
   it('are the same bytes when they are built again', () => {
     build('broker', 'broker-again');
-    // Of the layers: this builder's own record of an image also has the name of the machine that built it.
+    // Compares layers only: the builder's record of an image also contains the name of the build machine.
     expect(inspect('broker-again').rootfs.diff_ids).toEqual(inspect('broker').rootfs.diff_ids);
   }, 600_000);
 
-  it('have no shell, no package manager and no user but nobody', () => {
+  it('have no shell, no package manager and no user except `nobody`', () => {
     for (const image of images) {
       expect(configOf(image).User).toBe('65532:65532');
       for (const path of ['bin/sh', 'bin/bash', 'usr/bin/apt', 'usr/bin/dpkg', 'usr/bin/npm', 'src'])
@@ -181,13 +191,14 @@ describe.skipIf(!isAble)('images that a builder made of the Dockerfiles', () => 
     }
   });
 
-  it('serve a private request with a root that nobody can write to, and find themselves healthy', async (context) => {
+  it('serve a private request with a read-only root, and report themselves healthy', async (context) => {
     around = await openSurroundings('the built images, run');
     if (around === undefined) return context.skip('no Redis');
     const { adopt, output } = around;
     files = writeFiles(around);
     execFileSync('chmod', ['755', files]);
     const planes = await serveInstalled(around, {
+      folder: files,
       files: '/config',
       start(image, settings) {
         const { Entrypoint, Cmd = [] } = configOf(image);

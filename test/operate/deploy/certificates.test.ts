@@ -1,38 +1,42 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it } from 'vitest';
 import { openTls } from '../../../apps/confidential/src/tls/open-tls.ts';
-import { type AcmeAuthority, hasAcme, howToHaveAcme, startAcmeAuthority } from '../../kit/acme-authority.ts';
-import { certificateAt } from '../../kit/certificate-at.ts';
+import {
+  type AcmeAuthority,
+  certificateAt,
+  hasAcme,
+  howToHaveAcme,
+  startAcmeAuthority,
+} from '../../kit/acme-authority.ts';
 import { documentedBlock } from '../../kit/documented.ts';
+import { useFolder } from '../../kit/folder.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { noteSkip } from '../../kit/skips.ts';
 import { until } from '../../kit/until.ts';
 
 const isAble = hasAcme();
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), 'sotto-test-acme-'));
+const folder = useFolder('acme');
 const file = (name: string): string => join(folder, name);
 let authority: AcmeAuthority | undefined;
 afterAll(() => {
   authority?.stop();
-  rmSync(folder, { recursive: true });
 });
 
 it.skipIf(!isAble)(
-  'an ACME client beside the broker has its request signed, and the broker serves what comes',
+  'an ACME client beside the broker gets its request signed, and the broker serves the certificate',
   async () => {
     const asked = await freePort();
     authority = await startAcmeAuthority(asked);
     const directory = `https://127.0.0.1:${authority.port}/dir`;
     const trusted = { LEGO_CA_CERTIFICATES: authority.caFile };
-    const block = documentedBlock('docs/guides/confidential-vm.md', 'acme');
+    const block = documentedBlock('docs/operate/confidential-vm.md', 'acme');
     const sign = (listener: number): Buffer =>
       execFileSync('bash', ['-euo', 'pipefail', '-c', block], {
         cwd: root,
@@ -42,12 +46,12 @@ it.skipIf(!isAble)(
         },
         stdio: 'pipe',
       });
-    expect(() => sign(asked)).toThrow('request.pem is not there: TLS_REQUEST_FILE of the broker names it');
+    expect(() => sign(asked)).toThrow('request.pem does not exist; set TLS_REQUEST_FILE of the broker to it');
 
     const config = { requestFile: file('request.pem'), certFile: file('chain.pem') };
     const tls = await openTls({ kind: 'self', authority: config }, 'https://api.example.com', Date.now);
     expect(existsSync(file('request.pem'))).toBe(true);
-    // Who cannot be met where the authority looks holds no name.
+    // The authority does not certify a name if it cannot reach the machine that claims it.
     const elsewhere = await freePort();
     expect(() => sign(elsewhere)).toThrow('Could not obtain certificates');
     expect(existsSync(file('chain.pem'))).toBe(false);
@@ -55,7 +59,7 @@ it.skipIf(!isAble)(
     const chain = new X509Certificate(readFileSync(file('chain.pem')));
     expect(chain.subjectAltName).toBe('DNS:api.example.com');
     expect(chain.issuer).toContain('Pebble');
-    // It is for the key that was made inside, and served without a restart.
+    // The certificate is for the key that was created inside, and is served without a restart.
     expect(chain.publicKey.equals(new X509Certificate(tls?.options.cert ?? '').publicKey)).toBe(true);
     const server = createServer({ ...tls?.options });
     await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
@@ -69,17 +73,37 @@ it.skipIf(!isAble)(
     await followed?.stop();
     server.close();
 
-    // What is signed is not asked for again; the next request is.
+    // A signed request is not sent again before it is due. The next request is.
+    const healthy = (): number =>
+      spawnSync(join(root, 'deploy/keep-certificate.sh'), ['healthy'], {
+        env: { PATH: process.env.PATH, STATE: folder },
+      }).status ?? -1;
     sign(elsewhere);
     expect(new X509Certificate(readFileSync(file('chain.pem'))).serialNumber).toBe(chain.serialNumber);
+    expect(healthy()).toBe(0);
+    const age = (days: number): void => {
+      const at = new Date(Date.now() - days * 86_400_000 - 60_000);
+      utimesSync(file('acme/signed.pem'), at, at);
+    };
+    age(29);
+    sign(elsewhere);
+    age(30);
+    expect(() => sign(elsewhere)).toThrow('Could not obtain certificates');
+    expect(new X509Certificate(readFileSync(file('chain.pem'))).serialNumber).toBe(chain.serialNumber);
+    sign(asked);
+    const renewed = new X509Certificate(readFileSync(file('chain.pem')));
+    expect(renewed.serialNumber).not.toBe(chain.serialNumber);
+    expect(renewed.publicKey.equals(chain.publicKey)).toBe(true);
+    sign(elsewhere);
     await openTls({ kind: 'self', authority: config }, 'https://api.example.com', Date.now);
     const before = readFileSync(file('chain.pem'), 'utf8');
+    expect(healthy()).not.toBe(0);
     expect(() => sign(elsewhere)).toThrow('Could not obtain certificates');
     expect(readFileSync(file('chain.pem'), 'utf8')).toBe(before);
     sign(asked);
     const next = new X509Certificate(readFileSync(file('chain.pem')));
     expect(next.publicKey.equals(chain.publicKey)).toBe(false);
-    // One that is cut off is asked for once more.
+    // A run that was interrupted before it wrote the chain is repeated.
     writeFileSync(file('chain.pem'), before);
     rmSync(file('acme/signed.pem'));
     sign(asked);

@@ -5,21 +5,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { documentedBlock } from '../../kit/documented.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { noteSkip } from '../../kit/skips.ts';
 import { until } from '../../kit/until.ts';
-import { problemOf } from './given-settings.ts';
-import { openSurroundings, type Surroundings } from './surroundings.ts';
+import { editSettings, openSurroundings, problemOf, problemsOfFile, type Surroundings } from './installed-planes.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-const guide = readFileSync(join(root, 'docs/guides/deploy.md'), 'utf8');
+const guide = readFileSync(join(root, 'docs/operate/systemd.md'), 'utf8');
 const block = (name: string): string =>
   new RegExp(`<!-- test: ${name} -->\\n\`\`\`sh\\n(.*?)\`\`\``, 's').exec(guide)?.[1] ?? 'exit 1';
 
 const units = ['sotto-control', 'sotto-broker'] as const;
 type Unit = (typeof units)[number];
-/** What a unit says, in order. */
+/** The settings of a unit, in order. */
 const settingsOf = (unit: Unit): (readonly [string, string])[] =>
   [...readFileSync(join(root, `deploy/systemd/${unit}.service`), 'utf8').matchAll(/^([A-Za-z]+)=(.*)$/gm)].map(
     ([, name = '', value = '']) => [name, value],
@@ -38,7 +38,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Starts what a unit starts, as systemd would, with paths below `folder`. */
+/** Starts a unit's command, as systemd would, with paths below `folder`. */
 function startUnit(unit: Unit): void {
   const credentials = join(folder, 'run', unit);
   mkdirSync(credentials, { recursive: true });
@@ -52,12 +52,16 @@ function startUnit(unit: Unit): void {
       .split('\n')
       .filter((line) => /^[A-Z]/.test(line)),
   );
-  const lines = [...fromFiles, ...allOf(unit, 'Environment').map((line) => line.replace('%d', credentials))];
-  const environment = Object.fromEntries(
-    lines.map((line) => [line.split('=', 1)[0], line.slice(line.indexOf('=') + 1)]),
-  );
+  const given = allOf(unit, 'Environment').flatMap((line) => line.split(' '));
+  const environment = {
+    ...Object.fromEntries(
+      [...fromFiles, ...given].map((line) => [line.split('=', 1)[0], line.slice(line.indexOf('=') + 1)]),
+    ),
+    CONFIG_FILE: below('/etc/sotto/sotto.yaml'),
+    CREDENTIALS_DIRECTORY: credentials,
+  };
   const [command = ''] = allOf(unit, 'ExecStart');
-  // LimitCORE=0 is systemd's to set; here prlimit sets it.
+  // systemd would apply LimitCORE=0. Here prlimit does.
   const child = spawn(
     'prlimit',
     ['--core=0:0', ...command.split(' ').map((word) => word.replace(/^\/opt/, below('/opt')))],
@@ -69,7 +73,7 @@ function startUnit(unit: Unit): void {
   around?.adopt(child);
 }
 
-/** What systemd has to say against an installed unit. */
+/** systemd's complaints about an installed unit. */
 function complaintsAbout(unit: string, place: string): string[] {
   if (spawnSync('systemd-analyze', ['--version']).status !== 0) {
     noteSkip('the units, read by systemd', 'install it (`apt install systemd`).');
@@ -83,32 +87,37 @@ function complaintsAbout(unit: string, place: string): string[] {
     .filter((line) => line.includes('sotto') && !/Failed to (load|create)|man page|\/bin\/kill/.test(line));
 }
 
-it('the units are of the form that systemd reads, and lock away all that a plane does not need', () => {
+it('the units have the form that systemd reads, and deny everything that a plane does not need', async () => {
+  const settings = readFileSync(join(root, 'deploy/systemd/sotto.yaml'), 'utf8');
   for (const unit of units) {
-    const settings = new Map(settingsOf(unit));
-    expect([...settings.keys()]).toEqual(
+    const lines = new Map(settingsOf(unit));
+    expect([...lines.keys()]).toEqual(
       expect.arrayContaining(['DynamicUser', 'NoNewPrivileges', 'ProtectSystem', 'PrivateTmp', 'RestrictNamespaces']),
     );
-    expect(settings.get('LimitCORE')).toBe('0');
-    // 5 s of going, 30 s of ending, and what is settled after it.
-    expect(Number(settings.get('TimeoutStopSec'))).toBeGreaterThanOrEqual(50);
-    const environment = Object.fromEntries(
-      [
-        ...readFileSync(join(root, `deploy/systemd/${unit.slice('sotto-'.length)}.env`), 'utf8').split('\n'),
-        ...allOf(unit, 'Environment'),
-      ]
-        .filter((line) => /^[A-Z]/.test(line))
-        .map((line) => [line.split('=', 1)[0], line.slice(line.indexOf('=') + 1)]),
-    ) as Record<string, string>;
-    expect(problemOf(unit === 'sotto-control' ? 'control' : 'broker', environment)).toBeUndefined();
+    expect(lines.get('LimitCORE')).toBe('0');
+    // 5 s of drain delay, 30 s of ending streams, and the settlements after that.
+    expect(Number(lines.get('TimeoutStopSec'))).toBeGreaterThanOrEqual(50);
+    const given = allOf(unit, 'Environment').flatMap((line) => line.split(' '));
+    expect(given).toEqual(['NODE_ENV=production', 'CONFIG_FILE=/etc/sotto/sotto.yaml']);
+    const environment = { NODE_ENV: 'production', CONFIG_FILE: '/etc/sotto/sotto.yaml' };
+    const plane = unit === 'sotto-control' ? 'control' : 'broker';
+    expect(problemOf(plane, environment, settings)).toBeUndefined();
+    // Each credential that it names is loaded.
+    const loads = allOf(unit, 'LoadCredential').map((credential) => credential.split(':')[0] ?? '');
+    const { data, secrets } = parse(settings);
+    const named = Object.values<string>({ ...data, ...secrets }).map((reference) => reference.replace('file:', ''));
+    expect(named).toEqual(expect.arrayContaining(loads));
+    if (plane === 'control') expect(loads.toSorted()).toEqual(named.toSorted());
   }
+  for (const file of ['sotto', 'keeper'])
+    expect(await problemsOfFile(readFileSync(join(root, `deploy/systemd/${file}.yaml`), 'utf8'))).toBe('');
   const ofBroker = allOf('sotto-broker', 'LoadCredential').map((credential) => credential.split(':')[0]);
   expect(ofBroker).toEqual(['redis_url', 'ticket_sealing_key', 'settlement_mac_key']);
   expect(allOf('sotto-broker', 'LoadCredential')).toContain('redis_url:/etc/sotto/secrets/broker_redis_url');
 });
 
-it('the keeper is installed by its guide, and its unit is of the form that systemd reads', () => {
-  const script = documentedBlock('docs/guides/confidential-vm.md', 'keeper');
+it('the keeper is installed by its guide, and its unit has the form that systemd reads', () => {
+  const script = documentedBlock('docs/operate/confidential-vm.md', 'keeper');
   const place = join(folder, 'keeper-machine');
   execFileSync('bash', ['-euo', 'pipefail', '-c', script], {
     cwd: root,
@@ -118,9 +127,9 @@ it('the keeper is installed by its guide, and its unit is of the form that syste
   const unit = readFileSync(join(place, 'etc/systemd/system/sotto-keeper.service'), 'utf8');
   const command = /^ExecStart=(\S+) (\S+) (\S+)$/m.exec(unit)?.slice(1) ?? [];
   const [node = '', flag = '', main = ''] = command.map((word) => word.replace(/^\/opt/, `${place}/opt`));
-  // Everything that it is given but the files, which the unit names as it finds them.
-  const given = readFileSync(join(place, 'etc/sotto/keeper.env'), 'utf8').match(/^[A-Z_]+=.*$/gm) ?? [];
-  const env = Object.fromEntries(given.map((line) => line.split('=', 2) as [string, string]));
+  // All its settings except the files, which the unit names by their location.
+  expect(unit).toContain('CONFIG_FILE=/etc/sotto/sotto.yaml');
+  const env = { CONFIG_FILE: join(place, 'etc/sotto/sotto.yaml') };
   const started = spawnSync(node, [flag, main], { encoding: 'utf8', env });
   expect(started.stderr).toContain('sotto-keeper: TLS_CERT_FILE is not set');
   const files = [...unit.matchAll(/([A-Z_]+_FILE)=%d\/(\S+)/g)].map(([, name, file]) => [name, file]);
@@ -137,17 +146,11 @@ it('the keeper is installed by its guide, and its unit is of the form that syste
 it('a broker whose secrets a keeper releases loads none from its machine', () => {
   const dropIn = readFileSync(join(root, 'deploy/systemd/keeper.conf'), 'utf8');
   const lines = dropIn.split('\n').filter((line) => /^[A-Z]/.test(line));
-  // Empty ones take away what the unit says.
-  expect(lines).toEqual([
-    'LoadCredential=',
-    'Environment=',
-    'Environment=NODE_ENV=production',
-    'EnvironmentFile=',
-    'EnvironmentFile=/etc/sotto/broker.env',
-  ]);
+  // An empty line removes the unit's own setting.
+  expect(lines).toEqual(['LoadCredential=', 'EnvironmentFile=']);
 });
 
-it('the commands of the guide, from an empty machine, give a service of two processes', async (context) => {
+it('the commands of the guide, from an empty machine, set up a service of two processes', async (context) => {
   if (around === undefined) return context.skip('no Redis');
   const { redis, postgres, provider, output } = around;
   const path = process.env.PATH ?? '';
@@ -158,7 +161,7 @@ it('the commands of the guide, from an empty machine, give a service of two proc
       env: { PATH: path, HOME: folder, DESTDIR: folder, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-  // The users of Redis, by redis-cli.
+  // Creates the users of Redis with redis-cli.
   const told = `${block('redis-users')}\necho "$CONTROL_PASSWORD $BROKER_PASSWORD"`;
   const passwords = run(told, { ADMIN_REDIS_URL: redis.url }).trim().split('\n').at(-1)?.split(' ');
   const [REDIS_URL, BROKER_REDIS_URL] = ['control', 'broker'].map((user, at) =>
@@ -172,32 +175,17 @@ it('the commands of the guide, from an empty machine, give a service of two proc
   ]);
   for (const unit of units) expect(complaintsAbout(unit, folder)).toEqual([]);
 
-  // "Put your names into control.env and broker.env, the keys of your providers into providers.env."
+  // The guide says: "In sotto.yaml, set both origins; put your provider keys into providers.env."
   const ports = { control: await freePort(), broker: await freePort() };
-  const edit = (file: string, changes: Readonly<Record<string, string>>): void => {
-    const at = join(folder, 'etc/sotto', file);
-    let text = readFileSync(at, 'utf8');
-    for (const [name, value] of Object.entries(changes)) {
-      const line = new RegExp(`^#?${name}=.*$`, 'm');
-      expect(text, `${file} has ${name}`).toMatch(line);
-      text = text.replace(line, `${name}=${value}`);
-    }
-    writeFileSync(at, text);
-  };
-  const brokerOrigin = `https://127.0.0.1:${ports.broker}`;
-  edit('control.env', {
-    CONTROL_ORIGIN: `http://127.0.0.1:${ports.control}`,
-    CONFIDENTIAL_ORIGIN: brokerOrigin,
-    CONTROL_PORT: String(ports.control),
-    CATALOG_FILE: join(folder, 'etc/sotto/catalog.yaml'),
-  });
-  edit('broker.env', {
-    CONFIDENTIAL_ORIGIN: brokerOrigin,
-    HOST: '127.0.0.1',
-    CONFIDENTIAL_PORT: String(ports.broker),
-    ATTESTATION: 'off',
-    PROVIDERS_FILE: join(folder, 'etc/sotto/providers.yaml'),
-  });
+  editSettings(join(folder, 'etc/sotto/sotto.yaml'), [
+    ['https://control.example.com', `http://127.0.0.1:${ports.control}`],
+    ['https://api.example.com', `https://127.0.0.1:${ports.broker}`],
+    ['host: 127.0.0.1', `host: 127.0.0.1\n  port: ${ports.control}`],
+    ['port: 4001', `host: 127.0.0.1\n  port: ${ports.broker}`],
+    ['attestation: auto', 'attestation: off'],
+    ['# providers_file', 'providers_file'],
+    ['# models_file', 'models_file'],
+  ]);
   writeFileSync(join(secrets, 'providers.env'), 'ACME_API_KEY=sk-of-the-operator\n');
   writeFileSync(
     join(folder, 'etc/sotto/providers.yaml'),
@@ -214,7 +202,7 @@ it('the commands of the guide, from an empty machine, give a service of two proc
 `,
   );
 
-  // In place of systemctl, which needs a machine that systemd runs.
+  // Replaces systemctl, which needs a machine that systemd runs.
   for (const unit of units) startUnit(unit);
   const controlUrl = `http://127.0.0.1:${ports.control}`;
   await until(
@@ -239,14 +227,14 @@ it('the commands of the guide, from an empty machine, give a service of two proc
   mkdirSync(bin);
   writeFileSync(join(bin, 'systemctl'), '#!/bin/sh\nexit 0\n', { mode: 0o755 });
   const installed = { PATH: `${bin}:${join(folder, 'usr/local/bin')}:${path}` };
-  // The doctor asks both origins; this one's certificate is its own, and it says so.
+  // The doctor contacts both origins. It reports that this origin's certificate is self-signed.
   const examined = spawnSync('bash', ['-uc', block('systemd-start')], {
     encoding: 'utf8',
     env: { HOME: folder, DESTDIR: folder, ...installed },
   });
   expect(examined.stdout, examined.stderr).toContain('Postgres');
   expect(examined.stdout).toContain('Redis’ users: brokers cannot read control’s keys');
-  expect(examined.stdout).toContain('Redis’ durability: keeps what it has answered');
+  expect(examined.stdout).toContain('Redis’ durability: keeps acknowledged writes');
   expect(output.join('')).not.toContain("read control's keys");
   const inferenceKey = run(block('systemd-account'), installed).split('\n').at(-2) ?? '';
   expect(inferenceKey).toMatch(/^sotto_inf_/);
@@ -265,7 +253,7 @@ it('the commands of the guide, from an empty machine, give a service of two proc
   expect(run('sotto-control audit', installed)).not.toContain('differ');
 }, 300_000);
 
-/** Over TLS whose certificate is the broker's own. */
+/** Fetches over TLS without checking the certificate, because the broker's is self-signed. */
 function fetchBroker(
   port: number,
   path: string,
@@ -289,3 +277,26 @@ function fetchBroker(
     asking.end(body);
   });
 }
+
+const read = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
+
+it('docs/operate/sizing.md plans with the figures that the bench has written', () => {
+  const measured = read('docs/PERFORMANCE.md');
+  const guide = read('docs/operate/sizing.md');
+  const section = /\n## Cost of a million requests\n(.*?)\n## /s.exec(measured)?.[1] ?? '';
+  const rows = section.split('\n').filter((line) => /^\| (broker|control|Redis|Postgres) \|/.test(line));
+  expect(rows).toHaveLength(4);
+  for (const row of rows) expect(guide).toContain(row);
+  const bytes = /grew by (\d+) bytes per request/.exec(section)?.[1];
+  expect(guide).toContain(`grows by ${bytes} bytes per request`);
+  const hours = rows.reduce((sum, row) => sum + Number(row.split('|')[3]), 0);
+  expect(guide).toContain(`Together ${hours.toFixed(2)} core hours per million`);
+  const growth = [...(/A request adds .*? \((.*?)\)/.exec(measured)?.[1] ?? '').matchAll(/(\w+) (\d+)/g)];
+  expect(growth).toHaveLength(4);
+  for (const [, table, size] of growth) expect(guide).toContain(`| \`${table}\` | ${size} per request |`);
+  const [, daily, act] = /day take (\d+) bytes .* audit log (\d+)\./.exec(measured) ?? [];
+  expect(guide).toContain(`| ${daily} per key, model and provider of a day |`);
+  expect(guide).toContain(`| ${act} per entry of the audit log |`);
+  const kib = Number(/\| Sotto, private flow \(tickets\) \| \d+ \| \d+ \| ([\d.]+) \|/.exec(measured)?.[1]);
+  expect(guide).toContain(`take ${Math.round((kib * 1000) / 1024)} MiB`);
+});

@@ -17,7 +17,7 @@ describe.each([
   const path = `deploy/images/${image}.Dockerfile`;
   const instructions = instructionsOf(path);
 
-  it('builds on bases that are pinned by digest, and on nothing else', () => {
+  it('builds only on bases that are pinned by digest', () => {
     const bases = instructions.filter((line) => line.startsWith('FROM ')).map((line) => line.split(' ')[1]);
     expect(bases.map((base) => base?.replace(/[^A-Z_]/g, ''))).toEqual(['BUILD_BASE', 'RUN_BASE']);
     for (const name of ['BUILD_BASE', 'RUN_BASE']) {
@@ -27,10 +27,10 @@ describe.each([
     expect(instructions.filter((line) => /^ADD |curl|wget/.test(line))).toEqual([]);
   });
 
-  it('runs the project’s Node as nobody, with its inspector closed and without core dumps', () => {
+  it("runs the project's Node as `nobody`, with its inspector closed and without core dumps", () => {
     expect(instructions).toContain('USER 65532:65532');
     expect(instructions.some((line) => /^ENV NODE_ENV=production( |$)/.test(line))).toBe(true);
-    // The bases' own variable, which the broker would refuse to start with.
+    // Clears a variable of the base image, because the broker would refuse to start with it.
     if (image === 'broker') expect(instructions).toContain('ENV NODE_ENV=production SSL_CERT_FILE=');
     expect(instructions).toContain(`EXPOSE ${port}`);
     const entry = instructions.find((line) => line.startsWith('ENTRYPOINT '))?.slice('ENTRYPOINT '.length) ?? '[]';
@@ -40,13 +40,26 @@ describe.each([
     expect(instructions.some((line) => line.startsWith('HEALTHCHECK ') && line.includes(`"${image}"`))).toBe(true);
   });
 
-  it('makes its content by the command that anybody can run', () => {
-    expect(instructions).toContain(`RUN npm run image -- ${image} /out`);
+  it('creates its content by a command that anyone can run', () => {
+    const registry = image === 'broker' ? ' "$PROVIDERS"' : '';
+    expect(instructions).toContain(`RUN npm run image -- ${image} /out${registry}`);
     expect(instructions).toContain('COPY --from=build /out/ /sotto/');
   });
 });
 
-it('nothing but what images are made from reaches their build', () => {
+it('the ACME client of Docker Compose is built on a pinned base, runs as `nobody`, and has only its own scripts', () => {
+  const instructions = instructionsOf('deploy/images/certificate.Dockerfile');
+  const bases = instructions.filter((line) => line.startsWith('FROM '));
+  expect(bases).toEqual([expect.stringMatching(/^FROM \$\{BUILD_BASE\}$/)]);
+  expect(instructions[0]).toBe(instructionsOf('deploy/images/broker.Dockerfile')[0]);
+  expect(instructions).toContain('USER 65532:65532');
+  expect(instructions.filter((line) => line.startsWith('COPY '))).toEqual([
+    'COPY deploy/sign-request.sh deploy/keep-certificate.sh /usr/local/bin/',
+  ]);
+  expect(instructions.some((line) => line.startsWith('HEALTHCHECK ') && line.includes('"healthy"'))).toBe(true);
+});
+
+it('the build context contains only the sources of the images', () => {
   const rules = read('.dockerignore')
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'));
@@ -58,6 +71,8 @@ it('nothing but what images are made from reaches their build', () => {
     'packages',
     'scripts',
     'deploy/images',
+    'deploy/sign-request.sh',
+    'deploy/keep-certificate.sh',
     'pnpm-lock.yaml',
     'test/package.json',
     'tools/package.json',

@@ -1,16 +1,22 @@
 import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { documentedBlock } from '../../kit/documented.ts';
-import { askPrivately, type Ran, serveInstalled, writeFiles } from './installed-planes.ts';
-import { openSurroundings, type Surroundings } from './surroundings.ts';
+import { useFolder } from '../../kit/folder.ts';
+import {
+  askPrivately,
+  openSurroundings,
+  type Ran,
+  type Surroundings,
+  serveInstalled,
+  writeFiles,
+} from './installed-planes.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), 'sotto-test-images-'));
+const folder = useFolder('images');
 
 const run = (program: string, args: readonly string[], environment: Record<string, string> = {}): Promise<Ran> =>
   new Promise((resolve) => {
@@ -20,10 +26,14 @@ const run = (program: string, args: readonly string[], environment: Record<strin
     });
   });
 
-/** Makes what an image holds, as its Dockerfile does. */
-async function make(image: string, name: string): Promise<{ path: string; measured: Record<string, string> }> {
+/** Assembles an image's content as its Dockerfile does. */
+async function make(
+  image: string,
+  name: string,
+  registry: readonly string[] = [],
+): Promise<{ path: string; measured: Record<string, string> }> {
   const path = join(folder, name);
-  const { code, out, error } = await run(process.execPath, ['scripts/run.mjs', 'image', image, path], {
+  const { code, out, error } = await run(process.execPath, ['scripts/run.mjs', 'image', image, path, ...registry], {
     SOURCE_DATE_EPOCH: '1790000000',
   });
   if (code !== 0) throw new Error(error);
@@ -46,10 +56,9 @@ beforeAll(async () => {
   again = await make('broker', 'broker-again');
   control = await make('control', 'control');
 }, 300_000);
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-describe('what an image holds', () => {
-  it('is the same bytes, rights and times each time', () => {
+describe('the content of an image', () => {
+  it('has the same bytes, permissions and times each time', () => {
     expect(again.measured).toEqual(broker.measured);
     const look = (path: string) =>
       filesOf(path).map((file) => {
@@ -60,15 +69,15 @@ describe('what an image holds', () => {
     expect(new Set(look(broker.path).map(([, , mtime]) => mtime))).toEqual(new Set([1_790_000_000_000]));
   });
 
-  it('is made by the command of the guide, wherever it is made', async () => {
-    const script = documentedBlock('docs/guides/images.md', 'image');
+  it('is created by the command of the guide, wherever that runs', async () => {
+    const script = documentedBlock('docs/operate/confidential-vm.md', 'image');
     const path = join(folder, 'by-the-guide');
     const { code, out, error } = await run('bash', ['-c', script.replaceAll('/tmp/sotto-broker', path)]);
     expect(code, error).toBe(0);
     expect(out).toContain(broker.measured.tree_sha256);
   });
 
-  it('is compiled code and production dependencies, and nothing to compile or to test with', () => {
+  it('is compiled code and production dependencies, without tools to compile or to test', () => {
     for (const { path } of [broker, control]) {
       const files = filesOf(path);
       expect(files.length).toBeGreaterThan(300);
@@ -76,7 +85,7 @@ describe('what an image holds', () => {
       expect(
         files.filter((file) => /node_modules\/(vitest|typescript|@biomejs|esbuild|vite|drizzle-kit)\//.test(file)),
       ).toEqual([]);
-      // Every link leads to something inside.
+      // Every link leads to a file inside.
       for (const file of files) expect(() => readFileSync(join(path, file)), file).not.toThrow(/ENOENT/);
     }
   });
@@ -93,7 +102,7 @@ describe('what an image holds', () => {
     expect(readdirSync(join(control.path, 'packages'))).not.toContain('providers');
   });
 
-  it('says what it is made of, each with its hash, and what is measured of it', () => {
+  it('lists its components, each with its hash, and its measured parts', () => {
     for (const { path } of [broker, control]) {
       const bill = JSON.parse(readFileSync(join(path, 'sbom.cdx.json'), 'utf8')) as {
         bomFormat: string;
@@ -110,16 +119,25 @@ describe('what an image holds', () => {
     expect(JSON.parse(readFileSync(join(broker.path, 'measured.json'), 'utf8'))).toEqual(broker.measured);
   });
 
-  it('is not put into a folder that has something, and of an image that there is', async () => {
+  it('has, in a broker, the registry that was named, and reports its digest', async () => {
+    const file = join(folder, 'own-providers.yaml');
+    writeFileSync(file, 'providers: []\n');
+    const { path, measured } = await make('broker', 'own-registry', [file]);
+    expect(readFileSync(join(path, 'apps/confidential/providers.yaml'), 'utf8')).toBe('providers: []\n');
+    expect(measured.registry_sha256).toBe(createHash('sha256').update('providers: []\n').digest('hex'));
+    expect(measured.tree_sha256).not.toBe(broker.measured.tree_sha256);
+  });
+
+  it('is not written into a folder with files, or for an unknown image', async () => {
     expect(await run(process.execPath, ['deploy/images/assemble.mjs', 'broker', broker.path])).toMatchObject({
       code: 1,
-      error: expect.stringContaining('is not empty: it takes a new folder'),
+      error: expect.stringContaining('is not empty; choose a new folder'),
     });
     expect(
       await run(process.execPath, ['deploy/images/assemble.mjs', 'toaster', join(folder, 'toaster')]),
     ).toMatchObject({
       code: 1,
-      error: expect.stringContaining('usage: npm run image -- control|broker|keeper OUT'),
+      error: expect.stringContaining('usage: npm run image -- control|keeper OUT, or broker OUT [PROVIDERS]'),
     });
   });
 });
@@ -136,15 +154,16 @@ describe('both images together', () => {
     if (files !== undefined) rmSync(files, { recursive: true });
   });
 
-  it('serve a private request over TLS, in production mode, on nothing but themselves', async (context) => {
+  it('serve a private request over TLS, in production mode, without other files', async (context) => {
     if (around === undefined) return context.skip('no Redis');
     const { adopt, output } = around;
     files = writeFiles(around);
     const pathOf = { broker: broker.path, control: control.path };
     const mainOf = { broker: 'apps/confidential/dist/main.js', control: 'apps/control/dist/main.js' };
     const planes = await serveInstalled(around, {
+      folder: files,
       files,
-      // As the entry points of the images do; the broker's also takes away the bases' own variable.
+      // Starts as the images' entry points do. The broker's entry point also clears the base image's own variable.
       start(image, settings) {
         const path = pathOf[image];
         const args = ['--core=0:0', join(path, 'bin/node'), '--disable-sigusr1', join(path, mainOf[image])];
@@ -165,10 +184,10 @@ describe('both images together', () => {
 });
 
 describe('the folder of the keeper', () => {
-  it('has what it needs and nothing of the planes, and says what settings it takes', async () => {
+  it('has its own files and nothing of the planes, and lists its settings', async () => {
     const keeper = await make('keeper', 'keeper');
     expect(readdirSync(join(keeper.path, 'apps'))).toEqual(['keeper']);
-    expect(readdirSync(join(keeper.path, 'packages')).sort()).toEqual(['attestation', 'http', 'settings', 'wire']);
+    expect(readdirSync(join(keeper.path, 'packages')).sort()).toEqual(['attestation', 'server', 'wire', 'yaml']);
     const args = ['--disable-sigusr1', join(keeper.path, 'apps/keeper/dist/main.js')];
     expect(await run(join(keeper.path, 'bin/node'), args)).toMatchObject({
       code: 1,

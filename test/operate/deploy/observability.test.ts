@@ -18,7 +18,7 @@ const rules = groups.flatMap((group) => group.rules);
 const dashboard = JSON.parse(read('deploy/observability/dashboard.json')) as {
   panels: { title: string; targets: { expr: string }[] }[];
 };
-const guide = read('docs/guides/operate.md');
+const guide = read('docs/operate/monitoring-and-runbooks.md');
 
 const none = () => 0;
 const registries = [
@@ -35,7 +35,7 @@ const metricsIn = (text: string): string[] =>
   );
 
 describe('alerts and the dashboard', () => {
-  it('ask for metrics that there are', () => {
+  it('use existing metrics', () => {
     const asked = [
       ...rules.map(({ alert, expr }) => ({ by: alert, expr })),
       ...dashboard.panels.flatMap(({ title, targets }) => targets.map(({ expr }) => ({ by: title, expr }))),
@@ -48,7 +48,7 @@ describe('alerts and the dashboard', () => {
     }
   });
 
-  it('show or watch every metric of ours', () => {
+  it('show or watch each of our metrics', () => {
     const shown = new Set(metricsIn(`${JSON.stringify(dashboard)} ${JSON.stringify(rules)}`));
     const own = [...known].filter((name) => name.startsWith('sotto_'));
     expect(own.length).toBeGreaterThan(25);
@@ -60,7 +60,7 @@ describe('alerts and the dashboard', () => {
     const headings = [...guide.matchAll(/^### (\S+)$/gm)].map(([, name]) => name);
     expect(headings).toEqual(rules.map(({ alert }) => alert));
     for (const { alert, annotations, labels } of rules) {
-      expect(annotations.runbook).toBe(`docs/guides/operate.md#${alert.toLowerCase()}`);
+      expect(annotations.runbook).toBe(`docs/operate/monitoring-and-runbooks.md#${alert.toLowerCase()}`);
       expect(annotations.summary, alert).toMatch(/\.$/);
       expect(['warning', 'critical']).toContain(labels.severity);
     }
@@ -68,7 +68,7 @@ describe('alerts and the dashboard', () => {
 });
 
 describe('the guide', () => {
-  it('names every metric of ours, and none that there is not', () => {
+  it('names each of our metrics, and no other', () => {
     const named = new Set(metricsIn(guide).filter((name) => name.startsWith('sotto_')));
     expect([...named].filter((name) => !known.has(name))).toEqual([]);
     expect([...known].filter((name) => name.startsWith('sotto_') && !named.has(name))).toEqual([]);

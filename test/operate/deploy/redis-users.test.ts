@@ -1,12 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brokerConnectionName, createRedisState, hashSecret, inspectRedis, type State, shards } from '@sotto/state';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bearer, call } from '../../kit/call.ts';
+import { oneModel } from '../../kit/catalog.ts';
+import { useFolder } from '../../kit/folder.ts';
 import { startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
 import { answerChat, type FakeProvider, startProvider } from '../../kit/provider.ts';
 import { type OwnRedis, redisSkipReason, startOwnRedis } from '../../kit/redis.ts';
@@ -19,10 +20,9 @@ const line = (user: string): string =>
 /** The URL of a server, or of a cluster, for one of its users. */
 const as = (user: string, url: string): string => url.replace('redis://', `redis://${user}:password-of-${user}@`);
 
-const folder = mkdtempSync(join(tmpdir(), 'sotto-test-users-'));
+const folder = useFolder('users');
 const aclFile = join(folder, 'users.acl');
 writeFileSync(aclFile, ['user default on nopass ~* &* +@all\n', line('control'), line('broker')].join(''));
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const kinds = [
   { kind: 'one server', cluster: false },
@@ -44,25 +44,12 @@ describe.each(kinds)('the users of Redis, on $kind', ({ cluster }) => {
     provider = await startProvider((request, response) =>
       request.text.includes('break') ? void response.writeHead(500).end() : answers(request, response),
     );
-    const route = { provider: 'alpha', upstream_model: 'own', privacy_class: 'private' };
     service = await startService({
       planes: 'two',
       databaseUrl: await postgres.createDatabase(),
       redisUrl: as('control', redis.url),
       brokerEnvironment: { REDIS_URL: as('broker', redis.url) },
-      registry: JSON.stringify({
-        providers: [
-          { id: 'alpha', name: 'alpha', adapter: 'openai', base_url: provider.baseUrl, privacy_class: 'private' },
-        ],
-      }),
-      catalog: JSON.stringify({
-        models: [
-          {
-            ...{ id: 'm/one', model_type: 'text', context_length: 8000, max_output_tokens: 100 },
-            routes: [{ ...route, pricing: { input: 1, output: 2 } }],
-          },
-        ],
-      }),
+      ...oneModel(provider),
     });
     account = await service.createAccount();
   });
@@ -95,11 +82,11 @@ describe.each(kinds)('the users of Redis, on $kind', ({ cluster }) => {
     return chat({ 'x-router-ticket': ticket }, content);
   };
   const byKey = (content?: string) => chat(bearer(account.inferenceKey), content);
-  /** What Redis refused anybody since the last look. */
+  /** The commands that Redis refused to any user since the last call. */
   const denied = async (): Promise<string[]> =>
     (await onNodes(undefined, async (node) => String(await node.call('ACL', 'LOG')))).filter((log) => log !== '');
 
-  it('serve both flows, failures and a rebuild, and nothing that the planes do is refused', async (context) => {
+  it("serve both flows, failures and a rebuild, and Redis refuses none of the planes' commands", async (context) => {
     if (redis === undefined) return context.skip('no Redis');
     expect((await byTicket()).status).toBe(200);
     expect((await byKey()).status).toBe(200);
@@ -117,7 +104,7 @@ describe.each(kinds)('the users of Redis, on $kind', ({ cluster }) => {
     expect((await byKey()).status).toBe(200);
     await service.settled(account);
 
-    // A second broker comes and goes.
+    // A second broker joins and leaves.
     const other = await service.addBroker();
     expect(await other.process.terminate()).toBe(0);
 
@@ -126,7 +113,7 @@ describe.each(kinds)('the users of Redis, on $kind', ({ cluster }) => {
     await until(async () => (await byTicket().catch(() => undefined))?.status === 200, 'tickets are minted again');
     await service.settled(account);
     expect(await denied()).toEqual([]);
-    // It tries what it may, so that this list could have had something in it.
+    // Tries a forbidden command, to prove that the list can contain an entry.
     await onNodes('broker', (node) => node.get('control:limit:x').catch(() => {}));
     expect(await denied()).not.toEqual([]);
   });
@@ -142,7 +129,7 @@ describe.each(kinds)('the users of Redis, on $kind', ({ cluster }) => {
     expect(await state.redeem({ ...redeem, right: { kind: 'ticket', ticketHash: 'none' }, holdId: 'none' })).toEqual({
       result: 'invalid_ticket',
     });
-    // What was reaped can be charged: its mark is read and deleted.
+    // A reaped hold can still be charged: the script reads and deletes its mark.
     await onNodes(undefined, (node) => node.set(`sotto:{w${shard}}:reaped:gone`, 'wallet key').catch(() => {}));
     const settlement = { shard, chargeNusd: 5n, usedTokens: 1, entry: undefined };
     await state.settle({ ...settlement, holdId: 'gone' });
@@ -169,7 +156,7 @@ describe.each(kinds)('the users of Redis, on $kind', ({ cluster }) => {
     await state.close();
   });
 
-  it('tell a broker once if its user can read what is control’s', async (context) => {
+  it("make a broker report once if its user can read control's keys", async (context) => {
     if (redis === undefined) return context.skip('no Redis');
     const told: string[] = [];
     for (const user of ['broker', 'control']) {
@@ -181,7 +168,7 @@ describe.each(kinds)('the users of Redis, on $kind', ({ cluster }) => {
     expect(told).toEqual(['control']);
   });
 
-  it('tell a plane once if its user lacks something that it needs', async (context) => {
+  it('make a plane report once if its user lacks a needed permission', async (context) => {
     if (redis === undefined) return context.skip('no Redis');
     const rules = line('broker').replace('user broker', 'lacking').replaceAll('-of-broker', '-of-lacking');
     const lacking = rules.replace(' +hset ', ' ').trim();
@@ -200,7 +187,7 @@ describe.each(kinds)('the users of Redis, on $kind', ({ cluster }) => {
     await state.close();
   });
 
-  it('show the doctor as whom brokers are connected, and what they can read', async (context) => {
+  it('show the doctor which user brokers connect as, and what that user can read', async (context) => {
     if (redis === undefined) return context.skip('no Redis');
     const url = as('control', redis.url);
     const exposedTo = async (): Promise<readonly string[] | undefined> => (await inspectRedis(url, 3000)).exposedTo;
@@ -211,7 +198,7 @@ describe.each(kinds)('the users of Redis, on $kind', ({ cluster }) => {
     await careless.close();
   });
 
-  /** A broker that finds that a shard has lost something ends its epoch: it deletes that key. */
+  /** A broker that finds a loss in a shard ends the shard's epoch by deleting this key. */
   async function expectEpochToEnd(state: State): Promise<void> {
     const shard = shards[4] ?? 0;
     const join = () => state.join(shard, { declaration: undefined, leaseMs: 10_000 });
@@ -223,14 +210,14 @@ describe.each(kinds)('the users of Redis, on $kind', ({ cluster }) => {
     await expect(join()).rejects.toThrow('rolled back');
   }
 
-  it('keep the broker from what is control’s, and from every command that it does not need', async (context) => {
+  it("keep the broker from control's keys, and from every command that it does not need", async (context) => {
     if (redis === undefined) return context.skip('no Redis');
     const ofOthers = ['control:limit:x', 'sotto:limits:address:127.0.0.1', 'session:x', 'anything'];
     const stored = (await onNodes(undefined, (node) => node.keys('*'))).flat();
     const foreign = stored.filter(
       (key) => !/^sotto:(\{w\d+\}|\{measurements\}|receipt|catalog|registry|penalties)/.test(key),
     );
-    // Control's own limits are there, where it counts in Redis at all.
+    // Control's own limits exist, if it counts in Redis at all.
     if (!cluster) expect(foreign.length).toBeGreaterThan(0);
     for (const key of [...ofOthers, ...foreign]) {
       const evaluate = ['EVAL', `return redis.call('GET', ARGV[1])`, '1', 'sotto:{w0}:epoch', key];
@@ -288,7 +275,7 @@ describe.each(kinds)('the users of Redis, on $kind', ({ cluster }) => {
         (error: Error) => error.message,
       ),
     );
-    // Of a cluster only the node that has the key says anything of it. DEBUG is switched off by default.
+    // In a cluster only the node with the key gives a meaningful answer. DEBUG is disabled by default.
     const refusals = answers.filter((answer) => !answer.startsWith('MOVED'));
     expect(refusals, `${name} ${args.join(' ')}`).not.toEqual([]);
     for (const answer of refusals) {

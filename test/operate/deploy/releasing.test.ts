@@ -1,16 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import { useFolder } from '../../kit/folder.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), 'sotto-test-releasing-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = useFolder('releasing');
 
-it('a change of the client that waits becomes its next version and a line of its changelog', () => {
-  // The workspace as far as versions go.
+it('a pending change of the client becomes its next version and a line of its changelog', () => {
+  // The parts of the workspace that versions need.
   for (const file of [
     'package.json',
     'pnpm-workspace.yaml',
@@ -27,13 +26,13 @@ it('a change of the client that waits becomes its next version and a line of its
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   const bin = join(folder, 'bin');
   mkdirSync(bin);
-  // `npm run changeset` in this copy.
+  // Does what `npm run changeset` does, in this copy.
   writeFileSync(
     join(bin, 'npm'),
     `#!/bin/sh\nshift 3\nexec ${process.execPath} ${root}node_modules/@changesets/cli/bin.js "$@"\n`,
     { mode: 0o755 },
   );
-  const guide = readFileSync(join(root, 'docs/RELEASING.md'), 'utf8');
+  const guide = readFileSync(join(root, 'docs/contribute/releasing.md'), 'utf8');
   const block = /<!-- test: changeset -->\n```sh\n(.*?)```/s.exec(guide)?.[1] ?? 'exit 1';
   const env = { PATH: `${bin}:${process.env.PATH}`, HOME: folder, GIT_CONFIG_GLOBAL: '/dev/null' };
   execFileSync('git', ['init', '-q', '-b', 'main'], { cwd: folder, env });

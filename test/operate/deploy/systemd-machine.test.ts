@@ -18,17 +18,15 @@ import { documentedBlock } from '../../kit/documented.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { noteSkip } from '../../kit/skips.ts';
 import { until } from '../../kit/until.ts';
-import { canMakeImages, debianMirror, howToMakeImages } from './image-making.ts';
-import { askPrivately, writeFiles } from './installed-planes.ts';
-import { startMachine } from './qemu.ts';
-import { openSurroundings, type Surroundings } from './surroundings.ts';
+import { canMakeImages, debianMirror, howToMakeImages, startMachine } from './image-making.ts';
+import { askPrivately, editSettings, openSurroundings, type Surroundings, writeFiles } from './installed-planes.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const programs = ['mmdebstrap', 'qemu-system-x86_64', 'mke2fs'];
 const isAble = canMakeImages(programs);
-const guide = 'docs/guides/deploy.md';
+const guide = 'docs/operate/systemd.md';
 
-/** A Postgres with an account for control, before control begins. */
+/** A Postgres with an account for control. It starts before control. */
 const database = `[Unit]
 After=postgresql.service postgresql@17-main.service
 Requires=postgresql@17-main.service
@@ -41,7 +39,7 @@ RemainAfterExit=yes
 [Install]
 WantedBy=multi-user.target
 `;
-/** What an operator types, on the machine's console. */
+/** The commands that an operator types on the machine's console. */
 const operator = `[Service]
 ExecStart=/bin/bash /root/operator.sh
 StandardOutput=file:/dev/ttyS0
@@ -57,7 +55,7 @@ ${documentedBlock(guide, 'systemd-account')}
 systemctl reload sotto-control && echo RELOADED
 `;
 
-describe.skipIf(!isAble)('a machine that systemd runs, installed by the guide', () => {
+describe.skipIf(!isAble)('a machine run by systemd, installed by the guide', () => {
   let folder: string;
   let files: string | undefined;
   let around: Surroundings | undefined;
@@ -91,14 +89,18 @@ describe.skipIf(!isAble)('a machine that systemd runs, installed by the guide', 
       stdio: 'pipe',
     });
     execFileSync('chown', ['-R', '0:0', inTree('etc/sotto'), inTree('opt')]);
-    edit('control.env', { CONTROL_ORIGIN: `http://127.0.0.1:${ports.control}`, HOST: '0.0.0.0' });
-    edit('broker.env', { ATTESTATION: 'off', PROVIDERS_FILE: '/etc/sotto/providers.yaml' });
-    for (const file of ['control.env', 'broker.env'])
-      edit(file, { CONFIDENTIAL_ORIGIN: `https://127.0.0.1:${ports.broker}` });
+    editSettings(inTree('etc/sotto/sotto.yaml'), [
+      ['https://control.example.com', `http://127.0.0.1:${ports.control}`],
+      ['https://api.example.com', `https://127.0.0.1:${ports.broker}`],
+      ['host: 127.0.0.1', 'host: 0.0.0.0'],
+      ['attestation: auto', 'attestation: off'],
+      ['# providers_file', 'providers_file'],
+      ['# models_file', 'models_file'],
+    ]);
     files = writeFiles(around);
     copyFileSync(join(files, 'catalog.yaml'), inTree('etc/sotto/catalog.yaml'));
     copyFileSync(join(files, 'providers.yaml'), inTree('etc/sotto/providers.yaml'));
-    // The provider is on the host, and without TLS a broker speaks to its own machine alone.
+    // The provider is on the host. Without TLS a broker talks only to its own machine, so this forwards a local port.
     const { port } = new URL(around.provider.baseUrl);
     const units = inTree('etc/systemd/system');
     writeFileSync(
@@ -127,7 +129,7 @@ describe.skipIf(!isAble)('a machine that systemd runs, installed by the guide', 
       'systemd-networkd',
       'provider.socket',
     ]);
-    // A login on the console would take it from the operator.
+    // A login prompt would take the console from the operator's commands.
     execFileSync('systemctl', ['--quiet', `--root=${of('tree')}`, 'mask', 'serial-getty@ttyS0']);
     rmSync(inTree('etc/fstab'), { force: true });
     const boot = readdirSync(inTree('boot'));
@@ -149,17 +151,6 @@ describe.skipIf(!isAble)('a machine that systemd runs, installed by the guide', 
     await around?.stop();
     for (const path of [folder, files]) if (path !== undefined) rmSync(path, { recursive: true, force: true });
   });
-
-  /** "Put your names into control.env and broker.env." */
-  function edit(file: string, changes: Readonly<Record<string, string>>): void {
-    let text = readFileSync(inTree(`etc/sotto/${file}`), 'utf8');
-    for (const [name, value] of Object.entries(changes)) {
-      const line = new RegExp(`^#?${name}=.*$`, 'm');
-      expect(text, `${file} has ${name}`).toMatch(line);
-      text = text.replace(line, `${name}=${value}`);
-    }
-    writeFileSync(inTree(`etc/sotto/${file}`), text);
-  }
 
   it('has the first account by the guide’s commands, and serves a private request', async () => {
     if (around === undefined) return;

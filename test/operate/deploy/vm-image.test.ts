@@ -11,6 +11,7 @@ import {
   readFileSync,
   readSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -19,15 +20,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type AcmeAuthority, hasAcme, howToHaveAcme, startAcmeAuthority } from '../../kit/acme-authority.ts';
-import { certificateAt } from '../../kit/certificate-at.ts';
+import {
+  type AcmeAuthority,
+  certificateAt,
+  hasAcme,
+  howToHaveAcme,
+  startAcmeAuthority,
+} from '../../kit/acme-authority.ts';
 import { documentedBlock } from '../../kit/documented.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { redisSkipReason, startOwnRedis, type TestRedis } from '../../kit/redis.ts';
 import { noteSkip } from '../../kit/skips.ts';
 import { until } from '../../kit/until.ts';
-import { canMakeImages, debianMirror, howToMakeImages } from './image-making.ts';
-import { startMachine } from './qemu.ts';
+import { canMakeImages, debianMirror, howToMakeImages, startMachine } from './image-making.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const script = join(root, 'deploy/confidential-vm/make-image.sh');
@@ -35,6 +40,9 @@ const programs = ['mmdebstrap', 'qemu-system-x86_64'];
 const isAble = canMakeImages(programs);
 const firmware = '/usr/share/ovmf/OVMF.fd';
 const epoch = '1790000000';
+const documentedTls = /<!-- test: vm-tls -->\n```yaml\nbroker:\n(.*?)```/s.exec(
+  readFileSync(join(root, 'docs/operate/confidential-vm.md'), 'utf8'),
+)?.[1];
 
 describe('the script that makes the image of a VM', () => {
   const folder = mkdtempSync(join(tmpdir(), 'sotto-test-vm-args-'));
@@ -42,7 +50,7 @@ describe('the script that makes the image of a VM', () => {
   const run = (args: readonly string[], environment: Readonly<Record<string, string>> = {}) =>
     spawnSync('bash', [script, ...args], { encoding: 'utf8', env: { PATH: process.env.PATH, ...environment } });
 
-  it('says what it takes', () => {
+  it('explains its arguments', () => {
     expect(run([])).toMatchObject({
       status: 1,
       stderr: expect.stringContaining('usage: make-image.sh BROKER SETTINGS OUT'),
@@ -50,29 +58,39 @@ describe('the script that makes the image of a VM', () => {
   });
 
   it.skipIf(process.getuid?.() !== 0 || spawnSync('sh', ['-c', 'command -v mmdebstrap']).status !== 0)(
-    'takes no folder that is no broker, and no secret into what is public',
+    'refuses a folder that is not a broker, and a secret among public settings',
     () => {
-      expect(run([folder, folder, join(folder, 'out')]).stderr).toContain('is no broker: make it with');
-      mkdirSync(join(folder, 'broker/bin'), { recursive: true });
-      writeFileSync(join(folder, 'broker/bin/node'), '', { mode: 0o755 });
+      expect(run([folder, folder, join(folder, 'out')]).stderr).toContain('is not a broker image; create it with');
       const broker = join(folder, 'broker');
-      expect(run([broker, folder, join(folder, 'out')]).stderr).toContain('broker.env is missing');
-      for (const line of ['REDIS_URL=redis://u:p@r', 'OPENAI_API_KEY=sk-1', 'TICKET_SEALING_KEY=AA']) {
-        writeFileSync(join(folder, 'broker.env'), `${line}\n`);
-        expect(run([broker, folder, join(folder, 'out')])).toMatchObject({
-          status: 1,
-          stderr: expect.stringContaining('an image is public: secrets do not belong into broker.env'),
-        });
-      }
-      writeFileSync(join(folder, 'broker.env'), 'TLS_REQUEST_FILE=/var/lib/sotto-broker/request.pem\n');
-      writeFileSync(join(folder, 'acme.env'), 'ACME_DIRECTORY=https://authority.example/dir\n');
-      expect(run([broker, folder, join(folder, 'out')]).stderr).toContain('acme.env has no ACME_EMAIL');
-      writeFileSync(
-        join(folder, 'acme.env'),
-        'ACME_DIRECTORY=https://authority.example/dir\nACME_EMAIL=o@example.com\n',
+      mkdirSync(join(broker, 'bin'), { recursive: true });
+      mkdirSync(join(broker, 'apps/confidential'), { recursive: true });
+      symlinkSync(process.execPath, join(broker, 'bin/node'));
+      symlinkSync(join(root, 'packages'), join(broker, 'packages'));
+      const refused = (): string => {
+        const { status, stderr } = run([broker, folder, join(folder, 'out')]);
+        expect(status).toBe(1);
+        return stderr;
+      };
+      const write = (name: string, text: string): void => writeFileSync(join(folder, name), text);
+      expect(refused()).toContain('sotto.yaml is missing; `sotto-control config split');
+      write('sotto.yaml', 'data: {redis_url: "redis://u:p@r"}\n');
+      expect(refused()).toMatch(
+        /sotto\.yaml:1: `data\.redis_url` must be a reference to a secret.*correct sotto\.yaml/s,
       );
-      expect(run([broker, folder, join(folder, 'out')]).stderr).toContain(
-        'broker.env has the line TLS_CERT_FILE=/var/lib/sotto-broker/chain.pem',
+      write('sotto.yaml', 'secrets: {ticket_sealing_key: file:key, settlement_mac_key: env:KEY}\n');
+      expect(refused()).toContain(
+        'must not refer to secrets: secrets.ticket_sealing_key secrets.settlement_mac_key; set broker.keeper',
+      );
+      write('sotto.yaml', 'broker:\n  tls:\n    request_file: /var/lib/sotto-broker/request.pem\n');
+      write('providers.yaml', 'providers: []\n');
+      write('broker/apps/confidential/providers.yaml', 'providers: [1]\n');
+      expect(refused()).toContain('providers.yaml is not the registry of');
+      write('broker/apps/confidential/providers.yaml', 'providers: []\n');
+      write('acme.env', 'ACME_DIRECTORY=https://authority.example/dir\n');
+      expect(refused()).toContain('acme.env has no ACME_EMAIL');
+      write('acme.env', 'ACME_DIRECTORY=https://authority.example/dir\nACME_EMAIL=o@example.com\n');
+      expect(refused()).toContain(
+        'this line below broker.tls in sotto.yaml: cert_file: /var/lib/sotto-broker/chain.pem',
       );
     },
   );
@@ -82,7 +100,7 @@ describe.skipIf(!isAble)('a virtual machine of the image', () => {
   let folder: string;
   let redis: TestRedis | undefined;
   let authority: AcmeAuthority | undefined;
-  /** Where the authority asks whether the machine holds its name: of the first machine. */
+  /** The ports, on the first machine, on which the authority checks the machine's name. */
   const asked: number[] = [];
   const machines: ChildProcess[] = [];
   const of = (name: string): string => join(folder, name);
@@ -92,16 +110,18 @@ describe.skipIf(!isAble)('a virtual machine of the image', () => {
     redis = await startOwnRedis({ appendOnly: true });
     if (redis === undefined) return noteSkip('a virtual machine of the image', redisSkipReason);
     byTheGuide();
-    const secret = Buffer.alloc(32, 7).toString('base64');
     mkdirSync(of('settings'), { recursive: true });
+    writeFileSync(of('settings/key'), Buffer.alloc(32, 7).toString('base64'));
+    // Without hardware these secrets cannot be released. The test's Redis is on the host's side of the machine's network.
     writeFileSync(
-      of('settings/broker.env'),
-      [
-        ...['CONFIDENTIAL_ORIGIN=https://api.example.com', 'HOST=0.0.0.0', 'CONFIDENTIAL_PORT=443', 'ATTESTATION=off'],
-        // No hardware is here to release these to; on the host's side of the machine's network is the test's Redis.
-        `REDIS_URL=redis://10.0.2.2:${new URL(redis.url).port}`,
-        ...[`TICKET_SEALING_KEY=${secret}`, `SETTLEMENT_MAC_KEY=${secret}`, ''],
-      ].join('\n'),
+      of('settings/sotto.yaml'),
+      `data: {redis_url: "redis://10.0.2.2:${new URL(redis.url).port}"}
+secrets: {ticket_sealing_key: file:key, settlement_mac_key: file:key}
+broker:
+  origin: https://api.example.com
+  port: 443
+  attestation: off
+${hasAcme() ? documentedTls : ''}`,
     );
     if (hasAcme()) {
       asked.push(await freePort());
@@ -126,12 +146,12 @@ describe.skipIf(!isAble)('a virtual machine of the image', () => {
 
   /** Runs a block of the guide. */
   function guided(name: string, environment: Readonly<Record<string, string>>): void {
-    execFileSync('bash', ['-euo', 'pipefail', '-c', documentedBlock('docs/guides/confidential-vm.md', name)], {
+    execFileSync('bash', ['-euo', 'pipefail', '-c', documentedBlock('docs/operate/confidential-vm.md', name)], {
       ...{ cwd: root, env: { ...process.env, ...environment }, maxBuffer: 1 << 26 },
     });
   }
 
-  /** What the guide says makes the image: of the broker that all the tests take, with settings for hardware. */
+  /** Builds the image as the guide does, from the broker that all the tests use, with settings for hardware. */
   function byTheGuide(): void {
     guided('vm-image', {
       ...{ WORK: of('guide'), KEEPER_CA: '/etc/ssl/certs/ca-certificates.crt', DEBIAN_SNAPSHOT: debianMirror() },
@@ -163,7 +183,10 @@ describe.skipIf(!isAble)('a virtual machine of the image', () => {
     return JSON.parse(readFileSync(join(of(out), 'measured.json'), 'utf8')) as Record<string, unknown>;
   }
 
-  /** Starts a machine without hardware for attestation: booted directly by its host, or by firmware from the disk alone. */
+  /**
+   * Starts a machine without hardware for attestation. It is booted directly by the host, or by firmware from the disk
+   * alone.
+   */
   async function boot(disk: string, how: 'directly' | 'by UEFI' = 'directly') {
     const first = asked.shift();
     const [port, lego] = [await freePort(), first ?? (await freePort())];
@@ -184,7 +207,7 @@ describe.skipIf(!isAble)('a virtual machine of the image', () => {
     const ended = new Promise<number | null>((resolve) => void machine.once('exit', resolve));
     return {
       port,
-      /** Whether it is the one that the authority meets. */
+      /** Whether this is the machine that the authority contacts. */
       isAsked: first !== undefined,
       ended,
       end: () => machine.kill('SIGKILL'),
@@ -205,7 +228,7 @@ describe.skipIf(!isAble)('a virtual machine of the image', () => {
     });
 
   it.each(['directly', 'by UEFI'] as const)(
-    'boots %s, and is the broker over TLS',
+    'boots %s, and serves as the broker over TLS',
     async (how) => {
       if (redis === undefined) return;
       if (how === 'by UEFI' && !existsSync(firmware)) return noteSkip('a boot by UEFI', '`apt install ovmf`.');
@@ -231,16 +254,16 @@ describe.skipIf(!isAble)('a virtual machine of the image', () => {
   );
 
   it.each([
-    // The first block says where everything is.
+    // The first block holds the layout.
     ['a root in which one byte is another', 1, 200, /verity: .* data block 0 is corrupted/],
     ['a hash tree that is none', 2, 0, /reboot: Power down/],
   ])(
-    'does not boot from %s: it ends, without a shell',
+    'does not boot from %s: it stops, without a shell',
     async (_, partition, at, said) => {
       if (redis === undefined) return;
       copyFileSync(of('image/disk.raw'), of('tampered.raw'));
       const disk = openSync(of('tampered.raw'), 'r+');
-      // The table of partitions begins in the third block; an entry has where its partition begins at byte 32.
+      // The partition table begins in the third block. An entry stores the start of its partition at byte 32.
       const first = Buffer.alloc(8);
       readSync(disk, first, 0, 8, 2 * 512 + 128 * partition + 32);
       writeSync(disk, Buffer.from([1]), 0, 1, Number(first.readBigUInt64LE()) * 512 + at);
@@ -254,7 +277,7 @@ describe.skipIf(!isAble)('a virtual machine of the image', () => {
     500_000,
   );
 
-  it('is the same to the byte when it is made again', () => {
+  it('is identical to the byte when it is built again', () => {
     const [first, again] = [JSON.parse(readFileSync(of('image/measured.json'), 'utf8')) as unknown, make('again')];
     expect(again).toEqual(first);
     expect(spawnSync('cmp', [of('image/disk.raw'), of('again/disk.raw')], { encoding: 'utf8' }).stdout).toBe('');

@@ -1,27 +1,19 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import {
-  catalogWith,
-  expectCivil,
-  expectFair,
-  pricing,
-  providerEntry,
-  startLoad,
-  untilServed,
-} from '../../faults/chaos/load.ts';
 import { type FaultProxy, startFaultProxy } from '../../kit/fault-proxy.ts';
-import { type OwnPostgres, startOwnPostgres } from '../../kit/postgres.ts';
-import { type Standby, startStandby } from '../../kit/postgres-standby.ts';
+import { expectCivil, expectFair, startLoad, untilServed } from '../../kit/load.ts';
+import { type OwnPostgres, type Standby, startOwnPostgres, startStandby } from '../../kit/postgres.ts';
 import { redisSkipReason, startOwnRedis } from '../../kit/redis.ts';
 import type { TestRedisCluster } from '../../kit/redis-cluster.ts';
 import { type ScriptedProvider, startScriptedProvider } from '../../kit/scripted-provider.ts';
 import { type Service, startService } from '../../kit/service.ts';
 import { noteSkip } from '../../kit/skips.ts';
+import { catalogWith, pricing, stageProvider } from '../../kit/stage.ts';
 
 let redis: TestRedisCluster | undefined;
 let primary: OwnPostgres;
 let standby: Standby;
-/** What an address that moves to the standby is to a deployment. */
+/** Simulates the address of the database, which moves to the standby on failover. */
 let address: FaultProxy;
 let provider: ScriptedProvider;
 let service: Service;
@@ -43,7 +35,7 @@ beforeAll(async () => {
     planes: 'two',
     databaseUrl: databaseUrl.href,
     redisUrl: redis.url,
-    registry: JSON.stringify({ providers: [providerEntry('alpha', provider.baseUrl)] }),
+    registry: JSON.stringify({ providers: [stageProvider('alpha', provider.baseUrl)] }),
     catalog: catalogWith(pricing),
   });
 });
@@ -56,7 +48,7 @@ afterAll(async () => {
   await redis?.stop();
 });
 
-it('a node of the cluster and then the primary die under load: nobody is told 401, and every answer is paid for once', async (context) => {
+it('a cluster node and then the primary fail under load: no client gets 401, and every answer is paid for once', async (context) => {
   if (redis === undefined) return context.skip('no Redis Cluster of our own');
   const account = await service.createAccount({ usd: 1000 });
   const load = startLoad({ service, account }, { everyMs: 40 });

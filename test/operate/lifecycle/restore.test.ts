@@ -1,11 +1,9 @@
-import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { catalogWith, pricing, providerEntry, startLoad } from '../../faults/chaos/load.ts';
+import { usageOf, usageRows } from '../../kit/books.ts';
 import { ask, bearer } from '../../kit/call.ts';
+import { useFolder } from '../../kit/folder.ts';
+import { startLoad } from '../../kit/load.ts';
 import {
   findPackagedPostgres,
   type PackagedPostgres,
@@ -16,18 +14,14 @@ import { type OwnRedis, redisSkipReason, startOwnRedis } from '../../kit/redis.t
 import { type ScriptedProvider, scripted, startScriptedProvider } from '../../kit/scripted-provider.ts';
 import { type Service, startService } from '../../kit/service.ts';
 import { noteSkip } from '../../kit/skips.ts';
-import { usageOf, usageRows } from '../../money/world.ts';
-
-const guide = readFileSync(new URL('../../../docs/guides/operate.md', import.meta.url), 'utf8');
-const block = (name: string): string =>
-  new RegExp(`<!-- test: ${name} -->\\n\`\`\`sh\\n(.*?)\`\`\``, 's').exec(guide)?.[1] ?? 'exit 1';
+import { catalogWith, pricing, stageProvider } from '../../kit/stage.ts';
+import { backupGuide } from './backup-guide.ts';
 
 let provider: ScriptedProvider;
 const stops: (() => Promise<void>)[] = [];
 let bin: string | undefined;
-let folder: string;
+const folder = useFolder('restore');
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'sotto-test-restore-'));
   bin = await findPackagedPostgres();
   if (bin === undefined) return noteSkip('a restore from a backup by `pg_dump`', packagedPostgresSkipReason);
   provider = await startScriptedProvider('alpha');
@@ -35,10 +29,9 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   for (const stop of stops.reverse()) await stop();
-  rmSync(folder, { recursive: true, force: true });
 });
 
-/** A machine of its own: an empty Postgres and an empty Redis. */
+/** A new machine: an empty Postgres and an empty Redis. */
 async function newMachine(): Promise<{ postgres: PackagedPostgres; redis: OwnRedis } | undefined> {
   const redis = await startOwnRedis({ appendOnly: true });
   if (redis === undefined) {
@@ -56,7 +49,7 @@ it('a backup is restored on a new machine: the audit is clean, keys work, and pi
   const first = await newMachine();
   if (first === undefined) return context.skip('no Redis');
   const files = {
-    registry: JSON.stringify({ providers: [providerEntry('alpha', provider.baseUrl)] }),
+    registry: JSON.stringify({ providers: [stageProvider('alpha', provider.baseUrl)] }),
     catalog: catalogWith(pricing),
     environment: { ATTESTATION: 'simulated' },
   };
@@ -74,9 +67,9 @@ it('a backup is restored on a new machine: the audit is clean, keys work, and pi
   const registryDigest = await registryOf(before);
   const used = (await usageRows(before, account)).length;
 
-  const env = { PATH: `${bin}:${process.env.PATH}`, DATABASE_URL: databaseUrl };
-  execFileSync('bash', ['-euc', block('backup')], { cwd: folder, env });
-  // What comes after the backup is lost with the machine.
+  const guide = backupGuide(bin, folder);
+  guide.backUp(databaseUrl);
+  // Requests after the backup are lost with the machine.
   const late = startLoad({ service: before, account }, { everyMs: 30, first: 1000 });
   await late.reach(10);
   await late.stop();
@@ -87,7 +80,7 @@ it('a backup is restored on a new machine: the audit is clean, keys work, and pi
   const second = await newMachine();
   if (second === undefined) throw new Error('no Redis any more');
   const newUrl = await second.postgres.createDatabase('sotto');
-  execFileSync('bash', ['-euc', block('restore')], { cwd: folder, env: { ...env, NEW_DATABASE_URL: newUrl } });
+  guide.restore(newUrl);
   const { ACCOUNT_REF_KEY, SESSION_SECRET, ...shared } = secrets;
   const after = await startService({
     ...{ planes: 'two', databaseUrl: newUrl, redisUrl: second.redis.url, ...files },
@@ -115,7 +108,7 @@ it('a backup is restored on a new machine: the audit is clean, keys work, and pi
   expect(await after.runControl(['audit'])).toMatchObject({ code: 0 });
 }, 240_000);
 
-/** What pins name of a broker without hardware: the digest of its registry. */
+/** The pin of a broker without hardware: the digest of its registry. */
 async function registryOf({ baseUrl }: Service): Promise<string> {
   const nonce = randomBytes(32).toString('hex');
   const answer = await fetch(`${baseUrl}/gateway/attestation?nonce=${nonce}`);

@@ -1,22 +1,23 @@
 import { expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { bearer, call } from '../../kit/call.ts';
+import { oneModel } from '../../kit/catalog.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { answerChat, type FakeProvider, startProvider } from '../../kit/provider.ts';
 import type { TestAccount } from '../../kit/service.ts';
 import { until } from '../../kit/service.ts';
 
 const marker = 'zebra-7f3a';
-const model = 'acme/small';
+const model = 'm/one';
 let provider: FakeProvider;
 let ports: { readonly control: number; readonly broker: number };
 
 const ownLabels: ReadonlySet<string | undefined> = new Set([
   ...['operation', 'status', 'error', 'provider', 'outcome', 'le', 'route'],
 ]);
-/** Of what does not happen every time. */
+/** Labels of events that do not happen in every run. */
 const rareLabels: ReadonlySet<string | undefined> = new Set(['task', 'verdict']);
-/** Of what Node tells of itself. */
+/** Labels of Node's own metrics. */
 const nodeLabels: ReadonlySet<string | undefined> = new Set([
   'kind',
   'space',
@@ -29,7 +30,7 @@ const nodeLabels: ReadonlySet<string | undefined> = new Set([
 
 const textOf = async (port: number): Promise<string> => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
 
-/** The value of a series, written as Prometheus shows it; undefined where there is none. */
+/** The value of a series, written as in Prometheus' format. Undefined if the series does not exist. */
 const valueIn = (text: string, series: string): number | undefined => {
   const line = text.split('\n').find((one) => one.startsWith(`${series} `));
   return line === undefined ? undefined : Number(line.slice(series.length + 1));
@@ -41,14 +42,7 @@ await describeInBothPlanes(
     provider = await startProvider();
     ports = { control: await freePort(), broker: await freePort() };
     return {
-      registry: `providers:\n  - {id: acme, name: Acme, adapter: openai, base_url: "${provider.baseUrl}", privacy_class: private}\n`,
-      catalog: `models:
-  - id: ${model}
-    model_type: text
-    context_length: 8000
-    max_output_tokens: 1000
-    routes: [{provider: acme, upstream_model: small, privacy_class: private, pricing: {input: 1, output: 2}}]
-`,
+      ...oneModel(provider),
       environment: { METRICS_PORT: String(ports.control) },
       brokerEnvironment: { METRICS_PORT: String(ports.broker) },
       stop: () => provider.stop(),
@@ -63,7 +57,7 @@ await describeInBothPlanes(
         ...body,
       });
 
-    it('count requests by how they ended, calls of providers, and how long things took', async () => {
+    it('count requests by outcome, calls to providers, and durations', async () => {
       const account = await planes.service.createAccount();
       const before = await read();
       const grown = async (series: string): Promise<number> =>
@@ -89,8 +83,8 @@ await describeInBothPlanes(
       expect(await grown('sotto_requests_total{operation="chat",status="200",error=""}')).toBe(3);
       expect(await grown('sotto_requests_total{operation="chat",status="400",error="invalid_request"}')).toBe(1);
       expect(await grown('sotto_requests_total{operation="chat",status="502",error="provider_error"}')).toBe(1);
-      expect(await grown('sotto_attempts_total{provider="acme",outcome="served"}')).toBe(3);
-      expect(await grown('sotto_attempts_total{provider="acme",outcome="server_error"}')).toBe(1);
+      expect(await grown('sotto_attempts_total{provider="alpha",outcome="served"}')).toBe(3);
+      expect(await grown('sotto_attempts_total{provider="alpha",outcome="server_error"}')).toBe(1);
       expect(await grown('sotto_admission_seconds_count{operation="chat"}')).toBe(4);
       expect(await grown('sotto_first_byte_seconds_count{operation="chat"}')).toBe(3);
       expect(await grown('sotto_stream_pieces_total')).toBeGreaterThan(0);
@@ -99,12 +93,9 @@ await describeInBothPlanes(
       expect(valueIn(await read(), 'process_resident_memory_bytes')).toBeGreaterThan(1e6);
     });
 
-    it('show what is under way and what waits for the ledger, and that it goes away', async () => {
+    it('show requests in flight and settlements that wait for the ledger, and return to zero', async () => {
       const account = await planes.service.createAccount();
-      let finish = (): void => {};
-      const held = new Promise<void>((resolve) => {
-        finish = resolve;
-      });
+      const { promise: held, resolve: finish } = Promise.withResolvers<void>();
       provider.answer(async (request, response) => {
         await held;
         await answerChat()(request, response);
@@ -123,7 +114,7 @@ await describeInBothPlanes(
       await until(isDone, 'nothing is held, and the ledger has all', 15_000);
     });
 
-    it('know no user, key, ticket, model or word', async () => {
+    it('contain no user, key, ticket, model or text', async () => {
       const account = await planes.service.createAccount();
       const { headers } = await ask(account, { user: marker });
       const all = `${await textOf(ports.control)}\n${which === 'two' ? await textOf(ports.broker) : ''}`;
@@ -134,14 +125,14 @@ await describeInBothPlanes(
       ]) {
         expect(all).not.toContain(secret);
       }
-      // What labels there are is a list that somebody has thought about.
+      // The labels are a reviewed list.
       const labels = new Set([...all.matchAll(/[{,]([a-z_]+)="/g)].map(([, name]) => name));
       const known = [ownLabels, rareLabels, nodeLabels];
       expect([...labels].filter((label) => !known.some((some) => some.has(label)))).toEqual([]);
       expect([...ownLabels].filter((label) => !labels.has(label))).toEqual([]);
     });
 
-    it('say when the settler was done, how the audit went, and what control was asked', async () => {
+    it('show when the settler last finished, the result of the audit, and the requests to control', async () => {
       const isTold = async (): Promise<boolean> => {
         const text = await textOf(ports.control);
         const settledAt = valueIn(text, 'sotto_settler_passed_timestamp_seconds') ?? 0;
@@ -154,7 +145,7 @@ await describeInBothPlanes(
       expect(valueIn(await textOf(ports.control), series)).toBe(before + 1);
     });
 
-    it('are nowhere but on their own port and path', async () => {
+    it('are served only on their own port and path', async () => {
       const port = which === 'one' ? ports.control : ports.broker;
       expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(404);
       expect((await fetch(`http://127.0.0.1:${port}/metrics`, { method: 'POST' })).status).toBe(404);

@@ -1,12 +1,13 @@
 import { expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { ask, bearer, call } from '../../kit/call.ts';
+import { oneModel } from '../../kit/catalog.ts';
 import { type Collector, startCollector } from '../../kit/collector.ts';
 import { answerChat, type FakeProvider, startProvider } from '../../kit/provider.ts';
 import { until } from '../../kit/until.ts';
 
 const marker = 'zebra-4b1c';
-const model = 'acme/small';
+const model = 'm/one';
 let provider: FakeProvider;
 let collector: Collector;
 
@@ -17,21 +18,8 @@ await describeInBothPlanes(
   async () => {
     provider = await startProvider();
     collector = await startCollector();
-    const route = {
-      provider: 'acme',
-      upstream_model: 'small',
-      privacy_class: 'private',
-      pricing: { input: 1, output: 2 },
-    };
     return {
-      registry: JSON.stringify({
-        providers: [
-          { id: 'acme', name: 'Acme', adapter: 'openai', base_url: provider.baseUrl, privacy_class: 'private' },
-        ],
-      }),
-      catalog: JSON.stringify({
-        models: [{ id: model, model_type: 'text', context_length: 8000, max_output_tokens: 1000, routes: [route] }],
-      }),
+      ...oneModel(provider),
       environment: { TRACES_URL: collector.url, TRACES_RATIO: '1' },
       stop: async () => {
         await provider.stop();
@@ -45,7 +33,7 @@ await describeInBothPlanes(
     const traced = (name: string, status: string) =>
       spansOf('sotto-broker').find((span) => span.name === name && span.attributes['sotto.status'] === status);
 
-    it('show a request with its parts, and no two planes in one trace', async () => {
+    it('show a request with its parts, and never two planes in one trace', async () => {
       const account = await planes.service.createAccount();
       expect((await ask(planes.service, account.inferenceKey, 'ticket', { ...body, stream: true })).complete).toBe(
         true,
@@ -56,7 +44,7 @@ await describeInBothPlanes(
       const parts = spansOf('sotto-broker').filter(({ parentSpanId }) => parentSpanId === root?.spanId);
       expect(parts.map(({ name, attributes: said }) => [name, said])).toEqual([
         ['admission', {}],
-        ['attempt', { 'sotto.provider': 'acme', 'sotto.outcome': 'served' }],
+        ['attempt', { 'sotto.provider': 'alpha', 'sotto.outcome': 'served' }],
       ]);
       const [from, end] = [BigInt(root?.startTimeUnixNano ?? 0), BigInt(root?.endTimeUnixNano ?? 0)];
       for (const part of parts) {
@@ -70,7 +58,7 @@ await describeInBothPlanes(
       expect(spansOf('sotto-broker').filter(({ traceId }) => ofControl.has(traceId))).toEqual([]);
     });
 
-    it('take nothing over from a caller, and give nothing on to a provider', async () => {
+    it('accept no context from a caller, and pass none on to a provider', async () => {
       const account = await planes.service.createAccount();
       const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
       const answered = await call(
@@ -100,7 +88,7 @@ await describeInBothPlanes(
       await until(() => traced('chat', String(refused.status)) !== undefined, 'the refusal is told');
     });
 
-    it('tell of nobody, and of nothing that was asked', async () => {
+    it('contain no identity and no content', async () => {
       const account = await planes.service.createAccount();
       for (const flow of ['compat', 'ticket'] as const)
         expect((await ask(planes.service, account.inferenceKey, flow, body)).status).toBe(200);

@@ -8,7 +8,7 @@ import { connect as connectTls } from 'node:tls';
 import { certifyServer, Issuer } from '@sotto/attestation/testing';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createServer } from '../../../packages/http/src/server.ts';
+import { createServer } from '../../../packages/server/src/server.ts';
 import { balancerSkipReason, hasBalancer } from '../../kit/balancer.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { noteSkip } from '../../kit/skips.ts';
@@ -57,7 +57,7 @@ const ask = ({ at, from, path = '/whose', body }: Asking): Promise<Record<string
     asking.end(body);
   });
 
-/** A connection from the proxy's address that begins with these pieces, one packet each. */
+/** Opens a connection from the proxy's address that begins with these pieces, one packet each. */
 async function begin(pieces: readonly (string | Buffer)[]): Promise<Socket> {
   const socket = connect({ host: '127.0.0.1', port, localAddress: '127.0.0.1', noDelay: true });
   socket.on('error', () => {});
@@ -69,7 +69,7 @@ async function begin(pieces: readonly (string | Buffer)[]): Promise<Socket> {
   return socket;
 }
 
-/** One request over TLS on a connection that is there. */
+/** Sends one request over TLS on an existing connection. */
 const over = (socket: Socket): Promise<string> =>
   new Promise((resolve, reject) => {
     const tls = connectTls({ socket, rejectUnauthorized: false }, () =>
@@ -85,19 +85,19 @@ const over = (socket: Socket): Promise<string> =>
   });
 
 describe('connections of a proxy', () => {
-  it('are of the address that their header names, however it arrives', async () => {
+  it('have the address that their header names, however it arrives', async () => {
     const line = 'PROXY TCP6 2001:db8::7 2001:db8::1 4000 443\r\n';
     for (const pieces of [[line], [...line], [line.slice(0, 20), line.slice(20)]]) {
       expect(await over(await begin(pieces))).toContain('{"ip":"2001:db8::7"}');
     }
   });
 
-  it('are the proxy’s own where it says so', async () => {
+  it("have the proxy's own address if the header says so", async () => {
     expect(await over(await begin(['PROXY UNKNOWN\r\n']))).toContain('{"ip":"127.0.0.1"}');
   });
 
-  it('are closed where they begin with anything else, or with nothing for too long', async () => {
-    // TLS at once, as from somebody who is no proxy.
+  it('are closed if they begin with anything else, or stay silent for too long', async () => {
+    // Begins with TLS at once, as a client that is not a proxy does.
     expect(await over(await begin([])).catch(() => '')).toBe('');
     for (const pieces of [['GET / HTTP/1.1\r\n\r\n'], ['PROXY TCP4 x y 1 2\r\n'], ['PROXY '], []]) {
       const socket = (await begin(pieces)).resume();
@@ -105,7 +105,7 @@ describe('connections of a proxy', () => {
     }
   }, 60_000);
 
-  it('of nobody that is a proxy are served as they are, and cannot name another address', async () => {
+  it('from other addresses are served directly, and cannot name another address', async () => {
     expect(await ask({ at: port, from: '127.0.0.3' })).toEqual({ ip: '127.0.0.3' });
     const socket = connect({ host: '127.0.0.1', port, localAddress: '127.0.0.3' });
     socket.on('error', () => {});
@@ -130,7 +130,8 @@ listen ${how}
 `,
     );
     const file = join(folder, 'haproxy.cfg');
-    const defaults = 'defaults\n  mode tcp\n  timeout connect 2s\n  timeout client 10s\n  timeout server 10s\n';
+    const defaults =
+      'defaults\n  mode tcp\n  timeout connect 2s\n  timeout client 10s\n  timeout server 10s\n  timeout check 10s\n';
     writeFileSync(file, `${defaults}${sections.join('')}`);
     haproxy = spawn('haproxy', ['-db', '-f', file], { stdio: 'ignore' });
     for (const at of Object.values(ports)) {
@@ -155,7 +156,7 @@ listen ${how}
     },
   );
 
-  it('its checks pass: the server stays in use', async () => {
+  it('its checks pass, so the server stays in use', async () => {
     await new Promise((resolve) => setTimeout(resolve, 1500));
     for (const at of Object.values(ports)) expect(await ask({ at, from: '127.0.0.2' })).toEqual({ ip: '127.0.0.2' });
   });

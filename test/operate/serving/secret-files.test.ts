@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { call } from '../../kit/call.ts';
+import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { type FakeProvider, startProvider } from '../../kit/provider.ts';
 
 const model = 'acme/small';
@@ -21,16 +22,10 @@ await describeInBothPlanes(
     };
     const key = (): string => randomBytes(32).toString('base64');
     return {
-      registry: `providers:
-  - {id: acme, name: Acme, adapter: openai, base_url: "${provider.baseUrl}", api_key_env: ACME_API_KEY, privacy_class: private}
-`,
-      catalog: `models:
-  - id: ${model}
-    model_type: text
-    context_length: 8000
-    max_output_tokens: 1000
-    routes: [{provider: acme, upstream_model: small, privacy_class: private, pricing: {input: 1, output: 2}}]
-`,
+      ...filesOf(
+        [providerEntry('acme', provider.baseUrl, { api_key_env: 'ACME_API_KEY' })],
+        [textModel(model, [routeEntry('acme')])],
+      ),
       environment: {
         ...{ TICKET_SEALING_KEY: '', TICKET_SEALING_KEY_FILE: file('sealing', key()) },
         ...{ SETTLEMENT_MAC_KEY: '', SETTLEMENT_MAC_KEY_FILE: file('mac', key()) },

@@ -3,9 +3,9 @@ import { connect, type TLSSocket } from 'node:tls';
 import { certifyServer, Issuer } from '@sotto/attestation/testing';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeAll, expect, it } from 'vitest';
-import { createServer } from '../../../packages/http/src/server.ts';
+import { createServer } from '../../../packages/server/src/server.ts';
 
-/** More than the kernel takes for a client that does not read. */
+/** More than the kernel buffers for a client that does not read. */
 const large = 'x'.repeat(16 * 2 ** 20);
 
 let credentials: { readonly cert: string; readonly key: string };
@@ -19,7 +19,7 @@ afterEach(async () => {
   await app.close();
 });
 
-/** Asks over TLS for a large answer, and reads nothing. Resolves with the server's end of the connection. */
+/** Requests a large answer over TLS, and reads nothing. Resolves to the server's end of the connection. */
 async function ask(): Promise<TLSSocket> {
   app = createServer({
     ...{ bodyLimit: 1024, maxHeaderBytes: 16_384, trustProxy: false, tls: credentials },
@@ -39,7 +39,7 @@ async function ask(): Promise<TLSSocket> {
   return accepted;
 }
 
-it('a client that takes nothing of its answer is cut off, also over TLS', async () => {
+it('a client that reads nothing of its answer is disconnected, also over TLS', async () => {
   const connection = await ask();
   await new Promise<void>((resolve) => void connection.once('close', resolve));
 });

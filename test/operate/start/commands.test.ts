@@ -7,17 +7,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stage, setStage } from '../../faults/chaos/load.ts';
+import { type Stage, setStage } from '../../kit/stage.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 const documents = [
   'README.md',
-  ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`),
-  ...readdirSync(join(root, 'docs/guides')).map((name) => `docs/guides/${name}`),
+  'CONTRIBUTING.md',
+  ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).map((name) => `docs/${name}`),
 ].filter((name) => name.endsWith('.md'));
 
-/** Every shell block of a document, with the name of its test where it has one. */
+/** Every shell block of a document, with the name of its test if it has one. */
 const blocksOf = (path: string): { readonly name: string | undefined; readonly script: string }[] =>
   [...read(path).matchAll(/(?:<!-- test: ([\w-]+) -->\n)?```sh\n(.*?)```/gs)].map(([, name, script = '']) => ({
     name,
@@ -26,8 +26,8 @@ const blocksOf = (path: string): { readonly name: string | undefined; readonly s
 const block = (path: string, name: string): string =>
   blocksOf(path).find((each) => each.name === name)?.script ?? 'exit 1';
 
-/** Blocks that start the tests themselves, or are a list of what can be started. */
-const lists = ['npm start\n', 'npm run check ', 'npm test -- '];
+/** Blocks that start the tests themselves, or list commands. */
+const lists = ['npm start\n', 'npm test\n', 'npm run check ', 'npm run bench ', 'npm test -- '];
 
 function sourcesBelow(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
@@ -56,7 +56,7 @@ describe('the commands in the documents', () => {
   });
 });
 
-describe('commands that need no service of npm start', () => {
+describe('commands that do not need the service of npm start', () => {
   let folder: string;
   let bin: string;
   let stage: Stage | undefined;
@@ -64,7 +64,7 @@ describe('commands that need no service of npm start', () => {
     folder = mkdtempSync(join(tmpdir(), 'sotto-test-commands-'));
     bin = join(folder, 'bin');
     mkdirSync(bin);
-    // `npm run control -- …` in this folder: npm itself would go to the project's.
+    // Handles `npm run control -- …` in this folder, because npm itself would run in the project's.
     writeFileSync(
       join(bin, 'npm'),
       `#!/bin/sh\nshift 3\nexec ${process.execPath} --conditions=@sotto/source --disable-warning=ExperimentalWarning ${root}apps/control/src/main.ts "$@"\n`,
@@ -88,21 +88,21 @@ describe('commands that need no service of npm start', () => {
       });
     });
 
-  it('docs/guides/billing.md: the file is checked', async () => {
+  it('docs/use/billing.md: the file is checked', async () => {
     cpSync(join(root, 'apps/control/billing.yaml'), join(folder, 'billing.yaml'));
-    expect(await run(block('docs/guides/billing.md', 'check'))).toMatchObject({ code: 0 });
+    expect(await run(block('docs/use/billing.md', 'check'))).toMatchObject({ code: 0 });
     writeFileSync(join(folder, 'billing.yaml'), 'packages: none\n');
-    expect((await run(block('docs/guides/billing.md', 'check'))).code).not.toBe(0);
+    expect((await run(block('docs/use/billing.md', 'check'))).code).not.toBe(0);
   });
 
-  it('README.md: registry and catalog are checked', async () => {
+  it('CONTRIBUTING.md: registry and catalog are checked', async () => {
     cpSync(join(root, 'apps/control/catalog.yaml'), join(folder, 'catalog.yaml'));
     cpSync(join(root, 'apps/confidential/providers.yaml'), join(folder, 'providers.yaml'));
-    const checked = await run(block('README.md', 'catalog-check'));
+    const checked = await run(block('CONTRIBUTING.md', 'catalog-check'));
     expect(checked.code, checked.out).toBe(0);
   });
 
-  it('docs/guides/operate.md and billing.md: a service is examined, and a refund wants an order that there is', async (context) => {
+  it('docs/operate/monitoring-and-runbooks.md and billing.md: a service is examined, and a refund wants an order that there is', async (context) => {
     if (stage === undefined) return context.skip('no Redis');
     const { service } = stage;
     const environment = {
@@ -112,21 +112,21 @@ describe('commands that need no service of npm start', () => {
       CONTROL_ORIGIN: new URL(service.controlUrl).origin,
       CONFIDENTIAL_ORIGIN: new URL(service.baseUrl).origin,
     };
-    const examined = await run(block('docs/guides/operate.md', 'doctor'), environment);
-    // This Redis is for tests: it is the one thing that may be wrong.
+    const examined = await run(block('docs/operate/monitoring-and-runbooks.md', 'doctor'), environment);
+    // This Redis is for tests. It may be the only problem.
     const wrong = examined.out.split('\n').filter((line) => line.startsWith('WRONG'));
     expect(
       wrong.filter((line) => !/redis|catalog/i.test(line)),
       examined.out,
     ).toEqual([]);
-    const refunded = await run(block('docs/guides/billing.md', 'refund'), environment);
+    const refunded = await run(block('docs/use/billing.md', 'refund'), environment);
     expect(refunded.code).not.toBe(0);
     expect(refunded.out).toMatch(/order/i);
   });
 
-  it('docs/guides/images.md: the images are built from files that there are, with the time of the commit', async () => {
+  it('docs/operate/confidential-vm.md: the images are built from files that there are, with the time of the commit', async () => {
     writeFileSync(join(bin, 'docker'), `#!/bin/sh\necho "$@" >> ${folder}/told\n`, { mode: 0o755 });
-    const { code } = await run(`cd ${root}; ${block('docs/guides/images.md', 'build')}`);
+    const { code } = await run(`cd ${root}; ${block('docs/operate/confidential-vm.md', 'build')}`);
     expect(code).toBe(0);
     const told = readFileSync(join(folder, 'told'), 'utf8').trim().split('\n');
     expect(told).toHaveLength(2);
@@ -138,14 +138,14 @@ describe('commands that need no service of npm start', () => {
     }
   });
 
-  it('docs/guides/verify.md: the key of a connection is what the server has', async () => {
+  it('docs/use/verifying.md: the key of a connection is what the server has', async () => {
     const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
     const fresh = `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=x -keyout ${key} -out ${cert}`;
     expect((await run(fresh)).code).toBe(0);
     const server: Server = createServer({ key: readFileSync(key), cert: readFileSync(cert) });
     await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
-    const script = block('docs/guides/verify.md', 'tls-key').replace('api.example.com:443', `127.0.0.1:${port}`);
+    const script = block('docs/use/verifying.md', 'tls-key').replace('api.example.com:443', `127.0.0.1:${port}`);
     const shown = await run(script);
     server.close();
     const spki = createPublicKey(readFileSync(key)).export({ type: 'spki', format: 'der' });

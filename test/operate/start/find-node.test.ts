@@ -35,20 +35,20 @@ describe.skipIf(process.platform !== 'linux')('the Node that the project runs on
     expect(findNode(root, old)).toBe(packaged());
   });
 
-  it('is the running one, where that is new enough and the other does not start or is not there', async () => {
+  it('is the running one, if that is new enough and the other is missing or does not start', async () => {
     expect(findNode(root)).toBe(process.execPath);
     await program(packaged(), lacks);
     expect(findNode(root)).toBe(process.execPath);
   });
 
-  it('says what to install where there is neither', async () => {
-    expect(() => findNode(root, old)).toThrow(/no Node of its own.* 20\.1\.0: install Node 24 or later/);
+  it('says what to install if neither works', async () => {
+    expect(() => findNode(root, old)).toThrow(/no packaged Node.* 20\.1\.0\. Install Node 24 or later/);
     await program(packaged(), lacks);
     await program(join(root, 'bin/apt-get'), 'exit 100');
-    expect(() => findNode(root, old)).toThrow(/does not run here \(.*libatomic\.so\.1.*\): install .*libatomic1/);
+    expect(() => findNode(root, old)).toThrow(/does not run here \(.*libatomic\.so\.1.*\)\. Run .*install libatomic1/);
   });
 
-  it.skipIf(process.getuid?.() !== 0)('as root installs what a slim Debian lacks', async () => {
+  it.skipIf(process.getuid?.() !== 0)('as root installs the libraries that a slim Debian lacks', async () => {
     await program(packaged(), lacks);
     await program(
       join(root, 'bin/apt-get'),

@@ -1,20 +1,29 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { documentedBlock } from '../../kit/documented.ts';
 import { freePort } from '../../kit/free-port.ts';
+import { openMailbox } from '../../kit/mailbox.ts';
+import { endAll, npmStart, processesMentioning, root, type StartedByNpm } from '../../kit/npm-start.ts';
 import { startTestRedis } from '../../kit/redis.ts';
 import { until } from '../../kit/service.ts';
-import { endAll, npmStart, processesMentioning, root, type StartedByNpm } from './npm-start.ts';
 
 const run = promisify(execFile);
+/** Holds `.sotto`, as the project folder does. */
 let folder: string;
+let dataDir: string;
 let ports: Record<string, string>;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sotto-start-'));
+  // Postgres does not run as root, so it needs access through this folder.
+  await chmod(folder, 0o755);
+  dataDir = join(folder, '.sotto');
   ports = { CONTROL_PORT: String(await freePort()), CONFIDENTIAL_PORT: String(await freePort()) };
 });
 afterAll(async () => {
@@ -23,87 +32,97 @@ afterAll(async () => {
 });
 
 const nothingRuns = (): Promise<void> =>
-  until(async () => (await processesMentioning(folder)).length === 0, 'nothing is left running', 15_000);
+  until(async () => (await processesMentioning(dataDir)).length === 0, 'nothing is left running', 15_000);
 
-/** The shell blocks of the README that say they are tested. */
-async function readmeBlocks(): Promise<Map<string, string>> {
-  const text = await readFile(join(root, 'README.md'), 'utf8');
-  return new Map(
-    [...text.matchAll(/<!-- test: (\w+) -->\n```sh\n(.*?)```/gs)].map(([, name = '', script = '']) => [name, script]),
+/** The pages whose commands run here, each with the names of its shell blocks. */
+const pages = {
+  'README.md': ['compatibility', 'private'],
+  'docs/start/quickstart.md': ['attestation', 'balance'],
+  'docs/use/media.md': ['media', 'embeddings'],
+  'docs/use/billing.md': ['order', 'usage'],
+};
+
+const documentedBlocks = (): Map<string, string> =>
+  new Map(
+    Object.entries(pages).flatMap(([page, names]) =>
+      names.map((name): [string, string] => [name, documentedBlock(page, name)]),
+    ),
   );
-}
 
-async function shell(script: string, { quickstart }: StartedByNpm): Promise<string> {
-  const { stdout } = await run('bash', ['-euc', script], {
-    cwd: folder,
-    env: {
-      PATH: process.env.PATH ?? '',
-      BASE_URL: quickstart.base_url,
-      CONTROL_URL: quickstart.control_url,
-      INFERENCE_KEY: quickstart.inference_key,
-      MANAGEMENT_KEY: quickstart.management_key,
-      EMAIL: quickstart.email,
-      PASSWORD: quickstart.password,
-    },
-  });
+/** Runs a script as a user would, in the folder that holds `.sotto`. */
+async function shell(script: string): Promise<string> {
+  const { stdout } = await run('bash', ['-euc', script], { cwd: folder, env: { PATH: process.env.PATH ?? '' } });
   return stdout;
 }
 
 describe('npm start', () => {
   let first: StartedByNpm;
 
-  it('prints what to do and writes quickstart.json with every field', async () => {
-    first = await npmStart(folder, ports);
+  it('prints the next steps and writes quickstart.json with every field', async () => {
+    first = await npmStart(dataDir, ports);
     const { quickstart } = first;
     expect(Object.keys(quickstart).sort()).toEqual(
       ['base_url', 'control_url', 'dashboard_url', 'email', 'inference_key', 'management_key', 'password'].sort(),
     );
     expect(quickstart.control_url).toBe(`http://127.0.0.1:${ports.CONTROL_PORT}/v1`);
     expect(quickstart.base_url).toBe(`http://127.0.0.1:${ports.CONFIDENTIAL_PORT}/v1`);
-    expect(first.output()).toContain(quickstart.inference_key);
+    for (const shown of ['dashboard_url', 'email', 'password', 'inference_key'] as const) {
+      expect(first.output()).toContain(quickstart[shown]);
+    }
     expect(first.output()).toContain('ONE process');
-    expect(first.output()).toContain('no language model');
+    expect(first.output()).toContain('not a language model');
   });
 
-  it('prints curl lines that work as they stand', async () => {
+  it('writes its log as text, and logs no failure during a healthy start', () => {
+    expect(first.output()).toContain('WARN: BILLING_TEST_RAIL is on');
+    expect(first.output()).not.toMatch(/"level":|ERROR|fail/i);
+  });
+
+  it('writes an env file for shells that has the keys, for its owner alone', async () => {
+    const file = join(dataDir, 'env');
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const { quickstart } = first;
+    const names = ['BASE_URL', 'CONTROL_URL', 'INFERENCE_KEY', 'MANAGEMENT_KEY', 'OPENAI_BASE_URL', 'OPENAI_API_KEY'];
+    const shown = await shell(`source .sotto/env; printf '%s\\n' ${names.map((name) => `"$${name}"`).join(' ')}`);
+    expect(shown.trim().split('\n')).toEqual([
+      quickstart.base_url,
+      quickstart.control_url,
+      quickstart.inference_key,
+      quickstart.management_key,
+      quickstart.base_url,
+      quickstart.inference_key,
+    ]);
+  });
+
+  it('prints curl lines that work as they are', async () => {
     const lines = first
       .output()
       .split('\n')
       .map((line) => line.trim());
+    const source = lines.find((line) => line.startsWith('source ')) ?? '';
     const compatibility = lines.find((line) => line.startsWith('curl') && line.includes('Bearer')) ?? '';
-    expect((await run('bash', ['-c', compatibility])).stdout).toContain('"finish_reason":"stop"');
+    expect(await shell(`${source}\n${compatibility}`)).toContain('"finish_reason":"stop"');
     const at = lines.findIndex((line) => line.startsWith('TICKET='));
-    expect((await run('bash', ['-c', `${lines[at]}\n${lines[at + 1]}`])).stdout).toContain('"finish_reason":"stop"');
+    expect(await shell(`${source}\n${lines[at]}\n${lines[at + 1]}`)).toContain('"finish_reason":"stop"');
   });
 
-  it('runs the commands of the README', async () => {
-    const blocks = await readmeBlocks();
-    expect([...blocks.keys()].sort()).toEqual([
-      'attestation',
-      'billing',
-      'compatibility',
-      'media',
-      'more',
-      'private',
-      'usage',
-    ]);
-    expect(await shell(blocks.get('attestation') ?? '', first)).toContain('"tee_type":"simulated","simulated":true');
-    expect(await shell(blocks.get('compatibility') ?? '', first)).toContain('You said: Hello');
-    expect(await shell(blocks.get('private') ?? '', first)).toContain('You said: Hello');
-    await shell(blocks.get('media') ?? '', first);
+  it('runs the commands of the README, and of the pages on media and billing', async () => {
+    const blocks = documentedBlocks();
+    expect(await shell(blocks.get('attestation') ?? '')).toContain('"tee_type":"simulated","simulated":true');
+    expect(await shell(blocks.get('compatibility') ?? '')).toContain('You said: Hello');
+    expect(await shell(blocks.get('private') ?? '')).toContain('You said: Hello');
+    await shell(blocks.get('media') ?? '');
     const image = await readFile(join(folder, 'image.png'));
     expect([image.toString('latin1', 1, 4), image.readUInt32BE(16)]).toEqual(['PNG', 512]);
     expect((await readFile(join(folder, 'speech.mp3'))).readUInt16BE(0)).toBe(0xfffb);
-    const more = await shell(blocks.get('more') ?? '', first);
-    expect(more).toContain('"embedding"');
-    // Ten dollars less an image for a cent and what else was asked for.
-    expect(more).toContain('"available":9.98');
-    expect(more).toContain('"next_cursor"');
-    expect(await shell(blocks.get('usage') ?? '', first)).toMatch(/"model":"demo\/chat",.*"total":/);
+    expect(await shell(blocks.get('embeddings') ?? '')).toContain('"embedding"');
+    // Ten dollars minus one cent for an image and the price of the other requests.
+    expect(await shell(blocks.get('balance') ?? '')).toContain('"available":9.98');
+    expect(await shell(blocks.get('usage') ?? '')).toMatch(/"next_cursor".*"model":"demo\/chat",.*"total":/s);
     expect(await readFile(join(folder, 'usage.csv'), 'utf8')).toMatch(/^id,at,.*\r\n(.*,demo\/chat,.*\r\n)+$/);
-    const billing = await shell(blocks.get('billing') ?? '', first);
-    expect(billing).toContain('"status":"paid"');
-    expect(billing).toContain('"available":34.98');
+    const ordered = await shell(blocks.get('order') ?? '');
+    expect(ordered).toContain('"status":"paid"');
+    expect(ordered).toContain('"available":34.98');
   });
 
   it('lets the demo account sign in', async () => {
@@ -143,13 +162,21 @@ describe('npm start', () => {
     expect([asPage.status, asPage.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
   });
 
-  it('ends on SIGTERM with nothing left running', async () => {
+  it('refuses a second start on the same data, which changes no file of the first', async () => {
+    const files = ['providers.yaml', 'catalog.yaml'].map((name) => join(dataDir, name));
+    const written = () => Promise.all(files.map(async (file) => (await stat(file)).mtimeMs));
+    const before = await written();
+    await expect(npmStart(dataDir, { CONTROL_PORT: '0', CONFIDENTIAL_PORT: '0' })).rejects.toThrow(/another Sotto/i);
+    expect(await written()).toEqual(before);
+  });
+
+  it('exits on SIGTERM and leaves no process running', async () => {
     expect(await first.end('SIGTERM')).toBe(0);
     await nothingRuns();
   });
 
-  it('comes back with the same keys, and the balance as it was', async () => {
-    const second = await npmStart(folder, ports);
+  it('restarts with the same keys and the same balance', async () => {
+    const second = await npmStart(dataDir, ports);
     expect(second.quickstart).toEqual(first.quickstart);
     const balance = await fetch(`${second.quickstart.control_url}/balance`, {
       headers: { authorization: `Bearer ${second.quickstart.management_key}` },
@@ -161,21 +188,21 @@ describe('npm start', () => {
     await nothingRuns();
   });
 
-  it('starts again after everything was killed', async () => {
-    const killed = await npmStart(folder, ports);
-    const lines = await processesMentioning(folder);
+  it('starts again after all processes were killed', async () => {
+    const killed = await npmStart(dataDir, ports);
+    const lines = await processesMentioning(dataDir);
     const main = (await processesMentioning('apps/embedded/src/main.ts')).length > 0;
     expect(main).toBe(true);
     expect(lines.length).toBeGreaterThan(0);
     killed.npm.kill('SIGKILL');
-    const third = await npmStart(folder, ports);
+    const third = await npmStart(dataDir, ports);
     expect(third.quickstart).toEqual(first.quickstart);
     await third.end('SIGTERM');
     await nothingRuns();
   });
 
-  it('makes another demo key where the kept one opens nothing any more', async () => {
-    const before = await npmStart(folder, ports);
+  it('creates another demo key if the saved one no longer works', async () => {
+    const before = await npmStart(dataDir, ports);
     const { control_url: controlUrl, email, password, inference_key: key } = before.quickstart;
     const { origin } = new URL(controlUrl);
     const json = { 'content-type': 'application/json', origin };
@@ -194,22 +221,22 @@ describe('npm start', () => {
     expect(revoked.ok).toBe(true);
     await before.end('SIGTERM');
 
-    const after = await npmStart(folder, ports);
+    const after = await npmStart(dataDir, ports);
     expect(after.quickstart.inference_key).not.toBe(key);
     expect(after.quickstart).toEqual({ ...before.quickstart, inference_key: after.quickstart.inference_key });
-    expect(await shell((await readmeBlocks()).get('compatibility') ?? '', after)).toContain('You said: Hello');
+    expect(await shell(documentedBlocks().get('compatibility') ?? '')).toContain('You said: Hello');
     await after.end('SIGTERM');
     await nothingRuns();
   });
 
-  it('with a catalog of its own, says a model of that', async () => {
+  it('with its own catalog, names a model of that', async () => {
     const catalog = join(folder, 'own.yaml');
     await writeFile(
       catalog,
       `models: [{id: own/echo, model_type: text, context_length: 4096, routes: [
         {provider: demo, upstream_model: demo-chat, privacy_class: private, pricing: {input: 1, output: 1}}]}]`,
     );
-    const started = await npmStart(folder, { ...ports, CATALOG_FILE: catalog });
+    const started = await npmStart(dataDir, { ...ports, CATALOG_FILE: catalog });
     expect(started.output()).toContain('"model":"own/echo"');
     expect(started.output()).not.toContain('demo/chat');
     await started.end('SIGTERM');
@@ -222,27 +249,27 @@ describe('npm start', () => {
     const own =
       '  - {id: acme, name: Acme, adapter: openai, base_url: "http://127.0.0.1:9/v1", privacy_class: private}';
     await writeFile(registry, `${builtIn.trimEnd()}\n${own}\n`);
-    const keyless = await npmStart(folder, { ...ports, PROVIDERS_FILE: registry });
-    expect(keyless.output()).toContain('No model can be asked yet');
+    const keyless = await npmStart(dataDir, { ...ports, PROVIDERS_FILE: registry });
+    expect(keyless.output()).toContain('No model can answer yet');
     await keyless.end('SIGTERM');
     await nothingRuns();
-    const started = await npmStart(folder, { ...ports, PROVIDERS_FILE: registry, OPENAI_API_KEY: 'sk-none' });
+    const started = await npmStart(dataDir, { ...ports, PROVIDERS_FILE: registry, OPENAI_API_KEY: 'sk-none' });
     const models = await fetch(`http://127.0.0.1:${ports.CONTROL_PORT}/v1/catalog/models`);
     const { data } = (await models.json()) as { data: { id: string }[] };
     expect(data.filter(({ id }) => id.startsWith('openai/')).length).toBeGreaterThan(1);
     expect(started.output()).toContain('"model":"openai/');
-    expect(started.output()).not.toMatch(/demo/);
+    expect(started.output()).not.toMatch(/demo\/|demo model|demo provider/);
     await started.end('SIGTERM');
     await nothingRuns();
   });
 
-  it('with a registry of its own and no catalog, says what is missing', async () => {
+  it('with its own registry and no catalog, says what is missing', async () => {
     const registry = join(folder, 'own-providers.yaml');
     await writeFile(
       registry,
       'providers: [{id: acme, name: Acme, adapter: openai, base_url: "http://127.0.0.1:9/v1", privacy_class: private}]',
     );
-    await expect(npmStart(folder, { ...ports, PROVIDERS_FILE: registry })).rejects.toThrow(
+    await expect(npmStart(dataDir, { ...ports, PROVIDERS_FILE: registry })).rejects.toThrow(
       /PROVIDERS_FILE is set without CATALOG_FILE/,
     );
     await nothingRuns();
@@ -253,10 +280,10 @@ describe('npm start with REDIS_URL', async () => {
   const redis = await startTestRedis();
 
   it.skipIf(redis === undefined)('runs the planes as two processes, and ends both', async () => {
-    const started = await npmStart(folder, { ...ports, REDIS_URL: redis?.url ?? '' });
+    const started = await npmStart(dataDir, { ...ports, REDIS_URL: redis?.url ?? '' });
     try {
       expect(started.output()).toContain('two processes');
-      expect(await shell((await readmeBlocks()).get('private') ?? '', started)).toContain('You said: Hello');
+      expect(await shell(documentedBlocks().get('private') ?? '')).toContain('You said: Hello');
       expect((await processesMentioning('apps/confidential/src/main.ts')).length).toBeGreaterThan(0);
     } finally {
       await started.end('SIGTERM');
@@ -271,16 +298,24 @@ describe('a bad value stops the start with one line that names the variable', ()
     ['CONTROL_PORT', 'http', /CONTROL_PORT is `http`: it takes a port number/],
     ['HOST', '0.0.0.0', /HOST is `0\.0\.0\.0`: it takes a loopback address/],
     ['REDIS_URL', 'localhost', /REDIS_URL has a value that cannot be used: it takes a URL such as redis/],
-    ['REDIS_URL', 'redis://127.0.0.1:1', /REDIS_URL: Redis cannot be used: it did not answer/],
+    ['REDIS_URL', 'redis://127.0.0.1:1', /REDIS_URL: Redis did not answer/],
     ['IMAGE_GENERATION', 'yes', /IMAGE_GENERATION is `yes`: it takes `on` or `off`/],
     ['LOG_LEVEL', 'loud', /LOG_LEVEL is `loud`: it takes fatal, error/],
     ['SESSION_SECRET', 'short', /SESSION_SECRET has a value that cannot be used: it takes at least 32/],
-    ['PROVIDERS_FILE', '/nowhere/providers.yaml', /PROVIDERS_FILE is `\/nowhere\/providers\.yaml`: it takes the path/],
-    ['CATALOG_FILE', '/nowhere/catalog.yaml', /CATALOG_FILE is `\/nowhere\/catalog\.yaml`: it takes the path/],
+    [
+      'PROVIDERS_FILE',
+      '/nowhere/providers.yaml',
+      /PROVIDERS_FILE is `\/nowhere\/providers\.yaml`, which cannot be read\. Set it/,
+    ],
+    [
+      'CATALOG_FILE',
+      '/nowhere/catalog.yaml',
+      /CATALOG_FILE is `\/nowhere\/catalog\.yaml`, which cannot be read\. Set it/,
+    ],
     ['BILLING_FILE', '/nowhere/billing.yaml', /BILLING_FILE is `\/nowhere\/billing\.yaml`: it takes the path/],
     ['STRIPE_SECRET_KEY', 'sk_test_12345678', /STRIPE_WEBHOOK_SECRET is not set: payment by cards needs it/],
   ])('%s=%s', async (name, value, message) => {
-    const failure = await npmStart(folder, { ...ports, [name]: value }).then(
+    const failure = await npmStart(dataDir, { ...ports, [name]: value }).then(
       () => undefined,
       (error: unknown) => (error instanceof Error ? error.message : ''),
     );
@@ -288,4 +323,49 @@ describe('a bad value stops the start with one line that names the variable', ()
     expect(failure).toMatch(message);
     await nothingRuns();
   });
+});
+
+it.each(['CONTROL_PORT', 'CONFIDENTIAL_PORT', 'METRICS_PORT'])(
+  'npm start with a busy %s ends with a line that names it, and says nothing after that',
+  async (name) => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const failure = await npmStart(dataDir, { ...ports, [name]: String(port) }).catch(String);
+    expect(failure).toMatch(
+      new RegExp(`sotto: ${name} is \`${port}\`: another process listens there; choose a free one\n$`),
+    );
+    await nothingRuns();
+    other.close();
+  },
+);
+
+it('npm start with SMTP_URL sends mail, prints none, recognizes its demo account, and ends', async () => {
+  const mailbox = await openMailbox();
+  const mailFolder = await mkdtemp(join(tmpdir(), 'sotto-start-mail-'));
+  const started = await npmStart(mailFolder, {
+    CONTROL_PORT: String(await freePort()),
+    CONFIDENTIAL_PORT: String(await freePort()),
+    SMTP_URL: mailbox.url,
+    MAIL_FROM: 'no-reply@sotto.example',
+  });
+  const { control_url: url, email, password } = started.quickstart;
+  const post = (path: string, body: object): Promise<Response> =>
+    fetch(`${url}/auth/${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  expect((await post('sign-in/email', { email, password })).status).toBe(200);
+  const ann = { email: 'ann@people.example', password: 'a long password' };
+  expect((await post('sign-up/email', { name: 'Ann', ...ann })).status).toBe(200);
+  expect((await post('sign-in/email', ann)).status).toBe(403);
+  const token = await mailbox.token(ann.email, 'Confirm your address');
+  expect((await post('verify-email', { token, password: ann.password })).status).toBe(200);
+  expect((await post('sign-in/email', ann)).status).toBe(200);
+  expect(mailbox.countTo(email)).toBe(0);
+  expect(started.output()).not.toContain('mail to');
+  expect(await started.end('SIGTERM')).toBe(0);
+  await mailbox.stop();
+  await rm(mailFolder, { recursive: true, force: true });
 });

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { smtpMail } from '@sotto/control';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { whileHeld } from '../../kit/held-rows.ts';
-import { type Mailbox, openMailbox } from './mailbox.ts';
+import { type Mailbox, openMailbox } from '../../kit/mailbox.ts';
 import { type SignedInPerson, verified } from './people.ts';
 import { type AccountsWorld, openWorld, password, signIn, type Visitor } from './world.ts';
 
 let mailbox: Mailbox;
 let world: AccountsWorld;
-/** A second process of the same deployment, which a lock in memory does not hold back. */
+/** A second process of the same deployment. A lock in memory would not stop it. */
 let other: Pick<AccountsWorld, 'visitor'>;
 beforeAll(async () => {
   mailbox = await openMailbox();
@@ -22,12 +22,12 @@ afterAll(async () => {
 
 const count = 8;
 const fresh = () => `${randomUUID()}@people.example`;
-/** Strangers, half of them at the other process. */
+/** Visitors without a session, half of them at the other process. */
 const strangers = (): Visitor[] =>
   Array.from({ length: count }, (_, index) => (index % 2 === 0 ? world : other).visitor());
 const tokens = { rows: 'select 1 from auth_verification for update', waiting: 'delete from "auth_verification"' };
 
-describe('a link in a mail that several follow at the same time', () => {
+describe('an emailed link that several visitors follow at the same time', () => {
   it('verifies an address once, and begins one session', async () => {
     const { email } = await world.signUp();
     const token = await mailbox.token(email, 'Confirm your address');
@@ -51,7 +51,7 @@ describe('a link in a mail that several follow at the same time', () => {
     const passwords = strangers().map((_, index) => `a new password ${index}`);
     const answers = await whileHeld(
       world.pool,
-      // One of each process: the others of a process wait in its memory.
+      // One request for each process, because further ones would wait in its memory.
       { ...tokens, count: 2 },
       strangers().map(
         (visitor, index) => () => visitor.post('/auth/reset-password', { token, newPassword: passwords[index] }),

@@ -1,13 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Authenticator, totpCode } from '../../kit/authenticator.ts';
 import { whileHeld } from '../../kit/held-rows.ts';
-import { Authenticator } from './authenticator.ts';
-import { confirm, owner, registration } from './passkey-owner.ts';
-import { enrolled, halfSignedIn, verified } from './people.ts';
-import { totpCode } from './totp.ts';
+import { confirm, enrolled, halfSignedIn, owner, registration, verified } from './people.ts';
 import { type AccountsWorld, openWorld, password, sessionStatus, signIn, type Visitor } from './world.ts';
 
 let world: AccountsWorld;
-/** A second process of the same deployment, which a lock in memory does not hold back. */
+/** A second process of the same deployment. A lock in memory would not stop it. */
 let other: Pick<AccountsWorld, 'visitor'>;
 beforeAll(async () => {
   world = await openWorld();
@@ -19,7 +17,7 @@ afterAll(async () => {
 
 const count = 8;
 const times = <T>(make: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: count }, make));
-/** The same browser, half of its requests at the other process. */
+/** The same browser, with half of its requests at the other process. */
 const copiesOf = (visitor: Visitor): Visitor[] =>
   Array.from({ length: count }, (_, index) => {
     const copy = (index % 2 === 0 ? world : other).visitor();
@@ -60,7 +58,7 @@ describe('backup codes shown at the same time', () => {
     const again = [];
     for (const code of codes) again.push((await show(await halfSignedIn(world, ann), code)).status);
     expect(answers.map(({ status }) => status)).toContain(200);
-    // A code that gave a session gives no other, and one that lost the race is still good.
+    // A code that gave a session gives no other. A code that lost the race is still valid.
     expect(again).toEqual(answers.map(({ status }) => (status === 200 ? 401 : 200)));
   });
 });
@@ -89,7 +87,7 @@ describe('a challenge of a passkey', () => {
   const challenges = {
     rows: 'select 1 from auth_verification for update',
     waiting: 'delete from "auth_verification"',
-    // One of each process: the others of a process wait in its memory.
+    // One request for each process, because further ones would wait in its memory.
     count: 2,
   };
 

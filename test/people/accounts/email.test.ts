@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { smtpMail } from '@sotto/control';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Mailbox, openMailbox } from '../../kit/mailbox.ts';
 import { until } from '../../kit/service.ts';
-import { type Mailbox, openMailbox } from './mailbox.ts';
 import { type AccountsWorld, openWorld, password, sessionStatus, signIn } from './world.ts';
 
 let mailbox: Mailbox;
@@ -31,7 +31,7 @@ const verified = async (email = fresh()) => {
 };
 
 describe('verifying an address', () => {
-  it('comes before the first sign-in where mail is sent, and signs in itself', async () => {
+  it('comes before the first sign-in if mail is sent, and signs in by itself', async () => {
     const person = await world.signUp();
     const visitor = world.visitor();
     const refused = await visitor.post('/auth/sign-in/email', person);
@@ -48,7 +48,7 @@ describe('verifying an address', () => {
     expect([...(await signIn(world.visitor(), person)).cookies.keys()]).toContain('sotto.session_token');
   });
 
-  it('takes a link once, for an hour, and no other', async () => {
+  it('accepts a link once, for an hour, and no other', async () => {
     const { email } = await world.signUp();
     const token = await mailbox.token(email, 'Confirm your address');
     later = 3_600_001;
@@ -62,7 +62,7 @@ describe('verifying an address', () => {
     expect((await world.visitor().get(`/auth/verify-email?token=${token}`)).status).not.toBe(200);
   });
 
-  it('sends further links, and no more than five that are good at a time', async () => {
+  it('sends further links, of which at most five are valid at a time', async () => {
     const { email } = await world.signUp();
     const first = await mailbox.token(email, 'Confirm your address');
     for (let asked = 0; asked < 5; asked += 1) await world.visitor().post('/auth/sign-in/email', { email, password });
@@ -75,14 +75,14 @@ describe('verifying an address', () => {
   });
 });
 
-describe('somebody who signs up with the address of somebody else', () => {
+describe("a person who signs up with another person's address", () => {
   it('gets in neither when its owner follows the link, nor after the owner has set a password', async () => {
     const email = fresh();
     const thief = { email, password: 'the password of the thief' };
     expect((await world.visitor().post('/auth/sign-up/email', { name: 'Eve', ...thief })).status).toBe(200);
     const token = await mailbox.token(email, 'Confirm your address');
 
-    // The owner signs up too, which changes nothing but sends another link.
+    // The owner signs up too. That only sends another link.
     expect((await world.visitor().post('/auth/sign-up/email', { name: 'Ann', email, password })).status).toBe(200);
     const owner = world.visitor();
     for (const shown of [{ token, password }, { token }]) {
@@ -97,12 +97,12 @@ describe('somebody who signs up with the address of somebody else', () => {
     expect((await world.visitor().post('/auth/sign-in/email', thief)).status).toBe(401);
     await signIn(owner, { email, password });
     expect((await owner.get('/auth/get-session')).json.user.emailVerified).toBe(true);
-    // The links that the thief caused are void.
+    // The links that the thief requested are void.
     expect((await world.visitor().post('/auth/verify-email', { token, password })).status).toBe(400);
   });
 
   it('keeps no session, key, member or invitation of the account', async () => {
-    // As before mail was sent here: unverified people sign in.
+    // Resembles a deployment that did not send mail yet, where people sign in without a verified address.
     const lax = await world.another({ mailer: { how: 'printed', send: async () => {}, close: () => {} } });
     const email = fresh();
     const thief = lax.visitor();
@@ -117,14 +117,14 @@ describe('somebody who signs up with the address of somebody else', () => {
     const offer = await thief.post(`/workspaces/${id}/invitations`, { email: other.email, role: 'admin' });
     expect((await other.visitor.post('/invitations/accept', { token: offer.json.token })).status).toBe(200);
     await thief.post(`/workspaces/${id}/invitations`, { email: fresh(), role: 'admin' });
-    // As an admin of somebody else's workspace, they invited an address of their own.
+    // As an admin of another person's workspace, they invited their own second address.
     const theirs = (await other.visitor.post('/workspaces', { name: 'Theirs' })).json.id;
     const place = await other.visitor.post(`/workspaces/${theirs}/invitations`, { email, role: 'admin' });
     expect((await thief.post('/invitations/accept', { token: place.json.token })).status).toBe(200);
     const backDoor = await verified();
     const back = await thief.post(`/workspaces/${theirs}/invitations`, { email: backDoor.email, role: 'admin' });
     expect(back.status).toBe(201);
-    // What opens an account beside its password is not for the unverified.
+    // A person with an unverified address must not add other ways to sign in.
     for (const [method, path] of [
       ['POST', '/auth/two-factor/enable'],
       ['GET', '/auth/passkey/generate-register-options'],
@@ -188,7 +188,7 @@ describe('a forgotten password', () => {
     expect((await world.visitor().post('/auth/reset-password', { token, newPassword: password })).status).toBe(400);
   });
 
-  it('is asked for in the same way, and the same time, whether there is an account or not', async () => {
+  it('is requested in the same way, and takes the same time, whether the account exists or not', async () => {
     const ann = await verified();
     const ask = async (email: string) => {
       const startedAt = performance.now();
@@ -196,25 +196,30 @@ describe('a forgotten password', () => {
       return { status, text, tookMs: performance.now() - startedAt };
     };
     const fastest = { known: Number.POSITIVE_INFINITY, unknown: Number.POSITIVE_INFINITY };
-    for (let round = 0; round < 3; round += 1) {
+    const told = { known: new Set<string>(), unknown: new Set<string>() };
+    // A busy machine needs more rounds. A real difference shows in every round.
+    await until(async () => {
       const [known, unknown] = [await ask(ann.email), await ask(fresh())];
-      expect([unknown.status, unknown.text]).toEqual([known.status, known.text]);
+      told.known.add(`${known.status} ${known.text}`);
+      told.unknown.add(`${unknown.status} ${unknown.text}`);
       fastest.known = Math.min(fastest.known, known.tookMs);
       fastest.unknown = Math.min(fastest.unknown, unknown.tookMs);
-    }
+      return Math.abs(fastest.known - fastest.unknown) < 100;
+    }, 'both take the same time');
+    expect([...told.unknown]).toEqual([...told.known]);
     for (const tookMs of Object.values(fastest)) expect(tookMs).toBeGreaterThanOrEqual(245);
-    expect(Math.abs(fastest.known - fastest.unknown)).toBeLessThan(100);
     const [links, asked] = [await ask(ann.email), await world.visitor().get('/auth/reset-password/x?callbackURL=/')];
     expect([links.status, asked.status]).toEqual([200, 404]);
   });
 
-  it('is told to be beyond a deployment without mail', async () => {
+  it('cannot be replaced in a deployment without mail, which says so', async () => {
     const mute = await world.another({ mailer: undefined });
     expect((await mute.visitor().get('/auth/methods')).json).toEqual({
       password: true,
       passkey: true,
       openid: null,
       mail: 'none',
+      sign_up: 'open',
     });
     for (const path of ['/auth/request-password-reset', '/auth/send-verification-email']) {
       const answer = await mute.visitor().post(path, { email: fresh() });
@@ -229,8 +234,8 @@ describe('a forgotten password', () => {
   });
 });
 
-describe('changing what an account signs in with', () => {
-  it('takes a new address once it is verified, tells the old one, and voids what was mailed there', async () => {
+describe('changing the credentials of an account', () => {
+  it('accepts a new address once it is verified, informs the old one, and voids the links mailed there', async () => {
     const ann = await verified();
     await world.visitor().post('/auth/request-password-reset', { email: ann.email });
     const stale = await mailbox.token(ann.email, 'Set a new password');
@@ -254,7 +259,7 @@ describe('changing what an account signs in with', () => {
     await signIn(stranger, { email: newEmail, password });
   });
 
-  it('does not tell whether an address has an account, and does not take one that has', async () => {
+  it('does not reveal whether an address has an account, and does not accept one that has', async () => {
     const [ann, ben] = [await verified(), await verified()];
     const answers = [];
     for (const newEmail of [ben.email, fresh()])
@@ -262,7 +267,7 @@ describe('changing what an account signs in with', () => {
     expect(answers[0]?.text).toBe(answers[1]?.text);
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
     expect(mailbox.received.filter((mail) => mail.to === ben.email && /new address/.test(mail.subject))).toEqual([]);
-    // Taken between the mail and the link.
+    // Another account takes the address between the mail and the link.
     const newEmail = fresh();
     await ann.visitor.post('/auth/change-email', { newEmail, password });
     const token = await mailbox.token(newEmail, 'Confirm your new address');
@@ -271,7 +276,7 @@ describe('changing what an account signs in with', () => {
     expect((await ann.visitor.get('/auth/get-session')).json.user.email).toBe(ann.email);
   });
 
-  it('takes a new password with the old one, and can end the other sessions', async () => {
+  it('accepts a new password with the old one, and can end the other sessions', async () => {
     const ann = await verified();
     const elsewhere = await signIn(world.visitor(), ann);
     const newPassword = 'staple battery horse';
@@ -283,7 +288,7 @@ describe('changing what an account signs in with', () => {
     await mailbox.newest(ann.email, 'Your password was changed');
   });
 
-  it('takes a name, and nothing else, from whoever it belongs to', async () => {
+  it('accepts a name, and nothing else, from its owner', async () => {
     const ann = await verified();
     expect((await ann.visitor.post('/auth/update-user', { name: 'Ann Other' })).status).toBe(200);
     expect((await ann.visitor.get('/auth/get-session')).json.user.name).toBe('Ann Other');
@@ -299,7 +304,7 @@ describe('changing what an account signs in with', () => {
 });
 
 describe('a mail server', () => {
-  it('that says "later" is asked again; one that says "never" is not, and no request waits or fails', async () => {
+  it('that says "later" is tried again; one that says "never" is not, and no request waits or fails', async () => {
     const quick = smtpMail({ url: mailbox.url, from: 'no-reply@sotto.example' }, [10, 10, 10]);
     const patient = await world.another({ mailer: quick });
     const [email, lost] = [fresh(), fresh()];
@@ -322,7 +327,7 @@ describe('a mail server', () => {
     expect(answer.status).toBe(200);
   });
 
-  it('that offers no TLS gets nothing, unless it is on this machine', async () => {
+  it('that offers no TLS receives nothing, unless it is on this machine', async () => {
     const foreign = await openMailbox('127.0.0.2');
     const mailer = smtpMail({ url: foreign.url, from: 'no-reply@sotto.example' }, []);
     await expect(mailer.send({ to: fresh(), subject: 'x', text: 'x' })).rejects.toThrow(/STARTTLS|TLS/);

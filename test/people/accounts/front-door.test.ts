@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { purgeExpired, smtpMail } from '@sotto/control';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Mailbox, openMailbox } from './mailbox.ts';
+import { type Mailbox, openMailbox } from '../../kit/mailbox.ts';
+import { until } from '../../kit/until.ts';
 import { type AccountsWorld, type Answer, openWorld, password, sessionStatus, signIn, type Visitor } from './world.ts';
 
 let mailbox: Mailbox;
@@ -21,7 +22,7 @@ const verified = async () => {
   await world.pool.query('update auth_user set email_verified = true where email = $1', [person.email]);
   return person;
 };
-/** What of an answer could tell one case from another. */
+/** The parts of an answer that could tell one case from another. */
 const told = ({ status, headers, json }: Answer) => ({
   status,
   headers: [...headers.keys()].filter((name) => name !== 'connection' && name !== 'keep-alive').sort(),
@@ -34,7 +35,7 @@ describe('a stranger', () => {
     ['signs in', (email) => ['/auth/sign-in/email', { email, password: 'some other password' }]],
     ['asks for a reset', (email) => ['/auth/request-password-reset', { email }]],
     ['asks for a link', (email) => ['/auth/send-verification-email', { email }]],
-  ])('who %s is told the same of addresses that are known, unproven and unknown', async (_, ask) => {
+  ])('who %s gets the same answer for addresses that are known, unverified and unknown', async (_, ask) => {
     const emails = [(await verified()).email, (await world.signUp()).email, fresh()];
     const answers = [];
     for (const email of emails) answers.push(told(await world.visitor().post(...ask(email))));
@@ -45,7 +46,8 @@ describe('a stranger', () => {
   it('waits as long for a sign-up with a known address as with a new one', async () => {
     const known = (await verified()).email;
     const fastest = { known: Number.POSITIVE_INFINITY, unknown: Number.POSITIVE_INFINITY };
-    for (let round = 0; round < 3; round += 1) {
+    // A busy machine needs more rounds. A real difference shows in every round.
+    await until(async () => {
       for (const [which, email] of [
         ['known', known],
         ['unknown', fresh()],
@@ -54,17 +56,18 @@ describe('a stranger', () => {
         await world.visitor().post('/auth/sign-up/email', { name: 'Eve', email, password });
         fastest[which] = Math.min(fastest[which], performance.now() - startedAt);
       }
-    }
+      return Math.abs(fastest.known - fastest.unknown) < 100;
+    }, 'both take the same time');
     for (const tookMs of Object.values(fastest)) expect(tookMs).toBeGreaterThanOrEqual(395);
-    expect(Math.abs(fastest.known - fastest.unknown)).toBeLessThan(100);
   });
 
-  it('gets nothing by pages of other sites, on any route that changes something', async () => {
+  it('cannot use pages of other sites on any route that changes something', async () => {
     const person = await verified();
     const paths = [
       '/auth/sign-out',
       '/auth/change-password',
       '/auth/change-email',
+      '/auth/delete-account',
       '/auth/update-user',
       '/auth/verify-email',
       '/auth/send-verification-email',
@@ -100,7 +103,7 @@ describe('a session', () => {
     const [[name = '', value] = []] = planted.cookies;
     expect(before.get(name)).not.toBe(value);
     expect((await planted.get('/auth/get-session')).json.user.email).toBe(person.email);
-    // A made-up one is not adopted either.
+    // The service does not adopt a made-up session either.
     const visitor = world.visitor();
     visitor.cookies.set(name, 'made.up');
     await signIn(visitor, person);
@@ -138,7 +141,7 @@ describe('a session', () => {
 });
 
 describe('invitations', () => {
-  it('that wait are shown to whoever has verified the address, and answered by id', async () => {
+  it('that wait are shown to the person who verified the address, and answered by id', async () => {
     const owner = await signIn(world.visitor(), await verified());
     const { id: workspaceId } = (await owner.post('/workspaces', { name: 'Research' })).json;
     const person = await verified();
@@ -164,7 +167,7 @@ describe('invitations', () => {
     expect([accepted.status, accepted.json.role]).toEqual([200, 'member']);
     expect((await ann.post(`/invitations/${id}/accept`)).status).toBe(404);
 
-    // An address that nobody has verified sees and answers none of them.
+    // A person whose address is not verified can neither see nor answer them.
     await world.pool.query('update auth_user set email_verified = false where email = $1', [person.email]);
     for (const refused of [await ann.get('/invitations'), await ann.post(`/invitations/${id}/accept`)]) {
       expect([refused.status, refused.json.error.type]).toEqual([403, 'email_not_verified']);
@@ -172,16 +175,25 @@ describe('invitations', () => {
   });
 });
 
-describe('what has expired', () => {
-  it('is forgotten', async () => {
+describe('expired records', () => {
+  it('are deleted', async () => {
     const person = await verified();
     const visitor = await signIn(world.visitor(), person);
     const count = async (table: string) => (await world.pool.query(`select 1 from ${table}`)).rowCount ?? 0;
-    const before = await count('auth_session');
+    const [{ id: workspaceId }] = (await visitor.get('/workspaces')).json.data;
+    const invited = { email: 'never-came@people.example', role: 'member' };
+    expect((await visitor.post(`/workspaces/${workspaceId}/invitations`, invited)).status).toBe(201);
+    await world.pool.query(
+      `insert into sign_up_invitations (id, email, expires_at)
+       values (gen_random_uuid(), 'neither@people.example', now() + interval '7 days')`,
+    );
+    const tables = ['auth_session', 'auth_verification', 'sign_up_invitations', 'workspace_invitations'];
+    const counts = () => Promise.all(tables.map(count));
+    const [sessions, , signUps, invitations] = await counts();
     await purgeExpired(world.pool, Date.now());
-    expect(await count('auth_session')).toBe(before);
+    expect(await counts()).toMatchObject({ 0: sessions, 2: signUps, 3: invitations });
     await purgeExpired(world.pool, Date.now() + 31 * 86_400_000);
-    expect([await count('auth_session'), await count('auth_verification')]).toEqual([0, 0]);
+    expect(await counts()).toEqual([0, 0, 0, 0]);
     expect(await sessionStatus(visitor)).toBe(401);
   });
 });

@@ -1,10 +1,10 @@
 import { smtpMail } from '@sotto/control';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openMailbox } from '../../kit/mailbox.ts';
 import { redisSkipReason, startTestRedis, type TestRedis } from '../../kit/redis.ts';
 import { noteSkip } from '../../kit/skips.ts';
 import { until } from '../../kit/until.ts';
-import { openMailbox } from './mailbox.ts';
 import { verified } from './people.ts';
 import { type AccountsWorld, openWorld, type Person, password, signIn, type Visitor } from './world.ts';
 
@@ -13,7 +13,7 @@ type Door = Pick<AccountsWorld, 'visitor'>;
 const from = (address: string) => ({ 'x-forwarded-for': address });
 const deviceCookie = 'sotto.device';
 
-/** Guesses from a new network each time; resolves to how many were answered before the account was full. */
+/** Guesses from a new network each time. Resolves to how many were answered before the account reached its limit. */
 async function guessFromEverywhere(door: Door, { email }: Person): Promise<number> {
   for (let index = 0; index < 200; index += 1) {
     const guess = { email, password: 'not it at all' };
@@ -24,11 +24,11 @@ async function guessFromEverywhere(door: Door, { email }: Person): Promise<numbe
 }
 
 let networks = 0;
-/** From a network of its own. */
+/** Signs in from a new network. */
 const signInAs = async (visitor: Visitor, { email, password }: Person): Promise<number> =>
   (await visitor.post('/auth/sign-in/email', { email, password }, from(`10.21.${networks++}.1`))).status;
 
-/** A browser that has nothing but the device cookie of another. */
+/** A browser that has only the device cookie of another. */
 function withDeviceOf(door: Door, other: Visitor, change = (value: string) => value): Visitor {
   const visitor = door.visitor();
   visitor.cookies.set(deviceCookie, change(other.cookies.get(deviceCookie) ?? ''));
@@ -37,7 +37,7 @@ function withDeviceOf(door: Door, other: Visitor, change = (value: string) => va
 
 describe('a device that has signed in before', () => {
   let world: AccountsWorld;
-  /** Has limits, where the first control of the world has next to none. */
+  /** A control with real limits. The first control of the world has almost none. */
   let strict: Door;
   beforeAll(async () => {
     world = await openWorld();
@@ -47,13 +47,13 @@ describe('a device that has signed in before', () => {
     await world?.stop();
   });
 
-  it('signs in while strangers have used up the tries of its account; a new device waits', async () => {
+  it('signs in after strangers have used up the tries of its account; a new device waits', async () => {
     const ann = await verified(world);
     const eve = await verified(world);
     expect(await guessFromEverywhere(strict, ann)).toBe(10);
     expect(await signInAs(strict.visitor(), ann)).toBe(429);
     expect(await signInAs(withDeviceOf(strict, ann.visitor), ann)).toBe(200);
-    // A cookie of another account, one that was changed, and one that was made up.
+    // The cookie of another account, a changed one, and a made-up one.
     expect(await signInAs(withDeviceOf(strict, eve.visitor), ann)).toBe(429);
     const changed = (value: string) => `${value.slice(0, -3)}${value.endsWith('AAA') ? 'BBB' : 'AAA'}`;
     expect(await signInAs(withDeviceOf(strict, ann.visitor, changed), ann)).toBe(429);
@@ -61,7 +61,7 @@ describe('a device that has signed in before', () => {
     expect(await signInAs(withDeviceOf(strict, ann.visitor, madeUp), ann)).toBe(429);
   });
 
-  it('has few tries itself, so that a stolen cookie guesses no password', async () => {
+  it('has few tries itself, so that a stolen cookie cannot guess a password', async () => {
     const ann = await verified(world);
     const statuses = [];
     for (let tries = 0; tries < 5; tries += 1) {
@@ -72,7 +72,7 @@ describe('a device that has signed in before', () => {
     expect(statuses).toEqual([401, 401, 401, 429, 429]);
   });
 
-  it('is a stranger again after the password has changed', async () => {
+  it('becomes unknown after the password has changed', async () => {
     const ann = await verified(world);
     const old = withDeviceOf(strict, ann.visitor);
     const newPassword = 'another long password';
@@ -81,11 +81,11 @@ describe('a device that has signed in before', () => {
     const present = { email: ann.email, password: newPassword };
     await guessFromEverywhere(strict, ann);
     expect(await signInAs(old, present)).toBe(429);
-    // The device that changed it has shown both.
+    // The device that changed the password knew the old and the new one.
     expect(await signInAs(withDeviceOf(strict, ann.visitor), present)).toBe(200);
   });
 
-  it('may be of several people, and knows each of them', async () => {
+  it('may be shared by several people, and recognizes each of them', async () => {
     const [ann, ben] = [await verified(world), await verified(world)];
     const visitor = world.visitor();
     for (const one of [ann, ben]) await signIn(visitor, one);
@@ -94,7 +94,7 @@ describe('a device that has signed in before', () => {
     for (const one of [ann, ben]) expect(await signInAs(withDeviceOf(strict, visitor), one)).toBe(200);
   });
 
-  it('is one that had a session before there were such cookies, from its next renewal', async () => {
+  it('includes one whose session began before device cookies existed, from its next renewal', async () => {
     const ann = await verified(world);
     ann.visitor.cookies.delete(deviceCookie);
     await world.pool.query("update auth_session set expires_at = now() + interval '28 days'");
@@ -103,7 +103,7 @@ describe('a device that has signed in before', () => {
     expect(await signInAs(withDeviceOf(strict, ann.visitor), ann)).toBe(200);
   });
 
-  it('is not one on a computer of others, where the session ends with the browser', async () => {
+  it('does not include a shared computer, where the session ends with the browser', async () => {
     const { email } = await verified(world);
     const visitor = world.visitor();
     const body = { email, password, rememberMe: false };
@@ -112,7 +112,7 @@ describe('a device that has signed in before', () => {
   });
 });
 
-it('a known device has a link to set a password mailed while strangers have used up the links', async () => {
+it('a known device can request a password link after strangers have used up the links', async () => {
   const mailbox = await openMailbox();
   const world = await openWorld({
     limit: 600,
@@ -146,7 +146,7 @@ it.skipIf(redis === undefined)('one address does not use up an account, however 
   try {
     const person = await world.verified();
     const guess = { email: person.email, password: 'not it at all' };
-    /** A minute passes: counts of an hour stay. */
+    /** Lets a minute pass. Hourly counts stay. */
     const nextMinute = async (): Promise<void> => {
       for (const key of await limitsRedis.keys('*')) {
         if ((await limitsRedis.pttl(key)) <= 60_000) await limitsRedis.del(key);
@@ -160,7 +160,7 @@ it.skipIf(redis === undefined)('one address does not use up an account, however 
       await nextMinute();
     }
     expect(answered).toBe(20);
-    // A device that the account has never seen, elsewhere.
+    // A device that the account has never seen, on another network.
     expect((await world.visitor().post('/auth/sign-in/email', person, from('10.29.0.1'))).status).toBe(200);
   } finally {
     await world.stop();

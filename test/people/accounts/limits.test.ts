@@ -9,7 +9,7 @@ const redis: TestRedis | undefined = await startTestRedis();
 if (redis === undefined) noteSkip('limits of several controls together', redisSkipReason);
 
 const fresh = () => `${randomUUID()}@people.example`;
-/** As a proxy would say it, whom this control believes. */
+/** The forwarded address, as a trusted proxy sends it. */
 const from = (address: string) => ({ 'x-forwarded-for': address });
 const wrong = (email: string) => ({ email, password: 'not it at all' });
 
@@ -43,7 +43,7 @@ describe('the limits of signing in', () => {
     return most;
   };
 
-  it('stop guesses at one account from one address after ten a minute, and leave its owner elsewhere alone', async () => {
+  it('stop guesses at one account from one address after ten a minute, and do not affect its owner elsewhere', async () => {
     const person = await world.signUp();
     const guess = await tries(
       world.visitor(),
@@ -53,7 +53,7 @@ describe('the limits of signing in', () => {
     );
     expect(guess).toBe(10);
     expectLimited(await world.visitor().post('/auth/sign-in/email', person, from('10.0.0.1')));
-    // What the route does not read does not make another account of it.
+    // Fields that the route does not read must not make it count another account.
     for (const decoy of [{ newEmail: fresh() }, { newEmail: 1 }]) {
       expectLimited(await world.visitor().post('/auth/sign-in/email', { ...person, ...decoy }, from('10.0.0.1')));
     }
@@ -62,20 +62,20 @@ describe('the limits of signing in', () => {
     expect(await sessionStatus(owner)).toBe(200);
   });
 
-  it('stop guesses at one account from everywhere, and are the same for an account that is not there', async () => {
+  it('stop guesses at one account from everywhere, and are the same for an account that does not exist', async () => {
     for (const email of [(await world.signUp()).email, fresh()]) {
       const spread = (index: number) => from(`10.1.${Math.floor(index / 5)}.1`);
       expect(await tries(world.visitor(), '/auth/sign-in/email', () => wrong(email), spread)).toBe(100);
     }
   }, 180_000);
 
-  it('read a body as better-auth does: one that can be read in two ways is refused', async () => {
+  it('read a body as better-auth does: an ambiguous one is refused', async () => {
     const { email } = await world.signUp();
     const headers = { ...from('10.2.1.1'), origin: world.origin };
     const form = 'application/x-www-form-urlencoded';
     for (const [type, body, status] of [
       [form, new URLSearchParams(wrong(email)).toString(), 415],
-      // JSON to one reader, a form with the account to another.
+      // One parser reads JSON here, another a form with the account.
       [form, `"&email=${encodeURIComponent(email)}&password=${encodeURIComponent(password)}&"`, 415],
       ['application/json', `\uFEFF${JSON.stringify({ email, password })}`, 400],
       ['application/json', JSON.stringify([email]), 400],
@@ -85,7 +85,7 @@ describe('the limits of signing in', () => {
     }
   });
 
-  it('count a network of IPv6 as one address: who has one has billions', async () => {
+  it('count a network of IPv6 as one address, because its owner has billions', async () => {
     const guesses = await tries(
       world.visitor(),
       '/auth/reset-password',
@@ -97,7 +97,7 @@ describe('the limits of signing in', () => {
     expect(next.status).toBe(401);
   });
 
-  it('count an IPv4 address as itself, also where a proxy or listener writes it as IPv6', async () => {
+  it('count an IPv4 address as itself, also if a proxy or listener writes it as IPv6', async () => {
     const spellings = ['203.0.113.5', '::ffff:203.0.113.5', '::ffff:cb00:7105', '0:0:0:0:0:FFFF:CB00:7105'];
     const guesses = await tries(
       world.visitor(),
@@ -106,14 +106,14 @@ describe('the limits of signing in', () => {
       (index) => from(spellings[index % spellings.length] ?? ''),
     );
     expect(guesses).toBe(60);
-    // Another address has a count of its own, and so has the loopback address of IPv6.
+    // Another address has its own count, and so has the loopback address of IPv6.
     for (const other of ['::ffff:cb00:7106', '::1']) {
       const next = await world.visitor().post('/auth/sign-in/email', wrong(fresh()), from(other));
       expect([other, next.status]).toEqual([other, 401]);
     }
   });
 
-  it('on mail hold for invitations, too: nobody is flooded by a workspace', async () => {
+  it('on mail also apply to invitations, so that a workspace cannot flood a recipient', async () => {
     const visitor = await signIn(world.visitor(), await world.signUp());
     const { id } = (await visitor.get('/workspaces')).json.data[0];
     const email = fresh();
@@ -127,7 +127,7 @@ describe('the limits of signing in', () => {
     expect((await visitor.post(`/workspaces/${id}/invitations`, { email: fresh(), role: 'viewer' })).status).toBe(201);
   });
 
-  it('count one address over all accounts, and give no fresh count for a made-up cookie or key', async () => {
+  it('count one address over all accounts, and do not restart for a made-up cookie or key', async () => {
     const visitor = world.visitor();
     const guesses = await tries(
       visitor,
@@ -162,7 +162,7 @@ describe('the limits of signing in', () => {
     expect([codes, tokens, links]).toEqual([60, 60, 60]);
   });
 
-  it('send few mails to an address, and few at the wish of an address', async () => {
+  it('send few mails to an address, and few at the request of an address', async () => {
     const email = fresh();
     const toOne = await tries(
       world.visitor(),
@@ -170,7 +170,7 @@ describe('the limits of signing in', () => {
       () => ({ email }),
       (index) => from(`10.4.0.${index}`),
     );
-    // Without mail it is refused, and counts all the same.
+    // Without a mail server the request is refused, but it counts.
     expect(toOne).toBe(5);
     const fromOne = await tries(
       world.visitor(),
@@ -186,7 +186,7 @@ describe('the limits of signing in', () => {
       () => from('10.4.1.1'),
     );
     expect(toMany).toBe(30);
-    // Links to set a password are counted apart: other mail to the address uses none of them up.
+    // Links to set a password have their own count, which other mail to the address does not use up.
     const signUp = { name: 'x', email, password };
     const signUps = await tries(
       world.visitor(),
@@ -198,7 +198,7 @@ describe('the limits of signing in', () => {
     expectLimited(await world.visitor().post('/auth/send-verification-email', { email }, from('10.4.2.9')));
   });
 
-  it('stop whoever stole a cookie from guessing the password beside it, also with other cookies about', async () => {
+  it('stop a thief of a cookie from guessing the password beside it, also with other cookies present', async () => {
     const person = await world.signUp();
     const visitor = await signIn(world.visitor(), person);
     const guesses = await tries(
@@ -207,7 +207,7 @@ describe('the limits of signing in', () => {
       () => ({ currentPassword: 'not it', newPassword: password }),
       (index) => {
         const [[name, value = ''] = []] = visitor.cookies;
-        // Each says the same session to better-auth.
+        // better-auth reads the same session from each of these.
         const spelled = [
           `a=${index}; ${name}=${value}`,
           `__Secure-${name}=${index}; ${name}=${value}`,
@@ -220,7 +220,26 @@ describe('the limits of signing in', () => {
     expect(guesses).toBe(10);
   });
 
-  it('go by one spelling of a path, and no other is answered', async () => {
+  it('by session or known device apply instead of those by address, which others may have used up', async () => {
+    const person = await world.signUp();
+    const visitor = await signIn(world.visitor(), person);
+    const address = from('10.9.0.1');
+    await tries(
+      world.visitor(),
+      '/auth/reset-password',
+      () => ({ token: 'x', newPassword: password }),
+      () => address,
+    );
+    expectLimited(await world.visitor().post('/auth/sign-in/email', await world.signUp(), address));
+    expect((await visitor.post('/auth/sign-in/email', person, address)).status).toBe(200);
+    const change = { currentPassword: password, newPassword: `${password} changed` };
+    expectLimited(await world.visitor().post('/auth/change-password', change, address));
+    const madeUp = { ...address, cookie: 'sotto.session_token=made-up.signature', origin: world.origin };
+    expectLimited(await world.visitor().post('/auth/change-password', change, madeUp));
+    expect((await visitor.post('/auth/change-password', change, address)).status).toBe(200);
+  });
+
+  it('use one spelling of a path, and no other spelling is answered', async () => {
     for (const path of [
       '/auth/sign%2Din/email',
       '/auth//sign-in/email',
@@ -248,7 +267,7 @@ describe.skipIf(redis === undefined)('several controls on one Redis', () => {
       expect(answered).toBe(10);
       const keys = await limitsRedis.keys('*');
       expect(keys.length).toBeGreaterThan(3);
-      // What is counted cannot be read or guessed from any name.
+      // The keys reveal no counted name, not even to a guess.
       for (const key of keys) expect(key).toMatch(/^control:limit:[\w-]{22}$/);
       for (const key of keys) expect(await limitsRedis.pttl(key)).toBeGreaterThan(0);
     } finally {

@@ -4,7 +4,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../kit/free-port.ts';
 import { type AccountsWorld, type Answer, openWorld, sessionStatus, signIn, type Visitor } from './world.ts';
 
-/** What the provider says of whoever signs in there as their address; with `unverified` in it that is not verified. */
+/**
+ * The provider's claims about a person who signs in with this address. With `unverified` in it, the address counts as
+ * unverified.
+ */
 const claimsOf = (sub: string) => ({
   sub,
   email: sub,
@@ -17,7 +20,7 @@ interface OpenidServer {
   stop(): Promise<void>;
 }
 
-/** A real provider, whose own pages for signing in let in whoever `who` says. */
+/** Starts a real provider. Its sign-in pages accept the person that `who` names. */
 async function startProvider(port: number, redirectUri: string, who: () => string): Promise<OpenidServer> {
   const issuer = `http://127.0.0.1:${port}`;
   const provider = new Provider(issuer, {
@@ -54,7 +57,7 @@ async function startProvider(port: number, redirectUri: string, who: () => strin
   };
 }
 
-/** Goes where a browser would go at the provider, and answers the address that it sends back to. */
+/** Follows the provider's redirects as a browser would. Resolves to the address that it sends back to. */
 async function throughProvider(start: string): Promise<string> {
   const cookies = new Map<string, string>();
   let address = start;
@@ -79,15 +82,16 @@ let provider: OpenidServer | undefined;
 let issuerPort: number;
 let who = '';
 
+const openid = () => ({
+  issuer: `http://127.0.0.1:${issuerPort}`,
+  clientId: 'sotto',
+  clientSecret: 'a client secret',
+  name: 'Example Inc',
+});
+
 beforeAll(async () => {
   issuerPort = await freePort();
-  const openid = {
-    issuer: `http://127.0.0.1:${issuerPort}`,
-    clientId: 'sotto',
-    clientSecret: 'a client secret',
-    name: 'Example Inc',
-  };
-  world = await openWorld({ openid });
+  world = await openWorld({ openid: openid() });
 });
 afterAll(async () => {
   await provider?.stop();
@@ -111,7 +115,7 @@ const startTheProvider = async () => {
 };
 
 describe("the operator's OpenID provider", () => {
-  it('may be away when control starts, and is found as soon as it is there', async () => {
+  it('may be away when control starts, and is used as soon as it is back', async () => {
     const away = await begin(world.visitor());
     expect([away.status, away.json.error.type]).toEqual([503, 'service_unavailable']);
     expect((await world.visitor().get('/auth/get-session')).status).toBe(200);
@@ -120,7 +124,7 @@ describe("the operator's OpenID provider", () => {
     expect((await world.visitor().get('/auth/methods')).json.openid).toEqual({ name: 'Example Inc' });
   });
 
-  it('is asked by code with PKCE, state and nonce, and signs in whoever it verified, once and again', async () => {
+  it('is asked by code with PKCE, state and nonce, and signs in each person that it verified, once and again', async () => {
     await startTheProvider();
     const { json } = await begin(world.visitor());
     const asked = new URL(json.url).searchParams;
@@ -153,7 +157,7 @@ describe("the operator's OpenID provider", () => {
     expect(rows.filter(({ tokens }) => tokens !== null)).toEqual([]);
   });
 
-  it('signs in to an account that was there where both sides have verified the address, and to no other', async () => {
+  it('signs in to an existing account if both sides have verified the address, and to no other', async () => {
     await startTheProvider();
     const [ann, ben] = [await world.signUp('known@work.example'), await world.signUp('unproven@work.example')];
     await world.pool.query('update auth_user set email_verified = true where email = $1', [ann.email]);
@@ -172,7 +176,40 @@ describe("the operator's OpenID provider", () => {
     expect(rowCount).toBe(0);
   });
 
-  it('is believed in the browser that asked, once, and for its own answers alone', async () => {
+  it('sends the owner of a disabled account back with the reason', async () => {
+    await startTheProvider();
+    await signInAs('disabled@work.example');
+    await world.pool.query(
+      "update accounts set disabled_at = now() where user_id = (select id from auth_user where email = 'disabled@work.example')",
+    );
+    const { back, visitor } = await signInAs('disabled@work.example');
+    expect(back.headers.get('location')).toMatch(/^\/sign-in\?error=account_disabled/);
+    expect(await sessionStatus(visitor)).toBe(401);
+  });
+
+  it('creates accounts only for those who may sign up, and signs in the others as before', async () => {
+    await startTheProvider();
+    await signInAs('early@work.example');
+    const settings = { openid: openid(), origin: world.origin, signUp: { mode: 'invited' as const, domains: [] } };
+    const invited = await world.another(settings);
+    const [known, stranger] = [
+      await signInAs('early@work.example', invited.visitor()),
+      await signInAs('stranger@work.example', invited.visitor()),
+    ];
+    expect([known.back.status, known.back.headers.get('location')]).toEqual([302, '/']);
+    expect(stranger.back.headers.get('location')).toMatch(/^\/sign-in\?error=sign_up_refused/);
+    expect(await sessionStatus(stranger.visitor)).toBe(401);
+    const { rowCount } = await world.pool.query("select 1 from auth_user where email = 'stranger@work.example'");
+    expect(rowCount).toBe(0);
+    await world.pool.query(
+      `insert into sign_up_invitations (id, email, expires_at)
+       values (gen_random_uuid(), 'stranger@work.example', now() + interval '1 day')`,
+    );
+    const welcome = await signInAs('stranger@work.example', invited.visitor());
+    expect(await sessionStatus(welcome.visitor)).toBe(200);
+  });
+
+  it('is trusted only in the browser that started, only once, and only for its own answers', async () => {
     await startTheProvider();
     const { callback } = await signInAs('victim@work.example');
     const [before, stranger] = [callback, world.visitor()];
@@ -196,7 +233,7 @@ describe("the operator's OpenID provider", () => {
     expect(await sessionStatus(visitor)).toBe(401);
   });
 
-  it('sends nobody to other sites, and takes no tokens of pages', async () => {
+  it('redirects to no other site, and accepts no tokens from pages', async () => {
     await startTheProvider();
     for (const body of [
       { provider: 'openid', callbackURL: 'https://evil.example/' },

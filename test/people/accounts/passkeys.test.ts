@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Authenticator } from './authenticator.ts';
-import { confirm, owner, register, registration, show } from './passkey-owner.ts';
-import { verified } from './people.ts';
+import { Authenticator } from '../../kit/authenticator.ts';
+import { confirm, owner, register, registration, show, verified } from './people.ts';
 import { type AccountsWorld, openWorld, password, sessionStatus, signIn, type Visitor } from './world.ts';
 
 let world: AccountsWorld;
@@ -13,7 +12,7 @@ afterAll(async () => {
 });
 
 describe('a passkey', () => {
-  it('is added by whoever is signed in, signs in alone, and can be named, listed and removed', async () => {
+  it('is added by the signed-in person, signs in alone, and can be named, listed and removed', async () => {
     const ann = await owner(world);
     const [listed] = (await ann.visitor.get('/auth/passkey/list-user-passkeys')).json;
     expect(listed).toMatchObject({ name: 'Laptop', credentialID: ann.key.id, deviceType: 'singleDevice' });
@@ -29,7 +28,7 @@ describe('a passkey', () => {
     expect((await show(world, ann.key)).answer.status).toBe(401);
   });
 
-  it('counts only with a fingerprint or PIN, on our page, for our name, for the challenge of this browser, once', async () => {
+  it('is accepted only with a fingerprint or PIN, on our page, for our name, for the challenge of this browser, once', async () => {
     const ann = await owner(world);
     for (const how of [{ verified: false }, { origin: 'https://evil.example' }, { rpId: 'evil.example' }]) {
       const { visitor, answer } = await show(world, ann.key, how);
@@ -43,7 +42,7 @@ describe('a passkey', () => {
     for (const who of [visitor, world.visitor()]) {
       expect((await who.post('/auth/passkey/verify-authentication', { response })).status).toBe(400);
     }
-    // Somebody else's key under this one's name.
+    // Another person's key under this person's name.
     const forged = {
       ...new Authenticator().assert('x', { origin: world.origin, rpId: 'localhost' }),
       id: ann.key.id,
@@ -62,12 +61,12 @@ describe('a passkey', () => {
     expect((await show(world, ann.key)).answer.status).toBe(200);
   });
 
-  it('is not added by a session alone, such as a cookie that was stolen, however new', async () => {
+  it('is not added by a session alone, such as a stolen cookie, however new', async () => {
     const ann = await verified(world);
     const refused = await ann.visitor.get('/auth/passkey/generate-register-options');
     expect([refused.status, refused.json.error.type]).toEqual([403, 'session_not_fresh']);
     expect((await ann.visitor.post('/auth/confirm-password', { password: 'not it' })).status).toBe(400);
-    // While the owner is adding one, the thief has the cookie and not the page.
+    // While the owner is adding a passkey, the thief has the cookie, but not the page.
     const confirmation = await confirm(ann.visitor);
     const thief = world.visitor();
     for (const [name, value] of ann.visitor.cookies) thief.cookies.set(name, value);
@@ -78,11 +77,11 @@ describe('a passkey', () => {
     }
     const own = await registration(world, ann.visitor, new Authenticator());
     expect((await ann.visitor.post('/auth/passkey/verify-registration', { ...own, confirmation })).status).toBe(200);
-    // A confirmation is good once.
+    // A confirmation works once.
     expect((await ann.visitor.get('/auth/passkey/generate-register-options')).status).toBe(403);
   });
 
-  it('is added with a confirmation of the same session alone, within five minutes', async () => {
+  it('is added only with a confirmation of the same session, within five minutes', async () => {
     const ann = await verified(world);
     const confirmation = await confirm(ann.visitor);
     const other = await signIn(world.visitor(), ann);
@@ -97,7 +96,7 @@ describe('a passkey', () => {
     expect((await ann.visitor.get('/auth/passkey/generate-register-options')).status).toBe(403);
   });
 
-  it('is added without a password where the account has none and its person has just signed in', async () => {
+  it('is added without a password if the account has none and its person has just signed in', async () => {
     const ann = await owner(world);
     const { rows } = await world.pool.query<{ id: string }>('select id from auth_user where email = $1', [ann.email]);
     await world.pool.query('update auth_account set password = null where user_id = $1', [rows[0]?.id]);
@@ -112,7 +111,7 @@ describe('a passkey', () => {
     expect([late.status, late.json.error.type]).toEqual([403, 'session_not_fresh']);
   });
 
-  it('tells a stranger nothing: the options are the same whoever there is', async () => {
+  it('reveals nothing to a stranger: the options do not depend on existing accounts', async () => {
     await owner(world);
     const [first, second] = [world.visitor(), world.visitor()];
     const shape = async (visitor: Visitor) => {

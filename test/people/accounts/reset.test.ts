@@ -1,10 +1,9 @@
 import { smtpMail } from '@sotto/control';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Authenticator } from '../../kit/authenticator.ts';
 import { whileHeld } from '../../kit/held-rows.ts';
-import { Authenticator } from './authenticator.ts';
-import { type Mailbox, openMailbox } from './mailbox.ts';
-import { owner, register, show } from './passkey-owner.ts';
-import { enrolled, halfSignedIn, verified } from './people.ts';
+import { type Mailbox, openMailbox } from '../../kit/mailbox.ts';
+import { enrolled, halfSignedIn, owner, register, show, verified } from './people.ts';
 import { type AccountsWorld, openWorld, type Person, password, sessionStatus, signIn } from './world.ts';
 
 let mailbox: Mailbox;
@@ -26,7 +25,7 @@ async function reset({ email }: Person, newPassword = password): Promise<void> {
 }
 
 const newPassword = 'another long password';
-/** Holds up whatever begins a session of a person, after it has checked what they showed. */
+/** Delays every step that begins a session of a person, after the step has checked their credentials. */
 const sessionsOf = ({ email }: Person, meanwhile: () => Promise<void>) => ({
   rows: 'select 1 from auth_user where email = $1 for update',
   values: [email],
@@ -34,15 +33,15 @@ const sessionsOf = ({ email }: Person, meanwhile: () => Promise<void>) => ({
   meanwhile,
 });
 
-/** Sets a person's password by mail while a step of a sign-in is held up; that step is then refused. */
+/** Sets a person's password by mail while a sign-in step is delayed. Expects that this step is then refused. */
 async function expectRefused(person: Person, step: () => Promise<{ readonly status: number }>): Promise<void> {
   const meanwhile = sessionsOf(person, () => reset(person, newPassword));
   const [answer] = await whileHeld(world.pool, meanwhile, [step]);
   expect(answer?.status).toBe(401);
 }
 
-describe('a sign-in that has begun before a password is set', () => {
-  it('with the old password is no session afterwards', async () => {
+describe('a sign-in that began before a password is set', () => {
+  it('with the old password yields no session', async () => {
     const ann = await verified(world);
     const thief = world.visitor();
     await expectRefused(ann, () => thief.post('/auth/sign-in/email', ann));
@@ -55,7 +54,7 @@ describe('a sign-in that has begun before a password is set', () => {
     await signIn(world.visitor(), { email: ann.email, password: newPassword });
   });
 
-  it('and waits for its second step is no session afterwards', async () => {
+  it('that waits for its second step yields no session', async () => {
     const ann = await enrolled(world);
     const thief = await halfSignedIn(world, ann);
     const code = ann.backupCodes[0];
@@ -71,7 +70,7 @@ describe('a sign-in that has begun before a password is set', () => {
     expect(late.status).toBe(401);
   });
 
-  it('by a link with the old password is no session afterwards', async () => {
+  it('by a link with the old password yields no session', async () => {
     const person = await world.signUp();
     const token = await mailbox.token(person.email, 'Confirm your address');
     const visitor = world.visitor();
@@ -92,7 +91,7 @@ describe('a sign-in that has begun before a password is set', () => {
     expect(await sessionStatus(visitor)).toBe(401);
   });
 
-  it('and that changes the password itself does not overwrite the new one', async () => {
+  it('that changes the password itself does not overwrite the new one', async () => {
     const ann = await verified(world);
     const account = 'auth_account where user_id = (select id from auth_user where email = $1)';
     const [answer] = await whileHeld(
@@ -110,7 +109,7 @@ describe('a sign-in that has begun before a password is set', () => {
     expect((await world.pool.query(`select password from ${account}`, [ann.email])).rows).toEqual([{ password: 'x' }]);
   });
 
-  it('and that has changed the password itself is no session afterwards', async () => {
+  it('that has changed the password itself yields no session', async () => {
     const ann = await verified(world);
     const body = { currentPassword: password, newPassword: 'password of eve', revokeOtherSessions: true };
     const [answer] = await whileHeld(
@@ -123,7 +122,7 @@ describe('a sign-in that has begun before a password is set', () => {
     await signIn(world.visitor(), { email: ann.email, password: newPassword });
   });
 
-  it('with a passkey goes on: passkeys stay', async () => {
+  it('with a passkey continues, because passkeys stay', async () => {
     const ann = await owner(world);
     const options = await world.visitor().get('/auth/passkey/generate-authenticate-options');
     expect(options.status).toBe(200);
@@ -154,7 +153,7 @@ describe('a password that is set by mail', () => {
     expect((await visitor.get('/auth/passkey/review')).json).toEqual({ resetAt: null });
   });
 
-  it('says nothing of passkeys where there are none', async () => {
+  it('does not mention passkeys if there are none', async () => {
     const ann = await verified(world);
     await reset(ann);
     expect((await mailbox.newest(ann.email, 'Your password was changed')).text).not.toContain('passkey');
@@ -165,7 +164,7 @@ describe('a password that is set by mail', () => {
 });
 
 describe('an account without a password', () => {
-  it('changes its address only in the first minutes of a session, which a stolen cookie seldom is', async () => {
+  it('changes its address only in the first minutes of a session, because a stolen cookie is rarely that new', async () => {
     const ann = await owner(world);
     await world.pool.query(
       'update auth_account a set password = null from auth_user u where u.id = a.user_id and u.email = $1',

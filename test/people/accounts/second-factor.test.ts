@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { totpCode } from '../../kit/authenticator.ts';
 import { enrolled, halfSignedIn, verified } from './people.ts';
-import { totpCode } from './totp.ts';
 import { type AccountsWorld, openWorld, password, sessionStatus, signIn, type Visitor } from './world.ts';
 
 let world: AccountsWorld;
@@ -12,12 +12,12 @@ afterAll(async () => {
 });
 
 describe('an authenticator app', () => {
-  it('is enrolled with the password, counts after a first code, and then is the second step of a sign-in', async () => {
+  it('is enrolled with the password, is active after a first code, and then is the second step of a sign-in', async () => {
     const ann = await verified(world);
     expect((await ann.visitor.post('/auth/two-factor/enable', { password: 'not it' })).status).toBe(400);
     const { json } = await ann.visitor.post('/auth/two-factor/enable', { password });
     expect(json.backupCodes).toHaveLength(10);
-    // Not before the app has shown that it works.
+    // It is not active before the app has shown that it works.
     expect(await sessionStatus(await signIn(world.visitor(), ann))).toBe(200);
     expect((await ann.visitor.post('/auth/two-factor/verify-totp', { code: '000000' })).status).toBe(401);
 
@@ -32,7 +32,7 @@ describe('an authenticator app', () => {
     expect(await sessionStatus(visitor)).toBe(200);
   });
 
-  it('has each of its codes taken once, also of two at once', async () => {
+  it('accepts each of its codes once, also of two at once', async () => {
     const ann = await enrolled(world);
     const code = totpCode(ann.uri, Date.now());
     const both = await Promise.all([await halfSignedIn(world, ann), await halfSignedIn(world, ann)]);
@@ -61,7 +61,7 @@ describe('an authenticator app', () => {
     expect([locked.status, locked.json.error.type]).toEqual([429, 'rate_limited']);
   });
 
-  it('is nothing without the first step, and cannot be spared for a month', async () => {
+  it('does nothing without the first step, and cannot be skipped for a month', async () => {
     const ann = await enrolled(world);
     const code = totpCode(ann.uri, Date.now());
     expect((await world.visitor().post('/auth/two-factor/verify-totp', { code })).status).toBe(401);
@@ -71,7 +71,7 @@ describe('an authenticator app', () => {
     expect((await ann.visitor.post('/auth/two-factor/get-totp-uri', { password })).status).toBe(404);
   });
 
-  it('is given up with the password alone', async () => {
+  it('is removed with the password alone', async () => {
     const ann = await enrolled(world);
     expect((await ann.visitor.post('/auth/two-factor/disable', { password: 'not it' })).status).toBe(400);
     expect((await ann.visitor.post('/auth/two-factor/disable', { password })).status).toBe(200);
@@ -89,7 +89,7 @@ describe('an authenticator app', () => {
 });
 
 describe('backup codes', () => {
-  it('are good once each, and rest encrypted, as the secret does', async () => {
+  it('work once each, and are stored encrypted, as the secret is', async () => {
     const ann = await enrolled(world);
     const [code = ''] = ann.backupCodes;
     const visitor = await halfSignedIn(world, ann);
@@ -103,7 +103,7 @@ describe('backup codes', () => {
     for (const { row } of rows) for (const told of [...ann.backupCodes, secret]) expect(row).not.toContain(told);
   });
 
-  it('are replaced with the password, all of them', async () => {
+  it('are all replaced with the password', async () => {
     const ann = await enrolled(world);
     expect((await ann.visitor.post('/auth/two-factor/generate-backup-codes', { password: 'not it' })).status).toBe(400);
     const { json } = await ann.visitor.post('/auth/two-factor/generate-backup-codes', { password });

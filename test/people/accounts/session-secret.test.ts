@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { showEarlierCode, totpCode } from '../../kit/authenticator.ts';
 import { until } from '../../kit/until.ts';
-import { totpCode } from './totp.ts';
 import { type AccountsWorld, openWorld, password, sessionStatus, signIn, type Visitor } from './world.ts';
 
 const first = randomBytes(32).toString('base64');
@@ -14,7 +14,7 @@ afterAll(async () => {
   await world?.stop();
 });
 
-/** A browser that a control with these secrets meets, with the cookies of another. */
+/** A browser with the cookies of another, at a control with these secrets. */
 async function visitorOf(sessionSecrets: readonly [string, string?], before?: Visitor): Promise<Visitor> {
   const visitor = (await world.another({ sessionSecrets })).visitor();
   for (const [name, value] of before?.cookies ?? []) visitor.cookies.set(name, value);
@@ -28,21 +28,22 @@ const storedFactors = async (): Promise<readonly string[]> => {
   return rows.map(({ text }) => text);
 };
 
-it('SESSION_SECRET is exchanged: sessions go on, second factors are under the new one, and the old one opens nothing', async () => {
+it('SESSION_SECRET can be replaced: sessions go on, second factors move to the new one, and the old one opens nothing', async () => {
   const ann = await world.verified();
   const browser = await signIn(world.visitor(), ann);
   const { json } = await browser.post('/auth/two-factor/enable', { password });
-  const code = totpCode(json.totpURI, Date.now() - 30_000);
-  expect((await browser.post('/auth/two-factor/verify-totp', { code })).status).toBe(200);
+  const show = async (code: string) => (await browser.post('/auth/two-factor/verify-totp', { code })).status;
+  expect(await showEarlierCode(json.totpURI, show)).toBe(200);
   const stored = await storedFactors();
 
-  // Without the first, its cookies are nobody's. With both, whichever is used, they are ann's.
+  // A control without the first secret does not accept its cookies. A control with both accepts ann's cookies in either
+  // order.
   expect(await sessionStatus(await visitorOf([second], browser))).toBe(401);
   expect(await sessionStatus(await visitorOf([first, second], browser))).toBe(200);
   const moved = await visitorOf([second, first], browser);
   expect(await sessionStatus(moved)).toBe(200);
   expect((await moved.get('/auth/get-session')).json.user.email).toBe(ann.email);
-  // Signed by neither.
+  // Neither secret signed this cookie.
   const forged = await visitorOf([second, first], browser);
   for (const [name, value] of forged.cookies)
     forged.cookies.set(
@@ -67,12 +68,12 @@ it('SESSION_SECRET is exchanged: sessions go on, second factors are under the ne
   expect(spent.status, spent.text).toBe(200);
 });
 
-it('a second factor of before secrets had versions goes on, whichever secret stands first', async () => {
+it('a second factor from before secrets had versions goes on, whichever secret stands first', async () => {
   const bob = await world.verified();
   const browser = await signIn(world.visitor(), bob);
   const { json } = await browser.post('/auth/two-factor/enable', { password });
-  const code = totpCode(json.totpURI, Date.now() - 30_000);
-  expect((await browser.post('/auth/two-factor/verify-totp', { code })).status).toBe(200);
+  const show = async (code: string) => (await browser.post('/auth/two-factor/verify-totp', { code })).status;
+  expect(await showEarlierCode(json.totpURI, show)).toBe(200);
   await world.pool.query(
     `update auth_two_factor set secret = regexp_replace(secret, '^\\$ba\\$\\d+', '$ba$1'),
        backup_codes = regexp_replace(backup_codes, '^\\$ba\\$\\d+', '$ba$1')`,

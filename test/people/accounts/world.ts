@@ -7,58 +7,53 @@ import {
   type ControlOptions,
   migrateDatabase,
   readBillingPlan,
+  runCli,
 } from '@sotto/control';
 import { createMemoryState, MemoryStore } from '@sotto/state';
 import type pg from 'pg';
 import { pino } from 'pino';
 import { freePort } from '../../kit/free-port.ts';
 import { openTestPool, startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
+import { newVisitor, type Visitor } from '../../kit/visitor.ts';
 
-export interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: what a test expects of an answer is what it tests.
-  readonly json: any;
-}
-
-/** A browser as far as cookies go: it keeps what it is given and sends it along. */
-export interface Visitor {
-  readonly cookies: Map<string, string>;
-  get(path: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
-  post(path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
-  send(method: string, path: string, body?: unknown): Promise<Answer>;
-}
+export type { Answer, Visitor } from '../../kit/visitor.ts';
 
 export interface Person {
   readonly email: string;
   readonly password: string;
 }
 
-/** The control plane behind a port, on a database of its own. */
+/** The control plane behind a port, on its own database. */
 export interface AccountsWorld {
   readonly origin: string;
   readonly pool: pg.Pool;
-  /** Everything that was logged so far. */
+  /** The log output so far. */
   logs(): string;
   visitor(): Visitor;
   /** Signs up, and does no more. */
   signUp(email?: string): Promise<Person>;
-  /** The same, and their address is as if they had followed the link. */
+  /** Signs up, and marks the address as if the person had followed the link. */
   verified(email?: string): Promise<Person>;
-  /** Starts a further control on the same database. */
+  /** Runs a command of `sotto-control` on the database. Returns the exit code, and the printed lines. */
+  cli(
+    args: readonly string[],
+    environment?: Readonly<Record<string, string>>,
+  ): Promise<{ code: number; lines: string[] }>;
+  /** Starts another control on the same database. */
   another(options?: WorldOptions): Promise<{ readonly origin: string; visitor(): Visitor }>;
   stop(): Promise<void>;
 }
 
-export type WorldOptions = Partial<Pick<ControlOptions, 'mailer' | 'openid' | 'limitsRedis' | 'now'>> & {
-  /** In place of a secret made for the world. */
+export type WorldOptions = Partial<
+  Pick<ControlOptions, 'mailer' | 'openid' | 'limitsRedis' | 'now' | 'signUp' | 'connectedApps' | 'webhookNetworks'>
+> & {
+  /** Replaces the secret that the world creates. */
   readonly sessionSecrets?: readonly [string, string?];
   /** RATE_LIMIT_CONTROL. */
   readonly limit?: number;
-  /** The host of the public origin, where it is not the address of the port. */
+  /** The host of the public origin, if it differs from the address of the port. */
   readonly host?: string;
-  /** The public origin, where several controls share one. */
+  /** The public origin, if several controls share one. */
   readonly origin?: string;
 };
 
@@ -103,6 +98,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<AccountsWor
       limitsRedis: undefined,
       trustProxy: '127.0.0.1',
       billing: { plan: plan.settings, rails: { test: true, stripe: undefined, btcpay: undefined } },
+      signUp: { mode: 'open', domains: [] },
       ...rest,
       origin,
     });
@@ -124,6 +120,17 @@ export async function openWorld(options: WorldOptions = {}): Promise<AccountsWor
     ...first,
     pool,
     logs: () => lines.join(''),
+    async cli(args, environment = {}) {
+      const printed: string[] = [];
+      const print = (line: string): void => void printed.push(line);
+      const code = await runCli(args, {
+        environment: { DATABASE_URL: databaseUrl, CONTROL_ORIGIN: first.origin, ...environment },
+        readInput: async () => '',
+        out: print,
+        error: print,
+      });
+      return { code, lines: printed };
+    },
     another: (further = {}) => start({ ...options, ...further }),
     signUp,
     async verified(email) {
@@ -139,56 +146,12 @@ export async function openWorld(options: WorldOptions = {}): Promise<AccountsWor
   };
 }
 
-function newVisitor(origin: string): Visitor {
-  const cookies = new Map<string, string>();
-  const send = async (
-    method: string,
-    path: string,
-    body?: unknown,
-    headers: Readonly<Record<string, string>> = {},
-  ): Promise<Answer> => {
-    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    const response = await fetch(`${origin}/v1${path}`, {
-      method,
-      redirect: 'manual',
-      headers: {
-        ...(cookie === '' ? {} : { cookie }),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    });
-    for (const line of response.headers.getSetCookie()) {
-      const [pair = '', ...attributes] = line.split('; ');
-      const at = pair.indexOf('=');
-      if (attributes.some((each) => /^max-age=0$/i.test(each))) cookies.delete(pair.slice(0, at));
-      else cookies.set(pair.slice(0, at), pair.slice(at + 1));
-    }
-    const text = await response.text();
-    return { status: response.status, headers: response.headers, text, json: parsed(text) };
-  };
-  return {
-    cookies,
-    send,
-    get: (path, headers) => send('GET', path, undefined, headers),
-    post: (path, body = {}, headers) => send('POST', path, body, headers),
-  };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Signs in with a password, and expects to be. */
+/** Signs in with a password, and expects success. */
 export async function signIn(visitor: Visitor, { email, password }: Person): Promise<Visitor> {
   const answer = await visitor.post('/auth/sign-in/email', { email, password });
   if (answer.status !== 200) throw new Error(`not signed in: ${answer.status} ${answer.text}`);
   return visitor;
 }
 
-/** Whether a visitor has a session: 200, or 401. */
+/** 200 if a visitor has a session, otherwise 401. */
 export const sessionStatus = async (visitor: Visitor): Promise<number> => (await visitor.get('/keys')).status;

@@ -2,18 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { type AppAnswer, appAnswerSchema, appListAnswerSchema, grantListAnswerSchema } from '@sotto/wire';
 import * as oauth from 'openid-client';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { type Answer, bearer, expectError, type HeaderMap, post, readAnswer, send } from '../../kit/client.ts';
+import type { Concept } from '../../kit/conformance.ts';
 import {
-  type Answer,
-  bearer,
-  expectError,
-  type HeaderMap,
-  post,
-  readAnswer,
-  send,
-} from '../../contract/conformance/client.ts';
-import type { Concept } from '../../contract/conformance/suite.ts';
-import { clientOf, connect, oauthError } from './flow.ts';
-import { newApp, newPerson, type Person, redirectUri } from './people.ts';
+  clientOf,
+  connect,
+  newApp,
+  newPerson,
+  oauthError,
+  type Person,
+  redirectUri,
+} from '../../kit/connected-apps.ts';
 
 const good = {
   name: 'Notebook',
@@ -23,7 +22,7 @@ const good = {
   scopes: ['openid'],
 };
 
-/** Interface 4.6: apps and grants by session, and who may do what. */
+/** Apps and grants by session, and the permissions of each caller (docs/use/connected-apps.md). */
 export const apps: Concept = (suite) => {
   const url = (path: string): string => `${suite.service.controlUrl}/connect${path}`;
   const as = async ({ browser }: Person, method: string, path: string, body?: unknown): Promise<Answer> =>
@@ -42,7 +41,7 @@ export const apps: Concept = (suite) => {
       return (await oauthError(oauth.refreshTokenGrant(client, 'x'))) === 'invalid_grant';
     };
 
-    it('is registered, listed without its secret, changed, and disabled for good', async () => {
+    it('is registered, listed without its secret, changed, and permanently disabled', async () => {
       const app = await newApp(suite.service, owner);
       expect(app.client_secret).toMatch(/^sotto_app_[\w-]{43}$/);
       const listed = await as(owner, 'GET', '/apps');
@@ -70,7 +69,7 @@ export const apps: Concept = (suite) => {
       expect(left.map(({ id }) => id)).not.toContain(app.id);
     });
 
-    it('gets another secret: the old one is dead, and so are its grants', async () => {
+    it('gets another secret, which ends the old one and its grants', async () => {
       const app = await newApp(suite.service, owner);
       const { accessToken } = await connect(suite.service, person, app);
       const rotated = appAnswerSchema.parse((await as(owner, 'POST', `/apps/${app.id}/rotate-secret`, {})).json);
@@ -81,7 +80,7 @@ export const apps: Concept = (suite) => {
       expectError(await as(owner, 'POST', `/apps/${again.id}/rotate-secret`, {}), 409, 'conflict');
     });
 
-    it('ends its grants with other redirect URIs, and with nothing less', async () => {
+    it('loses its grants when its redirect URIs change, and on no smaller change', async () => {
       const app = await newApp(suite.service, owner);
       const { accessToken } = await connect(suite.service, person, app);
       for (const change of [{ name: 'x' }, { post_logout_redirect_uris: [] }, { redirect_uris: [redirectUri] }]) {
@@ -109,13 +108,13 @@ export const apps: Concept = (suite) => {
       ['no scope', { scopes: [] }],
       ['an unknown type', { type: 'trusted' }],
       ['a secret of its own', { client_secret: 'x' }],
-    ])('interface 7: with %s is a clear 400', async (_, wrong) => {
+    ])('with %s is a clear 400', async (_, wrong) => {
       expectError(await as(owner, 'POST', '/apps', { ...good, ...wrong }), 400, 'invalid_request');
       const { id } = await newApp(suite.service, owner);
       expectError(await as(owner, 'PATCH', `/apps/${id}`, wrong), 400, 'invalid_request');
     });
 
-    it('sends nobody back to this origin', async () => {
+    it('cannot redirect to this origin', async () => {
       const { origin } = new URL(suite.service.controlUrl);
       for (const field of ['redirect_uris', 'post_logout_redirect_uris']) {
         const refused = await as(owner, 'POST', '/apps', { ...good, [field]: [`${origin}/connect/consent`] });
@@ -125,7 +124,7 @@ export const apps: Concept = (suite) => {
   });
 
   describe('a grant', () => {
-    it('is listed to whoever made it, disconnected by them, and stays as history', async () => {
+    it('is listed for the person who gave it, disconnected by them, and stays as history', async () => {
       const [person, other] = [await newPerson(suite.service, 5), await newPerson(suite.service)];
       const app = await newApp(suite.service, other);
       const { client, accessToken, refreshToken } = await connect(suite.service, person, app);
@@ -177,7 +176,7 @@ export const apps: Concept = (suite) => {
       headers.set('access token', bearer(accessToken));
     });
 
-    /** Deletions last: they are the owner's last calls. */
+    /** Deletions come last, because they are the owner's last calls. */
     const routes: readonly {
       readonly method: string;
       readonly path: () => string;
@@ -202,7 +201,7 @@ export const apps: Concept = (suite) => {
       { method: 'DELETE', path: () => `/apps/${app.id}`, owner: 204, other: 404 },
     ];
 
-    it.each(routes)('design 6: $method $path answers each credential as the table says', async (route) => {
+    it.each(routes)('$method $path answers each credential as the table says', async (route) => {
       for (const caller of callers.toReversed()) {
         const { body } = route;
         const sent = { headers: headers.get(caller) ?? {}, ...(body === undefined ? {} : { body }) };
@@ -227,21 +226,21 @@ export const apps: Concept = (suite) => {
       ]) {
         expectError(await rotate(foreign), 403, 'forbidden');
       }
-      // A form names its type even where it sends nothing.
+      // A form states its content type even if it is empty.
       const form = { 'content-type': 'application/x-www-form-urlencoded' };
       expectError(await rotate(form), 415, 'unsupported_media_type');
       const rotated = await rotate({});
       expect(rotated.status, rotated.text).toBe(200);
     });
 
-    it('design 6: CSRF-safe: a page of another site changes nothing', async () => {
+    it('a page of another site changes nothing (CSRF)', async () => {
       const foreign = { ...headers.get('owner'), origin: 'https://evil.example' };
       expectError(await send('POST', url('/apps'), { headers: foreign, body: good }), 403, 'forbidden');
       expectError(await send('POST', url('/interactions/x'), { headers: foreign, body: {} }), 403, 'forbidden');
       expectError(await send('DELETE', url(`/grants/${grantId}`), { headers: foreign }), 403, 'forbidden');
     });
 
-    it('interface 7: ids that are not there, or are none, are 404; other methods 405', async () => {
+    it('unknown and malformed ids are 404; other methods are 405', async () => {
       for (const id of ['x', '%00', '..%2f..', randomUUID()]) {
         expectError(await as(owner, 'PATCH', `/apps/${id}`, { name: 'x' }), 404, 'not_found');
         expectError(await as(owner, 'DELETE', `/apps/${id}`), 404, 'not_found');
@@ -250,7 +249,7 @@ export const apps: Concept = (suite) => {
       expectError(await as(owner, 'PUT', '/apps', {}), 405, 'method_not_allowed');
       expectError(await as(owner, 'DELETE', '/token'), 405, 'method_not_allowed');
       expectError(await as(owner, 'GET', '/device'), 404, 'not_found');
-      // However its address is written, an endpoint is the same one.
+      // An endpoint is the same one however its path is written.
       for (const path of ['/%6awks', '/jwks?x=1']) expect((await as(owner, 'GET', path)).json).toHaveProperty('keys');
     });
   });

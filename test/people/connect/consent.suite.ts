@@ -1,13 +1,27 @@
 import { randomBytes } from 'node:crypto';
 import { type AppAnswer, grantListAnswerSchema, workspaceListAnswerSchema } from '@sotto/wire';
+import * as oauth from 'openid-client';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { expectError, readAnswer } from '../../contract/conformance/client.ts';
-import type { Concept } from '../../contract/conformance/suite.ts';
-import { Browser } from './browser.ts';
-import { allowed, clientOf, connect, consentTo, exchange, oauthError, start } from './flow.ts';
-import { newApp, newPerson, type Person, signIn } from './people.ts';
+import { Browser } from '../../kit/browser.ts';
+import { bearer, expectError, post, readAnswer } from '../../kit/client.ts';
+import type { Concept } from '../../kit/conformance.ts';
+import {
+  allowed,
+  authorize,
+  clientOf,
+  connect,
+  consentTo,
+  exchange,
+  newApp,
+  newPerson,
+  oauthError,
+  type Person,
+  signIn,
+  start,
+} from '../../kit/connected-apps.ts';
+import { until } from '../../kit/service.ts';
 
-/** The consent page's two calls: who may answer, and with what. */
+/** The two calls of the consent page: their callers and their contents. */
 export const consent: Concept = (suite) => {
   describe('a request of an app', () => {
     let app: AppAnswer;
@@ -22,7 +36,7 @@ export const consent: Concept = (suite) => {
       return { client, started, page: await consentTo(suite.service, who, started) };
     };
 
-    it('says who asks, what for in plain words, and where', async () => {
+    it('states the app, its request in plain words, and the way back', async () => {
       const { page } = await begun(person, { scope: 'openid inference unknown' });
       const asked = await page.read(person);
       expect(asked.app).toEqual({
@@ -37,13 +51,13 @@ export const consent: Concept = (suite) => {
       expect(asked.workspaces).toMatchObject([{ name: 'Default Workspace', is_default: true, role: 'owner' }]);
     });
 
-    it('knows who has allowed the app before', async () => {
+    it('recognizes a person who has allowed the app before', async () => {
       const returning = await newPerson(suite.service);
       await connect(suite.service, returning, app);
       expect((await (await begun(returning)).page.read(returning)).returning).toBe(true);
     });
 
-    it('is for whoever is signed in', async () => {
+    it('belongs to the signed-in person', async () => {
       const { page } = await begun({ ...person, browser: new Browser() });
       expectError(await readAnswer(await page.readRaw({ ...person, browser: new Browser() })), 401, 'unauthenticated');
     });
@@ -81,7 +95,7 @@ export const consent: Concept = (suite) => {
       const { page, client, started } = await begun(shared);
       const done = await page.answerRaw(shared, allowed());
       const { redirect_to: next } = (await done.json()) as { redirect_to: string };
-      // The library changes whose browser it is by a form that sends itself.
+      // The library changes the browser's account by a form that submits itself.
       const form = await shared.browser.ask('GET', next);
       const html = await form.text();
       expect(form.headers.get('content-security-policy')).toMatch(/script-src 'sha256-/);
@@ -96,7 +110,7 @@ export const consent: Concept = (suite) => {
       }
     });
 
-    it('is answered once: what comes later changes nothing', async () => {
+    it('is answered once: later answers change nothing', async () => {
       const who = await newPerson(suite.service);
       const { page, client, started } = await begun(who);
       const answers = await Promise.all([page.answerRaw(who, allowed()), page.answerRaw(who, allowed())]);
@@ -125,16 +139,16 @@ export const consent: Concept = (suite) => {
       expect(new URL(await who.browser.follow(second.redirect_to)).searchParams.get('error')).toBe('access_denied');
     });
 
-    it('two requests in one browser do not disturb each other', async () => {
+    it('does not disturb another request in the same browser', async () => {
       const [first, second] = [await begun(person), await begun(person)];
       const callbacks = [await second.page.answer(person, allowed()), await first.page.answer(person, allowed())];
       expect((await exchange(second.client, second.started, callbacks[0] ?? '')).access_token).toBeDefined();
       expect((await exchange(first.client, first.started, callbacks[1] ?? '')).access_token).toBeDefined();
     });
 
-    it('asks for a new sign-in where the app wants one', async () => {
+    it('asks for a new sign-in if the app wants one', async () => {
       const who = await newPerson(suite.service);
-      // Sessions begin at a second; the request must be of a later one.
+      // Sessions begin at a whole second. The request must come in a later second.
       await new Promise((resolve) => setTimeout(resolve, 1100));
       const { page, client, started } = await begun(who, { prompt: 'login' });
       expect((await page.read(who)).sign_in_again).toBe(true);
@@ -155,14 +169,14 @@ export const consent: Concept = (suite) => {
       ['a limit too fine', allowed({ credit_limit_usd: 0.00000000001 }), 'credit_limit_usd'],
       ['a workspace that is none', allowed({ workspace_id: 'x' }), 'workspace_id'],
       ['an unknown field', allowed({ scopes: ['openid'] }), ''],
-    ])('interface 7: answered with %s is a clear 400, and stays open', async (_, body, param) => {
+    ])('answered with %s is a clear 400, and stays open', async (_, body, param) => {
       const { page } = await begun(person);
       const answer = await readAnswer(await page.answerRaw(person, body));
       expectError(answer, 400, 'invalid_request', ...(param === '' ? [] : [param]));
       expect((await page.readRaw(person)).status).toBe(200);
     });
 
-    it('takes the role of a member in the workspace that is chosen', async () => {
+    it('takes the role of a member in the chosen workspace', async () => {
       const [stranger, owner] = [await newPerson(suite.service), await newPerson(suite.service)];
       const listed = await owner.browser.ask('GET', url('/workspaces'));
       const [workspace] = workspaceListAnswerSchema.parse(await listed.json()).data;
@@ -178,7 +192,7 @@ export const consent: Concept = (suite) => {
       expectError(await readAnswer(asViewer), 403, 'forbidden');
     });
 
-    it('leaves nothing in Postgres that opens anything', async () => {
+    it('leaves no usable credential in Postgres', async () => {
       const who = await newPerson(suite.service);
       const { page, client, started } = await begun(who);
       const callback = await page.answer(who, allowed());
@@ -202,8 +216,95 @@ export const consent: Concept = (suite) => {
       const dump = rows.map((row) => row.dump).join(' ');
       expect(dump.length).toBeGreaterThan(1000);
       for (const secret of secrets) expect(dump).not.toContain(secret);
-      // Nor in what was logged.
+      // The logs contain no secret either.
       for (const secret of secrets) expect(suite.service.logs()).not.toContain(secret);
+    });
+  });
+};
+
+/** Concurrent requests. */
+export const races: Concept = (suite) => {
+  describe('at the same time', () => {
+    let app: AppAnswer;
+    let person: Person;
+    beforeAll(async () => {
+      app = await newApp(suite.service, await newPerson(suite.service));
+      person = await newPerson(suite.service, 5);
+    });
+
+    /**
+     * Delays records of one kind until both calls wait to mark theirs as used. By then both calls have found it unused.
+     * This interleaving must not matter.
+     */
+    async function bothAtOnce<T>(kind: string, call: () => Promise<T>): Promise<PromiseSettledResult<T>[]> {
+      const client = await suite.service.pool.connect();
+      try {
+        await client.query('begin');
+        await client.query('select 1 from connect_artifacts where kind = $1 for update', [kind]);
+        const calls = Promise.allSettled([call(), call()]);
+        await until(async () => {
+          const { rows } = await suite.service.pool.query<{ count: string }>(
+            `select count(*) from pg_stat_activity
+             where datname = current_database() and wait_event_type = 'Lock' and query like '%consumed_at is null%'`,
+          );
+          return Number(rows[0]?.count) === 2;
+        }, 'both wait');
+        await client.query('commit');
+        return await calls;
+      } finally {
+        client.release();
+      }
+    }
+
+    const isAlive = async (token: string): Promise<boolean> =>
+      (await fetch(`${suite.service.controlUrl}/models`, { headers: bearer(token) })).status === 200;
+
+    it.each(['code', 'refresh token'])(
+      'the same %s used twice: one is answered, and the tokens that it got are dead',
+      async (what) => {
+        const client = await clientOf(suite.service, app);
+        const connected = what === 'code' ? undefined : await connect(suite.service, person, app);
+        const started = await start(client);
+        const callback = connected === undefined ? await authorize(suite.service, person, { started }) : '';
+        const results = await bothAtOnce(connected === undefined ? 'AuthorizationCode' : 'RefreshToken', () =>
+          connected === undefined
+            ? exchange(client, started, callback)
+            : oauth.refreshTokenGrant(client, connected.refreshToken),
+        );
+        const answered = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+        const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
+        expect(answered.length).toBeLessThanOrEqual(1);
+        for (const reason of refused) expect(reason).toMatchObject({ error: 'invalid_grant' });
+        for (const { access_token: token } of answered) await until(async () => !(await isAlive(token)), 'it is dead');
+        for (const { refresh_token: token = '' } of answered) {
+          await expect(oauth.refreshTokenGrant(client, token)).rejects.toMatchObject({ error: 'invalid_grant' });
+        }
+      },
+    );
+
+    it('an app buys tickets while it is disconnected: none of them opens anything afterwards', async () => {
+      const { service } = suite;
+      const { accessToken } = await connect(service, person, app);
+      const model = 'acme/small';
+      const buy = () => post(`${service.controlUrl}/inference/tickets`, { model }, bearer(accessToken));
+      const { data } = (await (await person.browser.ask('GET', `${service.controlUrl}/connect/grants`)).json()) as {
+        data: { id: string; ended_at: string | null }[];
+      };
+      const active = data.find(({ ended_at: endedAt }) => endedAt === null);
+      const first = Array.from({ length: 10 }, buy);
+      const ended = person.browser.ask('DELETE', `${service.controlUrl}/connect/grants/${active?.id}`);
+      const bought = await Promise.all([...first, ...Array.from({ length: 10 }, buy)]);
+      expect((await ended).status).toBe(204);
+      expect((await buy()).status).toBe(401);
+      const tickets = bought.flatMap(({ status, json }) =>
+        status === 200 ? [(json as { ticket: string }).ticket] : [],
+      );
+      expect(tickets.length).toBeGreaterThan(0);
+      for (const ticket of tickets) {
+        const body = { model, messages: [{ role: 'user', content: 'x' }] };
+        const redeemed = await post(`${service.baseUrl}/chat/completions`, body, { 'x-router-ticket': ticket });
+        expect(redeemed.status, redeemed.text).toBe(401);
+      }
     });
   });
 };

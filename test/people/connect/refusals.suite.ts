@@ -1,11 +1,25 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { type AppAnswer, appAnswerSchema } from '@sotto/wire';
 import * as oauth from 'openid-client';
-import { beforeAll, describe, expect, it } from 'vitest';
-import type { Concept } from '../../contract/conformance/suite.ts';
-import { authorize, clientOf, connect, consentTo, exchange, oauthError, start } from './flow.ts';
-import { newApp, newPerson, type Person, redirectUri } from './people.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Concept } from '../../kit/conformance.ts';
+import {
+  authorize,
+  clientOf,
+  connect,
+  consentTo,
+  exchange,
+  newApp,
+  newPerson,
+  oauthError,
+  type Person,
+  redirectUri,
+  start,
+} from '../../kit/connected-apps.ts';
 
-/** What the protocol refuses, and what dies with it. */
+/** Requests that the protocol refuses, and the grants that end with them. */
 export const refusals: Concept = (suite) => {
   describe('the protocol refuses', () => {
     let person: Person;
@@ -20,10 +34,10 @@ export const refusals: Concept = (suite) => {
       const answer = await owner.browser.ask('PATCH', `${issuer()}/apps/${app.id}`, { body });
       return appAnswerSchema.parse(await answer.json());
     };
-    /** What a token is worth at the control origin. */
+    /** The status that a token gets at the control origin. */
     const worth = async (token: string): Promise<number> =>
       (await fetch(`${suite.service.controlUrl}/models`, { headers: { authorization: `Bearer ${token}` } })).status;
-    /** The error that an app's request is sent back with. */
+    /** The error that an app's request is redirected back with. */
     const requestError = async (parameters: Record<string, string>, without?: string): Promise<URLSearchParams> => {
       const { url } = await start(await clientOf(suite.service, app), parameters);
       const changed = new URL(url);
@@ -40,7 +54,7 @@ export const refusals: Concept = (suite) => {
       'https://evil.example/callback',
       'http://app.example/callback',
       'HTTPS://app.example/callback',
-    ])('a redirect to %s, and sends nobody there', async (redirect_uri) => {
+    ])('a redirect to %s, and redirects no browser there', async (redirect_uri) => {
       const { url } = await start(await clientOf(suite.service, app), { redirect_uri });
       const page = await person.browser.ask('GET', url);
       expect(page.status).toBe(400);
@@ -85,7 +99,7 @@ export const refusals: Concept = (suite) => {
       }
     });
 
-    it('to give in silence what was given before', async () => {
+    it('to repeat an earlier grant without asking', async () => {
       await connect(suite.service, person, app);
       const error = (await requestError({ prompt: 'none' })).get('error');
       expect(error).toMatch(/^(consent|login|interaction)_required$/);
@@ -121,7 +135,7 @@ export const refusals: Concept = (suite) => {
       expect(await oauthError(exchange(await clientOf(suite.service, other), started, callback))).toBe('invalid_grant');
     });
 
-    it('a code that was used, and ends what it gave', async () => {
+    it('a used code, and ends the grant that it gave', async () => {
       const client = await clientOf(suite.service, app);
       const started = await start(client);
       const callback = await authorize(suite.service, person, { started });
@@ -132,7 +146,7 @@ export const refusals: Concept = (suite) => {
       expect(await oauthError(oauth.refreshTokenGrant(client, tokens.refresh_token ?? ''))).toBe('invalid_grant');
     });
 
-    it('a refresh token that was used: the whole grant ends, and tickets that were bought before', async () => {
+    it('a used refresh token: the whole grant ends, and so do tickets bought before', async () => {
       const { service } = suite;
       const { client, accessToken, refreshToken } = await connect(service, person, app);
       const { ticket } = await service.mintTicket(accessToken, { model: 'acme/small' });
@@ -180,6 +194,68 @@ export const refusals: Concept = (suite) => {
       expect(late.status).toBe(409);
       expect(await late.json()).toMatchObject({ error: { type: 'conflict' } });
       await patch({ redirect_uris: [redirectUri] });
+    });
+  });
+};
+
+/** Fields by which OpenID Connect lets a client make the server fetch something. */
+const fetchedFields = [
+  'jwks_uri',
+  'sector_identifier_uri',
+  'logo_uri',
+  'policy_uri',
+  'tos_uri',
+  'client_uri',
+  'initiate_login_uri',
+];
+
+/** The service never sends a request to an address that a developer or an app names. */
+export const fetchesNothing: Concept = (suite) => {
+  describe('an address from an app', () => {
+    let server: Server;
+    let hits = 0;
+    let address: string;
+    let person: Person;
+    beforeAll(async () => {
+      server = createServer((_request, response) => {
+        hits += 1;
+        response.end('{}');
+      }).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/inside`;
+      person = await newPerson(suite.service, 1);
+    });
+    afterAll(() => server.close());
+
+    it.each(fetchedFields)('is not accepted as `%s`', async (field) => {
+      const body = {
+        name: 'x',
+        homepage: 'https://app.example',
+        type: 'confidential',
+        redirect_uris: ['https://app.example/callback'],
+        scopes: ['openid'],
+        [field]: address,
+      };
+      const answer = await person.browser.ask('POST', `${suite.service.controlUrl}/connect/apps`, { body });
+      expect(answer.status).toBe(400);
+      expect(((await answer.json()) as { error: { message: string } }).error.message).toContain(field);
+    });
+
+    it('is never fetched, whether it is a page of the app, its callback, or part of a request', async () => {
+      const app = await newApp(suite.service, person, {
+        homepage: address,
+        redirect_uris: ['https://app.example/callback', address],
+      });
+      await connect(suite.service, person, app);
+      const client = await clientOf(suite.service, app);
+      for (const name of ['request_uri', 'request', 'registration', 'jwks_uri', 'resource', 'claims_uri']) {
+        const { url } = await start(client, { [name]: address });
+        await person.browser.ask('GET', url);
+      }
+      expect(hits).toBe(0);
+      // The test would have seen a fetch.
+      await fetch(address);
+      expect(hits).toBe(1);
     });
   });
 };

@@ -8,16 +8,25 @@ import {
 } from '@sotto/wire';
 import * as oauth from 'openid-client';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ask, bearer, expectError, get, post } from '../../contract/conformance/client.ts';
-import type { Concept } from '../../contract/conformance/suite.ts';
+import { ask, bearer, expectError, get, post } from '../../kit/client.ts';
+import type { Concept } from '../../kit/conformance.ts';
+import {
+  allowed,
+  authorize,
+  clientOf,
+  connect,
+  exchange,
+  newApp,
+  newPerson,
+  type Person,
+  start,
+} from '../../kit/connected-apps.ts';
 import { until } from '../../kit/service.ts';
-import { allowed, connect } from './flow.ts';
-import { newApp, newPerson, type Person } from './people.ts';
 
 const model = 'acme/small';
 const nonce = 'a'.repeat(64);
 
-/** What a token is good for: its scopes, its workspace, its limit. */
+/** The rights of a token: its scopes, its workspace, its limit. */
 export const tokens: Concept = (suite) => {
   const url = (path: string): string => `${suite.service.controlUrl}${path}`;
 
@@ -35,7 +44,7 @@ export const tokens: Concept = (suite) => {
       const as = bearer(await tokenFor('inference'));
       for (const path of ['/models', '/routing/effective']) expect((await get(url(path), as)).status, path).toBe(200);
       expect((await post(url('/inference/tickets'), { model }, as)).status).toBe(200);
-      // Its vault is an enclave by name alone: what is refused is the enclave, not the token.
+      // Its vault only claims to be an enclave. The service refuses the enclave, not the token.
       const evidence = await get(url(`/tee/attestation?model=acme/wide&nonce=${nonce}`), as);
       expect([401, 403]).not.toContain(evidence.status);
       const attested = await post(url('/inference/attestation-tickets'), { model: 'acme/wide' }, as);
@@ -65,7 +74,7 @@ export const tokens: Concept = (suite) => {
       expectError(await post(url('/inference/attestation-tickets'), { model }, as), 403, 'insufficient_scope');
     });
 
-    it('with neither is good for nothing here', async () => {
+    it('with neither scope has no use here', async () => {
       const as = bearer(await tokenFor('openid email'));
       expectError(await post(url('/inference/tickets'), { model }, as), 403, 'insufficient_scope');
       expectError(await get(url('/balance'), as), 403, 'insufficient_scope');
@@ -77,7 +86,7 @@ export const tokens: Concept = (suite) => {
       expectError(await get(`${suite.service.baseUrl}/models`, bearer(token)), 401, 'invalid_api_key');
     });
 
-    it('is none where it is cut, changed, or a refresh token', async () => {
+    it('is rejected if it is cut, changed, or a refresh token', async () => {
       const { accessToken, refreshToken } = await connect(suite.service, person, app);
       const changed = accessToken.slice(0, -1) + (accessToken.endsWith('A') ? 'B' : 'A');
       for (const token of [changed, accessToken.slice(1), refreshToken, `${accessToken}A`, '']) {
@@ -85,7 +94,7 @@ export const tokens: Concept = (suite) => {
       }
     });
 
-    it('spends from the wallet of its workspace up to its limit, which grants show and keys do not', async () => {
+    it('spends from the wallet of its workspace up to its limit, which appears among grants and not among keys', async () => {
       const { service } = suite;
       const before = await keysOf(person);
       const { accessToken } = await connect(service, person, app, { decision: allowed({ credit_limit_usd: 0.0001 }) });
@@ -104,7 +113,7 @@ export const tokens: Concept = (suite) => {
       expect(grant).toMatchObject({ app: { id: app.id, name: 'Notebook' }, credit_limit_usd: 0.0001 });
       expect(grant?.last_used_at).not.toBeNull();
       expect(await keysOf(person)).toEqual(before);
-      // Whatever is left, the dearest answer costs more.
+      // The dearest answer costs more than any possible remainder.
       const { ticket: second } = (await minted()).json as { ticket: string };
       const tooMuch = { model, max_tokens: 1000, messages: [{ role: 'user', content: 'x' }] };
       const refused = await post(`${service.baseUrl}/chat/completions`, tooMuch, { 'x-router-ticket': second });
@@ -113,7 +122,7 @@ export const tokens: Concept = (suite) => {
       expect(usagePageSchema.parse(page.json).data.length).toBeGreaterThan(0);
     });
 
-    it("has a key that its maker's session neither changes nor revokes by id", async () => {
+    it('has a key that the session of its person neither changes nor revokes by id', async () => {
       await connect(suite.service, person, app);
       const { rows } = await suite.service.pool.query<{ key_id: string }>(
         'select key_id from connect_grants where account_id = $1 order by created_at desc limit 1',
@@ -125,7 +134,7 @@ export const tokens: Concept = (suite) => {
       expect((await person.browser.ask('DELETE', path)).status).toBe(404);
     });
 
-    it('of a workspace of somebody else reads that workspace alone, and no balance', async () => {
+    it('of a workspace of another person reads that workspace alone, and no balance', async () => {
       const { service } = suite;
       const [owner, member] = [await newPerson(service, 5), await newPerson(service)];
       const workspaceId = await share(owner, member);
@@ -136,7 +145,7 @@ export const tokens: Concept = (suite) => {
       expect((await get(url(`/usage/daily?workspace_id=${workspaceId}`), as)).status).toBe(200);
       const other = await get(url(`/usage?workspace_id=${randomUUID()}`), as);
       expectError(other, 403, 'forbidden', 'workspace_id');
-      // The owner pays, sees who has allowed what in their workspace, and may end it.
+      // The owner pays, sees who has allowed which app in their workspace, and may end it.
       expect((await post(url('/inference/tickets'), { model }, as)).status).toBe(200);
       const [seen] = await grantsOf(owner, `?workspace_id=${workspaceId}`);
       expect(seen).toMatchObject({ granted_by: member.accountId, workspace: { id: workspaceId } });
@@ -145,7 +154,7 @@ export const tokens: Concept = (suite) => {
       expectError(await get(url('/usage'), as), 401, 'invalid_api_key');
     });
 
-    it('dies with the membership that it was given under, and with its refresh token', async () => {
+    it('ends with the membership that it was given under, and with its refresh token', async () => {
       const { service } = suite;
       const [owner, member] = [await newPerson(service, 5), await newPerson(service)];
       const workspaceId = await share(owner, member);
@@ -158,7 +167,7 @@ export const tokens: Concept = (suite) => {
       expect((await grantsOf(member))[0]?.ended_at).not.toBeNull();
     });
 
-    it('loses what its app may no longer ask for', async () => {
+    it('loses the scopes that its app may no longer request', async () => {
       const owner = await newPerson(suite.service);
       const narrowed = await newApp(suite.service, owner);
       const { accessToken } = await connect(suite.service, person, narrowed);
@@ -174,7 +183,7 @@ export const tokens: Concept = (suite) => {
       const answer = await browser.ask('GET', url(`/connect/grants${query}`));
       return grantListAnswerSchema.parse(await answer.json()).data;
     };
-    /** A workspace of one person's that another is a member of. */
+    /** Adds one person to a workspace of another as a member. */
     const share = async (owner: Person, member: Person): Promise<string> => {
       const made = await owner.browser.ask('POST', url('/workspaces'), { body: { name: 'Shared' } });
       const { id } = workspaceAnswerSchema.parse(await made.json());
@@ -185,5 +194,47 @@ export const tokens: Concept = (suite) => {
       expect(joined.status).toBe(200);
       return id;
     };
+  });
+};
+
+/** The exchange between the service and a library for OpenID Connect. */
+export const protocol: Concept = (suite) => {
+  describe('the protocol, with openid-client', () => {
+    it('goes from code and PKCE to tokens, a person, refresh, introspection and revocation', async () => {
+      const { service } = suite;
+      const person = await newPerson(service);
+      const app = await newApp(service, await newPerson(service));
+      const { client, tokens } = await connect(service, person, app);
+      expect(tokens.expires_in).toBe(600);
+      expect(tokens.scope?.split(' ').sort()).toEqual(['email', 'inference', 'openid', 'usage:read']);
+      const subject = tokens.claims()?.sub ?? '';
+      expect(subject).toMatch(/^[\w-]{22}$/);
+      expect(JSON.stringify(tokens.claims())).not.toContain(person.accountId);
+      const info = await oauth.fetchUserInfo(client, tokens.access_token, subject);
+      expect(info).toEqual({ sub: subject, email: person.email, email_verified: false });
+
+      const refreshed = await oauth.refreshTokenGrant(client, tokens.refresh_token ?? '');
+      expect(refreshed.refresh_token).not.toBe(tokens.refresh_token);
+      const told = await oauth.tokenIntrospection(client, refreshed.access_token);
+      expect(told).toMatchObject({ active: true, client_id: app.client_id, sub: subject });
+      await oauth.tokenRevocation(client, refreshed.refresh_token ?? '');
+      expect((await oauth.tokenIntrospection(client, refreshed.access_token)).active).toBe(false);
+    });
+
+    it('serves public apps, with PKCE alone', async () => {
+      const { service } = suite;
+      const app = await newApp(service, await newPerson(service), { type: 'public' });
+      expect(app.client_secret).toBeUndefined();
+      const { client, refreshToken } = await connect(service, await newPerson(service), app);
+      expect((await oauth.refreshTokenGrant(client, refreshToken)).access_token).toMatch(/^[\w-]{43}$/);
+    });
+
+    it('reports a refusal to the library', async () => {
+      const { service } = suite;
+      const client = await clientOf(service, await newApp(service, await newPerson(service)));
+      const started = await start(client);
+      const callback = await authorize(service, await newPerson(service), { started, decision: { decision: 'deny' } });
+      await expect(exchange(client, started, callback)).rejects.toMatchObject({ error: 'access_denied' });
+    });
   });
 };

@@ -3,13 +3,13 @@ import { createServer, type Server } from 'node:http';
 import { type AppAnswer, appAnswerSchema, type CreateApp } from '@sotto/wire';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { clientOf, exchange, start } from '../../kit/connected-apps.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { until } from '../../kit/service.ts';
 import { thoroughly } from '../../kit/thorough.ts';
-import { clientOf, exchange, start } from '../connect/flow.ts';
 import { describeDashboard, expectAccessible, expectGoodLooks, keepPicture, type Person, type Stage } from './stage.ts';
 
-/** The app's own server, which browsers come back to. */
+/** The app's own server, to which browsers return. */
 const appPort = await freePort();
 const appOrigin = `http://127.0.0.1:${appPort}`;
 const redirect = `${appOrigin}/callback`;
@@ -29,13 +29,13 @@ async function register(page: Page, more: Partial<CreateApp> = {}): Promise<AppA
   return appAnswerSchema.parse(await answer.json());
 }
 
-/** An app whose owner has nothing more to do. */
+/** An app whose owner needs to do nothing more. */
 async function somebodysApp(stage: Stage, more: Partial<CreateApp> = {}): Promise<AppAnswer> {
   const page = await stage.open('/', { as: await stage.person(0) });
   return register(page, more);
 }
 
-/** What an app does to begin: the address that it sends a browser to. */
+/** Begins an app's request. Resolves to the address that the app sends a browser to. */
 async function begin(stage: Stage, app: AppAnswer, parameters: Record<string, string> = {}) {
   const client = await clientOf(stage.service, app);
   const started = await start(client, { redirect_uri: redirect, ...parameters });
@@ -55,7 +55,7 @@ async function use(stage: Stage, token: string): Promise<void> {
   expect(answer.status).toBe(200);
 }
 
-/** Somebody for whom an app has done something, and another was disconnected. */
+/** A person with one app that has made requests, and another that was disconnected. */
 async function personWithApps(stage: Stage): Promise<Person> {
   const person = await stage.person();
   for (const [name, ends] of [
@@ -90,7 +90,7 @@ await describeDashboard('connected apps', (stage) => {
   });
   afterAll(() => void server?.close());
 
-  it('are allowed after signing in, within a limit, and seen with what they spent, and disconnected', async () => {
+  it('are allowed after signing in, within a limit, and shown with their spending, and disconnected', async () => {
     const person = await stage.person();
     const { client, started, path } = await begin(stage, await somebodysApp(stage));
     const page = await stage.open(path, elsewhere);
@@ -99,9 +99,9 @@ await describeDashboard('connected apps', (stage) => {
     await page.getByRole('main').getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByRole('heading', { name: 'Connect Notebook?' }).waitFor();
     await page.getByText('See your email address.').waitFor();
-    await page.getByText('Nobody has checked whose app this is.').waitFor();
-    expect(await page.getByLabel('It may spend, in all (USD)').inputValue()).toBe('5');
-    await page.getByLabel('It may spend, in all (USD)').fill('2.50');
+    await page.getByText('This service has not checked who runs this app.').waitFor();
+    expect(await page.getByLabel('Spending limit (USD)').inputValue()).toBe('5');
+    await page.getByLabel('Spending limit (USD)').fill('2.50');
     await page.getByRole('button', { name: 'Allow Notebook' }).click();
     await back(page);
     const tokens = await exchange(client, started, page.url());
@@ -118,7 +118,7 @@ await describeDashboard('connected apps', (stage) => {
     await page.getByRole('button', { name: 'Disconnect Notebook' }).click();
     await expectAccessible(page);
     await page.getByRole('alertdialog').getByRole('button', { name: 'Disconnect' }).click();
-    await page.getByText('No app is connected').waitFor();
+    await page.getByText('No connected apps').waitFor();
     await page.getByRole('table', { name: 'Past connections' }).getByText('Notebook', { exact: true }).waitFor();
     expect((await fetch(`${stage.service.controlUrl}/models`, bearer(tokens.access_token))).status).toBe(401);
   });
@@ -127,7 +127,7 @@ await describeDashboard('connected apps', (stage) => {
     const { path } = await begin(stage, await somebodysApp(stage));
     const page = await stage.open(path, { as: await stage.person(0), ...elsewhere });
     await page.getByLabel('Workspace', { exact: true }).focus();
-    for (const next of ['It may spend, in all (USD)', 'No limit']) {
+    for (const next of ['Spending limit (USD)', 'No limit']) {
       await page.keyboard.press('Tab');
       expect(await page.locator(':focus').getAttribute('id')).toBe(await page.getByLabel(next).getAttribute('id'));
     }
@@ -138,10 +138,10 @@ await describeDashboard('connected apps', (stage) => {
     expect(new URL(page.url()).searchParams.get('error')).toBe('access_denied');
   });
 
-  it('get no limit by accident, and none but the one that was typed', async () => {
+  it('get no limit by accident, and only the one that was typed', async () => {
     const { path } = await begin(stage, await somebodysApp(stage));
     const page = await stage.open(path, { as: await stage.person(0), ...elsewhere });
-    const limit = page.getByLabel('It may spend, in all (USD)');
+    const limit = page.getByLabel('Spending limit (USD)');
     await limit.fill('a lot');
     await page.getByRole('button', { name: 'Allow Notebook' }).click();
     await page.getByText('An amount in USD, such as 5 or 12.50.').waitFor();
@@ -155,11 +155,11 @@ await describeDashboard('connected apps', (stage) => {
     expect(data.map(({ credit_limit_usd: usd }) => usd)).toEqual([null]);
   });
 
-  it('that ask only who somebody is are given no money to spend, nor a choice of it', async () => {
+  it('that request only an identity get no money to spend, and no choice of it', async () => {
     const { path } = await begin(stage, await somebodysApp(stage, { scopes: ['openid'] }), { scope: 'openid' });
     const page = await stage.open(path, { as: await stage.person(0), ...elsewhere });
     await page.getByRole('heading', { name: 'Connect Notebook?' }).waitFor();
-    expect(await page.getByLabel('It may spend, in all (USD)').count()).toBe(0);
+    expect(await page.getByLabel('Spending limit (USD)').count()).toBe(0);
     expect(await page.getByLabel('Workspace', { exact: true }).count()).toBe(0);
     await page.getByRole('button', { name: 'Allow Notebook' }).click();
     await back(page);
@@ -167,10 +167,10 @@ await describeDashboard('connected apps', (stage) => {
     await page.getByText('May not spend').waitFor();
   });
 
-  it('may want a new sign-in, which brings people back', async () => {
+  it('may require a new sign-in, which brings people back', async () => {
     const person = await stage.person(0);
     const page = await stage.open('/', { as: person, ...elsewhere });
-    // Sessions begin at a second; the request must be of a later one.
+    // Sessions begin at a whole second. The request must come in a later second.
     await new Promise((resolve) => setTimeout(resolve, 1100));
     const { path } = await begin(stage, await somebodysApp(stage), { prompt: 'login' });
     await page.goto(path);
@@ -183,7 +183,7 @@ await describeDashboard('connected apps', (stage) => {
     expect(new URL(page.url()).searchParams.get('code')).not.toBeNull();
   });
 
-  it('wait for somebody who signs up first', async () => {
+  it('wait for a person who signs up first', async () => {
     const { path } = await begin(stage, await somebodysApp(stage));
     const page = await stage.open(path, elsewhere);
     const main = page.getByRole('main');
@@ -192,17 +192,12 @@ await describeDashboard('connected apps', (stage) => {
     await page.getByLabel('Name').fill('Ben New');
     await page.getByLabel('Email').fill(email);
     await page.getByLabel('Password').fill('a long password');
-    await page.getByRole('button', { name: 'Create the account' }).click();
-    await page.getByRole('heading', { level: 1, name: 'Almost there' }).waitFor();
-    await main.getByRole('link', { name: 'Sign in' }).click();
-    await page.getByLabel('Email').fill(email);
-    await page.getByLabel('Password').fill('a long password');
-    await main.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('button', { name: 'Create account' }).click();
     await page.getByRole('button', { name: 'Allow Notebook' }).click();
     await back(page);
   });
 
-  it('cannot have somebody answer what began in another browser', async () => {
+  it('cannot have a request answered that began in another browser', async () => {
     const { path } = await begin(stage, await somebodysApp(stage));
     const attacker = await stage.open(path, { as: await stage.person(0) });
     await attacker.getByRole('heading', { name: 'Connect Notebook?' }).waitFor();
@@ -214,9 +209,9 @@ await describeDashboard('connected apps', (stage) => {
 
   it('are registered, changed, given another secret and disabled by their developers', async () => {
     const page = await stage.open('/apps', { as: await stage.person(0) });
-    await page.getByText('No app is connected').waitFor();
+    await page.getByText('No connected apps').waitFor();
     await page.getByRole('tab', { name: 'For developers' }).click();
-    await page.getByText('You have registered no app').waitFor();
+    await page.getByText('No apps registered').waitFor();
     await page.getByRole('button', { name: 'Register an app' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Name').fill('Notebook');
@@ -231,33 +226,33 @@ await describeDashboard('connected apps', (stage) => {
     await page.getByRole('dialog', { name: 'Notebook is ready' }).waitFor();
     const first = (await page.getByText(/^sotto_app_/).textContent()) ?? '';
     await expectAccessible(page);
-    await page.getByRole('button', { name: 'I have kept it' }).click();
+    await page.getByRole('button', { name: 'I saved it' }).click();
     expect(await page.getByText(first).count()).toBe(0);
 
-    const menu = page.getByRole('button', { name: 'What to do with Notebook' });
+    const menu = page.getByRole('button', { name: 'Actions for Notebook' });
     await menu.click();
     await page.getByRole('menuitem', { name: 'Change' }).click();
     await page.getByRole('dialog').getByLabel('Name').fill('Notebook 2');
     await page.getByRole('dialog').getByLabel('Redirect URIs').fill(redirect);
-    await page.getByText('has to allow it again').waitFor();
+    await page.getByText('must allow it again').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
     await page.getByRole('table', { name: 'Your apps' }).getByText('Notebook 2').waitFor();
     expect(await page.getByText('http://127.0.0.1:3000/callback').count()).toBe(0);
 
-    await page.getByRole('button', { name: 'What to do with Notebook 2' }).click();
+    await page.getByRole('button', { name: 'Actions for Notebook 2' }).click();
     await page.getByRole('menuitem', { name: 'New secret' }).click();
-    await page.getByRole('alertdialog').getByRole('button', { name: 'Make a new secret' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Create a new secret' }).click();
     const second = (await page.getByText(/^sotto_app_/).textContent()) ?? '';
     expect(second).not.toBe(first);
-    await page.getByRole('button', { name: 'I have kept it' }).click();
+    await page.getByRole('button', { name: 'I saved it' }).click();
 
-    await page.getByRole('button', { name: 'What to do with Notebook 2' }).click();
+    await page.getByRole('button', { name: 'Actions for Notebook 2' }).click();
     await page.getByRole('menuitem', { name: 'Disable' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Disable' }).click();
-    await page.getByText('You have registered no app').waitFor();
+    await page.getByText('No apps registered').waitFor();
   });
 
-  it('say so where they cannot be told, and try again', async () => {
+  it('report a failure to load, and try again', async () => {
     const page = await stage.open('/', { as: await stage.person(0) });
     const failing = '**/v1/connect/{grants,apps}';
     const refusal = { error: { message: 'It is being mended.', type: 'service_unavailable', request_id: 'req_x' } };
@@ -266,10 +261,10 @@ await describeDashboard('connected apps', (stage) => {
     await page.getByText('It is being mended.').waitFor();
     await page.unroute(failing);
     await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByText('No app is connected').waitFor();
+    await page.getByText('No connected apps').waitFor();
   });
 
-  it('are said to be off where they are', async () => {
+  it('are shown as off if they are off', async () => {
     const page = await stage.open('/', { as: await stage.person(0) });
     await page.route('**/v1/capabilities', async (route) => {
       const answer = await route.fetch();

@@ -4,7 +4,7 @@ import { thoroughly } from '../../kit/thorough.ts';
 import { describeDashboard, expectGoodLooks } from './stage.ts';
 
 await describeDashboard('billing', (stage) => {
-  it('tops up by the test rail: the balance follows, and the receipt is there as a page and as a PDF', async () => {
+  it('tops up by the test rail: the balance follows, and the receipt is available as a page and as a PDF', async () => {
     const page = await stage.open('/billing', { as: await stage.person(0) });
     await page.getByText('No orders yet').waitFor();
     expect(await page.getByTestId('available').textContent()).toBe('$0.00');
@@ -12,13 +12,10 @@ await describeDashboard('billing', (stage) => {
     await page.getByRole('button', { name: 'Pay $52.50' }).click();
     await page.getByText('Paid: $50.00 are in your balance.').waitFor();
     await page.getByTestId('available').filter({ hasText: '$50.00' }).waitFor();
-    await page
-      .getByRole('table', { name: 'Your orders, the newest first' })
-      .getByText('Paid', { exact: true })
-      .waitFor();
+    await page.getByRole('table', { name: 'Your orders, newest first' }).getByText('Paid', { exact: true }).waitFor();
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('table', { name: 'Your receipts, the newest first' }).getByRole('link', { name: /^PDF/ }).click(),
+      page.getByRole('table', { name: 'Your receipts, newest first' }).getByRole('link', { name: /^PDF/ }).click(),
     ]);
     expect(download.suggestedFilename()).toMatch(/^receipt-\d{4}-\d{6}\.pdf$/);
     expect((await readFile(await download.path())).subarray(0, 5).toString('latin1')).toBe('%PDF-');
@@ -32,7 +29,7 @@ await describeDashboard('billing', (stage) => {
     await receipt.getByText('52.50').first().waitFor();
   });
 
-  it('says why an order is refused, in the words of the service, and keeps what was chosen', async () => {
+  it('says why an order is refused, in the words of the service, and keeps the choices', async () => {
     const person = await stage.person(990);
     const page = await stage.open('/billing', { as: person });
     await page.getByText('$100.00', { exact: true }).click();
@@ -45,7 +42,7 @@ await describeDashboard('billing', (stage) => {
     expect(await page.getByTestId('available').textContent()).toBe('$990.00');
   });
 
-  it('keeps when to tell of a low balance, and names the field of what is no amount', async () => {
+  it('keeps the threshold for low-balance mail, and names the field of an invalid amount', async () => {
     const person = await stage.person(3);
     const page = await stage.open('/billing', { as: person });
     await page.getByLabel('Warn me below').fill('five');

@@ -9,7 +9,7 @@ const pressTwice = (button: Locator): Promise<void> =>
     element.click();
   });
 
-/** What the page posts to a path, from now on. */
+/** Collects the bodies that the page posts to a path, from now on. */
 function postsTo(page: Page, path: string): unknown[] {
   const posts: unknown[] = [];
   page.on('request', (request) => {
@@ -44,10 +44,10 @@ await describeDashboard('pressed twice', (stage) => {
     expect(posts).toHaveLength(2);
   });
 
-  it('pays once where the answer was lost and it is pressed again, and anew after another choice', async () => {
+  it('pays once if the answer was lost and it is pressed again, and again after another choice', async () => {
     const person = await stage.person(0);
     const page = await stage.open('/billing', { as: person });
-    // As where the connection breaks after the order was carried out.
+    // Simulates a connection that breaks after the order was carried out.
     await page.evaluate(() => {
       const ask = globalThis.fetch;
       globalThis.fetch = async (...asked) => {
@@ -69,23 +69,23 @@ await describeDashboard('pressed twice', (stage) => {
     await expect.poll(() => count('orders', person.accountId), { timeout: 20_000 }).toBe(2);
   });
 
-  it('makes one key', async () => {
+  it('creates one key', async () => {
     const person = await stage.person();
     const page = await stage.open('/keys', { as: person });
     const posts = postsTo(page, '/v1/keys');
-    await page.getByRole('button', { name: 'Make a key' }).first().click();
+    await page.getByRole('button', { name: 'Create key' }).first().click();
     await page.getByRole('dialog').getByLabel('Name').fill('Once');
-    await pressTwice(page.getByRole('dialog').getByRole('button', { name: 'Make the key' }));
+    await pressTwice(page.getByRole('dialog').getByRole('button', { name: 'Create key' }));
     await page.getByRole('dialog').getByRole('button', { name: 'Copy key' }).waitFor();
     expect(posts).toHaveLength(1);
   });
 
-  it('makes one workspace, and one invitation to it', async () => {
+  it('creates one workspace, and one invitation to it', async () => {
     const page = await stage.open('/workspaces', { as: await stage.person() });
     const workspaces = postsTo(page, '/v1/workspaces');
     await page.getByRole('button', { name: 'New workspace' }).click();
     await page.getByLabel('Name').fill('Once');
-    await pressTwice(page.getByRole('button', { name: 'Make the workspace' }));
+    await pressTwice(page.getByRole('button', { name: 'Create workspace' }));
     await page.getByRole('heading', { level: 1, name: 'Once' }).waitFor();
     expect(workspaces).toHaveLength(1);
     const invitations = postsTo(page, `/v1${new URL(page.url()).pathname}/invitations`);

@@ -1,45 +1,127 @@
 import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
+import { agents } from '../../../packages/client/src/agents/index.ts';
+import { useFolder } from '../../kit/folder.ts';
 import { thoroughly } from '../../kit/thorough.ts';
-import { describeDashboard, expectGoodLooks } from './stage.ts';
+import { describeDashboard, expectAccessible, expectGoodLooks, keepPicture } from './stage.ts';
 
-const shell = (command: string): Promise<string> =>
+const shell = (command: string, env: NodeJS.ProcessEnv = process.env): Promise<string> =>
   new Promise((resolve, reject) => {
-    execFile('sh', ['-c', command], (error, stdout) => (error === null ? resolve(stdout) : reject(error)));
+    execFile('sh', ['-ec', command], { env }, (error, stdout) => (error === null ? resolve(stdout) : reject(error)));
   });
 
+/** The code in the tab that is shown. */
+const shownCode = async (page: Page): Promise<string> =>
+  (await page.getByRole('tabpanel').locator('pre').textContent()) ?? '';
+
+const folder = useFolder('first-steps');
+
 await describeDashboard('first steps', (stage) => {
-  it('lead from a key to an answer: both printed commands work as they stand', async () => {
+  it('lead from a key to an answer: both printed commands work as they are', async () => {
     const page = await stage.open('/', { as: await stage.person() });
-    await page.getByRole('button', { name: 'Make a key' }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
     const key = await page.getByTestId('new-key').textContent();
     expect(key).toMatch(/^sotto_inf_/);
-    const shown = (): Promise<string> =>
-      page
-        .getByRole('tabpanel')
-        .locator('pre')
-        .textContent()
-        .then((text) => text ?? '');
-    const command = await shown();
+    const command = await shownCode(page);
     expect(command).toContain(key);
     expect(JSON.parse(await shell(command))).toMatchObject({ object: 'chat.completion' });
     await page.getByRole('tab', { name: 'curl, private' }).click();
-    expect(JSON.parse(await shell(await shown()))).toMatchObject({ object: 'chat.completion' });
+    expect(JSON.parse(await shell(await shownCode(page)))).toMatchObject({ object: 'chat.completion' });
   });
 
-  it('and the pages from which one asks say that a balance is empty, to whom it pays for', async () => {
+  it('wait for the first request and show what it cost, without a reload; then comes the overview', async () => {
+    const page = await stage.open('/', { as: await stage.person() });
+    await page.getByText('Waiting for your first request…').waitFor();
+    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByTestId('new-key').waitFor();
+    const { usage } = JSON.parse(await shell(await shownCode(page))) as { usage: { cost: number } };
+    const received = page.getByRole('status').filter({ hasText: 'Received' });
+    expect(await received.textContent()).toContain(`Received, $${usage.cost}`);
+    expect(await received.textContent()).toContain('acme/small at acme, 30 tokens');
+    // The key is shown once, so it stays until the reader goes on.
+    await page.getByTestId('new-key').waitFor();
+    await expectAccessible(page);
+    await keepPicture(page, 'first-request');
+    await page.getByRole('button', { name: 'See your overview' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    await page.getByRole('link', { name: 'First steps' }).click();
+    await page.getByText('Waiting for your first request…').waitFor();
+  });
+
+  it('run a coding agent by the printed commands, as they are', async () => {
+    const page = await stage.open('/', { as: await stage.person() });
+    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByTestId('new-key').waitFor();
+    await page.getByRole('tab', { name: 'Claude Code' }).click();
+    const main = fileURLToPath(new URL('../../../packages/client/src/command/main.ts', import.meta.url));
+    const programs = {
+      npm: 'exit 0',
+      sotto: `exec '${process.execPath}' --conditions=@sotto/source '${main}' "$@"`,
+      // Stands for Claude Code.
+      claude: `exec curl -s "$ANTHROPIC_BASE_URL/v1/messages" -H "authorization: Bearer $ANTHROPIC_AUTH_TOKEN" \\
+        -d "{\\"model\\":\\"$ANTHROPIC_MODEL\\",\\"max_tokens\\":50,\\"messages\\":[{\\"role\\":\\"user\\",\\"content\\":\\"Hello\\"}]}"`,
+    };
+    for (const [name, script] of Object.entries(programs))
+      await writeFile(join(folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    const answer = await shell(await shownCode(page), { PATH: `${folder}:${process.env.PATH ?? ''}`, TMPDIR: folder });
+    expect(JSON.parse(answer)).toMatchObject({ type: 'message', role: 'assistant' });
+  });
+
+  it('have a command for each agent that sotto can run', async () => {
+    const page = await stage.open('/', { as: await stage.person() });
+    for (const [name, { install }] of Object.entries(agents)) {
+      const tab = { claude: 'Claude Code', codex: 'Codex' }[name];
+      await page.getByRole('tab', { name: tab ?? 'More tools' }).click();
+      if (tab === undefined) await page.getByRole('combobox', { name: 'Tool' }).selectOption(name);
+      expect(await shownCode(page)).toContain(`${install}\n`);
+      expect(await shownCode(page)).toContain(`\nsotto run ${name} --model `);
+    }
+    await page.getByRole('tab', { name: 'Cursor' }).click();
+    await page.getByText('Compatibility mode only').waitFor();
+    await page.getByRole('tab', { name: 'AI SDK' }).click();
+    expect(await shownCode(page)).toContain('createOpenAICompatible');
+  });
+
+  it('have tabs for the keyboard, and remember the tool, also on a phone', async () => {
+    const page = await stage.open('/', { as: await stage.person(), width: 390 });
+    await page.getByRole('tab', { name: 'curl', exact: true }).focus();
+    await page.keyboard.press('ArrowRight');
+    await page.getByRole('tab', { name: 'curl, private', selected: true }).waitFor();
+    await page.keyboard.press('End');
+    await page.getByRole('combobox', { name: 'Tool' }).selectOption('Cline');
+    await page.getByText('sotto run cline').first().waitFor();
+    await page.reload();
+    expect(await page.getByRole('combobox', { name: 'Tool' }).inputValue()).toBe('cline');
+    const tab = page.getByRole('tab', { name: 'More tools', selected: true });
+    await tab.waitFor();
+    const { x = 0, width = 0 } = (await tab.boundingBox()) ?? {};
+    expect(x).toBeGreaterThanOrEqual(0);
+    expect(x + width).toBeLessThanOrEqual(390);
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(390);
+  });
+
+  it('and the pages for requests report an empty balance to the person that it pays for', async () => {
     const poor = await stage.person(0);
     const page = await stage.open('/', { as: poor });
-    for (const path of ['/', '/playground', '/keys']) {
+    await page.getByRole('heading', { level: 2, name: '1. Add funds' }).waitFor();
+    expect(await page.getByRole('link', { name: 'Add funds' }).getAttribute('href')).toBe('/billing');
+    await page.getByRole('heading', { level: 2, name: '3. Your first request' }).waitFor();
+    for (const path of ['/playground', '/keys']) {
       await page.goto(path);
-      await page.getByText('they are refused until you').waitFor();
+      await page.getByText('requests are rejected until you').waitFor();
       expect(await page.getByRole('link', { name: 'top up' }).getAttribute('href')).toBe('/billing');
     }
     await page.getByRole('link', { name: 'Balance, empty: $0.00' }).click();
-    await page.getByText('It is empty: requests are refused until you top up.').waitFor();
+    await page.getByText('Your balance is empty, so requests are rejected. Top up to continue.').waitFor();
   });
 
-  it('tell somebody who may only look that their role makes no keys, and nothing of a balance that is not theirs', async () => {
+  it('tell a viewer that their role creates no keys, and show no balance of another person', async () => {
     const viewer = await stage.person(0);
     const owner = await stage.open('/', { as: await stage.person() });
     const { id } = (await (await owner.request.post('/v1/workspaces', { data: { name: 'Shared' } })).json()) as {
@@ -54,12 +136,12 @@ await describeDashboard('first steps', (stage) => {
     await page.reload();
     await page.getByRole('button', { name: /^Workspace/ }).click();
     await page.getByRole('menuitem', { name: 'Shared' }).click();
-    await page.getByText('Your role in Shared is viewer, which cannot make keys.').waitFor();
-    expect(await page.getByRole('button', { name: 'Make a key' }).count()).toBe(0);
-    expect(await page.getByText('they are refused until you').count()).toBe(0);
+    await page.getByText('Your role in Shared is viewer, which cannot create keys.').waitFor();
+    expect(await page.getByRole('button', { name: 'Create key' }).count()).toBe(0);
+    expect(await page.getByText('requests are rejected until you').count()).toBe(0);
   });
 
-  it('close the menu of a phone behind whoever goes to them', async () => {
+  it('close the menu of a phone after navigation', async () => {
     const page = await stage.open('/keys', { as: await stage.person(), width: 360 });
     await page.getByRole('button', { name: 'Open the menu' }).click();
     await page.getByRole('dialog').getByRole('link', { name: 'Sotto' }).click();
@@ -67,10 +149,10 @@ await describeDashboard('first steps', (stage) => {
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
   });
 
-  it('are there for whoever is signed in; others are told what this is, and sign in to come back', async () => {
+  it('are open to signed-in people; others see an introduction, sign in, and come back', async () => {
     const person = await stage.person();
     const page = await stage.open('/');
-    await page.getByRole('heading', { level: 1, name: /keeps who asks apart/ }).waitFor();
+    await page.getByRole('heading', { level: 1, name: /keeps your identity separate/ }).waitFor();
     await page.goto('/sign-in?return_to=%2F%2Fevil.example');
     await page.getByLabel('Email').fill(person.email);
     await page.getByLabel('Password').fill('wrong password');
@@ -88,7 +170,7 @@ await describeDashboard('first steps', (stage) => {
     await expectGoodLooks(stage, {
       name: 'welcome',
       path: '/',
-      shown: (page) => page.getByRole('heading', heading(/keeps who asks apart/)).waitFor(),
+      shown: (page) => page.getByRole('heading', heading(/keeps your identity separate/)).waitFor(),
     });
     await expectGoodLooks(stage, {
       name: 'first-steps',
@@ -96,7 +178,7 @@ await describeDashboard('first steps', (stage) => {
       as: person,
       shown: async (page) => {
         await page.getByText('$10.00').first().waitFor();
-        await page.getByRole('button', { name: 'Make a key' }).waitFor();
+        await page.getByRole('button', { name: 'Create key' }).waitFor();
       },
     });
     await expectGoodLooks(stage, {

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { answerImage, png } from '../../contract/media/world.ts';
 import { until } from '../../kit/service.ts';
 import { thoroughly } from '../../kit/thorough.ts';
-import { describeDashboard, expectGoodLooks, type Stage } from './stage.ts';
+import { describeDashboard, expectAccessible, expectGoodLooks, keepPicture, type Stage } from './stage.ts';
 
 const hourMs = 3_600_000;
 const shell = (command: string): Promise<string> =>
@@ -18,7 +18,7 @@ const ids = async (page: Page): Promise<string[]> =>
 const title = (page: Page, name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
 
 await describeDashboard('models', (stage) => {
-  it('are there for everybody, with the best that their routes offer', async () => {
+  it('are open to everyone, with the best tier that their routes offer', async () => {
     const page = await stage.open('/models');
     const wide = rows(page).filter({ hasText: 'acme/wide' });
     await wide.waitFor();
@@ -30,21 +30,21 @@ await describeDashboard('models', (stage) => {
     expect(await rows(page).filter({ hasText: 'beta/voice' }).textContent()).toContain('$15.00per M characters');
   });
 
-  it('are narrowed to those with one route that does all of what is asked, and the address keeps it', async () => {
+  it('are narrowed to those with one route that meets all filters, and the address keeps the filters', async () => {
     const page = await stage.open('/models');
     await page.getByLabel('Privacy tier').selectOption({ label: 'Private or stronger' });
     await page.getByLabel('Input price').selectOption({ label: 'Up to $0.50 / M' });
     await page.getByText('11 of 15 models have a route that fits').waitFor();
     const found = await ids(page);
     expect(found).toContain('acme/small');
-    // Its private route costs 1, and its cheap one is anonymous.
+    // Its private route costs 1, and its cheap route is anonymous.
     expect(found).not.toContain('acme/wide');
     await page.reload();
     await page.getByText('11 of 15 models have a route that fits').waitFor();
     expect(await ids(page)).toEqual(found);
   });
 
-  it('are found by any words of their id and name, at once, and nothing found says how to go on', async () => {
+  it('are found at once by any words of their id and name, and an empty result says how to go on', async () => {
     const page = await stage.open('/models');
     const search = page.getByRole('searchbox', { name: 'Search by name or id' });
     await search.pressSequentially('chat fla');
@@ -58,7 +58,7 @@ await describeDashboard('models', (stage) => {
     expect(await search.inputValue()).toBe('');
   });
 
-  it('come as the address says, in the order that it says', async () => {
+  it('appear with the filters and in the order of the address', async () => {
     const page = await stage.open('/models?can=tools,reasoning&provider=acme&sort=input&tier=nonsense&price=much');
     await page.getByText('1 of 15 models').waitFor();
     expect(await ids(page)).toEqual(['acme/thinker']);
@@ -74,7 +74,7 @@ await describeDashboard('models', (stage) => {
     await expect.poll(() => rows(page).first().textContent()).toContain('acme/roomy');
   });
 
-  it('that cannot be read say so, and are read again when asked', async () => {
+  it('report a failure to load, and load again on request', async () => {
     const page = await stage.open('/verify');
     await page.route('**/v1/catalog/models', (route) =>
       route.fulfill({
@@ -102,17 +102,17 @@ await describeDashboard('models', (stage) => {
     await page.getByRole('button', { name: 'Copy id' }).click();
     await page.getByText('Copied').waitFor();
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe('acme/wide');
-    await page.getByText('Fewer than 20 requests on every route').waitFor();
+    await page.getByText('Every route had fewer than 20 requests').waitFor();
   });
 
-  it('that do not exist are said to, with the way back', async () => {
+  it('that do not exist are reported, with the way back', async () => {
     const page = await stage.open('/models/acme/nothing');
     await page.getByText('No such model').waitFor();
     await page.getByRole('main').getByRole('link', { name: 'All models' }).click();
     await page.getByText('15 models').waitFor();
   });
 
-  it('tell how to ask them, by commands that work as they stand with a key of one’s own', async () => {
+  it('show how to call them, by commands that work unchanged with your own key', async () => {
     const { inferenceKey } = await stage.service.createAccount();
     const answerTo = async (model: string): Promise<unknown> => {
       const page = await stage.open(`/models/${model}`);
@@ -126,7 +126,7 @@ await describeDashboard('models', (stage) => {
     expect(await answerTo('beta/paint')).toMatchObject({ data: [{ b64_json: png.toString('base64') }] });
   });
 
-  it('show how their routes did, once there were enough requests to say so', async () => {
+  it('show the performance of their routes once there were enough requests', async () => {
     const account = await stage.service.createAccount();
     const ask = () =>
       fetch(`${stage.service.baseUrl}/chat/completions`, {
@@ -147,8 +147,81 @@ await describeDashboard('models', (stage) => {
     expect(await plot.getByRole('table').textContent()).toContain('100%');
   });
 
+  it('are sorted by what was measured, and each provider has a page with its models and incidents', async () => {
+    const page = await stage.open('/models');
+    await page.getByLabel('Sort by').selectOption({ label: 'Best uptime' });
+    await expect.poll(() => rows(page).first().textContent()).toMatch(/acme\/measured.*100% success/);
+    expect(await rows(page).last().textContent()).toContain('too few requests');
+    expect(new URL(page.url()).searchParams.get('sort')).toBe('uptime');
+    await page.getByRole('link', { name: 'Name of acme/measured' }).click();
+    await page
+      .getByRole('table', { name: /^Routes of/ })
+      .getByRole('link', { name: 'acme' })
+      .click();
+    await title(page, 'acme');
+    await page.getByText('No incidents in the last 24 hours.').waitFor();
+    const served = page.getByRole('table', { name: 'Models at acme' }).locator('tbody tr');
+    expect(await served.filter({ hasText: 'acme/measured' }).textContent()).toContain('100%');
+    await page.goto('/providers/beta');
+    await page.getByText('No hour had 20 requests, so nothing is known').waitFor();
+    await page.goto('/providers/nobody');
+    await page.getByText('No such provider').waitFor();
+  });
+
+  it('are compared, up to four, in one table that the address keeps', async () => {
+    const page = await stage.open('/models?compare=acme/small,nothing/here');
+    const bar = page.getByRole('region', { name: 'Comparison' });
+    await bar.getByText('1 of 4:').waitFor();
+    await bar.getByRole('button', { name: 'Choose another to compare' }).and(page.locator(':disabled')).waitFor();
+    for (const id of ['acme/wide', 'acme/thinker', 'acme/roomy'])
+      await page.getByRole('checkbox', { name: `Compare ${id}` }).check();
+    expect(await page.getByRole('checkbox', { name: 'Compare acme/plain' }).isDisabled()).toBe(true);
+    await page.reload();
+    await bar.getByRole('button', { name: 'Compare 4 models' }).click();
+    const table = page.getByRole('dialog', { name: 'Models compared' }).getByRole('table');
+    const figures = (name: string): Promise<string[]> =>
+      table
+        .locator('tr')
+        .filter({ has: page.getByRole('rowheader', { name }) })
+        .locator('td')
+        .allTextContents();
+    expect((await figures('Input, per M tokens'))[1]).toBe('from $1.00');
+    expect((await figures('Providers'))[1]).toBe('vault, acme, beta');
+    await expect.poll(() => figures('Uptime, 24 hours')).toEqual(Array(4).fill('too few'));
+    await expectAccessible(page);
+    await keepPicture(page, 'models-compared');
+    await table.getByRole('button', { name: 'Copy id' }).nth(1).click();
+    await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe('acme/wide');
+    expect(await table.getByRole('link', { name: 'Try in playground' }).nth(1).getAttribute('href')).toBe(
+      '/playground?model=acme%2Fwide',
+    );
+    await page.keyboard.press('Escape');
+    await bar.getByRole('button', { name: 'Clear' }).click();
+    await bar.waitFor({ state: 'detached' });
+    expect(new URL(page.url()).searchParams.has('compare')).toBe(false);
+  });
+
   thoroughly('look well', async () => {
     await shareMeasurements(stage);
+    if (stage.service.redisUrl !== undefined) {
+      await expectGoodLooks(stage, {
+        name: 'provider',
+        path: '/providers/vault',
+        widths: [390, 1440],
+        shown: async (page) => {
+          const incidents = page.getByRole('table', { name: 'Incidents in the last 24 hours' }).locator('tbody tr');
+          await incidents.first().waitFor();
+          expect(await incidents.count()).toBe(1);
+          expect(await incidents.textContent()).toMatch(/acme\/wide.*120.*77\.5%/);
+        },
+      });
+    }
+    await expectGoodLooks(stage, {
+      name: 'models-chosen',
+      path: '/models?sort=uptime&compare=acme/small,acme/wide',
+      widths: [390, 1440],
+      shown: (page) => page.getByText('too few requests').first().waitFor(),
+    });
     await expectGoodLooks(stage, {
       name: 'models',
       path: '/models',
@@ -174,11 +247,11 @@ await describeDashboard('models', (stage) => {
     await expectGoodLooks(stage, {
       name: 'model-image',
       path: '/models/beta/paint',
-      shown: (page) => page.getByText('Fewer than 20 requests').first().waitFor(),
+      shown: (page) => page.getByText('fewer than 20 requests').first().waitFor(),
     });
   });
 
-  it('by the hundreds stay fluent: rows out of sight are not drawn', async () => {
+  it('stay fast by the hundreds: rows out of sight are not drawn', async () => {
     const providers = ['acme', 'beta', 'flaky'];
     const models = Array.from({ length: 500 }, (_, index) => ({
       id: `lab-${index % 17}/model-${index}`,
@@ -217,14 +290,16 @@ await describeDashboard('models', (stage) => {
   });
 });
 
-// Told by what is in the row: the row itself has a place also where its contents are skipped.
+// Asks for a row's content, because the row itself keeps its place even when its contents are skipped.
 const isDrawn = '(row) => row.firstElementChild.checkVisibility({ contentVisibilityAuto: true })';
 
 /** How many rows the browser lays out and paints: those in sight, and some around them. */
 const drawnRows = (page: Page): Promise<number> =>
   page.evaluate(`[...document.querySelectorAll('tbody tr')].filter(${isDrawn}).length`);
 
-/** A day of three routes, of which one did badly for some hours and one had few requests. Needs the state of two planes. */
+/**
+ * One day of three routes: one performed badly for some hours, and one had few requests. Needs the state of two planes.
+ */
 async function shareMeasurements({ service }: Stage): Promise<void> {
   if (service.redisUrl === undefined) return;
   const state = createRedisState({ url: service.redisUrl });
@@ -240,7 +315,7 @@ async function shareMeasurements({ service }: Stage): Promise<void> {
     await until(async () => share().then(() => true), 'the state is reachable');
   }
   await state.close();
-  // Past hours are read at the start.
+  // Control reads past hours when it starts, so restart it.
   await service.control.terminate();
   await service.control.restart();
   const uptime = `${service.controlUrl}/models/uptime?model=acme/wide`;

@@ -7,24 +7,42 @@ import { describeDashboard, expectGoodLooks, type Stage } from './stage.ts';
 const secret = 'the marker of a question 5e1f';
 
 await describeDashboard('playground', (stage) => {
-  it('asks privately: the key goes to control alone, the question to the broker alone, and the answer says who served it', async () => {
+  it('asks privately: the key goes to control alone, the question to the broker alone, and the answer names its provider', async () => {
     stage.world.reset();
     const page = await stage.open('/playground?model=acme/small', { as: await stage.person() });
     const sent = listen(page);
-    await page.getByRole('button', { name: 'Make a key' }).click();
-    await page.getByText('Made for this tab; may spend $1.00 in all.').waitFor();
-    await page.getByText('The evidence is simulated: say that you want to go on.').waitFor();
+    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByText('Created for this tab. It can spend $1.00 in total.').waitFor();
+    await page.getByText('The evidence is simulated. Confirm that you want to continue.').waitFor();
     await page.getByText('Untrusted', { exact: true }).waitFor();
+    await page.getByRole('figure', { name: 'Who will learn what' }).waitFor();
+    await page.getByRole('button', { name: /^Explain remote attestation/ }).click();
+    expect(await page.getByLabel('Your question').inputValue()).toMatch(/^Explain remote attestation/);
     await question(page, secret);
     expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true);
-    await page.getByLabel('Go on with simulated evidence', { exact: false }).check();
+    await page.getByLabel('Continue with simulated evidence', { exact: false }).check();
     await page.getByRole('button', { name: 'Send' }).click();
     await page.getByText('Hello there, this is a provider.').waitFor();
     const facts = page.getByLabel('About this answer');
     const shown = (await facts.textContent()) ?? '';
-    for (const part of ['acme', 'Private', 'simulated', '10 in, 20 out', '$0.000035', 'First token']) {
+    for (const part of ['acme', 'Private', 'simulated', '10 in, 20 out', '<$0.0001', 'First token']) {
       expect(shown).toContain(part);
     }
+    const receipt = page.getByRole('figure', { name: 'Privacy receipt' });
+    const opens = async (box: RegExp, evidence: RegExp): Promise<void> => {
+      await receipt.getByRole('button', { name: box }).click();
+      await receipt.getByText(evidence).waitFor();
+    };
+    await opens(/^You/, /sent the key to control only\. It sent the content to http/);
+    await opens(/^Control/, /a single-use ticket, which names no account/);
+    await opens(/^Broker.*simulated, not verified/, /no hardware signed it, and it proves nothing about the machine/);
+    await receipt.getByText(/^\d+ checks: \d+ passed, 1 failed/).click();
+    await receipt.getByRole('list', { name: 'Failed' }).getByText('simulated.hardware', { exact: true }).waitFor();
+    await opens(/^Provider: acme.*private, by contract/, /There is no technical evidence for this tier/);
+    // Nothing was verified here, so nothing says that it was.
+    expect(await receipt.textContent()).not.toMatch(/verified: /);
+    // The exact cost shows on hover.
+    expect(await facts.getByTitle('$0.000035').count()).toBe(1);
     const [key] = await keys(page);
     expect(key).toMatchObject({ name: 'Playground', credit_limit_usd: 1 });
     for (const { origin, headers, body } of sent) {
@@ -36,7 +54,7 @@ await describeDashboard('playground', (stage) => {
     expect(await storage(page)).not.toContain(secret);
   });
 
-  it('goes on with the conversation, also after a look at another page, and forgets it when asked', async () => {
+  it('continues the conversation, also after a visit to another page, and forgets it on request', async () => {
     stage.world.reset();
     const page = await ready(stage, '/playground?model=acme/small');
     await ask(page, 'First question');
@@ -70,16 +88,20 @@ await describeDashboard('playground', (stage) => {
     await page.getByText('Hello there, this is a provider.').waitFor();
     expect(await page.getByText(/word3/).count()).toBe(0);
     await page.getByText('compatibility, not verified').waitFor();
+    const receipt = page.getByRole('figure', { name: 'Privacy receipt' });
+    await receipt.getByText('nothing from your browser').waitFor();
+    await receipt.getByRole('button', { name: /^Broker.*Key and content together/ }).click();
+    await receipt.getByText(/^Not verified\. In compatibility mode/).waitFor();
   });
 
-  it('sends what was set, and shows what a model wrote as it is', async () => {
+  it("sends the chosen parameters, and shows a model's text unchanged", async () => {
     const content = 'Look <img src=x onerror=alert(1)>:\n```html\n<b>bold</b>\n```\nDone.';
     stage.world.provider('acme').answer(answerChat({ pieces: content.split(/(?= )/) }));
     const page = await ready(stage, '/playground?model=acme/thinker');
     await page.getByText('Parameters').click();
     await page.getByLabel('System prompt').fill('Be brief.');
     await page.getByLabel('Temperature').fill('3');
-    await page.getByText('A parameter is not right yet.').waitFor();
+    await page.getByText('Correct the marked parameter.').waitFor();
     await page.getByLabel('Temperature').fill('0.5');
     await page.getByLabel('Most output tokens').fill('50');
     await page.getByLabel('Reasoning effort').selectOption('low');
@@ -99,15 +121,15 @@ await describeDashboard('playground', (stage) => {
     stage.world.reset();
   });
 
-  it('folds its setup to a line on a phone once there is a key, and says what is chosen', async () => {
+  it('folds its setup to a line on a phone once there is a key, and shows the choices', async () => {
     stage.world.reset();
     const page = await stage.open('/playground?model=acme/small&way=compatibility', {
       as: await stage.person(),
       width: 360,
     });
     const setup = page.getByRole('button', { name: /^Setup/ });
-    await page.getByRole('button', { name: 'Make a key' }).click();
-    await page.getByText('Made for this tab; may spend $1.00 in all.').waitFor();
+    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByText('Created for this tab. It can spend $1.00 in total.').waitFor();
     expect(await setup.getAttribute('aria-expanded')).toBe('true');
     await page.reload();
     await page.getByRole('button', { name: 'Setup acme/small · Compatibility mode' }).waitFor();
@@ -120,24 +142,24 @@ await describeDashboard('playground', (stage) => {
     expect(await wide.getByRole('button', { name: /^Setup/ }).isVisible()).toBe(false);
   });
 
-  it('says what a limit of its key may be, and keeps what was typed', async () => {
+  it('explains the allowed limits of its key, and keeps the typed value', async () => {
     const page = await stage.open('/playground', { as: await stage.person() });
-    const limit = page.getByLabel('It may spend, in USD');
+    const limit = page.getByLabel('Spending limit in USD');
     for (const typed of ['1e1', '0', '', '0x10']) {
       await limit.fill(typed);
-      await page.getByRole('button', { name: 'Make a key' }).click();
+      await page.getByRole('button', { name: 'Create key' }).click();
       await page.getByText('An amount in USD, such as 5 or 12.50.').waitFor();
       expect(await limit.inputValue()).toBe(typed);
     }
     await limit.fill(' $0.50 ');
-    await page.getByRole('button', { name: 'Make a key' }).click();
-    await page.getByText('Made for this tab; may spend $0.50 in all.').waitFor();
+    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByText('Created for this tab. It can spend $0.50 in total.').waitFor();
   });
 
-  it('says of each failure what to do', async () => {
+  it('says how to handle each failure', async () => {
     stage.world.reset();
     const poor = await stage.open('/playground?model=acme/small&way=compatibility', { as: await stage.person(0) });
-    await poor.getByRole('button', { name: 'Make a key' }).click();
+    await poor.getByRole('button', { name: 'Create key' }).click();
     await ask(poor, 'Hello');
     await poor.getByText('insufficient_balance').waitFor();
     expect(await poor.getByRole('alert').getByRole('link', { name: 'Billing' }).getAttribute('href')).toBe('/billing');
@@ -167,7 +189,7 @@ await describeDashboard('playground', (stage) => {
     stage.world.reset();
   });
 
-  it('sends nothing to a machine whose evidence does not hold, and names the check', async () => {
+  it('sends nothing to a machine with invalid evidence, and names the check', async () => {
     stage.world.reset();
     const page = await stage.open('/', { as: await stage.person() });
     await page.route('**/v1/gateway/attestation*', async (route) => {
@@ -176,17 +198,17 @@ await describeDashboard('playground', (stage) => {
       await route.fulfill({ response: answer, json: { ...document, key_set: { ...document.key_set, not_after: 1 } } });
     });
     await page.goto('/playground?model=acme/small');
-    await page.getByRole('button', { name: 'Make a key' }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByText(/gateway\.key_set_validity/).waitFor();
-    await page.getByText('Nothing is sent to a machine that is not verified.').waitFor();
+    await page.getByText('Content is sent only to a verified machine.').waitFor();
     await question(page, secret);
     await page.keyboard.press('Enter');
     expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true);
-    expect(await page.getByLabel('Go on with simulated evidence', { exact: false }).count()).toBe(0);
+    expect(await page.getByLabel('Continue with simulated evidence', { exact: false }).count()).toBe(0);
     expect(stage.world.provider('acme').seen).toEqual([]);
   });
 
-  it('offers encryption for models that have such a route, and shows why it cannot be had', async () => {
+  it('offers encryption for models with such a route, and shows why it is unavailable', async () => {
     const page = await stage.open('/', { as: await stage.person() });
     await page.route('**/v1/catalog/models', async (route) => {
       const answer = await route.fetch();
@@ -198,14 +220,14 @@ await describeDashboard('playground', (stage) => {
       await route.fulfill({ response: answer, json: list });
     });
     await page.goto('/playground?model=acme/small&way=e2ee');
-    await page.getByRole('button', { name: 'Make a key' }).click();
-    await page.getByLabel('Go on with simulated evidence', { exact: false }).check();
+    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByLabel('Continue with simulated evidence', { exact: false }).check();
     await ask(page, secret);
     await page.getByText('no_provider_route_meets_privacy').waitFor();
     expect(stage.world.provider('acme').seen.filter(({ text }) => text.includes(secret))).toEqual([]);
   });
 
-  it('makes an image and speech by ticket, and says the price before', async () => {
+  it('creates an image and speech by ticket, and shows the price before', async () => {
     const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
     stage.world.provider('beta').answer((request, response) => {
       if (request.path.endsWith('/images/generations'))
@@ -218,7 +240,7 @@ await describeDashboard('playground', (stage) => {
     await page.getByText('$0.04 an image.').waitFor();
     await page.getByLabel('What should it show?').fill('A red square');
     await page.getByLabel('Size').selectOption('512 × 512');
-    await page.getByRole('button', { name: 'Make the image' }).click();
+    await page.getByRole('button', { name: 'Generate image' }).click();
     await page.getByRole('img', { name: 'A red square' }).waitFor();
     expect(await page.getByRole('link', { name: 'Download' }).getAttribute('href')).toMatch(/^blob:/);
     expect(stage.world.provider('beta').seen.at(-1)?.body).toMatchObject({ prompt: 'A red square', size: '512x512' });
@@ -233,20 +255,20 @@ await describeDashboard('playground', (stage) => {
     stage.world.reset();
   });
 
-  it('revokes its key, takes one that is brought along, and leaves none behind after signing out', async () => {
+  it('revokes its key, accepts an existing one, and leaves none behind after signing out', async () => {
     const page = await ready(stage, '/playground?model=acme/small');
     await page.getByRole('button', { name: 'Revoke' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke' }).click();
-    await page.getByRole('button', { name: 'Make a key' }).waitFor();
+    await page.getByRole('button', { name: 'Create key' }).waitFor();
     expect((await keys(page)).every(({ revoked_at }) => revoked_at !== null)).toBe(true);
-    await page.getByText('Use a key you have').click();
+    await page.getByText('Use an existing key').click();
     await page.getByLabel('Inference key').fill('sotto_mgt_nope');
     await page.getByText('An inference key begins with sotto_inf_.').waitFor();
     await page.getByLabel('Inference key').fill(`sotto_inf_${'a'.repeat(43)}`);
     await page.getByRole('button', { name: 'Use it' }).click();
     await ask(page, 'Hello');
-    await page.getByText('The key was revoked or is wrong. Make another one.').waitFor();
-    await page.getByRole('button', { name: 'Account' }).click();
+    await page.getByText('The key is wrong or revoked. Create another one.').waitFor();
+    await page.getByRole('button', { name: 'Account', exact: true }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
     expect(await storage(page)).not.toContain('sotto_inf_');
@@ -257,7 +279,7 @@ await describeDashboard('playground', (stage) => {
     const content =
       'A function that adds two numbers, and what it returns:\n```ts\nexport const add = (left: number, right: number): number => left + right; // and a line that is long enough to scroll\n```\nCall it as `add(1, 2)`.';
     stage.world.provider('acme').answer(answerChat({ pieces: content.split(/(?= )/) }));
-    // Each signs in four times, and nobody may do that often.
+    // Each look signs in four times, which is close to the limit for one person.
     await expectGoodLooks(stage, {
       name: 'playground-empty',
       path: '/playground?model=acme/thinker',
@@ -272,8 +294,8 @@ await describeDashboard('playground', (stage) => {
       path: '/playground?model=acme/small',
       as: await stage.person(),
       shown: async (page) => {
-        await page.getByRole('button', { name: 'Make a key' }).click();
-        await page.getByLabel('Go on with simulated evidence', { exact: false }).check();
+        await page.getByRole('button', { name: 'Create key' }).click();
+        await page.getByLabel('Continue with simulated evidence', { exact: false }).check();
         await ask(page, 'Write a function that adds two numbers, please, and say how it is called.');
         await page.getByText('The answer is complete.').waitFor({ state: 'attached' });
         await page.getByText('Parameters').click();
@@ -306,13 +328,13 @@ function listen(page: Page): readonly Sent[] {
   return sent;
 }
 
-/** The playground with a key, and with simulated evidence accepted where something is verified. */
+/** The playground with a key. It accepts simulated evidence where something is verified. */
 async function ready(stage: Stage, path: string): Promise<Page> {
   const page = await stage.open(path, { as: await stage.person() });
-  await page.getByRole('button', { name: 'Make a key' }).click();
-  await page.getByText('Made for this tab', { exact: false }).waitFor();
+  await page.getByRole('button', { name: 'Create key' }).click();
+  await page.getByText('Created for this tab', { exact: false }).waitFor();
   if (!path.includes('compatibility')) {
-    await page.getByLabel('Go on with simulated evidence', { exact: false }).check();
+    await page.getByLabel('Continue with simulated evidence', { exact: false }).check();
   }
   return page;
 }

@@ -20,7 +20,7 @@ await describeDashboard('routing', (stage) => {
     await page.getByText('2 settings are not saved').waitFor();
     await page.getByText('disabled', { exact: true }).first().waitFor();
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('Saved. The next request is routed by it.').first().waitFor();
+    await page.getByText('Saved. It applies from the next request.').first().waitFor();
     expect(await page.getByRole('button', { name: 'Save' }).count()).toBe(0);
 
     const key = await makeKey(page);
@@ -29,65 +29,65 @@ await describeDashboard('routing', (stage) => {
     expect(await answer.json()).toMatchObject({ error: { type: 'no_provider_route' } });
   });
 
-  it('tells what a request would be refused for, and takes the request from the address', async () => {
+  it('explains why a request would be refused, and reads the request from the address', async () => {
     const page = await stage.open('/routing?model=beta/chat&minimum_privacy=tee&prompt_tokens=7', {
       as: await stage.person(),
     });
-    await page.getByText('It would be refused').waitFor();
+    await page.getByText('Request rejected').waitFor();
     await page.getByText('no_provider_route_meets_privacy').waitFor();
     expect(await page.getByLabel('Prompt tokens').inputValue()).toBe('7');
-    await page.getByLabel('Privacy it asks for').selectOption('None');
+    await page.getByLabel('Requested privacy').selectOption('None');
     await page.getByText('Tried in this order').waitFor();
     expect(page.url()).not.toContain('minimum_privacy');
-    // A model is found by a part of its name, with the keyboard alone.
+    // Finds a model by a part of its name, with the keyboard alone.
     await page.getByRole('combobox', { name: 'Model' }).click();
     await page.getByRole('combobox', { name: 'Model' }).fill('thin');
     await page.keyboard.press('Enter');
     await page.waitForURL(/model=(%2F|\/)?acme(%2F|\/)thinker/);
-    await page.getByText('$0.50 in · $1.50 out a million tokens').waitFor();
+    await page.getByText('$0.50 in · $1.50 out per million tokens').waitFor();
   });
 
-  it('a boundary takes along what may not be below it, and closes those choices', async () => {
+  it('a boundary raises choices that would be below it, and closes those choices', async () => {
     const page = await stage.open('/routing', { as: await stage.person() });
-    await page.getByLabel('How far fallback may step down').selectOption('Down to Anonymous');
-    await page.getByRole('group', { name: 'Privacy boundary' }).getByLabel('Maximum').check();
-    expect(await page.getByLabel('How far fallback may step down').inputValue()).toBe('tee');
+    await page.getByLabel('Weakest tier for fallback').selectOption('Down to Anonymous');
+    await page.getByRole('group', { name: 'Privacy boundary' }).getByLabel('TEE or stronger').check();
+    expect(await page.getByLabel('Weakest tier for fallback').inputValue()).toBe('tee');
     expect(await page.getByRole('option', { name: 'Down to Private' }).isDisabled()).toBe(true);
     const allowed = page.getByRole('group', { name: 'Allowed tiers' });
-    expect(await allowed.getByLabel('Maximum').isChecked()).toBe(true);
-    expect(await allowed.getByLabel('Standard').isDisabled()).toBe(true);
+    expect(await allowed.getByLabel('TEE or stronger').isChecked()).toBe(true);
+    expect(await allowed.getByLabel('Anonymous or stronger').isDisabled()).toBe(true);
     await page.getByText(/^1 of \d+ models of the catalog/).waitFor();
     await page.getByLabel('Allow fallback to another provider').click();
     expect(await page.getByText('Retries on another provider').count()).toBe(0);
   });
 
-  it('leaves nothing unsaved behind unasked, in the page and across workspaces', async () => {
+  it('drops no unsaved change without asking, in the page and across workspaces', async () => {
     const ann = await stage.person();
     const page = await stage.open('/routing', { as: ann });
     await page.getByLabel('Input', { exact: true }).fill('1.5');
     await page.getByText('1 setting is not saved').waitFor();
-    await page.getByRole('link', { name: 'First steps' }).click();
+    await page.getByRole('link', { name: 'Overview' }).click();
     await page.getByRole('alertdialog').waitFor();
     await page.getByRole('button', { name: 'Cancel' }).click();
     expect(await page.getByLabel('Input', { exact: true }).inputValue()).toBe('1.5');
     await page.getByLabel('Input', { exact: true }).fill('1,5');
     await page
-      .getByText(/^A price is a number such as 2.5/)
+      .getByText(/^Enter USD per million tokens/)
       .first()
       .waitFor();
-    await page.getByText('What was typed cannot be saved yet').waitFor();
+    await page.getByText('Correct the marked fields to save').waitFor();
     await page.getByRole('button', { name: 'Save' }).click();
     expect(await saved(page)).toMatchObject({ max_price: null });
     await page.getByRole('button', { name: 'Discard' }).click();
     expect(await page.getByLabel('Input', { exact: true }).inputValue()).toBe('');
     await page.getByLabel('Input', { exact: true }).fill('2');
-    await page.getByRole('link', { name: 'First steps' }).click();
+    await page.getByRole('link', { name: 'Overview' }).click();
     await page.getByRole('button', { name: 'Leave' }).click();
     await page.getByRole('heading', { level: 1, name: 'First steps' }).waitFor();
     expect(await saved(page)).toMatchObject({ max_price: null });
   });
 
-  it('keeps what somebody else saved meanwhile, and what was typed where the service refuses', async () => {
+  it("keeps another person's changes saved meanwhile, and the typed values if the service refuses", async () => {
     const ann = await stage.person();
     const page = await stage.open('/routing', { as: ann });
     await page.getByLabel('Output', { exact: true }).fill('9');
@@ -102,7 +102,7 @@ await describeDashboard('routing', (stage) => {
     expect(await page.getByLabel('Output', { exact: true }).inputValue()).toBe('9');
     await page.unroute('**/v1/routing/preferences*');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('Saved. The next request is routed by it.').first().waitFor();
+    await page.getByText('Saved. It applies from the next request.').first().waitFor();
     expect(await saved(page)).toMatchObject({ provider_ignore: ['beta'], max_price: { output: 9 } });
   });
 
@@ -112,7 +112,9 @@ await describeDashboard('routing', (stage) => {
     await page.getByRole('button', { name: /Workspace/ }).click();
     await page.getByRole('menuitem', { name: 'Shared' }).click();
     await page.getByText(/takes the role admin in this workspace; yours is viewer/).waitFor();
-    expect(await page.getByRole('group', { name: 'Privacy boundary' }).getByLabel('Maximum').isDisabled()).toBe(true);
+    expect(await page.getByRole('group', { name: 'Privacy boundary' }).getByLabel('TEE or stronger').isDisabled()).toBe(
+      true,
+    );
     await page.getByText('Tried in this order').waitFor();
   });
 
@@ -129,7 +131,7 @@ await describeDashboard('routing', (stage) => {
   });
 
   thoroughly('looks well', async () => {
-    // Each signs in four times, and nobody may do that often.
+    // Each look signs in four times, which is close to the limit for one person.
     await expectGoodLooks(stage, {
       name: 'routing',
       path: '/routing?model=acme/wide',
@@ -142,7 +144,7 @@ await describeDashboard('routing', (stage) => {
       as: await stage.person(),
       shown: async (page) => {
         await page.getByRole('group', { name: 'Allowed models' }).getByLabel('Only these').check();
-        await page.getByText('It would be refused').waitFor();
+        await page.getByText('Request rejected').waitFor();
       },
     });
     await expectGoodLooks(stage, {
@@ -182,7 +184,7 @@ const ask = ({ service }: Stage, key: string, model: string): Promise<Response> 
     body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] }),
   });
 
-/** Somebody in a workspace `Shared` of somebody else's. */
+/** A person in another person's workspace `Shared`. */
 async function shared(stage: Stage, role: string): Promise<Person> {
   const [owner, member] = [await stage.person(), await stage.person()];
   const { pool } = stage.service;

@@ -2,26 +2,26 @@ import { randomUUID } from 'node:crypto';
 import { smtpMail } from '@sotto/control';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { totpCode } from '../../kit/authenticator.ts';
+import { type Mailbox, openMailbox } from '../../kit/mailbox.ts';
 import { thoroughly } from '../../kit/thorough.ts';
-import { type Mailbox, openMailbox } from '../accounts/mailbox.ts';
-import { totpCode } from '../accounts/totp.ts';
 import { type AccountsWorld, openWorld, password } from '../accounts/world.ts';
 import { addAuthenticator, expectAccessible, expectGoodLooks, hasBrowser, keepPicture, useBrowser } from './stage.ts';
 
 const heading = (name: string | RegExp) => ({ level: 1, name }) as const;
 const fresh = () => `${randomUUID().slice(0, 8)}@people.example`;
 
-describe.skipIf(!hasBrowser())('signing in, and what opens an account', () => {
+describe.skipIf(!hasBrowser())('signing in, and the credentials of an account', () => {
   let mailbox: Mailbox;
   let world: AccountsWorld;
   const browser = useBrowser(() => ({ control: world.origin, broker: world.origin }));
   beforeAll(async () => {
     mailbox = await openMailbox();
     world = await openWorld({
-      // Browsers have no passkeys for addresses.
+      // Browsers do not support passkeys for IP addresses.
       host: 'localhost',
       mailer: smtpMail({ url: mailbox.url, from: 'Sotto <no-reply@sotto.example>' }),
-      // Nobody listens there.
+      // No server listens there.
       openid: { issuer: 'http://127.0.0.1:1', clientId: 'x', clientSecret: 'x', name: 'Example Inc' },
     });
   });
@@ -48,12 +48,12 @@ describe.skipIf(!hasBrowser())('signing in, and what opens an account', () => {
     await page.getByLabel('Name').fill('Ann');
     await page.getByLabel('Email').fill(email);
     await page.getByLabel('Password').fill(password);
-    await page.getByRole('button', { name: 'Create the account' }).click();
-    await page.getByRole('heading', heading('Look at your mail')).waitFor();
+    await page.getByRole('button', { name: 'Create account' }).click();
+    await page.getByRole('heading', heading('Check your mail')).waitFor();
 
     await page.getByRole('link', { name: 'Sign in' }).last().click();
     await signInBy(page, { email, password });
-    await page.getByText('Your address waits to be confirmed').waitFor();
+    await page.getByText('Confirm your address. We sent a link').waitFor();
     await expectAccessible(page);
 
     await page.goto(await mailedPath(email, 'Confirm your address'));
@@ -67,10 +67,10 @@ describe.skipIf(!hasBrowser())('signing in, and what opens an account', () => {
     await page.getByRole('heading', heading('Account and security')).waitFor();
     await page.getByText('Confirmed', { exact: true }).waitFor();
     await page.goto('/verify-email');
-    await page.getByText('This page opens by the link of a mail.').waitFor();
+    await page.getByText('Open this page with the link from the mail.').waitFor();
   });
 
-  it('asks whoever is signed in as somebody else for the password that belongs to the link', async () => {
+  it('asks a person who is signed in to another account for the password that belongs to the link', async () => {
     const [other, person] = [await world.verified(), await world.signUp()];
     const page = await browser.open('/account', { as: other });
     await page.goto(await mailedPath(person.email, 'Confirm your address'));
@@ -87,14 +87,14 @@ describe.skipIf(!hasBrowser())('signing in, and what opens an account', () => {
     const other = await browser.open('/account', { as: person });
     await other.getByRole('heading', heading('Account and security')).waitFor();
     const page = await browser.open('/sign-in');
-    await page.getByRole('link', { name: 'Forgot it?' }).click();
+    await page.getByRole('link', { name: 'Forgot password?' }).click();
     await page.getByRole('heading', heading('Set a new password')).waitFor();
     await page.getByLabel('Email').fill(person.email);
-    await page.getByRole('button', { name: 'Mail me a link' }).click();
-    await page.getByRole('heading', heading('Look at your mail')).waitFor();
+    await page.getByRole('button', { name: 'Send link' }).click();
+    await page.getByRole('heading', heading('Check your mail')).waitFor();
     await page.goto(await mailedPath(person.email, 'Set a new password'));
     await page.getByLabel('New password').fill('staple battery horse');
-    await page.getByRole('button', { name: 'Set the password' }).click();
+    await page.getByRole('button', { name: 'Set password' }).click();
     await page.getByRole('heading', heading('Your password is set')).waitFor();
     await page.getByRole('link', { name: 'Sign in' }).last().click();
     await signInBy(page, { email: person.email, password: 'staple battery horse' });
@@ -109,19 +109,19 @@ describe.skipIf(!hasBrowser())('signing in, and what opens an account', () => {
     await page.getByRole('button', { name: 'Set up an app' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Your password').fill('not it');
-    await dialog.getByRole('button', { name: 'Go on' }).click();
+    await dialog.getByRole('button', { name: 'Continue' }).click();
     await dialog.getByRole('alert').waitFor();
     await dialog.getByLabel('Your password').fill(person.password);
-    await dialog.getByRole('button', { name: 'Go on' }).click();
+    await dialog.getByRole('button', { name: 'Continue' }).click();
     await dialog.getByRole('img', { name: /QR code/ }).waitFor();
     await expectAccessible(page);
     await keepPicture(page, 'account-enrol');
     const secret = (await dialog.getByTestId('totp-secret').textContent()) ?? '';
     const uri = `otpauth://totp/x?secret=${secret}`;
-    await dialog.getByLabel('Code that the app shows').fill('000000');
+    await dialog.getByLabel('Code from the app').fill('000000');
     await dialog.getByRole('button', { name: 'Switch on' }).click();
     await dialog.getByRole('alert').waitFor();
-    await dialog.getByLabel('Code that the app shows').fill(totpCode(uri, Date.now()));
+    await dialog.getByLabel('Code from the app').fill(totpCode(uri, Date.now()));
     await dialog.getByRole('button', { name: 'Switch on' }).click();
     await dialog.getByTestId('backup-codes').waitFor();
     const codes = await dialog.getByTestId('backup-codes').locator('li').allTextContents();
@@ -131,8 +131,8 @@ describe.skipIf(!hasBrowser())('signing in, and what opens an account', () => {
       dialog.getByRole('link', { name: 'Download' }).click(),
     ]);
     expect(download.suggestedFilename()).toBe('sotto-backup-codes.txt');
-    await dialog.getByRole('button', { name: 'I have kept them' }).click();
-    await page.getByRole('button', { name: 'New backup codes' }).waitFor();
+    await dialog.getByRole('button', { name: 'I saved the codes' }).click();
+    await page.getByRole('button', { name: 'Create new backup codes' }).waitFor();
 
     const elsewhere = await browser.open('/sign-in');
     await signInBy(elsewhere, person);
@@ -147,13 +147,13 @@ describe.skipIf(!hasBrowser())('signing in, and what opens an account', () => {
     await elsewhere.getByRole('heading', heading('First steps')).waitFor();
 
     await page.reload();
-    await page.getByRole('button', { name: 'Switch off' }).click();
+    await page.getByRole('button', { name: 'Turn off' }).click();
     await dialog.getByLabel('Your password').fill(person.password);
-    await dialog.getByRole('button', { name: 'Switch off' }).click();
+    await dialog.getByRole('button', { name: 'Turn off' }).click();
     await page.getByRole('button', { name: 'Set up an app' }).waitFor();
   });
 
-  it('adds a passkey, names it, signs in with it by button and where the address is typed, and removes it', async () => {
+  it('adds a passkey, names it, signs in with it by button and in the address field, and removes it', async () => {
     const person = await world.verified();
     const page = await browser.open('/account', { as: person });
     await addAuthenticator(page);
@@ -171,12 +171,12 @@ describe.skipIf(!hasBrowser())('signing in, and what opens an account', () => {
     await page.getByRole('table', { name: 'Passkeys' }).getByText('My laptop').waitFor();
     await expectAccessible(page);
 
-    // Chosen where the address is typed: the browser offers it there, and the authenticator agrees at once.
+    // Chosen in the address field: the browser offers it there, and the authenticator agrees at once.
     await page.context().clearCookies();
     await page.goto('/sign-in');
     await page.getByRole('heading', heading('First steps')).waitFor();
 
-    // By the button, in a browser that does not offer them there.
+    // Chosen by the button, in a browser that does not offer passkeys in the field.
     await page.context().clearCookies();
     await page.addInitScript('PublicKeyCredential.isConditionalMediationAvailable = async () => false');
     await page.goto('/sign-in?return_to=%2Faccount');
@@ -187,12 +187,12 @@ describe.skipIf(!hasBrowser())('signing in, and what opens an account', () => {
     await page.getByText('You have none yet.').waitFor();
   });
 
-  it('asks to sign in again before a passkey where there is no password to confirm, and keeps the way back', async () => {
+  it('asks to sign in again before a passkey if there is no password to confirm, and keeps the way back', async () => {
     const person = await world.verified();
     const page = await browser.open('/account', { as: person });
     await addAuthenticator(page);
     const ofPerson = 'user_id = (select id from auth_user where email = $1)';
-    // As an account that was made by the OpenID provider.
+    // Resembles an account that was created by the OpenID provider.
     const signsInBy = (provider: string) =>
       world.pool.query(`update auth_account set provider_id = $2 where ${ofPerson}`, [person.email, provider]);
     await signsInBy('openid');
@@ -238,14 +238,14 @@ describe.skipIf(!hasBrowser())('signing in, and what opens an account', () => {
     const other = await browser.open('/account', { as: person });
     const page = await browser.open('/account', { as: person });
     await page.getByLabel('Your name').fill('Ann Other');
-    await page.getByRole('button', { name: 'Save the name' }).click();
+    await page.getByRole('button', { name: 'Save name' }).click();
     await page.getByText('Your name is saved.').first().waitFor();
 
     const newEmail = fresh();
     await page.getByLabel('New address').fill(newEmail);
     await page.getByLabel('Your password').fill(person.password);
-    await page.getByRole('button', { name: 'Change the address' }).click();
-    await page.getByText('A link was mailed to').waitFor();
+    await page.getByRole('button', { name: 'Change address' }).click();
+    await page.getByText('We sent a link to').waitFor();
     await page.goto(await mailedPath(newEmail, 'Confirm your new address'));
     await page.getByText(`You are signed in as ${person.email}.`).waitFor();
     await page.getByRole('button', { name: 'Confirm' }).click();
@@ -267,14 +267,38 @@ describe.skipIf(!hasBrowser())('signing in, and what opens an account', () => {
 
     await page.getByLabel('Current password').fill('not it');
     await page.getByLabel('New password').fill('staple battery horse');
-    await page.getByRole('button', { name: 'Change the password' }).click();
+    await page.getByRole('button', { name: 'Change password' }).click();
     await page.getByRole('alert').first().waitFor();
     await page.getByLabel('Current password').fill(person.password);
-    await page.getByRole('button', { name: 'Change the password' }).click();
-    await page.getByText('Your password is changed').first().waitFor();
+    await page.getByRole('button', { name: 'Change password' }).click();
+    await page.getByText('Password changed').first().waitFor();
   });
 
-  it('shows invitations that wait, takes one by its link after signing in, and declines another', async () => {
+  it('deletes the account after its address and password, and says what is lost', async () => {
+    const person = await world.verified();
+    const page = await browser.open('/account', { as: person });
+    await page.getByRole('button', { name: 'Delete account…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Delete your account?' });
+    await dialog.getByText('Your keys, workspaces, apps').waitFor();
+    await expectAccessible(page);
+    await keepPicture(page, 'delete-account');
+    const address = dialog.getByLabel('Your address');
+    await address.fill('somebody@people.example');
+    await dialog.getByLabel('Your password').fill(password);
+    await dialog.getByRole('button', { name: 'Delete account' }).click();
+    await dialog.getByRole('alert').getByText('is not the address of this account').waitFor();
+    await address.fill(person.email);
+    await dialog.getByRole('button', { name: 'Delete account' }).click();
+    await page.waitForURL(/\/sign-in/);
+    await page.getByLabel('Email').fill(person.email);
+    await page.getByLabel('Password', { exact: true }).fill(password);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('alert').waitFor();
+    const mail = await mailbox.newest(person.email, 'Your account was deleted');
+    expect(mail.text).toContain('cannot be undone');
+  });
+
+  it('shows pending invitations, accepts one by its link after signing in, and declines another', async () => {
     const [owner, guest] = [await world.verified(), await world.verified()];
     const theirs = await browser.open('/workspaces', { as: owner });
     const invite = async (name: string) => {
@@ -285,6 +309,8 @@ describe.skipIf(!hasBrowser())('signing in, and what opens an account', () => {
     await invite('By link');
     const path = await mailedPath(guest.email, 'invited');
     const page = await browser.open(path);
+    await page.getByText(`${owner.email} invites you to By link`).waitFor();
+    await page.getByRole('link', { name: 'Sign in' }).last().click();
     await page.getByRole('heading', heading('Sign in')).waitFor();
     expect(page.url()).not.toContain('token');
     await signInBy(page, guest);
@@ -293,15 +319,17 @@ describe.skipIf(!hasBrowser())('signing in, and what opens an account', () => {
 
     await invite('In the list');
     await page.goto('/workspaces');
-    await page.getByText('An invitation waits for you.').waitFor();
+    await page.getByText('You have an invitation.').waitFor();
     await page.getByRole('link', { name: 'Look at it' }).click();
     await page.getByRole('button', { name: 'Decline the invitation to In the list' }).click();
-    await page.getByText('No invitation waits').waitFor();
+    await page.getByText('No invitations').waitFor();
   });
 
-  it('offers the OpenID provider by its name, and says what went wrong there', async () => {
+  it('offers the OpenID provider by its name, and explains its errors', async () => {
     const page = await browser.open('/sign-in?error=account_not_linked');
-    await page.getByText('nobody has verified the address').waitFor();
+    await page.getByText('the address is not verified').waitFor();
+    await page.goto('/sign-in?error=account_disabled');
+    await page.getByText('This account is disabled.').waitFor();
     await page.getByRole('button', { name: 'Continue with Example Inc' }).click();
     await page.getByText('Example Inc cannot be reached now.').waitFor();
     await expectAccessible(page);
@@ -362,7 +390,7 @@ describe.skipIf(!hasBrowser())('signing in, and what opens an account', () => {
         name: 'invitations-empty',
         path: '/invitations',
         as: person,
-        shown: (page) => page.getByText('No invitation waits').waitFor(),
+        shown: (page) => page.getByText('No invitations').waitFor(),
       });
     },
     240_000,

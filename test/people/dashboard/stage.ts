@@ -5,18 +5,19 @@ import { creditAccount } from '@sotto/control';
 import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
-import { startWorld, type World } from '../../contract/conformance/world.ts';
+import { showEarlierCode } from '../../kit/authenticator.ts';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { onPath } from '../../kit/on-path.ts';
+import { startWorld, type World } from '../../kit/conformance.ts';
+import { onPath } from '../../kit/programs.ts';
 import { answerChat } from '../../kit/provider.ts';
 import { hasSharedRedis, redisSkipReason } from '../../kit/redis.ts';
 import type { Service } from '../../kit/service.ts';
 import { noteSkip } from '../../kit/skips.ts';
 
-/** What somebody signs in with. */
+/** The credentials of a person. */
 export type SignInAs = Pick<Person, 'email' | 'password'>;
 
-/** Somebody with an account and money, who is not signed in anywhere yet. */
+/** A person with an account and money, who is not signed in anywhere yet. */
 export interface Person {
   readonly email: string;
   readonly password: string;
@@ -24,31 +25,31 @@ export interface Person {
 }
 
 export interface OpenOptions {
-  /** Signs them in first. */
+  /** Signs in this person first. */
   readonly as?: SignInAs;
-  /** CSS pixels; default 1280. */
+  /** CSS pixels. Default: 1280. */
   readonly width?: number;
   readonly theme?: 'light' | 'dark';
-  /** An origin of somebody else's that the browser is sent on to. */
+  /** A foreign origin that the browser is redirected to. */
   readonly leadsTo?: string;
 }
 
-/** The running service with a browser in front of it; only within tests and hooks. */
+/** The running service with a browser in front of it. Use it only within tests and hooks. */
 export interface Stage {
   readonly service: Service;
   readonly world: World;
   /** The control origin, without `/v1`. */
   readonly origin: string;
-  /** Signs up; with so many USD. Default: 10. */
+  /** Signs up a person with this many USD. Default: 10. */
   person(usd?: number): Promise<Person>;
-  /** Opens a page in a browser of its own (no cookies shared), at a path such as `/keys`. */
+  /** Opens a page in a new browser context (no shared cookies), at a path such as `/keys`. */
   open(path: string, options?: OpenOptions): Promise<Page>;
 }
 
 export interface DashboardOptions {
-  /** How control is called; default 127.0.0.1. Passkeys need a name. */
+  /** The host name of control. Default: 127.0.0.1. Passkeys need a name. */
   readonly controlHost?: 'localhost';
-  /** Runs before the service and answers more of its environment. */
+  /** Runs before the service starts. Resolves to more environment variables for it. */
   readonly prepare?: () => Promise<Readonly<Record<string, string>>>;
 }
 
@@ -56,8 +57,8 @@ const executablePath = onPath('chromium', 'chromium-browser', 'google-chrome');
 const height = 900;
 
 /**
- * Tests of the dashboard in a real browser, against the two processes on a real Redis (or one process without it). To be
- * awaited at the top level of a test file.
+ * Declares tests of the dashboard in a real browser, against two processes on a real Redis, or one process without
+ * Redis. Await it at the top level of a test file.
  */
 export async function describeDashboard(
   name: string,
@@ -111,16 +112,21 @@ export async function describeDashboard(
 }
 
 /**
- * A browser for the tests of the present suite, and what it holds them to: a page that wrote an error to its console, broke
- * its content security policy or asked another origin fails the test that opened it.
+ * Opens a browser for the tests of the current suite and checks every page. A page fails its test if it writes an error
+ * to its console, breaks its content security policy, or sends a request to another origin.
+ *
+ * @param wrapped - Returns the program to start for the browser's own.
  */
-export function useBrowser(origins: () => { readonly control: string; readonly broker: string }): Pick<Stage, 'open'> {
+export function useBrowser(
+  origins: () => { readonly control: string; readonly broker: string },
+  wrapped: (program: string) => string | Promise<string> = (program) => program,
+): Pick<Stage, 'open'> {
   let browser: Browser | undefined;
   const contexts: BrowserContext[] = [];
   const complaints: string[] = [];
   beforeAll(async () => {
     if (executablePath === undefined) throw new Error('no browser');
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+    browser = await chromium.launch({ executablePath: await wrapped(executablePath), args: ['--no-sandbox'] });
   });
   afterEach(async () => {
     for (const context of contexts.splice(0)) await context.close();
@@ -151,7 +157,7 @@ export function useBrowser(origins: () => { readonly control: string; readonly b
   };
 }
 
-/** Whether there is a browser; where there is none the run says so. */
+/** Whether a browser is installed. If not, the run reports it. */
 export function hasBrowser(): boolean {
   if (executablePath === undefined) {
     noteSkip('the dashboard in a browser', 'put chromium on the PATH, with Debian `apt-get install chromium`.');
@@ -163,7 +169,7 @@ async function signUp({ controlUrl, pool }: Service, usd: number): Promise<Perso
   const [email, password] = [`${randomUUID().slice(0, 8)}@people.example`, `pw-${randomUUID()}`];
   const answer = await postJson(`${controlUrl}/auth/sign-up/email`, { name: 'Ann Example', email, password });
   expect(answer.status).toBe(200);
-  // What a link in a mail would do.
+  // Has the same effect as a link in a mail.
   const { rows } = await pool.query<{ id: string }>(
     `with verified as (update auth_user set email_verified = true where email = $1 returning id)
      select a.id from accounts a join verified v on v.id = a.user_id`,
@@ -185,7 +191,7 @@ async function signIn(context: BrowserContext, { email, password }: SignInAs): P
 const postJson = (url: string, body: object): Promise<Response> =>
   fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
 
-/** An answer of 4xx is written to the console by the browser itself; tests of refusals cause them on purpose. */
+/** The browser itself writes answers of 4xx to the console. Tests of refusals cause them on purpose. */
 const isStatusLine = (text: string): boolean => text.startsWith('Failed to load resource: the server responded with');
 
 function listen(page: Page, allowedOrigins: readonly string[], complaints: string[]): void {
@@ -201,9 +207,9 @@ function listen(page: Page, allowedOrigins: readonly string[], complaints: strin
   });
 }
 
-/** Runs axe over what is shown; WCAG 2.2 A and AA, and its best practices. Fails with what it found. */
+/** Runs axe on the shown page, with WCAG 2.2 A and AA and its best practices. Fails with its findings. */
 export async function expectAccessible(page: Page): Promise<void> {
-  // By the protocol, which the page's own policy does not bind.
+  // Uses the browser's protocol, because the page's content security policy does not apply to it.
   await page.evaluate(`${axe.source}; undefined`);
   const found = await page.evaluate<readonly string[]>(
     `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
@@ -212,7 +218,7 @@ export async function expectAccessible(page: Page): Promise<void> {
   expect(found, page.url()).toEqual([]);
 }
 
-/** With SOTTO_SHOTS, a folder: keeps a picture of the whole page there, for people to look at. */
+/** If SOTTO_SHOTS names a folder, saves a picture of the whole page there for people to review. */
 export async function keepPicture(page: Page, name: string): Promise<void> {
   const folder = process.env.SOTTO_SHOTS;
   if (folder === undefined) return;
@@ -220,24 +226,27 @@ export async function keepPicture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
 }
 
-const looks = [
-  { width: 360, theme: 'light' },
-  { width: 360, theme: 'dark' },
-  { width: 1280, theme: 'light' },
-  { width: 1280, theme: 'dark' },
-] as const;
+const themes = ['light', 'dark'] as const;
 
 export interface Look {
   readonly name: string;
   readonly path: string;
   readonly as?: SignInAs;
-  /** Waits until what matters is shown. */
+  /** CSS pixels. Default: 360 and 1280. */
+  readonly widths?: readonly number[];
+  /** Waits until the important content is shown. */
   readonly shown: (page: Page) => Promise<unknown>;
 }
 
-/** Opens a page at two widths in both themes: axe finds nothing, nothing is wider than the screen; a picture of each. */
-export async function expectGoodLooks(stage: Pick<Stage, 'open'>, { name, path, as, shown }: Look): Promise<void> {
-  for (const { width, theme } of looks) {
+/**
+ * Opens a page at two widths in both themes and takes a picture of each. axe must find nothing, and nothing may be
+ * wider than the screen.
+ */
+export async function expectGoodLooks(
+  stage: Pick<Stage, 'open'>,
+  { name, path, as, widths = [360, 1280], shown }: Look,
+): Promise<void> {
+  for (const { width, theme } of widths.flatMap((each) => themes.map((one) => ({ width: each, theme: one })))) {
     const page = await stage.open(path, { width, theme, ...(as === undefined ? {} : { as }) });
     await shown(page);
     await keepPicture(page, `${name}-${width}-${theme}`);
@@ -250,7 +259,7 @@ export async function expectGoodLooks(stage: Pick<Stage, 'open'>, { name, path, 
   }
 }
 
-/** A device of the browser's that keeps passkeys and verifies its owner, who agrees at once. */
+/** Adds a virtual authenticator that stores passkeys and verifies its owner, who agrees at once. */
 export async function addAuthenticator(page: Page): Promise<void> {
   const protocol = await page.context().newCDPSession(page);
   await protocol.send('WebAuthn.enable');
@@ -264,4 +273,14 @@ export async function addAuthenticator(page: Page): Promise<void> {
       automaticPresenceSimulation: true,
     },
   });
+}
+
+/** Enrolls an authenticator app for the person of a page. Returns its address. */
+export async function enrol({ request }: Page, { password }: Pick<Person, 'password'>): Promise<string> {
+  const enabled = await request.post('/v1/auth/two-factor/enable', { data: { password } });
+  const { totpURI: uri } = (await enabled.json()) as { totpURI: string };
+  const show = async (code: string) =>
+    (await request.post('/v1/auth/two-factor/verify-totp', { data: { code } })).status();
+  expect(await showEarlierCode(uri, show)).toBe(200);
+  return uri;
 }

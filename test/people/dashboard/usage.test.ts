@@ -1,80 +1,14 @@
-import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { bookSettlements } from '@sotto/control';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { thoroughly } from '../../kit/thorough.ts';
-import { describeDashboard, expectAccessible, expectGoodLooks, type Person, type Stage } from './stage.ts';
+import { dayMs, narrow, requests, requestsSuite, type Use, use, user } from './requests.suite.ts';
+import { describeDashboard, expectAccessible, expectGoodLooks } from './stage.ts';
 
-const minuteMs = 60_000;
-const dayMs = 86_400_000;
-const requests = (page: Page) => page.getByRole('table', { name: 'Requests' }).locator('tbody tr');
 const total = (page: Page, name: string) => page.locator('dl > div').filter({ hasText: name }).locator('dd');
 const plot = (page: Page) => page.getByRole('figure');
 
-interface Use {
-  readonly keyId: string;
-  readonly daysAgo?: number;
-  readonly model?: string;
-  readonly provider?: string | null;
-  readonly usd?: number;
-  readonly status?: 'completed' | 'cancelled' | 'failed';
-  readonly estimated?: boolean;
-  readonly attempts?: number;
-}
-
-interface User extends Person {
-  readonly workspaceId: string;
-  readonly keyIds: readonly string[];
-}
-
-/** Somebody with two keys, as the ledger finds them. */
-async function user(stage: Stage): Promise<User> {
-  const person = await stage.person();
-  const page = await stage.open('/verify', { as: person });
-  const ids: string[] = [];
-  let workspaceId = '';
-  for (const name of ['laptop', 'nightly job']) {
-    const answer = await page.context().request.post('/v1/keys', { data: { name, kind: 'inference' } });
-    const key = await answer.json();
-    ids.push(key.id);
-    workspaceId = key.workspace_id;
-  }
-  return { ...person, workspaceId, keyIds: ids };
-}
-
-/** Books requests as the broker settles them. */
-async function use(stage: Stage, { accountId, workspaceId }: User, uses: readonly Use[]): Promise<void> {
-  const now = Math.floor(Date.now() / minuteMs) * minuteMs;
-  const batch = uses.map(
-    ({ keyId, daysAgo = 0, model = 'acme/small', provider = 'acme', usd = 0.01, status = 'completed', ...more }) => ({
-      owner: { accountId, workspaceId, keyId },
-      settlement: {
-        v: 1,
-        id: randomUUID(),
-        kind: 'charge',
-        accountRef: '',
-        chargeNusd: String(Math.round(usd * 1e9)),
-        at: now - daysAgo * dayMs,
-        operation: 'chat',
-        model,
-        provider,
-        privacyClass: provider === null ? null : 'private',
-        promptTokens: 1000,
-        cachedTokens: 400,
-        completionTokens: 500,
-        reasoningTokens: 100,
-        attempts: more.attempts ?? 1,
-        fallback: (more.attempts ?? 1) > 1,
-        status,
-        estimated: more.estimated ?? false,
-      } as const,
-    }),
-  );
-  await bookSettlements(stage.service.pool, batch);
-}
-
-/** A month of two keys at four models. */
+/** A month of usage by two keys at four models. */
 const month = ([first = '', second = '']: readonly string[]): Use[] =>
   Array.from({ length: 90 }, (_, index) => ({
     keyId: index % 3 === 0 ? second : first,
@@ -85,12 +19,14 @@ const month = ([first = '', second = '']: readonly string[]): Use[] =>
   }));
 
 await describeDashboard('usage', (stage) => {
-  it('begins with none, and the way to the first; a request shows once it is booked', async () => {
+  requestsSuite(stage);
+
+  it('begins empty, with a link to the first step; a request shows once it is booked', async () => {
     const somebody = await stage.person();
     const page = await stage.open('/usage', { as: somebody });
-    await page.getByText('No requests in these days').waitFor();
+    await page.getByText('No requests on these days').waitFor();
     await page.getByRole('link', { name: 'Send a first request' }).click();
-    await page.getByRole('button', { name: 'Make a key' }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
     const key = await page.getByTestId('new-key').textContent();
     const answer = await fetch(`${stage.service.baseUrl}/chat/completions`, {
       method: 'POST',
@@ -100,6 +36,7 @@ await describeDashboard('usage', (stage) => {
     const { usage } = (await answer.json()) as { usage: { cost: number } };
     expect(usage.cost).toBeGreaterThan(0);
     await page.getByRole('link', { name: 'Usage', exact: true }).first().click();
+    await page.getByRole('tab', { name: 'Requests' }).click();
     await expect
       .poll(
         async () => {
@@ -109,11 +46,12 @@ await describeDashboard('usage', (stage) => {
         { timeout: 20_000 },
       )
       .toBe(1);
-    expect(await requests(page).textContent()).toMatch(/acme\/small.*acme.*Private.*First key.*10.*20.*Completed/);
+    expect(await requests(page).textContent()).toMatch(/Completed.*acme\/small.*acme.*Private.*10 → 20.*\$0\.0001/);
+    await page.getByRole('tab', { name: 'Sums' }).click();
     expect(await total(page, 'Requests').textContent()).toContain('1');
   });
 
-  it('sums what is shown, and says what failed, was cancelled and was estimated', async () => {
+  it('sums the shown requests, and says how many failed, were cancelled or were estimated', async () => {
     const person = await user(stage);
     const [keyId = ''] = person.keyIds;
     await use(stage, person, [
@@ -124,18 +62,16 @@ await describeDashboard('usage', (stage) => {
       { keyId, usd: 7, daysAgo: 45 },
     ]);
     const page = await stage.open('/usage', { as: person });
-    await requests(page).first().waitFor();
+    await total(page, 'Cost').waitFor();
     expect(await total(page, 'Cost').textContent()).toContain('$2.00');
     expect(await total(page, 'Requests').textContent()).toBe('41 failed, 1 cancelled, 1 estimated');
     expect(await total(page, 'Tokens in').textContent()).toBe('4K1.6K from a cache');
-    const told = (await requests(page).allTextContents()).join('\n');
-    for (const mark of ['Failed', 'Cancelled', 'Estimated', '2 attempts', 'Completed']) expect(told).toContain(mark);
     await page.getByLabel('Days').selectOption({ label: 'Last 90 days' });
     await expect.poll(() => total(page, 'Cost').textContent()).toContain('$9.00');
     expect(new URL(page.url()).search).toBe('?range=90d');
   });
 
-  it('is told apart by model, key and provider, and narrowed by a link or a choice; the address keeps it', async () => {
+  it('is grouped by model, key and provider, and narrowed by a link or a choice; the address keeps it', async () => {
     const person = await user(stage);
     await use(stage, person, month(person.keyIds));
     const page = await stage.open('/usage', { as: person });
@@ -159,14 +95,14 @@ await describeDashboard('usage', (stage) => {
     expect(Object.fromEntries(search)).toEqual({ by: 'key', show: 'requests', key: person.keyIds[1] });
     await page.reload();
     await expect.poll(() => total(page, 'Requests').textContent()).toContain('30');
-    expect(await page.getByLabel('Key', { exact: true }).first().inputValue()).toBe(person.keyIds[1]);
+    expect(await page.getByRole('combobox', { name: 'Key', exact: true }).inputValue()).toBe('nightly job');
     await page.getByLabel('Model').first().selectOption('beta/chat');
     await expect.poll(() => total(page, 'Requests').textContent()).toMatch(/^[78]/);
     await page.getByRole('button', { name: 'Clear filters' }).click();
     await expect.poll(() => total(page, 'Requests').textContent()).toContain('90');
   });
 
-  it('takes days by hand, and what the service says of them stands at the field', async () => {
+  it("accepts typed days, and shows the service's error at the field", async () => {
     const person = await user(stage);
     await use(stage, person, month(person.keyIds));
     const page = await stage.open('/usage', { as: person });
@@ -182,7 +118,7 @@ await describeDashboard('usage', (stage) => {
     await expect.poll(() => total(page, 'Requests').textContent()).toMatch(/^6/);
   });
 
-  it('is downloaded as exactly what is shown', async () => {
+  it('is downloaded exactly as shown', async () => {
     const person = await user(stage);
     const [first = '', second = ''] = person.keyIds;
     await use(stage, person, [
@@ -191,47 +127,42 @@ await describeDashboard('usage', (stage) => {
       { keyId: first, daysAgo: 60 },
     ]);
     const page = await stage.open(`/usage?key=${second}&by=model`, { as: person });
-    await requests(page).first().waitFor();
     const csvOf = async (name: string): Promise<string[]> => {
       const waiting = page.waitForEvent('download');
       await page.getByRole('link', { name }).click();
       const file = await (await waiting).path();
       return (await readFile(file, 'utf8')).trimEnd().split('\r\n');
     };
-    const [head = '', ...lines] = await csvOf('All of these as CSV');
+    const [sumsHead = '', ...sums] = await csvOf('Export sums');
+    expect(sumsHead).toMatch(/^day,model,requests/);
+    expect(sums.some((line) => line.includes('only/this,1,'))).toBe(true);
+    await page.getByRole('tab', { name: 'Requests' }).click();
+    const [head = '', ...lines] = await csvOf('Export requests');
     expect(head).toMatch(/^id,at,workspace_id,key_id/);
     expect(lines).toHaveLength(31);
     expect(lines.every((line) => line.includes(second))).toBe(true);
-    const [sumsHead = '', ...sums] = await csvOf('These sums as CSV');
-    expect(sumsHead).toMatch(/^day,model,requests/);
-    expect(sums.some((line) => line.includes('only/this,1,'))).toBe(true);
+    await narrow(page, 'Model', 'only/this');
+    expect(await csvOf('Export requests')).toHaveLength(2);
   });
 
-  it('pages through requests, and a page that fails can be asked for again', async () => {
+  it('says since when requests are kept, where it asks for older ones', async () => {
     const person = await user(stage);
-    const [keyId = ''] = person.keyIds;
-    await use(
-      stage,
-      person,
-      Array.from({ length: 120 }, () => ({ keyId })),
+    await use(stage, person, [{ keyId: person.keyIds[0] ?? '' }]);
+    const keep = (from: string) => stage.service.pool.query(`update deployment set usage_kept_from = ${from}`);
+    const { rows } = await stage.service.pool.query<{ first: string; today: string }>(
+      "select to_char(day, 'YYYY-MM-01') as first, to_char(day, 'YYYY-MM-DD') as today from (select now() at time zone 'UTC') as t (day)",
     );
-    const page = await stage.open('/usage', { as: person });
-    await page.getByText('50 so far').waitFor();
-    await page.route('**/v1/usage?*cursor=*', (route) =>
-      route.fulfill({
-        status: 503,
-        json: { error: { message: 'Not now.', type: 'service_unavailable', request_id: 'req_9' } },
-      }),
-    );
-    await page.getByRole('button', { name: 'Show more' }).click();
-    await page.getByRole('alert').getByText('Not now.').waitFor();
-    expect(await requests(page).count()).toBe(50);
-    await page.unroute('**/v1/usage?*cursor=*');
-    await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByText('100 so far').waitFor();
-    await page.getByRole('button', { name: 'Show more' }).click();
-    await page.getByText('120 in all').waitFor();
-    expect(await page.getByRole('button', { name: 'Show more' }).count()).toBe(0);
+    const { first, today } = rows[0] ?? { first: '', today: '' };
+    await keep(`'${first}Z'`);
+    try {
+      const page = await stage.open('/usage?view=requests&range=12m', { as: person });
+      await page.getByText(`Requests before ${first} (UTC) were deleted.`).waitFor();
+      await page.goto(new URL(`/usage?view=requests&from=${today}&to=${today}`, page.url()).href);
+      await requests(page).first().waitFor();
+      expect(await page.getByText('were deleted').count()).toBe(0);
+    } finally {
+      await keep('null');
+    }
   });
 
   it('is read by keyboard and as a table', async () => {
@@ -255,11 +186,11 @@ await describeDashboard('usage', (stage) => {
     await expectAccessible(page);
   });
 
-  it("shows nothing of another's, whatever the address says", async () => {
+  it('shows nothing of another account, whatever the address says', async () => {
     const [one, other] = [await user(stage), await user(stage)];
     await use(stage, one, month(one.keyIds));
     const page = await stage.open(`/usage?workspace=${one.workspaceId}&key=${one.keyIds[0]}`, { as: other });
-    await page.getByText('No requests in these days').waitFor();
+    await page.getByText('No requests on these days').waitFor();
   });
 
   thoroughly('looks well', async () => {
@@ -267,16 +198,26 @@ await describeDashboard('usage', (stage) => {
     const [keyId = ''] = person.keyIds;
     await use(stage, person, [
       ...month(person.keyIds),
-      { keyId, status: 'failed', provider: null, usd: 0 },
+      { keyId, status: 'failed', error: 'provider', usd: 0 },
       { keyId, status: 'cancelled', estimated: true },
       { keyId, attempts: 3 },
+      { keyId, usd: 0.00125 },
     ]);
+    await expectGoodLooks(stage, {
+      name: 'requests',
+      path: '/usage?view=requests',
+      as: person,
+      widths: [390, 1440],
+      shown: async (page) => {
+        await requests(page).filter({ hasText: '0.00125' }).first().click();
+        await page.getByText('This is all that is kept').waitFor();
+      },
+    });
     await expectGoodLooks(stage, {
       name: 'usage',
       path: '/usage',
       as: person,
       shown: async (page) => {
-        await requests(page).first().waitFor();
         await plot(page).locator('svg.recharts-surface').first().waitFor();
       },
     });
@@ -287,7 +228,7 @@ await describeDashboard('usage', (stage) => {
       name: 'usage-none',
       path: '/usage?from=2026-01-01&to=2026-01-31',
       as: await stage.person(),
-      shown: (page) => page.getByText('No requests in these days').waitFor(),
+      shown: (page) => page.getByText('No requests on these days').waitFor(),
     });
   });
 });

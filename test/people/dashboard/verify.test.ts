@@ -4,14 +4,14 @@ import { thoroughly } from '../../kit/thorough.ts';
 import { describeDashboard, expectGoodLooks, type Stage } from './stage.ts';
 
 await describeDashboard('verify', (stage) => {
-  it('shows everybody the verdict, what it rests on and every check, and says what simulated evidence is worth', async () => {
+  it('shows everyone the verdict, its basis and every check, and explains the value of simulated evidence', async () => {
     const page = await stage.open('/verify');
     await page.getByText('The evidence is simulated', { exact: true }).waitFor();
     await page.getByText('Untrusted', { exact: true }).first().waitFor();
     const failed = page.getByRole('list', { name: 'Failed' });
     expect(await failed.getByRole('listitem').count()).toBe(1);
-    await failed.getByText('Hardware vouches for it').waitFor();
-    await page.getByRole('list', { name: 'Not made' }).getByText('gateway.tls_key').waitFor();
+    await failed.getByText('Hardware signed it').waitFor();
+    await page.getByRole('list', { name: 'Skipped' }).getByText('gateway.tls_key').waitFor();
     expect(
       await page
         .getByRole('list', { name: /^Verdicts/ })
@@ -21,7 +21,7 @@ await describeDashboard('verify', (stage) => {
     await page.getByText(`sotto verify ${brokerOrigin(stage)}`).waitFor();
   });
 
-  it('verifies anew with a new nonce, and hands the report out as `sotto verify --json` does', async () => {
+  it('verifies again with a new nonce, and exports the report as `sotto verify --json` does', async () => {
     const page = await stage.open('/verify');
     const first = await report(page);
     expect(first).toMatchObject({ origin: brokerOrigin(stage), verdict: 'untrusted', tee_type: 'simulated' });
@@ -41,11 +41,11 @@ await describeDashboard('verify', (stage) => {
     await page.goto('/verify');
     await page.getByText('The evidence is simulated', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Verify again' }).click();
-    // The same document again: it was made for another nonce.
+    // Shows the same document again, which was made for another nonce.
     await page.getByRole('list', { name: 'Failed' }).getByText('simulated.signature').waitFor();
   });
 
-  it('says why where there is nothing to look at', async () => {
+  it('says why if there is nothing to verify', async () => {
     const page = await stage.open('/');
     const answer = (status: number) => (route: Route) =>
       route.fulfill({ status, headers: { 'access-control-allow-origin': '*' }, json: {} });
@@ -56,31 +56,31 @@ await describeDashboard('verify', (stage) => {
     await page.unroute('**/v1/gateway/attestation*');
     await page.route('**/v1/gateway/attestation*', answer(503));
     await page.getByRole('button', { name: 'Verify again' }).click();
-    await page.getByText('The service cannot give evidence now. Try again shortly.').waitFor();
+    await page.getByText('The service cannot produce evidence now. Retry shortly.').waitFor();
   });
 
-  it('takes pins of one’s own, and refuses what is none', async () => {
+  it('accepts your own pins, and refuses invalid ones', async () => {
     const page = await stage.open('/verify');
-    await page.getByText('Use pins of your own').click();
+    await page.getByText('Use your own pins').click();
     await page.getByLabel('Pins, as JSON').fill('{"gateway": 1}');
-    await page.getByRole('button', { name: 'Verify with them' }).click();
-    await page.getByText(/^These are no pins: `gateway` must be an object/).waitFor();
+    await page.getByRole('button', { name: 'Verify with these pins' }).click();
+    await page.getByText(/^These pins are invalid: `gateway` must be an object/).waitFor();
     await page
       .getByLabel('Pins, as JSON')
       .fill(JSON.stringify({ gateway: { provider_registries: [`sha256:${'0'.repeat(64)}`] } }));
-    await page.getByRole('button', { name: 'Verify with them' }).click();
-    await page.getByText('Your own pins are in force in this tab', { exact: false }).waitFor();
+    await page.getByRole('button', { name: 'Verify with these pins' }).click();
+    await page.getByText('This tab uses your own pins', { exact: false }).waitFor();
     await page.getByRole('list', { name: 'Failed' }).getByText('gateway.registry').waitFor();
-    await page.getByRole('button', { name: 'Use those of this build' }).click();
+    await page.getByRole('button', { name: 'Use the pins of this build' }).click();
     await expect.poll(() => page.getByRole('list', { name: 'Failed' }).getByText('gateway.registry').count()).toBe(0);
   });
 
-  it('asks for a provider’s evidence with a key, and says what the service answered where it has none', async () => {
+  it("asks for a provider's evidence with a key, and shows the service's answer if it has none", async () => {
     const visitor = await stage.open('/verify');
-    await visitor.getByText('It takes an inference key to ask for a provider’s evidence.').waitFor();
+    await visitor.getByText('You need an inference key to get a provider’s evidence.').waitFor();
     const page = await stage.open('/verify?model=acme/wide', { as: await stage.person() });
-    await page.getByRole('button', { name: 'Make a key' }).click();
-    await page.getByRole('button', { name: 'Verify the enclave' }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByRole('button', { name: 'Verify enclave' }).click();
     const found = page.getByRole('heading', { name: 'Verdict' }).nth(1);
     await found.waitFor();
     await page.getByText('Unavailable', { exact: true }).nth(1).waitFor();
@@ -91,16 +91,16 @@ await describeDashboard('verify', (stage) => {
     await expectGoodLooks(stage, {
       name: 'verify',
       path: '/verify',
-      shown: (page) => page.getByRole('list', { name: 'Not made' }).waitFor(),
+      shown: (page) => page.getByRole('list', { name: 'Skipped' }).waitFor(),
     });
     await expectGoodLooks(stage, {
       name: 'verify-enclave',
       path: '/verify?model=acme/wide',
       as: await stage.person(),
       shown: async (page) => {
-        await page.getByText('Use pins of your own').click();
-        await page.getByRole('button', { name: 'Make a key' }).click();
-        await page.getByRole('button', { name: 'Verify the enclave' }).click();
+        await page.getByText('Use your own pins').click();
+        await page.getByRole('button', { name: 'Create key' }).click();
+        await page.getByRole('button', { name: 'Verify enclave' }).click();
         await page.getByText('Unavailable', { exact: true }).nth(1).waitFor();
       },
     });

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { afterAll, expect, it } from 'vitest';
-import { type Mailbox, openMailbox } from '../accounts/mailbox.ts';
+import { type Mailbox, openMailbox } from '../../kit/mailbox.ts';
 import { addAuthenticator, describeDashboard, type Stage } from './stage.ts';
 
 const heading = (name: string | RegExp) => ({ level: 1, name }) as const;
@@ -13,7 +13,7 @@ interface Answer {
   readonly error?: { readonly type: string };
 }
 
-/** Runs a printed command as somebody would who copied it. */
+/** Runs a printed command as a person who copied it. */
 const run = (command: string): Promise<Answer> =>
   new Promise((resolve, reject) => {
     execFile('sh', ['-c', command], (error, stdout) =>
@@ -30,7 +30,7 @@ await describeDashboard(
     it('from signing up, over a first answer and its receipt, to revoking everything', async () => {
       const { page, email } = await signUpAndVerify(stage);
 
-      // What one pays with.
+      // Add money to pay with.
       await page.goto('/billing');
       await page.getByText('$10.00', { exact: true }).click();
       await page.getByRole('button', { name: 'Pay $10.50' }).click();
@@ -42,14 +42,14 @@ await describeDashboard(
         .click();
       expect((await readFile(await (await receipt).path())).subarray(0, 5).toString('latin1')).toBe('%PDF-');
 
-      // A first answer, by the printed command.
-      await page.getByRole('link', { name: 'First steps' }).click();
-      await page.getByRole('button', { name: 'Make a key' }).click();
+      // Get a first answer, by the printed command.
+      await page.getByRole('link', { name: 'Overview' }).click();
+      await page.getByRole('button', { name: 'Create key' }).click();
       await page.getByTestId('new-key').waitFor();
       const command = (await page.getByRole('tabpanel').locator('pre').textContent()) ?? '';
       expect(await run(command)).toMatchObject({ object: 'chat.completion' });
 
-      // A key with a limit, until that is reached: what a request may cost at most has to fit under it.
+      // Create a key with a limit and reach it. The largest possible price of a request must fit under it.
       const limited = await makeKey(page, 'A little', '0.0017');
       const withLimited = command.replace(/sotto_inf_[\w-]+/, limited);
       const answers: (string | undefined)[] = [];
@@ -60,19 +60,20 @@ await describeDashboard(
       expect(answers[0]).toBe('chat.completion');
       expect(answers.at(-1)).toBe('insufficient_balance');
 
-      // Preferences that the next request obeys.
+      // Set preferences that the next request obeys.
       await page.getByRole('link', { name: 'Routing' }).click();
       await page.getByLabel(/^acme(?!\/)/).uncheck();
       await page.getByRole('button', { name: 'Save' }).click();
-      await page.getByText('Saved. The next request is routed by it.').first().waitFor();
+      await page.getByText('Saved. It applies from the next request.').first().waitFor();
       expect(await run(command)).toMatchObject({ error: { type: 'no_provider_route' } });
       await page.getByLabel(/^acme(?!\/)/).check();
       await page.getByRole('button', { name: 'Save' }).click();
       await expect.poll(async () => (await run(command)).object, { timeout: 10_000 }).toBe('chat.completion');
 
-      // What was used, as a file.
+      // Download the usage as a file.
       await page.getByRole('link', { name: 'Usage' }).click();
-      const download = page.getByRole('link', { name: 'All of these as CSV' });
+      await page.getByRole('tab', { name: 'Requests' }).click();
+      const download = page.getByRole('link', { name: 'Export requests' });
       await download.waitFor();
       const file = page.waitForEvent('download');
       await download.click();
@@ -81,7 +82,7 @@ await describeDashboard(
       await inviteAndGiveRole(stage, page);
       await addPasskeyAndSignInWithIt(page, password);
 
-      // And all of it taken back.
+      // Revoke and remove everything.
       await page.goto('/keys');
       for (const name of ['First key', 'A little']) {
         await page.getByRole('button', { name: `Actions for ${name}` }).click();
@@ -118,12 +119,12 @@ async function signUpAndVerify(stage: Stage): Promise<{ readonly page: Page; rea
   await page.getByLabel('Name').fill('Ann Walker');
   await page.getByLabel('Email').fill(email);
   await page.getByLabel('Password').fill(password);
-  await page.getByRole('button', { name: 'Create the account' }).click();
-  await page.getByRole('heading', heading('Look at your mail')).waitFor();
+  await page.getByRole('button', { name: 'Create account' }).click();
+  await page.getByRole('heading', heading('Check your mail')).waitFor();
   await page.goto(await mailedPath(stage, email, 'Confirm your address'));
   await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Confirm' }).click();
-  await page.getByRole('button', { name: 'Account' }).waitFor();
+  await page.getByRole('button', { name: 'Account', exact: true }).waitFor();
   return { page, email };
 }
 
@@ -134,11 +135,11 @@ async function mailedPath(stage: Stage, to: string, subject: string): Promise<st
 
 async function makeKey(page: Page, name: string, limit: string): Promise<string> {
   await page.getByRole('link', { name: 'Keys', exact: true }).click();
-  await page.getByRole('button', { name: 'Make a key' }).first().click();
+  await page.getByRole('button', { name: 'Create key' }).first().click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Name').fill(name);
   await dialog.getByLabel('Limit in USD').fill(limit);
-  await dialog.getByRole('button', { name: 'Make the key' }).click();
+  await dialog.getByRole('button', { name: 'Create key' }).click();
   const key = (await dialog.getByTestId('new-key').textContent()) ?? '';
   await dialog.getByRole('button', { name: 'Copy key' }).click();
   await dialog.getByText('Copied').waitFor();
@@ -146,7 +147,7 @@ async function makeKey(page: Page, name: string, limit: string): Promise<string>
   return key;
 }
 
-/** A guest signs up by the link of the mail, is let in, and made an admin. */
+/** A guest signs up by the link of the mail, is let in, and becomes an admin. */
 async function inviteAndGiveRole(stage: Stage, page: Page): Promise<void> {
   const guest = 'guest@people.example';
   await page.getByRole('link', { name: 'Workspaces' }).click();
@@ -160,12 +161,12 @@ async function inviteAndGiveRole(stage: Stage, page: Page): Promise<void> {
   await theirs.getByLabel('Name').fill('Ben Guest');
   await theirs.getByLabel('Email').fill(guest);
   await theirs.getByLabel('Password').fill(password);
-  await theirs.getByRole('button', { name: 'Create the account' }).click();
-  await theirs.getByRole('heading', heading('Look at your mail')).waitFor();
+  await theirs.getByRole('button', { name: 'Create account' }).click();
+  await theirs.getByRole('heading', heading('Check your mail')).waitFor();
   await theirs.goto(await mailedPath(stage, guest, 'Confirm your address'));
   await theirs.getByLabel('Password').fill(password);
   await theirs.getByRole('button', { name: 'Confirm' }).click();
-  await theirs.getByRole('button', { name: 'Account' }).waitFor();
+  await theirs.getByRole('button', { name: 'Account', exact: true }).waitFor();
   await theirs.goto(await mailedPath(stage, guest, 'invited'));
   await theirs.getByRole('button', { name: 'Accept' }).first().click();
   await theirs.goto('/workspaces');
@@ -185,8 +186,8 @@ async function addPasskeyAndSignInWithIt(page: Page, password: string): Promise<
   await page.getByRole('dialog').getByLabel('Your password').fill(password);
   await page.getByRole('dialog').getByRole('button', { name: 'Continue' }).click();
   await page.getByRole('table', { name: 'Passkeys' }).getByText('Chrome on Linux').waitFor();
-  await page.getByRole('button', { name: 'Account' }).click();
+  await page.getByRole('button', { name: 'Account', exact: true }).click();
   await page.getByRole('menuitem', { name: 'Sign out' }).click();
-  // The authenticator agrees at once where the browser offers it.
-  await page.getByRole('heading', heading('First steps')).waitFor();
+  // The authenticator agrees at once when the browser offers the passkey.
+  await page.getByRole('heading', heading('Overview')).waitFor();
 }

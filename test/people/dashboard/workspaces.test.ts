@@ -3,14 +3,14 @@ import { thoroughly } from '../../kit/thorough.ts';
 import { describeDashboard, expectGoodLooks } from './stage.ts';
 
 await describeDashboard('workspaces', (stage) => {
-  it('are made, named anew, switched to and deleted', async () => {
+  it('are created, renamed, switched to and deleted', async () => {
     const page = await stage.open('/workspaces', { as: await stage.person() });
     await page.getByRole('button', { name: 'New workspace' }).click();
     await page.getByLabel('Name').fill('Research');
-    await page.getByRole('button', { name: 'Make the workspace' }).click();
+    await page.getByRole('button', { name: 'Create workspace' }).click();
     await page.getByRole('heading', { level: 1, name: 'Research' }).waitFor();
     await page.getByRole('button', { name: 'Workspace: Research' }).waitFor();
-    await page.getByLabel('Name of the workspace').fill('Research and play');
+    await page.getByLabel('Workspace name').fill('Research and play');
     await page.getByRole('button', { name: 'Rename' }).click();
     await page.getByRole('heading', { level: 1, name: 'Research and play' }).waitFor();
     await page.getByRole('button', { name: 'Delete…' }).click();
@@ -20,18 +20,18 @@ await describeDashboard('workspaces', (stage) => {
     expect(await page.getByText('Research and play').count()).toBe(0);
   });
 
-  it('take others in by invitation, change what they may do, and let them go', async () => {
+  it('add people by invitation, change their roles, and remove them', async () => {
     const [owner, guest] = [await stage.person(), await stage.person(0)];
     const page = await stage.open('/workspaces', { as: owner });
     await page.getByRole('button', { name: 'New workspace' }).click();
     await page.getByLabel('Name').fill('Together');
-    await page.getByRole('button', { name: 'Make the workspace' }).click();
+    await page.getByRole('button', { name: 'Create workspace' }).click();
     await page.getByLabel('Email').fill(guest.email);
     await page.getByLabel('Role', { exact: true }).selectOption('member');
     await page.getByRole('button', { name: 'Invite' }).click();
     const link = (await page.getByTestId('invitation-link').textContent()) ?? '';
     const token = decodeURIComponent(link.split('#token=')[1] ?? '');
-    await page.getByRole('table', { name: 'Invitations that wait' }).getByText(guest.email, { exact: true }).waitFor();
+    await page.getByRole('table', { name: 'Open invitations' }).getByText(guest.email, { exact: true }).waitFor();
 
     const theirs = await stage.open('/workspaces', { as: guest });
     const accepted = await theirs.request.post('/v1/invitations/accept', { data: { token } });
@@ -52,10 +52,10 @@ await describeDashboard('workspaces', (stage) => {
     await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
     await page.getByRole('alertdialog').waitFor({ state: 'hidden' });
     await theirs.reload();
-    await theirs.getByText('You are in no such workspace').waitFor();
+    await theirs.getByText('Workspace not found').waitFor();
   });
 
-  it('can be left by whoever was invited', async () => {
+  it('can be left by an invited person', async () => {
     const [owner, guest] = [await stage.person(), await stage.person(0)];
     const page = await stage.open('/workspaces', { as: owner });
     const made = await page.request.post('/v1/workspaces', { data: { name: 'Short' } });
@@ -85,7 +85,7 @@ await describeDashboard('workspaces', (stage) => {
       name: 'workspaces',
       path: '/workspaces',
       as: person,
-      shown: (open) => open.getByText('Pages show this one').waitFor(),
+      shown: (open) => open.getByText('Current workspace').waitFor(),
     });
     await expectGoodLooks(stage, {
       name: 'workspace',

@@ -21,18 +21,21 @@ async function serve(handler: RequestListener, tls: boolean): Promise<string> {
 const ask = (origin: string): Promise<string> =>
   askBroker({ origin, ticket: 't', nonce: 'ab'.repeat(32) }).then((body) => body.toString());
 
-it.each([true, false])('hands the evidence on, also of a broker whose key nobody vouches for: TLS %s', async (tls) => {
-  const origin = await serve((request, response) => {
-    let body = '';
-    request.on('data', (piece) => {
-      body += piece;
-    });
-    request.on('end', () => response.end(JSON.stringify({ ticket: request.headers['x-router-ticket'], body })));
-  }, tls);
-  expect(JSON.parse(await ask(origin))).toEqual({ ticket: 't', body: `{"nonce":"${'ab'.repeat(32)}"}` });
-});
+it.each([true, false])(
+  'forwards the evidence, even of a broker whose certificate no authority signed: TLS %s',
+  async (tls) => {
+    const origin = await serve((request, response) => {
+      let body = '';
+      request.on('data', (piece) => {
+        body += piece;
+      });
+      request.on('end', () => response.end(JSON.stringify({ ticket: request.headers['x-router-ticket'], body })));
+    }, tls);
+    expect(JSON.parse(await ask(origin))).toEqual({ ticket: 't', body: `{"nonce":"${'ab'.repeat(32)}"}` });
+  },
+);
 
-it("hands the broker's own refusal on, with when to come back", async () => {
+it("forwards the broker's own refusal, with its Retry-After", async () => {
   const origin = await serve((_request, response) => {
     response.writeHead(429, { 'retry-after': '7' });
     response.end('{"error":{"message":"Slowly.","type":"rate_limited"}}');
@@ -44,11 +47,11 @@ it.each<[string, RequestListener]>([
   ['says what is no error of ours', (_request, response) => response.writeHead(502).end('<h1>Bad gateway</h1>')],
   ['redirects', (_request, response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()],
   ['breaks off', (_request, response) => response.destroy()],
-])('is not ready where the broker %s', async (_, handler) => {
+])('is not ready if the broker %s', async (_, handler) => {
   await expect(ask(await serve(handler, false))).rejects.toMatchObject({ type: 'service_unavailable' });
 });
 
-it('does not take an answer without end', async () => {
+it('does not read an endless answer', async () => {
   const origin = await serve((_request, response) => {
     const piece = Buffer.alloc(1_000_000);
     const more = (): void => {

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 let server: Server;
 let credentials: ServerCredentials;
 let ca: string;
-/** Everything that any client has written inside TLS. */
+/** All bytes that clients have written inside TLS. */
 let heard = '';
 let connections = 0;
 const sockets: TLSSocket[] = [];
@@ -53,12 +53,12 @@ const call = async (upstream: Upstream): Promise<'end' | UpstreamFailure> => {
   return ended;
 };
 
-it('a connection that shows an attested key takes content', async () => {
+it('a connection that shows an attested key receives content', async () => {
   expect(await call(open(['00'.repeat(32), ownKey()]))).toBe('end');
   expect(heard).toContain('{"the":"content"}');
 });
 
-it('a connection that shows another key gets not a byte, neither content nor our own key', async () => {
+it('a connection that shows another key receives no byte: neither content nor our own key', async () => {
   heard = '';
   const before = connections;
   expect(await call(open(['00'.repeat(32)]))).toBe('attestation_failed');
@@ -67,20 +67,20 @@ it('a connection that shows another key gets not a byte, neither content nor our
   expect(heard).toBe('');
 });
 
-it('an attested key does not stand in for a certificate that browsers would take', async () => {
+it('an attested key does not replace a certificate that browsers would accept', async () => {
   heard = '';
   expect(await call(open([ownKey()], {}))).toBe('network_failure');
   expect(heard).toBe('');
 });
 
-it('without TLS there is no key, and so no connection', async () => {
+it('without TLS there is no key, so the client opens no connection', async () => {
   const { port } = server.address() as AddressInfo;
   const makePool = attestedPool({ isAttested: () => true });
   const plain = openUpstream({ baseUrl: `http://127.0.0.1:${port}`, headers: [], connectTimeoutMs: 5000 }, makePool);
   expect(await call(plain)).toBe('attestation_failed');
 });
 
-it('each connection proves the key anew: no session is resumed', async () => {
+it('each connection proves the key again: no TLS session is resumed', async () => {
   const before = sockets.length;
   const upstream = open([ownKey()]);
   const calls = Array.from({ length: 3 }, () => {

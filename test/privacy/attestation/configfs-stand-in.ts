@@ -6,21 +6,22 @@ import { nodeFiles, type ReportFiles } from '@sotto/attestation/producers';
 
 export interface StandInOptions {
   readonly provider: 'tdx_guest' | 'sev_guest';
-  /** What the hardware answers to 64 bytes. */
+  /** The hardware's report for 64 bytes of report data. */
   readonly report: (reportData: Uint8Array<ArrayBuffer>) => Promise<Uint8Array>;
   readonly certificates?: Uint8Array | undefined;
 }
 
 /**
- * A directory that does what Linux does under configfs-tsm: making a directory in it brings the attributes, and reading
- * `outblob` blocks the reader's thread until the report is made. Everything but those two is the file system's own.
+ * A directory that behaves like Linux's configfs-tsm. Creating a directory in it creates the attributes, and reading
+ * `outblob` blocks the reader's thread until the report is made. The real file system does everything else.
  */
 export class ConfigfsStandIn {
   readonly directory: string;
   readonly files: ReportFiles;
   readonly #options: StandInOptions;
-  /** How long a report takes, in ms. */
-  delayMs = 0;
+  #gate = Promise.resolve();
+  /** How many reports were begun. `reports` counts the finished ones. */
+  asked = 0;
   reports = 0;
   open = 0;
   mostOpen = 0;
@@ -40,6 +41,13 @@ export class ConfigfsStandIn {
     return new ConfigfsStandIn(await mkdtemp(join(tmpdir(), 'sotto-configfs-')), options);
   }
 
+  /** Holds back reports from now on until the returned function is called. */
+  hold(): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#gate = promise;
+    return resolve;
+  }
+
   async stop(): Promise<void> {
     await rm(this.directory, { recursive: true, force: true });
   }
@@ -55,12 +63,13 @@ export class ConfigfsStandIn {
     execFileSync('mkfifo', [join(path, 'outblob')]);
   }
 
-  /** Whoever opens `outblob` next waits for a report on what was written. */
+  /** Makes the next reader of `outblob` wait for a report on the bytes that were written. */
   async #serve(path: string): Promise<void> {
     const pipe = await open(join(path, 'outblob'), constants.O_WRONLY);
     try {
       const report = await this.#options.report(Uint8Array.from(await readFile(join(path, 'inblob'))));
-      await new Promise((resolve) => setTimeout(resolve, this.delayMs));
+      this.asked += 1;
+      await this.#gate;
       this.reports += 1;
       await pipe.write(report);
     } finally {

@@ -1,12 +1,12 @@
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
+import { useFolder } from '../../kit/folder.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { until } from '../../kit/service.ts';
 import { registry } from './world.ts';
@@ -28,7 +28,7 @@ interface Start {
   readonly flags?: readonly string[];
 }
 
-/** Starts a broker that is expected to refuse: what it exits with, and what it says. */
+/** Starts a broker that is expected to refuse. Resolves to its exit code and its output. */
 function start({ environment = {}, flags = ['--disable-sigusr1'] }: Start): Promise<{ code: number; said: string }> {
   const args = ['--conditions=@sotto/source', ...flags, 'apps/confidential/src/main.ts'];
   return new Promise((resolve) => {
@@ -40,13 +40,11 @@ function start({ environment = {}, flags = ['--disable-sigusr1'] }: Start): Prom
 }
 
 describe('a broker does not start', () => {
-  let folder: string;
+  const folder = useFolder('ground');
   const file = (name: string) => join(folder, name);
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'sotto-ground-'));
     await writeFile(file('none.json'), '{"repository":"https://git.example/sotto","commit":"abc"}');
   });
-  afterAll(() => rm(folder, { recursive: true }));
 
   it.each<[string, Start, RegExp]>([
     ['with variables of Node', { environment: { NODE_OPTIONS: '--no-warnings' } }, /^NODE_OPTIONS is set/],
@@ -102,7 +100,7 @@ describe('a broker starts', () => {
   const main = ['--conditions=@sotto/source', 'apps/confidential/src/main.ts'];
   const production = { NODE_ENV: 'production', ATTESTATION: 'off' };
 
-  /** Starts one under a limit on core dumps, waits until it lives, and hands it to `look`. */
+  /** Starts a broker under a limit on core dumps, waits until it is live, and passes it to `look`. */
   async function running(
     { environment, flags = [], core = '0' }: Start & { readonly core?: string },
     look: (broker: { pid: number; said: () => string }) => Promise<void>,
@@ -138,7 +136,7 @@ describe('a broker starts', () => {
     const start = { environment: production, flags: ['--disable-sigusr1'], core: '8' };
     await running(start, async ({ said }) => {
       if (said().startsWith('sh:')) context.skip('this machine allows nobody a core dump');
-      expect(said()).toMatch(/^sotto-confidential: the limit on core dumps is \d+:.*LimitCORE=0/);
+      expect(said()).toMatch(/^sotto-confidential: the limit on core dumps is \d+\..*LimitCORE=0/);
     });
   });
 
@@ -172,8 +170,8 @@ await describeInBothPlanes(
       expect(Number.parseInt(filter, 16)).toBe(0);
     });
 
-    it('hands what it does not know of its environment to no library', () => {
-      // The YAML parser would write every token it reads.
+    it('passes no unknown environment variable to a library', () => {
+      // With such a variable set, the YAML parser would log every token that it reads.
       expect(planes.service.logs()).not.toContain('acme');
     });
   },

@@ -7,14 +7,15 @@ import { type GatewayPins, verifyGateway } from '@sotto/attestation';
 import { configfsSource, dstackSource, hardwareProducer, simulatedProducer } from '@sotto/attestation/producers';
 import { SnpMachine, TdxMachine } from '@sotto/attestation/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { until } from '../../kit/until.ts';
 import { ConfigfsStandIn } from './configfs-stand-in.ts';
-import { outcomes } from './outcomes.ts';
 import {
   type AttestedBroker,
   askForEvidence,
   clock,
   digestOf,
   freshNonce,
+  outcomes,
   pins,
   startAttestedBroker,
   tdxGuest,
@@ -56,7 +57,7 @@ describe('a broker inside a TDX guest', () => {
     return { seen, nonce };
   };
 
-  it('is hardware_verified: with our pins, our nonce, and the key of the very connection', async () => {
+  it('is hardware_verified: with our pins, our nonce, and the key of this connection', async () => {
     const { seen, nonce } = await ask();
     const verified = await verify(seen, { origin: broker.origin, nonce });
     expect(outcomes(verified.checks, 'failed')).toEqual([]);
@@ -80,7 +81,7 @@ describe('a broker inside a TDX guest', () => {
     expect(await readdir(broker.configfs.directory)).toEqual([]);
   });
 
-  it('is untrusted by the public verifier: nothing made for a test passes Intel’s root', async () => {
+  it("is untrusted by the public verifier: no test evidence chains to Intel's root", async () => {
     const { seen, nonce } = await ask();
     const challenge = { nonce, origin: broker.origin, pins, now: new Date(clock.nowMs), tlsSpki: seen.tlsSpki };
     const verified = await verifyGateway(seen.document, challenge);
@@ -88,14 +89,14 @@ describe('a broker inside a TDX guest', () => {
     expect(outcomes(verified.checks, 'failed')).toContain('tdx.pck_chain');
   });
 
-  it('is caught with an old nonce (gateway.report_data)', async () => {
+  it('with an old nonce is detected (gateway.report_data)', async () => {
     const { seen } = await ask();
     const verified = await verify(seen, { origin: broker.origin, nonce: freshNonce() });
     expect(outcomes(verified.checks, 'failed')).toEqual(['gateway.report_data']);
     expect(verified).toMatchObject({ verdict: 'untrusted', keySet: undefined });
   });
 
-  it('is caught with the quote of another origin (gateway.report_data, gateway.tls_key)', async () => {
+  it('with the quote of another origin is detected (gateway.report_data, gateway.tls_key)', async () => {
     const other = await start();
     const { seen: ours, nonce } = await ask();
     const theirs = await askForEvidence(other.origin, nonce);
@@ -103,12 +104,12 @@ describe('a broker inside a TDX guest', () => {
     const shown = { document: ours.document, tlsSpki: theirs.tlsSpki };
     const verified = await verify(shown, { origin: other.origin, nonce });
     expect(outcomes(verified.checks, 'failed')).toEqual(['gateway.report_data', 'gateway.tls_key']);
-    // Somebody in between, who has another key, shows it under our own name.
+    // A relay in between, which has another key, shows it under our own name.
     const between = await verify(shown, { origin: broker.origin, nonce });
     expect(outcomes(between.checks, 'failed')).toEqual(['gateway.tls_key']);
   });
 
-  it('is caught with another key set beside its quote (gateway.report_data)', async () => {
+  it('with another key set beside its quote is detected (gateway.report_data)', async () => {
     const { seen, nonce } = await ask();
     const document = seen.document as { key_set: object };
     const widened = { ...document, key_set: { ...document.key_set, not_after: 1_768_100_000 } };
@@ -116,13 +117,14 @@ describe('a broker inside a TDX guest', () => {
     expect(outcomes(verified.checks, 'failed')).toEqual(['gateway.report_data']);
   });
 
-  it('shows one snapshot: keys that change while the quote is made are in the next document', async () => {
+  it('shows one snapshot: a key that changes while the quote is made appears in the next document', async () => {
     const changing = await start();
-    changing.configfs.delayMs = 300;
+    const release = changing.configfs.hold();
     const nonce = freshNonce();
     const asked = askForEvidence(changing.origin, nonce);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await until(() => changing.configfs.asked > 0, 'the quote is asked for');
     await changing.pass(29.5);
+    release();
     expect(changing.keeper.named.spkiSha256).toHaveLength(2);
     const seen = await asked;
     const verified = await verify(seen, { origin: changing.origin, nonce });
@@ -134,7 +136,7 @@ describe('a broker inside a TDX guest', () => {
 });
 
 describe('a broker whose TLS key changes', () => {
-  it('names the next key before it serves it, and the last one no more', async () => {
+  it('announces the next key before it serves it, and drops the last one', async () => {
     const broker = await start();
     const look = async () => {
       const nonce = freshNonce();
@@ -151,13 +153,13 @@ describe('a broker whose TLS key changes', () => {
     const changed = await look();
     expect(changed.verified).toMatchObject({ verdict: 'hardware_verified' });
     expect(changed.seen.tlsSpki).not.toEqual(first.seen.tlsSpki);
-    // Who verified while both were named meets the new key without a surprise.
+    // A client that verified while both keys were announced accepts the new key.
     const stillGood = await verify(
       { ...announced.seen, tlsSpki: changed.seen.tlsSpki },
       { origin: broker.origin, nonce: announced.nonce },
     );
     expect(stillGood.verdict).toBe('hardware_verified');
-    // Who verified before that must look again, and whoever has got hold of the old key is found out.
+    // A client that verified earlier must verify again, and a thief of the old key is detected.
     const stale = await verify(
       { ...first.seen, tlsSpki: changed.seen.tlsSpki },
       { origin: broker.origin, nonce: first.nonce },
@@ -172,7 +174,7 @@ describe('a broker whose TLS key changes', () => {
 });
 
 describe('simulated evidence', () => {
-  it('is caught when it is passed off as hardware (tdx.format, snp.format)', async () => {
+  it('is detected when it claims to be hardware (tdx.format, snp.format)', async () => {
     const broker = await startAttestedBroker(await simulatedProducer());
     stops.push(() => broker.stop());
     const nonce = freshNonce();
@@ -193,7 +195,7 @@ describe('simulated evidence', () => {
 });
 
 describe('a broker inside a SEV-SNP guest', () => {
-  it('is hardware_verified with the certificates that its host gave', async () => {
+  it('is hardware_verified with the certificates from its host', async () => {
     const snp = await SnpMachine.make('milan');
     const { endorsementKey, intermediate, revocationList = new Uint8Array() } = await snp.evidence();
     const configfs = await ConfigfsStandIn.make({
@@ -225,7 +227,7 @@ describe('a broker inside a dstack guest', () => {
   let agent: Server;
   afterAll(() => agent?.close());
 
-  it('is known by what its hardware measured: the compose file that runs it', async () => {
+  it('is identified by its measured compose file', async () => {
     const digest = `sha256:${'5a'.repeat(32)}`;
     const appCompose = JSON.stringify({
       docker_compose_file: `services:\n  broker:\n    image: r.example/sotto@${digest}\n`,
@@ -279,20 +281,28 @@ describe('a broker inside a dstack guest', () => {
     const verified = await verify(seen, { origin: broker.origin, nonce, pins: byCompose });
     expect(outcomes(verified.checks, 'failed')).toEqual([]);
     expect(outcomes(verified.checks, 'passed')).toContain('gateway.provenance');
-    // Intel could not be reached: evidence all the same, worth one rung less.
+    // Intel's service could not be reached. The evidence is still delivered, but its tier is one lower.
     expect(outcomes(verified.checks, 'not_made')).toContain('tdx.collateral_format');
     expect(verified.verdict).toBe('cryptographically_checked');
   });
 });
 
-describe('when many ask at once', () => {
-  it('one quote is made at a time, a few wait, the others are told to come again, and then all is as before', async () => {
+describe('many concurrent callers', () => {
+  it('share one quote at a time: a few wait, the others are told to retry, and later calls work again', async () => {
     const broker = await start();
-    broker.configfs.delayMs = 20;
-    const all = await Promise.all(Array.from({ length: 100 }, () => askForEvidence(broker.origin, freshNonce())));
+    const release = broker.configfs.hold();
+    const statuses = new Set<number>();
+    const asked = Array.from({ length: 400 }, async () => {
+      const seen = await askForEvidence(broker.origin, freshNonce());
+      statuses.add(seen.status);
+      return seen;
+    });
+    await until(() => statuses.has(503) && statuses.has(429), 'some are told to come again');
+    release();
+    const all = await Promise.all(asked);
     const of = (status: number) => all.filter((seen) => seen.status === status);
     expect(of(200).length).toBeGreaterThan(0);
-    expect(of(200).length + of(429).length + of(503).length).toBe(100);
+    expect(of(200).length + of(429).length + of(503).length).toBe(400);
     expect([of(503).length > 0, of(429).length > 0]).toEqual([true, true]);
     for (const { headers, document } of [...of(429), ...of(503)]) {
       expect(Number(headers['retry-after'])).toBeGreaterThan(0);
@@ -301,13 +311,16 @@ describe('when many ask at once', () => {
     }
     expect(broker.configfs.reports).toBe(of(200).length);
     expect([broker.configfs.mostOpen, broker.configfs.open]).toEqual([1, 0]);
-    // The minute is over.
+    // The minute of the rate limit is over.
     clock.nowMs += 60_000;
     expect((await askForEvidence(broker.origin, freshNonce())).status).toBe(200);
   });
 });
 
-/** What a SEV-SNP host hands its guest: entries of name, offset and length, a zero entry, then the certificates. */
+/**
+ * A certificate table as a SEV-SNP host passes it to its guest: entries of name, offset and length, a zero entry, then
+ * the certificates.
+ */
 function certificateTable(certificates: Readonly<Record<string, Uint8Array>>): Uint8Array {
   let offset = 24 * (Object.keys(certificates).length + 1);
   const heads = Object.entries(certificates).map(([name, { length }]) => {

@@ -2,19 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { gatewayEvidenceSchema, verifyGateway } from '@sotto/attestation';
 import { expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { outcomes } from './outcomes.ts';
+import { oneModel } from '../../kit/catalog.ts';
+import { outcomes } from './world.ts';
 
-const setup = async () => ({
-  registry:
-    'providers:\n  - {id: acme, name: Acme, adapter: openai, base_url: "http://127.0.0.1:9/v1", privacy_class: private}\n',
-  catalog: `models:
-  - id: acme/small
-    model_type: text
-    context_length: 8000
-    max_output_tokens: 1000
-    routes: [{provider: acme, upstream_model: small-v1, privacy_class: private, pricing: {input: 0.5, output: 1.5}}]
-`,
-});
+const setup = async () => oneModel({ baseUrl: 'http://127.0.0.1:9/v1' });
 
 await describeInBothPlanes('a gateway without hardware', setup, (planes) => {
   const ask = (query: string): Promise<Response> =>
@@ -22,7 +13,7 @@ await describeInBothPlanes('a gateway without hardware', setup, (planes) => {
   const verify = (document: unknown, nonce: string) =>
     verifyGateway(document, { nonce, origin: new URL(planes.service.baseUrl).origin, pins: {}, now: new Date() });
 
-  it('answers evidence that says it is simulated, binds the nonce and the origin, and is untrusted', async () => {
+  it('returns evidence that says it is simulated, binds the nonce and the origin, and is untrusted', async () => {
     const nonce = randomBytes(32).toString('hex');
     const answer = await ask(`?nonce=${nonce}`);
     expect(answer.status).toBe(200);
@@ -41,7 +32,7 @@ await describeInBothPlanes('a gateway without hardware', setup, (planes) => {
     });
   });
 
-  it('does not bind another nonce, nor another origin', async () => {
+  it('binds no other nonce and no other origin', async () => {
     const nonce = randomBytes(32).toString('hex');
     const document = await (await ask(`?nonce=${nonce}`)).json();
     const other = await verify(document, randomBytes(32).toString('hex'));
@@ -50,7 +41,7 @@ await describeInBothPlanes('a gateway without hardware', setup, (planes) => {
     expect(outcomes((await verifyGateway(document, elsewhere)).checks, 'failed')).toContain('simulated.signature');
   });
 
-  it('takes a nonce in either case, and states it in lower case', async () => {
+  it('accepts a nonce in either case, and states it in lower case', async () => {
     const nonce = 'AbCdEf0123456789'.repeat(4);
     const verified = await verify(await (await ask(`?nonce=${nonce}`)).json(), nonce.toLowerCase());
     expect(outcomes(verified.checks, 'failed')).toEqual(['simulated.hardware']);
@@ -70,7 +61,7 @@ await describeInBothPlanes('a gateway without hardware', setup, (planes) => {
     ['a line break after it', `?nonce=${digits}%0a`, /must be exactly 64 hex digits/],
     ['two', `?nonce=${digits}&nonce=${digits}`, /exactly once/],
     ['another name', `?Nonce=${digits}`, /is required/],
-  ])('refuses %s, and says what would be right', async (_, query, message) => {
+  ])('refuses %s, and states the right form', async (_, query, message) => {
     const answer = await ask(query);
     expect(answer.status).toBe(400);
     expect(answer.headers.get('access-control-allow-origin')).toBe('*');
@@ -78,7 +69,7 @@ await describeInBothPlanes('a gateway without hardware', setup, (planes) => {
     expect(error).toMatchObject({ type: 'invalid_request', param: 'nonce', message: expect.stringMatching(message) });
   });
 
-  it('serves no other method there', async () => {
+  it('serves no other method on this path', async () => {
     const answer = await fetch(`${planes.service.baseUrl}/gateway/attestation`, { method: 'POST' });
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });

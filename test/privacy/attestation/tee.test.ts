@@ -1,24 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import {
-  meetsVerdict,
-  providerEvidenceSchema,
-  verifyNvidia,
-  verifyProviderReceipt,
-  verifySnp,
-} from '@sotto/attestation';
-import { verifyProviderUnder, verifyTdxUnder } from '@sotto/attestation/testing';
+import { meetsVerdict, verifyProviderReceipt } from '@sotto/attestation';
 import { sealChat } from '@sotto/client';
 import { vouchForKey } from '@sotto/client/testing';
 import { relayRules } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { type EnclaveKind, enclaveKinds, familyOf } from '../../kit/enclaves/enclave-provider.ts';
-import { daysFromNow, testMeasurement } from '../../kit/enclaves/test-ground.ts';
+import { type EnclaveKind, enclaveKinds } from '../../kit/enclaves/enclave-provider.ts';
+import { type Spare, startTeeWorld, type TeeWorld } from '../../kit/enclaves/tee-world.ts';
+import { daysFromNow } from '../../kit/enclaves/test-ground.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
 import { disguises, found, searchable } from '../canary/disguises.ts';
 import { readSinks } from '../canary/sinks.ts';
-import { outcomes } from './outcomes.ts';
-import { type Spare, startTeeWorld, type TeeWorld } from './tee-world.ts';
+import { askingOf, evidenceSuite, secret } from './evidence.suite.ts';
+import { outcomes } from './world.ts';
 
 let made: TeeWorld | undefined;
 const world = (): TeeWorld => {
@@ -30,9 +24,8 @@ const setup = async () => {
   return made;
 };
 
-/** Whose evidence binds a TLS key. */
+/** The families whose evidence binds a TLS key. */
 const reachable = ['near', 'phala-aci', 'tinfoil', 'chutes'] as const satisfies readonly EnclaveKind[];
-const secret = 'the words that must not leave';
 
 await describeInBothPlanes(
   'providers in enclaves',
@@ -42,60 +35,7 @@ await describeInBothPlanes(
     beforeAll(async () => {
       account = await planes.service.createAccount();
     });
-    const chat = (model: string, body: object = {}): Promise<Response> =>
-      fetch(`${planes.service.baseUrl}/chat/completions`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${account.inferenceKey}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ model, messages: [{ role: 'user', content: secret }], ...body }),
-      });
-    const control = (path: string, init: RequestInit = {}, key = account.inferenceKey): Promise<Response> =>
-      fetch(`${planes.service.controlUrl}${path}`, {
-        ...init,
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      });
-    const mint = async (body: object, key?: string): Promise<string> => {
-      const answer = await control(
-        '/inference/attestation-tickets',
-        { method: 'POST', body: JSON.stringify(body) },
-        key,
-      );
-      expect(answer.status, await answer.clone().text()).toBe(200);
-      return ((await answer.json()) as { ticket: string }).ticket;
-    };
-    const present = (ticket: string, body: object, more: Record<string, string> = {}): Promise<Response> =>
-      fetch(`${planes.service.baseUrl}/tee/attestation`, {
-        method: 'POST',
-        headers: { 'x-router-ticket': ticket, 'content-type': 'application/json', ...more },
-        body: JSON.stringify(body),
-      });
-    const errorOf = async (answer: Response) =>
-      ((await answer.json()) as { error: { type: string; message: string } }).error;
-    const newNonce = (): string => randomBytes(32).toString('hex');
-    const verify = (
-      document: unknown,
-      asked: { nonce: string; provider: string; model: string; privacyClass: 'tee' | 'e2ee' },
-      kind: EnclaveKind = 'near',
-    ) =>
-      verifyProviderUnder(
-        {
-          verifyTdx: (evidence, time, policy) =>
-            verifyTdxUnder(world().ground.machine.root.anchor, evidence, time, policy),
-          verifySnp,
-          verifyNvidia,
-        },
-        document,
-        {
-          ...asked,
-          family: familyOf(kind),
-          upstreamModel: world().provider(kind).upstreamModel,
-          pins: { measurements: [testMeasurement] },
-          now: new Date(),
-        },
-      );
-
-    /** What a process has written arrives a moment later. */
-    const logged = (what: string | (() => boolean)): Promise<void> =>
-      until(() => (typeof what === 'string' ? planes.service.logs().includes(what) : what()), `it is logged: ${what}`);
+    const { chat, control, mint, present, errorOf, newNonce, verify, logged } = askingOf(planes, () => account, world);
 
     describe('chat on a tee route', () => {
       it.each(reachable)('%s: goes into the verified enclave, whole and streamed, turn by turn', async (kind) => {
@@ -126,7 +66,7 @@ await describeInBothPlanes(
         await logged(() => refusals(`tee/${kind}@${kind}`).includes('provider.tls_binding'));
       });
 
-      it('asks for evidence once for many requests, also for those that come at the same time', async () => {
+      it('asks for evidence once for many requests, concurrent ones included', async () => {
         const provider = world().provider('second');
         const answers = await Promise.all(Array.from({ length: 8 }, () => chat('tee/second')));
         expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 200));
@@ -134,7 +74,7 @@ await describeInBothPlanes(
         expect(provider.asked).toBe(1);
       });
 
-      it('follows a provider that changes its TLS key: verified again, and nothing sent before', async () => {
+      it('follows a provider that changes its TLS key: it verifies again before it sends anything', async () => {
         const provider = world().provider('rotating');
         expect((await chat('tee/rotating')).status).toBe(200);
         await provider.rotate();
@@ -144,7 +84,7 @@ await describeInBothPlanes(
         expect(provider.heard).toHaveLength(2);
       });
 
-      it('goes on to the next enclave where the first cannot be verified', async () => {
+      it('tries the next enclave if the first cannot be verified', async () => {
         world().provider('first').isSilent = true;
         const answer = await chat('tee/two', { provider: { sort: 'price', minimum_privacy: 'tee' } });
         expect(answer.status).toBe(200);
@@ -154,7 +94,7 @@ await describeInBothPlanes(
       });
     });
 
-    /** The checks that did not pass, by the broker's own log. */
+    /** The failed checks, according to the broker's log. */
     const refusals = (route: string): string[] =>
       planes.service
         .logs()
@@ -162,7 +102,7 @@ await describeInBothPlanes(
         .filter((line) => line.includes('"enclave refused"') && line.includes(`"${route}"`))
         .flatMap((line) => (JSON.parse(line) as { checks: { name: string }[] }).checks.map(({ name }) => name));
 
-    describe('a provider that tampers is caught before any content leaves', () => {
+    describe('a provider that tampers is detected before any content leaves', () => {
       const stranger = async () => (await world().ground.certifyServer()).spki;
       const cases: readonly [string, Spare, () => Promise<void>, string][] = [
         [
@@ -200,7 +140,7 @@ await describeInBothPlanes(
         await logged(() => refusals(`tee/${name}@${name}`).includes(check));
       });
 
-      it('evidence of another TLS key than the connection shows', async () => {
+      it('with evidence of another TLS key than the connection shows', async () => {
         const other = await stranger();
         world().provider('spki').tamper = (shown) => ({ ...shown, tlsSpki: other });
         expect((await chat('tee/spki')).status).toBe(502);
@@ -208,7 +148,7 @@ await describeInBothPlanes(
         await logged('"route":"tee/spki@spki","outcome":"attestation_failed"');
       });
 
-      it('a load balancer that shows evidence on one key and takes content on another', async () => {
+      it('with a load balancer that shows evidence on one key and takes content on another', async () => {
         const provider = world().provider('balanced');
         expect((await chat('tee/balanced')).status).toBe(200);
         await provider.rotate({ attested: false });
@@ -217,161 +157,19 @@ await describeInBothPlanes(
         expect(provider.heard).toHaveLength(1);
       });
 
-      it('no evidence at all', async () => {
+      it('without any evidence', async () => {
         world().provider('silent').isSilent = true;
         expect((await chat('tee/silent')).status).toBe(502);
         expect(world().provider('silent').heard).toEqual([]);
         await logged('"route":"tee/silent@silent","reason":"it answered 503"');
       });
 
-      it('and no log has a word of what was asked', () => {
+      it('no log contains a word of the requests', () => {
         expect(planes.service.logs()).not.toContain(secret);
       });
     });
 
-    describe('evidence for whoever asks', () => {
-      it.each(enclaveKinds)('%s: is of the route that was asked for, with our nonce, to its ceiling', async (kind) => {
-        const nonce = newNonce();
-        const query = new URLSearchParams({ model: `sealed/${kind}`, provider: `sealed-${kind}`, nonce });
-        const answer = await control(`/tee/attestation?${query}`);
-        expect(answer.status, await answer.clone().text()).toBe(200);
-        expect(answer.headers.get('cache-control')).toBe('no-store');
-        const document = providerEvidenceSchema.parse(await answer.json());
-        const asked = { nonce, provider: `sealed-${kind}`, model: `sealed/${kind}`, privacyClass: 'e2ee' } as const;
-        const result = await verify(document, asked, kind);
-        expect(outcomes(result.checks, 'failed')).toEqual([]);
-        expect(result).toMatchObject({
-          verdict: kind === 'tinfoil' ? 'policy_matched' : 'cryptographically_checked',
-          contentVisible: false,
-          isCurrent: true,
-        });
-        const { publicKey } = world().provider(kind).enclave.nextKey();
-        expect(Buffer.from(result.key?.publicKey ?? []).equals(publicKey)).toBe(true);
-        const stale = await verify(document, { ...asked, nonce: newNonce() }, kind);
-        expect(stale.verdict).toBe('untrusted');
-      });
-
-      it('by ticket, once, without a key on the content plane', async () => {
-        const ticket = await mint({ model: 'tee/near' });
-        const nonce = newNonce();
-        const answer = await present(ticket, { nonce: nonce.toUpperCase() });
-        expect(answer.status, await answer.clone().text()).toBe(200);
-        const result = await verify(await answer.json(), {
-          nonce,
-          provider: 'near',
-          model: 'tee/near',
-          privacyClass: 'tee',
-        });
-        expect(result).toMatchObject({ verdict: 'policy_matched', contentVisible: true });
-        const again = await present(ticket, { nonce });
-        expect([again.status, (await errorOf(again)).type]).toEqual([401, 'invalid_ticket']);
-      });
-
-      it('is free: an account without money has it too, and nothing is held or charged', async () => {
-        const poor = await planes.service.createAccount({ usd: 0 });
-        const answer = await present(await mint({ model: 'tee/near' }, poor.inferenceKey), { nonce: newNonce() });
-        expect(answer.status, await answer.clone().text()).toBe(200);
-        expect(await planes.service.settled(poor)).toBe(0n);
-      });
-
-      it('leaves a ticket valid that was presented with a bad nonce, or at the wrong place', async () => {
-        const ticket = await mint({ model: 'tee/near' });
-        for (const nonce of ['ab', 'g'.repeat(64), `0x${'a'.repeat(64)}`, undefined]) {
-          const answer = await present(ticket, { nonce });
-          expect([answer.status, (await errorOf(answer)).type]).toEqual([400, 'invalid_request']);
-        }
-        const misplaced = await fetch(`${planes.service.baseUrl}/chat/completions`, {
-          method: 'POST',
-          headers: { 'x-router-ticket': ticket, 'content-type': 'application/json' },
-          body: JSON.stringify({ model: 'tee/near', messages: [{ role: 'user', content: 'hi' }] }),
-        });
-        expect([misplaced.status, (await errorOf(misplaced)).type]).toEqual([401, 'invalid_ticket']);
-        expect((await present(ticket, { nonce: newNonce() })).status).toBe(200);
-      });
-
-      it('is not had with a ticket for chat, which stays valid, nor with a key', async () => {
-        const { ticket } = await planes.service.mintTicket(account.inferenceKey, { model: 'tee/near' });
-        const mismatch = await present(ticket, { nonce: newNonce() });
-        expect([mismatch.status, (await errorOf(mismatch)).type]).toEqual([401, 'invalid_ticket']);
-        const chat = await fetch(`${planes.service.baseUrl}/chat/completions`, {
-          method: 'POST',
-          headers: { 'x-router-ticket': ticket, 'content-type': 'application/json' },
-          body: JSON.stringify({ model: 'tee/near', messages: [{ role: 'user', content: 'hi' }] }),
-        });
-        expect(chat.status).not.toBe(401);
-        const keyed = await fetch(`${planes.service.baseUrl}/tee/attestation`, {
-          method: 'POST',
-          headers: { authorization: `Bearer ${account.inferenceKey}`, 'content-type': 'application/json' },
-          body: JSON.stringify({ nonce: newNonce() }),
-        });
-        expect([keyed.status, (await errorOf(keyed)).type]).toEqual([401, 'ticket_required']);
-        // Another scheme may be a proxy's own, and says nothing beside a ticket.
-        const proxied = { authorization: 'Basic eDp5' };
-        const attested = await present(await mint({ model: 'tee/near' }), { nonce: newNonce() }, proxied);
-        expect(attested.status, await attested.clone().text()).toBe(200);
-      });
-
-      it.each<[string, string, number, string]>([
-        ['a model that nobody knows', `model=tee/none&nonce=${'a'.repeat(64)}`, 404, 'model_not_found'],
-        [
-          'a provider that does not serve it',
-          `model=tee/near&provider=venice&nonce=${'a'.repeat(64)}`,
-          400,
-          'no_provider_route',
-        ],
-        ['a nonce that is too short', 'model=tee/near&nonce=aa', 400, 'invalid_request'],
-        ['two nonces', `model=tee/near&nonce=${'a'.repeat(64)}&nonce=${'a'.repeat(64)}`, 400, 'invalid_request'],
-        ['no model', `nonce=${'a'.repeat(64)}`, 400, 'invalid_request'],
-        ['a parameter that there is none of', `model=tee/near&nonce=${'a'.repeat(64)}&x=1`, 400, 'invalid_request'],
-      ])('is refused for %s', async (_, query, status, type) => {
-        const answer = await control(`/tee/attestation?${query}`);
-        expect([answer.status, (await errorOf(answer)).type]).toEqual([status, type]);
-      });
-
-      it('is refused for now where the provider gives none', async () => {
-        const query = new URLSearchParams({ model: 'tee/silent', nonce: newNonce() });
-        const answer = await control(`/tee/attestation?${query}`);
-        expect([answer.status, (await errorOf(answer)).type]).toEqual([503, 'service_unavailable']);
-        expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
-      });
-
-      it('is refused with the need of a new ticket where it is taken and the provider gives none', async () => {
-        const ticket = await mint({ model: 'tee/silent' });
-        const refused = await present(ticket, { nonce: newNonce() });
-        const error = await errorOf(refused);
-        expect([refused.status, error.type]).toEqual([503, 'service_unavailable']);
-        expect(error.message).toContain('with a new attestation ticket');
-        expect(refused.headers.get('x-should-retry')).toBe('false');
-        const again = await present(ticket, { nonce: newNonce() });
-        expect([again.status, (await errorOf(again)).type]).toEqual([401, 'invalid_ticket']);
-      });
-
-      it('keeps no request waiting that needs the same provider, and is not for a crowd at once', async () => {
-        const provider = world().provider('crowded');
-        const release = provider.holdEvidence(4);
-        const tickets = await Promise.all(Array.from({ length: 33 }, () => mint({ model: 'tee/crowded' })));
-        const [last = '', ...crowd] = tickets;
-        const waiting = crowd.map((ticket) => present(ticket, { nonce: newNonce() }));
-        try {
-          await until(() => provider.asked === 4, 'all connections for callers are taken');
-          expect((await chat('tee/crowded')).status).toBe(200);
-          const refused = await present(last, { nonce: newNonce() });
-          expect([refused.status, (await errorOf(refused)).type]).toEqual([503, 'service_unavailable']);
-          expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-          expect(refused.headers.get('x-should-retry')).toBeNull();
-        } finally {
-          release();
-        }
-        expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(crowd.map(() => 200));
-        expect((await present(last, { nonce: newNonce() })).status).toBe(200);
-      });
-
-      it('needs an inference key on the control origin', async () => {
-        const query = new URLSearchParams({ model: 'tee/near', nonce: newNonce() });
-        expect((await fetch(`${planes.service.controlUrl}/tee/attestation?${query}`)).status).toBe(401);
-        expect((await control(`/tee/attestation?${query}`, {}, account.managementKey)).status).toBe(403);
-      });
-    });
+    evidenceSuite(planes, () => account, world);
 
     describe('chat that is encrypted to the verified enclave', () => {
       it.each(enclaveKinds)(
@@ -418,7 +216,7 @@ await describeInBothPlanes(
     });
 
     describe("the enclave's own receipt", () => {
-      it('is there soon after the answer, of the exact bytes, and signed by the attested key', async () => {
+      it('appears soon after the answer, covers the exact bytes, and is signed by the attested key', async () => {
         const provider = world().provider('near');
         provider.signatureDelay = 1;
         const answer = await chat('tee/near', { stream: true });
@@ -448,14 +246,14 @@ await describeInBothPlanes(
         expect(outcomes(checks, 'passed')).toHaveLength(5);
       });
 
-      it('is not told to a guess', async () => {
+      it('is not disclosed to a guessed id', async () => {
         for (const id of ['preq_aaaaaaaaaaaaaaaaaaaaaa', 'x', '..%2f..%2fx']) {
           expect((await control(`/tee/signature/${id}`)).status).toBe(404);
         }
       });
     });
 
-    it('after all of it no log, no row and nothing in Redis holds what was said to an enclave, or by one', async () => {
+    it('no log, row or Redis value holds what was said to an enclave or by one', async () => {
       const marker = `canary${randomBytes(12).toString('hex')}`;
       const said = 'Hello there, this is a provider';
       const ask = (model: string, stream: boolean): Promise<string> =>

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { request } from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import {
+  type Check,
   type GatewayChallenge,
   type GatewayPins,
   keySetDigest,
@@ -20,17 +21,17 @@ import {
 import { buildBroker } from '@sotto/confidential';
 import { createMemoryState, MemoryStore } from '@sotto/state';
 import { pino } from 'pino';
+import { tlsOptions } from '../../../apps/confidential/src/tls/open-tls.ts';
 import { TlsKeeper } from '../../../apps/confidential/src/tls/tls-keeper.ts';
 import { makeTlsKey } from '../../../apps/confidential/src/tls/tls-key.ts';
-import { tlsOptions } from '../../../apps/confidential/src/tls/tls-options.ts';
+import { oneModel } from '../../kit/catalog.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { ConfigfsStandIn } from './configfs-stand-in.ts';
 
-export const registry =
-  'providers:\n  - {id: acme, name: Acme, adapter: openai, base_url: "http://127.0.0.1:9/v1", privacy_class: private}\n';
+export const { registry } = oneModel({ baseUrl: 'http://127.0.0.1:9/v1' });
 
 const zeros = '00'.repeat(48);
-/** What the stand-in machines measure: nothing but zeros. */
+/** The measurements of the stand-in machines: zeros only. */
 export const pins: GatewayPins = {
   tdx: {
     minimum_evaluation_number: 18,
@@ -42,7 +43,7 @@ export const pins: GatewayPins = {
   },
 };
 
-/** When the stand-in machines' documents are valid. */
+/** The stand-in machines' documents are valid from this time on. */
 const begin = Date.parse('2026-01-10T00:00:00Z');
 export const clock = {
   nowMs: begin,
@@ -52,10 +53,10 @@ export const clock = {
   },
 };
 
-/** A document of a vendor's service. */
+/** A document that a vendor's service publishes. */
 export type VendorAnswer = readonly [path: RegExp, answer: () => Promise<Response>];
 
-/** Intel's service, for a machine under a root of its own; its documents hold for the whole of the tests' time. */
+/** Intel's service, for a machine with its own root. Its documents stay valid for the whole test. */
 export function intelFor(machine: TdxMachine): VendorAnswer[] {
   const until = '2026-04-30T00:00:00Z';
   const collateral = () =>
@@ -115,12 +116,12 @@ export async function tdxGuest(machine: TdxMachine) {
 export interface AttestedBroker {
   readonly origin: string;
   readonly keeper: TlsKeeper;
-  /** Lets this many days pass; keys change as they do then. */
+  /** Lets this many days pass. Keys rotate as they would in that time. */
   pass(days: number): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** A broker on loopback that serves TLS with a key of its own and is vouched for by `producer`. */
+/** Starts a broker on loopback that serves TLS with its own key and gets evidence from `producer`. */
 export async function startAttestedBroker(
   producer: EvidenceProducer,
   provenance?: Provenance,
@@ -135,6 +136,7 @@ export async function startAttestedBroker(
     state: createMemoryState({ store: new MemoryStore(Date.now) }),
     logger: pino({ level: 'silent' }),
     registryFile: { name: 'providers.yaml', bytes: Buffer.from(registry) },
+    imageRegistry: { name: 'providers.yaml', bytes: Buffer.from(registry) },
     providerKey: () => undefined,
     secrets: { ticketSealingKey: randomBytes(32), settlementMacKey: randomBytes(32) },
     media: { image: false, speech: false },
@@ -160,18 +162,18 @@ export async function startAttestedBroker(
   };
 }
 
-/** What a verifier sees of one connection. */
+/** One connection as a verifier sees it. */
 export interface Seen {
   readonly status: number;
   readonly headers: Readonly<Record<string, unknown>>;
   readonly document: unknown;
-  /** The key that this very connection proved. */
+  /** The key that this connection proved. */
   readonly tlsSpki: Uint8Array;
 }
 
 export const freshNonce = (): string => randomBytes(32).toString('hex');
 
-/** Asks on a connection of its own. */
+/** Asks for evidence on a new connection. */
 export function askForEvidence(origin: string, nonce: string): Promise<Seen> {
   return new Promise((resolve, reject) => {
     const url = `${origin}/v1/gateway/attestation?nonce=${nonce}`;
@@ -211,5 +213,9 @@ export function verifier({ tdx, snp }: { readonly tdx?: TdxMachine; readonly snp
     );
 }
 
-/** The digest of the key set that a document shows. */
+/** The digest of the key set in a document. */
 export const digestOf = (document: unknown): string => keySetDigest((document as { key_set: unknown }).key_set);
+
+/** The names of the checks with this outcome. */
+export const outcomes = (checks: readonly Check[], outcome: Check['outcome']): string[] =>
+  checks.filter((check) => check.outcome === outcome).map(({ name }) => name);

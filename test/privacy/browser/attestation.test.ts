@@ -11,10 +11,10 @@ import {
   vectorDstackQuote,
   vectorJson,
 } from '../../../packages/attestation/src/testing/vectors.ts';
-import { onPath } from '../../kit/on-path.ts';
+import { onPath } from '../../kit/programs.ts';
 import { noteSkip } from '../../kit/skips.ts';
 
-/** What a browser gets of the verifiers: one minified script that puts exports of the package on the page. */
+/** Bundles the verifiers for a browser: one minified script that puts exports of the package on the page. */
 async function bundle(exported: string): Promise<string> {
   const result = await build({
     stdin: {
@@ -38,13 +38,16 @@ const script = await bundle('* as attestation');
 it.each([
   ['hop 1', '{ verifyGateway as attestation }', 70],
   ['both hops, receipts and GPUs', '* as attestation', 110],
-])('the verifiers of %s need nothing of Node, and fit minified and gzipped', async (what, exported, limit) => {
-  const bundled = await bundle(exported);
-  const kilobytes = gzipSync(bundled).length / 1000;
-  console.log(`attestation in a browser, ${what}: ${kilobytes.toFixed(1)} KB minified and gzipped`);
-  expect(bundled).toContain('tdx.format');
-  expect(kilobytes).toBeLessThan(limit);
-});
+])(
+  'the verifiers of %s need no Node built-ins, and stay small when minified and gzipped',
+  async (what, exported, limit) => {
+    const bundled = await bundle(exported);
+    const kilobytes = gzipSync(bundled).length / 1000;
+    console.log(`attestation in a browser, ${what}: ${kilobytes.toFixed(1)} KB minified and gzipped`);
+    expect(bundled).toContain('tdx.format');
+    expect(kilobytes).toBeLessThan(limit);
+  },
+);
 
 const executablePath = onPath('chromium', 'chromium-browser', 'google-chrome');
 if (executablePath === undefined) {
@@ -70,7 +73,7 @@ describe.skipIf(executablePath === undefined)('in a real browser', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  /** Calls an exported verifier in the page; byte arrays travel as `{bytes: [...]}`. */
+  /** Calls an exported verifier in the page. Byte arrays travel as `{bytes: [...]}`. */
   async function outcomes(verifier: 'verifyTdx' | 'verifySnp', evidence: object, now: string, policy: object) {
     const page = await browser.newPage();
     await page.goto(origin);

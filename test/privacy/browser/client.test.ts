@@ -5,7 +5,7 @@ import { build } from 'esbuild';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { echo, type StandInService, startStandIn } from '../../contract/own-client/stand-in.ts';
-import { onPath } from '../../kit/on-path.ts';
+import { onPath } from '../../kit/programs.ts';
 import { noteSkip } from '../../kit/skips.ts';
 
 const browserPath = onPath('chromium', 'chromium-browser', 'google-chrome');
@@ -13,7 +13,7 @@ if (browserPath === undefined) {
   noteSkip('our client in a browser', 'put chromium on the PATH, with Debian `apt-get install chromium`.');
 }
 
-/** The client as a page loads it: in development, or as it is published. */
+/** The client as a page loads it: in development, or as published. */
 async function bundle(published: boolean): Promise<ReadonlyMap<string, string>> {
   const { outputFiles } = await build({
     stdin: {
@@ -79,7 +79,7 @@ describe.skipIf(browserPath === undefined)('our client in a browser', () => {
     }
   })()`;
 
-  it('verifies, then asks, whole and streamed; the key goes to the control origin alone', async () => {
+  it('verifies, then sends requests, whole and streamed; the key goes to the control origin alone', async () => {
     const page = await pageWith('development');
     expect(JSON.parse(await page.evaluate<string>(asked(false)))).toMatchObject({
       choices: [{ message: { content: 'You said: CONTENT' } }],
@@ -92,7 +92,7 @@ describe.skipIf(browserPath === undefined)('our client in a browser', () => {
     expect(JSON.stringify(service.control)).not.toContain('CONTENT');
   });
 
-  it('as it is published cannot be told to accept simulated evidence', async () => {
+  it('cannot accept simulated evidence in its published form', async () => {
     const before = service.broker.length;
     const page = await pageWith('published');
     expect(await page.evaluate<string>(asked(false))).toMatch(/^option_invalid: .*`allowSimulated` is unknown/);
@@ -102,7 +102,7 @@ describe.skipIf(browserPath === undefined)('our client in a browser', () => {
     expect(service.broker).toHaveLength(before);
   });
 
-  it('says that it cannot see the TLS key', async () => {
+  it('reports that it cannot see the TLS key', async () => {
     const page = await pageWith('published');
     const report = await page.evaluate<{ gateway: { tlsKeySeen: boolean; checks: object[] } }>(
       `globalThis.client.verify('${service.baseUrl}')`,

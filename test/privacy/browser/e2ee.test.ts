@@ -5,7 +5,7 @@ import { type StandInEnclave, type StandInKind, standInEnclave, standInKinds } f
 import { build } from 'esbuild';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { onPath } from '../../kit/on-path.ts';
+import { onPath } from '../../kit/programs.ts';
 import { noteSkip } from '../../kit/skips.ts';
 import type { converse, GivenKey } from './page.ts';
 
@@ -74,7 +74,7 @@ describe.skipIf(browserPath === undefined)('end-to-end encryption in a browser',
     );
   }
 
-  it('loads no family before it is used, and then that one', async () => {
+  it("loads each family's code only when it is used", async () => {
     const families = () => loaded.filter((path) => path.includes('-family-'));
     expect(families()).toEqual([]);
     await talk('tinfoil', false);
@@ -94,7 +94,7 @@ describe.skipIf(browserPath === undefined)('end-to-end encryption in a browser',
   });
 });
 
-/** The page's scripts by their path, split as they would be served. */
+/** The page's scripts by path, split as a server would deliver them. */
 async function bundle(): Promise<ReadonlyMap<string, string>> {
   const { outputFiles } = await build({
     entryPoints: [fileURLToPath(new URL('page.ts', import.meta.url))],

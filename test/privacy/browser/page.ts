@@ -1,10 +1,12 @@
 import { type EnclaveKey, sealChat } from '@sotto/client';
 import { vouchForKey } from '../../../packages/client/src/e2ee/enclave-key.ts';
 
-/** What the page is given of an enclave's key: its bytes as an array, which survives the way into the page. */
+/**
+ * An enclave's key in the form that the page receives: the bytes are an array, which survives the way into the page.
+ */
 export type GivenKey = Omit<EnclaveKey, 'publicKey'> & { readonly publicKey: readonly number[] };
 
-/** Runs in the page: one conversation with the stand-in at `path`; gives what a user would see, as text. */
+/** Runs in the page: holds one conversation with the stand-in at `path`. Returns the text that a user would see. */
 export async function converse(path: string, given: GivenKey, stream: boolean): Promise<string> {
   const key = vouchForKey({ ...given, publicKey: new Uint8Array(given.publicKey) } as EnclaveKey);
   const messages = [{ role: 'user', content: 'Grüße, 世界' }];

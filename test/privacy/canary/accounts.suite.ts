@@ -1,20 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import type { AppAnswer } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
+import { showEarlierCode, totpCode } from '../../kit/authenticator.ts';
+import { Browser } from '../../kit/browser.ts';
 import { bearer, call } from '../../kit/call.ts';
-import { totpCode } from '../../people/accounts/totp.ts';
-import { Browser } from '../../people/connect/browser.ts';
-import { allowed, authorize, clientOf, connect, start } from '../../people/connect/flow.ts';
-import { newApp, type Person } from '../../people/connect/people.ts';
-import { fullBody } from './bodies.ts';
-import { expectNoContent } from './expect-nothing.ts';
-import { addresses, content, email, marker, personName } from './markers.ts';
+import { allowed, authorize, clientOf, connect, newApp, type Person, start } from '../../kit/connected-apps.ts';
+import { until } from '../../kit/until.ts';
+import { disguises, found } from './disguises.ts';
+import { addresses, content, email, expectNoContent, fullBody, idsIn, marker, personName, stem } from './markers.ts';
 import { answersWell } from './provider-answers.ts';
 import type { StageOf } from './stage.ts';
 
-/** Whatever people prove themselves by: passwords, links, sessions, second factors, apps and their tokens. */
+/** Everything that people authenticate with: passwords, links, sessions, second factors, apps and their tokens. */
 export function accountsSuite(stage: StageOf): void {
-  describe('no sink holds what people prove themselves by', () => {
+  describe('no sink holds credentials of people', () => {
     const browser = new Browser({ 'x-forwarded-for': addresses.ipv4 });
     const elsewhere = new Browser({ 'x-forwarded-for': addresses.ipv6 });
     let password = marker('Password');
@@ -32,7 +31,7 @@ export function accountsSuite(stage: StageOf): void {
       stage().secrets.set(`${what} ${stage().secrets.size}`, secret);
       return secret;
     };
-    /** The session that the browser has now, without its signature. */
+    /** Keeps the browser's current session token, without its signature. */
     const keepSession = (): void => {
       const cookie = decodeURIComponent(
         /session_token=([^;]+)/.exec(browser.cookiesFor(stage().service.controlUrl))?.[1] ?? '',
@@ -59,7 +58,7 @@ export function accountsSuite(stage: StageOf): void {
       expect((await asked('/auth/reset-password', { token: reset, newPassword: password })).status).toBe(400);
       expect((await asked('/auth/sign-in/email', { email, password })).status).toBe(200);
       keepSession();
-      // What is asked for in the wrong place.
+      // Requests at the wrong place.
       const { controlUrl } = stage().service;
       for (const path of [
         `/auth/verify-email?token=${link}`,
@@ -86,14 +85,15 @@ export function accountsSuite(stage: StageOf): void {
       }
     });
 
+    let authenticator = '';
     it('after a second factor', async () => {
       const enabled = await asked('/auth/two-factor/enable', { password });
       const { totpURI: uri, backupCodes } = enabled.json as { totpURI: string; backupCodes: readonly string[] };
+      authenticator = uri;
       keepSecret('authenticator', new URL(uri).searchParams.get('secret') ?? undefined);
       for (const code of backupCodes) keepSecret('backup code', code);
-      expect((await asked('/auth/two-factor/verify-totp', { code: totpCode(uri, Date.now() - 30_000) })).status).toBe(
-        200,
-      );
+      const show = async (code: string) => (await asked('/auth/two-factor/verify-totp', { code })).status;
+      expect(await showEarlierCode(uri, show)).toBe(200);
       keepSession();
       await asked('/auth/sign-out', {});
       expect((await asked('/auth/sign-in/email', { email, password })).status).toBe(200);
@@ -105,6 +105,91 @@ export function accountsSuite(stage: StageOf): void {
       expect((await asked('/auth/two-factor/verify-backup-code', { code: marker('BackupCode') })).status).toBe(401);
       expect((await asked('/auth/two-factor/verify-backup-code', { code: backupCodes[0] })).status).toBe(200);
       keepSession();
+    });
+
+    it('after the person acted as an operator: nor does the audit log or a log hold an address', async () => {
+      const { service, mailbox } = stage();
+      const { controlUrl } = service;
+      expect((await service.runControl(['operator', 'grant', email])).code).toBe(0);
+      // The codes of now and of half a minute ago are used.
+      const code = totpCode(authenticator, Date.now() + 30_000);
+      expect((await asked('/auth/two-factor/verify-totp', { code })).status).toBe(200);
+      const to = `invited${randomBytes(9).toString('hex')}@example.test`;
+      expect((await asked('/operator/invitations', { email: to })).status).toBe(201);
+      await mailbox.newest(to, 'invited to sign up');
+      const { accountId } = stage().pauper;
+      for (const act of ['disable', 'enable']) {
+        expect((await asked(`/operator/accounts/${accountId}/${act}`, {})).status).toBe(200);
+      }
+      const credit = { amount_usd: 0.000000001, reference: randomBytes(9).toString('hex') };
+      expect((await asked(`/operator/accounts/${accountId}/credit`, credit)).status).toBe(200);
+      for (const path of [
+        `/operator/accounts?search=${email}`,
+        '/operator/accounts',
+        '/operator/providers',
+        '/operator/orders',
+        '/operator/books',
+        '/operator/audit?format=csv',
+        '/operator/sign-up',
+        '/account/audit',
+      ]) {
+        const answer = await browser.ask('GET', `${controlUrl}${path}`);
+        expect([path, answer.status]).toEqual([path, 200]);
+        const text = await answer.text();
+        // The operator sees people, and neither what they ask nor which models and keys they use.
+        for (const { inferenceKey, managementKey } of [stage().account, stage().pauper]) {
+          for (const key of [inferenceKey, managementKey]) expect(text).not.toContain(key);
+        }
+        if (!path.startsWith('/operator/providers')) expect(text).not.toContain('m/one');
+      }
+      const { rows } = await service.pool.query<{ row: string }>('select a::text as row from acts a');
+      expect(rows.length).toBeGreaterThan(4);
+      const { controlLog } = await stage().sinks();
+      for (const sink of [rows.map(({ row }) => row).join('\n'), controlLog]) {
+        for (const secret of [email, personName, to]) expect(sink).not.toContain(secret);
+      }
+      await expectNoContent(stage());
+    });
+
+    it('after a budget alerted by mail and webhook: neither names content, a model or a key, nor the event a person', async () => {
+      const { service, mailbox, receiver } = stage();
+      stage().onAll(answersWell);
+      const changed = async (method: string, path: string, body: object): Promise<Record<string, string>> => {
+        const answer = await browser.ask(method, `${service.controlUrl}${path}`, { body });
+        expect([path, answer.status]).toEqual([path, method === 'POST' ? 201 : 200]);
+        return (await answer.json()) as Record<string, string>;
+      };
+      const account = (await (await browser.ask('GET', `${service.controlUrl}/account`)).json()) as { id: string };
+      const credit = ['account', 'credit', account.id, '1', '--reference', randomBytes(9).toString('hex')];
+      expect((await service.runControl(credit)).code).toBe(0);
+      const { id: workspace_id = '' } = await changed('POST', '/workspaces', { name: 'Alerted' });
+      const made = await changed('POST', '/keys', { name: 'alerted', kind: 'inference', workspace_id });
+      const key = keepSecret('key', made.key);
+      const { secret } = await changed('PUT', `/workspaces/${workspace_id}/webhook`, {
+        url: `https://127.0.0.1:${receiver.port}/`,
+      });
+      keepSecret('secret of a webhook', secret);
+      const budgets = `/workspaces/${workspace_id}/budgets`;
+      await changed('PUT', budgets, { limit_usd: 1 });
+      const url = `${service.baseUrl}/chat/completions`;
+      // The key and the credit reach the broker within a second.
+      await until(async () => (await call(url, bearer(key), fullBody())).status === 200, 'the request is served');
+      const spent = async (): Promise<number> => {
+        const answer = await browser.ask('GET', `${service.controlUrl}${budgets}`);
+        return ((await answer.json()) as { data: { spent_usd: number }[] }).data[0]?.spent_usd ?? 0;
+      };
+      await until(async () => (await spent()) > 0, 'the charge is booked');
+      await changed('PUT', budgets, { limit_usd: 0.000_000_001 });
+      const mail = await mailbox.newest(email, 'budget');
+      await until(() => receiver.received.length > 0, 'the webhook was told');
+      const events = receiver.received.map((event) => JSON.stringify(event)).join('\n');
+      const { pool } = service;
+      expect(found(events, { ...(await idsIn(pool)), email: disguises(email) })).toEqual([]);
+      const theirs = { content: disguises(stem), key: disguises(key), model: ['m/two', 'm/one'] };
+      for (const text of [mail.text, events]) expect(found(text, theirs)).toEqual([]);
+      const { controlLog } = await stage().sinks();
+      for (const hidden of [email, String(receiver.port)]) expect(controlLog).not.toContain(hidden);
+      await expectNoContent(stage());
     });
 
     it('after apps were connected, used, refused and disconnected', async () => {
@@ -121,11 +206,11 @@ export function accountsSuite(stage: StageOf): void {
       keepSecret('access token', accessToken);
       keepSecret('refresh token', refreshToken);
       for (const verifier of [started.verifier]) keepSecret('verifier', verifier);
-      // A ticket with the token, for the content to go with; the token itself is no bearer on the broker.
+      // Buys a ticket with the token, so that content can follow. The broker does not accept the token itself.
       await stage().keep(call(`${controlUrl}/inference/tickets`, bearer(accessToken), { model: 'm/one' }));
       await stage().keep(call(`${service.baseUrl}/chat/completions`, bearer(accessToken), fullBody()));
       for (const path of ['/balance', '/usage']) await fetch(`${controlUrl}${path}`, { headers: bearer(accessToken) });
-      // Everything that is wrong with an exchange.
+      // Every error of a token exchange.
       const token = `${client.serverMetadata().token_endpoint}`;
       const forms: readonly Record<string, string>[] = [
         {

@@ -1,14 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { disguises, found, hashes, searchable } from './disguises.ts';
-import { formsOf } from './expect-nothing.ts';
-import { identities } from './identities.ts';
-import { addresses, content, email } from './markers.ts';
+import { addresses, content, email, formsOf, identities, idsIn } from './markers.ts';
 import type { StageOf } from './stage.ts';
 
-/** Who asks and what is asked are kept apart, and so are ids that would join them. */
+/** Identities and content stay apart, and so do ids that would join them. */
 export function apartSuite(stage: StageOf): void {
   describe('no sink', () => {
-    it('holds a key, a ticket or anything else that lets somebody in; logs do not even hold a hash of it', async () => {
+    it('holds a key, a ticket or another credential; logs do not even hold a hash of one', async () => {
       const all = await stage().allSinks();
       const { tickets, answers } = stage();
       const keys = [stage().account, stage().pauper, stage().limited].flatMap((each) => [
@@ -19,13 +17,14 @@ export function apartSuite(stage: StageOf): void {
       expect(stage().secrets.size).toBeGreaterThan(20);
       const secrets = [...keys, ...tickets, ...stage().secrets.values()];
       const parts = Object.fromEntries(
-        // Whole, or without its prefix and the last characters that people tell keys apart by.
+        // Looks for the whole secret, and for it without its prefix and the last characters, which identify keys to
+        // people.
         secrets.map((secret) => [secret, disguises(secret.startsWith('sotto_') ? secret.slice(10, 60) : secret)]),
       );
       const hashed = (texts: readonly string[]): Record<string, string[]> =>
         Object.fromEntries(texts.map((secret) => [secret, hashes(secret)]));
       for (const [name, sink] of Object.entries(all)) expect(found(searchable(sink), parts), name).toEqual([]);
-      // What shows a secret to whom it was made is no error.
+      // An answer that shows a secret to its owner is not an error.
       const errors = answers
         .filter(({ status = 500 }) => status >= 400)
         .map(({ text, headers }) => text + JSON.stringify(headers));
@@ -35,58 +34,49 @@ export function apartSuite(stage: StageOf): void {
       }
       const { postgres = '', redis = '' } = all;
       expect(found(postgres, hashed(tickets))).toEqual([]);
-      // They are where they must be, in that form.
+      // The hashes are where they must be, in that form.
       expect(found(postgres, hashed(keys))).toHaveLength(keys.length);
       expect(found(redis, hashed(tickets)).length).toBeGreaterThan(20);
     });
 
-    it('of the broker, or Redis, knows who anybody is', async () => {
+    it('of the broker, or Redis, knows the identity of a user', async () => {
       const { pool } = stage().service;
-      const { rows } = await pool.query<{ id: string }>(
-        `select id::text from accounts union select id::text from workspaces union select id::text from api_keys
-       union select id from auth_user union select user_id from accounts where user_id is not null`,
-      );
-      expect(rows.length).toBeGreaterThan(10);
-      const people: Record<string, string[]> = {
+      const ids = await idsIn(pool);
+      expect(Object.keys(ids).length).toBeGreaterThan(10);
+      const people = {
+        ...ids,
         email: disguises(email),
         'email, in capitals': disguises(email.toUpperCase()),
       };
-      for (const { id } of rows)
-        people[id] = [
-          id,
-          id.replaceAll('-', ''),
-          Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64').replace(/=+$/, ''),
-          Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64url'),
-        ].filter((form) => form.length > 8);
       const { brokerLog, redis: stored, postgres: table } = await stage().sinks();
       const { 'broker to Redis': wire = '' } = await stage().allSinks();
       expect(found(searchable(wire), people)).toEqual([]);
       expect(found(table, { email: [email] })).toHaveLength(1);
       expect(found(stored, people)).toEqual([]);
       expect(found(brokerLog, people)).toEqual([]);
-      // Nor does the broker's log say whose wallet it was, or which hold.
+      // The broker's log does not name the wallet or the hold either.
       const wallets = await pool.query<{ id: string }>(
         'select wallet_id as id from accounts union select id from settlements',
       );
       expect(found(brokerLog, Object.fromEntries(wallets.rows.map(({ id }) => [id, [id]])))).toEqual([]);
     });
 
-    it('of Redis tells who signs in, or from where, by a name or by a hash that could be guessed', async () => {
+    it('of Redis shows who signs in, or from where, by name or by a hash that can be guessed', async () => {
       const { redis, controlLog } = await stage().sinks();
-      // The limits counted there.
+      // The sign-in limits are counted in Redis, so the search has data.
       expect(found(redis, { limits: ['control:limit:'] })).toHaveLength(1);
       const tries = controlLog.split('/v1/auth/*').length;
       expect(tries).toBeGreaterThan(20);
       expect(found(redis, identities(email, addresses))).toEqual([]);
     });
 
-    it('joins what must not be joined: request and completion ids stay with their client', async () => {
+    it('joins ids that must stay apart: request and completion ids stay with their client', async () => {
       const { postgres: rows, redis: stored } = await stage().sinks();
       const ids: Record<string, string[]> = {};
       for (const { headers, text } of stage().answers) {
         const requestId = headers['x-request-id'];
         if (typeof requestId === 'string') ids[requestId] = [requestId];
-        // Whole ones: some answers broke off.
+        // Only whole ids, because some answers broke off.
         for (const [id] of text.matchAll(/chatcmpl-[\w-]{22}/g)) ids[id] = [id, id.slice('chatcmpl-'.length)];
       }
       expect(Object.keys(ids).length).toBeGreaterThan(200);
@@ -104,13 +94,13 @@ export function apartSuite(stage: StageOf): void {
       ).toEqual([]);
     });
 
-    it('is guessed: whatever lets somebody in has 128 bits at least, or tries that are counted', () => {
+    it('helps to guess a credential: each has at least 128 bits, or its tries are counted', () => {
       const bitsOf = (text: string): number => {
         const alphabets = [/^[0-9a-f]+$/, /^[A-Z2-7]+$/, /^[A-Za-z0-9]+$/, /^[\w+/=-]+$/] as const;
         const sizes = [16, 32, 62, 64];
         return text.length * Math.log2(sizes[alphabets.findIndex((alphabet) => alphabet.test(text))] ?? 1);
       };
-      // A second step, after the password: ten tries, and the account waits.
+      // A backup code is a second step after the password. The account is locked after ten tries.
       const counted = new Map([['backup code', 50]]);
       const kinds = new Set<string>();
       for (const [name, secret] of stage().secrets) {
@@ -121,6 +111,7 @@ export function apartSuite(stage: StageOf): void {
       }
       expect([...kinds].sort()).toEqual(
         ['access token', 'authenticator', 'backup code', 'code', 'invitation', 'key', 'link', 'refresh token'].concat([
+          'secret of a webhook',
           'secret of an app',
           'session',
           'verifier',

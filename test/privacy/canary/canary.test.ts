@@ -5,13 +5,13 @@ import { accountsSuite } from './accounts.suite.ts';
 import { apartSuite } from './apart.suite.ts';
 import { contentSuite } from './content.suite.ts';
 import { everywhereSuite } from './everywhere.suite.ts';
-import { expectNoContentAnywhere } from './expect-nothing.ts';
+import { expectNoContentAnywhere } from './markers.ts';
 import { plantedSuite } from './planted.suite.ts';
 import { processesSuite } from './processes.suite.ts';
 import { refusalsSuite } from './refusals.suite.ts';
 import { type CanaryStage, openStage } from './stage.ts';
 
-// Before anything is told of: whether there is a Redis decides whether there is a suite.
+// Runs before the suite is declared, because the suite is skipped without Redis.
 const redis = await startOwnRedis({ appendOnly: true });
 if (redis === undefined) noteSkip('the canary', redisSkipReason);
 
@@ -37,7 +37,7 @@ describe.skipIf(redis === undefined)('the canary:', () => {
   apartSuite(stage);
   processesSuite(stage);
 
-  it('in the end no sink holds anything of it', async () => {
+  it('in the end no sink holds any marker', async () => {
     expect(stage().provider.seen.length).toBeGreaterThan(100);
     await expectNoContentAnywhere(stage());
   });

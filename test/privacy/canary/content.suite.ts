@@ -1,17 +1,15 @@
 import { describe, expect, it } from 'vitest';
+import { usageRows } from '../../kit/books.ts';
 import { ask, call, errorOf, type Flow } from '../../kit/call.ts';
 import { until } from '../../kit/service.ts';
-import { usageRows } from '../../money/world.ts';
-import { fullBody, media, mediaPaths } from './bodies.ts';
 import { found } from './disguises.ts';
-import { expectNoContent, formsOf } from './expect-nothing.ts';
-import { content, said } from './markers.ts';
+import { content, expectNoContent, formsOf, fullBody, media, mediaPaths, said } from './markers.ts';
 import { answersWell, delta, failures, painted } from './provider-answers.ts';
 import type { StageOf } from './stage.ts';
 
 export const flows: readonly Flow[] = ['compat', 'ticket'];
 
-/** Every operation, served and failed. */
+/** Every operation, both successful and failed. */
 export function contentSuite(stage: StageOf): void {
   describe('no sink holds content', () => {
     it.each(flows)('after answers of every kind (%s)', async (flow) => {
@@ -28,12 +26,12 @@ export function contentSuite(stage: StageOf): void {
       ];
       for (const { complete, text } of good) {
         expect(complete, text).toBe(true);
-        // The provider's own ids and headers are not for clients.
+        // The provider's own ids and headers must not reach clients.
         expect(text).not.toContain(said.ProviderId);
       }
       expect(good[0]?.text).toContain(said.Answer);
       expect(good[1]?.text).toContain(said.ToolArguments);
-      // One that leaves in the middle.
+      // A client that leaves in the middle.
       stage().onAll((_request, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         response.write(delta({ content: said.Answer }));
@@ -46,6 +44,15 @@ export function contentSuite(stage: StageOf): void {
       await expectNoContent(stage());
     });
 
+    it.each(flows)('after an answer of a provider without TLS, in a private network (%s)', async (flow) => {
+      stage().onAll(answersWell);
+      const before = stage().second.seen.length;
+      const answered = await stage().ask(flow, fullBody({ model: 'm/near' }));
+      expect(answered.text).toContain(said.Answer);
+      expect(stage().second.seen.length).toBe(before + 1);
+      await expectNoContent(stage());
+    });
+
     it('after images and speech', async () => {
       stage().onAll(answersWell);
       const before = await usageRows(stage().service, stage().account);
@@ -54,7 +61,7 @@ export function contentSuite(stage: StageOf): void {
       expect(image.text).not.toContain(said.ErrorText);
       expect(speech).toMatchObject({ status: 200, text: said.Spoken, ended: 'answered' });
       expect(JSON.stringify([image.headers, speech.headers])).not.toContain(said.ProviderHeader);
-      // One that leaves in the middle, one that is broken off, and one whose ticket is for another text.
+      // A client that leaves in the middle, an answer that breaks off, and a ticket that is for another text.
       stage().onAll((_request, response) => {
         response.writeHead(200, { 'content-type': 'audio/mpeg' });
         response.write(said.Spoken);
@@ -86,7 +93,7 @@ export function contentSuite(stage: StageOf): void {
       const input = { model: 'm/embed', input: content.Embedding };
       await stage().keep(ask(stage().service, stage().account.inferenceKey, 'compat', input, { path: '/embeddings' }));
       await Promise.all(mediaPaths.map((path) => stage().askMedia(path)));
-      // What the provider said went to nobody but in an answer.
+      // The provider's own words appear nowhere but in an answer.
       const bodies = stage()
         .answers.filter(({ complete }) => !complete)
         .map(({ text }) => text);

@@ -6,17 +6,17 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { bearer, call } from '../../kit/call.ts';
+import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { freePort } from '../../kit/free-port.ts';
-import { startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
 import { type FakeProvider, startProvider } from '../../kit/provider.ts';
-import { redisSkipReason, startTestRedis, type TestRedis } from '../../kit/redis.ts';
-import { type Service, startService, type TestAccount, until } from '../../kit/service.ts';
+import { type TestAccount, until } from '../../kit/service.ts';
 import { noteSkip } from '../../kit/skips.ts';
 import { disguises, found, searchable } from './disguises.ts';
 
-/** As the kit's own: a busy machine starts slowly. */
+/** The same limit as in the testing kit, because a busy machine starts slowly. */
 const readyMs = 60_000;
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const node = [process.execPath, '--conditions=@sotto/source'] as const;
@@ -30,85 +30,18 @@ const secrets = {
 };
 const sealing = { TICKET_SEALING_KEY: secrets.TICKET_SEALING_KEY, SETTLEMENT_MAC_KEY: secrets.SETTLEMENT_MAC_KEY };
 
-let redis: TestRedis | undefined;
-let postgres: TestPostgres;
 let provider: FakeProvider;
-let service: Service;
-let account: TestAccount;
 let databaseUrl: string;
 let files: string;
 
-beforeAll(async () => {
-  redis = await startTestRedis();
-  if (redis === undefined) return noteSkip('what a crash leaves behind', redisSkipReason);
-  postgres = await startTestPostgres();
-  databaseUrl = await postgres.createDatabase();
-  // It takes a request and never answers: what was sent is in the memory of whoever asked.
-  provider = await startProvider(() => {});
-  const [registry, catalog] = [
-    {
-      providers: [
-        { id: 'alpha', name: 'alpha', adapter: 'openai', base_url: provider.baseUrl, privacy_class: 'private' },
-      ],
-    },
-    {
-      models: [
-        {
-          id: 'm/one',
-          model_type: 'text',
-          context_length: 100_000_000,
-          max_output_tokens: 10,
-          routes: [
-            {
-              provider: 'alpha',
-              upstream_model: 'o',
-              privacy_class: 'private',
-              pricing: { input: 0.001, output: 0.001 },
-            },
-          ],
-        },
-      ],
-    },
-  ].map((value) => JSON.stringify(value)) as [string, string];
-  files = await mkdtemp(join(tmpdir(), 'sotto-crash-files-'));
-  await writeFile(join(files, 'providers.yaml'), registry);
-  await writeFile(join(files, 'catalog.yaml'), catalog);
-  await writeFile(join(files, 'marker'), marker);
-  for (const [name, statement] of Object.entries(hooks)) {
-    const text = `readFileSync(${JSON.stringify(join(files, 'marker'))}, 'utf8')`;
-    const listener = `() => { const text = ${text}; ${statement} }`;
-    await writeFile(
-      join(files, `${name}.mjs`),
-      `import { readFileSync } from 'node:fs'; process.on('SIGUSR2', ${listener});`,
-    );
-  }
-  service = await startService({
-    planes: 'two',
-    databaseUrl,
-    redisUrl: redis.url,
-    registry,
-    catalog,
-    environment: sealing,
-    controlEnvironment: secrets,
-  });
-  account = await service.createAccount({ usd: 100 });
-});
-afterAll(async () => {
-  await service?.stop();
-  await provider?.stop();
-  await redis?.stop();
-  await postgres?.stop();
-  if (files !== undefined) await rm(files, { recursive: true });
-});
-
 interface Crash {
   readonly how: string;
-  /** What the process is made to do on SIGUSR2. */
+  /** The action of the process on SIGUSR2. */
   readonly hook?: keyof typeof hooks;
   readonly signal?: NodeJS.Signals;
 }
 
-/** A process in a folder of its own, which may write a dump there. */
+/** A process in its own folder, where it may write a core dump. */
 class Doomed {
   readonly folder: string;
   readonly #child: ChildProcess;
@@ -133,7 +66,7 @@ class Doomed {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** Resolves to the signal or the exit code that it ended with. */
+  /** Resolves to the signal or the exit code with which the process ended. */
   async end(signal: NodeJS.Signals | undefined): Promise<NodeJS.Signals | number | null> {
     const closed = this.hasEnded ? undefined : once(this.#child, 'close');
     if (signal !== undefined) this.#child.kill(signal);
@@ -141,7 +74,7 @@ class Doomed {
     return this.#child.signalCode ?? this.#child.exitCode;
   }
 
-  /** Everything that it said and left in its folder. */
+  /** All output of the process, and all files in its folder. */
   remains(): string {
     return [this.said, ...this.#files().map((path) => readFileSync(path, 'latin1'))].join('\n');
   }
@@ -172,7 +105,7 @@ async function withDoomed(
   }
 }
 
-/** Errors that quote what they were given, as a parser's do, on SIGUSR2. */
+/** Errors on SIGUSR2 that quote their input, as a parser's errors do. */
 const hooks = {
   throws: "throw new SyntaxError('no place for ' + text + '\\n    at ' + text + ' (x.ts:1:1)', { cause: text });",
   rejects: 'Promise.reject(text);',
@@ -187,7 +120,7 @@ const crashes: readonly Crash[] = [
 ];
 const flagsOf = (crash: Crash): readonly string[] => (crash.hook === undefined ? [] : [`--import=${hook(crash.hook)}`]);
 
-/** Ends it, and expects that it came to that end and no other. */
+/** Ends the process, and expects exactly this kind of end. */
 async function crash(doomed: Doomed, { signal = 'SIGUSR2', hook }: Crash): Promise<void> {
   const ended = await doomed.end(signal);
   expect(ended).toBe(hook === undefined ? signal : 1);
@@ -200,7 +133,7 @@ const expectNothing = (doomed: Doomed, texts: Readonly<Record<string, string>>):
 };
 
 describe('a process that does not forbid it', () => {
-  it('leaves what it was told in its dump, where this test finds it', async (context) => {
+  it('leaves its content in its core dump, where this test finds it', async (context) => {
     await withDoomed(['sh', '-c', 'echo up; exec sleep 60'], { KEPT: marker }, async (doomed) => {
       await until(() => doomed.said.includes('up'), 'it runs');
       await doomed.end('SIGABRT');
@@ -212,7 +145,7 @@ describe('a process that does not forbid it', () => {
     });
   });
 
-  it('leaves it in its last words', async () => {
+  it('leaves its content in its last output', async () => {
     const script = 'setTimeout(() => { throw new Error(process.env.KEPT) }, 10)';
     await withDoomed([process.execPath, '-e', script], { KEPT: marker }, async (doomed) => {
       await doomed.end(undefined);
@@ -221,102 +154,137 @@ describe('a process that does not forbid it', () => {
   });
 });
 
-describe('a broker that ends while it holds content leaves none of it, by', { timeout: 120_000 }, () => {
-  const broker = async (
-    flags: readonly string[],
-    use: (doomed: Doomed, url: string) => Promise<void>,
-  ): Promise<void> => {
-    const port = await freePort();
-    const environment = {
-      ...sealing,
-      REDIS_URL: redis?.url ?? '',
-      CONFIDENTIAL_TLS: 'off',
-      CONFIDENTIAL_PORT: String(port),
-      PROVIDERS_FILE: join(files, 'providers.yaml'),
-    };
-    const command = [...node, ...flags, join(root, 'apps/confidential/src/main.ts')];
-    await withDoomed(command, environment, async (doomed) => {
-      const url = `http://127.0.0.1:${port}`;
-      await until(
-        async () => (await fetch(`${url}/readyz`)).ok,
-        () => `it is ready; it said: ${doomed.said}`,
-        readyMs,
+await describeInBothPlanes(
+  'what a crash leaves behind',
+  async (servers) => {
+    ({ databaseUrl } = servers);
+    // The provider never answers, so that the request stays in the broker's memory.
+    provider = await startProvider(() => {});
+    const route = routeEntry('alpha', { input: 0.001, output: 0.001 });
+    const { registry, catalog } = filesOf(
+      [providerEntry('alpha', provider.baseUrl)],
+      [textModel('m/one', [route], { context_length: 100_000_000, max_output_tokens: 10 })],
+    );
+    files = await mkdtemp(join(tmpdir(), 'sotto-crash-files-'));
+    await writeFile(join(files, 'providers.yaml'), registry);
+    await writeFile(join(files, 'catalog.yaml'), catalog);
+    await writeFile(join(files, 'marker'), marker);
+    for (const [name, statement] of Object.entries(hooks)) {
+      const text = `readFileSync(${JSON.stringify(join(files, 'marker'))}, 'utf8')`;
+      const listener = `() => { const text = ${text}; ${statement} }`;
+      await writeFile(
+        join(files, `${name}.mjs`),
+        `import { readFileSync } from 'node:fs'; process.on('SIGUSR2', ${listener});`,
       );
-      await use(doomed, url);
+    }
+    return {
+      ...{ registry, catalog, environment: sealing, controlEnvironment: secrets },
+      async stop() {
+        await provider.stop();
+        await rm(files, { recursive: true });
+      },
+    };
+  },
+  (planes) => {
+    let account: TestAccount;
+    beforeAll(async () => {
+      account = await planes.service.createAccount({ usd: 100 });
     });
-  };
-  /** Asks for something that stays on its way. */
-  const askIt = async (url: string, text: string): Promise<void> => {
-    const before = provider.seen.length;
-    const body = { model: 'm/one', messages: [{ role: 'user', content: text }] };
-    void call(`${url}/v1/chat/completions`, bearer(account.inferenceKey), body);
-    await until(() => provider.seen.length > before, 'the provider was asked');
-  };
 
-  it.for(crashes)('$how', async (how, context) => {
-    if (redis === undefined) return context.skip('no Redis');
-    await broker(flagsOf(how), async (doomed, url) => {
-      await askIt(url, `Say ${marker}`);
-      await crash(doomed, how);
-      expectNothing(doomed, { content: marker, key: account.inferenceKey, ...sealing });
-    });
-  });
-
-  it('running out of memory', async (context) => {
-    if (redis === undefined) return context.skip('no Redis');
-    await broker(['--max-old-space-size=64'], async (doomed, url) => {
-      // Text of more than one byte a letter, so that it lies in the heap at twice its size.
-      const text = `${marker} ☂ `.repeat(200_000);
-      for (let asked = 0; asked < 40 && !doomed.hasEnded; asked += 1) {
-        void call(`${url}/v1/chat/completions`, bearer(account.inferenceKey), {
-          model: 'm/one',
-          messages: [{ role: 'user', content: text }],
+    describe('a broker that ends while it holds content leaves none of it, by', { timeout: 120_000 }, () => {
+      const broker = async (
+        flags: readonly string[],
+        use: (doomed: Doomed, url: string) => Promise<void>,
+      ): Promise<void> => {
+        const port = await freePort();
+        const environment = {
+          ...sealing,
+          REDIS_URL: planes.service.redisUrl ?? '',
+          CONFIDENTIAL_TLS: 'off',
+          CONFIDENTIAL_PORT: String(port),
+          PROVIDERS_FILE: join(files, 'providers.yaml'),
+        };
+        const command = [...node, ...flags, join(root, 'apps/confidential/src/main.ts')];
+        await withDoomed(command, environment, async (doomed) => {
+          const url = `http://127.0.0.1:${port}`;
+          await until(
+            async () => (await fetch(`${url}/readyz`)).ok,
+            () => `it is ready; it said: ${doomed.said}`,
+            readyMs,
+          );
+          await use(doomed, url);
         });
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
-      expect(await doomed.end(undefined)).toBe('SIGABRT');
-      expect(doomed.said).toContain('heap out of memory');
-      expectNothing(doomed, { content: marker, key: account.inferenceKey, ...sealing });
-    });
-  });
-});
-
-describe('a control plane that ends while it holds keys and passwords leaves none of them, by', {
-  timeout: 120_000,
-}, () => {
-  it.for(crashes.filter(({ hook, signal }) => hook === 'throws' || signal === 'SIGABRT'))(
-    '$how',
-    async (how, context) => {
-      if (redis === undefined) return context.skip('no Redis');
-      const port = await freePort();
-      const environment = {
-        ...secrets,
-        REDIS_URL: redis.url,
-        DATABASE_URL: databaseUrl,
-        CONTROL_PORT: String(port),
-        CATALOG_FILE: join(files, 'catalog.yaml'),
       };
-      const command = [...node, ...flagsOf(how), join(root, 'apps/control/src/main.ts'), 'serve'];
-      await withDoomed(command, environment, async (doomed) => {
-        const url = `http://127.0.0.1:${port}`;
-        await until(
-          async () => (await fetch(`${url}/readyz`)).ok,
-          () => `it is ready; it said: ${doomed.said}`,
-          readyMs,
-        );
-        const password = `pw-${randomBytes(12).toString('hex')}`;
-        const minted = await call(`${url}/v1/inference/tickets`, bearer(account.inferenceKey), { model: 'm/one' });
-        const { ticket } = JSON.parse(minted.text) as { ticket: string };
-        // Its password is being hashed.
-        void call(
-          `${url}/v1/auth/sign-up/email`,
-          {},
-          { name: 'x', email: `${randomBytes(6).toString('hex')}@x.example`, password },
-        );
-        await new Promise((resolve) => setTimeout(resolve, 10));
-        await crash(doomed, how);
-        expectNothing(doomed, { marker, key: account.inferenceKey, ticket, password, ...secrets });
+      /** Sends a request that stays in flight. */
+      const askIt = async (url: string, text: string): Promise<void> => {
+        const before = provider.seen.length;
+        const body = { model: 'm/one', messages: [{ role: 'user', content: text }] };
+        void call(`${url}/v1/chat/completions`, bearer(account.inferenceKey), body);
+        await until(() => provider.seen.length > before, 'the provider was asked');
+      };
+
+      it.for(crashes)('$how', async (how) => {
+        await broker(flagsOf(how), async (doomed, url) => {
+          await askIt(url, `Say ${marker}`);
+          await crash(doomed, how);
+          expectNothing(doomed, { content: marker, key: account.inferenceKey, ...sealing });
+        });
       });
-    },
-  );
-});
+
+      it('running out of memory', async () => {
+        await broker(['--max-old-space-size=64'], async (doomed, url) => {
+          // Characters outside Latin-1, so that the text takes two bytes a character on the heap.
+          const text = `${marker} ☂ `.repeat(200_000);
+          for (let asked = 0; asked < 40 && !doomed.hasEnded; asked += 1) {
+            void call(`${url}/v1/chat/completions`, bearer(account.inferenceKey), {
+              model: 'm/one',
+              messages: [{ role: 'user', content: text }],
+            });
+            await new Promise((resolve) => setTimeout(resolve, 20));
+          }
+          expect(await doomed.end(undefined)).toBe('SIGABRT');
+          expect(doomed.said).toContain('heap out of memory');
+          expectNothing(doomed, { content: marker, key: account.inferenceKey, ...sealing });
+        });
+      });
+    });
+
+    describe('a control plane that ends while it holds keys and passwords leaves none of them, by', {
+      timeout: 120_000,
+    }, () => {
+      it.for(crashes.filter(({ hook, signal }) => hook === 'throws' || signal === 'SIGABRT'))('$how', async (how) => {
+        const port = await freePort();
+        const environment = {
+          ...secrets,
+          SIGN_UP: 'open',
+          REDIS_URL: planes.service.redisUrl ?? '',
+          DATABASE_URL: databaseUrl,
+          CONTROL_PORT: String(port),
+          CATALOG_FILE: join(files, 'catalog.yaml'),
+        };
+        const command = [...node, ...flagsOf(how), join(root, 'apps/control/src/main.ts'), 'serve'];
+        await withDoomed(command, environment, async (doomed) => {
+          const url = `http://127.0.0.1:${port}`;
+          await until(
+            async () => (await fetch(`${url}/readyz`)).ok,
+            () => `it is ready; it said: ${doomed.said}`,
+            readyMs,
+          );
+          const password = `pw-${randomBytes(12).toString('hex')}`;
+          const minted = await call(`${url}/v1/inference/tickets`, bearer(account.inferenceKey), { model: 'm/one' });
+          const { ticket } = JSON.parse(minted.text) as { ticket: string };
+          // The service is hashing this password when it ends.
+          void call(
+            `${url}/v1/auth/sign-up/email`,
+            {},
+            { name: 'x', email: `${randomBytes(6).toString('hex')}@x.example`, password },
+          );
+          await new Promise((resolve) => setTimeout(resolve, 10));
+          await crash(doomed, how);
+          expectNothing(doomed, { marker, key: account.inferenceKey, ticket, password, ...secrets });
+        });
+      });
+    });
+  },
+  { planes: ['two'] },
+);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { ask, type Called, type Flow } from '../../kit/call.ts';
+import { oneModel } from '../../kit/catalog.ts';
 import { type FakeProvider, type SeenRequest, startProvider } from '../../kit/provider.ts';
 import type { TestAccount } from '../../kit/service.ts';
 
@@ -9,7 +10,7 @@ const clients = 200;
 const pieces = 12;
 const markerLike = /who-[0-9a-f]{24}/g;
 
-/** Answers with the text it was sent, in pieces that mix with those of everybody else's streams. */
+/** Answers with the text that it received, in pieces that interleave with all other streams. */
 const echo = async (request: SeenRequest, response: Parameters<Parameters<FakeProvider['answer']>[0]>[1]) => {
   const messages = request.body.messages as readonly { content: string }[];
   const own = messages[0]?.content ?? '';
@@ -26,7 +27,7 @@ const echo = async (request: SeenRequest, response: Parameters<Parameters<FakePr
   const chunk = (choices: object[], more: object = {}): string =>
     `data: ${JSON.stringify({ id: own, object: 'chat.completion.chunk', created: 1, model: 'own', choices, ...more })}\n\n`;
   for (let piece = 0; piece < pieces; piece += 1) {
-    // Some events come in halves, with those of others between them.
+    // Some events arrive in halves, with other clients' events between them.
     const text = chunk([{ index: 0, delta: { content: ` ${own}` }, finish_reason: null }]);
     const at = Math.floor(Math.random() * text.length);
     response.write(text.slice(0, at));
@@ -38,7 +39,10 @@ const echo = async (request: SeenRequest, response: Parameters<Parameters<FakePr
   response.end('data: [DONE]\n\n');
 };
 
-/** All at once are more than a cold or busy broker takes: whom it turns away at the door comes again, as it says. */
+/**
+ * Sends the request again while the broker refuses it as overloaded. All clients at once are too many for a cold or
+ * busy broker.
+ */
 async function askUntilServed(asking: () => Promise<Called>): Promise<Called> {
   for (const end = Date.now() + 30_000; ; ) {
     const called = await asking();
@@ -54,21 +58,8 @@ await describeInBothPlanes(
   async () => {
     const made = await startProvider(echo);
     provider = made;
-    const route = {
-      provider: 'alpha',
-      upstream_model: 'own',
-      privacy_class: 'private',
-      pricing: { input: 1, output: 2 },
-    };
     return {
-      registry: JSON.stringify({
-        providers: [
-          { id: 'alpha', name: 'alpha', adapter: 'openai', base_url: made.baseUrl, privacy_class: 'private' },
-        ],
-      }),
-      catalog: JSON.stringify({
-        models: [{ id: 'm/echo', model_type: 'text', context_length: 8000, max_output_tokens: 100, routes: [route] }],
-      }),
+      ...oneModel(made),
       stop: () => made.stop(),
     };
   },
@@ -81,7 +72,7 @@ await describeInBothPlanes(
         const { inferenceKey } = accounts[index % 2] as TestAccount;
         const flow: Flow = index % 4 < 2 ? 'compat' : 'ticket';
         const stream = index % 5 !== 0;
-        const body = { model: 'm/echo', messages: [{ role: 'user', content: own }], stream };
+        const body = { model: 'm/one', messages: [{ role: 'user', content: own }], stream };
         const { complete, text, headers, status } = await askUntilServed(() => ask(service, inferenceKey, flow, body));
         return { own, complete, stream, status, said: text + JSON.stringify(headers) };
       });
@@ -92,7 +83,7 @@ await describeInBothPlanes(
         expect(texts.length).toBe(stream ? pieces : 1);
         expect([...new Set(texts)]).toEqual([own]);
         expect(said).toContain('"cache-control":"no-store"');
-        // Nor do two of them share an id.
+        // No two answers share an id.
         const id = /chatcmpl-[\w-]{22}/.exec(said)?.[0] ?? '';
         expect(id).not.toBe('');
         expect(ids.has(id)).toBe(false);

@@ -17,7 +17,7 @@ describe('the search', () => {
     for (const form of encode(marker)) expect(isFound(among(form))).toBe(true);
   });
 
-  it.each([0, 1, 2, 3, 4, 5])('finds it in the base64 of more than it, after %i bytes', (before) => {
+  it.each([0, 1, 2, 3, 4, 5])('finds it in the base64 of a longer text, after %i bytes', (before) => {
     const bytes = Buffer.from(`${'x'.repeat(before)}${marker} and so on`);
     expect(isFound(among(bytes.toString('base64')))).toBe(true);
     expect(isFound(among(bytes.toString('base64url')))).toBe(true);
@@ -26,11 +26,11 @@ describe('the search', () => {
   it.each([
     ['gzip', gzipSync],
     ['zlib', deflateSync],
-  ] as const)('finds it in what is compressed by %s, as bytes, in base64 and in hex', (_, compress) => {
+  ] as const)('finds it compressed by %s, as bytes, in base64 and in hex', (_, compress) => {
     const bytes = compress(among(marker));
     for (const form of ['latin1', 'base64', 'base64url', 'hex'] as const) {
       expect(isFound(among(bytes.toString(form))), form).toBe(true);
-      // The end of it is missing.
+      // The end of the compressed text is missing.
       expect(isFound(`before ${bytes.subarray(0, -6).toString(form)}`), form).toBe(true);
     }
   });

@@ -5,14 +5,14 @@ const base64Forms = (bytes: Buffer): string[] => {
   const aligned = [0, 1, 2].map((shift) =>
     Buffer.concat([Buffer.alloc(shift), bytes])
       .toString('base64')
-      // What depends on the neighbours is cut off.
+      // Cuts off the characters that depend on the neighboring bytes.
       .slice(Math.ceil((shift * 4) / 3), -4)
       .replace(/=+$/, ''),
   );
   return [...aligned, ...aligned.map((each) => each.replaceAll('+', '-').replaceAll('/', '_'))];
 };
 
-/** Every way to write a text that a sink may hold, each as it would lie there. */
+/** Every encoding in which a sink may hold a text, each as it would appear there. */
 export const encodings: Readonly<Record<string, (text: string) => string[]>> = {
   'as it is': (text) => [text, text.toUpperCase(), text.toLowerCase()],
   hex: (text) => {
@@ -38,7 +38,7 @@ export const encodings: Readonly<Record<string, (text: string) => string[]>> = {
   'a list of bytes': (text) => [[...Buffer.from(text)].join(','), [...Buffer.from(text)].join(', ')],
 };
 
-/** The forms in which a text could lie somewhere, but for compressed ones, which `searchable` undoes. */
+/** The forms in which a text could appear, except compressed ones, which `searchable` decompresses. */
 export const disguises = (text: string): string[] => [
   ...new Set(Object.values(encodings).flatMap((encode) => encode(text))),
 ];
@@ -53,7 +53,7 @@ export function hashes(secret: string): string[] {
 
 const mostCompressed = 1024 * 1024;
 
-/** Where something compressed may begin in a text of `latin1`, and its bytes from there. */
+/** The places in a `latin1` text where compressed data may begin, and the bytes from there. */
 const beginnings: readonly (readonly [RegExp, (text: string) => Buffer])[] = [
   // gzip (RFC 1952) and zlib (RFC 1950), as bytes, in base64 and in hex.
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the bytes that gzip begins with.
@@ -62,7 +62,7 @@ const beginnings: readonly (readonly [RegExp, (text: string) => Buffer])[] = [
   [/1f8b08|789c|78da/gi, (text) => Buffer.from(/^(?:[\da-f]{2})*/i.exec(text)?.[0] ?? '', 'hex')],
 ];
 
-/** A sink with all that is compressed in it beside it, inflated, and with what was escaped twice escaped once. */
+/** The sink, followed by its compressed parts inflated, and by a copy in which one level of escaping is undone. */
 export function searchable(sink: string): string {
   const inflated: string[] = [sink];
   if (sink.includes('\\\\')) inflated.push(sink.replaceAll('\\\\', '\\'));
@@ -76,18 +76,18 @@ export function searchable(sink: string): string {
   return inflated.join('\n');
 }
 
-/** Past the header, because of a whole file the checksum, and whatever follows it, would have to be right. */
+/** Inflates the bytes behind the header. Reading the whole file would need a valid checksum and nothing after it. */
 function inflate(bytes: Buffer): string | undefined {
   const header = bytes[0] === 0x1f ? 10 : 2;
   try {
-    // What is cut off is read as far as it goes.
+    // Truncated data is read as far as it goes.
     return inflateRawSync(bytes.subarray(header), { finishFlush: constants.Z_SYNC_FLUSH }).toString('latin1');
   } catch {
     return undefined;
   }
 }
 
-/** Which of the texts a sink holds, each by its name. */
+/** The names of the texts that a sink holds. */
 export const found = (sink: string, texts: Readonly<Record<string, readonly string[]>>): string[] =>
   Object.entries(texts).flatMap(([name, forms]) => {
     const form = forms.find((each) => sink.includes(each));

@@ -2,13 +2,12 @@ import { confidentialOrigin } from '@sotto/contract/confidential';
 import { controlOrigin } from '@sotto/contract/control';
 import { describe, expect, it } from 'vitest';
 import { bearer, type Called } from '../../kit/call.ts';
-import { expectNoContent } from './expect-nothing.ts';
-import { content } from './markers.ts';
+import { content, expectNoContent } from './markers.ts';
 import type { StageOf } from './stage.ts';
 
 const { Malformed: bad, Path: inPath, QueryString: inQuery, Header: inHeader } = content;
 
-/** Names of fields that some route takes, with a text that none of them can have. */
+/** Names of fields that some route takes, each with a value that is invalid for all of them. */
 const wrongFields = Object.fromEntries(
   [
     ...['model', 'models', 'messages', 'input', 'prompt', 'provider', 'stream', 'tools', 'voice', 'size', 'nonce'],
@@ -24,11 +23,11 @@ const bodies: readonly string[] = [
 
 /** Every route of both planes, with markers in its path, its query, its headers and its body. */
 export function everywhereSuite(stage: StageOf): void {
-  describe('no sink holds what was sent to', () => {
+  describe('no sink holds markers that were sent to', () => {
     it.each([
       ['the control plane', controlOrigin],
       ['the broker', confidentialOrigin],
-    ] as const)('any route of %s, wherever in the request it was', async (_, origin) => {
+    ] as const)('any route of %s, in any part of the request', async (_, origin) => {
       const { service, account } = stage();
       const url = origin === controlOrigin ? service.controlUrl : service.baseUrl;
       expect(origin.routes.length).toBeGreaterThan(8);

@@ -3,21 +3,20 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { call } from '../../kit/call.ts';
 import { openTestPool } from '../../kit/postgres.ts';
+import { withRedis } from '../../kit/redis-connection.ts';
 import { until } from '../../kit/service.ts';
-import { withRedis } from '../../money/world.ts';
-import { fullBody } from './bodies.ts';
 import { disguises, encodings, found, hashes, searchable } from './disguises.ts';
-import { identities } from './identities.ts';
+import { fullBody, identities } from './markers.ts';
 import { answersWell } from './provider-answers.ts';
 import type { StageOf } from './stage.ts';
 
 interface Plant {
   readonly text: string;
-  /** What of the plants a sink does not show; empty: all is found in it. */
+  /** The plants that a sink does not show. Empty if all were found. */
   readonly missing: (sink: string) => string[];
 }
 
-/** A text for every way to write one, each a marker of its own, so that each has to be found by itself. */
+/** Creates a text for every encoding, each with its own marker, so that the search must find each one separately. */
 function plant(): Plant {
   const ways: [string, string, string][] = Object.entries(encodings).flatMap(([name, encode]) =>
     encode('x').map((_, index): [string, string, string] => {
@@ -29,7 +28,7 @@ function plant(): Plant {
     const marker = `planted${randomBytes(12).toString('hex')}`;
     ways.push([`compressed, in ${form}`, marker, gzipSync(`so ${marker} it is`).toString(form)]);
   }
-  // What a text of Postgres, and a line of JSON, cannot hold.
+  // Postgres texts and lines of JSON cannot hold a NUL.
   const writable = ways.filter(([, , form]) => !form.includes('\0'));
   return {
     text: writable.map(([, , form]) => form).join(' | '),
@@ -40,7 +39,7 @@ function plant(): Plant {
   };
 }
 
-/** The search itself: what is planted in a sink is found there, however it is written. */
+/** Tests the search itself: it finds every planted text in a sink, in every encoding. */
 export function plantedSuite(stage: StageOf): void {
   describe('a leak is found in', () => {
     it.each(['control', 'broker'] as const)('the log of the process of %s', async (from) => {
@@ -49,7 +48,7 @@ export function plantedSuite(stage: StageOf): void {
       const { controlLog, brokerLog } = await stage().sinks();
       const [own, other] = from === 'control' ? [controlLog, brokerLog] : [brokerLog, controlLog];
       expect(missing(own)).toEqual([]);
-      // Nor is one taken for the other.
+      // One plant is not mistaken for the other.
       expect(missing(other).length).toBeGreaterThan(10);
     });
 
@@ -68,7 +67,7 @@ export function plantedSuite(stage: StageOf): void {
       expect(missing((await stage().sinks()).postgres).length).toBeGreaterThan(10);
     });
 
-    it('every kind of value in Redis, also when it is gone, and its append-only file', async () => {
+    it('every kind of value in Redis, deleted ones included, and its append-only file', async () => {
       const { url } = stage().redis;
       const kinds = ['string', 'hash', 'list', 'set', 'zset', 'stream'] as const;
       const plants = kinds.map((kind) => ({ kind, ...plant() }));
@@ -81,7 +80,7 @@ export function plantedSuite(stage: StageOf): void {
         await connection.zadd('planted:zset', 1, text('zset'));
         await connection.xadd('planted:stream', '*', 'p', text('stream'));
       });
-      // Each kind of value on its own, in what lies there now.
+      // Searches each kind of value separately among the current ones.
       const before = await stage().stored();
       for (const { kind, missing } of plants) {
         const from = before.indexOf(`planted:${kind}\n`);
@@ -97,7 +96,7 @@ export function plantedSuite(stage: StageOf): void {
       }
     });
 
-    it('Redis, where it is who signs in and from where, or a plain hash of either', async () => {
+    it('Redis, for the person who signs in, their address, or a plain hash of either', async () => {
       const email = `${randomBytes(9).toString('hex')}@planted.test`;
       const planted = identities(email, { ipv4: '203.0.113.199', ipv6: '2001:db8:b1a:27ed:1:2:3:4' });
       const each = Object.keys(planted).flatMap((text) => [text, ...hashes(text)]);
@@ -105,7 +104,7 @@ export function plantedSuite(stage: StageOf): void {
         for (const form of each) await connection.set(`planted:${form}`, '1');
       });
       const stored = await stage().stored();
-      // Each form is one that the search knows.
+      // The search knows each planted form.
       const known = new Set(Object.values(planted).flat());
       for (const form of each) expect([known.has(form), stored.includes(form)], form).toEqual([true, true]);
       expect(found(stored, planted)).toHaveLength(Object.keys(planted).length);
@@ -113,7 +112,7 @@ export function plantedSuite(stage: StageOf): void {
       expect(found((await stage().sinks()).redis, planted)).toHaveLength(Object.keys(planted).length);
     });
 
-    it('every connection between the processes and what they stand on', async () => {
+    it('every connection between the processes and the services that they use', async () => {
       const { wires } = stage();
       const plants = new Map([...Object.keys(wires)].map((name) => [name, plant()]));
       const text = (name: string): string => plants.get(name)?.text ?? '';
@@ -141,14 +140,14 @@ export function plantedSuite(stage: StageOf): void {
       const { errors, controlLog } = await stage()
         .allSinks()
         .then(async ({ metrics }) => {
-          // Of both planes.
+          // The metrics of both planes are present.
           expect(metrics).toContain('# HELP sotto_first_byte_seconds');
           expect(metrics).toContain('# HELP sotto_settlements_total');
           return stage().sinks();
         });
       expect(found(errors, { it: [requestId] })).toHaveLength(1);
       expect(found(controlLog, { it: [requestId] })).toHaveLength(1);
-      // What the processes themselves write is there, too.
+      // The processes' own output is included.
       stage().onAll(answersWell);
       const served = await stage().ask('compat', fullBody());
       expect(served.status, served.text).toBe(200);

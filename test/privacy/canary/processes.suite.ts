@@ -8,7 +8,7 @@ const run = promisify(execFile);
 const isLinux = process.platform === 'linux';
 const secretNames = ['TICKET_SEALING_KEY', 'SETTLEMENT_MAC_KEY', 'ACCOUNT_REF_KEY', 'SESSION_SECRET'] as const;
 
-/** What other users of the machine see of the processes, and what each was given. */
+/** The view that other users of the machine have of the processes, and the secrets that each process received. */
 export function processesSuite(stage: StageOf): void {
   const environmentOf = (pid: number): Record<string, string> =>
     Object.fromEntries(
@@ -18,7 +18,7 @@ export function processesSuite(stage: StageOf): void {
     );
 
   describe.skipIf(!isLinux)('the processes', () => {
-    it('have each the secrets that are theirs: the broker no database, no account references, no sessions', () => {
+    it('each have only their own secrets: the broker has no database, no account references, no sessions', () => {
       const { broker, control } = stage().service;
       const given = environmentOf(broker.pid);
       expect(given.TICKET_SEALING_KEY).toBeDefined();
@@ -37,7 +37,7 @@ export function processesSuite(stage: StageOf): void {
         try {
           return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
         } catch {
-          // It has ended since.
+          // The process has ended since.
           return '';
         }
       });
@@ -52,7 +52,7 @@ export function processesSuite(stage: StageOf): void {
       for (const { pid } of [broker, control]) {
         const nobody = { uid: 65_534, gid: 65_534 };
         await expect(run('cat', [`/proc/${pid}/environ`], nobody)).rejects.toThrow(/ermission denied/);
-        // That it is there to be read is known.
+        // Other users can read the command line, so the environment is not hidden by accident.
         expect((await run('cat', [`/proc/${pid}/cmdline`], nobody)).stdout).toContain('main.ts');
       }
     });

@@ -2,7 +2,7 @@ import type { ProviderHandler } from '../../kit/provider.ts';
 import { content, said } from './markers.ts';
 
 const own = { id: said.ProviderId, created: 1, model: said.ProviderId, system_fingerprint: said.ProviderId };
-/** Headers of a provider's that are for nobody else. */
+/** Headers of a provider that must not reach clients. */
 const secretHeaders = {
   'x-request-id': said.ProviderHeader,
   'set-cookie': said.ProviderHeader,
@@ -23,7 +23,7 @@ export const delta = (piece: object, finish: string | null = null): string =>
 
 export const painted = Buffer.from(`a picture of ${said.Painted}`).toString('base64');
 
-/** Answers every request as it should be, with a marker wherever one can be. */
+/** Answers every request correctly, with a marker wherever one can be. */
 export const answersWell: ProviderHandler = (request, response) => {
   if (request.path.endsWith('/speech')) {
     response.writeHead(200, { 'content-type': 'audio/mpeg', ...secretHeaders });
@@ -70,7 +70,7 @@ const sayFailure =
     response.end(body);
   };
 
-/** A stream that begins and goes wrong. */
+/** Starts a stream that then breaks. */
 const breakStream =
   (last: string): ProviderHandler =>
   (_request, response) => {
@@ -79,7 +79,7 @@ const breakStream =
     response.write(last, () => response.socket?.destroySoon());
   };
 
-/** The ways in which a provider can fail, each with what it got and what it thinks about it in its answer. */
+/** The ways in which a provider can fail. Each answer quotes the request and adds the provider's own words. */
 export const failures: readonly (readonly [string, ProviderHandler])[] = [
   ...[400, 401, 402, 403, 404, 408, 409, 413, 422, 429, 500, 503].map(
     (status) => [`status ${status}`, sayFailure(status)] as const,

@@ -1,17 +1,15 @@
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { ask, bearer, type Called, type Credential, call, errorOf } from '../../kit/call.ts';
-import { fullBody } from './bodies.ts';
 import { flows } from './content.suite.ts';
 import { found } from './disguises.ts';
-import { formsOf } from './expect-nothing.ts';
-import { content } from './markers.ts';
+import { content, formsOf, fullBody } from './markers.ts';
 import { answersWell } from './provider-answers.ts';
 import type { StageOf } from './stage.ts';
 
-/** Whatever is refused: content in the wrong place, in the wrong shape, by the wrong caller. */
+/** Every kind of refusal: content in the wrong place, in the wrong shape, from the wrong caller. */
 export function refusalsSuite(stage: StageOf): void {
-  describe('no sink holds what was refused', () => {
+  describe('no sink holds refused content', () => {
     it('after requests that are refused', async () => {
       stage().onAll(answersWell);
       const { service, account, pauper, limited } = stage();
@@ -105,7 +103,7 @@ export function refusalsSuite(stage: StageOf): void {
         stage().keep(call(`${service.baseUrl}/embeddings`, key, { model: 'm/one', input: bad })),
         stage().keep(call(`${service.baseUrl}/images/generations`, key, { prompt: bad })),
       );
-      // Tickets for something else, and one twice.
+      // Tickets for other requests, and one ticket used twice.
       const bought = async (request: object, body: object): Promise<Called> =>
         stage().keep(
           call(`${service.baseUrl}/chat/completions`, { 'x-router-ticket': (await stage().buy(request)) ?? '' }, body),
@@ -134,7 +132,7 @@ export function refusalsSuite(stage: StageOf): void {
       ]) {
         expect([...seen]).toContain(kind);
       }
-      // Not even an error's body holds what was not to be read.
+      // An error's body does not even hold the parts that were not to be read.
       const { UnknownField: _, ...rest } = content;
       const bodies = stage()
         .answers.filter(({ status }) => status !== 200)
@@ -152,7 +150,7 @@ export function refusalsSuite(stage: StageOf): void {
       expect(quoted).toEqual([]);
     });
 
-    it('after what is not even HTTP', async () => {
+    it('after bytes that are not HTTP', async () => {
       const { service } = stage();
       for (const url of [service.baseUrl, service.controlUrl]) {
         const port = Number(new URL(url).port);

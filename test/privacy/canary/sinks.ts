@@ -2,30 +2,30 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { withRedis } from '../../kit/redis-connection.ts';
-import { monitorRedis } from '../../kit/redis-monitor.ts';
+import { monitorRedis } from '../../kit/redis-wire.ts';
 import type { Service } from '../../kit/service.ts';
 
-/** Everything that a sink holds, as one text. */
+/** The content of each sink, as one text. */
 export interface Sinks {
-  /** What control wrote to stdout and stderr. */
+  /** Control's stdout and stderr. */
   readonly controlLog: string;
-  /** What the broker wrote, and every line that cannot be told from its. */
+  /** The broker's output, and every line that cannot be told apart from it. */
   readonly brokerLog: string;
   /** Every row of every table. */
   readonly postgres: string;
-  /** Every key and value that is in Redis now, and every command that was sent to it. */
+  /** Every key and value that is in Redis now, and every command that it received. */
   readonly redis: string;
-  /** Every body and header that clients got, where it was an error. */
+  /** Every body and header of the errors that clients received. */
   readonly errors: string;
 }
 
 export interface RedisEar {
-  /** Every command since it was opened, with its arguments, those within scripts included. */
+  /** Every command since the listener was opened, with its arguments. It includes commands within scripts. */
   readonly heard: () => string;
   close(): void;
 }
 
-/** Listens to all that is sent to a Redis: streams are trimmed and keys expire before anyone could look. */
+/** Records every command to a Redis. Streams are trimmed and keys expire before a later search could read them. */
 export async function listenToRedis(url: string): Promise<RedisEar> {
   const heard: string[] = [];
   const monitor = await monitorRedis(url, ({ words }) => heard.push(words.join('\n')));
@@ -33,7 +33,7 @@ export async function listenToRedis(url: string): Promise<RedisEar> {
 }
 
 export async function readSinks(
-  service: Service,
+  service: Pick<Service, 'logs' | 'pool' | 'redisUrl'>,
   { ear, errors }: { readonly ear: RedisEar; readonly errors: readonly string[] },
 ): Promise<Sinks> {
   const lines = service.logs().split('\n');
@@ -47,7 +47,7 @@ export async function readSinks(
   };
 }
 
-/** Every command that changed a Redis, as it lies on its disk; empty where it writes none. */
+/** Every write to a Redis, as stored in its append-only file. Empty if it does not write one. */
 export async function readAppendOnlyFile(url: string): Promise<string> {
   return withRedis(url, async (redis) => {
     const setting = async (name: string): Promise<string> => String(((await redis.config('GET', name)) as string[])[1]);
@@ -59,7 +59,7 @@ export async function readAppendOnlyFile(url: string): Promise<string> {
   });
 }
 
-async function readPostgres({ pool }: Service): Promise<string> {
+async function readPostgres({ pool }: Pick<Service, 'pool'>): Promise<string> {
   const tables = await pool.query<{ schema: string; name: string }>(
     "select schemaname as schema, tablename as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')",
   );
@@ -84,7 +84,7 @@ export async function readRedis(url: string): Promise<string> {
         set: () => redis.smembers(key),
         zset: () => redis.zrange(key, '0', '-1', 'WITHSCORES'),
         stream: () => redis.xrange(key, '-', '+'),
-        // It went between the two commands.
+        // The key expired between the two commands.
         none: async () => '',
       };
       const type = await redis.type(key);

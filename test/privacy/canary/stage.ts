@@ -4,44 +4,47 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ask, type Called, type CallOptions, call, type Flow, mint } from '../../kit/call.ts';
+import { type CatalogFiles, filesOf, type Prices, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { startCollector } from '../../kit/collector.ts';
 import { freePort } from '../../kit/free-port.ts';
+import { type Mailbox, openMailbox } from '../../kit/mailbox.ts';
 import { startTestPostgres } from '../../kit/postgres.ts';
 import { type FakeProvider, type ProviderHandler, startProvider } from '../../kit/provider.ts';
 import { type RecordingProxy, startRecordingProxy } from '../../kit/recording-proxy.ts';
 import type { OwnRedis } from '../../kit/redis.ts';
 import { type Service, startService, type TestAccount, until } from '../../kit/service.ts';
-import { type Mailbox, openMailbox } from '../../people/accounts/mailbox.ts';
-import { media, type mediaPaths } from './bodies.ts';
+import { type Receiver, startReceiver } from '../../kit/webhook-receiver.ts';
+import { media, type mediaPaths } from './markers.ts';
 import { listenToRedis, readAppendOnlyFile, readRedis, readSinks, type Sinks } from './sinks.ts';
 
-/** The connections that content or secrets could take a wrong turn on, each recorded byte for byte. */
+/** The connections on which content or secrets could leak, each recorded byte for byte. */
 const wireNames = ['broker to Redis', 'control to Redis', 'control to Postgres', 'control to the broker'] as const;
 type WireName = (typeof wireNames)[number];
 
-/** Two processes whose every sink is within reach, and what was asked of them. */
+/** Two processes with all their sinks, and the requests that were sent to them. */
 export interface CanaryStage {
   readonly service: Service;
   readonly redis: OwnRedis;
   readonly provider: FakeProvider;
   readonly second: FakeProvider;
   readonly mailbox: Mailbox;
+  readonly receiver: Receiver;
   readonly account: TestAccount;
-  /** Has next to no money. */
+  /** An account with almost no money. */
   readonly pauper: TestAccount;
-  /** Has one request a minute. */
+  /** An account that is limited to one request a minute. */
   readonly limited: TestAccount;
   readonly wires: Readonly<Record<WireName, RecordingProxy>>;
-  /** Every ticket that was minted, and every answer that came. */
+  /** Every minted ticket. `answers` holds every answer that arrived. */
   readonly tickets: readonly string[];
   readonly answers: readonly Called[];
-  /** What other credentials were handed out, by what each is. */
+  /** Other credentials that were handed out, under their names. */
   readonly secrets: Map<string, string>;
-  /** Replaces how both providers answer. */
+  /** Replaces the handler of both providers. */
   onAll(handler: ProviderHandler): void;
-  /** Keeps what comes back. */
+  /** Records the answer. */
   keep(calling: Promise<Called>): Promise<Called>;
-  /** As `ask`; ticket and answer are kept. */
+  /** Like `ask`, but records the ticket and the answer. */
   ask(
     flow: Flow,
     body: { readonly model: string } & Record<string, unknown>,
@@ -50,26 +53,33 @@ export interface CanaryStage {
   ): Promise<Called>;
   /** Asks for an image or for speech, with a ticket bought for it. */
   askMedia(path: (typeof mediaPaths)[number], options?: CallOptions): Promise<Called>;
-  /** A ticket; undefined where it was refused. */
+  /** Buys a ticket. Resolves to undefined if it is refused. */
   buy(request: object, by?: TestAccount): Promise<string | undefined>;
   /** The sinks that can be read at any time. */
   sinks(): Promise<Sinks>;
   /** Every key and value that is in Redis now. */
   stored(): Promise<string>;
-  /** Every sink there is, by its name. */
+  /** Every sink, under its name. */
   allSinks(): Promise<Readonly<Record<string, string>>>;
-  /** Has a process write a text to its stdout. */
+  /** Makes a process write a text to its stdout. */
   leak(from: 'control' | 'broker', text: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** A getter: the stage is there within tests and hooks only. */
+/** A getter, because the stage exists only within tests and hooks. */
 export type StageOf = () => CanaryStage;
 
 export async function openStage(redis: OwnRedis): Promise<CanaryStage> {
   const postgres = await startTestPostgres();
-  const [provider, second, mailbox] = await Promise.all([startProvider(), startProvider(), openMailbox()]);
+  const [provider, second, mailbox, receiver] = await Promise.all([
+    startProvider(),
+    startProvider(),
+    openMailbox(),
+    startReceiver(),
+  ]);
   const folder = await mkdtemp(join(tmpdir(), 'sotto-canary-'));
+  const caFile = join(folder, 'ca.pem');
+  await writeFile(caFile, receiver.caPem);
   const databaseUrl = await postgres.createDatabase();
   const brokerPort = await freePort();
   const wires: Record<WireName, RecordingProxy> = {
@@ -103,6 +113,8 @@ export async function openStage(redis: OwnRedis): Promise<CanaryStage> {
       METRICS_PORT: String(metricsPorts.control),
       SMTP_URL: mailbox.url,
       MAIL_FROM: 'no-reply@sotto.example',
+      WEBHOOK_NETWORKS: '127.0.0.1',
+      NODE_EXTRA_CA_CERTS: caFile,
       PLANTED_LEAK: leaks.control,
     },
     nodeFlags: [`--import=${fileURLToPath(new URL('leak-on-signal.ts', import.meta.url))}`],
@@ -150,6 +162,7 @@ export async function openStage(redis: OwnRedis): Promise<CanaryStage> {
     provider,
     second,
     mailbox,
+    receiver,
     account,
     pauper,
     limited,
@@ -200,49 +213,42 @@ export async function openStage(redis: OwnRedis): Promise<CanaryStage> {
       ear.close();
       await service.stop();
       for (const wire of Object.values(wires)) wire.close();
-      await Promise.all([provider.stop(), second.stop(), mailbox.stop(), collector.stop()]);
+      await Promise.all([provider.stop(), second.stop(), mailbox.stop(), receiver.stop(), collector.stop()]);
       await postgres.stop();
       await rm(folder, { recursive: true });
     },
   };
 }
 
-function routesOf(...providers: readonly FakeProvider[]): { readonly registry: string; readonly catalog: string } {
+function routesOf(...providers: readonly FakeProvider[]): CatalogFiles {
   const ids = ['alpha', 'beta'];
-  const route = (id: string, pricing: object = { input: 1, output: 2 }): object => ({
-    provider: id,
-    upstream_model: 'own',
-    privacy_class: 'private',
-    pricing,
-    capabilities: {
-      tools: true,
-      vision: true,
-      structured_output: true,
-      reasoning: { efforts: ['low'], can_disable: true },
-    },
-  });
-  const text = { model_type: 'text', context_length: 30_000, max_output_tokens: 500 };
-  return {
-    registry: JSON.stringify({
-      providers: ids.map((id, index) => ({
-        id,
-        name: id,
-        adapter: 'openai',
-        base_url: providers[index]?.baseUrl,
-        privacy_class: 'private',
-        timeouts: { connect_ms: 500, first_byte_ms: 300, idle_ms: 400, total_ms: 1500 },
-      })),
-    }),
-    catalog: JSON.stringify({
-      models: [
-        { id: 'm/one', ...text, routes: [route('alpha')] },
-        { id: 'm/two', ...text, routes: ids.map((id) => route(id)) },
-        { id: 'm/embed', model_type: 'embedding', context_length: 8000, routes: [route('alpha')] },
-        { id: 'm/paint', model_type: 'image', routes: [route('alpha', { image: 0.01 })] },
-        { id: 'm/voice', model_type: 'tts', routes: [route('alpha', { input_characters: 10 })] },
-      ],
-    }),
+  const capabilities = {
+    tools: true,
+    vision: true,
+    structured_output: true,
+    reasoning: { efforts: ['low'], can_disable: true },
   };
+  const route = (id: string, pricing?: Prices): object => routeEntry(id, pricing, { capabilities });
+  const limits = { context_length: 30_000, max_output_tokens: 500 };
+  const timeouts = { connect_ms: 500, first_byte_ms: 300, idle_ms: 400, total_ms: 1500 };
+  return filesOf(
+    // The last provider is reached as one in a private network is.
+    ids.map((id, index) =>
+      providerEntry(id, providers[index]?.baseUrl, { timeouts, ...(index > 0 ? { insecure_http: true } : {}) }),
+    ),
+    [
+      textModel('m/one', [route('alpha')], limits),
+      textModel('m/near', [route('beta')], limits),
+      textModel(
+        'm/two',
+        ids.map((id) => route(id)),
+        limits,
+      ),
+      { id: 'm/embed', model_type: 'embedding', context_length: 8000, routes: [route('alpha')] },
+      { id: 'm/paint', model_type: 'image', routes: [route('alpha', { image: 0.01 })] },
+      { id: 'm/voice', model_type: 'tts', routes: [route('alpha', { input_characters: 10 })] },
+    ],
+  );
 }
 
 async function limitRequests({ pool }: Service, { accountId }: TestAccount): Promise<void> {

@@ -1,6 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { verifyGateway } from '@sotto/attestation';
@@ -8,9 +7,10 @@ import { certifyServer, Issuer, toPem } from '@sotto/attestation/testing';
 import type { KeeperOptions } from '@sotto/keeper';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bearer } from '../../kit/call.ts';
+import { useFolder } from '../../kit/folder.ts';
 import { freePort } from '../../kit/free-port.ts';
-import { fromSource } from '../../kit/from-source.ts';
 import { startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
+import { fromSource } from '../../kit/programs.ts';
 import { type FakeProvider, startProvider } from '../../kit/provider.ts';
 import { redisSkipReason, startTestRedis, type TestRedis } from '../../kit/redis.ts';
 import { type Service, startService } from '../../kit/service.ts';
@@ -30,13 +30,12 @@ const goodPins = {
   },
 };
 
-let folder: string;
+const folder = useFolder('keeper');
 let ca: string;
 const file = (name: string): string => join(folder, name);
 const started: ChildProcess[] = [];
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sotto-test-keeper-'));
   const authority = await Issuer.make('Test Authority');
   const { cert, key } = await certifyServer(authority);
   ca = toPem(await authority.certifySelf());
@@ -48,7 +47,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   for (const child of started) child.kill('SIGKILL');
-  await rm(folder, { recursive: true });
 });
 
 const keeperSettings = (port: number): Record<string, string> => ({
@@ -63,7 +61,7 @@ const keeperSettings = (port: number): Record<string, string> => ({
 });
 const flags = [...fromSource, '--disable-sigusr1'];
 
-/** A process whose output is kept. */
+/** Starts a process and keeps its output. */
 function run(main: string, env: Record<string, string>) {
   const child = spawn(process.execPath, [...flags, main], { cwd: root, env });
   started.push(child);
@@ -92,8 +90,8 @@ describe('the keeper does not start', () => {
   it.each<[string, Record<string, string>, string]>([
     ['without its origin', { KEEPER_ORIGIN: '' }, 'KEEPER_ORIGIN is not set: it takes an origin'],
     ['without TLS', { KEEPER_ORIGIN: 'http://127.0.0.1:1' }, 'takes an origin that begins with https://'],
-    ['with a certificate that is none', { TLS_CERT_FILE: 'pins.json' }, 'they take a certificate with its chain'],
-    ['without pins', { PINS_FILE: 'nowhere.json' }, 'it takes the path of a readable file'],
+    ['with a certificate that is none', { TLS_CERT_FILE: 'pins.json' }, 'Set them to a certificate with its chain'],
+    ['without pins', { PINS_FILE: 'nowhere.json' }, 'which cannot be read'],
     ['with pins that are no JSON', { PINS_FILE: 'text.json' }, 'PINS_FILE: it is not valid JSON'],
     [
       'with malformed pins',
@@ -102,11 +100,11 @@ describe('the keeper does not start', () => {
     ],
     ['with pins of a name that there is none of', { PINS_FILE: 'odd-pins.json' }, 'it has an unknown field: `gatway`'],
     ['with pins of no machine', { PINS_FILE: 'no-machine.json' }, 'PINS_FILE: it pins no machine'],
-    ['with pins of no registry', { PINS_FILE: 'no-registry.json' }, 'it takes `gateway.provider_registries`'],
-    ['with what is no secret', { SECRETS_FILE: 'not-secret.env' }, '`PROVIDERS_FILE` is no name of a secret'],
-    ['with no secret', { SECRETS_FILE: 'empty.env' }, 'SECRETS_FILE: there is no secret in it'],
+    ['with pins of no registry', { PINS_FILE: 'no-registry.json' }, '`gateway.provider_registries` is missing'],
+    ['with what is no secret', { SECRETS_FILE: 'not-secret.env' }, '`PROVIDERS_FILE` is not the name of a secret'],
+    ['with no secret', { SECRETS_FILE: 'empty.env' }, 'SECRETS_FILE: it contains no secret'],
     ['with a secret without a value', { SECRETS_FILE: 'half.env' }, 'SECRETS_FILE: ACME_API_KEY has no value'],
-  ])('%s, and says in one line what is wrong', async (_, changes, message) => {
+  ])('%s, and reports the error in one line', async (_, changes, message) => {
     const paths = Object.entries(changes).map(([name, value]) => [name, name.endsWith('_FILE') ? file(value) : value]);
     const env = { ...keeperSettings(await freePort()), ...Object.fromEntries(paths) };
     const { code, said } = await new Promise<{ code: number; said: string }>((resolve) => {
@@ -121,7 +119,7 @@ describe('the keeper does not start', () => {
 });
 
 describe('both as processes', () => {
-  it('a broker without hardware gets nothing, waits, says why, and goes when it is told to', async () => {
+  it('a broker without hardware gets nothing, waits, says why, and stops when told to', async () => {
     const port = await freePort();
     const broker = run('apps/confidential/src/main.ts', {
       PATH: process.env.PATH ?? '',
@@ -159,19 +157,11 @@ describe('both as processes', () => {
     [
       'nobody says whose certificate the keeper has',
       { KEEPER_CA_FILE: '' },
-      'KEEPER_ORIGIN is set: it takes KEEPER_CA_FILE',
+      'KEEPER_ORIGIN is set without KEEPER_CA_FILE',
     ],
-    ['there is no keeper', { KEEPER_ORIGIN: '' }, 'KEEPER_CA_FILE is set: it takes KEEPER_ORIGIN'],
-    [
-      'its authorities are none',
-      { KEEPER_CA_FILE: 'pins.json' },
-      'it takes the path of a file with certificates, as PEM',
-    ],
-    [
-      'its authorities are not there',
-      { KEEPER_CA_FILE: 'nowhere.pem' },
-      'it takes the path of a file with certificates, as PEM',
-    ],
+    ['there is no keeper', { KEEPER_ORIGIN: '' }, 'KEEPER_CA_FILE is set without KEEPER_ORIGIN'],
+    ['its authorities are none', { KEEPER_CA_FILE: 'pins.json' }, 'which contains no usable certificates'],
+    ['its authorities are not there', { KEEPER_CA_FILE: 'nowhere.pem' }, 'which contains no usable certificates'],
   ])('a broker does not start where %s', async (_, changes, message) => {
     const broker = run('apps/confidential/src/main.ts', {
       ...{ PATH: process.env.PATH ?? '', HOST: '127.0.0.1', CONFIDENTIAL_PORT: '0', CONFIDENTIAL_TLS: 'off' },
@@ -189,7 +179,7 @@ describe('a broker whose secrets are all released', () => {
   let provider: FakeProvider;
   let service: Service;
   let keeper: TestKeeper;
-  /** Stands in for hardware: what the simulated evidence binds is checked, and all else about it. */
+  /** Stands in for hardware: it checks the values that simulated evidence binds, and all else about the evidence. */
   const trustSimulation: KeeperOptions['verify'] = async (document, challenge) => {
     const verified = await verifyGateway(document, challenge);
     const failed = verified.checks.flatMap(({ name, outcome }) => (outcome === 'failed' ? [name] : []));
@@ -247,7 +237,7 @@ describe('a broker whose secrets are all released', () => {
     await redis?.stop();
   });
 
-  it('begins once the keeper answers, and serves with what it got', async (context) => {
+  it('starts once the keeper answers, and serves with the released secrets', async (context) => {
     if (redis === undefined) return context.skip('no Redis');
     const account = await service.createAccount();
     await service.broker.terminate();
@@ -274,7 +264,7 @@ describe('a broker whose secrets are all released', () => {
     await service.settled(account);
   }, 60_000);
 
-  it('does not begin where a secret is set beside', async (context) => {
+  it('does not start if a secret is also set in its environment', async (context) => {
     if (redis === undefined) return context.skip('no Redis');
     const broker = run('apps/confidential/src/main.ts', {
       ...{ PATH: process.env.PATH ?? '', HOST: '127.0.0.1', CONFIDENTIAL_PORT: '0', CONFIDENTIAL_TLS: 'off' },
@@ -282,6 +272,6 @@ describe('a broker whose secrets are all released', () => {
       ...{ PROVIDERS_FILE: file('providers.yaml'), ACME_API_KEY: 'sk-beside' },
     });
     expect(await broker.ended).toBe(1);
-    expect(broker.said()).toContain('ACME_API_KEY is set, and released by the keeper: it takes one of them');
+    expect(broker.said()).toContain('ACME_API_KEY is set here and also released by the keeper. Remove one of them');
   });
 });

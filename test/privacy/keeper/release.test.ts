@@ -60,7 +60,7 @@ describe('the keeper', () => {
     expect(keeper.released).toEqual([2, 1]);
   });
 
-  it('releases nothing to a machine of another measurement, until it is pinned', async () => {
+  it('releases nothing to a machine with another measurement, until it is pinned', async () => {
     const other = keeperPins.tdx?.measurements[0];
     if (other === undefined) throw new Error('nothing is pinned');
     pinned = {
@@ -69,7 +69,7 @@ describe('the keeper', () => {
     };
     const reason = await askOnce(keeper, guest.producer);
     expect(reason).toBe(
-      'keeper: it answered 403: The verdict is untrusted, and hardware_verified is required. Failed: gateway.measurement.',
+      'keeper: it answered 403: The verdict is untrusted; hardware_verified is required. Failed: gateway.measurement.',
     );
     expect(refusals()).toContain('gateway.measurement');
     pinned = keeperPins;
@@ -81,7 +81,7 @@ describe('the keeper', () => {
     expect(reason).toContain('Failed: gateway.registry.');
   });
 
-  it('releases nothing to what only simulates hardware', async () => {
+  it('releases nothing to a process that only simulates hardware', async () => {
     expect(await askOnce(keeper, await simulatedProducer())).toContain('403: The verdict is untrusted');
   });
 
@@ -91,17 +91,17 @@ describe('the keeper', () => {
     await foreign.configfs.stop();
   });
 
-  it('answers 503 while its own file cannot be used, and says why in its log', async () => {
-    unreadable = 'SECRETS_FILE: there is no secret in it';
+  it('answers 503 while its own file cannot be used, and logs the reason', async () => {
+    unreadable = 'SECRETS_FILE: it contains no secret';
     expect(await askOnce(keeper, guest.producer)).toBe(
-      'keeper: it answered 503: The keeper’s own files cannot be used.',
+      'keeper: it answered 503: The keeper cannot use its own files. Its log says why.',
     );
     expect(keeper.unreadable).toEqual([unreadable]);
   });
 });
 
-describe('whoever is no broker', () => {
-  /** Evidence of the genuine machine, for a key and a nonce of the caller's choice. */
+describe('a client that is not a broker', () => {
+  /** Evidence of the genuine machine, for a key and a nonce that the caller chooses. */
   const evidenceFor = (nonce: string, spkiSha256: string, audience: Audience = 'keeper') => {
     const keySet: KeySet = {
       service: 'sotto',
@@ -116,8 +116,8 @@ describe('whoever is no broker', () => {
   const nonceOf = async (key: Awaited<ReturnType<typeof clientKey>>) =>
     (await postTo(keeper, '/v1/nonces', '{}', key)).body.nonce ?? '';
 
-  it('gets nothing without a client certificate, and sends no body for nothing', async () => {
-    // However an address is written.
+  it('gets nothing without a client certificate, and cannot make the keeper read a body', async () => {
+    // Tries every way to write the paths.
     for (const path of ['/v1/nonces', '/v1/secrets', '/%761/nonces', '/v1/%73ecrets', `${keeper.origin}/v1/nonces`]) {
       expect(await postTo(keeper, path, '{}')).toMatchObject({
         status: 401,
@@ -126,7 +126,7 @@ describe('whoever is no broker', () => {
     }
   });
 
-  it('gets nothing with the evidence of a broker on a connection of its own', async () => {
+  it('gets nothing with the evidence of a broker on its own connection', async () => {
     const [broker, thief] = [await clientKey(), await clientKey()];
     const nonce = await nonceOf(thief);
     const evidence = await evidenceFor(nonce, broker.spkiSha256);
@@ -135,7 +135,7 @@ describe('whoever is no broker', () => {
     expect(answer.body.error?.message).toContain('Failed: gateway.tls_key.');
   });
 
-  it('gets nothing with evidence that was shown before, nor with a nonce of its own making', async () => {
+  it('gets nothing with replayed evidence, or with a nonce of its own making', async () => {
     const key = await clientKey();
     const nonce = await nonceOf(key);
     const body = JSON.stringify({ nonce, evidence: await evidenceFor(nonce, key.spkiSha256) });
@@ -154,7 +154,7 @@ describe('whoever is no broker', () => {
     expect(await postTo(keeper, '/v1/secrets', late, key)).toMatchObject({ status: 409 });
   });
 
-  it('gets its secrets with evidence in the form for clients, as brokers of version 0.1.0 show it, if it is its own', async () => {
+  it('gets its secrets with its own evidence in the form for clients, which brokers of version 0.1.0 show', async () => {
     const [broker, thief] = [await clientKey(), await clientKey()];
     const show = async (key: typeof broker) => {
       const nonce = await nonceOf(key);
@@ -167,7 +167,7 @@ describe('whoever is no broker', () => {
     expect(stolen.body.error?.message).toContain('Failed: gateway.tls_key.');
   });
 
-  it('gets one of two answers where both show the same evidence at once', async () => {
+  it('gets one of two answers if both requests show the same evidence at once', async () => {
     const key = await clientKey();
     const nonce = await nonceOf(key);
     const body = JSON.stringify({ nonce, evidence: await evidenceFor(nonce, key.spkiSha256) });
@@ -175,7 +175,7 @@ describe('whoever is no broker', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409]);
   });
 
-  it('is told what was wrong with what it sent', async () => {
+  it('receives a description of its error', async () => {
     const key = await clientKey();
     const nonce = await nonceOf(key);
     for (const body of ['', '[]', '{"nonce":1}', '{"nonce":"0X","evidence":{}}', '{']) {
@@ -187,7 +187,7 @@ describe('whoever is no broker', () => {
     expect((await postTo(keeper, '/v1/elsewhere', '{}', key)).status).toBe(404);
   });
 
-  it('keeps brokers from nothing with bodies that it begins and does not send', async () => {
+  it('does not block brokers with bodies that it begins and does not send', async () => {
     const key = await clientKey();
     const identity = { key: key.keyPem, cert: key.certificatePem, ca: keeper.ca, agent: false } as const;
     const headers = { 'content-type': 'application/json', 'content-length': 2 * 1024 * 1024 };
@@ -197,7 +197,7 @@ describe('whoever is no broker', () => {
       return sent;
     });
     await Promise.all(begun.map((sent) => new Promise<void>((resolve) => void sent.write('{', () => resolve()))));
-    // It is read, and found to be no question.
+    // The keeper reads it and finds that it is not a request.
     const large = JSON.stringify({ padding: 'x'.repeat(200_000) });
     expect(await postTo(keeper, '/v1/secrets', large, key)).toMatchObject({ status: 400 });
     expect(await askOnce(keeper, guest.producer)).toEqual(secrets);
@@ -216,7 +216,7 @@ describe('whoever is no broker', () => {
 });
 
 describe('a broker that asks', () => {
-  it('shows the keeper nothing that a client would take for evidence, though origin and nonce are the same', async () => {
+  it('shows the keeper nothing that a client would accept as evidence, though origin and nonce are the same', async () => {
     const shown: { document: unknown; nonce: string }[] = [];
     const machine = await TdxMachine.make();
     const own = await tdxGuest(machine);
@@ -234,7 +234,7 @@ describe('a broker that asks', () => {
     await curious.stop();
     await own.configfs.stop();
     const [{ document, nonce } = expect.unreachable('the broker showed nothing')] = shown;
-    // A browser, which cannot see the key of its connection, would have sent content to the keeper.
+    // A browser cannot see the key of its connection, so it would have sent content to the keeper.
     const { verdict, checks } = await verifier({ tdx: machine })(
       { document, tlsSpki: undefined },
       { nonce, origin: curious.origin, pins: pinned },
@@ -254,13 +254,13 @@ describe('a broker that asks', () => {
     });
     await former.start();
     expect(await askOnce(former, own.producer)).toBe(
-      'keeper: it answered 403: The verdict is untrusted, and hardware_verified is required. Failed: gateway.report_data.',
+      'keeper: it answered 403: The verdict is untrusted; hardware_verified is required. Failed: gateway.report_data.',
     );
     await former.stop();
     await own.configfs.stop();
   });
 
-  it('does not speak to a keeper whose certificate it does not know', async () => {
+  it('does not talk to a keeper with an unknown certificate', async () => {
     const stranger = await makeKeeper({
       verify: verifyUnder(await TdxMachine.make()),
       pins: () => pinned,
@@ -271,19 +271,19 @@ describe('a broker that asks', () => {
     await stranger.stop();
   });
 
-  it('takes nothing but its own secrets', async () => {
+  it('accepts only its own secrets', async () => {
     for (const name of ['TRACES_URL', 'ATTESTATION_COLLATERAL_URL', 'OTHER_API_KEY']) {
       secrets = { ACME_API_KEY: 'sk-acme', [name]: 'https://elsewhere.example' };
       expect(await askOnce(keeper, guest.producer)).toBe(
-        `keeper: it releases \`${name}\`, which is no secret of this broker's`,
+        `keeper: it releases \`${name}\`, which this broker does not accept; remove it from SECRETS_FILE`,
       );
     }
   });
 
-  it('does not begin with a clock that is not the keeper’s', async () => {
+  it("does not start if its clock differs from the keeper's", async () => {
     const late = () => clock.nowMs + 301_000;
     expect(await askOnce(keeper, guest.producer, { now: late })).toBe(
-      "keeper: its clock differs from this machine's by 301 s: one of them is wrong",
+      "keeper: its clock differs from this machine's by 301 s; correct the wrong one",
     );
     expect(await askOnce(keeper, guest.producer, { now: () => clock.nowMs + 299_000 })).toEqual(secrets);
   });

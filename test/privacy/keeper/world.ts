@@ -8,7 +8,7 @@ import { freePort } from '../../kit/free-port.ts';
 import { clock, pins, verifier } from '../attestation/world.ts';
 
 export const registryDigest = 'ab'.repeat(32);
-/** What is pinned: the stand-in machines, with one registry. */
+/** The pins: the stand-in machines, with one registry. */
 export const keeperPins = { ...pins, provider_registries: [`sha256:${registryDigest}`] };
 
 export interface TestKeeper {
@@ -24,7 +24,7 @@ export interface TestKeeper {
 
 type Given = Pick<KeeperOptions, 'pins' | 'secrets' | 'verify'> & Partial<Pick<KeeperOptions, 'now'>>;
 
-/** A keeper on loopback that is not started yet. */
+/** Creates a keeper on loopback without starting it. */
 export async function makeKeeper(given: Given): Promise<TestKeeper> {
   const authority = await Issuer.make('Test Authority');
   const { cert, key } = await certifyServer(authority);
@@ -61,13 +61,13 @@ export async function makeKeeper(given: Given): Promise<TestKeeper> {
   };
 }
 
-/** How a keeper verifies machines under the root of a stand-in. */
+/** Verifies machines as a keeper does, under the root of a stand-in. */
 export const verifyUnder = (machine: TdxMachine): KeeperOptions['verify'] => {
   const verify = verifier({ tdx: machine });
   return (document, { tlsSpki = new Uint8Array(), ...challenge }) => verify({ document, tlsSpki }, challenge);
 };
 
-/** Asks as a broker does, until the first refusal: what it got, or why nothing. */
+/** Asks as a broker does, until the first refusal. Resolves to the secrets or to the reason for the refusal. */
 export async function askOnce(
   keeper: Pick<TestKeeper, 'origin' | 'ca'>,
   producer: Parameters<typeof obtainSecrets>[0]['producer'],
@@ -100,7 +100,7 @@ export interface RawAnswer {
   };
 }
 
-/** A connection of somebody's own making: with the client certificate of `key`, or with none. */
+/** Sends a request with any client certificate: that of `key`, or none. */
 export function postTo(
   keeper: Pick<TestKeeper, 'origin' | 'ca'>,
   path: string,

@@ -24,7 +24,7 @@ const parts = [
   ...['packages', 'apps'].flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`)),
 ];
 
-/** Where Node would find a dependency of the package in a folder. */
+/** The folder in which Node would find a dependency of the package in `from`. */
 function folderOf(name: string, from: string): string | undefined {
   for (let folder = from; folder !== dirname(folder); folder = dirname(folder)) {
     const place = join(folder, 'node_modules', name);
@@ -33,7 +33,7 @@ function folderOf(name: string, from: string): string | undefined {
   return undefined;
 }
 
-/** Everything of others that a part loads when it runs, by name, with its manifest. */
+/** Every third-party package that a part loads at run time, by name, with its manifest. */
 function closureOf(part: string): Map<string, Manifest> {
   const found = new Map<string, Manifest>();
   const seen = new Set<string>();
@@ -44,7 +44,7 @@ function closureOf(part: string): Map<string, Manifest> {
     if (!manifest.name.startsWith('@sotto/')) found.set(manifest.name, manifest);
     for (const name of Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies })) {
       const place = folderOf(name, folder);
-      // What is optional may be for another kind of machine.
+      // An optional package may be for another kind of machine.
       if (place !== undefined) visit(place);
     }
   };
@@ -52,7 +52,10 @@ function closureOf(part: string): Map<string, Manifest> {
   return found;
 }
 
-/** Everything of others inside the trust boundary. What is new here is read first, and is a line in docs/decisions. */
+/**
+ * Every third-party package inside the trust boundary. Before you add one, read its code and add a line to
+ * docs/decisions/trusted-code.md.
+ */
 const insideTheBroker: readonly string[] = `
   @fastify/ajv-compiler @fastify/deepmerge @fastify/error @fastify/fast-json-stringify-compiler
   @fastify/forwarded @fastify/merge-json-schemas @fastify/proxy-addr @ioredis/commands @noble/curves
@@ -71,14 +74,14 @@ const insideTheBroker: readonly string[] = `
   .trim()
   .split(/\s+/);
 
-/** Licences that a package's manifest does not name; by the text that comes with it. */
+/** Licenses that a package's manifest does not name, from the text that comes with it. */
 const unnamed: Readonly<Record<string, string>> = { 'png-js': 'MIT' };
 
-describe('what comes from others', () => {
+describe('third-party code', () => {
   const lockfile = read('pnpm-lock.yaml');
   const packages = lockfile.slice(lockfile.indexOf('\npackages:\n'), lockfile.indexOf('\nsnapshots:\n'));
 
-  it('comes from the registry alone, each package with the hash of its content', () => {
+  it('comes only from the registry, each package with the hash of its content', () => {
     const entries = packages.split(/\n\n {2}(?=\S)/).slice(1);
     expect(entries.length).toBeGreaterThan(500);
     for (const entry of entries) {
@@ -87,7 +90,7 @@ describe('what comes from others', () => {
     expect(lockfile).not.toMatch(/tarball:|git\+|codeload\.github|github:|type: git|directory: \.\.\/\.\./);
   });
 
-  it('is wanted in one version, written out', () => {
+  it('is requested in one exact version', () => {
     for (const part of parts) {
       const { dependencies, devDependencies, optionalDependencies } = manifestOf(join(root, part));
       for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies })) {
@@ -96,7 +99,7 @@ describe('what comes from others', () => {
     }
   });
 
-  it('runs a script when it is installed only where that is allowed by name', () => {
+  it('runs an install script only if it is allowed by name', () => {
     const settings = read('pnpm-workspace.yaml');
     const allowed = [...settings.matchAll(/^ {2}'?([^':\s]+)'?: true$/gm)].map(([, name]) => name);
     expect(allowed.sort()).toEqual([
@@ -106,7 +109,7 @@ describe('what comes from others', () => {
       'esbuild',
     ]);
     expect(settings).not.toMatch(/dangerouslyAllowAllBuilds|strictDepBuilds: false/);
-    // Of ours none runs one either.
+    // None of our own packages runs one either.
     for (const part of parts) {
       const scripts = Object.keys(manifestOf(join(root, part)).scripts ?? {});
       expect(
@@ -116,7 +119,7 @@ describe('what comes from others', () => {
     }
   });
 
-  it('has been out for days, and brings nothing from elsewhere', () => {
+  it('was published days ago, and brings nothing from elsewhere', () => {
     const settings = read('pnpm-workspace.yaml');
     const minutes = Number(/^minimumReleaseAge: (\d+)$/m.exec(settings)?.[1]);
     expect(minutes).toBeGreaterThanOrEqual(3 * 24 * 60);
@@ -125,14 +128,14 @@ describe('what comes from others', () => {
   });
 
   it.each(['apps/confidential', 'apps/control', 'apps/embedded', 'packages/client'])(
-    'may be given on with %s by its licence',
+    'may be redistributed with %s by its license',
     (part) => {
       const closure = closureOf(part);
       expect(closure.size).toBeGreaterThan(5);
       for (const [name, { license }] of closure) {
         const said = typeof license === 'object' ? license.type : (license ?? unnamed[name] ?? 'none');
         expect(said, name).toMatch(
-          /^\(?(?:(?:MIT|MIT-0|ISC|0BSD|Apache-2\.0|BSD-[23]-Clause|BlueOak-1\.0\.0|PostgreSQL|Unlicense|CC0-1\.0)(?: (?:OR|AND) )?)+\)?$/,
+          /^\(?(?:(?:MIT|MIT-0|ISC|0BSD|Apache-2\.0|BSD-[23]-Clause|BlueOak-1\.0\.0|PostgreSQL|Unlicense|CC0-1\.0|OFL-1\.1)(?: (?:OR|AND) )?)+\)?$/,
         );
       }
     },
@@ -140,7 +143,7 @@ describe('what comes from others', () => {
 });
 
 describe('the broker', () => {
-  it('loads these packages of others and none beside, those of its libraries included', () => {
+  it('loads exactly these third-party packages, transitive ones included', () => {
     expect([...closureOf('apps/confidential').keys()].sort()).toEqual(insideTheBroker);
   });
 });

@@ -1,30 +1,16 @@
-import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { type SealedRequest, sealChat } from '@sotto/client';
 import { vouchForKey } from '@sotto/client/testing';
 import { relayRules } from '@sotto/wire';
+import { type BytesAnswer, type OpenBytes, openBytes } from '../../kit/open-bytes.ts';
 import type { Service, TestAccount } from '../../kit/service.ts';
 import type { SealedProvider } from './world.ts';
 
-/** A sealed request, ready to be sent and, before that, to be spoiled. */
+/** A sealed request that is ready to be sent, or to be spoiled before that. */
 export interface Prepared {
   readonly sealed: SealedRequest;
   readonly stream: boolean;
   readonly headers: Record<string, string>;
   body: Buffer;
-}
-
-export interface SealedAnswer {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: Buffer;
-  readonly ended: 'answered' | 'left' | 'broken';
-}
-
-export interface OpenAnswer {
-  readonly answer: Promise<SealedAnswer>;
-  /** Resolves with the first byte of the body. */
-  readonly started: Promise<void>;
-  leave(): void;
 }
 
 export interface AskOptions {
@@ -36,7 +22,7 @@ export interface AskOptions {
   readonly asked?: Readonly<Record<string, unknown>>;
 }
 
-/** The only way in which one of the families answers. */
+/** Whether the answer is a stream. One family (`venice`) always streams. */
 export const answersAs = ({ kind }: SealedProvider, stream: boolean): boolean => stream || kind === 'venice';
 
 /** Mints a ticket for a provider's model and seals a chat to its enclave. */
@@ -77,63 +63,29 @@ export async function prepare(
 }
 
 /** Sends a prepared request to the broker. */
-export function open(service: Service, { headers, body }: Pick<Prepared, 'headers' | 'body'>): OpenAnswer {
-  const pieces: Buffer[] = [];
-  let begin = (): void => {};
-  let leaving = false;
-  const started = new Promise<void>((resolve) => {
-    begin = resolve;
-  });
-  const request = httpRequest(`${service.baseUrl}/chat/completions`, { agent: false, method: 'POST', headers });
-  const answer = new Promise<SealedAnswer>((resolve) => {
-    let status = 0;
-    let got: IncomingHttpHeaders = {};
-    const end = (ended: SealedAnswer['ended']): void =>
-      resolve({ status, headers: got, body: Buffer.concat(pieces), ended: leaving ? 'left' : ended });
-    request.on('error', () => end('broken'));
-    request.on('response', (response) => {
-      status = response.statusCode ?? 0;
-      got = response.headers;
-      response.on('error', () => end('broken'));
-      response.on('close', () => end('broken'));
-      response.on('data', (piece: Buffer) => {
-        pieces.push(piece);
-        begin();
-      });
-      response.on('end', () => end(response.complete ? 'answered' : 'broken'));
-    });
-  });
-  request.end(body);
-  return {
-    answer,
-    started,
-    leave() {
-      leaving = true;
-      request.destroy();
-    },
-  };
-}
+export const open = (service: Service, { headers, body }: Pick<Prepared, 'headers' | 'body'>): OpenBytes =>
+  openBytes(`${service.baseUrl}/chat/completions`, headers, body);
 
-/** Mints, seals, sends, and reads the answer, still sealed. */
+/** Mints, seals and sends. Resolves to the answer, still sealed. */
 export async function ask(
   service: Service,
   account: Pick<TestAccount, 'inferenceKey'>,
   provider: SealedProvider,
   options: AskOptions = {},
-): Promise<{ readonly prepared: Prepared; readonly answer: SealedAnswer }> {
+): Promise<{ readonly prepared: Prepared; readonly answer: BytesAnswer }> {
   const prepared = await prepare(service, account, provider, options);
   return { prepared, answer: await open(service, prepared).answer };
 }
 
-/** Sends what is prepared once it is spoiled, and tells status and type of the refusal, and what it says. */
+/** Sends a prepared request that was spoiled. Resolves to the refusal's status, type and message. */
 export async function refusalOf(service: Service, prepared: Pick<Prepared, 'headers' | 'body'>) {
-  const { status, body } = await open(service, prepared).answer;
-  const { error } = JSON.parse(body.toString()) as { error: { type: string; message: string; param?: string } };
+  const { status, bytes } = await open(service, prepared).answer;
+  const { error } = JSON.parse(bytes.toString()) as { error: { type: string; message: string; param?: string } };
   return { status, type: error.type, message: error.message, param: error.param };
 }
 
-/** What a user reads of a sealed answer. */
-export async function opened({ sealed, stream }: Prepared, { headers, body }: SealedAnswer): Promise<string> {
+/** Opens a sealed answer. Resolves to the text that a user reads. */
+export async function opened({ sealed, stream }: Prepared, { headers, bytes: body }: BytesAnswer): Promise<string> {
   const received = new Headers(Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]));
   if (!stream) {
     const whole = JSON.parse(await sealed.openWhole(received, body)) as {
@@ -158,11 +110,4 @@ export async function opened({ sealed, stream }: Prepared, { headers, body }: Se
     .map((event) => JSON.parse(event.slice(6)) as { choices: { delta: { content?: string } }[] })
     .flatMap(({ choices }) => choices.map(({ delta }) => delta.content ?? ''))
     .join('');
-}
-
-/** What an account was charged, in nano-USD, for what happened in between. */
-export async function chargeOf(service: Service, account: TestAccount, act: () => Promise<unknown>): Promise<bigint> {
-  const before = await service.settled(account);
-  await act();
-  return before - (await service.settled(account));
 }

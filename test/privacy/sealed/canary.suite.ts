@@ -1,31 +1,26 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { openReceipt, receiptIdOf } from '@sotto/state';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { withRedis } from '../../kit/redis-connection.ts';
-import { type TestAccount, until } from '../../kit/service.ts';
+import { until } from '../../kit/service.ts';
 import { disguises, found } from '../canary/disguises.ts';
 import { listenToRedis, type RedisEar, readSinks } from '../canary/sinks.ts';
 import { open, opened, prepare } from './ask.ts';
-import type { SealedStage } from './suite.ts';
-import { answerOf, providerKey } from './world.ts';
+import { answerOf, beginSuite, providerKey, type SealedStage } from './world.ts';
 
-/** Pieces of ciphertext, long enough to stand nowhere by chance, at either end and in the middle. */
+/** Pieces of ciphertext from both ends and the middle, long enough not to occur by chance. */
 const piecesOf = (bytes: Buffer): string[] =>
   [0.1, 0.5, 0.9].map((at) => bytes.toString('latin1', Math.floor(bytes.length * at)).slice(0, 24));
 
-/** What is encrypted is nobody's to keep either: no ciphertext, no key of a client lies around. Of two processes on a Redis. */
+/** No sink keeps ciphertext or a client's key either. For two processes on one Redis. */
 export function canarySuite(stage: SealedStage): void {
   describe('after sealed requests', () => {
-    let account: TestAccount;
+    const account = beginSuite(stage);
     let ear: RedisEar;
     beforeAll(async () => {
-      account = await stage.service.createAccount({ usd: 100 });
       ear = await listenToRedis(stage.service.redisUrl ?? '');
     });
     afterAll(() => ear.close());
-    beforeEach(() => {
-      for (const provider of stage.world.providers) provider.reset();
-    });
 
     it('logs, Postgres, Redis and errors hold nothing of them, whether they succeed or fail', async () => {
       const { service, world } = stage;
@@ -48,7 +43,7 @@ export function canarySuite(stage: SealedStage): void {
           const prepared = await prepare(service, account, provider, { messages });
           prepared.headers['x-router-receipt'] = secret;
           const answer = await open(service, prepared).answer;
-          if (fails) errors.push(JSON.stringify(answer.headers) + answer.body.toString('latin1'));
+          if (fails) errors.push(JSON.stringify(answer.headers) + answer.bytes.toString('latin1'));
           else expect(await opened(prepared, answer)).toContain(marker);
           const answered = Buffer.concat(provider.seen[0]?.answer?.pieces ?? []);
           texts[`plaintext of ${name}`] = disguises(marker);
@@ -63,7 +58,7 @@ export function canarySuite(stage: SealedStage): void {
         }
       }
       await service.settled(account);
-      // The sinks are those of these requests.
+      // Waits, because the sinks must contain these requests.
       await until(() => service.logs().includes('sealed/chutes@chutes'), 'the last request is in the log');
       const sinks = await readSinks(service, { ear, errors });
       for (const [name, sink] of Object.entries(sinks)) {
@@ -90,14 +85,14 @@ export function canarySuite(stage: SealedStage): void {
         for (const hidden of [secret, prepared.headers['x-router-ticket'] ?? '', account.accountId]) {
           expect(keys.join() + kept).not.toContain(hidden);
         }
-        // A hash of what was asked would tell it to whoever guesses.
-        const hashes = [prepared.body, answer.body].map((bytes) => createHash('sha256').update(bytes).digest('hex'));
+        // A hash of the request would reveal it to anyone who guesses the content.
+        const hashes = [prepared.body, answer.bytes].map((bytes) => createHash('sha256').update(bytes).digest('hex'));
         const opened = openReceipt(secret, kept) ?? '';
         for (const hash of hashes) {
           expect(opened).toContain(hash);
           expect(Buffer.from(kept, 'base64').toString('latin1') + kept).not.toContain(hash);
         }
-        expect(opened).not.toContain(answer.body.toString().slice(20, 60));
+        expect(opened).not.toContain(answer.bytes.toString().slice(20, 60));
       });
     });
   });

@@ -1,49 +1,40 @@
 import type { StandInKind } from '@sotto/client/testing';
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { TestAccount } from '../../kit/service.ts';
-import { ask, chargeOf, open, opened, prepare } from './ask.ts';
-import type { SealedStage } from './suite.ts';
-import { answerOf, contextLength, dearerPrice, outputLimit, price } from './world.ts';
+import { describe, expect, it } from 'vitest';
+import { chargeOf } from '../../kit/books.ts';
+import { until } from '../../kit/service.ts';
+import { ask, open, opened, prepare } from './ask.ts';
+import { answerOf, beginSuite, contextLength, dearerPrice, outputLimit, price, type SealedStage } from './world.ts';
 
 const usage = (prompt: number, completion: number, at: { input: number; output: number } = price): bigint =>
   BigInt(prompt * at.input + completion * at.output) * 1000n;
 
 const flat = usage(contextLength, outputLimit);
-/** As the broker estimates a prompt: three bytes a token and eight tokens a message. */
+/** The broker's estimate of a prompt: three bytes a token, plus eight tokens a message. */
 const promptTokens = (text: string): number => Math.ceil(Buffer.byteLength(text) / 3) + 8;
 
 const fieldKinds: StandInKind[] = ['near-ed25519', 'near-secp256k1', 'phala-aci-x25519', 'venice'];
 
 export function moneySuite(stage: SealedStage): void {
   describe('what a sealed chat costs', () => {
-    let account: TestAccount;
-    beforeAll(async () => {
-      account = await stage.service.createAccount({ usd: 100 });
-    });
-    beforeEach(() => {
-      for (const provider of stage.world.providers) provider.reset();
-    });
+    const account = beginSuite(stage);
 
     const question = 'Was kostet die Welt, und was kostet sie mich?';
     const messages = [{ role: 'user', content: question }];
-    /** The stand-ins think before they speak. */
+    /** The stand-ins send a reasoning text before the answer. */
     const said = (text: string): number => Math.ceil((Buffer.byteLength(text) + 'Thinking.'.length) / 4);
 
-    it.each(fieldKinds)(
-      'interface 4.2: follows from the lengths of the fields (%s), streamed or whole',
-      async (kind) => {
-        const provider = stage.world.provider(kind);
-        for (const stream of [false, true]) {
-          let text = '';
-          const charge = await chargeOf(stage.service, account, async () => {
-            const { prepared, answer } = await ask(stage.service, account, provider, { stream, messages });
-            text = await opened(prepared, answer);
-          });
-          expect(text).toBe(`You said: ${question}`);
-          expect(charge).toBe(usage(promptTokens(question), said(text)));
-        }
-      },
-    );
+    it.each(fieldKinds)('follows from the lengths of the fields (%s), streamed or whole', async (kind) => {
+      const provider = stage.world.provider(kind);
+      for (const stream of [false, true]) {
+        let text = '';
+        const charge = await chargeOf(stage.service, account, async () => {
+          const { prepared, answer } = await ask(stage.service, account, provider, { stream, messages });
+          text = await opened(prepared, answer);
+        });
+        expect(text).toBe(`You said: ${question}`);
+        expect(charge).toBe(usage(promptTokens(question), said(text)));
+      }
+    });
 
     it('follows from the length of the frames, at the dearest price of the address (tinfoil)', async () => {
       const provider = stage.world.provider('tinfoil');
@@ -53,14 +44,14 @@ export function moneySuite(stage: SealedStage): void {
         const charge = await chargeOf(stage.service, account, async () => {
           const { prepared, answer } = await ask(stage.service, account, provider, { stream, messages });
           sent = plaintextOf(prepared.body);
-          received = plaintextOf(answer.body);
+          received = plaintextOf(answer.bytes);
         });
         const completion = stream ? Math.ceil(received / 256) : Math.ceil(Math.max(0, received - 512) / 4);
         expect(charge).toBe(usage(Math.ceil(sent / 3), completion, dearerPrice));
       }
     });
 
-    it('follows from what the answer is, whatever was announced of a body that nobody can read (tinfoil)', async () => {
+    it('follows from the real answer, whatever was announced about a body that cannot be read (tinfoil)', async () => {
       const { service, world } = stage;
       const long = [{ role: 'user', content: 'x'.repeat(3000) }];
       const prepared = await prepare(service, account, world.provider('tinfoil'), { messages: long });
@@ -70,13 +61,13 @@ export function moneySuite(stage: SealedStage): void {
       const charge = await chargeOf(service, account, async () => {
         const answer = await open(service, prepared).answer;
         expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/json']);
-        received = plaintextOf(answer.body);
+        received = plaintextOf(answer.bytes);
       });
       const completion = Math.ceil(Math.max(0, received - 512) / 4);
       expect(charge).toBe(usage(Math.ceil(plaintextOf(prepared.body) / 3), completion, dearerPrice));
     });
 
-    it('interface 4.2: is the full window and the full ceiling where the body is packed (chutes)', async () => {
+    it('is the full window and the full ceiling if the body is packed (chutes)', async () => {
       const provider = stage.world.provider('chutes');
       for (const stream of [false, true]) {
         expect(
@@ -85,7 +76,10 @@ export function moneySuite(stage: SealedStage): void {
       }
     });
 
-    /** A frame of EHBP with so many bytes of plaintext, or bytes of a packed answer: what is in them nobody can tell. */
+    /**
+     * An EHBP frame with this many bytes of plaintext, or the same length of a packed answer. The broker cannot read
+     * either.
+     */
     const frame = (bytes: number): Buffer => {
       const sealed = Buffer.alloc(4 + bytes + 16, 1);
       sealed.writeUInt32BE(bytes + 16);
@@ -121,7 +115,7 @@ export function moneySuite(stage: SealedStage): void {
           sent = plaintextOf(prepared.body);
           const answer = await open(service, prepared).answer;
           expect([answer.status, answer.ended]).toEqual(stream ? [200, 'broken'] : [400, 'answered']);
-          expect(answer.body.length).toBeLessThan(stream ? most + 200_000 : 1000);
+          expect(answer.bytes.length).toBeLessThan(stream ? most + 200_000 : 1000);
         });
         await provider.seen.at(-1)?.closed;
         expect(charge).toBe(kind === 'chutes' ? flat : usage(Math.ceil(sent / 3), 3 * dearerLimit, dearerPrice));
@@ -129,7 +123,7 @@ export function moneySuite(stage: SealedStage): void {
       },
     );
 
-    it('is set aside in full before: a balance below the flat amount does not do', async () => {
+    it('is set aside in full before: a balance below the flat amount is not enough', async () => {
       const poor = await stage.service.createAccount({ usd: Number(flat - 1n) / 1e9 });
       const chutes = stage.world.provider('chutes');
       const { answer } = await ask(stage.service, poor, chutes, { messages });
@@ -155,31 +149,33 @@ export function moneySuite(stage: SealedStage): void {
       ['near-ed25519', (bytes: number) => usage(promptTokens(question), Math.ceil(bytes / 4))],
       ['chutes', () => flat],
     ] as const)('is what was produced until a client leaves (%s)', async (kind, expected) => {
+      let sentBytes = -1;
       const provider = stage.world.provider(kind);
       provider.answer(async (request, response) => {
         const { status, headers, pieces } = await answerOf(provider.enclave, request);
         response.writeHead(status, headers);
-        // A ping, the role, "Think" and "ing."; of the packed family its init, a ping and two lines.
-        response.write(Buffer.concat(pieces.slice(0, 4)));
+        // A ping, the role, "Think" and "ing". For the packed family: its init, a ping and two lines.
+        const sent = Buffer.concat(pieces.slice(0, 4));
+        sentBytes = sent.length;
+        response.write(sent);
       });
       const charge = await chargeOf(stage.service, account, async () => {
         const underWay = open(
           stage.service,
           await prepare(stage.service, account, provider, { stream: true, messages }),
         );
-        await underWay.started;
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        await until(() => underWay.received === sentBytes, 'all that was sent has come');
         underWay.leave();
         await underWay.answer;
       });
       expect(charge).toBe(expected('Thinking.'.length));
     });
 
-    it('design 4: is settled before the terminator of a stream leaves', async () => {
+    it('is settled before the terminator of a stream leaves', async () => {
       const { service, world } = stage;
       const own = await service.createAccount({ usd: 1 });
       const provider = world.provider('venice');
-      // The terminator is there, and the connection stays open: what passed it on as it came would pass it on now.
+      // The terminator is sent and the connection stays open. A broker that forwards bytes unseen would forward it now.
       provider.answer(async (request, response) => {
         const { status, headers, pieces } = await answerOf(provider.enclave, request);
         response.writeHead(status, headers);
@@ -229,7 +225,7 @@ export function moneySuite(stage: SealedStage): void {
   });
 }
 
-/** Plaintext bytes in the frames of a body. */
+/** The plaintext bytes in the frames of a body. */
 function plaintextOf(body: Buffer): number {
   let bytes = 0;
   for (let at = 0; at < body.length; at += 4 + body.readUInt32BE(at)) bytes += Math.max(0, body.readUInt32BE(at) - 16);

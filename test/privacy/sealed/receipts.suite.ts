@@ -1,23 +1,16 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { type KeySet, receiptSchema, verifyReceipt } from '@sotto/attestation';
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type TestAccount, until } from '../../kit/service.ts';
+import { describe, expect, it } from 'vitest';
+import { until } from '../../kit/service.ts';
 import { open, type Prepared, prepare } from './ask.ts';
-import type { SealedStage } from './suite.ts';
-import { answerOf } from './world.ts';
+import { answerOf, beginSuite, type SealedStage } from './world.ts';
 
 const sha256 = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex');
 const secretNow = (): string => randomBytes(32).toString('hex');
 
 export function receiptsSuite(stage: SealedStage): void {
   describe('a receipt', () => {
-    let account: TestAccount;
-    beforeAll(async () => {
-      account = await stage.service.createAccount({ usd: 100 });
-    });
-    beforeEach(() => {
-      for (const provider of stage.world.providers) provider.reset();
-    });
+    const account = beginSuite(stage);
 
     const receiptOf = (secret: string): Promise<Response> =>
       fetch(`${stage.service.baseUrl}/inference/receipt`, { headers: { 'x-router-receipt': secret } });
@@ -52,7 +45,7 @@ export function receiptsSuite(stage: SealedStage): void {
       const receipt: unknown = await got.json();
       const checks = await verifyReceipt(receipt, await keySetNow(), {
         requestSha256: sha256(prepared.body),
-        responseSha256: sha256(answer.body),
+        responseSha256: sha256(answer.bytes),
       });
       expect(new Set(Object.values(outcomesOf(checks)))).toEqual(new Set(['passed']));
       const read = receiptSchema.parse(receipt);
@@ -65,7 +58,7 @@ export function receiptsSuite(stage: SealedStage): void {
           upstream_model: expect.stringContaining('stand-in/model'),
           privacy_class: 'e2ee',
           session_id: null,
-          forwarded_sha256: sha256(provider.seen[0]?.body ?? ''),
+          forwarded_sha256: sha256(provider.seen[0]?.bytes ?? ''),
           answered_sha256: sha256(Buffer.concat(provider.seen[0]?.answer?.pieces ?? [])),
         },
       ]);
@@ -121,28 +114,31 @@ export function receiptsSuite(stage: SealedStage): void {
       const answer = await open(service, prepared).answer;
       expect(answer.status).toBe(503);
       const receipt = receiptSchema.parse(await (await receiptOf(secret)).json());
-      expect(receipt).toMatchObject({ status: 503, complete: true, returned_sha256: sha256(answer.body) });
+      expect(receipt).toMatchObject({ status: 503, complete: true, returned_sha256: sha256(answer.bytes) });
       expect(receipt.attempts).toMatchObject([{ answered_sha256: sha256('{"error":"raw"}') }]);
     });
 
     it('of a stream that was broken off says so', async () => {
       const { service, world } = stage;
       const provider = world.provider('near-ed25519');
+      let breakOff = (): void => {};
       provider.answer(async (request, response) => {
         const { status, headers, pieces } = await answerOf(provider.enclave, request);
         response.writeHead(status, headers);
-        await new Promise((resolve) => response.write(Buffer.concat(pieces.slice(0, 4)), resolve));
-        await new Promise((resolve) => setTimeout(resolve, 50));
-        response.destroy();
+        response.write(Buffer.concat(pieces.slice(0, 4)));
+        breakOff = () => response.destroy();
       });
       const secret = secretNow();
-      await open(service, withReceipt(await prepare(service, account, provider, { stream: true }), secret)).answer;
+      const underWay = open(service, withReceipt(await prepare(service, account, provider, { stream: true }), secret));
+      await underWay.started;
+      breakOff();
+      await underWay.answer;
       await until(async () => (await receiptOf(secret)).status === 200, 'the receipt is there');
       const receipt = receiptSchema.parse(await (await receiptOf(secret)).json());
       expect(receipt).toMatchObject({ status: 200, complete: false });
     });
 
-    it('is for whoever knows its secret: an unknown one is not found, a malformed one is refused', async () => {
+    it('needs its secret: an unknown one is not found, a malformed one is refused', async () => {
       const { service, world } = stage;
       const secret = secretNow();
       const provider = world.provider('near-ed25519');

@@ -1,7 +1,6 @@
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { TestAccount } from '../../kit/service.ts';
+import { describe, expect, it } from 'vitest';
 import { type Prepared, prepare, refusalOf } from './ask.ts';
-import type { SealedStage } from './suite.ts';
+import { beginSuite, type SealedStage } from './world.ts';
 
 type Spoil = (prepared: Prepared) => void;
 type Change = (body: Record<string, unknown>) => void;
@@ -24,7 +23,7 @@ const header =
     else headers[name] = value;
   };
 
-/** Changes what the header `x-router-e2ee` says. */
+/** Changes the content of the header `x-router-e2ee`. */
 const asked =
   (changes: object): Spoil =>
   ({ headers }) => {
@@ -40,7 +39,7 @@ const text =
 const plain = [{ role: 'user', content: 'In clear.' }];
 const otherUuid = '11111111-2222-3333-4444-555555555555';
 
-/** Requests of the family of `near`, spoiled; what comes of it; and what the answer's words must name. */
+/** Spoiled requests of the family of `near`, the expected result, and the words that the error must name. */
 const spoiled: [what: string, spoil: Spoil, status: number, type: string, names: string][] = [
   ['content in clear', body((b) => Object.assign(b, { messages: plain })), 400, 'invalid_request', 'encrypted'],
   [
@@ -134,16 +133,10 @@ const spoiled: [what: string, spoil: Spoil, status: number, type: string, names:
   ],
 ];
 
-/** What is wrong with a sealed request is said before the provider hears of it, and leaves the ticket as it was. */
+/** The broker reports an error in a sealed request before it contacts the provider, and leaves the ticket as it was. */
 export function refusalsSuite(stage: SealedStage): void {
   describe('a sealed request that is refused', () => {
-    let account: TestAccount;
-    beforeAll(async () => {
-      account = await stage.service.createAccount({ usd: 100 });
-    });
-    beforeEach(() => {
-      for (const provider of stage.world.providers) provider.reset();
-    });
+    const account = beginSuite(stage);
 
     it.each(spoiled)('for %s says so, and its ticket stays valid', async (_, spoil, status, type, names) => {
       const { service, world } = stage;
@@ -159,7 +152,7 @@ export function refusalsSuite(stage: SealedStage): void {
       expect((await fetchStatus(stage, good)).status).toBe(200);
     });
 
-    it('without a ticket, or with a key, is told that it needs one before anything else', async () => {
+    it('without a ticket, or with a key, is told first that it needs a ticket', async () => {
       const { service, world } = stage;
       const good = await prepare(service, account, world.provider('near-ed25519'));
       const { 'x-router-ticket': _, ...headers } = good.headers;
@@ -224,7 +217,7 @@ export function refusalsSuite(stage: SealedStage): void {
       expect(tinfoil.seen).toEqual([]);
     });
 
-    it('design 6: a plaintext body with a ticket for encrypted routes alone is 403', async () => {
+    it('with a plaintext body and a ticket for encrypted routes alone is 403', async () => {
       const { service, world } = stage;
       const provider = world.provider('near-ed25519');
       const { headers } = await prepare(service, account, provider);
@@ -238,7 +231,7 @@ export function refusalsSuite(stage: SealedStage): void {
       expect(provider.seen).toEqual([]);
     });
 
-    it('interface 2.2: a pin alone, short or long, buys an encrypted ticket; naming a provider does not', async () => {
+    it('needs a pin for its ticket: a pin alone, short or long, is enough; the name of a provider is not', async () => {
       const { service, world } = stage;
       const { kind, model } = world.provider('near-ed25519');
       const mint = (provider: unknown): Promise<Response> =>

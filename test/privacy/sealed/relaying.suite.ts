@@ -1,32 +1,24 @@
 import { type StandInKind, standInKinds } from '@sotto/client/testing';
 import { relayRules } from '@sotto/wire';
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { TestAccount } from '../../kit/service.ts';
+import { describe, expect, it } from 'vitest';
 import { ask, opened, prepare } from './ask.ts';
-import type { SealedStage } from './suite.ts';
-import { providerKey } from './world.ts';
+import { beginSuite, providerKey, type SealedStage } from './world.ts';
 
 const ways: [StandInKind, boolean][] = standInKinds.flatMap((kind) =>
   [false, true].map((stream): [StandInKind, boolean] => [kind, stream]),
 );
 
-/** What goes through, and how. */
+/** The bytes that the broker relays, and how. */
 export function relayingSuite(stage: SealedStage): void {
   describe('sealed chat', () => {
-    let account: TestAccount;
-    beforeAll(async () => {
-      account = await stage.service.createAccount({ usd: 100 });
-    });
-    beforeEach(() => {
-      for (const provider of stage.world.providers) provider.reset();
-    });
+    const account = beginSuite(stage);
 
-    it.each(ways)('interface 4.2: speaks over several turns through %s, streamed: %s', async (kind, stream) => {
+    it.each(ways)('speaks over several turns through %s, streamed: %s', async (kind, stream) => {
       const { service, world } = stage;
       const provider = world.provider(kind);
       const first = { role: 'user', content: 'Tell me of Grüße and 雪.' };
       const one = await ask(service, account, provider, { stream, messages: [first] });
-      expect(one.answer.status, one.answer.body.toString()).toBe(200);
+      expect(one.answer.status, one.answer.bytes.toString()).toBe(200);
       const said = await opened(one.prepared, one.answer);
       expect(said).toBe(`You said: ${first.content}`);
       const messages = [first, { role: 'assistant', content: said }, { role: 'user', content: 'And then?' }];
@@ -34,16 +26,16 @@ export function relayingSuite(stage: SealedStage): void {
       expect(await opened(two.prepared, two.answer)).toContain('And then?');
     });
 
-    it.each(ways)('passes the bytes of %s on as they are in both directions, streamed: %s', async (kind, stream) => {
+    it.each(ways)('forwards the bytes of %s unchanged in both directions, streamed: %s', async (kind, stream) => {
       const provider = stage.world.provider(kind);
       const { prepared, answer } = await ask(stage.service, account, provider, { stream });
       const [seen, ...more] = provider.seen;
       expect(more).toEqual([]);
-      expect(seen?.body.equals(prepared.body)).toBe(true);
-      expect(answer.body.equals(Buffer.concat(seen?.answer?.pieces ?? []))).toBe(true);
+      expect(seen?.bytes.equals(prepared.body)).toBe(true);
+      expect(answer.bytes.equals(Buffer.concat(seen?.answer?.pieces ?? []))).toBe(true);
     });
 
-    it.each(ways)('tells %s nothing of the client but what its scheme needs, streamed: %s', async (kind, stream) => {
+    it.each(ways)('tells %s only what its scheme needs to know of the client, streamed: %s', async (kind, stream) => {
       const provider = stage.world.provider(kind);
       const { prepared } = await ask(stage.service, account, provider, { stream });
       const [seen] = provider.seen;
@@ -60,29 +52,26 @@ export function relayingSuite(stage: SealedStage): void {
       });
     });
 
-    it.each(ways)(
-      'interface 4.7: answers of %s carry the headers of every answer, streamed: %s',
-      async (kind, stream) => {
-        const provider = stage.world.provider(kind);
-        const { answer } = await ask(stage.service, account, provider, { stream });
-        expect(answer.headers).toMatchObject({
-          'x-router-provider': kind,
-          'x-router-selected-model': `${kind}/sealed/${kind}`,
-          'x-router-privacy-class': 'e2ee',
-          'x-router-provider-attempts': '1',
-          'x-router-provider-fallback': 'false',
-          'x-router-routing': 'exact',
-          'x-router-provider-request-id': expect.stringMatching(/^preq_/),
-          'x-ratelimit-remaining-requests': expect.any(String),
-          'cache-control': 'no-store',
-        });
-        expect(answer.headers).not.toHaveProperty('x-own-header');
-        const own = provider.seen[0]?.answer?.headers ?? {};
-        for (const name of ['content-type', ...relayRules[provider.family].responseHeaders]) {
-          expect(answer.headers[name]).toBe(own[name]);
-        }
-      },
-    );
+    it.each(ways)('answers of %s carry the headers of every answer, streamed: %s', async (kind, stream) => {
+      const provider = stage.world.provider(kind);
+      const { answer } = await ask(stage.service, account, provider, { stream });
+      expect(answer.headers).toMatchObject({
+        'x-router-provider': kind,
+        'x-router-selected-model': `${kind}/sealed/${kind}`,
+        'x-router-privacy-class': 'e2ee',
+        'x-router-provider-attempts': '1',
+        'x-router-provider-fallback': 'false',
+        'x-router-routing': 'exact',
+        'x-router-provider-request-id': expect.stringMatching(/^preq_/),
+        'x-ratelimit-remaining-requests': expect.any(String),
+        'cache-control': 'no-store',
+      });
+      expect(answer.headers).not.toHaveProperty('x-own-header');
+      const own = provider.seen[0]?.answer?.headers ?? {};
+      for (const name of ['content-type', ...relayRules[provider.family].responseHeaders]) {
+        expect(answer.headers[name]).toBe(own[name]);
+      }
+    });
 
     /** An event stream of fields, and the pieces in which the provider writes it. */
     const endings: [string, readonly string[], boolean][] = [
@@ -92,7 +81,7 @@ export function relayingSuite(stage: SealedStage): void {
       ['on a connection that stays open', ['{"choices":[]}\n\ndata: [DONE]\n\n'], false],
       ['with other line ends', ['{"choices":[]}\r\n\r\ndata: [DONE]\r\n\r\n'], true],
     ];
-    it.each(endings)('passes the terminator of a stream on as it comes: %s', async (_, pieces, ends) => {
+    it.each(endings)('forwards the terminator of a stream as it arrives: %s', async (_, pieces, ends) => {
       const provider = stage.world.provider('near-ed25519');
       provider.answer(async (_request, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -104,11 +93,11 @@ export function relayingSuite(stage: SealedStage): void {
       });
       const { answer } = await ask(stage.service, account, provider, { stream: true });
       expect(answer.ended).toBe('answered');
-      expect(answer.body.toString()).toBe(`data: ${pieces.join('')}`);
+      expect(answer.bytes.toString()).toBe(`data: ${pieces.join('')}`);
     });
 
     it.each(['near-ed25519', 'tinfoil', 'chutes'] as const)(
-      'passes megabytes of %s on to a client that reads slowly',
+      'forwards megabytes of %s to a client that reads slowly',
       async (kind) => {
         const { service, world } = stage;
         const provider = world.provider(kind);
@@ -135,13 +124,13 @@ export function relayingSuite(stage: SealedStage): void {
   });
 }
 
-/** An event stream of about so many bytes, with its terminator. */
+/** An event stream of about this many bytes, with its terminator. */
 function events(bytes: number): string {
   const event = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'ab'.repeat(300) } }] })}\n\n`;
   return `${event.repeat(Math.ceil(bytes / event.length))}data: [DONE]\n\n`;
 }
 
-/** Frames of about so many bytes, of all values. */
+/** Frames of about this many bytes, with all byte values. */
 function frames(bytes: number): Buffer {
   const frame = Buffer.from(Uint8Array.from({ length: 4 + 1000 }, (_, at) => (at * 31) % 256));
   frame.writeUInt32BE(1000);

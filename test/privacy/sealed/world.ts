@@ -1,5 +1,4 @@
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import {
   type EnclaveAnswer,
   type StandInEnclave,
@@ -9,18 +8,16 @@ import {
   standInModel,
 } from '@sotto/client/testing';
 import type { E2eeFamilyName } from '@sotto/wire';
-import type { PlanesSetup } from '../../kit/both-planes.ts';
-import { type FakeProvider, startProvider } from '../../kit/provider.ts';
+import { beforeAll, beforeEach } from 'vitest';
+import type { PlanesIn, PlanesSetup } from '../../kit/both-planes.ts';
+import { filesOf, type Prices, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
+import { type FakeProvider, type ReceivedRequest, startProvider, startProviderServer } from '../../kit/provider.ts';
+import type { TestAccount } from '../../kit/service.ts';
 
-/** A request as an enclave's provider got it. */
-export interface SealedSeen {
-  readonly path: string;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: Buffer;
-  /** What the enclave answered. */
+/** A request as an enclave's provider received it. */
+export interface SealedSeen extends ReceivedRequest {
+  /** The enclave's answer. */
   answer: EnclaveAnswer | undefined;
-  /** Resolves when its connection is closed by the other side, or its answer has left. */
-  readonly closed: Promise<void>;
 }
 
 export type SealedHandler = (request: SealedSeen, response: ServerResponse) => void | Promise<void>;
@@ -33,7 +30,7 @@ export interface SealedProvider {
   /** The canonical id of its model. */
   readonly model: string;
   readonly seen: readonly SealedSeen[];
-  /** Replaces how it answers until `reset`. */
+  /** Replaces its handler until `reset`. */
   answer(handler: SealedHandler): void;
   reset(): void;
 }
@@ -41,7 +38,7 @@ export interface SealedProvider {
 export interface SealedWorld extends PlanesSetup {
   readonly providers: readonly SealedProvider[];
   provider(kind: StandInKind): SealedProvider;
-  /** A provider of plaintext, and its model `plain/model`. */
+  /** A provider of plaintext, with the model `plain/model`. */
   readonly plain: FakeProvider;
   stop(): Promise<void>;
 }
@@ -50,59 +47,46 @@ export const contextLength = 20_000;
 export const outputLimit = 2_000;
 /** USD per million tokens. */
 export const price = { input: 2, output: 10 } as const;
-/** What the dearer model at the address of `tinfoil` costs. */
+/** The price of the dearer model at the address of `tinfoil`. */
 export const dearerPrice = { input: 3, output: 30 } as const;
-/** The marker of what must be in no log: key of the providers at our own account. */
+/** The key of the providers at our own account. No log may contain it. */
 export const providerKey = 'sk-of-the-operator';
 
 const familyOf = (kind: StandInKind): E2eeFamilyName => kind.split('-')[0] as E2eeFamilyName;
 export const modelOf = (kind: StandInKind): string => `sealed/${kind}`;
 
-/** One provider for every scheme that the client speaks, each behind a real HTTP server. */
+/** Starts one provider for every scheme that the client speaks, each behind a real HTTP server. */
 export async function startSealedWorld(): Promise<SealedWorld> {
   const started = await Promise.all(standInKinds.map(startSealedProvider));
   const plain = await startProvider();
   const providers = started.map(({ provider }) => provider);
+  const route = (provider: string, upstream_model: string, pricing: Prices): object =>
+    routeEntry(provider, pricing, { upstream_model, privacy_class: 'e2ee' });
+  const limits = { context_length: contextLength, max_output_tokens: outputLimit };
   return {
-    registry: JSON.stringify({
-      providers: [
-        { id: 'plain', name: 'plain', adapter: 'openai', base_url: plain.baseUrl, privacy_class: 'private' },
-        ...started.map(({ provider: { kind, family }, baseUrl }) => ({
-          id: kind,
-          name: kind,
-          adapter: 'openai',
-          base_url: baseUrl,
-          api_key_env: 'SEALED_KEY',
-          privacy_class: 'e2ee',
-          attestation: { family },
-          timeouts: { connect_ms: 1000, first_byte_ms: 1000, idle_ms: 1500, total_ms: 6000 },
-        })),
+    ...filesOf(
+      [
+        providerEntry('plain', plain.baseUrl),
+        ...started.map(({ provider: { kind, family }, baseUrl }) =>
+          providerEntry(kind, baseUrl, {
+            api_key_env: 'SEALED_KEY',
+            privacy_class: 'e2ee',
+            attestation: { family },
+            timeouts: { connect_ms: 1000, first_byte_ms: 1000, idle_ms: 1500, total_ms: 6000 },
+          }),
+        ),
       ],
-    }),
-    catalog: JSON.stringify({
-      models: [
-        ...providers.map(({ kind, model, enclave }) => ({
-          id: model,
-          model_type: 'text',
-          context_length: contextLength,
-          max_output_tokens: outputLimit,
-          routes: [{ provider: kind, upstream_model: upstreamOf(enclave), privacy_class: 'e2ee', pricing: price }],
-        })),
-        {
-          id: 'plain/model',
-          model_type: 'text',
-          context_length: contextLength,
-          routes: [{ provider: 'plain', upstream_model: 'p', privacy_class: 'private', pricing: price }],
-        },
-        {
-          id: 'sealed/dearer',
-          model_type: 'text',
-          context_length: contextLength,
+      [
+        ...providers.map(({ kind, model, enclave }) =>
+          textModel(model, [route(kind, upstreamOf(enclave), price)], limits),
+        ),
+        textModel('plain/model', [routeEntry('plain', price)], limits),
+        textModel('sealed/dearer', [route('tinfoil', 'another', dearerPrice)], {
+          ...limits,
           max_output_tokens: outputLimit * 2,
-          routes: [{ provider: 'tinfoil', upstream_model: 'another', privacy_class: 'e2ee', pricing: dearerPrice }],
-        },
+        }),
       ],
-    }),
+    ),
     environment: { SEALED_KEY: providerKey, LOG_LEVEL: 'trace' },
     plain,
     providers,
@@ -129,30 +113,12 @@ async function startSealedProvider(kind: StandInKind) {
   const seen: SealedSeen[] = [];
   const usual: SealedHandler = async (request, response) => writeAnswer(response, await answerOf(enclave, request));
   let current = usual;
-  const server = createServer((request, response) => {
-    // The broker asks for the enclave's signature afterwards; these have none.
-    if (request.method === 'GET') {
-      response.writeHead(404).end();
-      return;
-    }
-    const pieces: Buffer[] = [];
-    request.on('data', (piece: Buffer) => pieces.push(piece));
-    request.on('end', () => {
-      const recorded: SealedSeen = {
-        path: request.url ?? '',
-        headers: request.headers,
-        body: Buffer.concat(pieces),
-        answer: undefined,
-        closed: new Promise((resolve) => response.once('close', () => resolve())),
-      };
-      seen.push(recorded);
-      void current(recorded, response);
-    });
-    request.on('error', () => {});
-    response.on('error', () => {});
+  // The broker asks for the enclave's signature afterwards. These enclaves have none.
+  const server = await startProviderServer((request, response) => {
+    const recorded: SealedSeen = { ...request, answer: undefined };
+    seen.push(recorded);
+    void current(recorded, response);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
   const provider: SealedProvider = {
     kind,
     family: familyOf(kind),
@@ -167,26 +133,19 @@ async function startSealedProvider(kind: StandInKind) {
       seen.length = 0;
     },
   };
-  return {
-    provider,
-    baseUrl: `http://127.0.0.1:${port}/v1`,
-    async stop() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  return { provider, baseUrl: server.baseUrl, stop: () => server.stop() };
 }
 
-/** What the enclave says to a request; kept with it. */
+/** The enclave's answer to a request, which is recorded with the request. */
 export async function answerOf(enclave: StandInEnclave, request: SealedSeen): Promise<EnclaveAnswer> {
   const headers: Record<string, string | undefined> = {};
   for (const [name, value] of Object.entries(request.headers)) headers[name] = String(value);
-  const answer = await enclave.answer({ headers, body: request.body });
+  const answer = await enclave.answer({ headers, body: request.bytes });
   request.answer = answer;
   return answer;
 }
 
-/** Writes an answer in pieces of lengths that have nothing to do with its own. */
+/** Writes an answer in pieces whose lengths are unrelated to its structure. */
 async function writeAnswer(response: ServerResponse, { status, headers, pieces }: EnclaveAnswer): Promise<void> {
   response.writeHead(status, { ...headers, 'x-own-header': 'own-name' });
   const bytes = Buffer.concat(pieces);
@@ -196,4 +155,22 @@ async function writeAnswer(response: ServerResponse, { status, headers, pieces }
     at += size;
   }
   response.end();
+}
+
+/** The environment of a suite about sealed requests. Use it only within tests and hooks. */
+export type SealedStage = PlanesIn<SealedWorld>;
+
+/**
+ * Gives the surrounding suite an account of 100 USD, and each of its tests providers that answer as usual. Use the
+ * account only within tests and hooks.
+ */
+export function beginSuite(stage: SealedStage): TestAccount {
+  const account = {} as TestAccount;
+  beforeAll(async () => {
+    Object.assign(account, await stage.service.createAccount({ usd: 100 }));
+  });
+  beforeEach(() => {
+    for (const provider of stage.world.providers) provider.reset();
+  });
+  return account;
 }

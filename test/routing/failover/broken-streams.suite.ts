@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chargeOf } from '../../kit/books.ts';
 import type { ProviderHandler } from '../../kit/provider.ts';
+import { type Answer, type Asked, ask, createAccounts, flows } from '../../kit/scenes/ask.ts';
+import * as sse from '../../kit/scenes/events.ts';
+import { close, rawText, reset } from '../../kit/scenes/misbehave.ts';
+import type { Suite } from '../../kit/scenes/suite.ts';
+import { textOf, usualCost } from '../../kit/scenes/world.ts';
 import type { TestAccount } from '../../kit/service.ts';
-import { type Answer, type Asked, ask, chargeOf, createAccounts, flows } from './ask.ts';
-import * as sse from './events.ts';
-import { close, rawText, reset } from './misbehave.ts';
-import type { Suite } from './suite.ts';
-import { textOf, usualCost } from './world.ts';
 
 const price = [1, 2] as const;
 const failing = { error: { message: rawText, type: 'server_error', code: 500 } };
@@ -17,11 +18,8 @@ export const brokenStreamsSuite: Suite = {
     copies: 150,
     providers: [{ id: 'alpha' }, { id: 'beta' }, { id: 'gamma' }],
     shapes: {
-      single: [{ provider: 'alpha', price }],
-      pair: [
-        { provider: 'alpha', price },
-        { provider: 'beta', price: [3, 6] },
-      ],
+      single: { alpha: price },
+      pair: { alpha: price, beta: [3, 6] },
     },
   },
   tests(stage) {
@@ -75,7 +73,7 @@ export const brokenStreamsSuite: Suite = {
 
     describe.each(flows)('after 40 of 60 tokens (%s)', (flow) => {
       it.each(Object.entries(breaks))(
-        '%s: an error frame, no [DONE], no charge, nobody else',
+        '%s: an error frame, no [DONE], no charge, no other provider',
         async (what, breaking) => {
           stage.world.on('alpha', breaking);
           const model = stage.world.model('pair');
@@ -84,7 +82,7 @@ export const brokenStreamsSuite: Suite = {
             answer = await asks({ model, stream_options: { include_usage: true } }, { flow });
           });
           expect(answer).toMatchObject({ status: 200, done: false });
-          // A reset takes what was not read yet with it.
+          // A reset also discards bytes that the broker has not read yet.
           if (what.endsWith('reset')) expect(spoken(40).startsWith(answer?.content ?? '?')).toBe(true);
           else expect(answer?.content).toBe(spoken(40));
           expect(answer?.body).toMatchObject({
@@ -145,20 +143,23 @@ export const brokenStreamsSuite: Suite = {
     };
 
     describe.each(flows)('before any output (%s)', (flow) => {
-      it.each(Object.entries(starts))('%s: the next provider serves, and nothing of the first', async (_, starting) => {
-        stage.world.on('alpha', starting);
-        const model = stage.world.model('pair');
-        const answer = await asks({ model, stream_options: { include_usage: true } }, { flow });
-        expect(answer).toMatchObject({ status: 200, content: textOf('beta'), done: true, error: undefined });
-        expect(stage.world.called).toEqual(['alpha', 'beta']);
-        expect(answer.headers.get('x-router-provider-attempts')).toBe('2');
-        expect(answer.body.usage?.cost).toBe(Number(usualCost([3, 6])) / 1e9);
-        expect(new Set(answer.chunks.map(({ id }) => id)).size).toBe(1);
-        expect(answer.chunks.filter(({ choices }) => choices?.[0]?.delta?.role !== undefined)).toHaveLength(1);
-        stage.world.reset();
-        await asks({ model });
-        expect(stage.world.called).toEqual(['beta']);
-      });
+      it.each(Object.entries(starts))(
+        '%s: the next provider serves, and the client sees nothing of the first',
+        async (_, starting) => {
+          stage.world.on('alpha', starting);
+          const model = stage.world.model('pair');
+          const answer = await asks({ model, stream_options: { include_usage: true } }, { flow });
+          expect(answer).toMatchObject({ status: 200, content: textOf('beta'), done: true, error: undefined });
+          expect(stage.world.called).toEqual(['alpha', 'beta']);
+          expect(answer.headers.get('x-router-provider-attempts')).toBe('2');
+          expect(answer.body.usage?.cost).toBe(Number(usualCost([3, 6])) / 1e9);
+          expect(new Set(answer.chunks.map(({ id }) => id)).size).toBe(1);
+          expect(answer.chunks.filter(({ choices }) => choices?.[0]?.delta?.role !== undefined)).toHaveLength(1);
+          stage.world.reset();
+          await asks({ model });
+          expect(stage.world.called).toEqual(['beta']);
+        },
+      );
 
       it.each(Object.entries(starts))('%s, alone: 502, never an empty success', async (_, starting) => {
         stage.world.on('alpha', starting);
@@ -167,7 +168,7 @@ export const brokenStreamsSuite: Suite = {
       });
     });
 
-    it('some events without output are waited through', async () => {
+    it('events without output are waited through', async () => {
       const silent = [...Array(30).fill(sse.role), ...Array(30).fill(': alive\n\n')];
       stage.world.on('alpha', sse.stream(...silent, ...tokens(5), sse.ending));
       const answer = await asks({ model: stage.world.model('pair') });
@@ -186,14 +187,14 @@ export const brokenStreamsSuite: Suite = {
       const asked = asks({ model: stage.world.model('pair') }).finally(() => {
         answering = true;
       });
-      await expect.poll(() => stage.world.called).toEqual(['alpha']);
+      await expect.poll(() => stage.world.called, { timeout: 60_000 }).toEqual(['alpha']);
       for (let turn = 0; turn < 5; turn += 1) await fetch(`${stage.service.baseUrl}/models`);
       expect(answering).toBe(false);
       release();
       expect((await asked).content).toBe('now');
     });
 
-    describe.each(flows)('a whole answer that only lacks its closing words (%s)', (flow) => {
+    describe.each(flows)('a whole answer that lacks only its closing words (%s)', (flow) => {
       it.each([
         ['no terminator', sse.finish + sse.usage],
         ['no terminator and no usage', sse.finish],
@@ -209,7 +210,7 @@ export const brokenStreamsSuite: Suite = {
       });
     });
 
-    it('a provider that does not close after its terminator keeps nobody waiting, and is let go', async () => {
+    it('a provider that does not close after its terminator delays no client, and is disconnected', async () => {
       stage.world.on('alpha', async (_request, response) => {
         sse.openStream(response);
         await sse.send(response, sse.text('All.') + sse.ending);
@@ -219,7 +220,7 @@ export const brokenStreamsSuite: Suite = {
       await stage.world.provider('alpha').seen[0]?.closed;
     });
 
-    it('usage is always asked for, and shown only to those who asked for it', async () => {
+    it('usage is always requested, and shown only to clients that asked for it', async () => {
       for (const stream_options of [undefined, { include_usage: false }, { include_usage: true }]) {
         const answer = await asks({ model: stage.world.model('single'), ...(stream_options && { stream_options }) });
         expect(stage.world.provider('alpha').seen.at(-1)?.body.stream_options).toEqual({ include_usage: true });

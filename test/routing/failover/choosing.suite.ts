@@ -1,10 +1,11 @@
 import type { Preferences } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { chargeOf } from '../../kit/books.ts';
 import { answerError } from '../../kit/provider.ts';
+import { type Answer, type Asked, ask, createAccounts, everyWay, flows } from '../../kit/scenes/ask.ts';
+import type { Suite } from '../../kit/scenes/suite.ts';
+import { textOf, usualCost } from '../../kit/scenes/world.ts';
 import type { TestAccount } from '../../kit/service.ts';
-import { type Answer, type Asked, ask, chargeOf, createAccounts, everyWay, flows } from './ask.ts';
-import type { Suite } from './suite.ts';
-import { textOf, usualCost } from './world.ts';
 
 const everyone = ['anon', 'alpha', 'beta', 'gamma', 'vault'];
 export const choosingSuite: Suite = {
@@ -20,38 +21,16 @@ export const choosingSuite: Suite = {
       { id: 'seal', privacy: 'e2ee' },
     ],
     shapes: {
-      tiers: [
-        { provider: 'anon', price: [0.1, 0.2] },
-        { provider: 'alpha', price: [1, 2] },
-        { provider: 'beta', price: [0.5, 1] },
-        { provider: 'vault', price: [3, 6] },
-        { provider: 'seal', price: [0.01, 0.01] },
-      ],
-      trio: [
-        { provider: 'alpha', price: [1, 2] },
-        { provider: 'beta', price: [0.5, 1] },
-        { provider: 'gamma', price: [2, 4] },
-      ],
-      first: [
-        { provider: 'alpha', price: [1, 2] },
-        { provider: 'beta', price: [2, 4] },
-      ],
-      second: [
-        { provider: 'gamma', price: [5, 10] },
-        { provider: 'alpha', price: [6, 12] },
-      ],
-      cheap: [{ provider: 'alpha', price: [0.1, 0.1] }],
-      dear: [{ provider: 'beta', price: [9, 9] }],
-      anonymous: [{ provider: 'anon', price: [0.01, 0.01] }],
-      private: [{ provider: 'alpha', price: [1, 2] }],
-      windows: [
-        { provider: 'vault', price: [3, 6], context: 1000 },
-        { provider: 'alpha', price: [1, 2] },
-      ],
-      sizes: [
-        { provider: 'alpha', price: [1, 2], context: 1000 },
-        { provider: 'beta', price: [2, 4] },
-      ],
+      tiers: { anon: [0.1, 0.2], alpha: [1, 2], beta: [0.5, 1], vault: [3, 6], seal: [0.01, 0.01] },
+      trio: { alpha: [1, 2], beta: [0.5, 1], gamma: [2, 4] },
+      first: { alpha: [1, 2], beta: [2, 4] },
+      second: { gamma: [5, 10], alpha: [6, 12] },
+      cheap: { alpha: [0.1, 0.1] },
+      dear: { beta: [9, 9] },
+      anonymous: { anon: [0.01, 0.01] },
+      private: { alpha: [1, 2] },
+      windows: { vault: { price: [3, 6], context: 1000 }, alpha: [1, 2] },
+      sizes: { alpha: { price: [1, 2], context: 1000 }, beta: [2, 4] },
     },
   },
   tests(stage) {
@@ -80,7 +59,7 @@ export const choosingSuite: Suite = {
     };
 
     describe.each(everyWay)('models ($name)', ({ flow, stream }) => {
-      it('falls back to the next model, which is named and paid for as what it is', async () => {
+      it('falls back to the next model, and names and bills that model', async () => {
         stage.world.onAll(['alpha', 'beta'], answerError(500));
         const [model, second] = [stage.world.model('first'), stage.world.model('second')];
         const charge = await chargeOf(stage.service, payer, async () => {
@@ -112,7 +91,7 @@ export const choosingSuite: Suite = {
       );
     });
 
-    it('passes over a model that the policy leaves no route of', async () => {
+    it('skips a model that has no route left under the policy', async () => {
       const body = {
         model: stage.world.model('cheap'),
         models: [stage.world.model('dear')],
@@ -138,7 +117,7 @@ export const choosingSuite: Suite = {
       },
     );
 
-    it('takes model ids by case', async () => {
+    it('treats model ids as case-sensitive', async () => {
       await refused({ model: stage.world.model('trio').toUpperCase() }, account, 404, 'model_not_found');
     });
 
@@ -173,7 +152,7 @@ export const choosingSuite: Suite = {
         await refused({ model: '/auto', provider: 'gamma' }, chooser, 400, 'no_provider_route');
       });
 
-      it('keeps to the tiers that the workspace allows it, which other requests do not', async () => {
+      it('keeps to the tiers that the workspace allows for it; other requests may use more', async () => {
         const anonymous = stage.world.model('anonymous');
         const ids = [anonymous, stage.world.model('private')];
         await stage.service.setPreferences(chooser, choosing(ids));
@@ -187,7 +166,7 @@ export const choosingSuite: Suite = {
         const [cheap, dear] = [stage.world.model('cheap'), stage.world.model('dear')];
         await stage.service.setPreferences(chooser, choosing([dear]));
         expect(await tried({ model: '/auto' }, chooser)).toEqual(['beta']);
-        // Of all models those of this shape are the cheapest.
+        // Models of this shape are the cheapest of all.
         const others = stage.world.modelIds.filter((id) => id.startsWith('cheap/') && id !== cheap);
         const chosenWithout = async (ids: string[]): Promise<string | null> => {
           await stage.service.setPreferences(chooser, choosing([], { models: { mode: 'except', ids } }));
@@ -257,7 +236,7 @@ export const choosingSuite: Suite = {
         expect(await tried(trio(1), owner)).toEqual(['beta']);
       });
 
-      it('the sort of the workspace is for requests without provider settings', async () => {
+      it('the sort of the workspace applies to requests without provider settings', async () => {
         const owner = owners.cheapest;
         expect(await tried({ model: stage.world.model('tiers') }, owner)).toEqual(['beta', 'alpha', 'vault']);
         expect(await tried({ model: stage.world.model('tiers'), provider: {} }, owner)).toEqual([
@@ -281,7 +260,7 @@ export const choosingSuite: Suite = {
         ['Private', 'anonymous'],
         ['Maximum', 'private'],
       ] as const)(
-        'the boundary %s is refused what is only %s, before any provider sees it',
+        'the boundary %s refuses a request for what is only %s, before any provider sees it',
         async (boundary, shape) => {
           const owner = owners[boundary];
           const body = { model: stage.world.model(shape), provider: { minimum_privacy: 'anonymous' } };
@@ -292,7 +271,7 @@ export const choosingSuite: Suite = {
       );
     });
 
-    describe('what is refused', () => {
+    describe('refused requests', () => {
       it.each([
         ['invalid_request', { unknown_key: 1 }],
         ['invalid_request', { quantizations: ['fp8'] }],
@@ -323,7 +302,7 @@ export const choosingSuite: Suite = {
         await refused({ model: 'trio/m0', provider }, account, 400, type);
       });
 
-      it('says how to ask for anonymous providers where a sort rules them out', async () => {
+      it('says how to ask for anonymous providers if a sort excludes them', async () => {
         for (const body of [{ provider: { sort: 'price' } }, { suffix: ':nitro' }, { provider: { sort: 'latency' } }]) {
           const { suffix = '', provider } = body;
           const answer = await asks({
@@ -348,7 +327,7 @@ export const choosingSuite: Suite = {
         expect(await tried({ model: stage.world.model('sizes'), max_tokens: 300 })).toEqual(['alpha', 'beta']);
       });
 
-      it('comes in this order: model, boundary, floor, providers, price, context', async () => {
+      it('are checked in this order: model, boundary, floor, providers, price, context', async () => {
         const owner = await stage.service.createAccount({
           preferences: { provider_sort: 'privacy', privacy_boundary: 'Private' },
         });

@@ -1,6 +1,17 @@
+import { describeSuites } from '../../kit/scenes/suite.ts';
 import { brokenStreamsSuite } from './broken-streams.suite.ts';
+import { choosingSuite } from './choosing.suite.ts';
 import { failuresSuite } from './failures.suite.ts';
 import { leavingSuite } from './leaving.suite.ts';
-import { describeSuites } from './suite.ts';
+import { policySuite } from './policy.suite.ts';
+import { pressureSuite } from './pressure.suite.ts';
+import { streamDialectsSuite } from './stream-dialects.suite.ts';
+import { providerKey, transportSuite } from './transport.suite.ts';
 
+await describeSuites('routing', [policySuite, choosingSuite]);
 await describeSuites('failover', [failuresSuite, brokenStreamsSuite, leavingSuite]);
+// The kind of planes does not matter here, because only the broker calls providers.
+await describeSuites('misbehaving providers', [streamDialectsSuite, transportSuite, pressureSuite], {
+  planes: ['one'],
+  environment: { KEYED_API_KEY: providerKey },
+});

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chargeOf } from '../../kit/books.ts';
 import { answerError } from '../../kit/provider.ts';
+import { type Answer, type Asked, ask, bothModes, createAccounts, everyWay } from '../../kit/scenes/ask.ts';
+import { close, rawText, rows } from '../../kit/scenes/misbehave.ts';
+import type { Suite } from '../../kit/scenes/suite.ts';
+import { textOf, usualCost } from '../../kit/scenes/world.ts';
 import type { TestAccount } from '../../kit/service.ts';
-import { type Answer, type Asked, ask, bothModes, chargeOf, createAccounts, everyWay } from './ask.ts';
-import { close, rawText, rows } from './misbehave.ts';
-import type { Suite } from './suite.ts';
-import { textOf, usualCost } from './world.ts';
 
 const everyone = ['alpha', 'beta', 'gamma', 'anon', 'outcast', 'unauthorized', 'unpaid'];
 export const failuresSuite: Suite = {
@@ -22,45 +23,16 @@ export const failuresSuite: Suite = {
       { id: 'absent', kind: 'absent' },
     ],
     shapes: {
-      single: [{ provider: 'alpha', price: [1, 2] }],
-      pair: [
-        { provider: 'alpha', price: [1, 2] },
-        { provider: 'beta', price: [3, 6] },
-      ],
-      trio: [
-        { provider: 'alpha', price: [1, 2] },
-        { provider: 'beta', price: [2, 4] },
-        { provider: 'gamma', price: [3, 6] },
-      ],
-      tiers: [
-        { provider: 'alpha', price: [1, 2] },
-        { provider: 'beta', price: [2, 4] },
-        { provider: 'anon', price: [0.1, 0.2] },
-      ],
-      mixed: [
-        { provider: 'alpha', price: [1, 2] },
-        { provider: 'anon', price: [0.1, 0.2] },
-      ],
-      steep: [
-        { provider: 'alpha', price: [1, 2] },
-        { provider: 'beta', price: [1000, 2000] },
-      ],
-      outcast: [
-        { provider: 'outcast', price: [1, 2] },
-        { provider: 'beta', price: [3, 6] },
-      ],
-      unauthorized: [
-        { provider: 'unauthorized', price: [1, 2] },
-        { provider: 'beta', price: [3, 6] },
-      ],
-      unpaid: [
-        { provider: 'unpaid', price: [1, 2] },
-        { provider: 'beta', price: [3, 6] },
-      ],
-      absent: [
-        { provider: 'absent', price: [1, 2] },
-        { provider: 'beta', price: [3, 6] },
-      ],
+      single: { alpha: [1, 2] },
+      pair: { alpha: [1, 2], beta: [3, 6] },
+      trio: { alpha: [1, 2], beta: [2, 4], gamma: [3, 6] },
+      tiers: { alpha: [1, 2], beta: [2, 4], anon: [0.1, 0.2] },
+      mixed: { alpha: [1, 2], anon: [0.1, 0.2] },
+      steep: { alpha: [1, 2], beta: [1000, 2000] },
+      outcast: { outcast: [1, 2], beta: [3, 6] },
+      unauthorized: { unauthorized: [1, 2], beta: [3, 6] },
+      unpaid: { unpaid: [1, 2], beta: [3, 6] },
+      absent: { absent: [1, 2], beta: [3, 6] },
     },
   },
   tests(stage) {
@@ -72,7 +44,7 @@ export const failuresSuite: Suite = {
       ({ account, payer } = await createAccounts(stage.service, { account: {}, payer: {} }));
     });
     afterAll(() => {
-      // Every failure above carried it, and every one of them was logged.
+      // Every failure above contained it, and every failure was logged.
       expect(stage.service.logs()).toContain('attempt failed');
       expect(stage.service.logs()).not.toContain(rawText);
     });
@@ -83,7 +55,7 @@ export const failuresSuite: Suite = {
       return answer;
     };
 
-    /** The order in which providers are tried, told by failures that are not held against them. */
+    /** The order in which the broker tries providers. They fail in ways that cause no penalty. */
     async function tried(model: string, provider?: unknown): Promise<string[]> {
       stage.world.called.length = 0;
       stage.world.onAll(everyone, answerError(403));
@@ -102,7 +74,7 @@ export const failuresSuite: Suite = {
         expect(answer.headers.get('x-router-provider-attempts')).toBe('2');
         expect(answer.headers.get('x-router-provider-fallback')).toBe('true');
         expect(await tried(model)).toEqual(penalizes === 'route' ? ['beta', 'alpha'] : ['alpha', 'beta']);
-        // The penalty is the route's: other models of the provider keep their order.
+        // The penalty applies to the route: other models of the provider keep their order.
         expect(await tried(stage.world.model('pair'))).toEqual(['alpha', 'beta']);
       });
 
@@ -115,7 +87,7 @@ export const failuresSuite: Suite = {
         expect(await tried(model)).toEqual(['alpha', 'beta']);
       });
 
-      it.each(rows)('$name, from the only provider tried: its own error in our words', async (row) => {
+      it.each(rows)("$name, from the only provider tried: its error in the broker's words", async (row) => {
         stage.world.on('alpha', row.does);
         const answer = await asks({ model: stage.world.model('single'), stream }, { flow });
         const [status, type] = row.alone;
@@ -124,7 +96,7 @@ export const failuresSuite: Suite = {
         expect(answer.error?.request_id).toBe(answer.headers.get('x-request-id'));
         expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
         if (row.ambiguous) expect(answer.headers.get('x-should-retry')).toBe('false');
-        // A ticket is spent, whatever failed.
+        // The ticket is used up, whatever failed.
         if (status === 429) expect(answer.headers.get('x-should-retry')).toBe(flow === 'ticket' ? 'false' : null);
         expect(stage.world.called).toEqual(['alpha']);
       });
@@ -187,7 +159,7 @@ export const failuresSuite: Suite = {
         expect(stage.world.called).toEqual(['alpha', 'beta']);
       });
 
-      it('a later content-policy refusal tries nobody else', async () => {
+      it('a later content-policy refusal stops: no other provider is tried', async () => {
         stage.world.on('alpha', answerError(503));
         stage.world.on('beta', answerError(400, { message: rawText, code: 'content_policy_violation' }));
         const answer = await asks({ model: stage.world.model('trio'), stream }, { flow });
@@ -196,7 +168,7 @@ export const failuresSuite: Suite = {
       });
 
       it.each(['alpha', { only: ['alpha'] }, { allow_fallbacks: false }, { max_attempts: 1 }])(
-        'with provider %j nobody else is tried',
+        'with provider %j no other provider is tried',
         async (provider) => {
           stage.world.on('alpha', answerError(500));
           const answer = await asks({ model: stage.world.model('trio'), stream, provider }, { flow });
@@ -205,7 +177,7 @@ export const failuresSuite: Suite = {
         },
       );
 
-      it('charges a failure nothing, and gives the hold back', async () => {
+      it('charges nothing for a failure, and releases the hold', async () => {
         stage.world.on('alpha', answerError(500));
         const charge = await chargeOf(stage.service, payer, () =>
           ask(stage.service, payer, { model: stage.world.model('single'), stream }, { flow }),
@@ -213,7 +185,7 @@ export const failuresSuite: Suite = {
         expect(charge).toBe(0n);
       });
 
-      it('sets aside what the dearest attempt may cost, before the first one', async () => {
+      it('before the first attempt, sets aside the price of the dearest one', async () => {
         const model = stage.world.model('steep');
         const body = { model, stream, max_tokens: 50 };
         const answer = await ask(stage.service, poor, body, { flow });
@@ -262,7 +234,7 @@ export const failuresSuite: Suite = {
       it.each([
         ['unauthorized', 401],
         ['unpaid', 402],
-      ])('%s (%i): every route of that provider goes behind, and of no other', async (id, status) => {
+      ])("%s (%i): moves every route of that provider behind others, and no other provider's", async (id, status) => {
         stage.world.on(id, answerError(status));
         await asks({ model: stage.world.model(id) });
         expect(stage.world.called).toEqual([id, 'beta']);
@@ -284,14 +256,14 @@ export const failuresSuite: Suite = {
         expect(await tried(model, provider)).toEqual(['alpha', 'beta', 'anon']);
       });
 
-      it('never crosses a privacy boundary: a weaker provider is not used in its stead', async () => {
+      it('never crosses a privacy boundary: a weaker provider is not used instead', async () => {
         const model = stage.world.model('mixed');
         await penalize(model, 'alpha', {});
         expect(await tried(model)).toEqual(['alpha']);
         expect(await tried(model, { sort: 'price' })).toEqual(['alpha']);
       });
 
-      it('does not touch an explicit order, and reorders what follows it', async () => {
+      it('does not change an explicit order, and reorders the routes after it', async () => {
         const model = stage.world.model('trio');
         await penalize(model, 'alpha', {});
         expect(await tried(model, { order: ['alpha', 'gamma'] })).toEqual(['alpha', 'gamma', 'beta']);
@@ -299,7 +271,7 @@ export const failuresSuite: Suite = {
         expect(await tried(model)).toEqual(['beta', 'gamma', 'alpha']);
       });
 
-      it('excludes nobody: a pinned or only route keeps being tried', async () => {
+      it('excludes no provider: a pinned or only route is still tried', async () => {
         const model = stage.world.model('pair');
         await penalize(model, 'alpha', {});
         stage.world.reset();

@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { chargeOf } from '../../kit/books.ts';
 import { answerChat, answerError } from '../../kit/provider.ts';
+import { type Answer, type Asked, ask, createAccounts, everyWay, flows } from '../../kit/scenes/ask.ts';
+import type { Suite } from '../../kit/scenes/suite.ts';
+import { textOf, upstreamModel, usualCost } from '../../kit/scenes/world.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
-import { type Answer, type Asked, ask, chargeOf, createAccounts, everyWay, flows } from './ask.ts';
-import type { Suite } from './suite.ts';
-import { textOf, upstreamModel, usualCost } from './world.ts';
 
 const catalogOrder = ['anon', 'alpha', 'beta', 'gamma', 'acme', 'acme/eu', 'shade', 'dusk', 'vault', 'seal'];
 export const policySuite: Suite = {
@@ -23,58 +24,22 @@ export const policySuite: Suite = {
       { id: 'seal', privacy: 'e2ee' },
     ],
     shapes: {
-      // One of each tier, the stronger the dearer; two of `private`.
-      tiers: [
-        { provider: 'anon', price: [0.1, 0.2] },
-        { provider: 'alpha', price: [1, 2] },
-        { provider: 'beta', price: [0.5, 1] },
-        { provider: 'vault', price: [3, 6] },
-        { provider: 'seal', price: [0.01, 0.01] },
-      ],
-      trio: [
-        { provider: 'alpha', price: [1, 2] },
-        { provider: 'beta', price: [0.5, 1] },
-        { provider: 'gamma', price: [2, 4] },
-      ],
-      tied: [
-        { provider: 'gamma', price: [1, 2] },
-        { provider: 'alpha', price: [1, 2] },
-        { provider: 'beta', price: [1, 2] },
-      ],
-      five: [
-        { provider: 'alpha', price: [1, 2] },
-        { provider: 'beta', price: [2, 4] },
-        { provider: 'gamma', price: [3, 6] },
-        { provider: 'acme', price: [4, 8] },
-        { provider: 'acme/eu', price: [5, 10] },
-      ],
-      regions: [
-        { provider: 'acme', price: [3, 6] },
-        { provider: 'acme/eu', price: [4, 8] },
-        { provider: 'alpha', price: [1, 2] },
-      ],
-      partners: [
-        { provider: 'shade', price: [2, 4] },
-        { provider: 'dusk', price: [3, 6] },
-        { provider: 'alpha', price: [1, 2] },
-      ],
-      measured: [
-        { provider: 'alpha', price: [1, 2] },
-        { provider: 'beta', price: [3, 6] },
-        { provider: 'gamma', price: [2, 4] },
-      ],
-      sealed: [{ provider: 'seal', price: [1, 2] }],
-      // Cheap input and dear output, and the other way round.
-      lopsided: [
-        { provider: 'alpha', price: [0.1, 50] },
-        { provider: 'beta', price: [30, 1] },
-        { provider: 'gamma', price: [10, 20] },
-      ],
-      skilled: [
-        { provider: 'alpha', price: [1, 2] },
-        { provider: 'beta', price: [2, 4], capabilities: { reasoning: { efforts: ['low'] } } },
-        { provider: 'gamma', price: [3, 6], capabilities: { tools: true } },
-      ],
+      // One provider of each tier, priced higher for stronger tiers. Two of them are `private`.
+      tiers: { anon: [0.1, 0.2], alpha: [1, 2], beta: [0.5, 1], vault: [3, 6], seal: [0.01, 0.01] },
+      trio: { alpha: [1, 2], beta: [0.5, 1], gamma: [2, 4] },
+      tied: { gamma: [1, 2], alpha: [1, 2], beta: [1, 2] },
+      five: { alpha: [1, 2], beta: [2, 4], gamma: [3, 6], acme: [4, 8], 'acme/eu': [5, 10] },
+      regions: { acme: [3, 6], 'acme/eu': [4, 8], alpha: [1, 2] },
+      partners: { shade: [2, 4], dusk: [3, 6], alpha: [1, 2] },
+      measured: { alpha: [1, 2], beta: [3, 6], gamma: [2, 4] },
+      sealed: { seal: [1, 2] },
+      // One has cheap input and dear output, the other the reverse.
+      lopsided: { alpha: [0.1, 50], beta: [30, 1], gamma: [10, 20] },
+      skilled: {
+        alpha: [1, 2],
+        beta: { price: [2, 4], capabilities: { reasoning: { efforts: ['low'] } } },
+        gamma: { price: [3, 6], capabilities: { tools: true } },
+      },
     },
   },
   tests(stage) {
@@ -86,7 +51,7 @@ export const policySuite: Suite = {
 
     const asks = (body: object, asked?: Asked): Promise<Answer> => ask(stage.service, account, body, asked);
 
-    /** The order in which a request tries providers: all of them fail in a way that is not held against them. */
+    /** The order in which a request tries providers. All of them fail in a way that causes no penalty. */
     async function tried(shape: string, provider?: unknown, more: object = {}): Promise<string[]> {
       stage.world.reset();
       stage.world.onAll(catalogOrder, answerError(403));
@@ -118,7 +83,7 @@ export const policySuite: Suite = {
         expect(answer.body.usage?.cost).toBe(Number(usualCost([0.5, 1])) / 1e9);
       });
 
-      it('asks each provider tried by its own model id, and forwards nothing that is ours', async () => {
+      it('asks each provider by its own model id, and forwards nothing of ours', async () => {
         stage.world.on('beta', answerError(500));
         stage.world.on('alpha', answerError(500));
         const provider = { sort: 'privacy', max_attempts: 3 };
@@ -186,11 +151,11 @@ export const policySuite: Suite = {
       });
     });
 
-    it('omitted: takes the strongest tier, whatever it costs, and steps down to no weaker one', async () => {
+    it('by default takes the strongest tier, whatever it costs, and steps down to no weaker one', async () => {
       expect(await tried('tiers')).toEqual(['vault']);
     });
 
-    it('omitted: takes the cheapest first within a tier', async () => {
+    it('by default takes the cheapest first within a tier', async () => {
       expect(await tried('trio')).toEqual(['beta', 'alpha', 'gamma']);
     });
 
@@ -212,12 +177,12 @@ export const policySuite: Suite = {
       expect(await tried('trio', { allow_fallbacks: false, only: ['alpha', 'gamma'] })).toEqual(['alpha']);
     });
 
-    it('order is tried first and as written; what remains follows by sort', async () => {
+    it('order is tried first and as written; the other providers follow by sort', async () => {
       expect(await tried('trio', { order: ['gamma'] })).toEqual(['gamma', 'beta', 'alpha']);
       expect(await tried('trio', { order: ['gamma', 'alpha'] })).toEqual(['gamma', 'alpha', 'beta']);
     });
 
-    it('order may put a weaker tier first, and allows those it names to be stepped down to', async () => {
+    it('order may put a weaker tier first, and allows steps down to the tiers it names', async () => {
       expect(await tried('tiers', { order: ['beta', 'vault'] })).toEqual(['beta', 'vault', 'alpha']);
       expect(await tried('tiers', { order: ['vault', 'anon'] })).toEqual(['vault', 'anon']);
     });
@@ -249,7 +214,7 @@ export const policySuite: Suite = {
       expect(await tried('partners', 'other')).toEqual(['shade']);
     });
 
-    it('sort: price is cheapest first and never below private, unless anonymous is asked for', async () => {
+    it('sort: price is cheapest first and never below private, unless the request asks for anonymous', async () => {
       expect(await tried('tiers', { sort: 'price' })).toEqual(['beta', 'alpha', 'vault']);
       expect(await tried('tiers', { sort: 'price', minimum_privacy: 'anonymous' })).toEqual(['anon', 'beta', 'alpha']);
     });
@@ -258,7 +223,7 @@ export const policySuite: Suite = {
       expect(await tried('tiers', undefined, { suffix })).toEqual(['beta', 'alpha', 'vault']);
     });
 
-    it('answers with the canonical id where the request had a suffix', async () => {
+    it('answers with the canonical id if the request had a suffix', async () => {
       const model = stage.world.model('tiers');
       const answer = await asks({ model: `${model}:floor` });
       expect(answer.body.model).toBe(model);
@@ -266,14 +231,14 @@ export const policySuite: Suite = {
       expect(answer.headers.get('x-router-routing')).toBe('exact');
     });
 
-    it('sort: latency and throughput go by health and price where too little was measured', async () => {
+    it('sort: latency and throughput use health and price if there are too few measurements', async () => {
       expect(await tried('trio', { sort: 'latency' })).toEqual(['beta', 'alpha', 'gamma']);
       expect(await tried('trio', { sort: 'throughput' })).toEqual(['beta', 'alpha', 'gamma']);
     });
 
-    it('sort: latency and throughput go by what was measured, and a failed route still goes behind', async () => {
+    it('sort: latency and throughput use measurements, and a failed route still goes behind', async () => {
       const model = stage.world.model('measured');
-      // What is answered in less than 10 ms has no speed.
+      // Answers that take less than 10 ms have no measured speed.
       for (const [id, ms] of [
         ['alpha', 800],
         ['beta', 30],
@@ -290,7 +255,7 @@ export const policySuite: Suite = {
         await asks({ model, ...more });
         return stage.world.called.join();
       };
-      // Measured before unmeasured, the fast before the slow.
+      // Measured providers come before unmeasured ones, and fast ones before slow ones.
       const byLatency = { provider: { sort: 'latency' } };
       await until(async () => (await order(byLatency)) === 'beta,alpha,gamma', 'measurements are read');
       expect(await order({ provider: { sort: 'throughput' } })).toBe('beta,alpha,gamma');
@@ -328,7 +293,7 @@ export const policySuite: Suite = {
       expect(await tried('skilled', undefined, { tools })).toEqual(['gamma']);
     });
 
-    it('require_parameters: only routes that support everything asked for', async () => {
+    it('require_parameters: only routes that support every requested parameter', async () => {
       const reasoning_effort = 'low';
       expect(await tried('skilled', { require_parameters: true }, { reasoning_effort })).toEqual(['beta']);
       expect(await tried('skilled', { require_parameters: false }, { reasoning_effort })).toContain('alpha');

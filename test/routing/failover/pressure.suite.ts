@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type OpenRequest, openRequest } from '../../kit/open-request.ts';
 import { answerError, type ProviderHandler } from '../../kit/provider.ts';
+import { ask, bothModes, createAccounts, everyWay, readStream } from '../../kit/scenes/ask.ts';
+import * as sse from '../../kit/scenes/events.ts';
+import { rawText } from '../../kit/scenes/misbehave.ts';
+import type { Suite } from '../../kit/scenes/suite.ts';
+import { textOf } from '../../kit/scenes/world.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
-import { ask, bothModes, createAccounts, everyWay, readStream } from './ask.ts';
-import * as sse from './events.ts';
-import { rawText } from './misbehave.ts';
-import { type OpenRequest, openRequest } from './open-request.ts';
-import type { Suite } from './suite.ts';
-import { textOf } from './world.ts';
 
 const price = [1, 2] as const;
 const megabyte = 1024 * 1024;
@@ -18,15 +18,9 @@ export const pressureSuite: Suite = {
     copies: 30,
     providers: [{ id: 'alpha' }, { id: 'beta' }, { id: 'leaky' }],
     shapes: {
-      single: [{ provider: 'alpha', price }],
-      pair: [
-        { provider: 'alpha', price },
-        { provider: 'beta', price: [3, 6] },
-      ],
-      leaky: [
-        { provider: 'leaky', price },
-        { provider: 'beta', price: [3, 6] },
-      ],
+      single: { alpha: price },
+      pair: { alpha: price, beta: [3, 6] },
+      leaky: { leaky: price, beta: [3, 6] },
     },
   },
   tests(stage) {
@@ -41,7 +35,7 @@ export const pressureSuite: Suite = {
       return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) * 1024;
     }
 
-    /** Streams large pieces as fast as they are taken, and tells how far it came. */
+    /** Streams large pieces as fast as the broker reads them, and records how many were sent. */
     function pours(count: number, piece: string): { readonly handler: ProviderHandler; sent: number; movedAt: number } {
       const progress = {
         sent: 0,
@@ -75,7 +69,7 @@ export const pressureSuite: Suite = {
         await until(() => isHeldBack(progress), 'the provider is held back');
       });
 
-      it('holds the provider back, costs no memory, and has everything once it reads on', async () => {
+      it('holds the provider back, costs no memory, and gets everything once it reads again', async () => {
         expect(progress.sent).toBeLessThan(count / 2);
         expect((await residentBytes()) - before).toBeLessThan(64 * megabyte);
         const response = await client.response;
@@ -92,7 +86,7 @@ export const pressureSuite: Suite = {
         expect((await residentBytes()) - before).toBeLessThan(128 * megabyte);
       });
 
-      it('disturbs nobody else', async () => {
+      it('disturbs no other client', async () => {
         stage.world.on('alpha', (_request, response) => {
           response.writeHead(200, { 'content-type': 'text/event-stream' }).end(sse.text('Quick.') + sse.ending);
         });
@@ -102,7 +96,7 @@ export const pressureSuite: Suite = {
         await client.ended;
       });
 
-      it('leaves: the provider is let go, and what was produced is paid', async () => {
+      it('leaves: the provider is disconnected, and the output so far is paid', async () => {
         client.leave();
         await stage.world.provider('alpha').seen[0]?.closed;
         const balance = await stage.service.settled(account);
@@ -114,7 +108,7 @@ export const pressureSuite: Suite = {
     describe('a line without an end', () => {
       const line = 'x'.repeat(megabyte);
       const lines = 8;
-      /** Sends a line of 8 MB piece by piece, unless it is cut off. */
+      /** Sends a line of 8 MB piece by piece, unless the connection closes. */
       const pourLine =
         (start: string, onSent: () => void): ProviderHandler =>
         async (_request, response) => {
@@ -162,8 +156,8 @@ export const pressureSuite: Suite = {
       });
     });
 
-    it('two clients, fifty streams at once: nobody sees a word of another', async () => {
-      // Each stream repeats the words of its own question, in pieces and at its own pace.
+    it('two clients, fifty streams at once: no client sees a word of another', async () => {
+      // Each stream repeats the words of its own question, in pieces and at its own speed.
       const echo: ProviderHandler = async (request, response) => {
         const [message] = request.body.messages as [{ content: string }];
         sse.openStream(response);
@@ -190,7 +184,7 @@ export const pressureSuite: Suite = {
       );
     });
 
-    it('a stream in one read is passed on whole', async () => {
+    it('a stream in one read is forwarded whole', async () => {
       const words = Array.from({ length: 5000 }, (_, index) => `word${index} `);
       stage.world.on('alpha', (_request, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -239,7 +233,7 @@ export const pressureSuite: Suite = {
       });
     });
 
-    it.each(bothModes)('a refused client is no burden either ($name)', async ({ stream }) => {
+    it.each(bothModes)('refused clients leave no connections either ($name)', async ({ stream }) => {
       stage.world.onAll(['alpha', 'beta'], answerError(500, { message: rawText.repeat(10_000) }));
       const model = stage.world.model('pair');
       const before = stage.world.provider('beta').openSockets + 1;

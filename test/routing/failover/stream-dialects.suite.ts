@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { sendJson } from '../../kit/provider.ts';
+import { type Answer, ask, type Body, createAccounts, type ToolCall } from '../../kit/scenes/ask.ts';
+import * as sse from '../../kit/scenes/events.ts';
+import type { Suite } from '../../kit/scenes/suite.ts';
 import type { TestAccount } from '../../kit/service.ts';
-import { type Answer, ask, type Body, createAccounts, type ToolCall } from './ask.ts';
-import * as sse from './events.ts';
-import type { Suite } from './suite.ts';
 
-/** Text that must not be touched, in pieces: everything that JSON, UTF-8 and event streams have rules for. */
+/** Text that must arrive unchanged, in pieces. It includes every special case of JSON, UTF-8 and event streams. */
 const awkward = [
   'He said "yes", twice: ""',
   'a \\ b \\\\ c \\',
@@ -35,7 +35,10 @@ const awkward = [
 const ascii = (json: string): string =>
   json.replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-/** The same JSON with spaces after its separators, as Python writes it; only for events whose text is plain. */
+/**
+ * The same JSON with spaces after its separators, as Python writes it. Use it only for events whose text has no
+ * separators.
+ */
 const spaced = (json: string): string => json.replaceAll('":', '": ').replaceAll(',"', ', "');
 
 export const streamDialectsSuite: Suite = {
@@ -43,7 +46,7 @@ export const streamDialectsSuite: Suite = {
   spec: {
     copies: 100,
     providers: [{ id: 'alpha' }],
-    shapes: { talker: [{ provider: 'alpha', price: [1, 2], capabilities: { tools: true } }] },
+    shapes: { talker: { alpha: { price: [1, 2], capabilities: { tools: true } } } },
   },
   tests(stage) {
     let account: TestAccount;
@@ -93,13 +96,13 @@ export const streamDialectsSuite: Suite = {
       ['a last event without its blank line', [...plain.slice(0, -1), 'data: [DONE]']],
       ['a last line without any end', [...plain.slice(0, -3), sse.finish.trimEnd()]],
       ['an event of several data lines', each((frame) => frame.replace(',"choices"', ',\ndata: "choices"'))],
-    ])('%s: is read, and ends nothing', async (_, pieces) => {
+    ])('%s: is read, and does not end the stream', async (_, pieces) => {
       const answer = await streams(...pieces);
       expect(answer.content).toBe(spoken);
       expect(finishes(answer)).toEqual(['stop']);
     });
 
-    it('unknown members anywhere are left out, and end nothing', async () => {
+    it('unknown members are ignored anywhere, and do not end the stream', async () => {
       const odd = { choice: { logprobs: { content: [] }, odd: 1 }, more: { odd: [1], obfuscation: 'x', error: null } };
       const answer = await streams(
         sse.role,
@@ -110,7 +113,7 @@ export const streamDialectsSuite: Suite = {
       expect(answer.text).not.toMatch(/odd|obfuscation/);
     });
 
-    it('an envelope that changes with every event is read all the same', async () => {
+    it('an envelope that changes with every event is still read', async () => {
       const answer = await streams(
         ...words.map((word, index) => sse.text(word, { more: { id: `chunk-${index}`, created: index } })),
         sse.ending,
@@ -124,7 +127,7 @@ export const streamDialectsSuite: Suite = {
       expect(answer.content).toBe(spoken);
     });
 
-    it('what a provider says after its end is not heard', async () => {
+    it("output after the provider's end is ignored", async () => {
       const late = await streams(...plain.slice(0, -2), sse.text(' LATE'), sse.text(' LATE'), sse.usage, sse.done);
       expect(late.content).toBe(spoken);
       const after = await streams(...plain, sse.text(' LATE'), sse.frame('{"error": {"message": "LATE"}}'));
@@ -196,14 +199,14 @@ export const streamDialectsSuite: Suite = {
         },
       );
 
-      it('where a provider splits a surrogate pair between two events', async () => {
+      it('if a provider splits a surrogate pair between two events', async () => {
         const halves = ['{"content":"\\ud83d"}', '{"content":"\\ude42"}'];
         const split = halves.map((delta) => sse.frame(sse.chunk({ content: 'X' }).replace('{"content":"X"}', delta)));
         const answer = await streams(sse.text('a'), sse.text('b'), ...split, ...split, sse.ending);
         expect(answer.content).toBe('ab🙂🙂');
       });
 
-      it('where one event is large', async () => {
+      it('if one event is large', async () => {
         const large = `${'x"\\é🙂'.repeat(20_000)}end`;
         const answer = await streams(sse.role, sse.text('a'), sse.text(large), sse.text('b'), sse.ending);
         expect(answer.content).toBe(`a${large}b`);
@@ -286,7 +289,7 @@ export const streamDialectsSuite: Suite = {
         sendJson(response, 200, { ...sse.envelope, choices: [{ index: 0, message, finish_reason: 'tool_calls' }] });
       });
       const answer = await ask(stage.service, account, { model: stage.world.model('talker') });
-      // Clients parse arguments as JSON, so a call without any has those of an empty object.
+      // Clients parse arguments as JSON, so a call without arguments gets those of an empty object.
       const parsable = { ...call, function: { ...call.function, arguments: piece || '{}' } };
       const shown = { ...message, tool_calls: [parsable] };
       expect(answer.body.choices).toMatchObject([{ index: 0, message: shown, finish_reason: 'tool_calls' }]);

@@ -1,20 +1,27 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { chargeOf } from '../../kit/books.ts';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
+import { openRequest } from '../../kit/open-request.ts';
 import { answerChat, answerError, answerNothing, type ProviderHandler, sendJson } from '../../kit/provider.ts';
+import { type Answer, ask, bothModes, createAccounts } from '../../kit/scenes/ask.ts';
+import * as sse from '../../kit/scenes/events.ts';
+import { rawText } from '../../kit/scenes/misbehave.ts';
+import { textOf, usualCost, World } from '../../kit/scenes/world.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
-import { type Answer, ask, bothModes, chargeOf, createAccounts } from './ask.ts';
-import * as sse from './events.ts';
-import { rawText } from './misbehave.ts';
-import { openRequest } from './open-request.ts';
-import { textOf, usualCost, World } from './world.ts';
 
-const timeouts = { connect_ms: 300, first_byte_ms: 400, idle_ms: 500, total_ms: 2500 };
-const { connect_ms: connectMs, first_byte_ms: firstByteMs, idle_ms: idleMs, total_ms: totalMs } = timeouts;
+const timeouts = { connect_ms: 300, first_byte_ms: 400, idle_ms: 500, total_ms: 60_000 };
+const { connect_ms: connectMs, first_byte_ms: firstByteMs, idle_ms: idleMs } = timeouts;
+/** The total limit of the provider `hasty`, for the tests of this limit. All others have a minute. */
+const totalMs = 2500;
+/** The limits of the provider `steady`. Its pieces arrive well within them, even on a busy machine. */
+const steady = { first_byte_ms: 1500, idle_ms: 2000 };
+/** Far above every shorter limit and far below a minute. A longer time means that the wrong limit ended the request. */
+const soonMs = 30_000;
 const price = [1, 2] as const;
 
 const after = (ms: number, act: () => void): void => void setTimeout(act, ms);
 
-/** Sends something every 50 ms for as long as it is listened to. */
+/** Sends something every 50 ms until the connection closes. */
 const drips =
   (headers: Record<string, string>, status: number, drop: string): ProviderHandler =>
   (_request, response) => {
@@ -25,7 +32,7 @@ const drips =
 
 let world: World;
 
-// Which planes run and how does not matter here: the timers are the broker's own.
+// The kind of planes does not matter here, because the timers are the broker's own.
 await describeInBothPlanes(
   'time limits',
   async () => {
@@ -33,25 +40,21 @@ await describeInBothPlanes(
       copies: 60,
       providers: [
         { id: 'alpha', timeouts },
-        { id: 'beta', timeouts: { ...timeouts, total_ms: 60_000 } },
+        { id: 'hasty', timeouts: { ...timeouts, idle_ms: 60_000, total_ms: totalMs } },
+        { id: 'steady', timeouts: { ...timeouts, ...steady } },
+        { id: 'beta', timeouts },
         { id: 'gamma', timeouts },
         { id: 'deaf', timeouts, kind: 'deaf' },
       ],
       shapes: {
-        single: [{ provider: 'alpha', price }],
-        pair: [
-          { provider: 'alpha', price },
-          { provider: 'beta', price: [3, 6] },
-        ],
-        trio: [
-          { provider: 'alpha', price },
-          { provider: 'beta', price: [3, 6] },
-          { provider: 'gamma', price: [4, 8] },
-        ],
-        deaf: [
-          { provider: 'deaf', price },
-          { provider: 'beta', price: [3, 6] },
-        ],
+        single: { alpha: price },
+        steady: { steady: price },
+        'steady-pair': { steady: price, beta: [3, 6] },
+        'hasty-single': { hasty: price },
+        'hasty-pair': { hasty: price, beta: [3, 6] },
+        pair: { alpha: price, beta: [3, 6] },
+        trio: { alpha: price, beta: [3, 6], gamma: [4, 8] },
+        deaf: { deaf: price, beta: [3, 6] },
       },
     });
     return {
@@ -68,13 +71,13 @@ await describeInBothPlanes(
     beforeAll(async () => {
       const accounts = { account: {}, patient: {}, talkative: {}, thrifty: {} };
       ({ account, patient, talkative, thrifty } = await createAccounts(planes.service, accounts));
-      // What runs for the first time takes longer than the limits here allow.
+      // Warm up: the first run of the code takes longer than these limits allow.
       await Promise.all(
         bothModes.map(({ stream }) => ask(planes.service, account, { model: world.model('pair'), stream })),
       );
     });
 
-    /** Asks, and tells how long the answer took. */
+    /** Sends a request, and measures how long the answer took. */
     async function timed(body: object, by = account): Promise<Answer & { readonly tookMs: number }> {
       const startedAt = performance.now();
       const answer = await ask(planes.service, by, body);
@@ -91,7 +94,7 @@ await describeInBothPlanes(
         const answer = await timed({ model: scene.model, stream });
         expect(answer).toMatchObject({ status: 200, content: textOf('beta') });
         expect(answer.tookMs).toBeGreaterThan(firstByteMs - 50);
-        expect(answer.tookMs).toBeLessThan(totalMs);
+        expect(answer.tookMs).toBeLessThan(soonMs);
         await scene.seen('alpha')[0]?.closed;
         scene.reset();
         await timed({ model: scene.model, stream });
@@ -106,11 +109,11 @@ await describeInBothPlanes(
         });
         const answer = await timed({ model: scene.model, stream });
         expect(answer.content).toBe(textOf('beta'));
-        expect(answer.tookMs).toBeLessThan(totalMs);
+        expect(answer.tookMs).toBeLessThan(soonMs);
         await scene.seen('alpha')[0]?.closed;
       });
 
-      it('the first byte is waited for once more at each provider, and at the last for longer', async () => {
+      it('the first byte is awaited again at each provider, and longer at the last', async () => {
         const scene = world.scene('trio');
         scene.on('alpha', answerNothing);
         scene.on('beta', answerNothing);
@@ -145,25 +148,25 @@ await describeInBothPlanes(
         expect(answer).toMatchObject({ status: 200, content: 'Thought.' });
       });
 
-      it('total, at the only provider: 504, which is not to be tried again blindly', async () => {
-        const scene = world.scene('single');
-        scene.on('alpha', answerNothing);
+      it('total, at the only provider: 504, which a client should not retry blindly', async () => {
+        const scene = world.scene('hasty-single');
+        scene.on('hasty', answerNothing);
         const answer = await timed({ model: scene.model, stream });
         expect(answer).toMatchObject({ status: 504, error: { type: 'provider_timeout' } });
         expect(answer.headers.get('x-should-retry')).toBe('false');
         expect(answer.tookMs).toBeGreaterThan(totalMs - 50);
-        expect(answer.tookMs).toBeLessThan(totalMs + 1000);
-        await scene.seen('alpha')[0]?.closed;
+        expect(answer.tookMs).toBeLessThan(soonMs);
+        await scene.seen('hasty')[0]?.closed;
       });
 
       it('total bounds all attempts together, by the limit of the first', async () => {
-        const scene = world.scene('pair');
-        scene.on('alpha', answerNothing);
+        const scene = world.scene('hasty-pair');
+        scene.on('hasty', answerNothing);
         scene.on('beta', answerNothing);
         const answer = await timed({ model: scene.model, stream });
         expect(answer).toMatchObject({ status: 503, error: { type: 'provider_fallback_exhausted' } });
         expect(answer.tookMs).toBeGreaterThan(totalMs - 50);
-        expect(answer.tookMs).toBeLessThan(totalMs + 1000);
+        expect(answer.tookMs).toBeLessThan(soonMs);
         await scene.seen('beta')[0]?.closed;
       });
 
@@ -175,11 +178,11 @@ await describeInBothPlanes(
         });
         const answer = await timed({ model: scene.model, stream });
         expect(answer.content).toBe(textOf('beta'));
-        expect(answer.tookMs).toBeLessThan(totalMs);
+        expect(answer.tookMs).toBeLessThan(soonMs);
         await scene.seen('alpha')[0]?.closed;
       });
 
-      it('a failed answer whose body never ends, alone: is what its status says, and no timeout', async () => {
+      it('a failed answer whose body never ends, alone: keeps the meaning of its status, and is not a timeout', async () => {
         const scene = world.scene('single');
         scene.on('alpha', (_request, response) => {
           response.writeHead(429, { 'content-type': 'application/json', 'retry-after': '9' });
@@ -188,39 +191,39 @@ await describeInBothPlanes(
         const answer = await timed({ model: scene.model, stream });
         expect(answer).toMatchObject({ status: 429, error: { type: 'rate_limited' } });
         expect(answer.headers.get('retry-after')).toBe('9');
-        expect(answer.tookMs).toBeLessThan(totalMs);
+        expect(answer.tookMs).toBeLessThan(soonMs);
       });
 
-      it('a failed answer that drips, alone: likewise', async () => {
+      it('a failed answer that drips, alone: keeps the meaning of its status too', async () => {
         const scene = world.scene('single');
         scene.on('alpha', drips({ 'content-type': 'application/json' }, 429, ' '));
         const answer = await timed({ model: scene.model, stream });
         expect(answer).toMatchObject({ status: 429, error: { type: 'rate_limited' } });
       });
 
-      it('a failed answer that breaks off: is what its status says', async () => {
-        const scene = world.scene('pair');
-        scene.on('alpha', async (_request, response) => {
+      it('a failed answer that breaks off: keeps the meaning of its status', async () => {
+        const scene = world.scene('steady-pair');
+        scene.on('steady', async (_request, response) => {
           response.writeHead(400, { 'content-type': 'application/json', 'content-length': '999' });
           await sse.send(response, `{"error": {"message": "${rawText}`);
           response.destroy();
         });
         const answer = await timed({ model: scene.model, stream });
         expect(answer).toMatchObject({ status: 400, error: { type: 'invalid_request' } });
-        expect(scene.called).toEqual(['alpha']);
+        expect(scene.called).toEqual(['steady']);
       });
 
-      it('an address that takes no connection: the next serves', async () => {
+      it('an address that accepts no connection: the next serves', async () => {
         const answer = await timed({ model: world.model('deaf'), stream });
         expect(answer.content).toBe(textOf('beta'));
-        expect(answer.tookMs).toBeLessThan(totalMs);
+        expect(answer.tookMs).toBeLessThan(soonMs);
       });
 
-      it('an address that takes no connection, alone: 504 after connect, however long total is', async () => {
+      it('an address that accepts no connection, alone: 504 after connect, however long total is', async () => {
         const answer = await timed({ model: world.model('deaf'), stream, provider: 'deaf' });
         expect(answer).toMatchObject({ status: 504, error: { type: 'provider_timeout' } });
         expect(answer.tookMs).toBeGreaterThan(connectMs - 50);
-        expect(answer.tookMs).toBeLessThan(totalMs);
+        expect(answer.tookMs).toBeLessThan(soonMs);
       });
     });
 
@@ -230,11 +233,11 @@ await describeInBothPlanes(
       const answer = await timed({ model: scene.model, stream: true });
       expect(answer.content).toBe(textOf('beta'));
       expect(answer.tookMs).toBeGreaterThan(firstByteMs - 50);
-      expect(answer.tookMs).toBeLessThan(totalMs);
+      expect(answer.tookMs).toBeLessThan(soonMs);
       await scene.seen('alpha')[0]?.closed;
     });
 
-    it.concurrent('a provider that was too late is not paid for: the client pays once, for the one that served', async () => {
+    it.concurrent('a provider that was too late is not paid: the client pays once, for the one that served', async () => {
       const scene = world.scene('pair');
       scene.on('alpha', (request, response) => {
         after(firstByteMs + 100, () => void answerChat()(request, response));
@@ -258,7 +261,7 @@ await describeInBothPlanes(
       expect(answer).toMatchObject({ content: 'Here.', done: true });
     });
 
-    it.concurrent('silence between chunks: an error frame after idle, no [DONE], nobody else, no charge', async () => {
+    it.concurrent('silence between chunks: an error frame after idle, no [DONE], no other provider, no charge', async () => {
       const scene = world.scene('pair');
       scene.on('alpha', async (_request, response) => {
         sse.openStream(response);
@@ -272,7 +275,7 @@ await describeInBothPlanes(
       expect(answer?.body.choices?.[0]?.finish_reason).toBe('error');
       expect(answer?.error?.type).toMatch(/^provider_/);
       expect(answer?.tookMs).toBeGreaterThan(idleMs - 50);
-      expect(answer?.tookMs).toBeLessThan(totalMs);
+      expect(answer?.tookMs).toBeLessThan(soonMs);
       expect(charge).toBe(0n);
       expect(scene.called).toEqual(['alpha']);
       await scene.seen('alpha')[0]?.closed;
@@ -286,31 +289,31 @@ await describeInBothPlanes(
       });
       const answer = await timed({ model: scene.model });
       expect(answer.content).toBe(textOf('beta'));
-      expect(answer.tookMs).toBeLessThan(totalMs);
+      expect(answer.tookMs).toBeLessThan(soonMs);
     });
 
     it.concurrent('a steady stream may be slower than every limit but total', async () => {
-      const scene = world.scene('pair');
+      const scene = world.scene('steady');
       const pieces = Array.from({ length: 12 }, (_, index) => `p${index} `);
-      scene.on('alpha', answerChat({ pieces, pieceMs: 120 }));
+      scene.on('steady', answerChat({ pieces, pieceMs: 400 }));
       const answer = await timed({ model: scene.model, stream: true });
       expect(answer).toMatchObject({ content: pieces.join(''), done: true });
-      expect(answer.tookMs).toBeGreaterThan(firstByteMs + idleMs);
+      expect(answer.tookMs).toBeGreaterThan(steady.first_byte_ms + steady.idle_ms);
     });
 
-    it.concurrent('a stream that outlasts total ends with an error frame, and what was produced is paid', async () => {
-      const scene = world.scene('pair');
-      scene.on('alpha', drips({ 'content-type': 'text/event-stream' }, 200, sse.text('More. ')));
+    it.concurrent('a stream that outlasts total ends with an error frame, and the output so far is paid', async () => {
+      const scene = world.scene('hasty-pair');
+      scene.on('hasty', drips({ 'content-type': 'text/event-stream' }, 200, sse.text('More. ')));
       let answer: (Answer & { tookMs: number }) | undefined;
       const charge = await chargeOf(planes.service, talkative, async () => {
         answer = await timed({ model: scene.model, stream: true }, talkative);
       });
       expect(answer).toMatchObject({ status: 200, done: false, error: { type: 'provider_timeout' } });
-      expect(answer?.content).toMatch(/^(More\. ){10,}$/);
-      expect(answer?.tookMs).toBeLessThan(totalMs + 1000);
+      expect(answer?.content).toMatch(/^(More\. )+$/);
+      expect(answer?.tookMs).toBeLessThan(soonMs);
       expect(charge).toBeGreaterThan(0n);
-      expect(scene.called).toEqual(['alpha']);
-      await scene.seen('alpha')[0]?.closed;
+      expect(scene.called).toEqual(['hasty']);
+      await scene.seen('hasty')[0]?.closed;
     });
 
     it.concurrent('a client that reads slowly does not make the provider late', async () => {
@@ -337,7 +340,7 @@ await describeInBothPlanes(
       expect(text.split(piece)).toHaveLength(count + 1);
     });
 
-    it.concurrent('a JSON error that comes late from the last candidate is still told as what it is', async () => {
+    it.concurrent('a late JSON error from the last candidate keeps its own meaning', async () => {
       const scene = world.scene('single');
       scene.on('alpha', (request, response) => {
         after(firstByteMs + idleMs, () => void answerError(400)(request, response));
@@ -346,7 +349,7 @@ await describeInBothPlanes(
       expect(answer).toMatchObject({ status: 400, error: { type: 'invalid_request' } });
     });
 
-    it.concurrent('a provider that was late is not heard any more', async () => {
+    it.concurrent('output of a provider that was too late is ignored', async () => {
       const scene = world.scene('pair');
       let late = (): void => {};
       scene.on('alpha', (_request, response) => {

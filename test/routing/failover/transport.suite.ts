@@ -1,12 +1,12 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { answerChat, answerError, type ProviderHandler } from '../../kit/provider.ts';
+import { type Answer, ask, bothModes, createAccounts, credentialFor, everyWay, flows } from '../../kit/scenes/ask.ts';
+import * as sse from '../../kit/scenes/events.ts';
+import { rawText } from '../../kit/scenes/misbehave.ts';
+import type { Suite } from '../../kit/scenes/suite.ts';
+import { textOf } from '../../kit/scenes/world.ts';
 import type { TestAccount } from '../../kit/service.ts';
-import { type Answer, ask, bothModes, createAccounts, credentialFor, everyWay, flows } from './ask.ts';
-import * as sse from './events.ts';
-import { rawText } from './misbehave.ts';
-import type { Suite } from './suite.ts';
-import { textOf } from './world.ts';
 
 const price = [1, 2] as const;
 export const providerKey = 'the-services-own-key-at-the-provider';
@@ -26,16 +26,10 @@ export const transportSuite: Suite = {
       { id: 'raw', kind: 'raw' },
     ],
     shapes: {
-      single: [{ provider: 'alpha', price }],
-      keyed: [{ provider: 'keyed', price }],
-      pair: [
-        { provider: 'alpha', price },
-        { provider: 'beta', price: [3, 6] },
-      ],
-      raw: [
-        { provider: 'raw', price },
-        { provider: 'beta', price: [3, 6] },
-      ],
+      single: { alpha: price },
+      keyed: { keyed: price },
+      pair: { alpha: price, beta: [3, 6] },
+      raw: { raw: price, beta: [3, 6] },
     },
   },
   tests(stage) {
@@ -51,7 +45,7 @@ export const transportSuite: Suite = {
     };
 
     describe.each(everyWay)('$name', ({ flow, stream }) => {
-      it('the provider is let know nothing of the client, and gets the key of the service', async () => {
+      it('the provider learns nothing about the client, and gets the key of the service', async () => {
         const body = { model: stage.world.model('keyed'), stream, messages: [{ role: 'user', content: 'hi' }] };
         const credential = await credentialFor(stage.service, account, body, flow);
         if (credential instanceof Response) throw new Error('no ticket');
@@ -88,7 +82,7 @@ export const transportSuite: Suite = {
         expect(seen?.headers).not.toHaveProperty('x-router-ticket');
       });
 
-      it('of the headers of the provider none comes through', async () => {
+      it('no header of the provider comes through', async () => {
         stage.world.on('alpha', (request, response) => {
           for (const name of [
             'x-request-id',
@@ -134,7 +128,7 @@ export const transportSuite: Suite = {
         ['deflate', deflateSync(good)],
         ['br', brotliCompressSync(good)],
         ['gzip, identity', gzipSync(good)],
-        // Whatever the bytes are: what says that it is compressed is not read as if it were not.
+        // The header alone decides: the broker never reads a body that claims to be compressed.
         ['gzip', Buffer.from(good)],
       ])('an answer compressed by %s is refused: the next serves', async (encoding, bytes) => {
         stage.world.on('alpha', sends({ 'content-encoding': encoding }, bytes));
@@ -143,12 +137,12 @@ export const transportSuite: Suite = {
         expect(stage.world.called).toEqual(['alpha', 'beta']);
       });
 
-      it('an answer that says it is not compressed is taken', async () => {
+      it('an answer that says it is not compressed is accepted', async () => {
         stage.world.on('alpha', sends({ 'content-encoding': 'identity' }, good));
         expect((await asks({ model: stage.world.model('pair'), stream })).content).toBe('A whole answer.');
       });
 
-      it('a failed answer that is compressed is what its status says', async () => {
+      it('a failed answer that is compressed keeps the meaning of its status', async () => {
         stage.world.on('alpha', (_request, response) => {
           response.writeHead(429, { 'content-encoding': 'gzip', 'retry-after': '4' }).end(gzipSync(rawText));
         });
@@ -157,7 +151,7 @@ export const transportSuite: Suite = {
         expect(answer.headers.get('retry-after')).toBe('4');
       });
 
-      it('an answer whose type is spelled otherwise is read by what it is', async () => {
+      it('an answer whose content type is spelled differently is read by its meaning', async () => {
         stage.world.on('alpha', sends({ 'content-type': `${type}; charset=utf-8` }, good));
         expect((await asks({ model: stage.world.model('single'), stream })).content).toBe('A whole answer.');
         stage.world.on('alpha', (_request, response) => {
@@ -166,7 +160,7 @@ export const transportSuite: Suite = {
         expect((await asks({ model: stage.world.model('single'), stream })).content).toBe('A whole answer.');
       });
 
-      it('answers before the answer are passed over', async () => {
+      it('informational (1xx) answers are skipped', async () => {
         stage.world.on('alpha', (_request, response) => {
           response.writeProcessing();
           response.writeEarlyHints({ link: '</x>; rel=preload' });

@@ -1,4 +1,4 @@
-// The gateway listens on every address; the bench listens on loopback only.
+// The gateway listens on every address. This limits it to loopback.
 const { Server } = require('node:net');
 const listen = Server.prototype.listen;
 Server.prototype.listen = function (...args) {

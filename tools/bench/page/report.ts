@@ -1,17 +1,17 @@
-/** What one part of the bench found, as it is kept in `results/` and told in `docs/PERFORMANCE.md`. */
+/** The results of one part of the benchmark, stored in `results/` and shown in `docs/PERFORMANCE.md`. */
 export interface Report {
   readonly title: string;
   /** How it was measured, in a few sentences. */
   readonly method: string;
   readonly tables: readonly Table[];
-  /** What was promised, and what came of it. */
+  /** The targets and the measured values. */
   readonly promises: readonly Promised[];
   readonly plots?: readonly Plot[];
 }
 
 export interface Table {
   readonly caption: string;
-  /** Its first column names the row. */
+  /** The first column names the row. */
   readonly head: readonly string[];
   readonly rows: readonly (readonly string[])[];
 }
@@ -20,7 +20,7 @@ export interface Promised {
   readonly what: string;
   readonly atMost: number;
   readonly measured: number;
-  /** `×`, `ms`, `MiB` and the like. */
+  /** Such as `×`, `ms` or `MiB`. */
   readonly unit: string;
 }
 
@@ -38,15 +38,15 @@ export type Plot =
 export interface Bar {
   readonly name: string;
   readonly value: number;
-  /** Drawn in the colour of the product. */
+  /** Drawn in the product's color. */
   readonly ours: boolean;
 }
 
 export interface Line {
   readonly name: string;
-  /** Minutes since the start, and the value then. */
+  /** Minutes since the start, and the value at that time. */
   readonly points: readonly (readonly [minute: number, value: number])[];
 }
 
-/** A number as text; what could not be measured is a dash. */
+/** Formats a number. A value that could not be measured is a dash. */
 export const figure = (value: number, digits = 0): string => (Number.isFinite(value) ? value.toFixed(digits) : '–');

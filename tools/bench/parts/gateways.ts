@@ -9,11 +9,11 @@ import { noRedis, type Part } from './part.ts';
 const events = 1000;
 type Load = 'json' | 'one' | 'single' | 'burst' | 'few';
 
-/** Everything that stands between a client and the provider, side by side. */
+/** Compares all gateways between a client and the provider. */
 export const gateways: Part = async ({ quick }) => {
   const bursts = {
     json: { model: 'json', stream: false, count: quick ? 1000 : 3000, connections: 32 },
-    // Streams of one event and of many: the difference is what the events cost.
+    // Streams of one event and of many. The difference is the cost of the events.
     one: { model: 'single-1', stream: true, count: quick ? 500 : 1000, connections: 16 },
     single: { model: `single-${events}`, stream: true, count: quick ? 16 : 48, connections: 16 },
     burst: { model: `burst-${events}`, stream: true, count: quick ? 16 : 96, connections: 16 },
@@ -43,7 +43,7 @@ export const gateways: Part = async ({ quick }) => {
   const chunk = (contender: Contender, load: 'single' | 'burst'): number =>
     (of(contender)[load].cpuUs - of(contender).one.cpuUs) / (events - 1);
 
-  // The same rate for everybody: that at which the private flow is busy for half of the time.
+  // The same rate for all: the one at which the private flow is busy half of the time.
   const { model } = bursts.few;
   const rate = await meter.halfLoad(byTicket, { model, perSecond: Math.floor(of(byTicket).few.perSecond / 4) });
   const firstBytes = new Map<Contender, number[]>([direct, ...contenders].map((contender) => [contender, []]));
@@ -63,20 +63,20 @@ export const gateways: Part = async ({ quick }) => {
   const perRequest = (contender: Contender): number => of(contender).json.cpuUs;
   const times = (contender: Contender, other: Contender): number => perRequest(contender) / perRequest(other);
   return {
-    title: 'Beside other gateways',
+    title: 'Compared with other gateways',
     method:
-      'One provider on loopback that answers at once; 32 connections for whole answers, 16 for streams. A chunk is what one event of a stream costs: a stream of a thousand less one of a single event, divided. “20 a read” is a provider that sends twenty events in one write. The floor is a bare Fastify in front of undici that parses the body and does nothing else; beside it the same with two calls of Redis like ours. Time to first byte is taken at the rate at which the private flow keeps its core half busy, the same for all, less what the provider alone takes. Control and Postgres, which have a machine of their own in earnest, run only when nobody else wants a core, and have booked what was asked before the next turn.',
+      'One provider on loopback answers at once. Whole answers use 32 connections, streams 16. A chunk is one event: a stream of 1,000 events minus one of a single event, divided by 999. With “20 per read” the provider sends twenty events in one write. The floor is a bare Fastify in front of undici that only parses the body. A second pass-through also makes the same two Redis calls as Sotto. Time to first byte is measured at one rate for all, at which the private flow keeps its core half busy. The added time is the total minus that of the provider alone. Control and Postgres run only when no other process needs a core, and finish booking before the next turn.',
     tables: [
       {
         caption: 'CPU in µs',
         head: [
           '',
-          'a request',
+          'per request',
           '× floor',
           'requests/s on one core',
-          'a chunk',
+          'per chunk',
           '× floor',
-          'a chunk (20 a read)',
+          'per chunk (20 per read)',
           '× floor',
         ],
         rows: contenders.map((contender) => [
@@ -91,7 +91,7 @@ export const gateways: Part = async ({ quick }) => {
         ]),
       },
       {
-        caption: `Time to first byte at ${rate} streams a second, in ms`,
+        caption: `Time to first byte at ${rate} streams per second, in ms`,
         head: ['', 'p50', 'p99', 'added p50', 'added p99'],
         rows: [direct, ...contenders].map((contender) => [
           contender.name,
@@ -103,15 +103,20 @@ export const gateways: Part = async ({ quick }) => {
       },
     ],
     promises: [
-      { what: 'private flow, CPU a request, of the floor', atMost: 2.5, measured: times(byTicket, floor), unit: '×' },
       {
-        what: 'private flow, CPU a request, of a pass-through with the same Redis calls',
+        what: 'private flow, CPU per request, relative to the floor',
+        atMost: 2.5,
+        measured: times(byTicket, floor),
+        unit: '×',
+      },
+      {
+        what: 'private flow, CPU per request, relative to a pass-through with the same Redis calls',
         atMost: 1.5,
         measured: times(byTicket, withRedis),
         unit: '×',
       },
       {
-        what: 'a streamed chunk, of the floor',
+        what: 'CPU per streamed chunk, relative to the floor',
         atMost: 1.3,
         measured: median([byKey, byTicket].map((one) => chunk(one, 'single'))) / chunk(floor, 'single'),
         unit: '×',
@@ -119,11 +124,16 @@ export const gateways: Part = async ({ quick }) => {
       ...(portkey === undefined
         ? []
         : [
-            { what: 'CPU a request, of Portkey’s gateway', atMost: 0.3, measured: times(byTicket, portkey), unit: '×' },
+            {
+              what: 'CPU per request, relative to Portkey’s gateway',
+              atMost: 0.3,
+              measured: times(byTicket, portkey),
+              unit: '×',
+            },
           ]),
       { what: 'added time to first byte, p50', atMost: 0.5, measured: added(byTicket, 50), unit: 'ms' },
       {
-        what: 'added time to first byte, p99, of what the floor adds',
+        what: 'added time to first byte, p99, relative to the floor’s',
         atMost: 1.5,
         measured: added(byTicket, 99) / added(floor, 99),
         unit: '×',

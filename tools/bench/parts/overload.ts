@@ -6,12 +6,12 @@ import { figure } from '../page/report.ts';
 import { benchCatalog, benchRegistry, startSotto } from '../sotto.ts';
 import { noRedis, type Part } from './part.ts';
 
-/** Streams of many events: what the broker does for one weighs more than what the load does. */
+/** Streams of many events, so that the broker's work outweighs the load's. */
 const model = 'burst-500';
-/** An overload is told from a burst by how long it lasts. */
+/** Longer than a burst, so that the broker treats it as overload. */
 const onsetMs = 3000;
 
-/** What three times as much as the broker can do does to it, and to those whom it serves. */
+/** Measures how three times the broker's capacity affects the broker and its clients. */
 export const overload: Part = async ({ quick }) => {
   const seconds = quick ? 8 : 30;
   const counted = seconds - onsetMs / 1000;
@@ -22,7 +22,7 @@ export const overload: Part = async ({ quick }) => {
   });
   if (sotto === undefined) return noRedis();
   const contender = sotto.contender('key');
-  // In earnest the crowd is on machines of its own: it shall keep neither the broker waiting nor what the broker asks.
+  // In production, clients run on other machines. Here they must not delay the broker or the services that it uses.
   for (const pid of [provider.child.pid, sotto.pids.redis, ...contender.pids()]) if (pid !== undefined) runFirst(pid);
   const meter = new CostMeter();
   const burst = { model, stream: true, count: 1500, connections: 32 } as const;
@@ -74,12 +74,12 @@ export const overload: Part = async ({ quick }) => {
     .filter(({ status, retryAfter }) => status !== 503 || !retryAfter);
   const longer = (at: 'p50' | 'p99'): number => (most?.servedMs[at] ?? Number.NaN) / (half?.servedMs[at] ?? Number.NaN);
   return {
-    title: 'More than it can do',
-    method: `Streams of 500 events by key, offered at a fixed rate whatever becomes of them, over as many connections as that takes: at half of what the broker can do (${figure(capacity)} a second with 32 connections), at three times as much for ${seconds} s, and at half again. The first three seconds of each are left out: what lasts no second is taken for a burst, and served. Times are to the first byte, and are taken by a witness: a process of its own that asks one of twenty and is run first. The others come from a process that is as busy as the broker; what it waits for itself would be in its times. In earnest the crowd is elsewhere: here broker, provider and Redis have the cores before it. Every refusal was a 503 with \`retry-after\`${impolite.length === 0 ? '' : ` but ${impolite.length}`}; the broker was ${alive ? '' : 'not '}ready afterwards.`,
+    title: 'Overload',
+    method: `Streams of 500 events by key arrive at a fixed rate, regardless of earlier ones: half of the broker’s capacity (${figure(capacity)} per second with 32 connections), then three times the capacity for ${seconds} s, then half again. The first three seconds of each phase do not count, because the broker serves short bursts. Times are to the first byte, measured by a process with priority that sends one in twenty requests. The process that sends the rest is too busy to measure. Broker, provider and Redis have priority over it. Every rejection was a 503 with \`retry-after\`${impolite.length === 0 ? '' : ` except ${impolite.length}`}. The broker was ${alive ? '' : 'not '}ready afterwards.`,
     tables: [
       {
         caption: '',
-        head: ['load', 'offered/s', 'served/s', 'refused/s', 'served p50 ms', 'p99 ms', 'refused p50 ms', 'p99 ms'],
+        head: ['load', 'offered/s', 'served/s', 'rejected/s', 'served p50 ms', 'p99 ms', 'rejected p50 ms', 'p99 ms'],
         rows: rows.map(({ name, offered, served, refused, servedMs, refusedMs }) => [
           name,
           ...[offered, served, refused].map((each) => figure(each)),
@@ -89,18 +89,18 @@ export const overload: Part = async ({ quick }) => {
     ],
     promises: [
       ...(['p50', 'p99'] as const).map((at) => ({
-        what: `a refusal under three times the load, ${at}`,
+        what: `time to a rejection at three times the capacity, ${at}`,
         atMost: 5,
         measured: most?.refusedMs[at] ?? Number.NaN,
         unit: 'ms',
       })),
       ...(['p50', 'p99'] as const).map((at) => ({
-        what: `time to the first byte under three times the load, ${at}, of that at half load`,
+        what: `time to first byte at three times the capacity, ${at}, relative to half the capacity`,
         atMost: 1.5,
         measured: longer(at),
         unit: '×',
       })),
-      { what: 'refusals that are not 503 with `retry-after`', atMost: 0, measured: impolite.length, unit: '' },
+      { what: 'rejections other than 503 with `retry-after`', atMost: 0, measured: impolite.length, unit: '' },
     ],
   };
 };

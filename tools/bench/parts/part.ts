@@ -1,8 +1,8 @@
 import type { Report } from '../page/report.ts';
 
-/** One part of the bench; undefined where it cannot be measured here, which it has then said. */
+/** Runs one part of the benchmark. Undefined if it cannot be measured here; it has printed the reason. */
 export type Part = (options: { readonly quick: boolean }) => Promise<Report | undefined>;
 
 export const noRedis = (): undefined => {
-  console.log('There is no Redis. Install redis-server and run again.');
+  console.log('Redis was not found. Install redis-server and run again.');
 };

@@ -12,7 +12,7 @@ import { figure } from '../page/report.ts';
 import { benchCatalog, benchRegistry, startSotto } from '../sotto.ts';
 import { noRedis, type Part } from './part.ts';
 
-/** Several brokers: on one port of one host, and as two hosts would be behind a balancer of TCP connections. */
+/** Several brokers: on one port of one host, and on two hosts behind a TCP balancer. */
 export const processes: Part = async ({ quick }) => {
   const provider = await startNode('./processes/provider.ts', [], false);
   const upstream = `http://127.0.0.1:${provider.port}/v1`;
@@ -28,10 +28,11 @@ export const processes: Part = async ({ quick }) => {
   const third = await service.addBroker();
   for (const { process: broker } of [second, third]) pin(broker.pid);
   const pair = [second.process.pid, third.process.pid];
-  // A balancer makes requests come more evenly, so that each turn of an event loop does less at once: one is compared with one.
+  // A balancer makes requests arrive more evenly, so that each turn of an event loop does less. So one broker behind it
+  // is the baseline.
   const single = await startBalancer([service.baseUrl]);
   const balancer = await startBalancer([second.baseUrl, third.baseUrl]);
-  // What two processes on one core lose whatever they do: its caches are the other's by turns.
+  // The loss that two processes on one core always have, because they share its caches.
   const bare = await Promise.all([0, 1, 2].map(() => startPassThrough(upstream, 'floor')));
   const [first, ...others] = bare.map(({ target }) => target.origin);
   const bareSingle = await startBalancer([first ?? '']);
@@ -56,13 +57,14 @@ export const processes: Part = async ({ quick }) => {
     );
   }
   const burst = { model: 'json', stream: false, count: quick ? 1000 : 3000, connections: 32 } as const;
-  // As many connections for each: the fewer there are, the less a turn of an event loop does at once, and the more that costs.
+  // Each broker gets the same number of connections. With fewer, each turn of the event loop does less, and a request
+  // costs more.
   const double = { ...burst, count: burst.count * 2, connections: burst.connections * 2 };
   const meter = new CostMeter();
   const schedule = { rounds: quick ? 3 : 11, warmUp: quick ? 1 : 8 };
   const apart = await meter.compare(contenders, { one: burst, two: double }, schedule);
 
-  // A fourth takes the first one's port, with it: from here on `alone` is asked no more.
+  // A fourth broker takes the port of the first. From here on, `alone` gets no requests.
   const sharing = await service.addBroker({ port: Number(new URL(service.baseUrl).port) });
   pin(sharing.process.pid);
   await until(() => allReady(service.baseUrl), 'both brokers of the port are ready');
@@ -112,11 +114,11 @@ export const processes: Part = async ({ quick }) => {
   }));
   return {
     title: 'Several brokers',
-    method: `The private flow, 32 connections for each broker, all brokers on the same core, so that only what each request costs is compared; what two processes lose by having one core between them shows in two bare pass-throughs. With \`CONFIDENTIAL_SHARE_PORT=on\` the kernel spreads connections over the processes of a host (SO_REUSEPORT): of the last round ${Math.round((100 * one) / (one + other))} % was one's work and ${Math.round((100 * other) / (one + other))} % the other's.`,
+    method: `The private flow, with 32 connections for each broker. All brokers share one core, so that only the cost per request is compared. Two processes on one core always lose some time; two bare pass-throughs show how much. With \`CONFIDENTIAL_SHARE_PORT=on\` the kernel spreads connections over the processes of a host (SO_REUSEPORT). In the last round one broker did ${Math.round((100 * one) / (one + other))} % of the work and the other ${Math.round((100 * other) / (one + other))} %.`,
     tables: [
       {
         caption: 'CPU of all brokers together',
-        head: ['', 'µs a request', 'of one broker, reached likewise in the same run'],
+        head: ['', 'µs per request', 'relative to one broker, reached in the same way in the same run'],
         rows: rows.map(({ name, cpu, base, ratio }) => [
           name,
           figure(cpu),
@@ -128,12 +130,12 @@ export const processes: Part = async ({ quick }) => {
       ...rows.flatMap(({ name, base, ratio }) =>
         base === undefined || name === bareBalanced?.name
           ? []
-          : [{ what: `${name}, CPU a request, of ${base}`, atMost: 1.1, measured: ratio, unit: '×' }],
+          : [{ what: `${name}, CPU per request, relative to ${base}`, atMost: 1.1, measured: ratio, unit: '×' }],
       ),
       ...(balanced !== undefined && hasBare
         ? [
             {
-              what: 'two brokers of one, of what two bare pass-throughs take of one, both behind HAProxy',
+              what: 'two brokers relative to one, compared with two bare pass-throughs relative to one, all behind HAProxy',
               atMost: 1.1,
               measured:
                 cost(apart, balanced) / cost(apart, behind) / (cost(apart, bareBalanced) / cost(apart, bareBehind)),
@@ -145,7 +147,7 @@ export const processes: Part = async ({ quick }) => {
   };
 };
 
-/** Whether whoever takes a connection is ready: asked over new ones, so that each process of a port is met. */
+/** Whether every process on a port is ready. It uses new connections, so that it reaches each process. */
 async function allReady(baseUrl: string): Promise<boolean> {
   const url = `${new URL(baseUrl).origin}/readyz`;
   const asked = Array.from({ length: 50 }, () => fetch(url, { headers: { connection: 'close' } }));
@@ -157,7 +159,7 @@ interface Balancer {
   stop(): Promise<void>;
 }
 
-/** HAProxy handing TCP connections on in turn, where it is on the PATH. */
+/** HAProxy balancing TCP connections in turn, if it is on the PATH. */
 async function startBalancer(urls: readonly string[]): Promise<Balancer | undefined> {
   if (spawnSync('haproxy', ['-v']).error !== undefined) {
     console.log('HAProxy is left out: there is none. Install haproxy and run again.');

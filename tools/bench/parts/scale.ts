@@ -11,9 +11,9 @@ interface Size {
   readonly routes: number;
 }
 const sizes: readonly Size[] = [
-  { name: '1 model of 1 route', models: 1, routes: 1 },
-  { name: '100 models of 5 routes', models: 100, routes: 5 },
-  { name: '500 models of 20 routes', models: 500, routes: 20 },
+  { name: '1 model with 1 route', models: 1, routes: 1 },
+  { name: '100 models with 5 routes each', models: 100, routes: 5 },
+  { name: '500 models with 20 routes each', models: 500, routes: 20 },
 ];
 const keyCounts = [1, 100, 1000] as const;
 
@@ -24,7 +24,7 @@ interface Measured {
   readonly auto: Contender;
 }
 
-/** Whether a request costs more where there is more: models, routes, keys. */
+/** Measures whether a request costs more with more models, routes or keys. */
 export const scale: Part = async ({ quick }) => {
   const provider = await startNode('./processes/provider.ts', [], false);
   const upstream = `http://127.0.0.1:${provider.port}/v1`;
@@ -82,16 +82,16 @@ export const scale: Part = async ({ quick }) => {
   await end(provider.child);
   const cost = (contender: Contender): number => median(found.get(contender) ?? []);
   return {
-    title: 'Against the size of things',
+    title: 'Large catalogs and many keys',
     method:
-      'Whole answers by key. A model is asked by its name, and through `/auto`, which looks at all of them; then by so many keys in turn.',
+      'Whole answers by key. First a request names one model, or uses `/auto`, which considers all of them. Then many keys take turns.',
     tables: [
       {
-        caption: 'CPU of the broker in µs a request',
+        caption: 'CPU of the broker in µs per request',
         head: ['catalog', 'a named model', '`/auto`'],
         rows: services.map(({ size, plain, auto }) => [size.name, figure(cost(plain)), figure(cost(auto))]),
       },
-      { caption: 'The second catalog, by keys', head: ['keys', 'µs a request'], rows: byKeys },
+      { caption: 'The second catalog, by number of keys', head: ['keys', 'µs per request'], rows: byKeys },
     ],
     promises: [],
   };

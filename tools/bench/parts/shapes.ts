@@ -1,11 +1,12 @@
-import { end, startNode } from '../contender.ts';
+import { type Prepared, prepare } from '../../../test/privacy/sealed/ask.ts';
+import { startSealedWorld } from '../../../test/privacy/sealed/world.ts';
+import { type Contender, end, startNode } from '../contender.ts';
 import { type Cost, CostMeter } from '../cpu-cost.ts';
 import { figure } from '../page/report.ts';
 import { benchModel, benchRegistry, startSotto } from '../sotto.ts';
 import { noRedis, type Part } from './part.ts';
-import { measureSealed } from './sealed.ts';
 
-/** About four bytes a token. */
+/** About four bytes per token. */
 const longPrompt = 'The quick brown fox jumps over the lazy dog, and then some. '.repeat(7000);
 const chatOf = (model: string, stream: boolean, content: string): string =>
   JSON.stringify({ model, stream, messages: [{ role: 'user', content }], max_tokens: 300 });
@@ -14,7 +15,7 @@ const embeddingsOf =
   (name: string): string =>
     JSON.stringify({ model: `bench/${name}`, input: Array.from({ length: texts }, (_, at) => `Text number ${at}.`) });
 
-/** What each kind of request costs the broker. */
+/** Measures the broker's cost for each kind of request. */
 export const shapes: Part = async ({ quick }) => {
   const provider = await startNode('./processes/provider.ts', [], false);
   const upstream = `http://127.0.0.1:${provider.port}/v1`;
@@ -73,8 +74,63 @@ export const shapes: Part = async ({ quick }) => {
   if (sealed !== undefined) rows.push(row('whole answer, end-to-end encrypted (relayed)', sealed));
   return {
     title: 'Kinds of requests',
-    method: 'The broker alone, asked in one run for one kind after the other, in turns.',
-    tables: [{ caption: 'CPU of the broker', head: ['', 'µs a request', 'requests/s on one core'], rows }],
+    method: 'The broker alone. All kinds of requests take turns in one run.',
+    tables: [{ caption: 'CPU of the broker', head: ['', 'µs per request', 'requests/s on one core'], rows }],
     promises: [],
   };
 };
+
+/**
+ * Measures the broker's cost to relay a whole answer that is encrypted to an enclave, field by field. Client and
+ * enclave are stand-ins in the benchmark's process, which is not counted. Undefined without Redis.
+ */
+async function measureSealed({
+  rounds,
+  count,
+}: {
+  readonly rounds: number;
+  readonly count: number;
+}): Promise<readonly Cost[] | undefined> {
+  const world = await startSealedWorld();
+  const sotto = await startSotto({
+    registry: world.registry,
+    catalog: world.catalog,
+    environment: { ...world.environment, LOG_LEVEL: 'info' },
+    ...(world.enclaves === undefined ? {} : { enclaves: world.enclaves }),
+  });
+  if (sotto === undefined) {
+    await world.stop();
+    return undefined;
+  }
+  const provider = world.provider('venice');
+  const ready: Prepared[] = [];
+  let current: Prepared | undefined;
+  const contender: Contender = {
+    name: 'sealed',
+    target: {
+      origin: new URL(sotto.service.baseUrl).origin,
+      path: '/v1/chat/completions',
+      model: () => provider.model,
+      body() {
+        current = ready.pop();
+        return current?.body.toString('utf8') ?? '';
+      },
+      headers: () => current?.headers ?? {},
+    },
+    pids: () => [sotto.service.broker.pid],
+    async prepare(requests) {
+      while (ready.length < requests) ready.push(await prepare(sotto.service, sotto.account, provider));
+    },
+    stop: async () => {},
+  };
+  const meter = new CostMeter();
+  const costs: Cost[] = [];
+  for (let round = -2; round < rounds; round += 1) {
+    const cost = await meter.measure(contender, { model: '', stream: false, count, connections: 16 });
+    if (round >= 0) costs.push(cost);
+  }
+  await meter.close();
+  await sotto.stop();
+  await world.stop();
+  return costs;
+}

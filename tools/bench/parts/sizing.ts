@@ -7,7 +7,10 @@ import { noRedis, type Part } from './part.ts';
 
 const perSecond = 300;
 
-/** What each process does for a million requests, with a Redis that writes before it answers: what a plan starts from. */
+/**
+ * Measures the work of each process for a million requests, with a Redis that writes before it answers. Operators size
+ * deployments with it.
+ */
 export const sizing: Part = async ({ quick }) => {
   const forMs = quick ? 10_000 : 120_000;
   const provider = await startNode('./processes/provider.ts', [], false);
@@ -47,12 +50,12 @@ export const sizing: Part = async ({ quick }) => {
     return [name, figure(each), figure(each / 3600, 3), figure(1e6 / each)];
   });
   return {
-    title: 'What a million requests take',
-    method: `The mixed traffic of the soak at ${perSecond} requests a second: whole answers, streams of 20 and some of 500 events, embeddings, a seventh by tickets that control mints, and some that fail; ${requests.toLocaleString('en')} in all, ${unexpected.length} answered otherwise than expected. Redis writes each change to disk before it answers. Booking, auditing and projecting are in control’s and Postgres’ figures. Postgres grew by ${figure((sizeAfter - sizeBefore) / requests)} bytes a request.`,
+    title: 'Cost of a million requests',
+    method: `The mixed traffic of the soak at ${perSecond} requests per second: whole answers, streams of 20 and some of 500 events, embeddings, and some requests that fail. A seventh use tickets that control mints. Of ${requests.toLocaleString('en')} requests, ${unexpected.length} had an unexpected answer. Redis writes each change to disk before it answers. The figures of control and Postgres include booking, audits and projections. Postgres grew by ${figure((sizeAfter - sizeBefore) / requests)} bytes per request.`,
     tables: [
       {
         caption: 'CPU of each process',
-        head: ['', 'µs a request', 'core hours a million', 'requests/s on one core'],
+        head: ['', 'µs per request', 'core hours per million', 'requests/s on one core'],
         rows,
       },
     ],

@@ -10,7 +10,7 @@ import { figure } from '../page/report.ts';
 import { benchRegistry, startSotto } from '../sotto.ts';
 import { noRedis, type Part } from './part.ts';
 
-/** What is looked at every few seconds. */
+/** A sample, taken every few seconds. */
 interface Sample {
   readonly minute: number;
   readonly brokerMiB: number;
@@ -19,25 +19,25 @@ interface Sample {
   readonly redisKeys: number;
   readonly brokerFiles: number;
   readonly controlFiles: number;
-  /** Of a core since the last look, in %. */
+  /** Share of a core since the last sample, in %. */
   readonly brokerCpu: number;
   readonly controlCpu: number;
   readonly redisCpu: number;
   readonly postgresCpu: number;
   readonly loadCpu: number;
-  /** What the same small work takes at best, in ms: how fast the machine is just now. */
+  /** The fastest time of a fixed piece of work, in ms. It shows how fast the machine is now. */
   readonly fixedWork: number;
-  /** Answered otherwise than expected since the last look. */
+  /** Unexpected answers since the last sample. */
   readonly unexpected: number;
-  /** Of the requests that ended since the last look, in ms. */
+  /** Times of the requests that ended since the last sample, in ms. */
   readonly p50: number;
   readonly p99: number;
-  /** Of a bare pass-through that stands on the broker's core and is asked meanwhile, in ms: how slow everything is. */
+  /** Times of a bare pass-through on the broker's core, in ms. They show how slow everything is now. */
   readonly bareP50: number;
   readonly bareP99: number;
 }
 
-/** Mixed traffic at 70 % of what the service can take, for an hour: nothing may grow. */
+/** Runs mixed traffic at 70 % of the service's capacity for an hour. Nothing may grow. */
 export const soak: Part = async ({ quick }) => {
   const minutes = quick ? 4 : 60;
   const everyMs = quick ? 2000 : 10_000;
@@ -58,7 +58,7 @@ export const soak: Part = async ({ quick }) => {
   process.stderr.write('capacity\n');
   const capacity = await mostTaken(traffic, quick ? 3000 : 20_000);
   const perSecond = capacity * 0.7;
-  // What was too much is booked before what is measured begins.
+  // Book the warm-up's settlements before the measurement begins.
   await sotto.contender('key').rest?.();
   traffic.taken.length = 0;
 
@@ -117,7 +117,7 @@ export const soak: Part = async ({ quick }) => {
   clearInterval(looking);
   clearInterval(minutely);
   traffic.close();
-  // An hour is not thrown away for it: the audit says what is wrong.
+  // Keep the hour's results. The audit reports the problem.
   const isSettled = await sotto.service.settled(sotto.account).then(
     () => true,
     () => false,
@@ -129,7 +129,7 @@ export const soak: Part = async ({ quick }) => {
   await sotto.stop();
   await end(provider.child);
 
-  // What is filled at first (tickets live for five minutes, caches) is no growth.
+  // Tickets, which are valid for five minutes, and caches fill first. That is not growth.
   const [from, to] = [minutes / 4, (minutes * 3) / 4];
   const early = samples.filter(({ minute }) => minute >= from && minute < from + minutes / 8);
   const late = samples.filter(({ minute }) => minute >= to + minutes / 8);
@@ -157,7 +157,7 @@ export const soak: Part = async ({ quick }) => {
     ['Redis, % of a core', 'redisCpu'],
     ['Postgres, % of a core', 'postgresCpu'],
     ['the load, % of a core', 'loadCpu'],
-    ['the same small work each time, ms (how slow the machine is)', 'fixedWork'],
+    ['a fixed piece of work, ms (speed of the machine)', 'fixedWork'],
   ] as const;
   const line = (name: string, of: keyof Sample) => ({
     name,
@@ -166,16 +166,10 @@ export const soak: Part = async ({ quick }) => {
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   return {
     title: `${minutes} minutes at 70 % of capacity`,
-    method: `${figure(perSecond)} requests a second, 70 % of the ${figure(capacity)} (the highest rate at which every answer was the expected one, and half of the whole ones took no more than ${bearableMs} ms) that broker, control, settler, Redis, Postgres, the provider and the load together do on this machine: whole answers and streams, by key and by tickets that control mints one by one, embeddings, clients that leave in the middle of a stream, providers that fail, requests that are refused. ${total.toLocaleString('en')} in all (${Object.entries(
-      counts,
-    )
-      .map(([what, count]) => `${count.toLocaleString('en')} ${what}`)
-      .join(
-        ', ',
-      )}). ${unexpected.length === 0 ? 'Every answer was the expected one.' : `${unexpected.length} were answered otherwise: ${[...new Set(unexpected)].slice(0, 5).join('; ')}.`} Afterwards \`sotto-control audit\` ${audit.code === 0 ? 'found every nano-dollar' : `failed: ${audit.output.trim()}`}.`,
+    method: `${figure(perSecond)} requests per second, 70 % of the capacity of ${figure(capacity)}. The capacity is the highest rate with only expected answers and a median of whole answers of at most ${bearableMs} ms. Broker, control, settler, Redis, Postgres, the provider and the load share the machine. The traffic has whole answers, streams, tickets that control mints one by one, embeddings, clients that leave during a stream, failing providers and rejected requests. ${total.toLocaleString('en')} requests in all. ${unexpected.length === 0 ? 'Every answer was as expected.' : `${unexpected.length} answers were unexpected: ${[...new Set(unexpected)].slice(0, 5).join('; ')}.`} Afterwards \`sotto-control audit\` ${audit.code === 0 ? 'found no difference, to the nano-dollar' : `failed: ${audit.output.trim()}`}.`,
     tables: [
       {
-        caption: 'Medians of an eighth of the time, after the first quarter and at the end',
+        caption: 'Medians over an eighth of the hour, early (after the first quarter) and late (at the end)',
         head: ['', 'early', 'late', 'late/early'],
         rows: [...looked, ...alsoLooked].map(([name, of]) => [
           name,
@@ -186,7 +180,7 @@ export const soak: Part = async ({ quick }) => {
     ],
     promises: [
       ...looked.map(([name, of, atMost]) => ({
-        what: `soak: ${name}, late of early`,
+        what: `soak: ${name}, late/early`,
         atMost,
         measured: growth(of),
         unit: '×',
@@ -197,13 +191,13 @@ export const soak: Part = async ({ quick }) => {
           ['p99', 'bareP99', 1.5],
         ] as const
       ).map(([ours, bares, atMost]) => ({
-        what: `soak: whole answers, ${ours}, late of early, of what a bare pass-through’s did meanwhile`,
+        what: `soak: whole answers, ${ours}, late/early, relative to a bare pass-through at the same time`,
         atMost,
         measured: growth(ours) / growth(bares),
         unit: '×',
       })),
       { what: 'soak: unexpected answers', atMost: 0, measured: unexpected.length, unit: '' },
-      { what: 'soak: money still set aside', atMost: 0, measured: isSettled ? 0 : 1, unit: '' },
+      { what: 'soak: holds still open', atMost: 0, measured: isSettled ? 0 : 1, unit: '' },
       { what: 'soak: findings of the audit', atMost: 0, measured: audit.code, unit: '' },
     ],
     plots: [
@@ -238,15 +232,15 @@ export const soak: Part = async ({ quick }) => {
   };
 };
 
-/** How often the bare pass-through is asked beside the traffic. */
+/** Interval between requests to the bare pass-through. */
 const besidesPerSecond = 25;
-/** Half of the whole answers at capacity take no longer, in ms. */
+/** Limit for the median time of whole answers at capacity, in ms. */
 const bearableMs = 5;
 
 /**
- * The highest rate, in requests a second, at which for a while every answer was the expected one and came in bearable time:
- * rates are tried from the half upwards of what 32 clients without a pause get, who are served in batches and get more than
- * such as come one by one.
+ * Returns the highest rate in requests per second at which every answer is as expected and fast enough. It tries rates
+ * from half of the throughput of 32 clients without pauses. Such clients are served in batches, so they get more than
+ * independent ones.
  */
 async function mostTaken(traffic: ReturnType<typeof openTraffic>, forMs: number): Promise<number> {
   await traffic.closedLoop(32, forMs);
@@ -263,7 +257,7 @@ async function mostTaken(traffic: ReturnType<typeof openTraffic>, forMs: number)
   }
 }
 
-/** The least of ten times that hashing a MiB takes: all of it in the processor's cache, nothing of it ours. */
+/** Returns the shortest of ten times to hash a MiB, which stays in the processor's cache and uses none of our code. */
 function fixedWorkMs(): number {
   const taken = Array.from({ length: 10 }, () => {
     const startedAt = performance.now();

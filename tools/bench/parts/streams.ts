@@ -8,7 +8,7 @@ import { noRedis, type Part } from './part.ts';
 
 const settleMs = 5000;
 
-/** Memory of many streams that are open and silent, as those of reasoning models are. */
+/** Measures the memory of many open and silent streams, such as those of reasoning models. */
 export const streams: Part = async ({ quick }) => {
   const count = quick ? 500 : 5000;
   const provider = await startNode('./processes/provider.ts', [], false);
@@ -41,11 +41,11 @@ export const streams: Part = async ({ quick }) => {
   const of = (contender: Contender) => found.get(contender) ?? { before: Number.NaN, after: Number.NaN };
   return {
     title: 'Open streams',
-    method: `${count} streams, each open to its provider with one event sent, through one process. Resident memory of the process before them and ${settleMs / 1000} seconds after the last.`,
+    method: `${count} streams through one process, each open to the provider with one event sent. Resident memory of the process before the first stream and ${settleMs / 1000} seconds after the last.`,
     tables: [
       {
         caption: 'Resident memory in MiB',
-        head: ['', 'before', `with ${count} streams`, 'a stream, KiB'],
+        head: ['', 'before', `with ${count} streams`, 'KiB per stream'],
         rows: contenders.map((contender) => {
           const { before, after } = of(contender);
           return [contender.name, figure(before), figure(after), figure(((after - before) * 1024) / count, 1)];

@@ -5,7 +5,7 @@ import { figure } from '../page/report.ts';
 import { benchCatalog, benchRegistry, startSotto } from '../sotto.ts';
 import { noRedis, type Part } from './part.ts';
 
-/** What fetching a ticket first costs, in time and at control. */
+/** Measures the cost of fetching a ticket first: the client's time and control's CPU. */
 export const tickets: Part = async ({ quick }) => {
   const provider = await startNode('./processes/provider.ts', [], false);
   const sotto = await startSotto({
@@ -57,7 +57,7 @@ export const tickets: Part = async ({ quick }) => {
   ];
   return {
     title: 'Tickets',
-    method: `Streams one at a time, in turns: by key, by a ticket that was fetched ahead, and by one that is fetched from control first. A mint takes ${figure(mintUs)} µs of control's CPU (its logs and checks with it), ${figure(perSecond)} a second with 32 connections.`,
+    method: `Streams, one at a time and in turns: by key, by a ticket that was fetched ahead, and by a ticket that is fetched first. Minting a ticket takes ${figure(mintUs)} µs of control's CPU, with its logs and checks. With 32 connections control mints ${figure(perSecond)} per second.`,
     tables: [
       {
         caption: 'Time to the first byte in ms',

@@ -2,8 +2,8 @@ import { Pool } from 'undici';
 import type { Answered, Offer } from '../offered.ts';
 
 /**
- * Asks for streams at a fixed rate, whatever becomes of them, over as many connections as that takes. Says that it is
- * ready, is told once what to ask, and tells how each was answered.
+ * Requests streams at a fixed rate, regardless of the answers, over as many connections as necessary. Reports that it
+ * is ready, gets one order, and reports each answer.
  */
 process.send?.({ port: 0 });
 process.once('message', (offer: Offer) => {

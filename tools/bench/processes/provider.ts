@@ -2,8 +2,9 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /**
- * The provider of the bench: as little work as possible. The model's name says how it answers:
- * `json`, `vectors-N` (N vectors), `single-N` (N events, one a write), `burst-N` (N events, twenty a write), `hold` (one event, then silence), `fail` (500).
+ * The benchmark's provider, which does as little work as possible. The model's name selects the answer: `json`,
+ * `vectors-N` (N vectors), `single-N` (N events, one per write), `burst-N` (N events, twenty per write), `hold` (one
+ * event, then silence), `fail` (500).
  */
 const event = (content: string): string =>
   `data: {"id":"chatcmpl-provider","object":"chat.completion.chunk","created":1700000000,"model":"bench-model","system_fingerprint":"fp_bench","choices":[{"index":0,"delta":{"content":"${content}"},"logprobs":null,"finish_reason":null}]}\n\n`;
@@ -27,7 +28,7 @@ const wholeAnswer = Buffer.from(
 
 const known = new Map<number, Buffer>();
 
-/** So many vectors of 256 numbers. */
+/** N vectors of 256 numbers. */
 function vectorsOf(count: number): Buffer {
   const embedding = Array.from({ length: 256 }, (_, at) => Math.sin(at));
   const data = Array.from({ length: count }, (_, index) => ({ object: 'embedding', index, embedding }));
@@ -45,12 +46,12 @@ const server = createServer((request, response) => {
   request.on('end', () => {
     const body = Buffer.concat(pieces);
     const model = modelOf(body);
-    // Whoever lets us choose may ask any model for a whole answer.
+    // A contender that chooses the model may request a whole answer from any model.
     answer(isStreamed.test(model) && !body.includes('"stream":true') ? 'json' : model, response);
   });
 });
 
-/** The model's name without parsing the body. */
+/** Reads the model's name without parsing the body. */
 function modelOf(body: Buffer): string {
   const at = body.indexOf('"model":"');
   return at === -1 ? 'json' : body.toString('latin1', at + 9, body.indexOf('"', at + 9));

@@ -4,9 +4,11 @@ import type pg from 'pg';
 /** The account that has nine tenths of the rows. */
 export const bigAccount = idOf('a', 0);
 export const days = 400;
+/** The partitions of the rows. */
+export const monthsOfUsage = 14;
 export const keys = Array.from({ length: 20 }, (_, index) => idOf('c', index));
 export const workspaces = [idOf('b', 0), idOf('b', 1)] as const;
-/** Used by the big account once in a hundred thousand requests. */
+/** The big account uses it once in a hundred thousand requests. */
 export const rareModel = 'rare/model';
 export const rareKey = idOf('c', 999);
 
@@ -15,18 +17,20 @@ function idOf(kind: string, number: number): string {
 }
 
 /**
- * Fills `usage` and its daily sums, inside the server: nine rows of ten are of one account, over 400 days, 50 models,
- * some served by three providers, and 20 keys in two workspaces, skewed as use is; the rest of 1,000 small accounts.
- * Indexes are made afterwards. Every combination of key and model has rows on nearly every day: the daily sums are as
- * large as they get.
+ * Fills `usage` and its daily sums inside the server. Nine tenths of the rows belong to one account, over 400 days, 50
+ * models (some with three providers) and 20 keys in two workspaces, unevenly as in real use. The rest belong to 1,000
+ * small accounts. Each month has its
+ * partition. It creates indexes at the end. Every combination of key and model has rows on nearly every day, so
+ * the daily sums are as large as possible.
  */
 export async function generateUsage(pool: pg.Pool, rows: number, say: (what: string) => void): Promise<void> {
   const client = await pool.connect();
   try {
     await client.query("set maintenance_work_mem = '1GB'; set work_mem = '256MB'; set statement_timeout = 0");
     const { rows: indexes } = await client.query<{ indexname: string; indexdef: string }>(
-      "select indexname, indexdef from pg_indexes where tablename = 'usage' and indexname <> 'usage_pkey'",
+      "select indexname, replace(indexdef, ' ON ONLY ', ' ON ') as indexdef from pg_indexes where tablename = 'usage'",
     );
+    await divideByMonth(client);
     for (const { indexname } of indexes) await client.query(`drop index ${indexname}`);
     const chunk = Math.ceil(rows / 10);
     for (let from = 0; from < rows; from += chunk) {
@@ -46,18 +50,31 @@ export async function generateUsage(pool: pg.Pool, rows: number, say: (what: str
   }
 }
 
-/** As the migration does it for what was used before there were daily sums. */
+/** Gives each month of the rows its partition, instead of the one that the migration made of them all. */
+async function divideByMonth(client: pg.PoolClient): Promise<void> {
+  await client.query('drop table usage_first');
+  const today = new Date();
+  for (let ago = monthsOfUsage - 1; ago >= 0; ago -= 1) {
+    const [from, to] = [-ago, 1 - ago].map((month) =>
+      new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + month)).toISOString(),
+    );
+    const name = `usage_${from?.slice(0, 7).replace('-', '_')}`;
+    await client.query(`create table ${name} partition of usage for values from ('${from}') to ('${to}')`);
+  }
+}
+
+/** Builds the daily sums as the migration does for older usage. */
 async function fillDaily(client: pg.PoolClient): Promise<void> {
-  const file = new URL('../../../apps/control/migrations/0003_fill_usage_daily.sql', import.meta.url);
+  const file = new URL('../../../apps/control/migrations/0004_fill_usage_daily.sql', import.meta.url);
   for (const statement of (await readFile(file, 'utf8')).split('--> statement-breakpoint')) {
     if (!statement.includes('LOCK TABLE')) await client.query(statement);
   }
 }
 
-/** $1 to $2 of $3 rows, in the order of time. */
+/** Rows $1 to $2 of $3, in order of time. */
 const insertRows = `
   insert into usage (id, at, account_id, workspace_id, key_id, operation, model, provider, privacy_class, prompt_tokens,
-    cached_tokens, completion_tokens, reasoning_tokens, cost_nusd, attempts, fallback, status, estimated)
+    cached_tokens, completion_tokens, reasoning_tokens, cost_nusd, attempts, fallback, status, estimated, error)
   select gen_random_uuid(),
     date_trunc('minute', now() - interval '${days} days' * (1 - n::float8 / $3::int8)),
     account,
@@ -66,10 +83,11 @@ const insertRows = `
       else replace(account::text, 'dddddddd', 'eeeeeeee') end::uuid,
     case when model >= 48 then 'embeddings' else 'chat' end,
     case when rare then '${rareModel}' else 'creator-' || model % 7 || '/model-' || model end,
-    case when failed then null else 'provider-' || (model + case when model % 5 = 0 then (random() * 2)::int else 0 end) % 9 end,
+    case when rare then null else 'provider-' || (model + case when model % 5 = 0 then (random() * 2)::int else 0 end) % 9 end,
     case when failed then null when model % 3 = 0 then 'tee' else 'private' end,
     (random() * 4000)::int, (random() * 500)::int, (random() * 1000)::int, 0, (random() * 5000000)::int8, 1, false,
-    case when failed then 'failed' when random() < 0.02 then 'cancelled' else 'completed' end, random() < 0.01
+    case when failed then 'failed' when random() < 0.02 then 'cancelled' else 'completed' end, random() < 0.01,
+    case when failed and random() < 0.05 then 'rate_limit' when failed then 'provider' end
   from (
     select n, n % 10 <> 0 as of_big, n % 100000 = 1 as rare, random() < 0.01 as failed,
       case when n % 10 <> 0 then '${bigAccount}' else 'dddddddd-0000-4000-8000-' || lpad((random() * 999)::int::text, 12, '0') end::uuid as account,

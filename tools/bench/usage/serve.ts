@@ -8,21 +8,21 @@ import {
   openDatabase,
   readBillingPlan,
 } from '@sotto/control';
-import { createMemoryState, MemoryStore } from '@sotto/state';
+import { createMemoryState, MemoryStore, type State } from '@sotto/state';
 import { initialPreferences } from '@sotto/wire';
 import type pg from 'pg';
 import pino from 'pino';
 
 export interface UsageServer {
   readonly pool: pg.Pool;
-  /** The body of an answer; throws unless it is 200. `path` is without `/v1`. */
+  /** Returns the body of an answer. Throws unless the status is 200. `path` omits `/v1`. */
   get(path: string): Promise<string>;
-  /** Reads an answer to its end, keeping nothing. */
-  download(path: string): Promise<{ readonly lines: number; readonly bytes: number; readonly mostHeapMiB: number }>;
+  /** Reads an answer to its end without keeping it. */
+  download(path: string): Promise<{ readonly lines: number; readonly seconds: number; readonly mostHeapMiB: number }>;
   stop(): Promise<void>;
 }
 
-/** Control's own routes on a database, asked with a management key of an account. */
+/** Control's own routes on a database, with a management key of an account. */
 export async function serveUsage(databaseUrl: string, accountId: string): Promise<UsageServer> {
   const { pool, close } = openDatabase(databaseUrl);
   const workspaceId = randomUUID();
@@ -44,9 +44,43 @@ export async function serveUsage(databaseUrl: string, accountId: string): Promis
     creditLimitNusd: undefined,
     openaiCompatible: true,
   });
+  const control = await bareControl(createMemoryState({ store: new MemoryStore(Date.now) }), databaseUrl);
+  const origin = await control.app.listen({ port: 0, host: '127.0.0.1' });
+  const ask = async (path: string): Promise<Response> => {
+    const answer = await fetch(`${origin}/v1${path}`, { headers: { authorization: `Bearer ${key}` } });
+    if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+    return answer;
+  };
+  return {
+    pool,
+    get: async (path) => (await ask(path)).text(),
+    async download(path) {
+      const startedAt = performance.now();
+      const { body } = await ask(path);
+      let [lines, mostHeap] = [0, 0];
+      for await (const piece of body ?? []) {
+        for (let at = piece.indexOf(10); at >= 0; at = piece.indexOf(10, at + 1)) lines += 1;
+        mostHeap = Math.max(mostHeap, process.memoryUsage().heapUsed);
+      }
+      return { lines, seconds: (performance.now() - startedAt) / 1000, mostHeapMiB: mostHeap / 2 ** 20 };
+    },
+    async stop() {
+      control.app.server.closeAllConnections();
+      await control.app.close();
+      await close();
+    },
+  };
+}
+
+/** Control on a state and a database, with the built-in catalog and no payment methods. */
+export async function bareControl(
+  state: State,
+  databaseUrl: string,
+  keys: Partial<Pick<ControlOptions['secrets'], 'accountRefKey' | 'settlementMacKey'>> = {},
+): ReturnType<typeof buildControl> {
   const secret = Buffer.alloc(32, 1);
-  const control = await buildControl({
-    state: createMemoryState({ store: new MemoryStore(Date.now) }),
+  return buildControl({
+    state,
     logger: pino({ level: 'silent' }),
     databaseUrl,
     origin: 'http://127.0.0.1:1',
@@ -58,6 +92,7 @@ export async function serveUsage(databaseUrl: string, accountId: string): Promis
       settlementMacKey: secret,
       ticketSealingKey: secret,
       sessionSecret: 'a secret of the bench, forty characters long',
+      ...keys,
     },
     media: { image: false, speech: false },
     ticketTtlMs: 300_000,
@@ -66,34 +101,9 @@ export async function serveUsage(databaseUrl: string, accountId: string): Promis
     billing: await noBilling(),
     trustProxy: false,
   });
-  const origin = await control.app.listen({ port: 0, host: '127.0.0.1' });
-  const ask = async (path: string): Promise<Response> => {
-    const answer = await fetch(`${origin}/v1${path}`, { headers: { authorization: `Bearer ${key}` } });
-    if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
-    return answer;
-  };
-  return {
-    pool,
-    get: async (path) => (await ask(path)).text(),
-    async download(path) {
-      const { body } = await ask(path);
-      let [lines, bytes, mostHeap] = [0, 0, 0];
-      for await (const piece of body ?? []) {
-        bytes += piece.length;
-        for (let at = piece.indexOf(10); at >= 0; at = piece.indexOf(10, at + 1)) lines += 1;
-        mostHeap = Math.max(mostHeap, process.memoryUsage().heapUsed);
-      }
-      return { lines, bytes, mostHeapMiB: mostHeap / 2 ** 20 };
-    },
-    async stop() {
-      control.app.server.closeAllConnections();
-      await control.app.close();
-      await close();
-    },
-  };
 }
 
-/** What the built-in file sells, and no way to pay for it. */
+/** The packages of the built-in file, without a payment method. */
 async function noBilling(): Promise<ControlOptions['billing']> {
   const plan = await readBillingPlan(builtInBilling);
   if (!plan.ok) throw new Error(plan.message);

@@ -1,8 +1,9 @@
 import { type Profiler, Session } from 'node:inspector';
 
 /**
- * Which blocks of the project's code ran, as V8 counts them (the precise coverage of its profiler). Code runs about as fast
- * as without; asking costs milliseconds, so one asks after many inputs and looks closer only where something is new.
+ * Tells which blocks of the project's code ran, by V8's precise coverage. Code runs about as fast as without it, but
+ * each query costs milliseconds. So the fuzzer queries after many inputs, and looks closer only if there is something
+ * new.
  */
 export class BlockCoverage {
   readonly #session = new Session();
@@ -14,7 +15,7 @@ export class BlockCoverage {
     this.#post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
   }
 
-  /** Blocks that ran since the last call and never before `learn` was told of them. */
+  /** Returns the blocks that ran since the last call and that `learn` has not been told of. */
   fresh(): string[] {
     const { result } = this.#post('Profiler.takePreciseCoverage') as Profiler.TakePreciseCoverageReturnType;
     const ran: string[] = [];
@@ -33,7 +34,7 @@ export class BlockCoverage {
     for (const block of blocks) this.#known.add(block);
   }
 
-  /** Forgets what was learned: for another target, or to choose anew. */
+  /** Forgets the known blocks, for another target or a new selection. */
   forget(): void {
     this.#known.clear();
     this.fresh();
@@ -49,7 +50,7 @@ export class BlockCoverage {
 
   #post(method: string, parameters?: object): unknown {
     let answered: unknown;
-    // In its own thread the session answers before it returns.
+    // The session is in its own thread, and it answers before the call returns.
     this.#session.post(method, parameters, (error, result) => {
       if (error !== null) throw error;
       answered = result;

@@ -2,33 +2,32 @@ import { SeededRandom } from '../../../packages/attestation/src/testing/mutate.t
 import { readCorpus } from './corpus.ts';
 import type { BlockCoverage } from './coverage.ts';
 import { mutateInput } from './mutate-input.ts';
-import { readOnce } from './read-once.ts';
-import { SlowInputs } from './slow-inputs.ts';
+import { readOnce, SlowInputs } from './read-once.ts';
 import type { FuzzTarget } from './target.ts';
 
 export interface FuzzBudget {
   readonly runs: number;
-  /** Unix ms after which no further batch begins. */
+  /** Unix ms after which no new batch begins. */
   readonly until: number;
 }
 
 export interface FuzzResult {
   readonly runs: number;
   readonly blocks: number;
-  /** The inputs that each reached a block that none before it had, the seeds among them. */
+  /** The inputs that each reached a block that no earlier input had reached, including the seeds. */
   readonly corpus: readonly Buffer[];
   readonly slowestMs: number;
 }
 
-/** Inputs between two looks at the coverage: so many that looking costs little beside reading. */
+/** Inputs between two coverage queries. With this many, a query costs little in comparison. */
 const leastBatch = 512;
 const mostBatch = 1 << 15;
-/** Time for growing inputs, beside the time for all others. */
+/** The share of time for grown inputs. */
 const growingShare = 0.25;
 
 /**
- * Runs a target on mutations of its corpus. An input that reaches new code joins the corpus, so that the next ones start
- * from it. Throws the first finding, with the input in hex.
+ * Runs a target on mutations of its corpus. An input that reaches new code joins the corpus and is mutated further.
+ * Throws the first finding, with the input in hex.
  */
 export async function fuzzTarget(
   target: FuzzTarget,
@@ -61,7 +60,7 @@ export async function fuzzTarget(
     const batch: Buffer[] = [];
     const beganAt = performance.now();
     for (let index = Math.min(batchSize, budget.runs - runs); index > 0 && Date.now() < budget.until; index -= 1) {
-      // What was found last is where nobody has looked yet.
+      // Prefer recent inputs: their surroundings are the least explored.
       const parent =
         random.below(3) === 0 ? (corpus.at(-1 - random.below(Math.min(8, corpus.length))) ?? pick()) : pick();
       const input = mutateInput(target, parent, pick(), random);
@@ -73,16 +72,17 @@ export async function fuzzTarget(
     const wanted = ((10 * (performance.now() - lookedAt)) / (lookedAt - beganAt)) * batch.length;
     batchSize = Math.min(mostBatch, Math.max(leastBatch, Math.round(wanted)));
     if (isNew) await eachThatIsNew(batch, { coverage, read, keepIfNew });
-    // A large input takes as long as hundreds of small ones, so that these go by time.
+    // A large input takes as long as hundreds of small ones, so large ones get a share of time instead of a number of
+    // runs.
     const growsUntil = performance.now() + growingShare * (performance.now() - beganAt);
     while (target.grows !== undefined && performance.now() < growsUntil) await slow.tryOne(pick());
-    // Which code they reached is not asked: they are too large to keep.
+    // Large inputs are not stored, so their coverage does not matter.
     coverage.fresh();
   }
   return { runs, blocks: coverage.size, corpus, slowestMs: Math.max(slowestMs, slow.slowestMs) };
 }
 
-/** Finds which inputs of a batch reached new code, by halves. */
+/** Finds the inputs of a batch that reached new code, by bisection. */
 async function eachThatIsNew(
   batch: readonly Buffer[],
   on: {
@@ -100,4 +100,55 @@ async function eachThatIsNew(
     for (const input of half) await on.read(input);
     if (on.coverage.fresh().length > 0) await eachThatIsNew(half, on);
   }
+}
+
+/** Larger inputs are not stored, because the seeds include large ones. */
+const maxKeptBytes = 4096;
+
+/**
+ * Returns a small set of inputs that reaches all code that the corpus reaches beyond the seeds. Each input is reduced
+ * as far as it still contributes its part.
+ */
+export async function minimize(
+  target: FuzzTarget,
+  corpus: readonly Buffer[],
+  coverage: BlockCoverage,
+): Promise<Buffer[]> {
+  coverage.forget();
+  const reach = async (input: Buffer): Promise<string[]> => {
+    coverage.fresh();
+    await readOnce(target, input);
+    return coverage.fresh();
+  };
+  for (const seed of target.seeds) coverage.learn(await reach(Buffer.from(seed)));
+  const kept: Buffer[] = [];
+  for (const input of corpus.toSorted((a, b) => a.length - b.length)) {
+    const blocks = await reach(input);
+    if (blocks.length === 0) continue;
+    const small = await trim(input, async (smaller) => {
+      const reached = new Set(await reach(smaller));
+      return blocks.every((block) => reached.has(block));
+    });
+    if (small.length > maxKeptBytes) continue;
+    coverage.learn(blocks);
+    kept.push(small);
+  }
+  return kept;
+}
+
+/** A try costs one coverage query, which takes milliseconds. */
+const mostTries = 60;
+
+/** Removes pieces, large ones first, as long as the rest reaches the same code. */
+async function trim(input: Buffer, does: (smaller: Buffer) => Promise<boolean>): Promise<Buffer> {
+  let whole = input;
+  let tries = 0;
+  for (let piece = whole.length >> 1; piece >= 8 && tries < mostTries; piece >>= 1) {
+    for (let at = 0; at < whole.length && tries < mostTries; tries += 1) {
+      const smaller = Buffer.concat([whole.subarray(0, at), whole.subarray(at + piece)]);
+      if (smaller.length < whole.length && (await does(smaller))) whole = smaller;
+      else at += piece;
+    }
+  }
+  return whole;
 }

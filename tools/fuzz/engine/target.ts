@@ -1,21 +1,25 @@
-/** One reader of foreign bytes. */
+import { parseJson } from '@sotto/wire';
+
+/** A reader of untrusted bytes. */
 export interface FuzzTarget {
-  /** Also the name of its corpus file. */
+  /** Also marks its inputs in the corpus. */
   readonly name: string;
-  /** What a mutation keeps whole: bytes, text, one JSON value, or lines of which some are JSON (streams of events). */
+  /**
+   * The structure that mutations keep: bytes, text, one JSON value, or lines of which some are JSON (event streams).
+   */
   readonly grammar: 'bytes' | 'text' | 'json' | 'events';
-  /** How many of a hundred inputs it gets; default 1. */
+  /** Its share of the inputs, in percent. Default: 1. */
   readonly share?: number;
   readonly seeds: readonly Uint8Array[];
   /** Words that its readers branch on. */
   readonly words?: readonly string[];
-  /** To what size inputs are grown in search of slow ones, and the CPU that one may take. Only for JSON. */
+  /** The size to which inputs are grown in search of slow ones, and the maximum CPU time. Only for JSON. */
   readonly grows?: { readonly bytes: number; readonly mostMs: number };
-  /** Reads one input. A refusal in the documented way is an answer; whatever is thrown is a finding. */
+  /** Reads one input. A documented rejection is an answer. Every other throw is a finding. */
   readonly read: (input: Buffer) => unknown;
 }
 
-/** Throws unless something that must hold of every input does. */
+/** Throws unless a condition that every input must meet is true. */
 export function promise(holds: boolean, what: string): asserts holds {
   if (!holds) throw new Error(what);
 }
@@ -23,11 +27,5 @@ export function promise(holds: boolean, what: string): asserts holds {
 export const bytesOf = (text: string): Buffer => Buffer.from(text, 'utf8');
 export const jsonBytes = (value: unknown): Buffer => bytesOf(JSON.stringify(value));
 
-/** JSON of an input; undefined where it is none, which is not what most readers are about. */
-export function jsonOf(input: Buffer): unknown {
-  try {
-    return JSON.parse(input.toString('utf8'));
-  } catch {
-    return undefined;
-  }
-}
+/** Parses an input as JSON. Undefined if it is not JSON, which most readers do not handle. */
+export const jsonOf = (input: Buffer): unknown => parseJson(input.toString('utf8'));

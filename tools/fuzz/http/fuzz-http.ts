@@ -1,4 +1,4 @@
-import { errorAnswerSchema } from '@sotto/wire';
+import { errorAnswerSchema, parseJson } from '@sotto/wire';
 import { Pool } from 'undici';
 import { mutate, SeededRandom } from '../../../packages/attestation/src/testing/mutate.ts';
 import { readAnswers, speak } from '../../../test/kit/raw-http.ts';
@@ -13,14 +13,14 @@ export interface HttpFuzzResult {
   readonly findings: readonly string[];
 }
 
-/** Requests under way at once. */
+/** Maximum concurrent requests. */
 const width = 8;
-/** One in so many is broken byte by byte, beyond what is HTTP. */
+/** One in this number of requests is broken byte by byte, beyond valid HTTP. */
 const rawEvery = 40;
 
 /**
- * Sends requests made from the descriptions of both origins. None may be answered 500, out of the envelope, with what its
- * body held, or not at all.
+ * Sends requests that are generated from the OpenAPI documents of both origins. Each must be answered, but not with
+ * 500, not outside the error envelope, and not with content of its body.
  */
 export async function fuzzHttp(
   {
@@ -51,7 +51,7 @@ export async function fuzzHttp(
     while (sent < requests && Date.now() < until && findings.length < 20) {
       sent += 1;
       if (sent % 50 === 0) tickets.push(await mint(service, account));
-      // What is fuzzed may sign out.
+      // A fuzzed request may sign out.
       if (sent % 1000 === 0) credentials.session = await session();
       const request = makeRequest(random, credentials satisfies Credentials);
       operations.add(request.operation);
@@ -96,20 +96,23 @@ async function send(
 function wrongWith({ origin, path }: FuzzedRequest, status: number, body: string): string | undefined {
   if (status === 500) return 'an internal error';
   if (status < 400) return undefined;
-  const parsed = errorAnswerSchema.safeParse(jsonOr(body));
-  if (!parsed.success) return 'an error out of the envelope';
+  const parsed = errorAnswerSchema.safeParse(parseJson(body));
+  if (!parsed.success) return 'an error outside the envelope';
   const { type, message, param } = parsed.data.error;
-  // A busy machine turns some away at the door, whatever they say.
+  // A busy machine rejects some requests before it reads them.
   if (type === 'service_unavailable' && !message.startsWith('More requests come'))
     return 'not ready for a request of this form';
-  if (body.length > 4000) return 'an error of great length';
-  // In the broker all that a body says is content, but for names of fields, models and providers.
+  if (body.length > 4000) return 'a very long error';
+  // In the broker, everything in a body is content, except names of fields, models and providers.
   const isSelection = /^(?:models?|provider)\b/.test(param ?? '') || path.includes(marker);
   if (origin === 'confidential' && body.includes(marker) && !isSelection) return 'an error that repeats content';
   return undefined;
 }
 
-/** The same request with some of its bytes changed: whatever it is then, it is answered in the envelope or not at all. */
+/**
+ * Sends the same request with some bytes changed. An answer must be in the envelope; closing the connection is also
+ * allowed.
+ */
 async function sendBroken(
   origin: string,
   { method, path, headers, body }: FuzzedRequest,
@@ -132,11 +135,3 @@ async function sendBroken(
 
 const told = ({ method, path, headers, body }: FuzzedRequest): string =>
   `${method} ${path} ${JSON.stringify(headers.filter(([name]) => !/authorization|cookie|ticket/.test(name)))} ${body?.toString('utf8').slice(0, 1500) ?? ''}`;
-
-function jsonOr(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

@@ -2,22 +2,21 @@ import { buildDocument, type OpenApiDocument } from '@sotto/contract';
 import { confidentialOrigin } from '@sotto/contract/confidential';
 import { controlOrigin } from '@sotto/contract/control';
 import { mutate, type SeededRandom } from '../../../packages/attestation/src/testing/mutate.ts';
-import { mutateJson } from '../engine/mutate-json.ts';
-import { nastyWords } from '../engine/nasty.ts';
+import { mutateJson, nastyWords } from '../engine/mutate-input.ts';
 import { sample } from './sample.ts';
 
-/** One request, as far as HTTP can say it. */
+/** One request, with everything that HTTP allows. */
 export interface FuzzedRequest {
   readonly origin: 'control' | 'confidential';
   readonly operation: string;
   readonly method: string;
-  /** With its query. */
+  /** Includes the query. */
   readonly path: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Buffer | undefined;
 }
 
-/** What requests may show, by the names that the description has for it. */
+/** The credentials for requests, by their names in the description. */
 export interface Credentials {
   readonly inferenceKey: string;
   readonly managementKey: string;
@@ -46,17 +45,17 @@ const described = (['control', 'confidential'] as const).flatMap((origin): Descr
   );
 });
 
-/** All that the descriptions have. */
+/** All operations of both descriptions. */
 export const operationCount = described.length;
 
-/** Models that are there, and one that is not. */
+/** Existing models, and one unknown model. */
 const models = ['fuzz/chat', 'fuzz/embedding', 'fuzz/image', 'fuzz/speech', '/auto', 'fuzz/none'];
 const words = [...models, 'fuzz', 'price', 'tee', 'private', 'user', 'text', 'stream'];
 
-/** A request that its description takes, about, and then changed in none, some or all of its parts. */
+/** Generates a request that roughly fits its description. Then it changes none, some or all of its parts. */
 export function makeRequest(random: SeededRandom, credentials: Credentials): FuzzedRequest {
   const chosen = described[random.below(described.length)];
-  if (chosen === undefined) throw new Error('nothing is described');
+  if (chosen === undefined) throw new Error('the descriptions have no operations');
   const { operation, components, origin } = chosen;
   const value = (schema: Readonly<Record<string, unknown>>): string => {
     const made = sample(schema, components, random);
@@ -138,26 +137,14 @@ function strangeText(text: string, random: SeededRandom): string {
   return text.slice(0, at) + (nastyWords[random.below(nastyWords.length)] ?? '') + text.slice(at + random.below(3));
 }
 
-const oddSegments = [
-  '//',
-  '/../',
-  '/./',
-  '/%2e%2e/',
-  '/%00',
-  '/%zz',
-  ';x=1',
-  '/__proto__',
-  '/%F0%9F%92%A9',
-  '%ff',
-  '/',
-];
+const oddSegments = '// /../ /./ /%2e%2e/ /%00 /%zz ;x=1 /__proto__ /%F0%9F%92%A9 %ff /'.split(' ');
 
 function strangePath(path: string, random: SeededRandom): string {
   const at = 1 + random.below(path.length);
   return path.slice(0, at) + (oddSegments[random.below(oddSegments.length)] ?? '') + path.slice(at);
 }
 
-/** What a header may carry on its way. */
+/** Keeps only characters that a header may contain. */
 const printable = (text: string): string =>
   text
     .replaceAll(/[^\x20-\x7e\x80-\xff]/g, '?')

@@ -2,7 +2,7 @@ import type { SeededRandom } from '../../../packages/attestation/src/testing/mut
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** What a made-up string holds where its schema leaves it free: it must come back in no error. */
+/** The content of generated strings if their schema allows any. No error may return it. */
 export const marker = 'MARK-9f31c7';
 
 const knownStrings: Readonly<Record<string, string>> = {
@@ -13,7 +13,7 @@ const knownStrings: Readonly<Record<string, string>> = {
   uri: 'https://fuzz.example/x',
 };
 
-/** A value that a JSON schema takes, about: patterns are met where `examples` knows one. */
+/** Generates a value that roughly fits a JSON schema. For patterns it uses `examples`. */
 export function sample(
   schema: Schema,
   components: Readonly<Record<string, Schema>>,

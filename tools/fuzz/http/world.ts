@@ -1,61 +1,47 @@
 import { randomUUID } from 'node:crypto';
+import { filesOf, type Prices, providerEntry, routeEntry } from '../../../test/kit/catalog.ts';
 import { startTestPostgres, type TestPostgres } from '../../../test/kit/postgres.ts';
 import { type FakeProvider, startProvider } from '../../../test/kit/provider.ts';
 import { type Service, startService, type TestAccount } from '../../../test/kit/service.ts';
 
-/** The service with everything switched on, an account with money, and somebody who is signed in. */
+/** The service with all features enabled, a funded account, and a signed-in user. */
 export interface HttpWorld {
   readonly service: Service;
   readonly account: TestAccount;
-  /** A `cookie` header of a fresh session. */
+  /** A `cookie` header with a new session. */
   session(): Promise<string>;
   stop(): Promise<void>;
 }
 
-const model = (id: string, type: string, pricing: object): object => ({
-  id,
-  model_type: type,
-  context_length: 32_768,
-  ...(type === 'text' ? { max_output_tokens: 4096 } : {}),
-  routes: [
-    {
-      provider: 'fuzz',
-      upstream_model: id,
-      privacy_class: 'private',
-      pricing,
-      ...(type === 'text'
-        ? {
-            capabilities: {
-              tools: true,
-              vision: true,
-              structured_output: true,
-              reasoning: { efforts: ['low', 'high'], can_disable: true },
-            },
-          }
-        : {}),
-    },
-  ],
-});
+const model = (id: string, model_type: string, pricing: Prices): object => {
+  const capabilities = {
+    tools: true,
+    vision: true,
+    structured_output: true,
+    reasoning: { efforts: ['low', 'high'], can_disable: true },
+  };
+  const isText = model_type === 'text';
+  return {
+    ...{ id, model_type, context_length: 32_768, ...(isText ? { max_output_tokens: 4096 } : {}) },
+    routes: [routeEntry('fuzz', pricing, { upstream_model: id, ...(isText ? { capabilities } : {}) })],
+  };
+};
 
 export async function startHttpWorld(): Promise<HttpWorld> {
   const postgres: TestPostgres = await startTestPostgres();
   const provider: FakeProvider = await startProvider();
-  const registry = {
-    providers: [{ id: 'fuzz', name: 'Fuzz', adapter: 'openai', base_url: provider.baseUrl, privacy_class: 'private' }],
-  };
-  const catalog = {
-    models: [
-      model('fuzz/chat', 'text', { input: 0.5, output: 1.5 }),
-      model('fuzz/embedding', 'embedding', { input: 0.02 }),
-      model('fuzz/image', 'image', { image: 0.01 }),
-      model('fuzz/speech', 'tts', { input_characters: 15 }),
-    ],
-  };
   const service = await startService({
     planes: 'one',
     databaseUrl: await postgres.createDatabase(),
-    registry: JSON.stringify(registry),
-    catalog: JSON.stringify(catalog),
+    ...filesOf(
+      [providerEntry('fuzz', provider.baseUrl)],
+      [
+        model('fuzz/chat', 'text', { input: 0.5, output: 1.5 }),
+        model('fuzz/embedding', 'embedding', { input: 0.02 }),
+        model('fuzz/image', 'image', { image: 0.01 }),
+        model('fuzz/speech', 'tts', { input_characters: 15 }),
+      ],
+    ),
     environment: { CONNECTED_APPS: 'on', BILLING_TEST_RAIL: 'on', ATTESTATION: 'simulated', LOG_LEVEL: 'warn' },
   });
   const account = await service.createAccount({ usd: 1000 });
@@ -67,7 +53,7 @@ export async function startHttpWorld(): Promise<HttpWorld> {
       body: JSON.stringify(body),
     });
   const signUp = await post('/auth/sign-up/email', { name: 'x', email, password });
-  if (signUp.status !== 200) throw new Error(`nobody could sign up: ${signUp.status} ${await signUp.text()}`);
+  if (signUp.status !== 200) throw new Error(`cannot sign up: ${signUp.status} ${await signUp.text()}`);
   return {
     service,
     account,

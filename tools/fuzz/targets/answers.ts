@@ -3,17 +3,36 @@ import { type Adapter, type AnswerReading, loadAdapter } from '@sotto/providers'
 import type { AdapterName } from '@sotto/router';
 import { chatChunkSchema, embeddingsRequestSchema } from '@sotto/wire';
 import { BulkyJson } from '../../../packages/providers/src/bulky-json.ts';
-import { message } from '../../../packages/providers/src/testing/event-stream-bytes.ts';
-import { event, frame, ours, parseFrames, runStream } from '../../../packages/providers/src/testing/fixtures.ts';
+import {
+  event,
+  frame,
+  message,
+  ours,
+  parseFrames,
+  runStream,
+} from '../../../packages/providers/src/testing/fixtures.ts';
+import { ownRecordings, type RecordedApi } from '../../../packages/providers/src/testing/recordings.ts';
 import { readSlowly } from '../../../packages/providers/src/testing/slow-stream.ts';
-import { recorded } from '../engine/recorded.ts';
 import { bytesOf, type FuzzTarget, jsonBytes, promise } from '../engine/target.ts';
 
-const openAi = recorded(/^own-(?!anthropic|google|bedrock|cohere)/);
-const anthropic = recorded(/^own-anthropic/);
-const google = recorded(/^own-google/);
-const bedrock = recorded(/^own-bedrock/);
-const cohere = recorded(/^own-cohere/);
+/** Our own recordings of one API: whole bodies, and streams as their payloads. */
+function recorded(api: RecordedApi): { readonly whole: readonly Buffer[]; readonly streams: readonly string[][] } {
+  const recordings = ownRecordings(api);
+  return {
+    whole: recordings.map(({ whole }) => Buffer.from(whole)),
+    streams: recordings.filter(({ events }) => events.length > 0).map(({ events }) => shortened(events)),
+  };
+}
+
+/** Keeps the beginning and the end. The middle is repetitive, and short inputs are read faster. */
+const shortened = (payloads: readonly string[]): string[] =>
+  payloads.length <= 12 ? [...payloads] : [...payloads.slice(0, 7), ...payloads.slice(-5)];
+
+const openAi = recorded('openai');
+const anthropic = recorded('anthropic');
+const google = recorded('google');
+const bedrock = recorded('bedrock');
+const cohere = recorded('cohere');
 
 const openAiWords = [
   ...['choices', 'delta', 'content', 'reasoning_content', 'reasoning', 'reasoning_details', 'refusal', 'tool_calls'],
@@ -37,10 +56,16 @@ const bedrockWords = [
 const framed = (payloads: readonly string[]): Buffer =>
   bytesOf(payloads.map((payload) => `data: ${payload}\n\n`).join(''));
 
-/** Where an input is cut in two, so that every split is tried over the many. */
+/** Chooses where to cut an input in two. Over many inputs, every split is tried. */
 const cutOf = (input: Buffer): number => input.reduce((sum, byte) => (sum * 31 + byte) >>> 0, 7) % (input.length + 1);
 
-/** What a reader makes of a stream in these pieces. */
+function pushInTwo(reader: { push(bytes: Buffer): unknown } | undefined, input: Buffer): void {
+  const at = cutOf(input);
+  reader?.push(input.subarray(0, at));
+  reader?.push(input.subarray(at));
+}
+
+/** Returns the reader's result for a stream in these pieces. */
 function readStream(adapter: Adapter, pieces: readonly Buffer[], stripReasoning: boolean) {
   const reader = adapter.openChatStream({ identity: ours, stripReasoning });
   let sent = '';
@@ -61,8 +86,8 @@ const chunkIsOurs = (chunk: { id: string; created: number; model: string }): boo
   `${chunk.id} ${chunk.created} ${chunk.model}` === `${ours.id} ${ours.created} ${ours.model}`;
 
 /**
- * What comes out are frames that the strictest client takes, under our names, with counts that are counts; and the same
- * stream in another split says the same.
+ * Checks that the output consists of frames that the strictest client accepts, with our names and valid counts. The
+ * same stream in another split must give the same result.
  */
 function sameInEverySplit(adapter: Adapter, input: Buffer): void {
   const strip = (input[0] ?? 0) % 2 === 0;
@@ -78,7 +103,7 @@ function sameInEverySplit(adapter: Adapter, input: Buffer): void {
   const at = cutOf(input);
   const split = readStream(adapter, [input.subarray(0, at), input.subarray(at)], strip);
   promise(whole.state === split.state, `cut at ${at} it is ${split.state}, whole ${whole.state}`);
-  // The same text may be escaped in another way, where it was copied.
+  // Copied text may contain the same characters with other escapes.
   if (whole.sent !== split.sent) same(framesIn(split.sent), chunks, `chunks, cut at ${at}`);
 }
 
@@ -108,35 +133,17 @@ const bedrockFrames = (input: Buffer): Buffer =>
       }),
   );
 
-/** Every reader of what providers answer. */
+/** All readers of providers' answers. */
 export async function answerTargets(): Promise<FuzzTarget[]> {
-  const load = (name: AdapterName): Promise<Adapter> => loadAdapter(name);
-  const adapters = {
-    openai: await load('openai'),
-    anthropic: await load('anthropic'),
-    google: await load('google'),
-    bedrock: await load('bedrock'),
-    azure: await load('azure'),
-    cohere: await load('cohere'),
-  };
   const options = { identity: ours, stripReasoning: false };
-  const words = {
-    openai: openAiWords,
-    azure: openAiWords,
-    cohere: openAiWords,
-    anthropic: anthropicWords,
-    google: googleWords,
-    bedrock: bedrockWords,
-  };
-  const whole = {
-    openai: openAi.whole,
-    azure: openAi.whole,
-    cohere: cohere.whole,
-    anthropic: anthropic.whole,
-    google: google.whole,
-    bedrock: bedrock.whole,
-  };
-  const names = Object.keys(adapters) as AdapterName[];
+  const apis = {
+    openai: { adapter: await loadAdapter('openai'), words: openAiWords, whole: openAi.whole },
+    azure: { adapter: await loadAdapter('azure'), words: openAiWords, whole: openAi.whole },
+    cohere: { adapter: await loadAdapter('cohere'), words: openAiWords, whole: cohere.whole },
+    anthropic: { adapter: await loadAdapter('anthropic'), words: anthropicWords, whole: anthropic.whole },
+    google: { adapter: await loadAdapter('google'), words: googleWords, whole: google.whole },
+    bedrock: { adapter: await loadAdapter('bedrock'), words: bedrockWords, whole: bedrock.whole },
+  } satisfies Record<AdapterName, unknown>;
   return [
     {
       name: 'openai-stream',
@@ -144,7 +151,7 @@ export async function answerTargets(): Promise<FuzzTarget[]> {
       share: 10,
       words: openAiWords,
       seeds: openAi.streams.map((payloads) => framed([...payloads, '[DONE]'])),
-      read: (input) => sameInEverySplit(adapters.openai, input),
+      read: (input) => sameInEverySplit(apis.openai.adapter, input),
     },
     {
       name: 'openai-fast-path',
@@ -164,7 +171,7 @@ export async function answerTargets(): Promise<FuzzTarget[]> {
           payloads.map((payload) => `event: ${/"type":"(\w+)"/.exec(payload)?.[1]}\ndata: ${payload}\n\n`).join(''),
         ),
       ),
-      read: (input) => sameInEverySplit(adapters.anthropic, input),
+      read: (input) => sameInEverySplit(apis.anthropic.adapter, input),
     },
     {
       name: 'google-stream',
@@ -172,7 +179,7 @@ export async function answerTargets(): Promise<FuzzTarget[]> {
       share: 6,
       words: googleWords,
       seeds: google.streams.map((payloads) => bytesOf(payloads.map((payload) => `data: ${payload}\r\n\r\n`).join(''))),
-      read: (input) => sameInEverySplit(adapters.google, input),
+      read: (input) => sameInEverySplit(apis.google.adapter, input),
     },
     {
       name: 'bedrock-stream',
@@ -180,47 +187,36 @@ export async function answerTargets(): Promise<FuzzTarget[]> {
       share: 6,
       words: bedrockWords,
       seeds: bedrock.streams.map((payloads) => bytesOf(payloads.join('\n'))),
-      read: (input) => sameInEverySplit(adapters.bedrock, bedrockFrames(input)),
+      read: (input) => sameInEverySplit(apis.bedrock.adapter, bedrockFrames(input)),
     },
     {
       name: 'bedrock-framing',
       grammar: 'bytes',
       share: 4,
       seeds: bedrock.streams.map((payloads) => bedrockFrames(bytesOf(payloads.slice(0, 4).join('\n')))),
-      read: (input) => sameInEverySplit(adapters.bedrock, input),
+      read: (input) => sameInEverySplit(apis.bedrock.adapter, input),
     },
-    ...names.map(
-      (name): FuzzTarget => ({
+    ...Object.entries(apis).map(
+      ([name, { adapter, words, whole }]): FuzzTarget => ({
         name: `${name}-answer`,
         grammar: 'json',
         share: 2,
-        words: words[name],
-        seeds: whole[name].length > 0 ? whole[name] : [bytesOf('{}')],
+        words,
+        seeds: whole.length > 0 ? whole : [bytesOf('{}')],
         read: (input) => {
-          wholeAnswer(adapters[name].readChat(input, options));
-          for (const status of [400, 429, 500]) adapters[name].classifyFailure(status, input);
+          wholeAnswer(adapter.readChat(input, options));
+          for (const status of [400, 429, 500]) adapter.classifyFailure(status, input);
         },
       }),
     ),
-    ...names.map(
-      (name): FuzzTarget => ({
+    ...Object.entries(apis).map(
+      ([name, { adapter }]): FuzzTarget => ({
         name: `${name}-embeddings`,
         grammar: 'json',
         share: 2,
-        words: [
-          'data',
-          'embedding',
-          'index',
-          'object',
-          'usage',
-          'prompt_tokens',
-          'embeddings',
-          'values',
-          'float',
-          'error',
-        ],
+        words: 'data embedding index object usage prompt_tokens embeddings values float error'.split(' '),
         seeds: embeddingAnswers,
-        read: (input) => readEmbeddings(adapters[name], input),
+        read: (input) => readEmbeddings(adapter, input),
       }),
     ),
     {
@@ -238,14 +234,12 @@ export async function answerTargets(): Promise<FuzzTarget[]> {
         jsonBytes({ error: { message: 'x', code: 'content_policy_violation' } }),
       ],
       read: (input) => {
-        const reader = adapters.openai.images?.openReader();
-        const at = cutOf(input);
-        reader?.push(input.subarray(0, at));
-        reader?.push(input.subarray(at));
+        const reader = apis.openai.adapter.images?.openReader();
+        pushInTwo(reader, input);
         const reading = reader?.end();
         if (reading?.ok !== true) return;
         const base64 = Buffer.concat([...reading.answer.base64]).toString('latin1');
-        promise(/^[A-Za-z0-9+/]*={0,2}$/.test(base64), 'an image in something else than base64');
+        promise(/^[A-Za-z0-9+/]*={0,2}$/.test(base64), 'an image that is not base64');
         promise(/^[\w.+-]+\/[\w.+-]+$/.test(reading.answer.mimeType), `a type of ${reading.answer.mimeType}`);
       },
     },
@@ -259,10 +253,7 @@ export async function answerTargets(): Promise<FuzzTarget[]> {
       ],
       read: (input) => {
         const bulk: unknown[] = [];
-        const reader = new BulkyJson((piece) => bulk.push(piece) - 1);
-        const at = cutOf(input);
-        reader.push(input.subarray(0, at));
-        reader.push(input.subarray(at));
+        pushInTwo(new BulkyJson((piece) => bulk.push(piece) - 1), input);
       },
     },
   ];
@@ -290,23 +281,21 @@ const questions = [
 function readEmbeddings(adapter: Adapter, input: Buffer): void {
   for (const question of questions) {
     const reader = adapter.openEmbeddings(question);
-    const at = cutOf(input);
-    reader.push(input.subarray(0, at));
-    reader.push(input.subarray(at));
+    pushInTwo(reader, input);
     const reading = reader.end();
     if (!reading.ok) continue;
     const asked = Array.isArray(question.input) ? question.input.length : 1;
-    promise(reading.answer.vectors.length === asked, 'another number of vectors than of inputs');
+    promise(reading.answer.vectors.length === asked, 'a number of vectors that differs from the number of inputs');
     for (const vector of reading.answer.vectors) {
       const written: unknown = JSON.parse(Buffer.concat([...vector]).toString('utf8'));
       const isNumbers = Array.isArray(written) && written.every((each) => typeof each === 'number');
-      promise(isNumbers || typeof written === 'string', 'a vector that is none');
+      promise(isNumbers || typeof written === 'string', 'an invalid vector');
     }
     wholeAnswer({ ...reading, answer: null });
   }
 }
 
-/** Many events of one envelope, which is what the fast path learns from. */
+/** Many events with the same envelope, which the fast path learns from. */
 function repetitive(): Buffer {
   const texts = ['a', 'é', '\\n', ' "q"', '{', '\u2028', '🦔', ''];
   return bytesOf(
@@ -316,29 +305,25 @@ function repetitive(): Buffer {
   );
 }
 
-/** The reader that copies by template must say what the one says that parses everything. */
+type Read = Pick<
+  ReturnType<typeof readSlowly>,
+  'failure' | 'isComplete' | 'isTerminated' | 'hasOutput' | 'reported' | 'events'
+>;
+const stateOf = ({ failure, isComplete, isTerminated, hasOutput, reported, events }: Read): object => ({
+  ...{ failure, isComplete, isTerminated, hasOutput, reported, events },
+});
+
+/** The reader that copies by template must return the same as the one that parses everything. */
 function asTheSlowPath(input: Buffer): void {
-  // What is no UTF-8 is copied as it came, and replaced where it is parsed.
+  // Invalid UTF-8 is copied unchanged, but the parser replaces it.
   if (!isUtf8(input)) return;
   const stripReasoning = (input[1] ?? 0) % 2 === 0;
   const at = cutOf(input);
   const { reader, chunks } = runStream([input.subarray(0, at), input.subarray(at)], { stripReasoning });
   const slow = readSlowly(input, { stripReasoning });
   same(chunks, slow.chunks, 'chunks');
-  const { failure, isComplete, isTerminated, hasOutput, reported, events } = reader;
-  same(
-    { failure, isComplete, isTerminated, hasOutput, reported, events },
-    {
-      failure: slow.failure,
-      isComplete: slow.isComplete,
-      isTerminated: slow.isTerminated,
-      hasOutput: slow.hasOutput,
-      reported: slow.reported,
-      events: slow.events,
-    },
-    'state',
-  );
-  // Half a pair has no bytes of its own to be counted.
+  same(stateOf(reader), stateOf(slow), 'state');
+  // Half of a surrogate pair has no bytes to count.
   if (/\\ud[89a-f]/i.test(input.toString('latin1'))) return;
   same([reader.producedBytes, reader.reportedAtBytes], [slow.producedBytes, slow.reportedAtBytes], 'bytes');
 }

@@ -21,14 +21,13 @@ import { initialPreferences, ServiceError } from '@sotto/wire';
 import { z } from 'zod';
 import { readReceiptSecret } from '../../../apps/confidential/src/receipts/receipt-secret.ts';
 import { sessionTokensOf } from '../../../apps/control/src/sessions/cookies.ts';
-import { bearerToken } from '../../../packages/http/src/credentials.ts';
-import { readRecord } from '../../../packages/router/src/health/route-record.ts';
-import { RouteTally } from '../../../packages/router/src/health/route-tally.ts';
+import { RouteTally, readRecord } from '../../../packages/router/src/health/route-tally.ts';
+import { bearerToken } from '../../../packages/server/src/credentials.ts';
 import { readJson } from '../../../packages/state/src/redis/read-json.ts';
 import { bytesOf, type FuzzTarget, jsonBytes, promise } from '../engine/target.ts';
 
 const key = Buffer.alloc(32, 7);
-/** As many as a tally has. */
+/** The number of figures in a tally. */
 const figures = 4;
 const anyObject = z.record(z.string(), z.unknown());
 const accountRef = sealAccountRef(key, {
@@ -85,7 +84,7 @@ const declared = signDeclaration(key, {
 const receipt = sealReceipt('s'.repeat(22), '{"version":1}');
 const inferenceKey = createApiKey('inference', (count) => Buffer.alloc(count, 9));
 
-/** Base64 has several spellings of the same bytes: what decodes to the same is the same. */
+/** Compares decoded bytes, because base64 allows several spellings of the same bytes. */
 const sameBytes = (text: string, genuine: readonly string[], prefix = ''): boolean =>
   genuine.some(
     (real) =>
@@ -93,7 +92,7 @@ const sameBytes = (text: string, genuine: readonly string[], prefix = ''): boole
       Buffer.from(text.slice(prefix.length), 'base64url').equals(Buffer.from(real.slice(prefix.length), 'base64url')),
   );
 
-/** What the planes seal, sign, keep and are shown. */
+/** Readers of everything that the planes seal, sign, store and receive. */
 export const envelopeTargets: readonly FuzzTarget[] = [
   {
     name: 'ticket',
@@ -108,7 +107,7 @@ export const envelopeTargets: readonly FuzzTarget[] = [
     },
   },
   {
-    // Past the seal: what control could have sealed, in this version or another.
+    // Behind the seal: anything that control could have sealed, in this version or another.
     name: 'ticket-inside',
     grammar: 'json',
     share: 3,
@@ -128,7 +127,7 @@ export const envelopeTargets: readonly FuzzTarget[] = [
     words: ['sotto_inf_', 'sotto_mgt_'],
     read: (input) => {
       const kind = apiKeyKind(input.toString('utf8'));
-      promise(kind === undefined || /^sotto_(?:inf|mgt)_/.test(input.toString('utf8')), 'a key of no kind');
+      promise(kind === undefined || /^sotto_(?:inf|mgt)_/.test(input.toString('utf8')), 'a key without a kind');
     },
   },
   {
@@ -162,7 +161,7 @@ export const envelopeTargets: readonly FuzzTarget[] = [
     },
   },
   {
-    // Past the MAC: what a broker of this version or another could have signed.
+    // Behind the MAC: anything that a broker of this version or another could have signed.
     name: 'settlement-inside',
     grammar: 'json',
     share: 3,
@@ -173,7 +172,7 @@ export const envelopeTargets: readonly FuzzTarget[] = [
       if (value === undefined) return;
       const read = verifySettlement(key, signSettlement(key, value as unknown as typeof settlement));
       if (read !== undefined)
-        promise(BigInt(read.chargeNusd) >= 0n && settlementSchema.safeParse(read).success, 'a charge that is none');
+        promise(BigInt(read.chargeNusd) >= 0n && settlementSchema.safeParse(read).success, 'an invalid charge');
       verifyDeclaration(key, signDeclaration(key, value as never));
     },
   },
@@ -256,8 +255,8 @@ export const envelopeTargets: readonly FuzzTarget[] = [
       promise(window.sumOf('r') === undefined, 'a sum that outlives its window');
       if (record === undefined) return;
       const tally = new RouteTally('r');
-      promise(tally.combine(text), 'a record that is read and not combined');
-      promise(readRecord(tally.toRecord(), figures) !== undefined, 'a record that is not read once it was written');
+      promise(tally.combine(text), 'a record that can be read but not combined');
+      promise(readRecord(tally.toRecord(), figures) !== undefined, 'a written record that cannot be read');
     },
   },
   {

@@ -5,8 +5,8 @@ import { importModels, parseCatalog, parseRegistry, publicRegistry } from '@sott
 import { ServiceError } from '@sotto/wire';
 import { readConfig as readBrokerConfig } from '../../../apps/confidential/src/config.ts';
 import { parseBilling } from '../../../apps/control/src/billing/billing-plan.ts';
-import { readCursor } from '../../../apps/control/src/billing/page-cursor.ts';
 import { readConfig as readControlConfig } from '../../../apps/control/src/config.ts';
+import { readCursor } from '../../../apps/control/src/serve/page-cursor.ts';
 import { readConfig as readEmbeddedConfig } from '../../../apps/embedded/src/config.ts';
 import { readConfig as readKeeperConfig } from '../../../apps/keeper/src/config.ts';
 import { FileError, parsePins, parseSecrets } from '../../../apps/keeper/src/files.ts';
@@ -80,14 +80,14 @@ const yamlWords = [
   '~',
 ];
 
-/** Every problem has a line of the file and a sentence. */
+/** Checks that each problem has a line number and a message. */
 const wellTold = (
   read: { readonly ok: boolean; readonly problems?: readonly { readonly line: number; readonly message: string }[] },
   input: Buffer,
 ): void => {
   if (read.ok) return;
   const lines = input.toString('utf8').split('\n').length;
-  promise((read.problems?.length ?? 0) > 0, 'a file that is refused without a reason');
+  promise((read.problems?.length ?? 0) > 0, 'a file that is rejected without a reason');
   for (const { line, message } of read.problems ?? [])
     promise(line >= 1 && line <= lines + 1 && message !== '', `line ${line} of ${lines}: ${message}`);
 };
@@ -163,7 +163,7 @@ function readEnvironment(input: Buffer): void {
   }
 }
 
-/** What is refused is told in one line, which a log can take. */
+/** Checks that a rejection is one line, so that a log can hold it. */
 function refusesInOneLine(read: () => unknown): void {
   try {
     read();
@@ -173,7 +173,7 @@ function refusesInOneLine(read: () => unknown): void {
   }
 }
 
-/** Every reader of files, settings and bills. */
+/** All readers of files, settings and bills. */
 export const fileTargets: readonly FuzzTarget[] = [
   {
     name: 'catalog-file',
@@ -203,16 +203,9 @@ export const fileTargets: readonly FuzzTarget[] = [
     name: 'model-list-of-a-provider',
     grammar: 'json',
     share: 1,
-    words: [
-      'pricing',
-      'prompt',
-      'completion',
-      'context_length',
-      'architecture',
-      'top_provider',
-      'supported_parameters',
-      '0.000001',
-    ],
+    words: 'pricing prompt completion context_length architecture top_provider supported_parameters 0.000001'.split(
+      ' ',
+    ),
     seeds: [
       jsonBytes({
         data: [

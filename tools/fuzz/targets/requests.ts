@@ -31,165 +31,45 @@ import {
 } from '@sotto/wire';
 import type { z } from 'zod';
 import { readChatQuestion } from '../../../apps/confidential/src/chat/chat-question.ts';
-import { readEmbeddingsQuestion } from '../../../apps/confidential/src/embeddings/embeddings-question.ts';
+import { readEmbeddingsQuestion } from '../../../apps/confidential/src/embeddings/embeddings-operation.ts';
 import type { ProviderSet } from '../../../apps/confidential/src/providers/provider-set.ts';
-import { readJsonBody } from '../../../packages/http/src/json-body.ts';
 import { anthropicAdapter } from '../../../packages/providers/src/anthropic/anthropic-adapter.ts';
 import { bedrockAdapter } from '../../../packages/providers/src/bedrock/bedrock-adapter.ts';
 import { googleAdapter } from '../../../packages/providers/src/google/google-adapter.ts';
 import { openAiAdapter } from '../../../packages/providers/src/openai/openai-adapter.ts';
 import { target as chatTarget } from '../../../packages/providers/src/testing/fixtures.ts';
-import { readImageUrl } from '../../../packages/providers/src/translate/image-source.ts';
-import { imageUrlSchema } from '../../../packages/wire/src/requests/image-url.ts';
+import { readImageUrl } from '../../../packages/providers/src/translate/conversation.ts';
+import { readJsonBody } from '../../../packages/server/src/json-body.ts';
+import { imageUrlSchema } from '../../../packages/wire/src/requests/messages.ts';
 import { bytesOf, type FuzzTarget, jsonBytes, promise } from '../engine/target.ts';
+import { chatSeeds, words } from './chat-seeds.ts';
 
-/** What a refusal may be: told in our words, and short whatever was sent. */
+/** Checks that an error is in our words, and short regardless of the input. */
 function refused(error: unknown): void {
   if (!(error instanceof ServiceError)) throw error;
-  promise(error.status >= 400 && error.status < 500, `a request that is refused with ${error.status}`);
-  promise(`${error.message}${error.param ?? ''}`.length < 2000, 'a refusal that repeats what was sent at length');
+  promise(error.status >= 400 && error.status < 500, `a request that is rejected with ${error.status}`);
+  promise(`${error.message}${error.param ?? ''}`.length < 2000, 'an error that repeats much of the input');
 }
 
-/** The body as the edge parses it; undefined where it is refused there. */
-function bodyOf(input: Buffer): object | undefined {
+/** Reads a body as the edge parses it. A rejection by either is an answer. */
+function judged(input: Buffer, read: (body: object) => unknown): void {
   try {
-    return readJsonBody(input);
+    read(readJsonBody(input));
   } catch (error) {
     refused(error);
-    return undefined;
   }
 }
 
-function parsedBy<Schema extends z.ZodType>(
+const parsedBy = <Schema extends z.ZodType>(
   schema: Schema,
   input: Buffer,
   then: (value: z.infer<Schema>, body: object) => void = () => {},
-): void {
-  const body = bodyOf(input);
-  if (body === undefined) return;
-  try {
-    then(parseRequest(schema, body), body);
-  } catch (error) {
-    refused(error);
-  }
-}
+): void => judged(input, (body) => then(parseRequest(schema, body), body));
 
-const chatSeeds = [
-  { model: 'a/b', messages: [{ role: 'user', content: 'hi' }] },
-  {
-    model: '/auto',
-    models: ['a/b', 'c/d:nitro'],
-    messages: [
-      { role: 'system', content: [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral' } }] },
-      {
-        role: 'user',
-        content: [
-          { type: 'text', text: 'y' },
-          { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'low' } },
-        ],
-      },
-      {
-        role: 'assistant',
-        content: null,
-        tool_calls: [{ id: 'c1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }],
-        reasoning: 'z',
-        reasoning_details: [{ type: 'reasoning.text', text: 't', signature: 's' }],
-      },
-      { role: 'tool', tool_call_id: 'c1', content: 'done' },
-      { role: 'developer', content: 'd', name: 'n' },
-    ],
-    tools: [
-      {
-        type: 'function',
-        function: {
-          name: 'f',
-          description: 'd',
-          parameters: {
-            type: 'object',
-            properties: { a: { type: ['number', 'null'], anyOf: [{ $ref: '#/$defs/x' }] } },
-            $defs: { x: {} },
-          },
-          strict: true,
-        },
-      },
-    ],
-    tool_choice: { type: 'function', function: { name: 'f' } },
-    parallel_tool_calls: false,
-    response_format: { type: 'json_schema', json_schema: { name: 'n', schema: { type: 'object' }, strict: true } },
-    temperature: 1,
-    top_p: 0.5,
-    stop: ['x'],
-    seed: 1,
-    frequency_penalty: 0,
-    presence_penalty: 0,
-    max_tokens: 5,
-    max_completion_tokens: 5,
-    stream: true,
-    stream_options: { include_usage: true },
-    reasoning_effort: 'low',
-    reasoning: { effort: 'low', enabled: true, exclude: false },
-    user: 'u',
-    n: 1,
-    provider: {
-      order: ['acme/eu'],
-      only: ['acme'],
-      ignore: ['other'],
-      sort: 'price',
-      minimum_privacy: 'private',
-      max_price: { input: 1, output: 2 },
-      max_attempts: 2,
-      allow_fallbacks: true,
-      require_parameters: true,
-    },
-    acme_parameters: { top_k: 3, strip_thinking_response: true },
-  },
-];
-const words = [
-  ...[
-    'role',
-    'user',
-    'system',
-    'assistant',
-    'tool',
-    'developer',
-    'content',
-    'text',
-    'type',
-    'image_url',
-    'url',
-    'tool_calls',
-  ],
-  ...['function', 'name', 'arguments', 'parameters', 'properties', '$ref', '$defs', 'items', 'anyOf', 'enum', 'strict'],
-  ...[
-    'reasoning',
-    'effort',
-    'enabled',
-    'provider',
-    'only',
-    'order',
-    'ignore',
-    'sort',
-    'price',
-    'throughput',
-    'latency',
-  ],
-  ...['minimum_privacy', 'tee', 'e2ee', 'max_price', 'acme/eu', 'acme_parameters', 'strip_thinking_response', ':floor'],
-  ...[
-    'data:image/png;base64,',
-    'https://',
-    'input_audio',
-    'file',
-    'refusal',
-    'cache_control',
-    'json_schema',
-    '_parameters',
-  ],
-];
-
-/** What becomes of a chat request that was taken: measured, bound, and written for each API. */
+/** Processes an accepted chat request: measures it, binds it, and writes it for each API. */
 function chatRequest(input: Buffer): void {
   parsedBy(chatRequestSchema, input, (chat, body) => {
-    promise(isJsonWithinDepth(chat, 90), 'a request deeper than it may be');
+    promise(isJsonWithinDepth(chat, 90), 'a request that is nested too deeply');
     const ceiling = requestedOutputTokens(chat);
     if (ceiling === 'conflict') return;
     const { size } = measureChat(chat, ceiling);
@@ -200,7 +80,7 @@ function chatRequest(input: Buffer): void {
     for (const { chatRequest: write } of [openAiAdapter, anthropicAdapter, bedrockAdapter, googleAdapter]) {
       const written = write(chat, chatTarget());
       if ('unsupported' in written) {
-        promise(written.unsupported.length < 1000, 'a refusal that repeats what was sent at length');
+        promise(written.unsupported.length < 1000, 'an error that repeats much of the input');
         continue;
       }
       const sent: unknown = JSON.parse(written.body);
@@ -248,23 +128,12 @@ const providers: ProviderSet = {
   close: async () => {},
 };
 
-/** As the broker judges a request before it asks whether there is money for it. */
-function judged(input: Buffer, read: (body: object, providers: ProviderSet) => unknown): void {
-  const body = bodyOf(input);
-  if (body === undefined) return;
-  try {
-    read(body, providers);
-  } catch (error) {
-    refused(error);
-  }
-}
-
-/** The broker may take 50 ms of a quiet machine for what anybody can send it; here everything is counted as it runs. */
+/** On an idle machine, the broker may take 50 ms for an untrusted request. Here coverage slows the code down. */
 const brokerGrowth = { bytes: 4 * 2 ** 20, mostMs: 200 } as const;
-/** Beyond 256 KiB control takes no body. */
+/** Control rejects bodies over 256 KiB. */
 const controlGrowth = { bytes: 2 ** 18, mostMs: 200 } as const;
 
-/** Every reader of what clients ask. */
+/** All readers of clients' requests. */
 export const requestTargets: readonly FuzzTarget[] = [
   { name: 'chat-request', grammar: 'json', share: 10, words, seeds: chatSeeds.map(jsonBytes), read: chatRequest },
   {
@@ -275,7 +144,7 @@ export const requestTargets: readonly FuzzTarget[] = [
     seeds: chatSeeds.map(jsonBytes),
     grows: brokerGrowth,
     read: (input) =>
-      judged(input, (body, known) => anthropicAdapter.chatRequest(readChatQuestion(body, known).chat, chatTarget())),
+      judged(input, (body) => anthropicAdapter.chatRequest(readChatQuestion(body, providers).chat, chatTarget())),
   },
   {
     name: 'embeddings-judged',
@@ -329,7 +198,7 @@ export const requestTargets: readonly FuzzTarget[] = [
         const decided = readRequestPolicy(provider, suffix);
         promise(
           canonicalPolicy(provider) === canonicalPolicy(structuredClone(provider)),
-          'a policy that is not itself',
+          'a policy that changes when it is read again',
         );
         if (decided.ok) for (const id of decided.value.only ?? []) matchesProvider(id, 'acme/eu');
       }),
@@ -338,23 +207,11 @@ export const requestTargets: readonly FuzzTarget[] = [
     name: 'preferences',
     grammar: 'json',
     share: 2,
-    words: [
-      ...words,
-      'privacy_boundary',
-      'maximum',
-      'fallback_floor',
-      'auto',
-      'tiers',
-      'provider_sort',
-      'all',
-      'except',
-    ],
+    words: [...words, ...'privacy_boundary maximum fallback_floor auto tiers provider_sort all except'.split(' ')],
     seeds: [jsonBytes(preferences)],
     grows: controlGrowth,
-    read: (input) => {
-      const body = bodyOf(input);
-      if (body === undefined) return;
-      try {
+    read: (input) =>
+      judged(input, (body) => {
         const decided = readPreferences(body);
         if (!decided.ok) return;
         const again = readPreferences(decided.value);
@@ -362,10 +219,7 @@ export const requestTargets: readonly FuzzTarget[] = [
           again.ok && JSON.stringify(again.value) === JSON.stringify(decided.value),
           'preferences that change when they are read again',
         );
-      } catch (error) {
-        refused(error);
-      }
-    },
+      }),
   },
   {
     name: 'other-requests',
@@ -373,16 +227,7 @@ export const requestTargets: readonly FuzzTarget[] = [
     share: 3,
     words: [
       ...words,
-      'prompt_tokens',
-      'workspace_id',
-      'size',
-      '512x512',
-      'voice',
-      'input_chars',
-      'nonce',
-      'family',
-      'near',
-      'stream',
+      ...'prompt_tokens workspace_id size 512x512 voice input_chars nonce family near stream'.split(' '),
     ],
     seeds: [
       { model: 'a/b', prompt: 'x', size: '512x512', response_format: 'url' },
@@ -433,17 +278,7 @@ export const requestTargets: readonly FuzzTarget[] = [
     name: 'query-strings',
     grammar: 'text',
     share: 2,
-    words: [
-      'limit=',
-      'cursor=',
-      'from=2026-01-01',
-      '&to=',
-      'group_by=day,model',
-      'format=csv',
-      '%00',
-      '&limit=1',
-      'workspace_id=',
-    ],
+    words: 'limit= cursor= from=2026-01-01 &to= group_by=day,model format=csv %00 &limit=1 workspace_id='.split(' '),
     seeds: [
       bytesOf('limit=10&cursor=abc&from=2026-01-01&to=2026-02-01T00:00:00Z&model=a/b'),
       bytesOf('group_by=day,model&format=csv&from=2026-01-01'),
@@ -476,8 +311,8 @@ export const requestTargets: readonly FuzzTarget[] = [
       const url = input.toString('utf8');
       if (!imageUrlSchema.safeParse(url).success) return;
       const source = readImageUrl(url);
-      if ('url' in source) promise(/^https:\/\/\S+$/i.test(source.url), 'another address than https');
-      else promise(/^image\/[a-z]+$/.test(source.mediaType), 'a type that is none of an image');
+      if ('url' in source) promise(/^https:\/\/\S+$/i.test(source.url), 'an address that is not https');
+      else promise(/^image\/[a-z]+$/.test(source.mediaType), 'a type that is not an image type');
     },
   },
 ];

@@ -3,6 +3,8 @@ import { FrameMeter, relayRules, ServiceError, SseEventTooLargeError, SseParser,
 import { readAnnouncement } from '../../../apps/confidential/src/sealed/sealed-announcement.ts';
 import { readSealedBody } from '../../../apps/confidential/src/sealed/sealed-body.ts';
 import { openSealedMeter } from '../../../apps/confidential/src/sealed/sealed-meter.ts';
+import { Refusal } from '../../../packages/attestation/src/refusal.ts';
+import { fuzzTargets } from '../../../packages/attestation/src/testing/fuzz-targets.ts';
 import { exchange, openStream, openWhole } from '../../../packages/client/src/e2ee/testing/exchange.ts';
 import { type StandInKind, standInEnclave, standInKinds } from '../../../packages/client/src/e2ee/testing/index.ts';
 import { readTextChat } from '../../../packages/client/src/e2ee/text-chat.ts';
@@ -25,7 +27,7 @@ const known = (error: unknown): void => {
   if (!(error instanceof ServiceError || error instanceof ClientError)) throw error;
 };
 
-/** Every way in which sealed requests and answers are read without being opened, and by whom they are opened. */
+/** All readers of sealed requests and answers: those that relay them unopened, and those that open them. */
 export async function sealedTargets(): Promise<FuzzTarget[]> {
   return [
     {
@@ -125,7 +127,7 @@ export async function sealedTargets(): Promise<FuzzTarget[]> {
         atOnce.push(input);
         promise(
           meter.plaintextBytes === atOnce.plaintextBytes && meter.isBetweenFrames === atOnce.isBetweenFrames,
-          'another length in another split',
+          'a length that depends on the split',
         );
         try {
           const reader = new FrameReader();
@@ -189,7 +191,7 @@ export async function sealedTargets(): Promise<FuzzTarget[]> {
   ];
 }
 
-/** Sealed replies of one scheme, broken: what comes out is a `ClientError`, or what the enclave said. */
+/** Broken sealed replies of one scheme. The result must be a `ClientError` or the enclave's text. */
 async function replyTarget(kind: StandInKind): Promise<FuzzTarget> {
   const enclave = standInEnclave(kind, { speak: () => ({ reasoning: ['Hm.'], content: ['Hel', 'lo.'] }) });
   const ask = (isStream: boolean) =>
@@ -239,7 +241,7 @@ function eventsOf(pieces: readonly string[]): string[] | 'too large' {
   const events: string[] = [];
   const parser = new SseParser({
     onEvent: (data, name) => events.push(`${name}|${data}`),
-    onStray: (line) => events.push(`stray ${line}`),
+    onUnknownLine: (line) => events.push(`unknown ${line}`),
     maxEventChars: 8192,
   });
   try {
@@ -262,3 +264,18 @@ function sameEventsInEverySplit(input: Buffer): void {
     `whole ${JSON.stringify(whole)}, by bytes ${JSON.stringify(bytes)}`,
   );
 }
+
+/** The targets for evidence of hardware and enclaves, in the form that is used here. */
+export const evidenceTargets: readonly FuzzTarget[] = fuzzTargets.map(({ name, share, seeds, read }) => ({
+  name: `evidence-${name.toLowerCase().replaceAll(/\W+/g, '-')}`,
+  grammar: 'bytes',
+  share: share / 10,
+  seeds,
+  async read(input) {
+    try {
+      await read(Uint8Array.from(input));
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+    }
+  },
+}));

@@ -1,9 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { BtcpayClient } from '../../../apps/control/src/billing/rails/btcpay-client.ts';
 import { btcpayWebhook } from '../../../apps/control/src/billing/rails/btcpay-webhook.ts';
-import { RailUnavailableError } from '../../../apps/control/src/billing/rails/rail.ts';
+import { type Delivery, RailUnavailableError } from '../../../apps/control/src/billing/rails/rail.ts';
 import { stripeWebhook } from '../../../apps/control/src/billing/rails/stripe-webhook.ts';
-import type { Delivery } from '../../../apps/control/src/billing/rails/webhook.ts';
 import { bytesOf, type FuzzTarget, jsonBytes, promise } from '../engine/target.ts';
 
 const nowMs = 1_750_000_000_000;
@@ -32,7 +31,7 @@ const client: Pick<BtcpayClient, 'invoice' | 'paymentStates'> = {
 };
 const settings = { url: 'https://b.example', apiKey: 'k', storeId: 's', webhookSecret: secret };
 const btcpay = btcpayWebhook(client as BtcpayClient, settings);
-/** One that asks, and is answered whatever is to be read. */
+/** Sends requests, and gets the fuzzed input as every answer. */
 const asking = btcpayWebhook(new BtcpayClient(settings), settings);
 
 const hmac = (text: string | Buffer): string => createHmac('sha256', secret).update(text).digest('hex');
@@ -41,7 +40,7 @@ const stripeSignature = (body: Buffer): string => {
   return `t=${at},v1=${hmac(Buffer.concat([bytesOf(`${at}.`), body]))}`;
 };
 
-/** Money in an event is a whole amount that is not below zero; or -1, which no order asks for, where it cannot be read. */
+/** An amount in an event is a whole number of at least 0. Unreadable amounts are -1, which matches no order. */
 function soundDelivery(delivery: Delivery): void {
   if (delivery.kind !== 'events') return;
   for (const event of delivery.events) {
@@ -89,7 +88,7 @@ const stripeEvents = [
   { type: 'refund.failed', object: { amount: 1, payment_intent: null } },
 ].map(({ type, object }) => jsonBytes({ id: 'evt_1', object: 'event', type, data: { object } }));
 
-/** What payment services deliver: signed by them, in whatever form, and by others. */
+/** Readers of payment services' deliveries: signed ones in any form, and forged ones. */
 export const webhookTargets: readonly FuzzTarget[] = [
   {
     name: 'stripe-webhook',
@@ -122,7 +121,7 @@ export const webhookTargets: readonly FuzzTarget[] = [
       const delivery = await stripe.read({ body, signature: signature.toString('latin1'), nowMs });
       promise(
         delivery.kind === 'refused' || signature.includes(hmac(Buffer.concat([bytesOf('1750000000.'), body]))),
-        'a forged signature that is taken',
+        'an accepted forged signature',
       );
     },
   },
@@ -142,7 +141,7 @@ export const webhookTargets: readonly FuzzTarget[] = [
         signature: `sha256=${hmac(Buffer.concat([body, bytesOf('x')]))}`,
         nowMs,
       });
-      promise(forged.kind === 'refused', 'a forged signature that is taken');
+      promise(forged.kind === 'refused', 'an accepted forged signature');
     },
   },
   {

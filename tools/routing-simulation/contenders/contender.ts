@@ -1,14 +1,14 @@
 import type { AttemptOutcome, Catalog, Route } from '@sotto/router';
-import type { SimulatedRequest } from '../world/traffic.ts';
+import type { SimulatedRequest } from '../world/world.ts';
 
-/** What came of one attempt. Instants in ms since the day's start. */
+/** The outcome of one attempt. Times are in ms since the day's start. */
 export interface FinishedAttempt {
   readonly route: Route;
-  /** Which broker made it. */
+  /** The broker that made the attempt. */
   readonly broker: number;
   readonly startedAt: number;
   readonly finishedAt: number;
-  /** How it failed before output; undefined where there was output. */
+  /** How it failed before output. Undefined if there was output. */
   readonly failure: AttemptOutcome | undefined;
   /** Whether the whole answer arrived. */
   readonly complete: boolean;
@@ -16,18 +16,18 @@ export interface FinishedAttempt {
   readonly tokensPerSecond: number | undefined;
 }
 
-/** One way to choose routes. A new one for each day: it has learned nothing yet. */
+/** A method to choose routes. Each day uses a new instance that has learned nothing. */
 export interface Contender {
-  /** The routes to try for a request that arrives at this instant, in order. */
+  /** Returns the routes to try, in order, for a request that arrives now. */
   plan(request: SimulatedRequest, now: number): readonly Route[];
-  /** Told of each attempt at the instant it is over. */
+  /** Called with each attempt when it ends. */
   learn(attempt: FinishedAttempt): void;
 }
 
-/** What a contender is given besides the requests. */
+/** The inputs of a contender besides the requests. */
 export interface Surroundings {
   readonly catalogAt: (ms: number) => Catalog;
-  /** Has something happen later, off the path of requests. */
+  /** Schedules work outside the path of requests. */
   readonly later: (at: number, happen: () => void) => void;
   readonly random: () => number;
 }

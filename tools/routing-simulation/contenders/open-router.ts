@@ -6,10 +6,11 @@ const memoryMs = 30_000;
 
 /**
  * OpenRouter's default, as its documentation describes it ("Price-Based Load Balancing",
- * https://openrouter.ai/docs/features/provider-routing): providers without a significant outage in the last 30 seconds
- * come first; of these the first is drawn with the inverse square of the price as its weight; the others are fallbacks.
- * What it leaves open is read in its favour: any failure is an outage, every attempt is known at once, and fallbacks come
- * as in its example, the stable ones first, each cheapest first. It knows no tiers: it uses whatever takes plaintext.
+ * https://openrouter.ai/docs/features/provider-routing). Providers without a significant outage in the last 30 seconds
+ * come first. The first of them is drawn with the inverse square of its price as its weight, and the others are
+ * fallbacks. Where the documentation is silent, this uses the most favorable reading: every failure is an outage, and
+ * every attempt is known at once. Fallbacks follow its example: stable providers first, then by price. It does not know
+ * tiers, so it uses every route that accepts plaintext.
  */
 export const openRouter = (name: string, maxAttempts: number): ContenderKind => ({
   name,
@@ -37,7 +38,7 @@ export const openRouter = (name: string, maxAttempts: number): ContenderKind => 
   },
 });
 
-/** One of the routes, each as likely as the inverse square of its price says. */
+/** Draws a route with the inverse square of its price as its weight. */
 function drawByPrice(routes: readonly Route[], random: () => number): Route | undefined {
   const weights = routes.map(({ price }) => comparablePrice(price) ** -2);
   let left = random() * weights.reduce((sum, weight) => sum + weight, 0);

@@ -1,19 +1,18 @@
 import type { PrivacyClass } from '@sotto/wire';
 import type { Results } from '../compare.ts';
 import type { Result } from '../tally.ts';
-import { figures } from './figures.ts';
-import { titleOf } from './table.ts';
+import { figures, titleOf } from './table.ts';
 
 const row = { height: 30, bar: 16, top: 74 } as const;
 const labels = { left: 16, width: 240 } as const;
 const panel = { width: 176, gap: 32 } as const;
-/** What is left of a panel for the figure beside its longest bar. */
+/** The space in a panel for the figure next to the longest bar. */
 const figureWidth = 76;
-/** Where a tier's name begins in the legend, as wide as the names before it are. */
+/** The x positions of the tiers' names in the legend, by the widths of the names before them. */
 const legendAt = { anonymous: 0, private: 82, tee: 138 } as const;
 const tiers = ['anonymous', 'private', 'tee'] as const satisfies readonly PrivacyClass[];
 
-/** One picture of a comparison: a row for each contender, a panel for each figure. Its own background, light or dark. */
+/** Draws a comparison: a row for each contender, a panel for each figure. It has its own background, light or dark. */
 export function comparisonPlot(results: Results): string {
   const height = row.top + results.size * row.height + 40;
   const width = labels.left + labels.width + 4 * panel.width + 3 * panel.gap + 16;
@@ -82,7 +81,7 @@ function bar(x: number, y: number, kind: string, share: number, figure: string):
   ].join('\n');
 }
 
-/** A bar up to the median and a line from there to the 95th percentile. */
+/** Draws a bar up to the median and a line from there to the 95th percentile. */
 function span(x: number, y: number, kind: string, result: Result, longest: number): string {
   const scale = (ms: number): number => (ms / longest) * (panel.width - figureWidth);
   const [p50, p95] = [x + scale(result.ttftMs.p50), x + scale(result.ttftMs.p95)];
@@ -94,7 +93,7 @@ function span(x: number, y: number, kind: string, result: Result, longest: numbe
   ].join('\n');
 }
 
-/** The tiers' shares side by side, the weakest first; a share too narrow for its figure goes without. */
+/** Draws the tiers' shares side by side, weakest first. A narrow share has no label. */
 function stack(x: number, y: number, result: Result): string {
   let at = x;
   return tiers

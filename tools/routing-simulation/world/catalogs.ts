@@ -1,12 +1,12 @@
 import { bindCatalog, type Catalog, type CatalogFile, catalogFileSchema } from '@sotto/router';
 import type { PrivacyClass } from '@sotto/wire';
 import { around, between, randomOf, shuffled } from './draw.ts';
-import type { SimulatedProvider } from './providers.ts';
+import type { SimulatedProvider } from './world.ts';
 
-/** A model, and how much more the private tiers ask for it than the anonymous one does. */
+/** A model, and the premium that the private tiers charge over the anonymous one. */
 interface SimulatedModel {
   readonly id: string;
-  /** USD per million tokens, as the anonymous tier asks on average. */
+  /** USD per million tokens: the average price of the anonymous tier. */
   readonly input: number;
   readonly output: number;
   readonly premium: Readonly<Record<PrivacyClass, number>>;
@@ -19,7 +19,10 @@ const premium = (ofPrivate: number, tee: number): SimulatedModel['premium'] => (
   e2ee: tee,
 });
 
-/** Premiums on both sides of the tier rules' thresholds (interface 3.4). The first is asked for most (Zipf). */
+/**
+ * The premiums are on both sides of the thresholds of the tier rules (docs/concepts/routing.md). The first model gets
+ * the most requests (Zipf).
+ */
 export const models: readonly SimulatedModel[] = [
   { id: 'lab/medium', input: 0.5, output: 1.5, premium: premium(1.1, 1.3) },
   { id: 'lab/small', input: 0.1, output: 0.4, premium: premium(1.05, 2.2) },
@@ -29,13 +32,13 @@ export const models: readonly SimulatedModel[] = [
   { id: 'lab/mini', input: 0.05, output: 0.2, premium: premium(1.3, 1.6) },
 ];
 
-/** How many providers of the other tiers serve a model. */
+/** The number of providers of the other tiers that serve a model. */
 const otherRoutes = { anonymous: 11, private: 7, e2ee: 1 } as const;
-/** At these hours some of the providers change their prices. */
+/** At these hours some providers change their prices. */
 export const priceChangeHours = [3, 9, 14, 20];
 const changing = 0.25;
 
-/** A catalog and from when on it is in force, in ms since the day's start. */
+/** A catalog, and the time in ms since the day's start from which it is active. */
 export interface DatedCatalog {
   readonly fromMs: number;
   readonly catalog: Catalog;
@@ -88,7 +91,7 @@ function pricing(model: SimulatedModel, asked: number, cachedInputFactor: number
   };
 }
 
-/** Prices have three digits that count, and are at least a ten-thousandth of a dollar per million. */
+/** Rounds prices to three significant digits, with a minimum of $0.0001 per million. */
 const rounded = (usd: number): number => Math.max(0.0001, Number(Number(usd.toPrecision(3)).toFixed(4)));
 
 function bind(file: CatalogFile, providers: readonly SimulatedProvider[], version: number): Catalog {

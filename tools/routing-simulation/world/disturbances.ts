@@ -1,25 +1,25 @@
 import type { AttemptOutcome } from '@sotto/router';
 import { models } from './catalogs.ts';
 import { around, between, poisson, randomOf } from './draw.ts';
-import { regions, type SimulatedProvider } from './providers.ts';
+import { regions, type SimulatedProvider } from './world.ts';
 
-/** `silent`: it takes the request and says nothing. */
+/** `silent`: the provider accepts the request and does not answer. */
 export type Failing = AttemptOutcome | 'silent';
 
-/** What is wrong with a provider for a while. */
+/** A temporary fault of a provider. */
 type Trouble =
-  /** A share of the attempts fails; a share of 1 is a complete outage. */
+  /** This share of the attempts fails. 1 is a complete outage. */
   | { readonly kind: 'failing'; readonly how: Failing; readonly share: number }
   | { readonly kind: 'slow'; readonly ttftFactor: number; readonly speedFactor: number }
-  /** It does not serve one of its models. */
+  /** The provider does not serve one of its models. */
   | { readonly kind: 'withdrawn'; readonly modelId: string };
 
-/** Instants in ms since the day's start. */
+/** Times in ms since the day's start. */
 export type Disturbance = Trouble & { readonly fromMs: number; readonly toMs: number };
 
 const hourMs = 3_600_000;
 const minuteMs = 60_000;
-/** How often a day each befalls a provider, and how many minutes half of them last at most. */
+/** How often per day each fault occurs at a provider, and its median duration in minutes. */
 const frequencies = {
   complete: { perDay: 0.8, minutes: 8 },
   partial: { perDay: 1, minutes: 15 },
@@ -29,10 +29,10 @@ const frequencies = {
   withdrawn: { perDay: 0.1, minutes: 120 },
 } as const;
 const longestMinutes = 240;
-/** A whole region goes down this often a day. */
+/** How often per day a whole region fails. */
 const regionsDownPerDay = 1.5;
 
-/** What happens to each provider in the course of the day, by its rank. */
+/** The disturbances of each provider during the day, by its rank. */
 export function drawDisturbances(
   seed: number,
   { hours, trouble, providers }: { hours: number; trouble: number; providers: readonly SimulatedProvider[] },

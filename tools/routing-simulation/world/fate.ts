@@ -1,10 +1,9 @@
 import type { AttemptOutcome, Route } from '@sotto/router';
 import type { Failing } from './disturbances.ts';
 import { around, randomOf } from './draw.ts';
-import type { SimulatedRequest } from './traffic.ts';
-import type { World } from './world.ts';
+import type { SimulatedRequest, World } from './world.ts';
 
-/** What comes of an attempt where nobody's patience ends first. Durations in ms from the attempt's start. */
+/** The outcome of an attempt if no timeout ends it first. Durations are in ms from the attempt's start. */
 export type Fate =
   | { readonly end: 'fails'; readonly outcome: AttemptOutcome; readonly afterMs: number }
   | { readonly end: 'silent' }
@@ -16,7 +15,7 @@ export type Fate =
       readonly breaks: boolean;
     };
 
-/** How an ordinary failure looks, and how often. */
+/** The kinds of ordinary failures, and how often each occurs. */
 const ordinaryFailures: Readonly<Record<Exclude<Failing, OnlyInTrouble>, number>> = {
   server_error: 45,
   rate_limited: 25,
@@ -27,8 +26,8 @@ const ordinaryFailures: Readonly<Record<Exclude<Failing, OnlyInTrouble>, number>
 type OnlyInTrouble = Exclude<AttemptOutcome, 'server_error' | 'rate_limited' | 'network_failure' | 'malformed_answer'>;
 
 /**
- * The fate of a request on a route, were it sent there at this instant. The same for everybody who sends it there at
- * the same time: its numbers are drawn for the request and the provider, whoever asks, and however often.
+ * The fate of a request on a route at this time. It is drawn for the request and the provider, so it is the same for
+ * every contender, however often it is tried.
  */
 export function fateOf(world: World, route: Route, request: SimulatedRequest, startsAt: number): Fate {
   const provider = world.providerOf(route);
@@ -37,7 +36,7 @@ export function fateOf(world: World, route: Route, request: SimulatedRequest, st
   let ttftMs = around(random, provider.medianTtftMs, 0.35);
   let tokensPerSecond = around(random, provider.tokensPerSecond, 0.2);
   const kind = random.weighted(ordinaryFailures);
-  // Each trouble takes its share of what the ones before have left over.
+  // Each fault takes its share of the attempts that earlier faults have left.
   let luck = fails;
   const strikes = (share: number): boolean => {
     if (luck < share) return true;
@@ -61,7 +60,7 @@ export function fateOf(world: World, route: Route, request: SimulatedRequest, st
   };
 }
 
-/** Whether the provider goes down altogether while it answers. */
+/** Whether the provider goes down completely while it answers. */
 const goesDown = (world: World, route: Route, startsAt: number, durationMs: number): boolean =>
   world
     .disturbancesOf(route, startsAt + durationMs)
@@ -74,7 +73,7 @@ function failure(how: Failing, patience: number): Fate {
   return { end: 'fails', outcome: how, afterMs: least + patience * (most - least) };
 }
 
-/** How long a failure takes to show, from and to, in ms; a connection that fails may take its whole time to do so. */
+/** The time until a failure shows, as a range in ms. A failing connection may take all of its time. */
 const durations: Partial<Record<AttemptOutcome, readonly [number, number]>> = {
   server_error: [50, 1500],
   rate_limited: [30, 150],

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { models, priceChangeHours } from './catalogs.ts';
 import { fateOf } from './fate.ts';
-import { brokers } from './traffic.ts';
-import { cheapestCost, costOn, drawWorld, type World } from './world.ts';
+import { brokers, cheapestCost, costOn, drawWorld, type World } from './world.ts';
 
 const climate = { perSecond: 0.05, trouble: 1, teeRoutes: 5 };
 const world = drawWorld(1, climate);
@@ -21,7 +20,7 @@ const fates = (of: World, order: 'forwards' | 'backwards'): Map<string, unknown>
 };
 
 describe('a simulated day', () => {
-  it('is decided by its seed', () => {
+  it('depends only on its seed', () => {
     const again = drawWorld(1, climate);
     expect(again.requests).toEqual(world.requests);
     expect(again.providers).toEqual(world.providers);
@@ -31,11 +30,11 @@ describe('a simulated day', () => {
     expect(other.providers).not.toEqual(world.providers);
   });
 
-  it('has the same fate for a request at a provider whoever asks, in whichever order', () => {
+  it('gives a request at a provider the same fate for every contender, in any order', () => {
     expect(fates(world, 'backwards')).toEqual(fates(world, 'forwards'));
   });
 
-  it('has 50 providers of every tier, and as many routes a model and tier as it was asked for', () => {
+  it('has 50 providers over all tiers, and the requested number of routes per model and tier', () => {
     expect(world.providers).toHaveLength(50);
     for (const { id } of models) {
       const classes =
@@ -51,7 +50,7 @@ describe('a simulated day', () => {
     expect(tee).toHaveLength(models.length);
   });
 
-  it('lasts 24 hours, with traffic in all of them, to every model and broker', () => {
+  it('lasts 24 hours, with traffic in each hour, to every model and broker', () => {
     const { requests } = world;
     expect(requests.length).toBeGreaterThan(0.9 * 0.05 * 24 * 3600);
     expect(requests.length).toBeLessThan(1.1 * 0.05 * 24 * 3600);
@@ -63,7 +62,7 @@ describe('a simulated day', () => {
     );
   });
 
-  it('changes prices at the hours that are set for it, and only then', () => {
+  it('changes prices only at the set hours', () => {
     const pricesAt = (ms: number) => routesAt(world, ms).map(({ id, pricing }) => ({ id, pricing }));
     for (const hour of priceChangeHours) {
       expect(pricesAt(hour * hourMs)).not.toEqual(pricesAt(hour * hourMs - 1));
@@ -89,7 +88,7 @@ describe('a simulated day', () => {
     expect(seen.has('all quota_exhausted') || seen.has('all authentication_failed')).toBe(true);
   });
 
-  it('has more trouble where more is asked for', () => {
+  it('has more faults if more are requested', () => {
     const troubled = (trouble: number): number => {
       const day = drawWorld(1, { ...climate, trouble });
       return routesAt(day, 0).flatMap((route) =>

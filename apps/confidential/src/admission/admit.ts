@@ -18,28 +18,37 @@ import {
   type TicketBindings,
   type VersionedKey,
 } from '@sotto/state';
-import { ServiceError } from '@sotto/wire';
+import { assertModelsAllowed, ServiceError } from '@sotto/wire';
 import type { SharedView } from '../planning/shared-view.ts';
-import { type Asked, type Credential, type CredentialDependencies, credentialOf, findKey } from './credential.ts';
+import {
+  type Asked,
+  type Credential,
+  type CredentialDependencies,
+  credentialOf,
+  findKey,
+  keyRight,
+} from './credential.ts';
 import { redeem } from './redeem.ts';
 import type { Known } from './refusal.ts';
 
-/** A request that may run: its plan, its hold, and how the ledger will know whose it is. */
+/** A request that may run: its plan, its hold, and the account that the ledger will charge. */
 export interface Admission {
   readonly plan: Plan;
   readonly attempts: readonly Route[];
-  /** What was redeemed. */
+  /** The credential that was redeemed. */
   readonly right: Right;
-  /** Of the catalog that the plan was made with. */
+  /** Digest of the catalog that the plan was made with. */
   readonly catalogDigest: string;
   readonly shard: number;
   readonly holdId: string;
+  /** The month in whose budgets the hold counts. */
+  readonly month: string;
   readonly holdNusd: Nusd;
   readonly accountRef: string;
   readonly rate: RateStatus;
 }
 
-/** An admitted request, with what was asked. */
+/** An admitted request and its question. */
 export interface Admitted<Question> {
   readonly admission: Admission;
   readonly question: Question;
@@ -52,10 +61,8 @@ export interface AdmissionQuestion {
   readonly bindings: Parameters<typeof bindingsOf>[0];
   plan(context: PlanningContext): Decision<Plan>;
   holdOf(attempts: readonly Route[]): Nusd;
-  /** The most that an attempt on a route of the plan can use: what its part of the hold was computed from. */
+  /** The most that an attempt on a route of the plan can use. Its part of the hold was computed from this. */
   bounds(route: Route): TokenBounds;
-  /** How long the request may take, from its first route's limits. */
-  totalMs(first: Route): number;
 }
 
 export interface AdmissionDependencies extends CredentialDependencies {
@@ -66,9 +73,9 @@ export interface AdmissionDependencies extends CredentialDependencies {
 }
 
 /**
- * Decides whether a request may run, in either flow, and sets its money aside. `read` parses the body; it runs after the
- * credential was read, so that a caller without one does not learn what its body lacks. `known` collects what a refusal
- * tells beside its error.
+ * Decides whether a request may run, by ticket or by key, and sets its money aside. `read` parses the body. It runs
+ * after the credential was read, so that a caller without one learns nothing about its body. `known` collects the facts
+ * that a refusal tells beside its error.
  */
 export async function admit<Question extends AdmissionQuestion>(
   deps: AdmissionDependencies,
@@ -95,8 +102,8 @@ async function admitByTicket<Question extends AdmissionQuestion>(
   const order = { shard, accountRef, right, generation, ...holdOrder(question, planned) };
   const redeemed = await redeem(deps.holds, order, known);
   if (redeemed.result !== 'admitted') throw new ServiceError('invalid_ticket');
-  const { holdId, rate } = redeemed;
-  return { admission: { ...planned, right, shard, holdId, rate, accountRef }, question };
+  const { holdId, month, rate } = redeemed;
+  return { admission: { ...planned, right, shard, holdId, month, rate, accountRef }, question };
 }
 
 function compareBindings(bound: TicketBindings, asked: TicketBindings): void {
@@ -122,17 +129,19 @@ const mediaMismatches: Partial<Record<TicketBindings['operation'], string>> = {
 
 async function admitByKey<Question extends AdmissionQuestion>(
   deps: AdmissionDependencies,
-  { apiKey, keyHash, key: found }: Credential & { readonly kind: 'key' },
+  { apiKey, secretHash, key: found }: Credential & { readonly kind: 'key' },
   read: () => Question,
   known: Known,
 ): Promise<Admitted<Question>> {
   let key = found;
   const question = read();
-  // A key that changes between plan and redeem comes back with the reply; one that changes every time is not waited for.
+  // A key that changes between planning and redeeming comes back with the reply. Give up on a key that changes every
+  // time.
   for (let tries = 0; tries < 3; tries += 1) {
     let planned: Planned;
     try {
       assertCompatible(key);
+      assertModelsAllowed(key.record.allowedModels, question.bindings);
       planned = plan(deps, question, key.record.preferences, known);
     } catch (error) {
       const newer = await newerKey(deps, apiKey, key, error);
@@ -142,25 +151,25 @@ async function admitByKey<Question extends AdmissionQuestion>(
     }
     const { shard, generation } = key;
     const { accountRef } = key.record;
-    const right = { kind: 'key', keyHash } as const;
+    const right = keyRight({ key, secretHash });
     const order = { shard, accountRef, right, generation, ...holdOrder(question, planned) };
     const redeemed = await redeem(deps.holds, order, known).catch((error: unknown) => {
-      if (error instanceof ServiceError && error.type === 'invalid_api_key') deps.keys.drop(keyHash);
+      if (error instanceof ServiceError && error.type === 'invalid_api_key') deps.keys.drop(secretHash);
       throw error;
     });
     if (redeemed.result === 'admitted') {
-      const { holdId, rate } = redeemed;
-      return { admission: { ...planned, right, shard, holdId, rate, accountRef }, question };
+      const { holdId, month, rate } = redeemed;
+      return { admission: { ...planned, right, shard, holdId, month, rate, accountRef }, question };
     }
-    key = redeemed.key;
-    deps.keys.put(keyHash, key);
+    key = { ...redeemed.key, keyHash: key.keyHash };
+    deps.keys.put(secretHash, key);
   }
   throw new ServiceError('service_unavailable');
 }
 
 /**
- * Reads the record of a key again when the cached one refused its request. A workspace may have allowed the request
- * meanwhile, and a refusal comes before any script compares generations. Undefined if the record is the same.
+ * Reads a key's record again when the cached one refused its request. The workspace may have allowed the request
+ * meanwhile, and no script has compared generations before a refusal. Undefined if the record is the same.
  */
 async function newerKey(
   deps: Pick<AdmissionDependencies, 'keys'>,
@@ -205,5 +214,7 @@ function plan(
 
 const holdOrder = (question: AdmissionQuestion, { holdNusd }: Planned) => ({
   amountNusd: holdNusd,
+  // A free request is admitted even if the balance or a budget is overdrawn.
+  free: holdNusd === 0n,
   estimatedTokens: question.size.promptTokensLikely,
 });

@@ -1,4 +1,4 @@
-import { bearerToken, mayBeLarge } from '@sotto/http';
+import { type BodyHolder, bearerToken, mayBeLarge } from '@sotto/server';
 import {
   type AdmissionPort,
   apiKeyKind,
@@ -16,10 +16,10 @@ import { headerNames, ServiceError } from '@sotto/wire';
 import type { FastifyRequest } from 'fastify';
 import type { KeyCache } from './key-cache.ts';
 
-/** The credential of a request, as far as it can be judged without the body: a ticket that opens, or a key that exists. */
+/** A request's credential, as far as it can be judged without the body: a ticket that opens, or a key that exists. */
 export type Credential =
   | { readonly kind: 'ticket'; readonly envelope: OpenedTicket; readonly ticketHash: string }
-  | { readonly kind: 'key'; readonly apiKey: string; readonly keyHash: string; readonly key: VersionedKey };
+  | { readonly kind: 'key'; readonly apiKey: string; readonly secretHash: string; readonly key: VersionedKey };
 
 export interface CredentialDependencies {
   readonly state: Pick<AdmissionPort, 'peek'>;
@@ -28,21 +28,21 @@ export interface CredentialDependencies {
   readonly now: () => number;
 }
 
-/** A request whose credential is asked for. */
+/** A request whose credential is to be read. */
 export interface Asked {
   readonly request: FastifyRequest;
-  /** The name, for a sentence, of an operation that takes tickets only; undefined for one that takes a bare key as well. */
+  /** The operation's name in a sentence, if it accepts tickets only; undefined if it accepts API keys, too. */
   readonly ticketOnly: string | undefined;
-  /** Whether the endpoint takes attestation tickets, and these alone. Default: it takes all others. */
+  /** Whether the endpoint accepts attestation tickets and no others. Default: it accepts all others. */
   readonly attests?: boolean;
 }
 
-/** Credentials that were read before the body: reading them again would open the ticket a second time. */
+/** Credentials that were read before the body. Reading them again would open the ticket a second time. */
 const known = new WeakMap<FastifyRequest, Promise<Credential>>();
 
 /**
- * Reads the credential of a request, once. Throws `ticket_required`, `invalid_ticket`, `invalid_api_key`, or
- * `service_unavailable` where Redis is away.
+ * Reads the credential of a request, once. Throws `ticket_required`, `invalid_ticket` or `invalid_api_key`; throws
+ * `service_unavailable` if Redis is unavailable.
  */
 export function credentialOf(deps: CredentialDependencies, asked: Asked): Promise<Credential> {
   const found = known.get(asked.request) ?? readCredential(deps, asked);
@@ -57,7 +57,7 @@ async function readCredential(
   const ticket = request.headers[headerNames.ticket];
   const hasTicket = typeof ticket === 'string' && ticket !== '';
   const token = bearerToken(request);
-  // An empty bearer says nothing beside a ticket.
+  // Ignore an empty bearer beside a ticket.
   const apiKey = token === '' && hasTicket ? undefined : token;
   if (apiKey !== undefined && ticketOnly !== undefined) {
     throw new ServiceError('ticket_required', {
@@ -68,20 +68,30 @@ async function readCredential(
   if (!hasTicket) throw new ServiceError('ticket_required');
   const envelope = openTicket(deps.ticketSealingKey, ticket);
   if (envelope === undefined || isLongExpired(envelope, deps.now())) throw new ServiceError('invalid_ticket');
-  // A ticket of the other kind is left as it is: it may still be used where it belongs.
+  // Leave a ticket of the other kind as it is, so that it can still be used where it belongs.
   if ((envelope.attestation !== undefined) !== attests) throw new ServiceError('invalid_ticket');
   const ticketHash = hashSecret(ticket);
-  // A used ticket still opens. It must not hold memory for a large body until the redeem finds out.
+  // A used ticket still opens. It must not make the broker hold a large body in memory until the redeem fails.
   const credential = { kind: 'ticket', envelope, ticketHash } as const;
   if (mayBeLarge(request.headers)) await checkRight(deps, credential);
   return credential;
 }
 
+/**
+ * Returns by what the memory of a request’s body is counted: the ticket or key, not the address, which many users may
+ * share. Callers may have many tickets, and the broker cannot tell whose they are. The shard, which it sees anyway,
+ * bounds all tickets and keys of an account together.
+ */
+export const bodyHolder = (credential: Credential): BodyHolder =>
+  credential.kind === 'key'
+    ? { id: keyHashOf(credential), group: `shard ${credential.key.shard}` }
+    : { id: credential.ticketHash, group: `shard ${credential.envelope.shard}` };
+
 const longMs = 24 * 3_600_000;
 
 /**
- * Whether a ticket expired long ago. Its mark in Redis says whether it has just expired, by one clock for all brokers: the
- * clock of this machine may have stepped.
+ * Whether a ticket expired at least 24 hours ago. For a more recent expiry, ask its mark in Redis: Redis has one clock
+ * for all brokers, and this machine's clock may have stepped.
  */
 const isLongExpired = ({ expiresAt }: Pick<TicketEnvelope, 'expiresAt'>, now: number): boolean =>
   expiresAt + longMs <= now;
@@ -99,34 +109,40 @@ export async function checkRight(
     throw error;
   }
   if (credential.kind === 'ticket') throw new ServiceError('invalid_ticket');
-  // Else the next request with the revoked key would be let in again, and its body with it.
-  keys.drop(credential.keyHash);
+  // Otherwise the cache would let in the next request with the revoked key, and its body with it.
+  keys.drop(credential.secretHash);
   throw new ServiceError('invalid_api_key');
 }
 
+/** A key’s secrets share its limits, so it is named by one hash, whichever of them was shown. */
+const keyHashOf = ({ key, secretHash }: Pick<Credential & { readonly kind: 'key' }, 'key' | 'secretHash'>): string =>
+  key.keyHash ?? secretHash;
+
+export const keyRight = (shown: Pick<Credential & { readonly kind: 'key' }, 'key' | 'secretHash'>) =>
+  ({ kind: 'key', keyHash: keyHashOf(shown), secretHash: shown.secretHash }) as const;
+
 const rightOf = (credential: Credential): RightToCheck => {
   if (credential.kind === 'key') {
-    const { key, keyHash } = credential;
-    return { shard: key.shard, right: { kind: 'key', keyHash } };
+    return { shard: credential.key.shard, right: keyRight(credential) };
   }
   const { envelope, ticketHash } = credential;
   const { shard, generation } = envelope;
   return { shard, right: { kind: 'ticket', ticketHash }, generation };
 };
 
-/** Finds the key of compatibility mode, or throws what its caller must be told. */
+/** Finds a key of compatibility mode. Throws the caller's error for an unknown key. */
 export async function findKey(
   deps: Pick<CredentialDependencies, 'keys'>,
   apiKey: string,
   { fresh = false } = {},
-): Promise<{ readonly keyHash: string; readonly key: VersionedKey }> {
+): Promise<{ readonly secretHash: string; readonly key: VersionedKey }> {
   if (apiKeyKind(apiKey) === undefined) throw new ServiceError('invalid_api_key');
   try {
     const found = fresh
-      ? { keyHash: hashSecret(apiKey), key: await deps.keys.fresh(apiKey) }
+      ? { secretHash: hashSecret(apiKey), key: await deps.keys.fresh(apiKey) }
       : await deps.keys.find(apiKey);
     if (found.key === undefined) throw new ServiceError('invalid_api_key');
-    return { keyHash: found.keyHash, key: found.key };
+    return { secretHash: found.secretHash, key: found.key };
   } catch (error) {
     if (error instanceof StateUnavailableError) throw new ServiceError('service_unavailable');
     throw error;

@@ -3,8 +3,8 @@ import { type AdmissionPort, hashSecret, type VersionedKey } from '@sotto/state'
 const maxKeys = 20_000;
 
 /**
- * Key records by the hash of the key. A record may be stale: the redeeming script compares its generation and hands
- * over the newer one. Keys that do not exist are never kept, so a new key works at once.
+ * Caches key records by the hash of the secret that was shown. A record may be stale: the redeeming script compares its generation and
+ * returns the newer one. Unknown keys are never cached, so a new key works at once.
  */
 export class KeyCache {
   readonly #state: Pick<AdmissionPort, 'lookupKey'>;
@@ -14,28 +14,28 @@ export class KeyCache {
     this.#state = state;
   }
 
-  /** Hashes a key at the edge and finds its record; undefined where there is none or it was revoked. */
-  async find(apiKey: string): Promise<{ readonly keyHash: string; readonly key: VersionedKey | undefined }> {
-    const keyHash = hashSecret(apiKey);
-    const known = this.#keys.get(keyHash);
-    if (known !== undefined) return { keyHash, key: known };
-    const key = await this.#state.lookupKey(keyHash);
-    if (key !== undefined) this.put(keyHash, key);
-    return { keyHash, key };
+  /** Hashes a key and finds its record; undefined if no active key has this secret. */
+  async find(apiKey: string): Promise<{ readonly secretHash: string; readonly key: VersionedKey | undefined }> {
+    const secretHash = hashSecret(apiKey);
+    const known = this.#keys.get(secretHash);
+    if (known !== undefined) return { secretHash, key: known };
+    const key = await this.#state.lookupKey(secretHash);
+    if (key !== undefined) this.put(secretHash, key);
+    return { secretHash, key };
   }
 
-  /** Reads the record anew: for answers that no script guards. */
+  /** Reads the record from the state, for answers that no script guards. */
   async fresh(apiKey: string): Promise<VersionedKey | undefined> {
-    const keyHash = hashSecret(apiKey);
-    const key = await this.#state.lookupKey(keyHash);
-    if (key === undefined) this.#keys.delete(keyHash);
-    else this.put(keyHash, key);
+    const secretHash = hashSecret(apiKey);
+    const key = await this.#state.lookupKey(secretHash);
+    if (key === undefined) this.#keys.delete(secretHash);
+    else this.put(secretHash, key);
     return key;
   }
 
-  put(keyHash: string, key: VersionedKey): void {
-    this.#keys.delete(keyHash);
-    this.#keys.set(keyHash, key);
+  put(secretHash: string, key: VersionedKey): void {
+    this.#keys.delete(secretHash);
+    this.#keys.set(secretHash, key);
     if (this.#keys.size > maxKeys) {
       for (const oldest of this.#keys.keys()) {
         this.#keys.delete(oldest);
@@ -44,7 +44,7 @@ export class KeyCache {
     }
   }
 
-  drop(keyHash: string): void {
-    this.#keys.delete(keyHash);
+  drop(secretHash: string): void {
+    this.#keys.delete(secretHash);
   }
 }

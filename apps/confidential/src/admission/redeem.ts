@@ -1,22 +1,22 @@
-import { randomId } from '@sotto/http';
 import type { Nusd } from '@sotto/money';
 import { nusdToUsd } from '@sotto/money';
+import { randomId } from '@sotto/server';
 import type { HoldBook, HoldOrder, RateStatus, RedeemReply, VersionedKey } from '@sotto/state';
-import { StateUnavailableError } from '@sotto/state';
+import { describeBudget, StateUnavailableError } from '@sotto/state';
 import { ServiceError } from '@sotto/wire';
 import type { Known } from './refusal.ts';
 
 export type Redeemed =
-  | { readonly result: 'admitted'; readonly holdId: string; readonly rate: RateStatus }
+  | { readonly result: 'admitted'; readonly holdId: string; readonly month: string; readonly rate: RateStatus }
   | { readonly result: 'stale_key'; readonly key: VersionedKey };
 
-/** The most one hold may be; beyond it no amount fits into the state. */
+/** The largest hold. No larger amount fits into the state. */
 const maxHoldNusd = 1_000_000n * 1_000_000_000n;
 
-/** Takes the right and places the hold, in one round trip. Every refusal is thrown as the caller's error. */
+/** Redeems the credential and places the hold, in one round trip. Throws every refusal as the caller's error. */
 export async function redeem(holds: HoldBook, order: Omit<HoldOrder, 'holdId'>, known: Known = {}): Promise<Redeemed> {
   if (order.amountNusd > maxHoldNusd) {
-    throw new ServiceError('insufficient_balance', { message: needed(order.amountNusd) });
+    throw new ServiceError('insufficient_balance', { message: needed(order.amountNusd, balance) });
   }
   const holdId = randomId();
   let reply: RedeemReply;
@@ -29,7 +29,7 @@ export async function redeem(holds: HoldBook, order: Omit<HoldOrder, 'holdId'>, 
   if ('rate' in reply) known.rate = reply.rate;
   switch (reply.result) {
     case 'admitted':
-      return { result: 'admitted', holdId, rate: shownRate(reply.rate, order) };
+      return { result: 'admitted', holdId, month: reply.month, rate: shownRate(reply.rate, order) };
     case 'stale_key':
       return { result: 'stale_key', key: reply.key };
     case 'invalid_ticket':
@@ -42,10 +42,8 @@ export async function redeem(holds: HoldBook, order: Omit<HoldOrder, 'holdId'>, 
         retryAfterS: reply.rate.resetMs / 1000,
       });
     case 'insufficient':
-      // The broker tells nobody's balance.
-      throw new ServiceError('insufficient_balance', {
-        message: reply.scope === 'key' ? needed(order.amountNusd, "the key's credit limit") : needed(order.amountNusd),
-      });
+      // The broker never reveals a balance.
+      throw new ServiceError('insufficient_balance', { message: needed(order.amountNusd, sourceOf(reply)) });
     case 'closed':
       throw new ServiceError('service_unavailable');
     default:
@@ -54,12 +52,31 @@ export async function redeem(holds: HoldBook, order: Omit<HoldOrder, 'holdId'>, 
 }
 
 /**
- * The rate that an admitted request is told. Only the first of a minute may be estimated at more than the limit. All tokens
- * remain then: the estimate gives way to what the request really uses, which may be little.
+ * Returns the rate status to show with an admitted request. The first request of a minute may be estimated at more than
+ * the limit. It is then shown all tokens as remaining, because its real use, which may be small, will replace the
+ * estimate.
  */
 const shownRate = (rate: RateStatus, { estimatedTokens }: Pick<HoldOrder, 'estimatedTokens'>): RateStatus =>
   estimatedTokens > rate.limitTokens ? { ...rate, remainingTokens: rate.limitTokens } : rate;
 
-const needed = (amountNusd: Nusd, source = 'the prepaid balance'): string =>
-  `This request needs ${nusdToUsd(amountNusd)} USD set aside before it starts, which ${source} does not cover. ` +
-  'A smaller `max_completion_tokens` needs less.';
+/** The money that does not cover a request, and the advice to the caller. */
+type Source = readonly [what: string, remedy: string];
+
+const balance: Source = ['the balance', 'Add to the balance'];
+
+function sourceOf(reply: Extract<RedeemReply, { readonly result: 'insufficient' }>): Source {
+  switch (reply.scope) {
+    case 'wallet':
+      return balance;
+    case 'key':
+      return ["the key's credit limit", 'Raise the limit'];
+    case 'budget':
+      return [describeBudget(reply.budget), 'Raise the budget'];
+    default:
+      return reply satisfies never;
+  }
+}
+
+const needed = (amountNusd: Nusd, [what, remedy]: Source): string =>
+  `This request needs ${nusdToUsd(amountNusd)} USD set aside before it starts, which ${what} does not cover. ` +
+  `${remedy}, or send a smaller \`max_completion_tokens\`.`;

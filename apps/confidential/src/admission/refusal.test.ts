@@ -43,8 +43,8 @@ const complete = (asked: Asked, error: unknown) => {
 };
 
 describe('the refusal of a request', () => {
-  // What could break it: the broker believes what it knows of the key, and reads a large body for it each time.
-  it('with a key that was revoked since lets the key in no more', async () => {
+  // Otherwise the broker would trust its cached record of the key and read a large body each time.
+  it('stops accepting a key that was revoked since', async () => {
     await credentialOf(deps, asking());
     isRevoked = true;
     const asked = asking();
@@ -54,14 +54,14 @@ describe('the refusal of a request', () => {
     expect(headers).toEqual([]);
   });
 
-  it('tells the rate limits of a good credential, asked for once', async () => {
+  it('tells the rate limits of a good credential, and reads them once', async () => {
     const error = new ServiceError('invalid_request');
     expect(await complete(asking(), error)).toBe(error);
     expect(headers).toContain('x-ratelimit-remaining-requests');
     expect(peeks).toBe(1);
   });
 
-  it.each(['invalid_ticket', 'invalid_api_key'] as const)('that is %s asks Redis for nothing more', async (type) => {
+  it.each(['invalid_ticket', 'invalid_api_key'] as const)('asks Redis for nothing more if it is %s', async (type) => {
     const error = new ServiceError(type);
     expect(await complete(asking(), error)).toBe(error);
     expect([peeks, headers]).toEqual([0, []]);

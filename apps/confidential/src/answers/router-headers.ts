@@ -2,7 +2,7 @@ import { type Plan, type Route, routingOf } from '@sotto/router';
 import type { RateStatus } from '@sotto/state';
 import { formatResetDuration, headerNames } from '@sotto/wire';
 
-/** The state of the key's rate limits, for every inference answer, as name, value, name, value. */
+/** Returns the state of the rate limits for every inference answer, as name, value, name, value. */
 export function rateHeaders(rate: RateStatus): string[] {
   const reset = formatResetDuration(rate.resetMs);
   return [
@@ -21,7 +21,7 @@ export function rateHeaders(rate: RateStatus): string[] {
   ];
 }
 
-/** Which provider and model were chosen, and by whom. Also errors tell it, once there is a plan. */
+/** Tells which provider and model were chosen, and how. Errors have these headers, too, once there is a plan. */
 export const selectionHeaders = (plan: Plan, route: Route): string[] => [
   headerNames.selectedModel,
   `${route.publicProviderId}/${route.modelId}`,
@@ -29,7 +29,7 @@ export const selectionHeaders = (plan: Plan, route: Route): string[] => [
   routingOf(plan, route),
 ];
 
-/** Which provider and model served, and how they came to. */
+/** Tells which provider and model served, and how they were chosen. */
 export const routeHeaders = (plan: Plan, route: Route, attempts: number): string[] => [
   ...selectionHeaders(plan, route),
   headerNames.provider,

@@ -1,27 +1,24 @@
 import { EventEmitter } from 'node:events';
-import type { Route } from '@sotto/router';
 import { describe, expect, it } from 'vitest';
 import { type Deadline, Deadlines, type Expiry } from '../attempts/deadline.ts';
-import type { StreamSink } from '../attempts/outlet.ts';
-import type { InferenceRequest } from '../inference-request.ts';
-import { type ServedStream, type StreamFlow, streamToClient } from './stream-to-client.ts';
+import type { StreamSink } from '../attempts/flowing-attempt.ts';
+import type { ClientLink } from './client-link.ts';
+import { type FlowingAnswer, type StreamFlow, streamToClient } from './stream-to-client.ts';
 
-// As of chats.
+// The value for chats.
 const heldBackFromMs = 0;
 const stalledFromMs = 1000;
 
-/** A stream of one piece that is open, to a client that takes it or does not. */
+/** Opens a stream of one piece to a client that takes it or does not. */
 function setup({ takes = true, isWhole = false } = {}) {
   const clock = { now: 0 };
   const deadline = new Deadlines().open(60_000);
-  const response = Object.assign(new EventEmitter(), { write: () => takes });
-  const client = { hasLeft: false, response, onLeft() {} };
-  const meter = { streamed() {} };
-  const inference = { client, deadline, deps: { monotonicNow: () => clock.now, meter }, beginAnswer() {} };
+  const response = new EventEmitter();
+  const client = { hasLeft: false, response, onLeft() {}, write: () => takes } as unknown as ClientLink;
   const calls: string[] = [];
   let sink: StreamSink | undefined;
-  const attempt: ServedStream['attempt'] = {
-    // As of an attempt of earnest: of one that is over nothing more is said.
+  const attempt: FlowingAnswer['attempt'] = {
+    // As in a real attempt, this is false once the attempt was aborted.
     get isWhole() {
       return isWhole && !calls.includes('abort');
     },
@@ -34,12 +31,10 @@ function setup({ takes = true, isWhole = false } = {}) {
     },
   };
   const flow = (): Promise<StreamFlow> => {
-    const flowing = streamToClient(inference as unknown as InferenceRequest, {
-      route: {} as Route,
-      attempt,
-      contentType: 'text/event-stream',
-      heldBackFromMs,
-    });
+    const flowing = streamToClient(
+      { attempt, contentType: 'text/event-stream', heldBackFromMs },
+      { client, deadline, begin() {}, monotonicNow: () => clock.now },
+    );
     void flowing.then(() => deadline.clear());
     return flowing;
   };
@@ -50,27 +45,27 @@ function setup({ takes = true, isWhole = false } = {}) {
   return { clock, calls, response, deadline, flow, endsAs, end: () => sink?.end('broke') };
 }
 
-describe('streamToClient, where the process goes', () => {
-  it('says so to a client that takes what comes', async () => {
+describe('streamToClient during a shutdown', () => {
+  it('reports the shutdown to a client that keeps up', async () => {
     const { deadline, flow, endsAs, calls } = setup();
     expect(await endsAs(deadline, 'shut_down', flow())).toBe('shut_down');
     expect(calls).toEqual(['abort']);
   });
 
-  it('says so before anything was sent', async () => {
+  it('reports the shutdown if nothing was sent yet', async () => {
     const { deadline, flow } = setup({ isWhole: true });
     deadline.expire('shut_down');
     expect((await flow()).end).toBe('shut_down');
   });
 
-  it('knows who has taken nothing for a while', async () => {
+  it('recognizes a client that has taken nothing for 1 s', async () => {
     const { clock, deadline, flow, endsAs } = setup({ takes: false });
     const flowing = flow();
     clock.now = stalledFromMs;
     expect(await endsAs(deadline, 'shut_down', flowing)).toBe('shut_down_while_held_back');
   });
 
-  it('holds nothing against who is a moment behind, as with any large piece, or took it in the end', async () => {
+  it('does not blame a client that is briefly behind, as with any large piece, or that caught up', async () => {
     const behind = setup({ takes: false });
     const flowing = behind.flow();
     behind.clock.now = stalledFromMs - 1;
@@ -84,14 +79,14 @@ describe('streamToClient, where the process goes', () => {
   });
 
   it.each(['shut_down', 'out_of_time'] as const)(
-    'completes an answer that lacks nothing but its closing words (%s)',
+    'completes an answer that lacks only its closing words (%s)',
     async (why) => {
       const { deadline, flow, endsAs } = setup({ isWhole: true });
       expect(await endsAs(deadline, why, flow())).toBe('complete');
     },
   );
 
-  it.each([true, false])('is told from a provider that breaks (client takes: %s)', async (takes) => {
+  it.each([true, false])('reports a provider that breaks as such (client takes: %s)', async (takes) => {
     const { clock, flow, end } = setup({ takes });
     const flowing = flow();
     clock.now = stalledFromMs;

@@ -1,18 +1,19 @@
 import type { RequestEnd } from '@sotto/money';
-import type { Route } from '@sotto/router';
 import type { Attempt } from '../attempts/attempt.ts';
-import type { Expiry } from '../attempts/deadline.ts';
-import type { StreamSink } from '../attempts/outlet.ts';
-import type { InferenceRequest } from '../inference-request.ts';
+import type { Deadline, Expiry } from '../attempts/deadline.ts';
+import type { StreamSink } from '../attempts/flowing-attempt.ts';
+import type { ClientLink } from './client-link.ts';
 
-/** How a stream ended, and its time from the first output to that, in ms. */
+/** How a stream ended, and its time from the first output to its end, in ms. */
 export interface StreamFlow {
   readonly end: StreamEnd;
   readonly flowMs: number;
-  /** How much of it the client held the stream back. */
+  /** The part of that time in which the client held the stream back. */
   readonly heldBackMs: number;
-  /** How much of it the provider sent nothing, in pauses long enough to hide work. */
+  /** The part in which the provider sent nothing, in pauses long enough to hide work. */
   readonly silentMs: number;
+  /** The number of pieces sent to the client. */
+  readonly pieces: number;
 }
 
 export type StreamEnd =
@@ -23,7 +24,7 @@ export type StreamEnd =
   | 'shut_down_while_held_back'
   | Expiry;
 
-/** What the end of a stream means for money. */
+/** How each end of a stream is charged. */
 export const requestEnds: Readonly<Record<StreamEnd, RequestEnd>> = {
   complete: 'completed',
   client_left: 'client_left',
@@ -34,51 +35,57 @@ export const requestEnds: Readonly<Record<StreamEnd, RequestEnd>> = {
   shut_down_while_held_back: 'shut_down_while_held_back',
 };
 
-/** A stream that has output, from the route that serves it. */
-export interface ServedStream {
-  readonly route: Route;
+/** An answer that has output and flows from here on. */
+export interface FlowingAnswer {
   readonly attempt: Pick<Attempt, 'abort' | 'pause' | 'resume'> & {
-    /** True while an answer that is whole lacks nothing but its usage. */
+    /** True while a whole answer lacks only its usage. */
     readonly awaitsUsage?: boolean;
-    /** True once an answer lacks nothing but its usage, if that, and its end. */
+    /** True once an answer lacks at most its usage and its end. */
     readonly isWhole?: boolean;
     flowTo(sink: StreamSink): void;
   };
   readonly contentType: string;
-  /** Of the provider's own, as name, value, name, value. */
+  /** The provider's own headers, as name, value, name, value. */
   readonly relayedHeaders?: readonly string[];
-  /** How long a client must take nothing for its holding back to count against it, in ms. */
+  /** How long a client must take nothing before this counts against it, in ms. */
   readonly heldBackFromMs: number;
   /** Whether the provider may bill output that it does not show before its usage. */
   readonly hidesOutput?: boolean;
 }
 
-/** A provider that breaks this soon after the client let go may have broken because of the client. */
+/** A provider that breaks this soon after the client resumed may have broken because of the client. */
 const heldBackGraceMs = 5_000;
-/** A client that has taken nothing for so long when the process goes has kept its stream from ending. */
+/** During a shutdown, a client that has taken nothing for this long has itself kept its stream from ending. */
 const stalledFromMs = 1_000;
 /** Time in ms to wait for the usage after the client has left. Without usage, hidden output would be free. */
 const usageWaitMs = { wholeAnswer: 150, hiddenOutput: 5_000 } as const;
-/** A pause of the provider from which on it may have produced output that it does not show. */
+/** During a pause of at least this length, the provider may have produced output that it does not show. */
 const silentFromMs = 1_000;
 
+/** The client's side of a stream. */
+export interface StreamTarget {
+  readonly client: ClientLink;
+  readonly deadline: Deadline;
+  /** Sends the headers: the service's own, then these, as name, value, name, value. */
+  readonly begin: (...headers: readonly string[]) => void;
+  readonly monotonicNow: () => number;
+}
+
 /**
- * Sends headers and lets a stream flow to the client, with back-pressure, until it is over; resolves with how.
- * What still belongs at its end (usage, the terminator, an error) is the caller's, after the settlement.
+ * Sends the headers and lets a stream flow to the client, with back-pressure, until it ends. Resolves with how it
+ * ended. The caller settles the request and then sends the rest: usage, terminator or error.
  */
 export function streamToClient(
-  inference: InferenceRequest,
-  { route, attempt, contentType, relayedHeaders = [], heldBackFromMs, hidesOutput = false }: ServedStream,
+  { attempt, contentType, relayedHeaders = [], heldBackFromMs, hidesOutput = false }: FlowingAnswer,
+  { client, deadline, begin, monotonicNow }: StreamTarget,
 ): Promise<StreamFlow> {
-  const { client, deadline } = inference;
-  const { monotonicNow, meter } = inference.deps;
   const { response } = client;
   if (client.hasLeft) {
     attempt.abort();
-    return Promise.resolve({ end: 'client_left', flowMs: 0, heldBackMs: 0, silentMs: 0 });
+    return Promise.resolve({ end: 'client_left', flowMs: 0, heldBackMs: 0, silentMs: 0, pieces: 0 });
   }
-  // Proxies in between must not collect it.
-  inference.beginAnswer(route, 'content-type', contentType, ...relayedHeaders, 'x-accel-buffering', 'no');
+  // Proxies must not buffer the stream.
+  begin('content-type', contentType, ...relayedHeaders, 'x-accel-buffering', 'no');
   return new Promise((resolve) => {
     const begunAt = monotonicNow();
     let heldBackSince: number | undefined;
@@ -97,10 +104,9 @@ export function streamToClient(
       deadline.onExpired(undefined);
       response.off('drain', letGo);
       const endedAt = monotonicNow();
-      meter.streamed(pieces);
       hear(endedAt);
       if (heldBackSince !== undefined) heldBackMs += endedAt - heldBackSince;
-      resolve({ end, flowMs: endedAt - begunAt, heldBackMs, silentMs });
+      resolve({ end, flowMs: endedAt - begunAt, heldBackMs, silentMs, pieces });
     };
     const letGo = (): void => {
       if (heldBackSince !== undefined) {
@@ -127,7 +133,7 @@ export function streamToClient(
         if (hidesOutput) hear(monotonicNow());
         if (client.hasLeft) return;
         pieces += 1;
-        if (response.write(piece, 'latin1') || heldBackSince !== undefined) return;
+        if (client.write(piece) || heldBackSince !== undefined) return;
         heldBackSince = monotonicNow();
         attempt.pause();
         response.once('drain', letGo);
@@ -141,7 +147,7 @@ export function streamToClient(
     client.onLeft(() => {
       const awaitsUsage = attempt.isWhole === true ? attempt.awaitsUsage === true : hidesOutput;
       if (!awaitsUsage) return leave();
-      // What the provider produces while its usage is awaited counts as taken.
+      // While the usage is awaited, the provider's output counts as taken.
       usageWait = setTimeout(leave, hidesOutput ? usageWaitMs.hiddenOutput : usageWaitMs.wholeAnswer);
       if (heldBackSince === undefined) return;
       response.off('drain', letGo);
@@ -157,7 +163,7 @@ export function streamToClient(
       if (isWhole) over('complete');
       else over(why === 'shut_down' && isStalled() ? 'shut_down_while_held_back' : why);
     };
-    // It may have expired between the attempt's start and here.
+    // The deadline may have expired between the attempt's start and here.
     if (deadline.expired !== undefined) return expire(deadline.expired);
     deadline.onExpired(expire);
     attempt.flowTo(sink);

@@ -9,38 +9,38 @@ import type {
   UpstreamRequest,
 } from '@sotto/providers';
 import type { AttemptOutcome } from '@sotto/router';
-import type { Served } from '../settlement/request-settlement.ts';
+import type { Served } from '../settlement/served.ts';
 
 /** How an attempt failed before output. */
 export interface AttemptFailure {
   readonly outcome: AttemptOutcome;
-  /** The provider's `retry-after` in seconds, where it sent one. */
+  /** The provider's `retry-after` in seconds, if it sent one. */
   readonly retryAfterS?: number | undefined;
-  /** What the client is told in place of the usual words, where the request is at fault; and which field of it. */
+  /** Replaces the usual message if the request is at fault. `param` names the field at fault. */
   readonly message?: string | undefined;
   readonly param?: string | undefined;
   /**
-   * The provider did what the client asked, and no answer can come of it: what the client pays for. Another provider
-   * would do the same work again, so none is asked.
+   * Set if the provider did what the client asked but no answer can result. The client pays for this work. No other
+   * provider is tried, because it would do the same work again.
    */
   readonly spent?: Served | undefined;
 }
 
 export interface AttemptLimits {
-  /** Bounds the wait for the first output; undefined for the last candidate, which may be silent. */
+  /** Limits the wait for the first output. Undefined for the last candidate, which may be silent. */
   readonly firstByteMs: number | undefined;
-  /** Bounds the silence between two pieces of an answer. */
+  /** Limits the silence between two pieces of an answer. */
   readonly idleMs: number;
 }
 
-/** A failed answer's body is read up to here, to tell a refusal from a bad request; the rest is not waited for. */
+/** Read at most this much of a failed answer's body, to tell a refusal from a bad request. */
 const maxFailureBytes = 64 * 1024;
-/** And for this long: what it means is in its status already. */
+/** Wait at most this long for that body: the status already says most. */
 const maxFailureMs = 1000;
 
 /**
- * One call to one route: its timers, its failed answers, and its end, which comes exactly once. What is common to
- * whole and streamed answers; nothing of it outlives the attempt.
+ * One call to one route: its timers, its failed answers and its end, which is reported exactly once. Whole and streamed
+ * answers share this class. None of its timers outlives the attempt.
  */
 export abstract class Attempt implements UpstreamHandler {
   readonly #limits: AttemptLimits;
@@ -51,7 +51,7 @@ export abstract class Attempt implements UpstreamHandler {
     | { readonly status: number; readonly retryAfterS: number | undefined; readonly body: Buffer[]; bytes: number }
     | undefined;
   #over = false;
-  /** Whether the provider has said all that it will. */
+  /** Whether the provider has nothing more to send. */
   #hasEnded = false;
 
   constructor(adapter: Adapter, limits: AttemptLimits) {
@@ -70,7 +70,7 @@ export abstract class Attempt implements UpstreamHandler {
     if (this.#over) this.#call.abort();
   }
 
-  /** Ends the attempt from our side: the provider's connection is closed, and nothing more is heard of it. */
+  /** Ends the attempt from our side: closes the provider's connection and reports nothing more. */
   abort(): void {
     this.finish();
     this.#call?.abort();
@@ -123,49 +123,49 @@ export abstract class Attempt implements UpstreamHandler {
     else this.#failByAnswer();
   }
 
-  /** What a failed answer means. */
+  /** Returns the outcome that a failed answer stands for. */
   protected classifyFailure(status: number, body: Buffer): AttemptOutcome {
     return this.adapter.classifyFailure(status, body);
   }
 
-  /** A 2xx answer begins. */
+  /** Called when a 2xx answer begins. */
   protected abstract onSuccess(headers: UpstreamHeaders): void;
   protected abstract onAnswerBytes(bytes: Buffer): void;
   protected abstract onAnswerEnd(): void;
-  /** The attempt failed: before output, or in the middle of it. */
+  /** Called when the attempt failed, before output or in the middle of it. */
   protected abstract onBroken(outcome: AttemptOutcome, retryAfterS?: number): void;
 
-  /** From here on the next piece must come within the idle limit. */
+  /** Requires the next piece within the idle limit. */
   protected awaitMore(): void {
     if (this.#over) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#timeOut(), this.#limits.idleMs);
   }
 
-  /** A piece came; the idle limit starts anew. */
+  /** Restarts the idle limit, because a piece came. */
   protected heard(): void {
     this.#timer?.refresh();
   }
 
-  /** Nothing more will be reported. */
+  /** Stops reporting. */
   protected finish(): void {
     this.#over = true;
     this.#rest();
   }
 
-  /** As `finish`, and the provider is given this long to close by itself, so that its connection is kept for reuse. */
+  /** Like `finish`, but gives the provider this long to close by itself, so that its connection can be reused. */
   protected finishAndLinger(ms: number): void {
     this.finish();
     if (!this.#hasEnded) this.#timer = setTimeout(() => this.abort(), ms).unref();
   }
 
-  /** Nothing waits any longer: a timer would keep all that belongs to the request until it rings. */
+  /** Clears the timer: until it fires, it would keep all objects of the request in memory. */
   #rest(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
   }
 
-  /** Gives up on the provider in the middle: as `abort`, and the failure is reported. */
+  /** Gives up on the provider in the middle of its answer: like `abort`, but the failure is reported. */
   protected giveUp(outcome: AttemptOutcome): void {
     this.#call?.abort();
     this.onBroken(outcome);
@@ -181,13 +181,13 @@ export abstract class Attempt implements UpstreamHandler {
     const failing = this.#failing;
     if (failing === undefined) return;
     const outcome = this.classifyFailure(failing.status, Buffer.concat(failing.body));
-    // Does nothing where the body has ended, and else closes the connection: nobody reads the rest.
+    // Does nothing if the body has ended. Otherwise it closes the connection, because the rest is not read.
     this.#call?.abort();
     this.onBroken(outcome, failing.retryAfterS);
   }
 }
 
-/** `retry-after` as seconds; a date is read against the wall clock, as HTTP means it. */
+/** Reads `retry-after` as seconds. A date is compared with the wall clock, as HTTP defines it. */
 function readRetryAfter(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const seconds = /^\d{1,6}$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000;

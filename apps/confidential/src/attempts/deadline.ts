@@ -1,7 +1,7 @@
-/** Why a request must end now: its own time is over, or the process that serves it goes. */
+/** Why a request must end now: its own time is over, or the process is shutting down. */
 export type Expiry = 'out_of_time' | 'shut_down';
 
-/** The deadlines of all requests that are under way. */
+/** The deadlines of all running requests. */
 export class Deadlines {
   readonly #open = new Set<Deadline>();
   #shutsDown = false;
@@ -13,7 +13,9 @@ export class Deadlines {
     return deadline;
   }
 
-  /** The process goes: what is under way, or still comes to be, ends now, in its own words. */
+  /**
+   * Ends all requests, running and future ones, because the process is shutting down. Each ends with its own message.
+   */
   shutDown(): void {
     this.#shutsDown = true;
     for (const deadline of this.#open) deadline.expire('shut_down');
@@ -45,12 +47,12 @@ export class Deadline {
     this.#onExpired?.(why);
   }
 
-  /** Replaces what happens at expiry. */
+  /** Replaces the callback for the expiry. */
   onExpired(callback: ((why: Expiry) => void) | undefined): void {
     this.#onExpired = callback;
   }
 
-  /** The request is over. */
+  /** Called when the request is over. */
   clear(): void {
     clearTimeout(this.#timer);
     this.#onExpired = undefined;

@@ -2,16 +2,15 @@ import type { Route } from '@sotto/router';
 import { describe, expect, it } from 'vitest';
 import type { CallableProvider, ProviderSet } from '../providers/provider-set.ts';
 import type { AttemptFailure } from './attempt.ts';
-import type { ClientLink } from './client-link.ts';
 import { Deadlines } from './deadline.ts';
 import { tryRoutes } from './try-routes.ts';
 
 const provider = { entry: { timeouts: { first_byte_ms: 1000 } } } as CallableProvider;
 const providers = { get: () => provider } as unknown as ProviderSet;
-const client = { hasLeft: false, onLeft() {} } as unknown as ClientLink;
+const client = { hasLeft: false, onLeft() {} };
 const routes = ['a', 'b'].map((providerId) => ({ id: `m@${providerId}`, providerId }) as Route);
 
-/** Tries the routes, of which each attempt ends with `failure`. */
+/** Tries the routes. Each attempt ends with `failure`. */
 async function run(deadlines: Deadlines, failure: Promise<AttemptFailure>, onFailed = () => {}) {
   const begun: string[] = [];
   const aborted: string[] = [];
@@ -33,8 +32,8 @@ async function run(deadlines: Deadlines, failure: Promise<AttemptFailure>, onFai
 }
 const never = new Promise<AttemptFailure>(() => {});
 
-describe('tryRoutes, where the process goes', () => {
-  it('asks nobody for who came as it was about to go, and that may be asked again', async () => {
+describe('tryRoutes during a shutdown', () => {
+  it('calls no provider for a request that comes now, which may be retried', async () => {
     const deadlines = new Deadlines();
     deadlines.shutDown();
     const { begun, error } = await run(deadlines, never);
@@ -42,7 +41,7 @@ describe('tryRoutes, where the process goes', () => {
     expect(error).toMatchObject({ type: 'service_unavailable', ambiguous: false });
   });
 
-  it('asks no further provider, and says whether the ones before may have worked', async () => {
+  it('calls no further provider, and says whether an earlier one may have worked', async () => {
     for (const [outcome, ambiguous] of [
       ['server_error', true],
       ['rate_limited', false],
@@ -53,7 +52,7 @@ describe('tryRoutes, where the process goes', () => {
     }
   });
 
-  it('breaks off the attempt that is under way, which may have worked', async () => {
+  it('aborts the running attempt, which may have worked', async () => {
     const deadlines = new Deadlines();
     setImmediate(() => deadlines.shutDown());
     const { begun, aborted, error } = await run(deadlines, never);
@@ -62,7 +61,7 @@ describe('tryRoutes, where the process goes', () => {
   });
 });
 
-describe('tryRoutes, where the request ends during its first attempt', () => {
+describe('tryRoutes, if the request ends during its first attempt', () => {
   const endDuring = async (hasBegun: boolean | undefined, end: 'client_left' | 'shut_down' | 'out_of_time') => {
     const deadlines = new Deadlines();
     const deadline = deadlines.open(end === 'out_of_time' ? 1 : 60_000);
@@ -74,7 +73,7 @@ describe('tryRoutes, where the request ends during its first attempt', () => {
         onLeft(callback) {
           leave = callback ?? leave;
         },
-      } as ClientLink,
+      },
       attempt: () => ({
         result: new Promise(() => {}),
         ...(hasBegun !== undefined && { hasBegun: () => hasBegun }),
@@ -97,7 +96,7 @@ describe('tryRoutes, where the request ends during its first attempt', () => {
     ['begins at once', undefined, true],
     ['has not begun', false, false],
   ] as const)(
-    'tells whether a provider may have worked for it: an attempt that %s',
+    'tells whether a provider may have worked for it, for an attempt that %s',
     async (_name, hasBegun, worked) => {
       const abandoned = worked ? { route: routes[0], tookMs: 0 } : undefined;
       expect(await endDuring(hasBegun, 'client_left')).toEqual({ end: 'client_left', abandoned });

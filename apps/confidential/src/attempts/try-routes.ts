@@ -1,20 +1,33 @@
 import type { UnsupportedRequest } from '@sotto/providers';
-import { type AttemptOutcome, type AttemptPlace, failoverTable, nextStep, type Route } from '@sotto/router';
+import {
+  type AttemptOutcome,
+  type AttemptPlace,
+  type FailoverRow,
+  failoverTable,
+  nextStep,
+  type Route,
+} from '@sotto/router';
 import { ServiceError } from '@sotto/wire';
 import type { CallableProvider, ProviderSet } from '../providers/provider-set.ts';
-import type { Served } from '../settlement/request-settlement.ts';
-import type { AttemptFailure } from './attempt.ts';
-import type { ClientLink } from './client-link.ts';
+import type { Served } from '../settlement/served.ts';
+import type { AttemptFailure, AttemptLimits } from './attempt.ts';
 import type { Deadline, Expiry } from './deadline.ts';
 
-/** One attempt of an operation: resolves with what served, or with how it failed before output. */
+/** One attempt of an operation. Resolves with its success, or with how it failed before output. */
 export interface AttemptRun<Success> {
   readonly result: Promise<
     { readonly ok: true; readonly success: Success } | ({ readonly ok: false } & AttemptFailure)
   >;
-  /** Whether the provider may have been asked by now. Absent: from the start. */
+  /** Whether the provider may have been called by now. If absent, it may have been from the start. */
   hasBegun?(): boolean;
   abort(): void;
+}
+
+/** The client, as far as `tryRoutes` must know it. */
+export interface ClientPresence {
+  readonly hasLeft: boolean;
+  /** Replaces the callback for when the client leaves. */
+  onLeft(callback: (() => void) | undefined): void;
 }
 
 export interface TryRoutesOptions<Success> {
@@ -22,10 +35,9 @@ export interface TryRoutesOptions<Success> {
   /** Whether the request is encrypted to its provider. */
   readonly encrypted: boolean;
   readonly providers: ProviderSet;
-  readonly client: ClientLink;
+  readonly client: ClientPresence;
   readonly deadline: Deadline;
-  /** Begins an attempt. `hasSuccessor` tells whether another route could follow it. */
-  readonly attempt: (route: Route, provider: CallableProvider, hasSuccessor: boolean) => AttemptRun<Success>;
+  readonly attempt: (route: Route, provider: CallableProvider, limits: AttemptLimits) => AttemptRun<Success>;
   readonly onAttempt: (count: number) => void;
   readonly onFailed: (route: Route, failure: AttemptFailure, startedAt: number) => void;
   readonly now: () => number;
@@ -37,14 +49,14 @@ export interface TriedAndServed<Success> {
   readonly end: 'served';
   readonly route: Route;
   readonly success: Success;
-  /** From its start to its first output; of a whole answer, to its end. */
+  /** From the attempt's start to its first output; for a whole answer, to its end. */
   readonly tookMs: number;
 }
 
-/** The attempt that was under way when the client left. */
+/** The attempt that was running when the client left. */
 export interface AbandonedAttempt {
   readonly route: Route;
-  /** From its start until the client left. */
+  /** From the attempt's start until the client left. */
   readonly tookMs: number;
 }
 
@@ -54,11 +66,13 @@ export type Tried<Success> =
   | {
       readonly end: 'refused';
       readonly error: ServiceError;
-      /** The work that the client pays for although it has no answer. */
+      /** Why the last attempt failed. */
+      readonly usageError: FailoverRow['usageError'];
+      /** Work that the client pays for although it gets no answer. */
       readonly spent?: Served;
     };
 
-/** Failures after which nobody knows whether the provider has worked, and charged us, or not. */
+/** Failures that leave open whether the provider has worked, and charged us, or not. */
 const ambiguous: ReadonlySet<AttemptOutcome> = new Set([
   'timeout',
   'network_failure',
@@ -68,8 +82,8 @@ const ambiguous: ReadonlySet<AttemptOutcome> = new Set([
 const defaultRetryAfterS = 30;
 
 /**
- * Tries the routes of a plan in order until one has output (interface 3.3). Each is tried at most once, none of a provider
- * that has failed as a whole, and none after the client has left or the request's time is over.
+ * Tries the routes of a plan in order until one has output. It tries each at most once, and skips routes of a provider
+ * that has failed as a whole. It stops when the client has left or the request's time is over.
  */
 export async function tryRoutes<Success>(options: TryRoutesOptions<Success>): Promise<Tried<Success>> {
   const { routes, encrypted, client, deadline, now, monotonicNow } = options;
@@ -82,60 +96,68 @@ export async function tryRoutes<Success>(options: TryRoutesOptions<Success>): Pr
   for (let next = left.shift(); next !== undefined; next = left.shift()) {
     const { route, provider } = next;
     if (client.hasLeft) return { end: 'client_left', abandoned: undefined };
-    // It came when the process was about to go.
-    if (deadline.expired === 'shut_down') return { end: 'refused', error: wentAway(isAmbiguous) };
+    // The request came, or its last attempt failed, during the shutdown.
+    if (deadline.expired === 'shut_down')
+      return { end: 'refused', error: wentAway(isAmbiguous), usageError: 'timeout' };
     attempts += 1;
     options.onAttempt(attempts);
     const startedAt = now();
     const begunAt = monotonicNow();
-    const run = options.attempt(route, provider, left.length > 0);
+    const { first_byte_ms, idle_ms } = provider.entry.timeouts;
+    // The last candidate may think for long.
+    const limits = { firstByteMs: left.length > 0 ? first_byte_ms : undefined, idleMs: idle_ms };
+    const run = options.attempt(route, provider, limits);
     const result = await untilInterrupted(run, client, deadline);
     const tookMs = monotonicNow() - begunAt;
-    // Nobody works for a request whose enclave is still being verified.
+    // While an enclave is still being verified, no provider works for the request.
     const mayHaveWorked = run.hasBegun?.() ?? true;
     if (result === 'client_left') {
       return { end: 'client_left', abandoned: mayHaveWorked ? { route, tookMs } : undefined };
     }
-    if (result === 'shut_down') return { end: 'refused', error: wentAway(isAmbiguous || mayHaveWorked) };
+    if (result === 'shut_down') {
+      return { end: 'refused', error: wentAway(isAmbiguous || mayHaveWorked), usageError: 'timeout' };
+    }
     if (result === 'out_of_time') {
-      // Where those before it took the time, its silence says nothing about the provider.
-      const hadItsTime = attempts === 1 || tookMs >= provider.entry.timeouts.first_byte_ms;
+      // If earlier attempts used up the time, silence says nothing about this provider.
+      const hadItsTime = attempts === 1 || tookMs >= first_byte_ms;
       if (hadItsTime) options.onFailed(route, { outcome: 'timeout' }, startedAt);
       const place = { attempt: attempts, remaining: 0, encrypted };
       return {
         end: 'refused',
         error: refusal({ outcome: 'timeout' }, place, { isAmbiguous: isAmbiguous || mayHaveWorked, route }),
+        usageError: 'timeout',
       };
     }
     if (result.ok) return { end: 'served', route, tookMs, success: result.success };
     options.onFailed(route, result, startedAt);
     isAmbiguous ||= ambiguous.has(result.outcome);
-    if (failoverTable[result.outcome].penalizes === 'provider') withoutProvider(left, route.providerId);
+    const { penalizes, usageError } = failoverTable[result.outcome];
+    if (penalizes === 'provider') withoutProvider(left, route.providerId);
     const place = { attempt: attempts, remaining: left.length, encrypted };
     if (result.spent !== undefined) {
       const { message, param, spent } = result;
       const error = new ServiceError('invalid_request', { message, param });
-      return { end: 'refused', error, spent };
+      return { end: 'refused', error, usageError: 'request', spent };
     }
     if (nextStep(result.outcome, place).step === 'answer') {
-      return { end: 'refused', error: refusal(result, place, { isAmbiguous, route }) };
+      return { end: 'refused', error: refusal(result, place, { isAmbiguous, route }), usageError };
     }
   }
-  return { end: 'refused', error: new ServiceError('service_unavailable') };
+  return { end: 'refused', error: new ServiceError('service_unavailable'), usageError: 'provider' };
 }
 
-/** What a provider refuses for its key or its account, it refuses for every model. */
+/** Removes a provider's other routes: one that rejects our key or account does so for every model. */
 function withoutProvider(left: { readonly route: Route }[], providerId: string): void {
   for (let at = left.length - 1; at >= 0; at -= 1) if (left[at]?.route.providerId === providerId) left.splice(at, 1);
 }
 
-/** The attempt of a request that the provider's API cannot say: it fails before anything is sent. */
+/** The attempt of a request that the provider's API cannot express. It fails before anything is sent. */
 export const unsupportedAttempt = ({ unsupported: message, param }: UnsupportedRequest): AttemptRun<never> => ({
   result: Promise.resolve({ ok: false, outcome: 'unprocessable', message, param }),
   abort() {},
 });
 
-async function untilInterrupted<Success>(run: AttemptRun<Success>, client: ClientLink, deadline: Deadline) {
+async function untilInterrupted<Success>(run: AttemptRun<Success>, client: ClientPresence, deadline: Deadline) {
   const result = await new Promise<Awaited<typeof run.result> | 'client_left' | Expiry>((resolve, reject) => {
     client.onLeft(() => resolve('client_left'));
     deadline.onExpired(resolve);
@@ -150,8 +172,8 @@ async function untilInterrupted<Success>(run: AttemptRun<Success>, client: Clien
 }
 
 /**
- * What the client is told: a single provider's failure in our own words, or that nobody was left; and whether any of those
- * that were tried may have worked for it.
+ * Returns the client's error: a single provider's failure in our words, or that no route was left. It also says whether
+ * a provider that was tried may have worked for the request.
  */
 function refusal(
   { outcome, retryAfterS, message, param }: AttemptFailure,
@@ -165,7 +187,18 @@ function refusal(
     case 'invalid_request':
       return new ServiceError(type, { ...details, message: message ?? ownWords[outcome], param });
     case 'provider_error':
-      return new ServiceError(type, { ...details, message: ownWords[outcome] });
+      return new ServiceError(type, {
+        ...details,
+        message:
+          outcome === 'attestation_failed'
+            ? `The enclave of the provider \`${route.publicProviderId}\` could not be verified, so nothing was sent to it.`
+            : `The provider \`${route.publicProviderId}\` failed before it produced output.`,
+      });
+    case 'provider_timeout':
+      return new ServiceError(type, {
+        ...details,
+        message: `The provider \`${route.publicProviderId}\` did not answer in time.`,
+      });
     case 'context_too_large':
       return new ServiceError(type, { ...details, message: contextMessage(route) });
     case 'rate_limited':
@@ -179,14 +212,14 @@ function refusal(
   }
 }
 
-/** What a client is told whose request was under way when the process had to go. */
+/** Returns the error for a request that was running when the process had to stop. */
 const wentAway = (isAmbiguous: boolean): ServiceError =>
   new ServiceError('service_unavailable', {
     message: 'The service is being restarted and this request took longer than it could wait. It was not charged.',
     ambiguous: isAmbiguous,
   });
 
-/** Agents recognise a context overflow by these words, and shorten the conversation. */
+/** Agents recognize a context overflow by these words, and shorten the conversation. */
 const contextMessage = ({ contextLength }: Route): string =>
   contextLength === undefined
     ? 'The prompt is too long: the prompt and the requested output exceed the context window of this model.'
@@ -197,5 +230,4 @@ const ownWords: Partial<Record<AttemptOutcome, string>> = {
   unprocessable:
     'The provider could not process the request: it is too large or asks for something it does not support.',
   content_refused: 'The provider refused the content of the request under its policy.',
-  attestation_failed: "The provider's enclave could not be verified, so nothing was sent to it.",
 };

@@ -1,4 +1,6 @@
-import type { AddressLimit } from '@sotto/http';
+import { pathOf } from '@sotto/contract';
+import type { ConfidentialContracts } from '@sotto/contract/confidential';
+import type { AddressLimit } from '@sotto/server';
 import { headerNames, nonceSchema, ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import type { GatewayAttestation } from './gateway-attestation.ts';
@@ -10,13 +12,16 @@ export interface AttestationRouteDependencies {
 
 const example = 'for example `?nonce=$(openssl rand -hex 32)`';
 
-/** `GET /v1/gateway/attestation?nonce=` (interface 4.2): evidence about this broker, for whoever asks. */
+/**
+ * Registers `GET /v1/gateway/attestation?nonce=`, which gives evidence about this broker to any caller
+ * (docs/use/verifying.md).
+ */
 export function registerGatewayAttestation(
   app: FastifyInstance,
   { attestation, limit }: AttestationRouteDependencies,
 ): void {
-  app.get('/v1/gateway/attestation', async (request, reply) => {
-    // Pages verify too, and there is nothing here that is meant for one origin alone.
+  app.get(pathOf<ConfidentialContracts>('GET /v1/gateway/attestation'), async (request, reply) => {
+    // Pages verify, too, and the answer holds nothing that is meant for one origin only.
     reply
       .header('access-control-allow-origin', '*')
       .header('access-control-expose-headers', `retry-after, ${headerNames.requestId}`);

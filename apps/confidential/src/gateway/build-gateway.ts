@@ -1,36 +1,38 @@
 import { randomBytes } from 'node:crypto';
 import type { Provenance } from '@sotto/attestation';
 import type { EvidenceProducer } from '@sotto/attestation/producers';
-import { AddressLimit, type Repeated, repeat } from '@sotto/http';
+import { AddressLimit, type Repeated, repeat } from '@sotto/server';
 import type { BrokerEvents } from '../events.ts';
 import type { NamedTlsKeys } from '../tls/open-tls.ts';
 import type { AttestationRouteDependencies } from './attestation-route.ts';
 import { GatewayAttestation } from './gateway-attestation.ts';
-import { KeySetKeeper } from './key-set-keeper.ts';
-import type { ReceiptKey } from './receipt-key.ts';
+import { KeySetKeeper, type ReceiptKey } from './key-set-keeper.ts';
 
 /** How a broker attests itself. */
 export interface GatewayOptions {
   /** The public address of this broker, without a path. */
   readonly origin: string;
   readonly producer: EvidenceProducer;
-  /** The keys that connections meet; undefined where none was made here. */
+  /** The keys that connections meet; undefined if none was made here. */
   readonly tlsKeys: (() => NamedTlsKeys) | undefined;
   readonly provenance?: Provenance | undefined;
 }
 
 export interface Gateway {
   readonly route: AttestationRouteDependencies;
-  /** Looks once, right after its start, whether evidence is to be had, and keeps the vendors' documents fresh. */
+  /** Tries once, right after the start, whether the machine gives evidence. Then keeps the vendors' documents fresh. */
   readonly upkeep: Repeated;
 }
 
 const resendMs = 60_000;
-/** By one address. */
-const attestationsPerMinute = 60;
+/**
+ * Per address. Many users may share the exit of a relay, and each client verifies about once in ten minutes. The machine
+ * is protected by its queue: it makes one quote at a time.
+ */
+const attestationsPerMinute = 300;
 const maxAddresses = 10_000;
 
-/** Puts together what attests a broker of one registry and one receipt key. */
+/** Builds the attestation of a broker with one registry and one receipt key. */
 export function buildGateway(
   { origin, producer, tlsKeys, provenance }: GatewayOptions,
   broker: {

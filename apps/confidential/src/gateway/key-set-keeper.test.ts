@@ -1,8 +1,8 @@
+import { createPublicKey, verify } from 'node:crypto';
 import { keySetDigest, keySetSchema } from '@sotto/attestation';
 import { expect, it } from 'vitest';
 import type { NamedTlsKeys } from '../tls/open-tls.ts';
-import { KeySetKeeper } from './key-set-keeper.ts';
-import { makeReceiptKey } from './receipt-key.ts';
+import { KeySetKeeper, makeReceiptKey } from './key-set-keeper.ts';
 
 const dayMs = 86_400_000;
 const origin = 'https://broker.example';
@@ -31,7 +31,7 @@ function world(tls?: NamedTlsKeys) {
   };
 }
 
-it('names the keys of now and next at its origin, the receipt key and the registry', () => {
+it('names the current and the next key at its origin, the receipt key and the registry', () => {
   const { keeper } = world({ spkiSha256: [spki('1'), spki('2')], until: 20 * dayMs });
   const set = keySetSchema.parse(keeper.current());
   expect(set).toEqual(keeper.current());
@@ -47,7 +47,7 @@ it('names the keys of now and next at its origin, the receipt key and the regist
   });
 });
 
-it('ends with the first of its keys, and after a month at the latest', () => {
+it('ends with the first of its keys, and after 30 days at the latest', () => {
   expect(world({ spkiSha256: [spki('1')], until: 3 * dayMs }).endsIn()).toBeCloseTo(3);
   expect(world({ spkiSha256: [spki('1')], until: 365 * dayMs }).endsIn()).toBeCloseTo(30);
   expect(world().endsIn()).toBeCloseTo(30);
@@ -72,6 +72,21 @@ it('changes at once with the keys', () => {
   const before = keeper.current();
   serve([spki('1'), spki('2')], 31);
   expect(keeper.current().tls_public_keys.map(({ spki_sha256 }) => spki_sha256)).toEqual([spki('1'), spki('2')]);
-  // What was given out stays as it was.
+  // A set that was given out does not change.
   expect(before.tls_public_keys).toHaveLength(1);
+});
+
+it('signs with the key that it names, and makes another key at each start', () => {
+  const { signer, named } = makeReceiptKey();
+  const prefix = Buffer.from('302a300506032b6570032100', 'hex');
+  const key = createPublicKey({
+    key: Buffer.concat([prefix, Buffer.from(named.public_key, 'hex')]),
+    format: 'der',
+    type: 'spki',
+  });
+  const bytes = new TextEncoder().encode('a receipt');
+  expect(signer.keyId).toBe(named.key_id);
+  expect(signer.sign(bytes)).toHaveLength(64);
+  expect(verify(null, bytes, key, signer.sign(bytes))).toBe(true);
+  expect(verify(null, bytes, key, makeReceiptKey().signer.sign(bytes))).toBe(false);
 });

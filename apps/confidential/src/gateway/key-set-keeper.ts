@@ -1,11 +1,11 @@
+import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 import type { KeySet } from '@sotto/attestation';
 import type { NamedTlsKeys } from '../tls/open-tls.ts';
-import type { ReceiptKey } from './receipt-key.ts';
 
 export interface KeySetSources {
   /** The public address of this broker, without a path. */
   readonly origin: string;
-  /** The keys that a connection may meet; undefined where none was made here. */
+  /** The keys that a connection may meet; undefined if none was made here. */
   readonly tlsKeys: (() => NamedTlsKeys) | undefined;
   readonly receiptKey: ReceiptKey['named'];
   /** SHA-256 of the provider registry in hex. */
@@ -13,12 +13,12 @@ export interface KeySetSources {
   readonly now: () => number;
 }
 
-/** Clients accept up to 90 days; a month is what a TLS key is served for. */
+/** Clients accept up to 90 days. A TLS key is served for a month. */
 const longestMs = 30 * 86_400_000;
 
 /**
- * The key set that attestation binds (`KeySet`). It stays the same, byte for byte, until a key changes or half of its time is
- * over, so that whoever has verified it recognises it.
+ * Keeps the key set that attestation binds (`KeySet`). The set stays the same, byte for byte, until a key changes or
+ * half of its time is over. A client that has verified it thus recognizes it.
  */
 export class KeySetKeeper {
   readonly #sources: KeySetSources;
@@ -28,7 +28,7 @@ export class KeySetKeeper {
     this.#sources = sources;
   }
 
-  /** The set as of now: one snapshot, for the statement and the document alike. */
+  /** Returns the current set: one snapshot for both the statement and the document. */
   current(): KeySet {
     const { origin, tlsKeys, receiptKey, registryDigest, now } = this.#sources;
     const at = now();
@@ -52,3 +52,27 @@ export class KeySetKeeper {
 const sameKeys = ({ tls_public_keys }: KeySet, spkis: readonly string[]): boolean =>
   tls_public_keys.length === spkis.length &&
   tls_public_keys.every(({ spki_sha256 }, index) => spki_sha256 === spkis[index]);
+
+/** Signs the broker's receipts with a key that the attested key set names. */
+export interface ReceiptSigner {
+  readonly keyId: string;
+  /** Returns an Ed25519 signature of 64 bytes. */
+  sign(bytes: Uint8Array): Uint8Array;
+}
+
+/** A key for receipts, and its entry in the key set. */
+export interface ReceiptKey {
+  readonly signer: ReceiptSigner;
+  readonly named: { readonly key_id: string; readonly algorithm: 'ed25519'; readonly public_key: string };
+}
+
+/** Makes a key that lives as long as this process and never leaves it. */
+export function makeReceiptKey(): ReceiptKey {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  const raw = publicKey.export({ type: 'spki', format: 'der' }).subarray(-32);
+  const keyId = `receipt-${createHash('sha256').update(raw).digest('hex').slice(0, 16)}`;
+  return {
+    signer: { keyId, sign: (bytes) => sign(null, bytes, privateKey) },
+    named: { key_id: keyId, algorithm: 'ed25519', public_key: raw.toString('hex') },
+  };
+}

@@ -9,7 +9,10 @@ import {
 } from '@sotto/attestation';
 import type { EvidenceProducer } from '@sotto/attestation/producers';
 
-/** What evidence says: which keys are ours towards `origin`, for whoever made the nonce (64 lower-case hex digits). */
+/**
+ * The content of evidence: which keys are the broker's towards `origin`, for the maker of the nonce (64 lower-case hex
+ * digits).
+ */
 export interface Claim {
   /** The kind of verifier that accepts it. */
   readonly audience: Audience;
@@ -19,7 +22,7 @@ export interface Claim {
   readonly provenance?: Provenance | undefined;
 }
 
-/** Has the machine vouch for a claim. Throws `EvidenceError` where it does not. */
+/** Has the machine sign a claim. Throws `EvidenceError` if it does not. */
 export async function makeEvidence(
   producer: EvidenceProducer,
   { audience, keySet, nonce, origin, provenance }: Claim,

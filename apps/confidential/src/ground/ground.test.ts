@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { problemWithCoreLimit } from './core-dumps.ts';
-import { refusedName, takeEnvironment } from './environment.ts';
-import { problemWithFlags } from './node-flags.ts';
+import { problemWithCoreLimit, problemWithFlags, refusedName, takeEnvironment } from './take-ground.ts';
 
 describe('the environment', () => {
   it.each([
@@ -47,7 +45,7 @@ describe('the environment', () => {
     expect(refusedName({ [name]: 'x' })).toBeUndefined();
   });
 
-  it('is taken whole, and what is not harmless is left to nobody', () => {
+  it('is copied whole, and only harmless variables stay', () => {
     const environment: Record<string, string | undefined> = {
       PATH: '/bin',
       TZ: 'UTC',
@@ -85,7 +83,7 @@ describe('the flags of Node', () => {
   });
 
   it.each(['--import=file:///hook.mjs', '--require=/hook.cjs', '--loader=x', '--allow-natives-syntax'])(
-    'may be %s in development alone',
+    'may be %s in development only',
     (flag) => {
       expect(problemWithFlags([flag], false)).toBeUndefined();
       expect(problemWithFlags(['--disable-sigusr1', flag], true)).toContain('production');
@@ -104,7 +102,7 @@ describe('the flags of Node', () => {
 describe('the limit on core dumps', () => {
   const limits = (soft: string) =>
     `Limit                     Soft Limit           Hard Limit           Units     \nMax core file size        ${soft.padEnd(21)}unlimited            bytes     \n`;
-  it('must be 0, and be there', () => {
+  it('must be readable and 0', () => {
     expect(problemWithCoreLimit(limits('0'))).toBeUndefined();
     expect(problemWithCoreLimit(limits('unlimited'))).toContain('is unlimited');
     expect(problemWithCoreLimit(limits('1024'))).toContain('ulimit -c 0');

@@ -3,21 +3,26 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import type { EvidenceProducer } from '@sotto/attestation/producers';
 import { parseRegistry } from '@sotto/router';
-import type { Environment } from '@sotto/settings';
+import type { Environment } from '@sotto/server';
 import type { EarlyConfig } from '../config.ts';
 import type { BrokerEvents } from '../events.ts';
-import { StartError } from '../start-error.ts';
-import { problemOfMeasurement } from '../tee/check-registry.ts';
-import { RegistryFileError } from '../wiring.ts';
+import { problemOfForeignRegistry, problemOfMeasurement, type RegistryBytes } from '../providers/check-registry.ts';
+import { builtInRegistry, RegistryFileError } from '../wiring.ts';
 import { obtainSecrets } from './obtain-secrets.ts';
 
-/** The environment with what the keeper releases, where there is one. Waits for it as long as it takes. */
+/** Thrown when the broker cannot start. It is printed as one line, without a stack. */
+export class StartError extends Error {}
+
+/**
+ * Returns the environment with the secrets that the keeper releases, if there is a keeper. It waits for them as long as
+ * necessary.
+ */
 export async function withReleased(
   environment: Environment,
   { keeper, attestation }: EarlyConfig,
   machine: {
     readonly attest: () => Promise<EvidenceProducer | undefined>;
-    readonly registryFile: { readonly name: string; readonly bytes: Buffer };
+    readonly registryFile: RegistryBytes;
     readonly events: BrokerEvents;
   },
 ): Promise<Environment> {
@@ -25,10 +30,13 @@ export async function withReleased(
   const producer = await machine.attest();
   if (producer === undefined) {
     throw new StartError(
-      `KEEPER_ORIGIN is set while ATTESTATION is \`${attestation}\`: secrets are released to evidence alone`,
+      `KEEPER_ORIGIN is set while ATTESTATION is \`${attestation}\`. The keeper releases secrets only for evidence; enable attestation`,
     );
   }
-  // Whoever is process 1 of a container hears only the signals that it asks for.
+  // A keeper would reject its evidence for ever.
+  const foreign = problemOfForeignRegistry(machine.registryFile, builtInRegistry(), producer);
+  if (foreign !== undefined) throw new StartError(foreign);
+  // Process 1 of a container receives only the signals that it listens for.
   const leave = (): never => process.exit(0);
   process.on('SIGTERM', leave).on('SIGINT', leave);
   const released = await obtainSecrets({
@@ -43,7 +51,8 @@ export async function withReleased(
   });
   process.off('SIGTERM', leave).off('SIGINT', leave);
   const twice = Object.keys(released).find((name) => environment[name]);
-  if (twice !== undefined) throw new StartError(`${twice} is set, and released by the keeper: it takes one of them`);
+  if (twice !== undefined)
+    throw new StartError(`${twice} is set here and also released by the keeper. Remove one of them`);
   return { ...environment, ...released };
 }
 
@@ -54,13 +63,17 @@ function readAuthorities(file: string): string {
     createSecureContext({ ca });
     return ca;
   } catch {
-    throw new StartError(`KEEPER_CA_FILE is \`${file}\`: it takes the path of a file with certificates, as PEM`);
+    throw new StartError(
+      `KEEPER_CA_FILE is \`${file}\`, which contains no usable certificates. Set it to a file with certificates as PEM`,
+    );
   }
 }
 
-/** What may be released: what each broker needs, and the keys of the providers in its registry. */
-function secretNames(registryFile: { readonly name: string; readonly bytes: Buffer }): ReadonlySet<string> {
-  const parsed = parseRegistry(registryFile.bytes.toString('utf8'), '', problemOfMeasurement);
+/**
+ * Returns the names that may be released: those that each broker needs, and the keys of the providers in its registry.
+ */
+function secretNames(registryFile: RegistryBytes): ReadonlySet<string> {
+  const parsed = parseRegistry(registryFile.bytes.toString('utf8'), '', { problemOfMeasurement });
   if (!parsed.ok) throw new RegistryFileError(registryFile.name, parsed.problems);
   const ofProviders = parsed.value.providers.flatMap(({ api_key_env: name }) => name ?? []);
   return new Set(['REDIS_URL', 'TICKET_SEALING_KEY', 'OTHER_TICKET_SEALING_KEY', 'SETTLEMENT_MAC_KEY', ...ofProviders]);

@@ -1,48 +1,44 @@
 import type { AttemptOutcome } from '@sotto/router';
-import type { Operation } from '@sotto/wire';
+import { withTaps } from '@sotto/server';
+import { type Operation, operationAt } from '@sotto/wire';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { BrokerEvents } from '../events.ts';
 
-/** What a request tells of itself while it is served. Durations in ms. */
+/** Receives the measurements of a request while it is served. Durations are in ms. */
 export interface RequestMeter {
-  /** It was admitted, so long after it came. */
+  /** The request was admitted, this long after it came. */
   admitted(operation: Operation, ms: number): void;
-  /** A provider was called for it, and that ended so. */
+  /** A provider was called for the request, with this outcome. */
   attempted(provider: string, outcome: AttemptOutcome | 'served'): void;
-  /** Its answer begins, so long after it came. */
+  /** The answer begins, this long after the request came. */
   answering(operation: Operation, ms: number): void;
-  /** Its stream is over, after so many pieces. */
+  /** The stream is over, after this many pieces. */
   streamed(pieces: number): void;
 }
 
-/** What is looked at when somebody asks. */
+/** Values that are read when metrics are scraped. */
 export interface BrokerGauges {
   readonly openHolds: () => number;
-  /** Settlements that the ledger has not acknowledged, and of them those that the state has not accepted. */
+  /**
+   * Settlements that the ledger has not acknowledged. The unsent ones among them were not accepted by the state,
+   * either.
+   */
   readonly pendingSettlements: () => number;
   readonly unsentSettlements: () => number;
-  /** With so many of them not acknowledged the broker admits nobody. */
+  /** At this many unacknowledged settlements, the broker admits no more requests. */
   readonly mostPendingSettlements: number;
   readonly penalties: () => number;
   readonly teeSessions: () => number;
-  /** Undefined before there is one. */
+  /** Undefined before the first catalog. */
   readonly catalogVersion: () => number | undefined;
 }
 
-/** Refusals are told by their path. */
-const operations: Readonly<Record<string, Operation>> = {
-  '/v1/chat/completions': 'chat',
-  '/v1/embeddings': 'embeddings',
-  '/v1/images/generations': 'image',
-  '/v1/audio/speech': 'speech',
-};
-
-/** In seconds: from what a broker takes by itself to what a model takes that thinks. */
+/** In seconds: from what a broker takes by itself to the time of a model that thinks. */
 const buckets = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /**
- * What a broker counts. Numbers of all requests together: no label tells a user, a key, a ticket, a model or content, and
- * nothing is counted so finely that one request could be told from the others.
+ * Counts for all requests together. No label tells a user, a key, a ticket, a model or content. No count is so fine
+ * that one request could be told from the others.
  */
 export class BrokerMetrics implements RequestMeter {
   readonly registry = new Registry();
@@ -79,7 +75,8 @@ export class BrokerMetrics implements RequestMeter {
   );
 
   constructor(gauges: BrokerGauges) {
-    // From nothing to one is no increase to Prometheus: what alarms at the first time has to be there before.
+    // Prometheus sees no increase when a series first appears. Series with an alert on the first event must exist
+    // before it.
     for (const verdict of ['unavailable', 'untrusted', 'policy_matched']) this.#enclaves.inc({ verdict }, 0);
     const looked: readonly [string, string, () => number | undefined][] = [
       ['sotto_holds_open', 'Requests under way that have money set aside.', gauges.openHolds],
@@ -87,7 +84,7 @@ export class BrokerMetrics implements RequestMeter {
       ['sotto_settlements_unsent', 'Settlements that Redis has not accepted yet.', gauges.unsentSettlements],
       [
         'sotto_settlements_pending_limit',
-        'With so many settlements that the ledger has not acknowledged this broker admits nobody.',
+        'The broker admits no request while the ledger has this many settlements left to acknowledge.',
         () => gauges.mostPendingSettlements,
       ],
       ['sotto_penalties', 'Routes and providers that are demoted at the moment.', gauges.penalties],
@@ -107,7 +104,7 @@ export class BrokerMetrics implements RequestMeter {
     }
   }
 
-  /** Adds what Node tells of the process: memory, CPU, the event loop, open files. */
+  /** Adds Node's own metrics of the process: memory, CPU, the event loop, open files. */
   withProcess(): this {
     collectDefaultMetrics({ register: this.registry });
     return this;
@@ -129,45 +126,19 @@ export class BrokerMetrics implements RequestMeter {
     this.#pieces.inc(pieces);
   }
 
-  /** The same events, counted. */
+  /** Returns the same events, which are now counted, too. */
   counting(events: BrokerEvents): BrokerEvents {
-    return {
-      ...events,
-      request: (fields) => {
-        const { operation, status, error = '' } = fields;
-        this.#requests.inc({ operation, status, error });
-        events.request(fields);
-      },
-      refused: (fields) => {
-        const { operation: path, status, error } = fields;
-        this.#requests.inc({ operation: operations[path] ?? path, status, error });
-        events.refused(fields);
-      },
-      shed: (fields) => {
-        this.#shed.inc(fields.requests);
-        events.shed(fields);
-      },
-      excess: (fields) => {
-        this.#excess.inc(Number(fields.excessNusd) / 1e9);
-        events.excess(fields);
-      },
-      settlementsLost: (fields) => {
-        this.#lost.inc(fields.settlements);
-        events.settlementsLost(fields);
-      },
-      strays: (fields) => {
-        this.#strays.inc(fields.holds);
-        events.strays(fields);
-      },
-      enclaveRefused: (fields) => {
-        this.#enclaves.inc({ verdict: fields.verdict });
-        events.enclaveRefused(fields);
-      },
-      enclaveUnknown: (fields) => {
-        this.#enclaves.inc({ verdict: 'unavailable' });
-        events.enclaveUnknown(fields);
-      },
-    };
+    return withTaps(events, {
+      request: ({ operation, status, error = '' }) => this.#requests.inc({ operation, status, error }),
+      refused: ({ operation: path, status, error }) =>
+        this.#requests.inc({ operation: operationAt(path) ?? path, status, error }),
+      shed: ({ requests }) => this.#shed.inc(requests),
+      excess: ({ excessNusd }) => this.#excess.inc(Number(excessNusd) / 1e9),
+      settlementsLost: ({ settlements }) => this.#lost.inc(settlements),
+      strays: ({ holds }) => this.#strays.inc(holds),
+      enclaveRefused: ({ verdict }) => this.#enclaves.inc({ verdict }),
+      enclaveUnknown: () => this.#enclaves.inc({ verdict: 'unavailable' }),
+    });
   }
 
   #counter(name: string, help: string, labelNames: string[] = []): Counter {

@@ -1,17 +1,25 @@
-import { bearerToken } from '@sotto/http';
+import { pathOf } from '@sotto/contract';
+import type { ConfidentialContracts } from '@sotto/contract/confidential';
 import { bestOfBand, modelList } from '@sotto/router';
+import { bearerToken } from '@sotto/server';
 import { ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import { type AdmissionDependencies, assertCompatible } from '../admission/admit.ts';
 import { findKey } from '../admission/credential.ts';
 
-/** `GET /v1/models` in compatibility mode (interface 4.1). Without a credential there is nothing here (interface 1). */
+const withoutKey =
+  'Here, the list of models needs an API key: send `Authorization: Bearer` and your inference key. ' +
+  'GET /v1/catalog/models of the control origin needs none.';
+
+/**
+ * Registers `GET /v1/models` for compatibility mode. Without an API key it answers 404, as if there were no such path.
+ */
 export function registerModels(app: FastifyInstance, deps: Pick<AdmissionDependencies, 'keys' | 'view'>): void {
-  app.get('/v1/models', async (request, reply) => {
+  app.get(pathOf<ConfidentialContracts>('GET /v1/models'), async (request, reply) => {
     const bearer = bearerToken(request);
-    if (bearer === undefined) throw new ServiceError('not_found');
+    if (bearer === undefined) throw new ServiceError('not_found', { message: withoutKey });
     const { key } = await findKey(deps, bearer, { fresh: true });
-    // A management key lists models as well. Of an inference key it takes the access that requests need.
+    // A management key may list models, too. An inference key needs the same access as for requests.
     if (key.record.kind === 'inference') assertCompatible(key);
     const { catalog } = deps.view;
     if (catalog === undefined) throw new ServiceError('service_unavailable');
@@ -19,6 +27,7 @@ export function registerModels(app: FastifyInstance, deps: Pick<AdmissionDepende
     return modelList(
       { catalog, preferences: key.record.preferences, status: deps.view.status(), random: bestOfBand },
       Math.floor(catalog.version / 1000),
+      key.record.allowedModels,
     );
   });
 }

@@ -5,7 +5,7 @@ import { MeasurementLog } from './measurement-log.ts';
 const hourMs = 3_600_000;
 const success = { success: true };
 
-/** Brokers on one state, whose replies can be lost and which can be away. */
+/** Opens brokers on one state, which can be unavailable or lose its replies. */
 function aWorld() {
   const clock = { now: 1000 * hourMs };
   const shared = createMemoryState({ store: new MemoryStore(() => clock.now) });
@@ -24,7 +24,7 @@ function aWorld() {
     setFault(next: typeof fault) {
       fault = next;
     },
-    /** What a broker that has only just begun knows. */
+    /** Returns the count that a newly started broker reads. */
     async requests(routeId = 'a'): Promise<number> {
       const reader = broker();
       await reader.exchange();
@@ -43,7 +43,7 @@ describe('MeasurementLog', () => {
     for (const log of [one, two]) expect(log.measurements.get('a')).toMatchObject({ requests: 2, successes: 1 });
   });
 
-  it('counts once what was shared though the reply was lost, and what was not shared when it is sent again', async () => {
+  it('counts once what was shared although the reply was lost, and resends what was not shared', async () => {
     const { broker, setFault, requests } = aWorld();
     const log = broker();
     log.add('a', success);
@@ -58,7 +58,7 @@ describe('MeasurementLog', () => {
     expect(await requests()).toBe(4);
   });
 
-  it('a broker that dies takes along only what it had not shared', async () => {
+  it('loses only unshared counts when a broker dies', async () => {
     const { broker, requests } = aWorld();
     const log = broker();
     log.add('a', success);
@@ -67,7 +67,7 @@ describe('MeasurementLog', () => {
     expect(await requests()).toBe(1);
   });
 
-  it('what waited while the state was away belongs to the hour it was counted in', async () => {
+  it('counts attempts in the hour in which they happened, even if they waited for the state', async () => {
     const { broker, clock, setFault, requests } = aWorld();
     const log = broker();
     setFault('away');
@@ -81,7 +81,7 @@ describe('MeasurementLog', () => {
     expect(await requests()).toBe(0);
   });
 
-  it('what waited for longer than a day is not shared any more', async () => {
+  it('does not share counts that have waited for more than a day', async () => {
     const { broker, clock, setFault } = aWorld();
     const log = broker();
     setFault('away');
@@ -94,7 +94,7 @@ describe('MeasurementLog', () => {
     expect(log.measurements.size).toBe(0);
   });
 
-  it('an hour that comes again, because the clock was set back, loses nothing', async () => {
+  it('loses nothing if an hour comes again because the clock was set back', async () => {
     const { broker, clock, requests } = aWorld();
     const log = broker();
     log.add('a', success);

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { type MeasuredAttempt, type Measurements, MeasurementTallies, windowHours } from '@sotto/router';
 import { type HealthPort, hourOf, MeasurementFollower } from '@sotto/state';
 
-/** So many records go at once: Redis is not held up by more. */
+/** At most this many records are sent at once, so that Redis is not held up. */
 const batchRecords = 200;
 
-/** Counts attempts here, shares the counts, and reads back what all brokers counted in the last 24 hours. */
+/** Counts attempts, shares the counts, and reads back the counts of all brokers for the last 24 hours. */
 export class MeasurementLog {
   readonly #state: HealthPort;
   readonly #now: () => number;
@@ -27,8 +27,8 @@ export class MeasurementLog {
   }
 
   /**
-   * Shares what was counted and refreshes `measurements`. Off the hot path; rejects where the state is unavailable:
-   * what was counted is then kept, by its hour, and shared later.
+   * Shares the counts and refreshes `measurements`, off the hot path. Rejects if the state is unavailable. The counts
+   * are then kept by their hour and shared later.
    */
   async exchange(): Promise<void> {
     try {
@@ -40,7 +40,7 @@ export class MeasurementLog {
 
   async #share(): Promise<void> {
     const hour = hourOf(this.#now());
-    // An hour that this clock has left may come again if it is set back a little.
+    // An hour that this clock has left may come again if the clock is set back a little.
     this.#tallies.forget(
       (counted, isShared) => counted <= hour - windowHours || (isShared && Math.abs(counted - hour) > 1),
     );

@@ -40,7 +40,7 @@ function aView() {
 }
 
 describe('SharedView: penalties', () => {
-  it('takes effect at once, and is shared', async () => {
+  it('applies a penalty at once, and shares it', async () => {
     const { view, clock } = aView();
     view.punish('server_error', route, clock.now);
     expect(view.status().penalized(route)).toBe(true);
@@ -50,7 +50,7 @@ describe('SharedView: penalties', () => {
     expect(view.status().penalized(route)).toBe(false);
   });
 
-  it('keeps its own while the state has not taken them', async () => {
+  it('keeps its own penalties until the state has taken them', async () => {
     const { view, clock, setReachable } = aView();
     setReachable(false);
     view.punish('server_error', route, clock.now);
@@ -66,7 +66,7 @@ describe('SharedView: penalties', () => {
     expect(view.status().penalized(route)).toBe(false);
   });
 
-  it('takes what other brokers know better', async () => {
+  it('takes newer penalties from other brokers', async () => {
     const { view, clock, share } = aView();
     view.punish('server_error', route, clock.now);
     const lastStrikeAt = clock.now + 5;
@@ -80,7 +80,7 @@ describe('SharedView: penalties', () => {
 });
 
 describe('SharedView: measurements', () => {
-  it('takes new ones with a refresh, once they are ready to plan with', async () => {
+  it('takes new measurements with a refresh, once they are ready to plan with', async () => {
     const log: { measurements: Measurements } = { measurements: new Map() };
     const state: Partial<CatalogPort & HealthPort> = {
       readCatalog: async (known) => (known === 1 ? undefined : { v: 1, version: 1, digest: '', file: { models: [] } }),
@@ -102,7 +102,7 @@ describe('SharedView: measurements', () => {
     expect(view.status().measurements).toBe(log.measurements);
   });
 
-  it('plans with what has aged, though the state is away', async () => {
+  it('lets measurements age while the state is unavailable', async () => {
     const hourMs = 3_600_000;
     const clock = { now: 1000 * hourMs };
     const now = (): number => clock.now;

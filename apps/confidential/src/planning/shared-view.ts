@@ -28,7 +28,7 @@ export interface SharedViewDependencies {
   readonly onDropped: (routes: readonly DroppedRoute[]) => void;
 }
 
-/** What the broker plans with, in memory: the catalog bound to its own registry, penalties and measurements. */
+/** The broker's data for planning, in memory: the catalog bound to its own registry, penalties and measurements. */
 export class SharedView {
   readonly #deps: SharedViewDependencies;
   #catalog: Catalog | undefined;
@@ -44,7 +44,7 @@ export class SharedView {
     return this.#catalog;
   }
 
-  /** The health of routes at this moment. */
+  /** Returns the health of routes at this moment. */
   status(): RouteStatus {
     const now = this.#deps.now();
     return {
@@ -53,9 +53,9 @@ export class SharedView {
     };
   }
 
-  /** Output tokens per second that a route is likely to produce. */
-  tokensPerSecond({ id }: Route): number {
-    return expectedTokensPerSecond(this.#measurements, id);
+  /** Estimates the output tokens that a route produces in a time without visible output. */
+  outputIn({ id }: Route, silentMs: number): number {
+    return Math.round((expectedTokensPerSecond(this.#measurements, id) * silentMs) / 1000);
   }
 
   /** How many routes and providers are demoted at this moment. */
@@ -71,7 +71,7 @@ export class SharedView {
     try {
       await this.#read();
     } finally {
-      // Measurements age though the state is away.
+      // Measurements age even if the state is unavailable.
       await this.#prepare();
     }
   }
@@ -88,7 +88,7 @@ export class SharedView {
     this.#penalties = this.#withOwn(await state.readPenalties());
   }
 
-  /** Takes new measurements once planning with them costs no request more than planning with the old ones. */
+  /** Takes new measurements once they are prepared, so that they make no request slower to plan. */
   async #prepare(): Promise<void> {
     const { measurements } = this.#deps.measurements;
     if (this.#catalog === undefined || (measurements === this.#measurements && this.#preparedFor === this.#catalog))
@@ -98,7 +98,10 @@ export class SharedView {
     this.#preparedFor = this.#catalog;
   }
 
-  /** The shared penalties, and of our own those that are newer: still on their way, or given while the state was away. */
+  /**
+   * Merges the shared penalties with newer ones of this broker. Those are still on their way, or were given while the
+   * state was unavailable.
+   */
   #withOwn(shared: Penalties): Penalties {
     const now = this.#deps.now();
     const [oldest, latest] = [now - penaltyRules.resetMs, now + penaltyRules.resetMs];
@@ -115,7 +118,7 @@ export class SharedView {
     const now = this.#deps.now();
     const next = (current: Penalty | undefined): Penalty => strike(current, { kind: outcome, startedAt, now });
     this.#penalties = new Map(this.#penalties).set(key, next(this.#penalties.get(key)));
-    // Where the state is unavailable the penalty stays local: health is advice, never a reason to fail a request.
+    // If the state is unavailable, the penalty stays local. Health is advice and never a reason to fail a request.
     this.#deps.state.updatePenalty(key, next).catch(() => {});
   }
 }

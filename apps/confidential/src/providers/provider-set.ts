@@ -1,4 +1,4 @@
-import { type Adapter, loadAdapter, openUpstream, type Upstream } from '@sotto/providers';
+import { type Adapter, loadAdapter, openUpstream, privatePool, type Upstream } from '@sotto/providers';
 import { otherProviderId, type ProviderRegistry, type RegistryProvider } from '@sotto/router';
 
 /** A provider that can be called: its registry entry, its adapter and its connections. */
@@ -6,27 +6,32 @@ export interface CallableProvider {
   readonly entry: RegistryProvider;
   readonly adapter: Adapter;
   readonly upstream: Upstream;
-  /** What lets us in, as name, value, name, value. */
+  /** The headers that authenticate the broker, as name, value, name, value. */
   readonly headers: readonly string[];
 }
 
-/** The providers of the registry that this broker has a key for, where they ask for one. */
+/** The providers of the registry that this broker can call: those that need no key, or whose key it has. */
 export interface ProviderSet {
   get(providerId: string): CallableProvider | undefined;
-  /** Ids by which clients may name the providers of the registry: those that are not listed share `other`. */
+  /** IDs by which clients may name the providers of the registry. Unlisted ones share `other`. */
   readonly publicIds: readonly string[];
   isAvailable(provider: RegistryProvider): boolean;
   close(): Promise<void>;
 }
 
-/**
- * Opens the providers of a registry. `keyOf` reads a key from the broker's own sealed environment; `ca` as of
- * `UpstreamAddress`.
- */
+export interface OpenProvidersOptions {
+  /** Reads a key from the broker's own sealed environment. */
+  readonly keyOf: (name: string) => string | undefined;
+  /** Called for each connection without TLS that would have left private networks. */
+  readonly onAddressRefused: (providerId: string) => void;
+  /** See `UpstreamAddress`. */
+  readonly ca?: string | undefined;
+}
+
+/** Opens the providers of a registry. */
 export async function openProviders(
   registry: ProviderRegistry,
-  keyOf: (name: string) => string | undefined,
-  ca?: string | undefined,
+  { keyOf, onAddressRefused, ca }: OpenProvidersOptions,
 ): Promise<ProviderSet> {
   const callable = new Map<string, CallableProvider>();
   for (const entry of registry.providers) {
@@ -35,7 +40,8 @@ export async function openProviders(
     if (entry.api_key_env !== undefined && !apiKey) continue;
     const connectTimeoutMs = entry.timeouts.connect_ms;
     const headers = adapter.headers(apiKey);
-    const upstream = openUpstream({ baseUrl: entry.base_url, headers, connectTimeoutMs, ca });
+    const pool = entry.insecure_http ? privatePool({ onRefused: () => onAddressRefused(entry.id) }) : undefined;
+    const upstream = openUpstream({ baseUrl: entry.base_url, headers, connectTimeoutMs, ca }, pool);
     callable.set(entry.id, { entry, adapter, upstream, headers });
   }
   return {

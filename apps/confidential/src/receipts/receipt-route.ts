@@ -1,4 +1,6 @@
-import type { AddressLimit } from '@sotto/http';
+import { pathOf } from '@sotto/contract';
+import type { ConfidentialContracts } from '@sotto/contract/confidential';
+import type { AddressLimit } from '@sotto/server';
 import { openReceipt, type ReceiptPort, receiptIdOf } from '@sotto/state';
 import { headerNames, ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
@@ -6,17 +8,16 @@ import { readReceiptSecret } from './receipt-secret.ts';
 
 export interface ReceiptRouteDependencies {
   readonly state: ReceiptPort;
+  /** Of requests for a receipt that does not exist. */
   readonly limit: AddressLimit;
 }
 
 /**
- * `GET /v1/inference/receipt`: the receipt of the request that was sent with the same `x-router-receipt`, for an hour.
- * One that is unknown and one whose time is up look the same.
+ * Registers `GET /v1/inference/receipt`. It returns the receipt of the request that was sent with the same
+ * `x-router-receipt`, for an hour. Unknown and expired receipts look the same.
  */
 export function registerReceipts(app: FastifyInstance, { state, limit }: ReceiptRouteDependencies): void {
-  app.get('/v1/inference/receipt', async (request, reply) => {
-    const retryAfterS = limit.take(request.ip);
-    if (retryAfterS !== undefined) throw new ServiceError('rate_limited', { retryAfterS });
+  app.get(pathOf<ConfidentialContracts>('GET /v1/inference/receipt'), async (request, reply) => {
     const secret = readReceiptSecret(request.headers);
     if (secret === undefined) {
       throw new ServiceError('invalid_request', {
@@ -26,6 +27,9 @@ export function registerReceipts(app: FastifyInstance, { state, limit }: Receipt
     const sealed = await state.readReceipt('gateway', receiptIdOf(secret));
     const document = sealed && openReceipt(secret, sealed);
     if (document === undefined) {
+      // Only a wrong secret counts, so that others at an address, such as the exit of a relay, do not lock owners out.
+      const retryAfterS = limit.take(request.ip);
+      if (retryAfterS !== undefined) throw new ServiceError('rate_limited', { retryAfterS });
       throw new ServiceError('not_found', { message: 'There is no receipt under this secret, or no longer.' });
     }
     return reply

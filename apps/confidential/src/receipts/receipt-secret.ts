@@ -4,8 +4,8 @@ import { headerNames, nonceSchema, ServiceError } from '@sotto/wire';
 const example = 'for example from `openssl rand -hex 32`';
 
 /**
- * The secret in `x-router-receipt`, in lower case: whoever knows it can have the receipt, and nobody else. Undefined where
- * no receipt is asked for; throws where it is malformed.
+ * Reads the secret in `x-router-receipt`, in lower case. Only a caller that knows it can get the receipt. Undefined if
+ * no receipt is asked for; throws if the secret is malformed.
  */
 export function readReceiptSecret(headers: IncomingHttpHeaders): string | undefined {
   const header = headers[headerNames.receipt];

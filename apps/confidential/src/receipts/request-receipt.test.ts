@@ -3,9 +3,9 @@ import type { ServerResponse } from 'node:http';
 import { receiptSchema } from '@sotto/attestation';
 import { openReceipt, type ReceiptPort } from '@sotto/state';
 import { describe, expect, it } from 'vitest';
-import { makeReceiptKey } from '../gateway/receipt-key.ts';
-import { Patience } from '../settlement/patience.ts';
-import type { RequestBill } from '../settlement/request-settlement.ts';
+import { ClientLink } from '../answers/client-link.ts';
+import { makeReceiptKey } from '../gateway/key-set-keeper.ts';
+import { Patience, type RequestBill } from '../settlement/request-settlement.ts';
 import { RequestReceipt } from './request-receipt.ts';
 
 class Response extends EventEmitter {
@@ -39,21 +39,24 @@ function followed(keepReceipt: ReceiptPort['keepReceipt'], patience = new Patien
   };
   const now = () => 1_795_000_059_999;
   const deps = { state, signer: makeReceiptKey().signer, registryDigest: `sha256:${'0'.repeat(64)}`, now };
-  const receipt = new RequestReceipt(deps, { secret, operation: 'chat', body: Buffer.from('{}'), billed: () => bill });
+  const body = Buffer.from('{}');
+  const receipt = new RequestReceipt(deps, { secret, operation: 'chat', body, billed: () => bill, patience });
   const response = new Response();
-  receipt.follow(response as unknown as ServerResponse, patience);
+  const client = new ClientLink(response as unknown as ServerResponse);
+  client.witness = receipt;
+  receipt.follow(response as unknown as ServerResponse);
   const opened = (sealed: string): unknown => JSON.parse(openReceipt(secret, sealed) ?? '');
-  return { kept: () => kept.map((sealed) => receiptSchema.parse(opened(sealed))), response };
+  return { kept: () => kept.map((sealed) => receiptSchema.parse(opened(sealed))), client, response };
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('a receipt under way', () => {
-  it('is kept before the end leaves, which waits for that and no longer', async () => {
+  it('is kept before the end of the answer leaves, which waits only for that', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const { kept, response } = followed(() => promise);
-    expect(response.write('Grüße', 'latin1')).toBe(false);
-    response.end('!');
+    const { kept, client, response } = followed(() => promise);
+    expect(client.write('Grüße')).toBe(false);
+    client.end('!');
     await turn();
     expect(kept()).toHaveLength(1);
     expect(response.ended).toBe(false);
@@ -63,7 +66,7 @@ describe('a receipt under way', () => {
     expect(response.written).toEqual(['Grüße', '!']);
   });
 
-  it('states the charge with its usage, its price and its catalog, and null where there is none', async () => {
+  it('states the charge with its usage, its price and its catalog, and null if there is no charge', async () => {
     const usage = { promptTokens: 7, cachedTokens: 2, cacheWriteTokens: 1, completionTokens: 3, reasoningTokens: 1 };
     const tiers = [{ abovePromptTokens: 1000, input: 9, cachedInput: 4 }];
     const price = {
@@ -76,7 +79,7 @@ describe('a receipt under way', () => {
     };
     const bill: RequestBill = { usage, price, chargeNusd: 8000n, estimated: true, catalogDigest: 'c'.repeat(64) };
     const billed = followed(async () => {}, new Patience(), bill);
-    billed.response.end('!');
+    billed.client.end('!');
     expect(billed.kept()[0]?.bill).toEqual({
       catalog_digest: `sha256:${'c'.repeat(64)}`,
       usage: {
@@ -100,43 +103,43 @@ describe('a receipt under way', () => {
       charge_nusd: '8000',
     });
     const unbilled = followed(async () => {});
-    unbilled.response.end('!');
+    unbilled.client.end('!');
     expect(unbilled.kept()[0]?.bill).toBeNull();
   });
 
-  it('is given up where the state is away: the answer ends all the same, and in time', async () => {
+  it('is given up if the state is unavailable: the answer still ends, and in time', async () => {
     const failing = followed(() => Promise.reject(new Error('away')));
-    failing.response.end();
+    failing.client.end();
     await turn();
     expect(failing.response.ended).toBe(true);
     const hanging = followed(() => new Promise(() => {}));
     const begunAt = performance.now();
-    hanging.response.end();
+    hanging.client.end();
     while (!hanging.response.ended) await turn();
     expect(performance.now() - begunAt).toBeLessThan(1000);
   });
 
-  it('has what is left of the patience that the settlement did not use up', async () => {
+  it('waits only for the patience that the settlement has left over', async () => {
     const patience = new Patience();
     await patience.wait(new Promise(() => {}));
-    const { response } = followed(() => new Promise(() => {}), patience);
+    const { client, response } = followed(() => new Promise(() => {}), patience);
     const begunAt = performance.now();
-    response.end();
+    client.end();
     while (!response.ended) await turn();
     expect(performance.now() - begunAt).toBeLessThan(150);
   });
 
-  it('is signed once: what closes afterwards changes nothing', async () => {
-    const { kept, response } = followed(async () => {});
-    response.end('x');
+  it('is signed once: a later close changes nothing', async () => {
+    const { kept, client, response } = followed(async () => {});
+    client.end('x');
     await turn();
     response.emit('close');
     expect(kept()).toMatchObject([{ complete: true, issued_at: 1_795_000_020, attempts: [] }]);
   });
 
-  it('of an answer that is cut says that it is not complete', () => {
-    const { kept, response } = followed(async () => {});
-    response.write('half');
+  it('says of a truncated answer that it is not complete', () => {
+    const { kept, client, response } = followed(async () => {});
+    client.write('half');
     response.emit('close');
     expect(kept()).toMatchObject([{ complete: false }]);
   });

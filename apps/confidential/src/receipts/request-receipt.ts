@@ -1,15 +1,14 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { type Receipt, receiptBytes } from '@sotto/attestation';
-import type { Upstream } from '@sotto/providers';
+import { type Receipt, type ReceiptBill, receiptBytes } from '@sotto/attestation';
+import type { Price, PriceTier } from '@sotto/money';
+import type { Upstream, UpstreamHandler } from '@sotto/providers';
 import { otherProviderId, type Route } from '@sotto/router';
 import { type ReceiptPort, receiptIdOf, sealReceipt } from '@sotto/state';
 import type { Operation } from '@sotto/wire';
-import type { ReceiptSigner } from '../gateway/receipt-key.ts';
-import type { Patience } from '../settlement/patience.ts';
-import type { RequestBill } from '../settlement/request-settlement.ts';
-import { billOf } from './receipt-bill.ts';
-import { witnessedUpstream } from './witnessed-upstream.ts';
+import type { AnswerWitness } from '../answers/client-link.ts';
+import type { ReceiptSigner } from '../gateway/key-set-keeper.ts';
+import type { Patience, RequestBill } from '../settlement/request-settlement.ts';
 
 export interface ReceiptDependencies {
   readonly state: ReceiptPort;
@@ -29,40 +28,44 @@ interface Attempted {
   answered: Hash | undefined;
 }
 
-/** The request that a receipt is of. */
+/** The request that a receipt is for. */
 export interface ReceiptOf {
   readonly secret: string;
   readonly operation: Operation;
   readonly body: unknown;
-  /** What it was charged, once that is settled. */
+  /** The request's charge, once it is settled. */
   readonly billed: () => RequestBill | undefined;
+  /** Limits how long the end of the answer waits. */
+  readonly patience: Patience;
 }
 
 /**
- * The receipt of one request whose client asked for one: it hashes what passes, and is signed and kept, for an hour and
- * sealed by the client's secret, before the last byte of the answer leaves.
+ * The receipt of one request whose client asked for one. It hashes what passes. Before the last byte of the answer
+ * leaves, it is signed, sealed with the client's secret, and kept for an hour.
  */
-export class RequestReceipt {
+export class RequestReceipt implements AnswerWitness {
   readonly #deps: ReceiptDependencies;
   readonly #secret: string;
   readonly #operation: Operation;
   readonly #received: string;
   readonly #billed: ReceiptOf['billed'];
+  readonly #patience: Patience;
   readonly #attempts: Attempted[] = [];
   readonly #returned = createHash('sha256');
   #isKept = false;
 
-  constructor(deps: ReceiptDependencies, { secret, operation, body, billed }: ReceiptOf) {
+  constructor(deps: ReceiptDependencies, { secret, operation, body, billed, patience }: ReceiptOf) {
     this.#deps = deps;
     this.#secret = secret;
     this.#operation = operation;
     this.#billed = billed;
+    this.#patience = patience;
     this.#received = createHash('sha256')
       .update(Buffer.isBuffer(body) ? body : '')
       .digest('hex');
   }
 
-  /** The upstream of one attempt, hashing what goes out and comes back. */
+  /** Returns the upstream of one attempt, which hashes what goes out and comes back. */
   witness(upstream: Upstream, route: Route, sessionId: string | undefined): Upstream {
     const attempted: Attempted = { route, sessionId, forwarded: undefined, answered: undefined };
     this.#attempts.push(attempted);
@@ -80,25 +83,19 @@ export class RequestReceipt {
     });
   }
 
-  /** Hashes what the client is sent from here on, and keeps the receipt before the end of it leaves. */
-  follow(response: ServerResponse, patience: Patience): void {
-    const write = response.write.bind(response) as (...written: unknown[]) => boolean;
-    const end = response.end.bind(response) as (...written: unknown[]) => ServerResponse;
-    response.write = (...written: unknown[]): boolean => {
-      this.#hash(written);
-      return write(...written);
-    };
-    response.end = (...written: unknown[]): ServerResponse => {
-      this.#hash(written);
-      void patience.wait(this.#keep(response.statusCode, true)).then(() => end(...written));
-      return response;
-    };
+  /** Keeps the receipt even if the connection closes before the end of the answer. */
+  follow(response: ServerResponse): void {
     response.once('close', () => void this.#keep(response.statusCode, false).catch(() => {}));
   }
 
-  #hash([piece, encoding]: readonly unknown[]): void {
-    if (typeof piece === 'string') this.#returned.update(piece, encoding === 'latin1' ? 'latin1' : 'utf8');
-    else if (piece instanceof Uint8Array) this.#returned.update(piece);
+  see(piece: string | Buffer, encoding: 'latin1' | 'utf8'): void {
+    if (typeof piece === 'string') this.#returned.update(piece, encoding);
+    else this.#returned.update(piece);
+  }
+
+  /** Keeps the receipt. Resolves when it is kept or patience has run out. */
+  complete(status: number): Promise<void> {
+    return this.#patience.wait(this.#keep(status, true));
   }
 
   async #keep(status: number, complete: boolean): Promise<void> {
@@ -125,7 +122,7 @@ export class RequestReceipt {
   }
 }
 
-/** An attempt that failed before anything was sent is none. */
+/** Leaves out an attempt that failed before anything was sent. */
 function described({ route, sessionId, forwarded, answered }: Attempted): Receipt['attempts'] {
   if (forwarded === undefined) return [];
   const { publicProviderId, modelId, upstreamModel, privacyClass } = route;
@@ -141,3 +138,85 @@ function described({ route, sessionId, forwarded, answered }: Attempted): Receip
     },
   ];
 }
+
+/** Sees the bytes of one exchange with a provider, as they leave and as they come. */
+interface Witness {
+  forwarded(body: string | Uint8Array): void;
+  answered(bytes: Buffer): void;
+  /** The body never left, because the connection was not the enclave's. */
+  unsent(): void;
+}
+
+/** Returns an upstream whose exchanges are shown to a witness. */
+function witnessedUpstream(upstream: Upstream, witness: Witness): Upstream {
+  return {
+    ...upstream,
+    call(request, handler) {
+      witness.forwarded(request.body);
+      const witnessed: UpstreamHandler = {
+        onResponse: (status, headers) => handler.onResponse(status, headers),
+        onBytes(bytes) {
+          witness.answered(bytes);
+          handler.onBytes(bytes);
+        },
+        onEnd: () => handler.onEnd(),
+        onFailure(outcome) {
+          if (outcome === 'attestation_failed') witness.unsent();
+          handler.onFailure(outcome);
+        },
+      };
+      return upstream.call(request, witnessed);
+    },
+  };
+}
+
+/** Returns a settled charge in the form of receipts. */
+function billOf(billed: RequestBill | undefined): ReceiptBill | null {
+  if (billed === undefined) return null;
+  const { usage, price, chargeNusd, estimated, catalogDigest } = billed;
+  return {
+    catalog_digest: `sha256:${catalogDigest}`,
+    usage: {
+      prompt_tokens: usage.promptTokens,
+      cached_tokens: usage.cachedTokens,
+      cache_write_tokens: usage.cacheWriteTokens,
+      completion_tokens: usage.completionTokens,
+      reasoning_tokens: usage.reasoningTokens,
+      images: usage.images ?? 0,
+      input_characters: usage.inputCharacters ?? 0,
+    },
+    estimated,
+    price: priceOf(price),
+    charge_nusd: chargeNusd.toString(),
+  };
+}
+
+function priceOf({
+  input,
+  output,
+  reasoning,
+  image,
+  inputCharacter,
+  tiers = [],
+  ...caches
+}: Price): ReceiptBill['price'] {
+  return {
+    input,
+    output,
+    ...cachePrices(caches),
+    ...(reasoning === undefined ? {} : { reasoning }),
+    ...(image === undefined ? {} : { image }),
+    ...(inputCharacter === undefined ? {} : { input_character: inputCharacter }),
+    tiers: tiers.map((tier) => ({
+      above_prompt_tokens: tier.abovePromptTokens,
+      ...(tier.input === undefined ? {} : { input: tier.input }),
+      ...(tier.output === undefined ? {} : { output: tier.output }),
+      ...cachePrices(tier),
+    })),
+  };
+}
+
+const cachePrices = ({ cachedInput, cacheWrite }: Pick<PriceTier, 'cachedInput' | 'cacheWrite'>) => ({
+  ...(cachedInput === undefined ? {} : { cached_input: cachedInput }),
+  ...(cacheWrite === undefined ? {} : { cache_write: cacheWrite }),
+});

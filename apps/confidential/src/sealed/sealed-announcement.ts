@@ -3,6 +3,7 @@ import { readRequestPolicy } from '@sotto/router';
 import {
   type E2eeFamilyName,
   headerNames,
+  parseJson,
   parseRequest,
   type ReasoningSelection,
   reasoningSelection,
@@ -11,7 +12,7 @@ import {
   sealedQuestionSchema,
 } from '@sotto/wire';
 
-/** What the header `x-router-e2ee` says of a sealed request. */
+/** The header `x-router-e2ee` of a sealed request, as read. */
 export interface SealedAnnouncement {
   readonly asked: SealedQuestion;
   readonly family: E2eeFamilyName;
@@ -19,13 +20,13 @@ export interface SealedAnnouncement {
   readonly reasoning: ReasoningSelection;
 }
 
-/** Reads the header `x-router-e2ee`. Throws what is wrong with it. */
+/** Reads the header `x-router-e2ee`. Throws if it is invalid. */
 export function readAnnouncement(headers: IncomingHttpHeaders): SealedAnnouncement {
   const asked = parseRequest(sealedQuestionSchema, readJson(headers[headerNames.e2ee]));
   const { family, stream } = asked;
   const reasoning = reasoningSelection(asked);
   if (reasoning.enabled === false) {
-    // How thinking is switched off differs by provider, and nobody but the client can say it in a sealed body.
+    // Each provider has its own way to switch thinking off, and only the client can write it into a sealed body.
     throw invalid('Encrypted requests switch thinking off by `reasoning_effort: "none"`.', 'reasoning.enabled');
   }
   assertPinned(asked);
@@ -36,18 +37,12 @@ export function readAnnouncement(headers: IncomingHttpHeaders): SealedAnnounceme
 }
 
 function readJson(header: string | string[] | undefined): object {
-  const error = invalid('The header `x-router-e2ee` must be a JSON object: `family`, `model`, `provider`, `stream`.');
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(String(header));
-  } catch {
-    throw error;
-  }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) throw error;
-  return parsed;
+  const parsed = parseJson(String(header));
+  if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed;
+  throw invalid('The header `x-router-e2ee` must be a JSON object: `family`, `model`, `provider`, `stream`.');
 }
 
-/** The body is encrypted to one provider, so the policy must name it: another could be chosen that cannot read it. */
+/** The body is encrypted to one provider, so the policy must name it. Another provider could not read the body. */
 function assertPinned({ provider }: SealedQuestion): void {
   const policy = readRequestPolicy(provider);
   if (!policy.ok) throw new ServiceError(policy.refusal.type, policy.refusal);

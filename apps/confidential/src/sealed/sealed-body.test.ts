@@ -18,7 +18,7 @@ const read = (body: string | object, what: Partial<typeof announced> = {}) =>
   readSealedBody(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), { ...announced, ...what });
 
 describe('a body that is sealed field by field', () => {
-  it('tells its model, its sizes and its ceiling, in whatever spacing and order', () => {
+  it('yields its model, its sizes and its ceiling, in any spacing and order', () => {
     const expected = { plaintextBytes: 5, maxOutputTokens: 100, chat: chat() };
     expect(read(chat())).toEqual(expected);
     expect(read(JSON.stringify(chat(), null, 2))).toEqual(expected);
@@ -29,7 +29,7 @@ describe('a body that is sealed field by field', () => {
     ).toEqual(expected);
   });
 
-  it('is refused where any of its names is said twice, at any depth', () => {
+  it('is rejected if any of its names occurs twice, at any depth', () => {
     const whole = JSON.stringify(chat({ temperature: 0.5 }));
     const names = ['"model":"x",', '"stream":false,', '"max_tokens":9,', '"messages":[],', '"temperature":1,'];
     const within = ['"role":"user",', '"content":"in clear",'];
@@ -42,7 +42,7 @@ describe('a body that is sealed field by field', () => {
         expect(() => read(body)).toThrow(/twice/);
       }),
     );
-    // Written otherwise, a name is still the same.
+    // A name with an escape is still the same name.
     expect(() => read(whole.replace('{', '{"\\u006dodel":"x",'))).toThrow(ServiceError);
     expect(() => read(whole.replace('{', '{"__proto__":{},'))).toThrow(ServiceError);
   });
@@ -56,7 +56,7 @@ describe('a body that is sealed whole', () => {
   };
   const framed = (body: Buffer) => readSealedBody(body, { ...announced, rule: tinfoil, variant: tinfoil.variants[0] });
 
-  it('tells the length of its plaintext', () => {
+  it('yields the length of its plaintext', () => {
     expect(framed(Buffer.concat([frame(10), Buffer.alloc(4), frame(3)]))).toEqual({ plaintextBytes: 13 });
   });
 
@@ -66,11 +66,11 @@ describe('a body that is sealed whole', () => {
     ['half a length', Buffer.concat([frame(10), Buffer.alloc(2)])],
     ['frames without content', Buffer.concat([Buffer.alloc(4), frame(0)])],
     ['text', Buffer.from('{"model":"m"}')],
-  ])('is refused as %s', (_, body) => {
+  ])('is rejected as %s', (_, body) => {
     expect(() => framed(body)).toThrow(ServiceError);
   });
 
-  it('tells nothing where it was packed', () => {
+  it('yields no length if it was packed', () => {
     const body = Buffer.from([1, 2, 3]);
     expect(readSealedBody(body, { ...announced, rule: chutes, variant: chutes.variants[0] })).toEqual({
       plaintextBytes: 0,

@@ -1,5 +1,5 @@
-import { readJsonBody } from '@sotto/http';
 import { requestedOutputTokens } from '@sotto/router';
+import { readJsonBody } from '@sotto/server';
 import {
   FrameMeter,
   parseRequest,
@@ -12,15 +12,15 @@ import {
   sealedContentBytes,
 } from '@sotto/wire';
 
-/** What a relay can tell of a sealed body. */
+/** The parts of a sealed body that a relay can read. */
 export interface SealedBody {
-  /** The body around contents that were sealed one by one; undefined where all of it is sealed. */
+  /** The body around contents that were sealed one by one; undefined if all of it is sealed. */
   readonly chat?: SealedChat;
   readonly plaintextBytes: number;
   readonly maxOutputTokens?: number | undefined;
 }
 
-/** What the headers say of the body. */
+/** The properties of the body that the headers announce. */
 interface Announced {
   readonly stream: boolean;
   readonly reasoning: ReasoningSelection;
@@ -29,8 +29,8 @@ interface Announced {
 }
 
 /**
- * Reads of a sealed body what its family leaves in clear, and compares it with what was announced. Throws what is wrong
- * with it: whatever might be content in clear is refused.
+ * Reads the parts of a sealed body that its family leaves in clear, and compares them with the announcement. Throws if
+ * they are invalid, or if anything might be content in clear.
  */
 export function readSealedBody(body: Buffer, announced: Announced): SealedBody {
   if (body.length === 0) throw invalid('The body is empty; send the sealed request.');
@@ -67,8 +67,9 @@ function readFields(body: Buffer, overheadBytes: number, { stream, reasoning }: 
 }
 
 /**
- * The bytes go on as they came. A name that is said twice is one thing to this parser and may be another to the
- * provider's: what was checked must be all there is. Each name and each text has two quotation marks.
+ * The bytes go on as they came. If a name occurs twice, the provider's parser may take the value that this parser
+ * ignored. So the checked names must be all there are. Each name and each text has two quotation marks, so counting
+ * these finds a repeated name.
  */
 function assertSaidOnce(body: Buffer, parsed: object): void {
   if (quotesIn(body) !== quotesIn(Buffer.from(JSON.stringify(parsed)))) {
@@ -82,7 +83,7 @@ function quotesIn(bytes: Buffer): number {
   return count;
 }
 
-/** Plaintext bytes of a body in frames; throws where the frames do not fill it. */
+/** Returns the plaintext bytes of a body in frames. Throws if the frames do not fill it. */
 function framedBytes(body: Buffer): number {
   const meter = new FrameMeter();
   meter.push(body);

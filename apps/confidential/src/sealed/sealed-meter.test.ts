@@ -44,7 +44,7 @@ describe('the meter of a stream of sealed fields', () => {
     ['an error, whatever follows', event({ error: { message: 'x' } }) + done, false],
     ['nothing', '', false],
     ['what is no JSON', event('{') + event('null') + event('[null]') + event({ choices: [null] }), false],
-  ])('is whole by %s', (_, text, isWhole) => {
+  ])('judges whether an answer is whole by %s', (_, text, isWhole) => {
     expect(measured(streamMeter(), text).isWhole).toBe(isWhole);
   });
 
@@ -55,20 +55,20 @@ describe('the meter of a stream of sealed fields', () => {
     expect(taken).toContain(false);
   });
 
-  it('believes no usage', () => {
+  it('ignores the reported usage', () => {
     const usage = { prompt_tokens: 1, completion_tokens: 100_000 };
     expect(measured(streamMeter(), finish + event({ choices: [], usage }) + done).producedBytes).toBe(0);
   });
 });
 
 describe('the meter of a whole answer of sealed fields', () => {
-  it('counts what is said, once it is all there', () => {
+  it('counts the content once all of it is there', () => {
     const answer = JSON.stringify({ choices: [{ message: { content: sealed(7), reasoning_content: sealed(4) } }] });
     expect(measured(wholeMeter(), answer, [3, 200])).toMatchObject({ isWhole: true, producedBytes: 11 });
     expect(measured(wholeMeter(), answer.slice(0, -1)).isWhole).toBe(false);
   });
 
-  it('counts reasoning once under either of its names, where the other is empty, too', () => {
+  it('counts reasoning once if it has two names, even if one is empty', () => {
     for (const reasoning of [{ reasoning: null }, { reasoning: '' }, { reasoning: sealed(4) }, {}]) {
       const answer = JSON.stringify({ choices: [{ message: { ...reasoning, reasoning_content: sealed(4) } }] });
       expect(measured(wholeMeter(), answer).producedBytes).toBe(4);
@@ -92,7 +92,7 @@ describe('the meter of frames', () => {
     return meter;
   };
 
-  it('counts a stream by its bytes, however they are framed, and whatever was announced', () => {
+  it('counts a stream by its bytes, whatever its framing and whatever was announced', () => {
     for (const lengths of [[256, 256, 256, 256], [1024], [1000, 24]]) {
       const bytes = Buffer.concat([Buffer.alloc(4), ...lengths.map(frame)]);
       expect(measured(framed(true), bytes, [1, 5, 300])).toMatchObject({ isWhole: true, producedBytes: 16 });
@@ -104,7 +104,7 @@ describe('the meter of frames', () => {
     expect(measured(framed(false), frame(100)).producedBytes).toBe(0);
   });
 
-  it('tells how much output they must have', () => {
+  it('tells the least output that they can hold', () => {
     const stream = framed(true);
     stream.push(Buffer.concat([frame(2560), frame(1)]));
     expect(stream.leastTokens).toBe(11);
@@ -120,7 +120,7 @@ describe('the meter of frames', () => {
 });
 
 describe('the meter of packed answers', () => {
-  it('knows nothing of them', () => {
+  it('counts no output and sees no terminator', () => {
     const meter = openSealedMeter(chutes, chutes.variants[0], true);
     expect(measured(meter, 'data: [DONE]\n\n')).toEqual({ isWhole: true, producedBytes: 0, isTerminated: false });
   });
@@ -128,7 +128,7 @@ describe('the meter of packed answers', () => {
   it.each([
     ['text/event-stream', 1536],
     ['application/octet-stream', 8],
-  ])('tells how much output they must have, by their bytes alone (%s)', (contentType, bytes) => {
+  ])('tells the least output that they can hold, by their bytes alone (%s)', (contentType, bytes) => {
     const meter = openSealedMeter(chutes, chutes.variants[0], true);
     meter.begin?.(contentType);
     for (let at = 0; at < 3; at += 1) meter.push(Buffer.alloc(bytes));

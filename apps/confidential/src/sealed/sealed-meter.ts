@@ -3,6 +3,7 @@ import {
   FrameMeter,
   framedTextBytes,
   leastPackedTokens,
+  parseJson,
   type RelayRule,
   type RelayVariant,
   SseEventTooLargeError,
@@ -10,17 +11,17 @@ import {
   sealedAnswerBytes,
 } from '@sotto/wire';
 
-/** What a relay learns of a sealed answer that passes it. It keeps nothing of it. */
+/** Measures a sealed answer that passes a relay. It keeps nothing once the answer has ended. */
 export interface SealedMeter {
-  /** The answer begins, as what its content type says: it counts for more than what was announced of a sealed body. */
+  /** The answer begins with this content type, which counts for more than the announcement of a sealed body. */
   begin?(contentType: string): void;
-  /** Takes bytes as they come; false where they are no answer of this kind. Never throws. */
+  /** Takes bytes as they come. Returns false if they are not an answer of this kind; does not throw for that. */
   push(bytes: Buffer): boolean;
-  /** The body has ended; whether it was whole, as far as that shows. */
+  /** The body has ended. Returns whether it was whole, as far as that shows. */
   end(): boolean;
   /** An estimate of the text so far, in UTF-8 bytes. */
   readonly producedBytes: number;
-  /** The fewest output tokens that the answer so far can have; undefined where that does not matter. */
+  /** The fewest output tokens that the answer so far can have; undefined if no limit depends on it. */
   readonly leastTokens?: number;
   /** The provider has said, in clear, that nothing more follows. */
   readonly isTerminated: boolean;
@@ -39,15 +40,11 @@ const isEventStream = (contentType: string): boolean => contentType.toLowerCase(
 type Fields = Readonly<Record<string, unknown>>;
 
 function parseObject(text: string): Fields | undefined {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? (parsed as Fields) : undefined;
-  } catch {
-    return undefined;
-  }
+  const parsed = parseJson(text);
+  return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? (parsed as Fields) : undefined;
 }
 
-/** Events whose fields are sealed one by one: their framing, ends and errors are in clear. */
+/** Events whose fields are sealed one by one. Their framing, ends and errors are in clear. */
 class FieldStreamMeter implements SealedMeter {
   readonly #overheadBytes: number;
   readonly #parser: SseParser;
@@ -116,7 +113,7 @@ class FieldJsonMeter implements SealedMeter {
   }
 }
 
-/** Frames around JSON or events: their lengths are all there is to see. */
+/** Frames around JSON or events. Only their lengths can be seen. */
 class FrameAnswerMeter implements SealedMeter {
   readonly #frames = new FrameMeter();
   #isStream = false;
@@ -144,7 +141,7 @@ class FrameAnswerMeter implements SealedMeter {
   }
 }
 
-/** Bytes of which nothing is known but how many they are. */
+/** Bytes of which only the number is known. */
 class OpaqueMeter implements SealedMeter {
   #bytes = 0;
   #isStream = false;

@@ -1,27 +1,41 @@
-import { measureSealed, planRequest, type SealedTerms, sealedHold, sealedTerms } from '@sotto/router';
-import { type RelayRule, type RelayVariant, relayHeaders, relayRules, ServiceError } from '@sotto/wire';
+import {
+  type Catalog,
+  measureSealed,
+  planRequest,
+  type Route,
+  type SealedTerms,
+  sealedHold,
+  sealedTerms,
+} from '@sotto/router';
+import {
+  type E2eeFamilyName,
+  type RelayRule,
+  type RelayVariant,
+  relayHeaders,
+  relayRules,
+  ServiceError,
+} from '@sotto/wire';
 import type { FastifyRequest } from 'fastify';
 import type { AdmissionQuestion } from '../admission/admit.ts';
 import type { ProviderSet } from '../providers/provider-set.ts';
 import { readAnnouncement } from './sealed-announcement.ts';
 import { readSealedBody } from './sealed-body.ts';
-import { assertMeantFor, neighboursOf } from './sealed-route.ts';
 
-/** A chat request that only an enclave can read: what its ticket binds, and how it goes on and is charged. */
+/** A chat request that only an enclave can read: what its ticket binds, how it is passed on, and how it is charged. */
 export interface SealedChatQuestion extends AdmissionQuestion {
   readonly rule: RelayRule;
   readonly variant: RelayVariant;
   /** Whether the body asks for a stream. */
   readonly stream: boolean;
-  /** The body as it came, and as it goes on. */
+  /** The body as it came, and as it is passed on. */
   readonly bytes: Buffer;
   /** The family's headers, as name, value, name, value. */
   readonly headers: readonly string[];
-  /** What it is held and charged by, once it is planned. */
+  /** The terms of its hold and its charge, once it is planned. */
   terms(): SealedTerms;
 }
 
-/** Reads the headers and the body of a sealed request. Throws what is wrong with it. */
+/** Reads the headers and the body of a sealed request. Throws if they are invalid. */
 export function readSealedQuestion(
   { headers: received, body }: FastifyRequest,
   providers: ProviderSet,
@@ -70,6 +84,50 @@ export function readSealedQuestion(
     },
     holdOf: () => sealedHold(termsNow()),
     bounds: () => termsNow().bounds,
-    totalMs: (first) => providers.get(first.providerId)?.entry.timeouts.total_ms ?? 600_000,
   };
+}
+
+/** The enclave that a sealed request was made for, as far as that shows. */
+interface SealedFor {
+  readonly family: E2eeFamilyName;
+  /** The provider's own name of the model, if the body tells it. */
+  readonly model: string | undefined;
+  /** For the family `chutes`: the chute that serves the model. */
+  readonly chuteId: string | undefined;
+}
+
+/** Throws if a sealed request is meant for another family or model than those of its route. */
+function assertMeantFor(route: Route, providers: ProviderSet, { family, model, chuteId }: SealedFor): void {
+  const served = providers.get(route.providerId)?.entry.attestation?.family;
+  if (family !== served) {
+    throw new ServiceError('invalid_request', {
+      message: `The body is sealed for the family \`${family}\`, but the provider of this route is of the family \`${served}\`.`,
+      param: 'family',
+    });
+  }
+  // Routes of this family name the chute beside the model: `<model>@<chute id>`.
+  if (chuteId !== undefined && chuteId !== route.upstreamModel.split('@').at(-1)) {
+    throw new ServiceError('ticket_model_mismatch', {
+      message: 'The header `x-chute-id` must name the chute of the model that the ticket was issued for.',
+    });
+  }
+  if (model !== undefined && model !== route.upstreamModel) {
+    throw new ServiceError('ticket_model_mismatch', {
+      message: "`model` of the body must be the provider's own name of the model that the ticket was issued for.",
+      param: 'model',
+    });
+  }
+}
+
+/** Returns other routes at the same address. A body that is sealed whole may name any of their models. */
+export function neighboursOf(route: Route, providers: ProviderSet, catalog: Catalog): Route[] {
+  const addressOf = ({ providerId }: Route): string | undefined => {
+    const provider = providers.get(providerId);
+    // Compare URLs, because the same address may be written in several ways.
+    return provider && new URL(provider.entry.base_url).href.replace(/\/+$/, '');
+  };
+  const address = addressOf(route);
+  return [...catalog.models.values()].flatMap(({ type, routes }) =>
+    type === 'text' ? routes.filter((other) => other.id !== route.id && addressOf(other) === address) : [],
+  );
 }

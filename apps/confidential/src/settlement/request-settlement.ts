@@ -1,9 +1,9 @@
-import { randomId } from '@sotto/http';
-import { type Metered, type MeterReading, meter, noUsage, type Price, type RequestEnd } from '@sotto/money';
+import { type Metered, meter, noUsage, type Price, type RequestEnd } from '@sotto/money';
 import type { Route } from '@sotto/router';
+import { randomId } from '@sotto/server';
 import { type HoldBook, type Settlement, signSettlement } from '@sotto/state';
 import type { Admission } from '../admission/admit.ts';
-import { Patience } from './patience.ts';
+import type { Served } from './served.ts';
 
 export interface SettlementDependencies {
   readonly holds: HoldBook;
@@ -12,36 +12,29 @@ export interface SettlementDependencies {
   readonly onExcess: (route: Route, excessNusd: bigint) => void;
 }
 
-/** The route that served, or was working for the client when it left, and what it produced. */
-export interface Served extends Pick<MeterReading, 'reported' | 'counted' | 'bounds'> {
-  readonly route: Route;
-  /** Where it is not the route's. */
-  readonly price?: Price;
-}
-
-/** A charge and all that it follows from. */
+/** A charge and everything that it was computed from. */
 export interface RequestBill extends Pick<Metered, 'usage' | 'chargeNusd' | 'estimated'> {
   readonly price: Price;
   readonly catalogDigest: string;
 }
 
 const minuteMs = 60_000;
-const statuses: Record<RequestEnd, Settlement['status']> = {
-  completed: 'completed',
-  client_left: 'cancelled',
-  provider_broke: 'failed',
-  provider_broke_while_held_back: 'cancelled',
-  total_time_ran_out: 'failed',
-  shut_down: 'failed',
-  shut_down_while_held_back: 'cancelled',
-  answer_too_large: 'failed',
-  client_left_before_output: 'cancelled',
-  no_output: 'failed',
+type Failure = Pick<Settlement, 'status' | 'error'>;
+const cancelled: Failure = { status: 'cancelled', error: 'cancelled' };
+const failures: Record<Exclude<RequestEnd, 'completed' | 'no_output'>, Failure> = {
+  client_left: cancelled,
+  provider_broke: { status: 'failed', error: 'provider' },
+  provider_broke_while_held_back: cancelled,
+  total_time_ran_out: { status: 'failed', error: 'timeout' },
+  shut_down: { status: 'failed', error: 'timeout' },
+  shut_down_while_held_back: cancelled,
+  answer_too_large: { status: 'failed', error: 'request' },
+  client_left_before_output: cancelled,
 };
 
 /**
- * Does the work that a hold was placed for. The hold is settled exactly once: by the work or, where it ends or throws
- * without that, by being released here.
+ * Does the work that a hold was placed for, and settles the hold exactly once. If the work ends or throws without a
+ * settlement, the hold is released here.
  */
 export async function settledOnce(
   settlement: RequestSettlement,
@@ -54,16 +47,23 @@ export async function settledOnce(
   }
 }
 
-/** The one settlement of one admitted request: whichever way the request ends, and however often it is told so. */
+/**
+ * The settlement of one admitted request. It happens once, however the request ends and however often `settle` is
+ * called.
+ */
 export class RequestSettlement {
   readonly #deps: SettlementDependencies;
   readonly #admission: Admission;
   readonly #operation: Settlement['operation'];
-  /** What the end of the answer waits for, all in all. */
+  /** Limits all waits before the end of the answer. */
   readonly patience = new Patience();
   #metered: Metered | undefined;
   #bill: RequestBill | undefined;
   attempts = 0;
+  /** The route of the last attempt. The row of a request without output names it. */
+  lastTried: Route | undefined;
+  /** Why the last attempt failed, if no output came. */
+  noOutput: Exclude<Settlement['error'], undefined> = 'provider';
 
   constructor(deps: SettlementDependencies, admission: Admission, operation: Settlement['operation']) {
     this.#deps = deps;
@@ -75,23 +75,23 @@ export class RequestSettlement {
     return this.#metered !== undefined;
   }
 
-  /** What was charged, and what it follows from; undefined before it is settled, and where nothing was served. */
+  /** The charge and what it was computed from. Undefined before the settlement, and if nothing was served. */
   get bill(): RequestBill | undefined {
     return this.#bill;
   }
 
-  /** Settles, once; resolves when it is accepted or patience has run out. A second call changes nothing. */
+  /** Settles once. Resolves when the settlement is accepted or patience has run out. A second call changes nothing. */
   async settle(end: RequestEnd, served: Served | undefined): Promise<Metered> {
     if (this.#metered !== undefined) return this.#metered;
     const { holdNusd, shard, holdId } = this.#admission;
     const free: Metered = { usage: noUsage, chargeNusd: 0n, excessNusd: 0n, estimated: false, waivable: false };
     const metered = served === undefined ? free : meter({ price: served.route.price, ...served, end, holdNusd });
-    // Nothing was tried: the hold goes back, and there is nothing to tell.
+    // If nothing was tried, the hold is returned and the ledger has nothing to record.
     const entry =
       this.attempts === 0 ? undefined : signSettlement(this.#deps.macKey, this.#record(end, served, metered));
     const { catalogDigest } = this.#admission;
     const { usage, chargeNusd } = metered;
-    // No step above may leave a trace, because it may throw: the hold is released then as one that was not settled.
+    // Any step above may throw, and the hold is then released as unsettled. So none of them may change any state.
     this.#metered = metered;
     this.#bill = served && { ...metered, price: served.price ?? served.route.price, catalogDigest };
     const accepted = this.#deps.holds.settle({
@@ -102,7 +102,7 @@ export class RequestSettlement {
       entry,
     });
     if (metered.excessNusd > 0n && served !== undefined) this.#deps.onExcess(served.route, metered.excessNusd);
-    // Where it was not accepted the book keeps it and sends it again; waiting on would not make it sooner.
+    // If the settlement was not accepted, the hold book sends it again. Waiting longer would not make that sooner.
     await this.patience.wait(accepted);
     return metered;
   }
@@ -112,8 +112,9 @@ export class RequestSettlement {
     served: Served | undefined,
     { usage, chargeNusd, estimated, waivable }: Metered,
   ): Settlement {
-    const { accountRef, holdId, attempts } = this.#admission;
+    const { accountRef, holdId, month, attempts } = this.#admission;
     const charged = chargeNusd > 0n || end === 'completed';
+    const route = served?.route ?? this.lastTried;
     return {
       v: 1,
       id: charged ? holdId : randomId(),
@@ -122,18 +123,46 @@ export class RequestSettlement {
       chargeNusd: chargeNusd.toString(),
       at: Math.floor(this.#deps.now() / minuteMs) * minuteMs,
       operation: this.#operation,
-      model: served?.route.modelId ?? attempts[0]?.modelId ?? '',
-      provider: served?.route.publicProviderId ?? null,
-      privacyClass: served?.route.privacyClass ?? null,
+      model: route?.modelId ?? attempts[0]?.modelId ?? '',
+      provider: route?.publicProviderId ?? null,
+      privacyClass: route?.privacyClass ?? null,
       promptTokens: usage.promptTokens,
       cachedTokens: usage.cachedTokens,
       completionTokens: usage.completionTokens,
       reasoningTokens: usage.reasoningTokens,
       attempts: this.attempts,
       fallback: this.attempts > 1,
-      status: statuses[end],
+      ...this.#outcome(end),
       estimated,
+      month,
       ...(waivable && charged ? { waivable } : {}),
     };
+  }
+
+  #outcome(end: RequestEnd): Failure {
+    if (end === 'completed') return { status: 'completed' };
+    return end === 'no_output' ? { status: 'failed', error: this.noOutput } : failures[end];
+  }
+}
+
+/** The most that the end of a finished answer waits for its settlement and its receipt. */
+const patienceMs = 250;
+
+/** The patience of one answer: all its waits together take no longer than this. */
+export class Patience {
+  #leftMs = patienceMs;
+
+  /** Resolves when a task is over, however it ended, or when patience has run out. */
+  async wait(task: Promise<unknown>): Promise<void> {
+    const begunAt = performance.now();
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, this.#leftMs);
+      const over = (): void => {
+        clearTimeout(timer);
+        resolve();
+      };
+      task.then(over, over);
+    });
+    this.#leftMs = Math.max(0, this.#leftMs - (performance.now() - begunAt));
   }
 }

@@ -1,13 +1,8 @@
 import type { ProviderEvidence, ProviderFamily } from '@sotto/attestation';
-import { askChutes } from './families/chutes.ts';
-import { askNear } from './families/near.ts';
-import { askPhala } from './families/phala.ts';
-import type { EvidenceQuestion, ShownEvidence, ShownMachine } from './families/question.ts';
-import { askTinfoil } from './families/tinfoil.ts';
-import { askVenice } from './families/venice.ts';
+import { type EvidenceQuestion, evidenceFamilies, type ShownMachine } from '@sotto/providers';
 import type { EvidenceSources } from './provider-documents.ts';
 
-/** The route that evidence is of, in the words of its document. */
+/** The route that evidence is for, in the words of its document. */
 export interface AttestedRoute {
   readonly provider: string;
   readonly model: string;
@@ -16,24 +11,16 @@ export interface AttestedRoute {
   readonly family: ProviderFamily;
 }
 
-const families: Readonly<Record<ProviderFamily, (question: EvidenceQuestion) => Promise<ShownEvidence>>> = {
-  near: askNear,
-  phala: askPhala,
-  venice: askVenice,
-  tinfoil: askTinfoil,
-  chutes: askChutes,
-};
-
 /**
- * Asks a provider for evidence and puts it into one document, with what the vendors sign about its machine. Judges nothing.
- * Throws `NoEvidence`.
+ * Asks a provider for evidence, and puts it into one document with the vendors' signed documents about its machine. It
+ * judges nothing. Throws `NoEvidence`.
  */
 export async function obtainEvidence(
   route: AttestedRoute,
   { vendors, ...asked }: Pick<EvidenceQuestion, 'nonce' | 'now'> & EvidenceSources,
 ): Promise<{ readonly [name: string]: unknown }> {
   const { upstream_model: upstreamModel, privacy_class: privacyClass } = route;
-  const { machine, evidence } = await families[route.family]({ ...asked, upstreamModel, privacyClass });
+  const { machine, evidence } = await evidenceFamilies[route.family]({ ...asked, upstreamModel, privacyClass });
   return {
     version: 'sotto.provider.evidence.v1' satisfies ProviderEvidence['version'],
     ...route,

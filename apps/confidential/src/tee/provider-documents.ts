@@ -1,18 +1,24 @@
 import type { ProviderVendors } from '@sotto/attestation/producers';
 import { type Documents, openDocuments } from '@sotto/providers';
 import type { CallableProvider } from '../providers/provider-set.ts';
-import type { VerificationEngine } from './verification-engine.ts';
+import type { VerificationEngine } from './enclaves.ts';
 
-/** Where evidence of one provider comes from. */
+/** The sources of one provider's evidence. */
 export interface EvidenceSources {
   readonly documents: Documents;
   readonly vendors: ProviderVendors;
 }
 
-/** Who asks: each over connections of its own, so that no crowd of one keeps the others waiting. */
+/**
+ * The part of the broker that asks. Each has its own connections, so that a crowd of one kind does not delay the
+ * others.
+ */
 export type Asker = 'sessions' | 'callers' | 'receipts';
 
-/** Where providers are asked about themselves, and vendors about their machines: opened when it is first needed. */
+/**
+ * The sources of all providers' evidence: providers for themselves, vendors for their machines. Each is opened when it
+ * is first needed.
+ */
 export class ProviderDocuments {
   readonly #engine: Pick<VerificationEngine, 'ca' | 'openVendors'>;
   readonly #documents = new Map<string, Documents>();

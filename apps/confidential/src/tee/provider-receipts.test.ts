@@ -80,7 +80,7 @@ const heard = (family: string, upstream: Upstream): string => {
   return text;
 };
 
-it('is asked for until it is there, and kept with hashes of the very bytes, and nothing of what they say', async () => {
+it('asks for a receipt until it is there, and keeps it with hashes of the exact bytes and none of their content', async () => {
   answers = [
     { status: 404, body: Buffer.alloc(0) },
     { status: 503, body: Buffer.from('x') },
@@ -107,14 +107,14 @@ it('is asked for until it is there, and kept with hashes of the very bytes, and 
   expect(await state.readReceipt('provider', id)).toBeUndefined();
 });
 
-it('of Venice is asked for by its own address', async () => {
+it('asks Venice at its own path', async () => {
   answers = [{ status: 200, body: Buffer.from(JSON.stringify(signed)) }];
   heard('venice', upstreamOf(['data: {"id":"v-1"}\n\n']));
   await settled;
   expect(asked).toEqual(['/tee/signature?model=own%2Fmodel&request_id=v-1']);
 });
 
-it('that never comes is given up', async () => {
+it('gives up a receipt that never comes', async () => {
   heard('near', upstreamOf(['{"id":"chatcmpl-1"}']));
   await settled;
   await new Promise(setImmediate);
@@ -127,7 +127,7 @@ it.each<[string, string, Upstream]>([
   ['an answer without an id in clear', 'near', upstreamOf(['{"e2e":"…"}'])],
   ['an id that could be a path', 'near', upstreamOf(['{"id":"../../x"}'])],
   ['an answer that failed', 'near', upstreamOf(['{"id":"x"}'], 500)],
-])('is not asked for after %s', async (_, family, upstream) => {
+])('asks for no receipt after %s', async (_, family, upstream) => {
   heard(family, upstream);
   await new Promise(setImmediate);
   expect({ asked, waited }).toEqual({ asked: [], waited: [] });

@@ -1,12 +1,10 @@
+import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Upstream } from '@sotto/providers';
+import { queryOf, signingAlgorithm, type Upstream, type UpstreamHandler } from '@sotto/providers';
 import type { Route } from '@sotto/router';
 import { type ReceiptPort, receiptIdOf, sealReceipt } from '@sotto/state';
 import { z } from 'zod';
 import type { CallableProvider } from '../providers/provider-set.ts';
-import { signingAlgorithm } from './families/dstack-report.ts';
-import { queryOf } from './families/question.ts';
-import { type Exchange, observedUpstream } from './observed-upstream.ts';
 import type { ProviderDocuments } from './provider-documents.ts';
 
 export interface ProviderReceiptsDependencies {
@@ -16,9 +14,11 @@ export interface ProviderReceiptsDependencies {
 }
 
 const keptMs = 3_600_000;
-/** The signature is made after the answer has ended, and is asked for again while it is not there. */
+/**
+ * The provider signs after its answer has ended. Ask again after each of these waits while the signature is missing.
+ */
 const waitsMs = [250, 500, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000];
-/** Receipts are a proof that can be missing: more than these at once are not waited for. */
+/** A receipt is a proof that can be missing. At most this many are awaited at once. */
 const maxUnderway = 1_000;
 
 const signatureSchema = z.object({
@@ -31,26 +31,26 @@ const signatureSchema = z.object({
 
 type Family = NonNullable<CallableProvider['entry']['attestation']>['family'];
 
-/** Where a family's enclaves give their signature over one answer; the others give none. */
+/** Where a family's enclaves give their signature over one answer. Other families give no signature. */
 const signaturePaths: Partial<Record<Family, (completionId: string, model: string) => string>> = {
   near: (id, model) => `/signature/${id}${queryOf({ model, signing_algo: signingAlgorithm })}`,
   phala: (id, model) => `/signature/${id}${queryOf({ model, signing_algo: signingAlgorithm })}`,
   venice: (id, model) => `/tee/signature${queryOf({ model, request_id: id })}`,
 };
 
-/** One answer by an enclave, by the id under which its receipt is kept. */
+/** One answer by an enclave, with the ID under which its receipt is kept. */
 export interface SignedAnswer {
-  /** `preq_…`: random, ours, told to the client alone; who knows it can read the receipt. */
+  /** `preq_…`: a random ID of ours that is told only to the client. A caller that knows it can read the receipt. */
   readonly id: string;
   readonly route: Route;
   readonly provider: CallableProvider;
-  /** Of the session that content went over, where there was one. */
+  /** ID of the session that carried the content, if there was one. */
   readonly sessionId: string | undefined;
 }
 
 /**
- * The receipts of providers' own enclaves: fetched once an answer has ended and kept sealed for an hour, hashes and signature
- * only (design 6). What is lost on the way is lost: a receipt can be missing, never wrong.
+ * Keeps the receipts of providers' own enclaves. Each is fetched once an answer has ended and kept sealed for an hour,
+ * hashes and signature only. A receipt that is lost on the way is not fetched again: it can be missing, never wrong.
  */
 export class ProviderReceipts {
   readonly #deps: ProviderReceiptsDependencies;
@@ -61,7 +61,7 @@ export class ProviderReceipts {
     this.#deps = deps;
   }
 
-  /** The upstream whose exchange is to have its receipt; the same one where the family gives none. */
+  /** Wraps the upstream whose exchange is to have a receipt. Returns it unchanged if the family gives no signature. */
   watch(answer: SignedAnswer, upstream: Upstream): Upstream {
     const family = answer.provider.entry.attestation?.family;
     const path = family && signaturePaths[family];
@@ -107,5 +107,67 @@ export class ProviderReceipts {
       await state.keepReceipt('provider', receiptIdOf(answer.id), sealed, keptMs);
       return;
     }
+  }
+}
+
+/** Describes an exchange by the bytes that went to the provider and came from it. */
+interface Exchange {
+  readonly requestSha256: string;
+  readonly responseSha256: string;
+  /** The provider's own ID of the answer, if the answer begins with one in clear. */
+  readonly completionId: string | undefined;
+}
+
+/** An ID is among the first fields of an answer, or of the first event of a stream. */
+const headBytes = 4096;
+const idField = /"id"\s*:\s*"([\w.:-]{1,200})"/;
+
+/** Wraps an upstream to report each call that ended with a success: hashes and an ID, never the bytes. */
+function observedUpstream(upstream: Upstream, onExchange: (exchange: Exchange) => void): Upstream {
+  return {
+    ...upstream,
+    call(request, handler) {
+      const requestSha256 = createHash('sha256').update(request.body).digest('hex');
+      return upstream.call(request, new Observer(handler, (seen) => onExchange({ requestSha256, ...seen })));
+    },
+  };
+}
+
+class Observer implements UpstreamHandler {
+  readonly #handler: UpstreamHandler;
+  readonly #onEnd: (seen: Omit<Exchange, 'requestSha256'>) => void;
+  readonly #hash = createHash('sha256');
+  #head = '';
+  #isSuccess = false;
+
+  constructor(handler: UpstreamHandler, onEnd: (seen: Omit<Exchange, 'requestSha256'>) => void) {
+    this.#handler = handler;
+    this.#onEnd = onEnd;
+  }
+
+  onResponse(...response: Parameters<UpstreamHandler['onResponse']>): void {
+    const [status] = response;
+    this.#isSuccess = status >= 200 && status < 300;
+    this.#handler.onResponse(...response);
+  }
+
+  onBytes(bytes: Buffer): void {
+    if (this.#isSuccess) {
+      this.#hash.update(bytes);
+      if (this.#head.length < headBytes) this.#head += bytes.toString('latin1', 0, headBytes - this.#head.length);
+    }
+    this.#handler.onBytes(bytes);
+  }
+
+  onEnd(): void {
+    if (this.#isSuccess) {
+      const completionId = idField.exec(this.#head)?.[1];
+      this.#onEnd({ responseSha256: this.#hash.digest('hex'), completionId });
+    }
+    this.#handler.onEnd();
+  }
+
+  onFailure(outcome: Parameters<UpstreamHandler['onFailure']>[0]): void {
+    this.#handler.onFailure(outcome);
   }
 }

@@ -16,7 +16,10 @@ const catalog = {
 } as unknown as Catalog;
 const ticketSealingKey = Buffer.alloc(32, 1);
 
-/** Presents a ticket for the enclave of `vault`, which is this to the broker; how often the ticket was taken by then. */
+/**
+ * Presents a ticket for the enclave of `vault`, the provider as this broker knows it. Returns how often the ticket was
+ * taken.
+ */
 async function present(vault: CallableProvider | undefined) {
   let taken = 0;
   const deps = {

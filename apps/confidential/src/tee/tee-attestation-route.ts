@@ -1,15 +1,17 @@
-import { readJsonBody } from '@sotto/http';
+import { pathOf } from '@sotto/contract';
+import type { ConfidentialContracts } from '@sotto/contract/confidential';
+import { NoEvidence } from '@sotto/providers';
 import { planAttested, type Route } from '@sotto/router';
+import { readJsonBody } from '@sotto/server';
 import type { OpenedTicket } from '@sotto/state';
 import { parseRequest, ServiceError, teeAttestationRequestSchema } from '@sotto/wire';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { AdmissionDependencies } from '../admission/admit.ts';
-import { type Asked, credentialOf } from '../admission/credential.ts';
+import { type Asked, bodyHolder, credentialOf } from '../admission/credential.ts';
 import { redeem } from '../admission/redeem.ts';
 import { completing, tell } from '../admission/refusal.ts';
 import type { BrokerEvents } from '../events.ts';
 import type { CallableProvider, ProviderSet } from '../providers/provider-set.ts';
-import { NoEvidence } from './families/question.ts';
 import { type AttestedRoute, obtainEvidence } from './obtain-evidence.ts';
 import type { ProviderDocuments } from './provider-documents.ts';
 
@@ -20,23 +22,26 @@ export interface TeeAttestationDependencies {
   readonly events: Pick<BrokerEvents, 'enclaveUnknown'>;
 }
 
-/** Providers are not asked again at once. */
+/** Seconds before a client may ask again, so that the provider is not asked at once. */
 const retryAfterS = 2;
-/** Evidence is free, and making it is work for the provider: no more callers than these wait for one at once. */
+/**
+ * Evidence is free for the caller and work for the provider. At most this many callers wait for one provider at once.
+ */
 const maxWaiting = 32;
 
 /**
- * `POST /v1/tee/attestation` (interface 4.2): evidence of the enclave that the ticket is of, for the caller's nonce. It is
- * obtained for this call and never kept: whoever verifies it believes neither us nor an older answer.
+ * Registers `POST /v1/tee/attestation`: evidence of the ticket's enclave, for the caller's nonce
+ * (docs/use/verifying.md). The evidence is obtained for this call and never kept: a verifier trusts neither the broker
+ * nor an older answer.
  */
 export function registerTeeAttestation(app: FastifyInstance, deps: TeeAttestationDependencies): void {
-  /** How many wait, by provider. */
+  /** How many callers wait, by provider. */
   const waiting = new Map<string, number>();
   const beforeBody = async (request: FastifyRequest): Promise<void> => {
-    await ticketOf(deps.admission, request);
+    app.arrivingBodies.countBy(request, bodyHolder(await ticketOf(deps.admission, request)));
   };
   const options = { config: { beforeBody }, errorHandler: completing(deps.admission, askedBy) };
-  app.post('/v1/tee/attestation', options, async (request, reply) => {
+  app.post(pathOf<ConfidentialContracts>('POST /v1/tee/attestation'), options, async (request, reply) => {
     const asked = await readAttestation(deps, request);
     const { providerId } = asked.enclave.route;
     const before = waiting.get(providerId) ?? 0;
@@ -49,10 +54,10 @@ export function registerTeeAttestation(app: FastifyInstance, deps: TeeAttestatio
     waiting.set(providerId, before + 1);
     try {
       await takeTicket(deps.admission, asked);
-      // From here on a refusal is no longer one of the ticket.
+      // From here on the ticket is taken, so no refusal needs its rate limits.
       tell(reply, {});
       const document = await evidenceOf(deps, asked).catch((error: unknown) => {
-        // The ticket is spent: to send it again cannot help.
+        // The ticket is spent, so sending it again cannot help.
         reply.header('x-should-retry', 'false');
         throw error;
       });
@@ -62,8 +67,8 @@ export function registerTeeAttestation(app: FastifyInstance, deps: TeeAttestatio
       waiting.set(providerId, (waiting.get(providerId) ?? 1) - 1);
     }
   });
-  // The same path with a key is control's alone (interface 1): nobody shall bring a key here.
-  app.get('/v1/tee/attestation', () => {
+  // With a key, this path belongs to control alone. The answer says so, because no client should send its key here.
+  app.get(pathOf<ConfidentialContracts>('GET /v1/tee/attestation'), () => {
     throw new ServiceError('not_found', {
       message: 'With a key, evidence is given at the control origin. Here it takes `POST` with an attestation ticket.',
     });
@@ -101,7 +106,7 @@ async function readAttestation(
   return { envelope, ticketHash, nonce, enclave: enclaveOf(providers, routeOf(admission, envelope)) };
 }
 
-/** Takes the ticket, which costs nothing: what it held is released at once, and it stays used. */
+/** Takes the ticket, which costs nothing: its hold is released at once, and the ticket stays used. */
 async function takeTicket(deps: AdmissionDependencies, { envelope, ticketHash }: AskedAttestation): Promise<void> {
   const { shard, accountRef, generation } = envelope;
   const right = { kind: 'ticket', ticketHash } as const;

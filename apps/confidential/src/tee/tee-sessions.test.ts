@@ -7,11 +7,11 @@ import type { Upstream } from '@sotto/providers';
 import type { Route } from '@sotto/router';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { AttemptRun } from '../attempts/try-routes.ts';
+import { throughEnclave } from '../inference/reach-provider.ts';
 import type { CallableProvider } from '../providers/provider-set.ts';
 import { makeTlsKey } from '../tls/tls-key.ts';
 import type { Reached } from './enclaves.ts';
 import { TeeSessions } from './tee-sessions.ts';
-import { throughEnclave } from './through-enclave.ts';
 
 const route = { id: 'm/one@vault', modelId: 'm/one', publicProviderId: 'vault', upstreamModel: 'own' } as Route;
 const provider = {
@@ -30,7 +30,7 @@ let found: Partial<ProviderVerification>;
 let asked: string[];
 let unreachable: boolean;
 let told: string[];
-/** Evidence comes after this. */
+/** Evidence comes only after this resolves. */
 let hold: Promise<void> | undefined;
 let ca: string | undefined;
 let sessions: TeeSessions;
@@ -73,7 +73,7 @@ beforeEach(() => {
       verifyProvider: async (document, { nonce, now: at, toleranceMs, ...challenge }) => {
         asked.push(nonce);
         expect({ at: at.getTime(), toleranceMs }).toEqual({ at: now, toleranceMs: 0 });
-        // From the registry and the catalog's route, whatever the provider shows.
+        // These come from the registry and the catalog's route, whatever the provider shows.
         expect(challenge).toEqual({
           pins: { measurements: ['pinned'] },
           family: 'venice',
@@ -97,7 +97,7 @@ const open = () => sessions.open(route, provider);
 const current = () => sessions.current(route, provider);
 
 describe('a session', () => {
-  it('is opened once for all who ask at the same time, with a nonce of its own each time', async () => {
+  it('is opened once for all concurrent callers, with a fresh nonce each time', async () => {
     expect(current()).toBeUndefined();
     const opened = await Promise.all([open(), open(), open()]);
     expect(new Set(opened.map((reached) => reached?.sessionId))).toEqual(new Set(['session-1']));
@@ -116,7 +116,7 @@ describe('a session', () => {
     expect(current()).toBeUndefined();
   });
 
-  it('is had anew after its end, and then stands again', async () => {
+  it('can be opened again after its end', async () => {
     await open();
     now += 11 * minuteMs;
     expect(current()).toBeUndefined();
@@ -124,7 +124,7 @@ describe('a session', () => {
     expect(current()?.sessionId).toBe('session-2');
   });
 
-  it('is renewed ahead of time where it is used, and keeps its connections while the keys stay the same', async () => {
+  it('is renewed ahead of time while it is used, and keeps its connections while the keys stay the same', async () => {
     await open();
     const first = current();
     now += 8 * minuteMs;
@@ -138,7 +138,7 @@ describe('a session', () => {
     expect(current()?.upstream).not.toBe(first?.upstream);
   });
 
-  it('stands where nothing new can be learnt, and ends where what is learnt is bad', async () => {
+  it('stays valid if nothing new can be learned, and ends if the new evidence is bad', async () => {
     await open();
     unreachable = true;
     expect(await open()).toBeUndefined();
@@ -156,7 +156,7 @@ describe('a session', () => {
     ['binds no TLS key', { tlsSpkiSha256: [] }],
     ['has ended already', { expiresAtMs: 0 }],
     ['is of no session', { sessionId: undefined }],
-  ])('is none where the evidence %s; the provider is not asked again at once', async (_, changes) => {
+  ])('does not begin if the evidence %s, and the provider is not asked again at once', async (_, changes) => {
     found = { ...found, ...changes };
     expect(await open()).toBeUndefined();
     expect(await open()).toBeUndefined();
@@ -248,13 +248,13 @@ describe('an attempt through an enclave', () => {
   };
   const run = (outcomes: Parameters<typeof attempt>[0]) => attempt(outcomes).result;
 
-  it('begins nothing without an enclave', async () => {
+  it('does not begin without an enclave', async () => {
     found = { ...found, isCurrent: false };
     expect(await run(['ok'])).toEqual({ ok: false, outcome: 'attestation_failed' });
     expect(begun).toEqual([]);
   });
 
-  it('whose connection shows another key is verified and begun again, once', async () => {
+  it('is verified and begun again, once, if its connection shows another key', async () => {
     await open();
     expect(await run(['attestation_failed', 'ok'])).toMatchObject({ ok: true });
     expect(begun).toEqual(['session-1', 'session-2']);
@@ -262,11 +262,8 @@ describe('an attempt through an enclave', () => {
     expect(begun).toHaveLength(2);
   });
 
-  it('does not wait for a verification longer than for a first byte, and has it the next time', async () => {
-    let finish = (): void => {};
-    const slow = new Promise<void>((resolve) => {
-      finish = resolve;
-    });
+  it('waits for a verification no longer than for a first byte, and uses it the next time', async () => {
+    const { promise: slow, resolve: finish } = Promise.withResolvers<void>();
     hold = slow;
     expect(await run(['ok'])).toEqual({ ok: false, outcome: 'attestation_failed' });
     finish();
@@ -275,7 +272,7 @@ describe('an attempt through an enclave', () => {
     expect(asked).toHaveLength(1);
   });
 
-  // What could break it: a client that leaves meanwhile would pay for work that no provider has begun.
+  // Otherwise a client that leaves meanwhile would pay for work that no provider has begun.
   it('has not begun while its enclave is verified, the first time or again', async () => {
     let finish = (): void => {};
     const held = (): void => {
@@ -300,7 +297,7 @@ describe('an attempt through an enclave', () => {
     expect(again.hasBegun?.()).toBe(true);
   });
 
-  it('that fails otherwise, or in an enclave that was verified for it, is not begun again', async () => {
+  it('is not begun again if it fails otherwise, or in an enclave that was verified for it', async () => {
     expect(await run(['attestation_failed', 'ok'])).toMatchObject({ ok: false });
     expect(await run(['server_error', 'ok'])).toMatchObject({ outcome: 'server_error' });
     expect(begun).toHaveLength(1);

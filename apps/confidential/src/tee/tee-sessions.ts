@@ -1,14 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { ProviderVerification } from '@sotto/attestation';
-import { attestedPool, openUpstream } from '@sotto/providers';
+import { attestedPool, NoEvidence, openUpstream } from '@sotto/providers';
 import type { Route } from '@sotto/router';
 import type { BrokerEvents } from '../events.ts';
 import type { CallableProvider } from '../providers/provider-set.ts';
-import type { Enclaves, Reached } from './enclaves.ts';
-import { NoEvidence } from './families/question.ts';
+import type { Enclaves, Reached, VerificationEngine } from './enclaves.ts';
 import { obtainEvidence } from './obtain-evidence.ts';
 import type { ProviderDocuments } from './provider-documents.ts';
-import type { VerificationEngine } from './verification-engine.ts';
 
 export interface TeeSessionsDependencies {
   readonly engine: VerificationEngine;
@@ -18,12 +16,15 @@ export interface TeeSessionsDependencies {
 }
 
 interface Session extends Reached {
-  /** From here on it is renewed in the background, where it is used. */
+  /** From this time on, the session is renewed in the background when it is used. */
   readonly renewAt: number;
   readonly trust: Trust;
 }
 
-/** What connections are opened by, until they have shown their key: a session that ends takes those under way with it. */
+/**
+ * Decides about connections until they have shown their key. When a session ends, connections that are still being
+ * opened fail with it.
+ */
 interface Trust {
   /** The TLS keys that were attested. */
   readonly keys: ReadonlySet<string>;
@@ -33,7 +34,7 @@ interface Trust {
 interface Place {
   session: Session | undefined;
   opening: Promise<Reached | undefined> | undefined;
-  /** After a failure nobody is asked again before this. */
+  /** After a failure, the enclave is not verified again before this time. */
   nextTryAt: number;
 }
 
@@ -41,8 +42,9 @@ const renewAfter = 0.7;
 const retryMs = 1_000;
 
 /**
- * The verified enclaves behind `tee` routes, one a route: verified by evidence for a nonce of ours, reached over
- * connections that show the attested TLS key, and used no longer than the evidence lives. Fails closed.
+ * The verified enclaves behind `tee` routes, one per route. Each is verified by evidence for a nonce of ours and
+ * reached over connections that show the attested TLS key. It is used no longer than its evidence is valid. Fails
+ * closed.
  */
 export class TeeSessions implements Enclaves {
   readonly #deps: TeeSessionsDependencies;
@@ -90,7 +92,7 @@ export class TeeSessions implements Enclaves {
     try {
       found = await this.#attest(route, provider);
     } catch (error) {
-      // Nothing was learnt: what stands may stand until its evidence ends.
+      // Nothing was learned, so a valid session stays until its evidence ends.
       place.nextTryAt = now() + retryMs;
       const reason = error instanceof NoEvidence ? error.message : 'it could not be verified';
       events.enclaveUnknown({ route: route.id, reason });
@@ -138,7 +140,9 @@ export class TeeSessions implements Enclaves {
     });
   }
 
-  /** Connections go on where the same keys are attested anew; else they end with what runs on them. */
+  /**
+   * Keeps the connections if the same keys were attested again. Otherwise they close when the calls on them have ended.
+   */
   #reach(
     { entry, headers }: CallableProvider,
     session: Session | undefined,

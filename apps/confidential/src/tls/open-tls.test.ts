@@ -1,15 +1,16 @@
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connect } from 'node:tls';
-import { expect, it } from 'vitest';
-import { openTls } from './open-tls.ts';
+import { connect, type SecureVersion } from 'node:tls';
+import type { TlsConfig } from '@sotto/server';
+import { describe, expect, it } from 'vitest';
+import { openTls, problemOfKeptKey, tlsOptions } from './open-tls.ts';
 import { makeTlsKey } from './tls-key.ts';
 
-it('serves a key that it is given, and attests none that others may hold', async () => {
+it('serves a key that it is given, and attests no key that others may hold', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sotto-tls-'));
   const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
   const from = Date.parse('2026-01-01T00:00:00Z');
@@ -25,7 +26,67 @@ it('serves a key that it is given, and attests none that others may hold', async
   await rm(folder, { recursive: true });
 });
 
-it('serves files that were replaced, and goes on with the former ones while they are no pair', async () => {
+describe('a key that is kept in a file', () => {
+  const now = Date.now();
+  const open = async (folder: string, origin = 'https://broker.example') => {
+    const authority = {
+      ...{ requestFile: join(folder, 'request.pem'), certFile: join(folder, 'chain.pem') },
+      keptKeyFile: join(folder, 'kept.pem'),
+    };
+    const served = await openTls({ kind: 'self', authority }, origin, () => now);
+    return {
+      key: served?.options.key,
+      cert: served?.options.cert,
+      request: await readFile(authority.requestFile, 'utf8'),
+    };
+  };
+
+  const authority = { requestFile: 'r.pem', certFile: 'c.pem' };
+  const kept: TlsConfig = { kind: 'self', authority: { ...authority, keptKeyFile: 'k.pem' } };
+
+  it.each(['configfs', 'dstack'] as const)('is refused where the evidence is real: %s', (kind) => {
+    expect(problemOfKeptKey(kept, { kind })).toMatch(/TLS_KEPT_KEY_FILE is set/);
+    expect(problemOfKeptKey({ kind: 'self', authority }, { kind })).toBeUndefined();
+  });
+
+  it('is accepted without evidence, and under simulated', () => {
+    expect(problemOfKeptKey(kept, undefined)).toBeUndefined();
+    expect(problemOfKeptKey(kept, { kind: 'simulated' })).toBeUndefined();
+  });
+
+  it('is the same after a restart, and so is its request, which an authority need not sign again', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sotto-tls-'));
+    const first = await open(folder);
+    expect((await stat(join(folder, 'kept.pem'))).mode & 0o777).toBe(0o600);
+    const signed = await makeTlsKey('broker.example', { from: now - 1000, until: now + 3_600_000 }, first.key);
+    await writeFile(join(folder, 'chain.pem'), signed.certificatePem);
+    const second = await open(folder);
+    expect(second).toEqual({ key: first.key, request: first.request, cert: signed.certificatePem });
+    // Another name needs another certificate.
+    const renamed = await open(folder, 'https://other.example');
+    expect(renamed.key).toBe(first.key);
+    expect(renamed.request).not.toBe(first.request);
+    expect((await readdir(folder)).sort()).toEqual(['chain.pem', 'kept.pem', 'request.pem']);
+    await rm(folder, { recursive: true });
+  });
+
+  it('is one key for brokers that start at the same time', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sotto-tls-'));
+    const opened = await Promise.all([open(folder), open(folder), open(folder), open(folder)]);
+    expect(new Set(opened.map(({ key }) => key))).toEqual(new Set([await readFile(join(folder, 'kept.pem'), 'utf8')]));
+    await rm(folder, { recursive: true });
+  });
+
+  it('is not replaced by another if the file is damaged', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sotto-tls-'));
+    await writeFile(join(folder, 'kept.pem'), 'no key');
+    await expect(open(folder)).rejects.toThrow();
+    expect(await readFile(join(folder, 'kept.pem'), 'utf8')).toBe('no key');
+    await rm(folder, { recursive: true });
+  });
+});
+
+it('serves files that were replaced, and keeps the former ones while they are not a pair', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sotto-tls-'));
   const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
   const validity = { from: Date.now() - 1000, until: Date.now() + 3_600_000 };
@@ -59,4 +120,38 @@ it('serves files that were replaced, and goes on with the former ones while they
   expect(await shown()).toBe(derOf(second));
   server.close();
   await rm(folder, { recursive: true });
+});
+
+/** Whether a second connection resumes the session of the first. */
+async function isResumed(options: object, version: SecureVersion): Promise<boolean> {
+  const key = await makeTlsKey('localhost', { from: Date.now() - 60_000, until: Date.now() + 60_000 });
+  const server = createServer({ ...options, key: key.keyPem, cert: key.certificatePem }, (_request, response) => {
+    response.end();
+  });
+  server.listen(0, 'localhost');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  let session: Buffer | undefined;
+  let reused = false;
+  for (let connections = 0; connections < 2; connections += 1) {
+    const versions = { minVersion: version, maxVersion: version };
+    const socket = connect({ host: 'localhost', port, ca: key.certificatePem, session, ...versions });
+    socket.on('session', (given) => {
+      session = given;
+    });
+    await once(socket, 'secureConnect');
+    reused = socket.isSessionReused();
+    socket.write('GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n');
+    socket.resume();
+    await once(socket, 'close');
+  }
+  server.close();
+  expect(session).toBeDefined();
+  return reused;
+}
+
+it.each<SecureVersion>(['TLSv1.2', 'TLSv1.3'])('each connection proves the key anew: %s', async (version) => {
+  expect(await isResumed(tlsOptions, version)).toBe(false);
+  // Node resumes sessions by default, which shows that this test can fail.
+  expect(await isResumed({}, version)).toBe(true);
 });

@@ -3,14 +3,14 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
+import { tlsOptions } from './open-tls.ts';
 import { TlsKeeper } from './tls-keeper.ts';
 import { makeTlsKey, type TlsKey } from './tls-key.ts';
-import { tlsOptions } from './tls-options.ts';
 
 const dayMs = 86_400_000;
 const begin = Date.now();
 
-async function keeper(authority?: { requests: string[]; certificate?: string }) {
+async function keeper(authority?: { requests: string[]; certificate?: string }, isKept = false) {
   let now = begin;
   const made: TlsKey[] = [];
   const kept = await TlsKeeper.start({
@@ -20,6 +20,7 @@ async function keeper(authority?: { requests: string[]; certificate?: string }) 
       made.push(key);
       return key;
     },
+    isKept,
     authority: authority && {
       writeRequest: async (request) => void authority.requests.push(request),
       readCertificate: async () => authority.certificate,
@@ -53,7 +54,7 @@ describe('a key made inside', () => {
 });
 
 describe('TlsKeeper', () => {
-  it('names the next key a day before it serves it, and the one before no more', async () => {
+  it('names the next key a day before it serves it, and then no longer names the previous one', async () => {
     const { kept, made, pass } = await keeper();
     const [first] = made;
     expect(kept.named.spkiSha256).toEqual([first?.spkiSha256]);
@@ -69,7 +70,7 @@ describe('TlsKeeper', () => {
     expect(kept.named.spkiSha256).toEqual([second?.spkiSha256]);
   });
 
-  it('names for every moment, a day ahead, every key that is served then', async () => {
+  it('names, a day ahead, every key that it will serve', async () => {
     const { kept, pass, at } = await keeper();
     const history: { at: number; served: string; named: readonly string[]; until: number }[] = [];
     for (let step = 0; step < 400; step += 1) {
@@ -86,7 +87,7 @@ describe('TlsKeeper', () => {
     expect(nameOf.size).toBeGreaterThan(2);
   });
 
-  it('serves a certificate of an authority as soon as one for its key is there, and none for another', async () => {
+  it('serves an authority’s certificate as soon as there is one for its key, and none for another key', async () => {
     const authority: { requests: string[]; certificate?: string } = { requests: [] };
     const { kept, made, pass } = await keeper(authority);
     expect(authority.requests).toEqual([made[0]?.requestPem]);
@@ -97,7 +98,7 @@ describe('TlsKeeper', () => {
     authority.certificate = `${made[0]?.certificatePem}\n`;
     expect(await pass(0)).toBe(true);
     expect(kept.served.cert).toBe(authority.certificate);
-    // The next key waits for its own; until then the old one serves, and both are named.
+    // The next key waits for its own certificate. Until then the old key serves, and both are named.
     await pass(29.5);
     await pass(3);
     expect(kept.served.key).toBe(made[0]?.keyPem);
@@ -105,6 +106,26 @@ describe('TlsKeeper', () => {
     authority.certificate = `${made[1]?.certificatePem}\n`;
     expect(await pass(0)).toBe(true);
     expect(kept.served.key).toBe(made[1]?.keyPem);
+  });
+});
+
+describe('a kept key', () => {
+  it('serves for as long as the process runs, with each certificate that an authority gives', async () => {
+    const authority: { requests: string[]; certificate?: string } = { requests: [] };
+    const { kept, made, pass, at } = await keeper(authority, true);
+    expect(kept.awaitsCertificate).toBe(true);
+    for (const _ of [1, 2, 3]) {
+      const validity = { from: at() - 1000, until: at() + 90 * dayMs };
+      authority.certificate = (await makeTlsKey('localhost', validity, made[0]?.keyPem)).certificatePem;
+      expect(await pass(0)).toBe(true);
+      expect(kept.awaitsCertificate).toBe(false);
+      expect(kept.served).toEqual({ key: made[0]?.keyPem, cert: authority.certificate });
+      expect(await pass(29)).toBe(false);
+      expect(await pass(29)).toBe(false);
+    }
+    expect(made).toHaveLength(1);
+    expect(authority.requests).toHaveLength(1);
+    expect(kept.named.spkiSha256).toEqual([made[0]?.spkiSha256]);
   });
 });
 

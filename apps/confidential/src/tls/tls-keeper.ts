@@ -3,33 +3,35 @@ import type { TlsKey } from './tls-key.ts';
 
 export interface TlsKeeperDependencies {
   readonly now: () => number;
-  /** Makes a key whose own certificate is valid within these instants, Unix ms. */
+  /** Makes a key whose own certificate is valid between these times, in Unix ms. */
   readonly makeKey: (validity: { readonly from: number; readonly until: number }) => Promise<TlsKey>;
-  /** Where an authority outside finds our requests and leaves its certificates; undefined: the key signs its own. */
+  /** Where an outside authority finds our requests and leaves its certificates. Undefined: the key signs its own. */
   readonly authority?: CertificateExchange | undefined;
+  /** Whether `makeKey` always returns the same key, which then is not replaced. */
+  readonly isKept?: boolean | undefined;
 }
 
-/** The way to an authority. Only what is public passes it. */
+/** The connection to an authority. Only public data passes through it. */
 export interface CertificateExchange {
   writeRequest(requestPem: string): Promise<void>;
-  /** The newest certificate and its chain, as PEM; undefined while there is none. */
+  /** Returns the newest certificate and its chain, as PEM, once there is one. */
   readCertificate(): Promise<string | undefined>;
 }
 
 const dayMs = 86_400_000;
-/** How long a key is served, how long before that it is named by attestation, and what clocks may differ by. */
+/** How long a key is served, how long before that attestation names it, and by how much clocks may differ. */
 const times = { servedMs: 30 * dayMs, announcedMs: dayMs, slackMs: dayMs } as const;
 
 interface Served {
   readonly key: TlsKey;
   readonly certificatePem: string;
-  /** When the next key shall take over. */
+  /** When the next key is to take over. */
   readonly until: number;
 }
 
 /**
- * The keys that the broker serves TLS with: made here, changed while it runs. The next key is named for a day before it
- * is served, so that whoever has verified the set of keys meets no key that was not in it.
+ * The keys that the broker serves TLS with. They are made here and changed while the broker runs. The next key is named
+ * for a day before it is served. So a client that has verified the key set meets no key outside of it.
  */
 export class TlsKeeper {
   readonly #deps: TlsKeeperDependencies;
@@ -47,37 +49,43 @@ export class TlsKeeper {
     return new TlsKeeper(deps, { key, certificatePem: key.certificatePem, until: deps.now() + times.servedMs });
   }
 
-  /** What to serve now. */
+  /** The key and certificate to serve now. */
   get served(): { readonly key: string; readonly cert: string } {
     return { key: this.#served.key.keyPem, cert: this.#served.certificatePem };
   }
 
-  /** The keys that a connection may meet until `until` (Unix ms): SHA-256 of each one's SPKI. */
+  /** Whether an authority has not certified the key that is served. */
+  get awaitsCertificate(): boolean {
+    return this.#deps.authority !== undefined && this.#served.certificatePem === this.#served.key.certificatePem;
+  }
+
+  /** The keys that a connection may meet until `until` (Unix ms), each as SHA-256 of its SPKI. */
   get named(): { readonly spkiSha256: readonly string[]; readonly until: number } {
     const keys = [this.#served.key, ...(this.#next === undefined ? [] : [this.#next.key])];
-    // A key that is made later is announced before it is served: the set holds until then.
+    // A key that is made later is announced before it is served, so the set holds until then.
     const planned = this.#next === undefined ? this.#served.until : this.#next.announcedAt + times.servedMs;
-    // One that waits for its certificate does not take over from one minute to the next.
+    // A key may wait long for its certificate. Even then the set holds for a day, because a further key is announced
+    // first.
     const until = Math.max(planned, this.#deps.now() + times.announcedMs);
     return { spkiSha256: keys.map(({ spkiSha256 }) => spkiSha256), until };
   }
 
-  /** Does what is due; resolves to whether `served` has changed. */
+  /** Does what is due. Resolves to whether `served` has changed. */
   async refresh(): Promise<boolean> {
-    const { now, authority } = this.#deps;
+    const { now, authority, isKept = false } = this.#deps;
     const before = this.served;
     const certificate = await authority?.readCertificate();
     const signed = (key: TlsKey): string | undefined =>
       certificate !== undefined && isFor(key, certificate, now()) ? certificate : undefined;
     const own = signed(this.#served.key);
     if (own !== undefined) this.#served = { ...this.#served, certificatePem: own };
-    if (this.#next === undefined && now() >= this.#served.until - times.announcedMs) {
+    if (!isKept && this.#next === undefined && now() >= this.#served.until - times.announcedMs) {
       this.#next = { key: await makeKey(this.#deps), announcedAt: now() };
       await authority?.writeRequest(this.#next.key.requestPem);
     }
     if (this.#next !== undefined && now() >= this.#next.announcedAt + times.announcedMs) {
       const { key } = this.#next;
-      // With an authority, the old certificate serves on until the new one is here.
+      // With an authority, the old certificate is served until the new one is there.
       const certificatePem = authority === undefined ? key.certificatePem : signed(key);
       if (certificatePem !== undefined) {
         this.#served = { key, certificatePem, until: now() + times.servedMs };
@@ -94,7 +102,7 @@ const makeKey = ({ now, makeKey: make }: TlsKeeperDependencies): Promise<TlsKey>
     until: now() + times.announcedMs + times.servedMs + times.slackMs,
   });
 
-/** Whether a certificate is for this key, and valid now. */
+/** Whether a certificate is for this key and valid now. */
 function isFor(key: TlsKey, pem: string, now: number): boolean {
   try {
     const certificate = new X509Certificate(pem);

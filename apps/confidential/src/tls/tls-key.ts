@@ -1,24 +1,25 @@
 import 'reflect-metadata';
-import { createHash, webcrypto } from 'node:crypto';
+import { createHash, createPublicKey, webcrypto } from 'node:crypto';
 import {
   ExtendedKeyUsage,
   ExtendedKeyUsageExtension,
   KeyUsageFlags,
   KeyUsagesExtension,
   PemConverter,
+  Pkcs10CertificateRequest,
   Pkcs10CertificateRequestGenerator,
   SubjectAlternativeNameExtension,
   X509CertificateGenerator,
 } from '@peculiar/x509';
 
-/** A key for TLS that was made in this process and never leaves it, and what others may know of it. PEM texts. */
+/** A TLS key that was made in this process and never leaves it, with its public parts. Texts are PEM. */
 export interface TlsKey {
   readonly keyPem: string;
-  /** Signed by the key itself: it proves nothing without attestation, which names the key. */
+  /** Signed by the key itself. It proves nothing without attestation, which names the key. */
   readonly certificatePem: string;
-  /** For an authority that shall sign a certificate. */
+  /** For an authority that is to sign a certificate. */
   readonly requestPem: string;
-  /** SHA-256 of the DER-encoded SubjectPublicKeyInfo, lower-case hex: how attestation names the key. */
+  /** SHA-256 of the DER-encoded SubjectPublicKeyInfo, in lower-case hex. Attestation names the key by it. */
   readonly spkiSha256: string;
 }
 
@@ -27,16 +28,20 @@ const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as con
 /**
  * Makes a P-256 key with a certificate for one host name or address.
  *
- * @param validity.from - Unix ms; the certificate begins then.
- * @param validity.until - Unix ms; it ends then.
+ * @param keyPem - A key that this function made before, which gets another certificate.
+ * @param validity.from - Start of the certificate's validity, in Unix ms.
+ * @param validity.until - End of its validity, in Unix ms.
  */
 export async function makeTlsKey(
   host: string,
   validity: { readonly from: number; readonly until: number },
+  keyPem?: string,
 ): Promise<TlsKey> {
-  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+  const keys = await (keyPem === undefined
+    ? webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+    : importPair(keyPem));
   const names = new SubjectAlternativeNameExtension([{ type: isAddress(host) ? 'ip' : 'dns', value: bare(host) }]);
-  // A name longer than 64 characters does not fit a common name; the alternative names are what is looked at.
+  // A common name holds at most 64 characters. Clients look at the alternative names.
   const name = [{ CN: [bare(host).slice(0, 64)] }];
   const usages = [
     new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
@@ -65,6 +70,33 @@ export async function makeTlsKey(
     requestPem: request.toString('pem'),
     spkiSha256: createHash('sha256').update(Buffer.from(spki)).digest('hex'),
   };
+}
+
+async function importPair(keyPem: string): Promise<webcrypto.CryptoKeyPair> {
+  const [pkcs8 = new ArrayBuffer(0)] = PemConverter.decode(keyPem);
+  const spki = createPublicKey(keyPem).export({ type: 'spki', format: 'der' });
+  return {
+    privateKey: await webcrypto.subtle.importKey('pkcs8', pkcs8, algorithm, true, ['sign']),
+    publicKey: await webcrypto.subtle.importKey('spki', spki, algorithm, true, ['verify']),
+  };
+}
+
+/** Whether two requests are for the same key and the same name. Their signatures differ each time. */
+export function areForTheSame(oneRequestPem: string, otherRequestPem: string): boolean {
+  const one = subjectOf(oneRequestPem);
+  return one !== undefined && one === subjectOf(otherRequestPem);
+}
+
+/** Undefined if the text is not a request. */
+function subjectOf(requestPem: string): string | undefined {
+  try {
+    const request = new Pkcs10CertificateRequest(requestPem);
+    const names = request.extensions.find((extension) => extension instanceof SubjectAlternativeNameExtension);
+    const parts = [request.publicKey.rawData, names?.rawData ?? new ArrayBuffer(0)];
+    return parts.map((part) => Buffer.from(part).toString('base64')).join();
+  } catch {
+    return undefined;
+  }
 }
 
 const bare = (host: string): string => host.replace(/^\[|\]$/g, '');

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { initialPreferences } from '@sotto/wire';
 import type pg from 'pg';
+import { inTransaction } from '../database/in-transaction.ts';
 
 export interface AccountIds {
   readonly accountId: string;
@@ -9,34 +10,32 @@ export interface AccountIds {
 }
 
 /**
- * The account of a user, with its wallet and default workspace; made where it is missing. Safe to call at any time and
- * from several processes: the database's unique indexes let one of them win.
+ * Returns the account of a user, with its wallet and default workspace. Creates it if it is missing. Safe to call at
+ * any time and from several processes: the database's unique indexes let only one of them create it.
  */
 export async function ensureAccount(
   pool: pg.Pool,
   user: { readonly id: string; readonly name: string },
-): Promise<AccountIds & { readonly created: boolean }> {
+): Promise<AccountIds & { readonly created: boolean; readonly isDisabled: boolean }> {
   const found = await findAccount(pool, user.id);
   if (found !== undefined) return { ...found, created: false };
   const created = await createAccount(pool, { userId: user.id, name: user.name }).catch((error: unknown) => {
     if (error instanceof Error && 'code' in error && error.code === '23505') return undefined;
     throw error;
   });
-  if (created !== undefined) return { ...created, created: true };
+  if (created !== undefined) return { ...created, created: true, isDisabled: false };
   const theirs = await findAccount(pool, user.id);
   if (theirs === undefined) throw new Error('the account was neither found nor made');
   return { ...theirs, created: false };
 }
 
-/** Makes an account with its wallet and default workspace, in one transaction. */
+/** Creates an account with its wallet and default workspace, in one transaction. */
 export async function createAccount(
   pool: pg.Pool,
   { userId, name }: { readonly userId: string | undefined; readonly name: string },
 ): Promise<AccountIds> {
   const ids = { accountId: randomUUID(), walletId: randomBytes(16).toString('hex'), defaultWorkspaceId: randomUUID() };
-  const client = await pool.connect();
-  try {
-    await client.query('begin');
+  return inTransaction(pool, async (client) => {
     await client.query('insert into accounts (id, user_id, name, wallet_id) values ($1, $2, $3, $4)', [
       ids.accountId,
       userId ?? null,
@@ -47,22 +46,51 @@ export async function createAccount(
       "insert into workspaces (id, account_id, name, is_default, preferences) values ($1, $2, 'Default Workspace', true, $3)",
       [ids.defaultWorkspaceId, ids.accountId, JSON.stringify(initialPreferences)],
     );
-    await client.query('commit');
     return ids;
-  } catch (error) {
-    await client.query('rollback').catch(() => {});
-    throw error;
-  } finally {
-    client.release();
-  }
+  });
 }
 
-async function findAccount(pool: pg.Pool, userId: string): Promise<AccountIds | undefined> {
-  const { rows } = await pool.query<{ id: string; wallet_id: string; workspace_id: string }>(
-    `select a.id, a.wallet_id, w.id as workspace_id from accounts a
+async function findAccount(
+  pool: pg.Pool,
+  userId: string,
+): Promise<(AccountIds & { readonly isDisabled: boolean }) | undefined> {
+  const { rows } = await pool.query<{
+    id: string;
+    wallet_id: string;
+    workspace_id: string;
+    is_disabled: boolean;
+  }>(
+    `select a.id, a.wallet_id, a.disabled_at is not null as is_disabled, w.id as workspace_id from accounts a
      join workspaces w on w.account_id = a.id and w.is_default where a.user_id = $1`,
     [userId],
   );
   const row = rows[0];
-  return row && { accountId: row.id, walletId: row.wallet_id, defaultWorkspaceId: row.workspace_id };
+  return (
+    row && {
+      accountId: row.id,
+      walletId: row.wallet_id,
+      defaultWorkspaceId: row.workspace_id,
+      isDisabled: row.is_disabled,
+    }
+  );
+}
+
+/** Removes one domain's rights from an account, within the claim's transaction. Returns the ids of the revoked keys. */
+export type ClaimStep = (client: pg.PoolClient, userId: string) => Promise<readonly string[]>;
+
+/**
+ * Gives an account to the owner of its address, after a person who never verified the address may have used it. That
+ * person loses all keys, apps, memberships and invitations. Money, usage and settings stay. Returns the ids of the
+ * revoked keys, for the projector.
+ */
+export async function claimAccount(
+  pool: pg.Pool,
+  userId: string,
+  steps: readonly ClaimStep[],
+): Promise<readonly string[]> {
+  return inTransaction(pool, async (client) => {
+    const keyIds: string[] = [];
+    for (const step of steps) keyIds.push(...(await step(client, userId)));
+    return keyIds;
+  });
 }

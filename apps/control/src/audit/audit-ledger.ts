@@ -1,6 +1,7 @@
 import type pg from 'pg';
+import { inTransaction } from '../database/in-transaction.ts';
 
-/** Something that does not add up: what, of whom, and by how much. Amounts in nano-USD. */
+/** An inconsistency: what differs, the id it belongs to, and the two values. Amounts are in nano-USD. */
 export interface Finding {
   readonly what: string;
   readonly id: string;
@@ -16,7 +17,7 @@ interface Row {
 
 interface AuditCheck {
   readonly what: string;
-  /** Answers the rows that do not add up. */
+  /** Returns the inconsistent rows. */
   readonly query: string;
 }
 
@@ -25,6 +26,16 @@ const unresolved: AuditCheck = {
   query: `select id::text, 'booked' as expected, reason as found from rejected_settlements
     where resolved_at is null order by created_at`,
 };
+
+const summed = 'sum(requests) as requests, sum(cost_nusd) as cost';
+
+/** Compares two queries of `id`, `requests` and `cost`. */
+const comparison = (expected: string, found: string): string =>
+  `select coalesce(e.id, f.id)::text as id,
+     coalesce(e.cost, 0) || ' for ' || coalesce(e.requests, 0) || ' requests' as expected,
+     coalesce(f.cost, 0) || ' for ' || coalesce(f.requests, 0) || ' requests' as found
+   from (${expected}) e full join (${found}) f on f.id = e.id
+   where (e.requests, e.cost) is distinct from (f.requests, f.cost)`;
 
 const checks: readonly AuditCheck[] = [
   unresolved,
@@ -62,31 +73,69 @@ const checks: readonly AuditCheck[] = [
       where t.kind = 'charge' and not exists (select from settlements s where t.reference = 'settlement:' || s.id)`,
   },
   {
-    what: 'what a key has spent is not the sum of its usage',
+    what: 'what a key has spent is not the sum of its usage by day',
     query: `select k.id::text, coalesce(u.sum, 0)::text as expected, k.spent_nusd::text as found
-      from api_keys k left join (select key_id, sum(cost_nusd) as sum from usage group by key_id) u on u.key_id = k.id
+      from api_keys k left join (select key_id, sum(cost_nusd) as sum from usage_daily_keys group by key_id) u
+        on u.key_id = k.id
       where k.spent_nusd <> coalesce(u.sum, 0)`,
+  },
+  {
+    what: 'what a key has spent is not the sum of its months',
+    query: `select k.id::text, coalesce(m.sum, 0)::text as expected, k.spent_nusd::text as found
+      from api_keys k left join (select key_id, sum(spent_nusd) as sum from key_months group by key_id) m on m.key_id = k.id
+      where k.spent_nusd <> coalesce(m.sum, 0)`,
+  },
+  {
+    what: 'a monthly grant is not the sum of its transactions',
+    query: `select g.account_id || ' ' || g.month as id, g.amount_nusd::text as expected, coalesce(t.sum, 0)::text as found
+      from monthly_grants g left join (
+        select split_part(t.reference, ':', 2) as account_id, split_part(t.reference, ':', 3) as month, sum(e.amount_nusd) as sum
+        from ledger_transactions t join ledger_entries e on e.transaction_id = t.id and e.ledger_account like 'wallet:%'
+        where t.kind = 'grant' group by 1, 2
+      ) t on t.account_id = g.account_id::text and t.month = g.month
+      where g.amount_nusd <> coalesce(t.sum, 0)`,
+  },
+  {
+    what: 'more of a monthly grant was spent and has expired than it was',
+    query: `select account_id || ' ' || month as id, amount_nusd::text as expected, (spent_nusd + expired_nusd)::text as found
+      from monthly_grants where spent_nusd < 0 or expired_nusd < 0 or spent_nusd + expired_nusd > amount_nusd`,
+  },
+  {
+    what: 'the monthly grants differ from the ledger (without what has expired)',
+    query: `select 'grants' as id, g.sum::text as expected, e.sum::text as found
+      from (select coalesce(sum(expired_nusd - amount_nusd), 0) as sum from monthly_grants) g,
+        (select coalesce(sum(amount_nusd), 0) as sum from ledger_entries where ledger_account = 'grants') e
+      where g.sum <> e.sum`,
   },
   {
     what: 'usage and settlements differ in all (what is nobody’s is in suspense)',
     query: `select 'usage' as id, s.sum::text as expected, u.sum::text as found
       from (select coalesce(sum(charge_nusd), 0) as sum from settlements) s,
-        (select coalesce((select sum(cost_nusd) from usage), 0)
+        (select coalesce((select sum(cost_nusd) from usage_daily_keys), 0)
            - coalesce((select sum(amount_nusd) from ledger_entries where ledger_account = 'suspense'), 0) as sum) u
       where s.sum <> u.sum`,
   },
+  ...['usage_daily_keys', 'usage_daily_routes'].map((table) => ({
+    what: `the daily sums of an account differ between usage_daily and ${table}`,
+    query: comparison(
+      `select account_id as id, ${summed} from usage_daily group by account_id`,
+      `select account_id as id, ${summed} from ${table} group by account_id`,
+    ),
+  })),
   {
-    what: 'the daily sums of an account are not those of its usage',
-    query: `select coalesce(u.account_id, d.account_id)::text as id, coalesce(u.sum, 0)::text as expected,
-        coalesce(d.sum, 0)::text as found
-      from (select account_id, sum(cost_nusd) as sum from usage group by account_id) u
-      full join (select account_id, sum(cost_nusd) as sum from usage_daily group by account_id) d
-        on d.account_id = u.account_id
-      where coalesce(u.sum, 0) <> coalesce(d.sum, 0)`,
+    // The rows of dropped months live on in the daily sums alone.
+    what: 'the daily sums of a key are not those of its usage',
+    query: comparison(
+      `select key_id as id, count(*) as requests, sum(cost_nusd) as cost from usage
+       where at >= coalesce((select usage_kept_from from deployment), '-infinity') group by key_id`,
+      `select key_id as id, ${summed} from usage_daily
+       where day >= coalesce((select (usage_kept_from at time zone 'UTC')::date from deployment), '-infinity')
+       group by key_id`,
+    ),
   },
 ];
 
-/** Recomputes the balances of these accounts alone. */
+/** Recomputes the balances of only these accounts. */
 export async function auditBalances(pool: pg.Pool, accountIds: readonly string[]): Promise<Finding[]> {
   const { rows } = await pool.query<Row>(
     `select a.id::text, coalesce(e.sum, 0)::text as expected, a.balance_nusd::text as found
@@ -104,7 +153,7 @@ export async function auditBalances(pool: pg.Pool, accountIds: readonly string[]
   }));
 }
 
-/** Finds the settlements that were set aside: charges that may be missing from the ledger. */
+/** Finds the settlements that were set aside. Their charges may be missing from the ledger. */
 export async function auditRejected(pool: pg.Pool): Promise<Finding[]> {
   const { rows } = await pool.query<Row>(unresolved.query);
   return rows.map((row) => findingOf(unresolved, row));
@@ -117,21 +166,19 @@ const findingOf = ({ what }: AuditCheck, { id, expected, found }: Row): Finding 
   found: found ?? 'none',
 });
 
-/** Recomputes everything that Postgres says about money from its smallest parts, all at one instant. */
+/** Recomputes every amount in Postgres from its smallest parts, in one snapshot. */
 export async function auditLedger(pool: pg.Pool): Promise<Finding[]> {
-  const client = await pool.connect();
-  try {
-    await client.query('begin isolation level repeatable read read only');
-    // A ledger of years takes longer to add up than any request may take.
+  const work = async (client: pg.PoolClient): Promise<Finding[]> => {
+    // Adding up a ledger of several years takes longer than the timeout of requests.
     await client.query('set local statement_timeout = 0');
+    // Before the snapshot, so that no month is dropped that the snapshot says is kept.
+    await client.query('lock table usage in access share mode');
     const findings: Finding[] = [];
     for (const check of checks) {
       const { rows } = await client.query<Row>(check.query);
       findings.push(...rows.map((row) => findingOf(check, row)));
     }
     return findings;
-  } finally {
-    await client.query('rollback').catch(() => {});
-    client.release();
-  }
+  };
+  return inTransaction(pool, work, 'isolation level repeatable read read only');
 }

@@ -1,4 +1,5 @@
 import {
+  type AuditedBudget,
   type AuditedFunds,
   type EpochPort,
   type ProjectionPort,
@@ -6,22 +7,22 @@ import {
   shardOfWallet,
 } from '@sotto/state';
 import type pg from 'pg';
+import type { SqlRow } from '../database/columns.ts';
+import type { accounts, apiKeys, budgets } from '../database/schema.ts';
+import { type BudgetOwner, keysOfBudget, largestSum, oldestMonth, stateIdOf } from '../ledger/budget-months.ts';
 import type { Finding } from './audit-ledger.ts';
 
-interface AccountRow {
-  id: string;
-  wallet_id: string;
-  balance_nusd: string;
-  version: string;
-}
-interface KeyRow {
-  id: string;
-  hash: string;
+type AccountRow = SqlRow<typeof accounts, 'id' | 'wallet_id' | 'balance_nusd' | 'version'>;
+type KeyRow = SqlRow<typeof apiKeys, 'id' | 'account_id' | 'hash' | 'funds_version'> & {
   wallet_id: string;
   funds: string | null;
-  funds_version: string;
-}
-/** What the ledger says of a wallet or a key, and where to find it in the state. */
+};
+type BudgetRow = BudgetOwner &
+  SqlRow<typeof budgets, 'id' | 'limit_nusd' | 'version'> & {
+    wallet_id: string;
+    months: Readonly<Record<string, string>> | null;
+  };
+/** The ledger’s values of a wallet or a key, and its place in the state. */
 interface Expected {
   readonly id: string;
   readonly kind: 'wallet' | 'key';
@@ -31,6 +32,18 @@ interface Expected {
   readonly version: number;
 }
 
+/** The ledger’s values of a budget, and its place in the state. */
+interface ExpectedBudget {
+  readonly id: string;
+  readonly kind: 'budget';
+  readonly name: string;
+  readonly shard: number;
+  readonly limitNusd: bigint | undefined;
+  readonly version: number;
+  /** Spending by month. The state may have forgotten older months than it keeps. */
+  readonly months: ReadonlyMap<string, bigint>;
+}
+
 export interface AuditStateDependencies {
   readonly pool: pg.Pool;
   readonly state: Pick<ProjectionPort, 'readBooks'> & Pick<EpochPort, 'isOpen'>;
@@ -38,16 +51,16 @@ export interface AuditStateDependencies {
 }
 
 const pageSize = 500;
-/** What is being booked at this moment is told within this many looks; what is not told then is wrong. */
-const looks = 50;
-const betweenLooksMs = 200;
+/** A booking in progress reaches the state within this many attempts. A difference after that is a finding. */
+const attempts = 50;
+const betweenAttemptsMs = 200;
 const firstId = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Compares a page of accounts and their keys with the shared state, to the nano-dollar: the funds with the ledger's,
- * at the same version, and the sums of holds and notes with the holds and notes. Answers what differs, and after whom
- * to go on; undefined: that was the last page. Throws `StateUnavailableError` where something differs in a state that is
- * being rebuilt: that says nothing.
+ * Compares a page of accounts, their keys and their budgets with the shared state, to the nano-dollar. The funds must equal the
+ * ledger’s at the same version. The held and unbooked sums must equal the holds and notes. Returns the differences, and
+ * the account after which the next page begins. `next` is undefined after the last page. Throws `StateUnavailableError`
+ * if a difference is found while the state is rebuilt, because such a difference means nothing.
  */
 export async function auditPage(
   deps: AuditStateDependencies,
@@ -64,17 +77,16 @@ export async function auditPage(
   const accountIds = rows.map(({ id }) => id);
   let ids = accountIds;
   let findings: Finding[] = [];
-  for (let look = 0; look < looks && ids.length > 0; look += 1) {
-    if (look > 0) await deps.sleep(betweenLooksMs);
-    const doubtful = await compare(deps, ids);
-    findings = doubtful.flatMap(({ findings: found }) => found);
-    ids = doubtful.map(({ accountId }) => accountId);
+  for (let attempt = 0; attempt < attempts && ids.length > 0; attempt += 1) {
+    if (attempt > 0) await deps.sleep(betweenAttemptsMs);
+    const mismatches = await compare(deps, ids);
+    findings = mismatches.flatMap(({ findings: found }) => found);
+    ids = mismatches.map(({ accountId }) => accountId);
   }
   if (findings.length > 0 && !(await deps.state.isOpen())) throw new StateUnavailableError('not open');
   return { findings, accountIds, next: accountIds.length === pageSize ? accountIds.at(-1) : undefined };
 }
 
-/** Compares every account. */
 export async function auditState(deps: AuditStateDependencies): Promise<{ findings: Finding[]; accounts: number }> {
   const findings: Finding[] = [];
   let accounts = 0;
@@ -92,22 +104,52 @@ async function compare(
   accountIds: readonly string[],
 ): Promise<{ readonly accountId: string; readonly findings: Finding[] }[]> {
   const byAccount = await readExpected(pool, accountIds);
-  const wanted = new Map<number, { walletIds: string[]; keyHashes: string[] }>();
+  const byShard = new Map<number, { walletIds: string[]; keyHashes: string[]; budgetIds: string[] }>();
   for (const { shard, kind, name } of [...byAccount.values()].flat()) {
-    const ofShard = wanted.get(shard) ?? { walletIds: [], keyHashes: [] };
-    wanted.set(shard, ofShard);
-    (kind === 'wallet' ? ofShard.walletIds : ofShard.keyHashes).push(name);
+    const ofShard = byShard.get(shard) ?? { walletIds: [], keyHashes: [], budgetIds: [] };
+    byShard.set(shard, ofShard);
+    ofShard[listOf[kind]].push(name);
   }
   const found = new Map<string, AuditedFunds>();
-  for (const [shard, names] of wanted) {
-    const { wallets, keys } = await state.readBooks(shard, names);
+  const foundBudgets = new Map<string, AuditedBudget>();
+  for (const [shard, names] of byShard) {
+    const { wallets, keys, budgets } = await state.readBooks(shard, names);
+    for (const [name, budget] of budgets) foundBudgets.set(name, budget);
     for (const [name, funds] of wallets) found.set(`wallet ${name}`, funds);
     for (const [name, funds] of keys) found.set(`key ${name}`, funds);
   }
   return [...byAccount].flatMap(([accountId, expected]) => {
-    const findings = expected.flatMap((each) => judge(each, found.get(`${each.kind} ${each.name}`)));
+    const findings = expected.flatMap((each) =>
+      each.kind === 'budget'
+        ? judgeBudget(each, foundBudgets.get(each.name))
+        : judge(each, found.get(`${each.kind} ${each.name}`)),
+    );
     return findings.length === 0 ? [] : [{ accountId, findings }];
   });
+}
+
+const listOf = { wallet: 'walletIds', key: 'keyHashes', budget: 'budgetIds' } as const;
+
+function judgeBudget({ id, limitNusd, version, months }: ExpectedBudget, found: AuditedBudget | undefined): Finding[] {
+  if (found === undefined)
+    return [{ what: 'a budget is not in the state', id, expected: `${limitNusd}`, found: 'none' }];
+  const findings: Finding[] = [];
+  const compare = (what: string, expected: unknown, there: unknown): void => {
+    if (expected !== there) findings.push({ what, id, expected: `${expected}`, found: `${there}` });
+  };
+  compare('a budget in the state is not as new as the ledger', version, found.version);
+  if (found.version === version) compare('the limit of a budget differs', limitNusd, found.limitNusd);
+  const oldest = oldestMonth(Date.now());
+  for (const [month, { spentNusd, openNusd, countedNusd }] of found.months) {
+    if (spentNusd > 0n && month >= oldest)
+      compare(`the spending of a budget differs in ${month}`, months.get(month) ?? 0n, spentNusd);
+    compare(`what is open of a budget in ${month} is not the sum of its parts`, countedNusd, openNusd);
+  }
+  const newest = [...months.keys()].sort().at(-1);
+  if (newest !== undefined && !found.months.has(newest)) {
+    compare(`the spending of a budget differs in ${newest}`, months.get(newest), 0n);
+  }
+  return findings;
 }
 
 function judge({ id, kind, fundsNusd, version }: Expected, found: AuditedFunds | undefined): Finding[] {
@@ -131,17 +173,29 @@ function judge({ id, kind, fundsNusd, version }: Expected, found: AuditedFunds |
   return findings;
 }
 
-async function readExpected(pool: pg.Pool, accountIds: readonly string[]): Promise<Map<string, Expected[]>> {
+async function readExpected(
+  pool: pg.Pool,
+  accountIds: readonly string[],
+): Promise<Map<string, (Expected | ExpectedBudget)[]>> {
   const accounts = await pool.query<AccountRow>(
     'select id, wallet_id, balance_nusd, version from accounts where id = any($1::uuid[])',
     [accountIds],
   );
-  const keys = await pool.query<KeyRow & { account_id: string }>(
+  const keys = await pool.query<KeyRow>(
     `select k.id, k.account_id, k.hash, a.wallet_id, (k.credit_limit_nusd - k.spent_nusd) as funds, k.funds_version
      from api_keys k join accounts a on a.id = k.account_id where a.id = any($1::uuid[])`,
     [accountIds],
   );
-  const byAccount = new Map<string, Expected[]>();
+  const limits = await pool.query<BudgetRow>(
+    `select b.id, b.workspace_id, b.member_id, b.key_id, b.limit_nusd, b.version, w.account_id, a.wallet_id,
+       (select json_object_agg(s.month, s.nusd) from (
+         select m.month, ${largestSum}::text as nusd from api_keys k join key_months m on m.key_id = k.id
+         where m.month >= $2 and ${keysOfBudget('w.account_id')} group by m.month) s) as months
+     from budgets b join workspaces w on w.id = b.workspace_id join accounts a on a.id = w.account_id
+     where a.id = any($1::uuid[])`,
+    [accountIds, oldestMonth(Date.now())],
+  );
+  const byAccount = new Map<string, (Expected | ExpectedBudget)[]>();
   for (const { id, wallet_id: name, balance_nusd, version } of accounts.rows) {
     const shard = shardOfWallet(name);
     byAccount.set(id, [{ id, kind: 'wallet', name, shard, fundsNusd: BigInt(balance_nusd), version: Number(version) }]);
@@ -150,6 +204,14 @@ async function readExpected(pool: pg.Pool, accountIds: readonly string[]): Promi
     const shard = shardOfWallet(wallet_id);
     const fundsNusd = BigInt(funds ?? '0');
     byAccount.get(account_id)?.push({ id, kind: 'key', name, shard, fundsNusd, version: Number(funds_version) });
+  }
+  for (const row of limits.rows) {
+    byAccount.get(row.account_id)?.push({
+      ...{ id: row.id, kind: 'budget', name: stateIdOf(row), shard: shardOfWallet(row.wallet_id) },
+      limitNusd: row.limit_nusd === null ? undefined : BigInt(row.limit_nusd),
+      version: Number(row.version),
+      months: new Map(Object.entries(row.months ?? {}).map(([month, nusd]) => [month, BigInt(nusd)])),
+    });
   }
   return byAccount;
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parseBilling } from './billing-plan.ts';
-import { builtInBilling } from './built-in-billing.ts';
+import { builtInBilling } from './billing-settings.ts';
 
 const good = `packages:
   - {id: small, amount: 10}
@@ -27,49 +27,56 @@ describe('a billing file', () => {
     expect(plan?.orderLifetimeMs).toBe(3_600_000);
   });
 
-  it('that is built in is good', () => {
+  it('that is built in has no problems', () => {
     expect(problems(readFileSync(builtInBilling, 'utf8'))).toEqual([]);
   });
 
   it.each([
     [
       'an amount finer than a cent',
-      good.replace('250.5', '10.005'),
-      '3: packages.1.amount: must be whole cents, 0 or more',
+      '250.5',
+      '10.005',
+      '3: `packages.1.amount` is `10.005`: it must be whole cents, 0 or more',
     ],
     [
       'a fixed fee finer than a cent',
-      good.replace('fixed: 0.3', 'fixed: 0.305'),
-      '5: fee.fixed: must be whole cents, 0 or more',
+      'fixed: 0.3',
+      'fixed: 0.305',
+      '5: `fee.fixed` is `0.305`: it must be whole cents, 0 or more',
     ],
     [
       'a minimum finer than a cent',
-      good.replace('minimum: 1', 'minimum: 0.999'),
-      '5: fee.minimum: must be whole cents, 0 or more',
+      'minimum: 1',
+      'minimum: 0.999',
+      '5: `fee.minimum` is `0.999`: it must be whole cents, 0 or more',
     ],
     [
       'a package of nothing',
-      good.replace('amount: 10}', 'amount: 0}'),
-      '2: packages.0.amount: must be at least one cent',
+      'amount: 10}',
+      'amount: 0}',
+      '2: `packages.0.amount` is `0`: it must be at least one cent',
     ],
-    ['a package twice', good.replace('id: large', 'id: small'), '3: small: the package is repeated'],
+    ['a package twice', 'id: large', 'id: small', '3: small: the package is repeated'],
     [
       'a package that nobody could buy',
-      good.replace('max_per_day: 500', 'max_per_day: 100'),
+      'max_per_day: 500',
+      'max_per_day: 100',
       '3: large: is above limits.max_per_day: nobody could buy it',
     ],
     [
       'a percentage too fine',
-      good.replace('5.5', '5.5001'),
-      '5: fee.percent: must be a percentage of at most three decimals',
+      '5.5',
+      '5.5001',
+      '5: `fee.percent` is `5.5001`: it must be a percentage of at most three decimals',
     ],
     [
       'terms at no web address',
-      good.replace('text: Pay first.', 'text: x, url: "javascript:alert(1)"'),
-      '6: terms.url: Invalid URL',
+      'text: Pay first.',
+      'text: x, url: "javascript:alert(1)"',
+      '6: `terms.url` is `javascript:alert(1)`: it must be an http or https address',
     ],
-    ['an unknown field', `${good}vat: 19\n`, '1: the file: Unrecognized key: "vat"'],
-  ])('with %s is refused with its line', (_, text, problem) => {
-    expect(problems(text)).toEqual([problem]);
+    ['an unknown field', 'packages:', 'vat: 19\npackages:', '1: the file has an unknown field: `vat`'],
+  ])('with %s is refused with its line', (_, right, wrong, problem) => {
+    expect(problems(good.replace(right, wrong))).toEqual([problem]);
   });
 });

@@ -1,36 +1,46 @@
 import { billingContracts } from '@sotto/contract/control';
-import { ServiceError } from '@sotto/wire';
+import { type Nusd, nusdToUsd, orderTotal } from '@sotto/money';
+import { type BillingCatalog, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
+import { notFound } from '../serve/not-found.ts';
 import type { Serve } from '../serve/serve.ts';
-import { unknown } from '../serve/unknown.ts';
-import { catalogOf } from './billing-catalog.ts';
+import { readRequestedSettings, readSettings, requireSavedCard, writeSettings } from './account-settings.ts';
+import type { BillingPlan } from './billing-plan.ts';
+import { readMonthlyGrant } from './monthly-grants/account-grant.ts';
 import { toOrderAnswer } from './orders/order-record.ts';
 import { findOrder, listOrders } from './orders/order-store.ts';
-import { type PlaceDependencies, placeOrder } from './orders/place-order.ts';
+import { type PlaceDependencies, placeOrder, type Rails } from './orders/place-order.ts';
 import { hurryCheck } from './orders/reconcile.ts';
 import type { SavedCards } from './rails/rail.ts';
 import { findReceipt, listReceipts } from './receipts/receipt-store.ts';
 import { sendReceipt } from './receipts/send-receipt.ts';
-import { readSettings, writeSettings } from './settings/settings-store.ts';
-import { readWanted, requireSavedCard } from './settings/wanted-settings.ts';
 
 export interface BillingRoutesDependencies {
   readonly pool: pg.Pool;
   readonly orders: PlaceDependencies;
   readonly cards: SavedCards | undefined;
+  /** Undefined: accounts buy balance, and get no monthly grants. */
+  readonly monthlyGrantNusd: Nusd | undefined;
   readonly now: () => number;
 }
 
-/** Serves what is for sale and, by session, the orders, receipts and settings of an account. */
-export function serveBilling(serve: Serve, { pool, orders, cards, now }: BillingRoutesDependencies): void {
+/** Serves the catalog and, by session, the grant, orders, receipts and settings of an account. */
+export function serveBilling(
+  serve: Serve,
+  { pool, orders, cards, monthlyGrantNusd, now }: BillingRoutesDependencies,
+): void {
   const { plan, rails } = orders;
-  // It changes with a restart only.
-  const catalog = catalogOf(plan, rails);
+  // The catalog changes only with a restart.
+  const isPrepaid = monthlyGrantNusd === undefined;
+  const catalog = catalogOf(plan, rails, isPrepaid ? 'prepaid' : 'none');
   const at = (): Date => new Date(now());
   serve(billingContracts)({
     'GET /v1/billing/catalog': async () => catalog,
 
+    'GET /v1/billing/grant': ({ caller }) => readMonthlyGrant({ pool, monthlyGrantNusd, now }, caller.accountId),
+
     'POST /v1/billing/orders': async ({ caller: { accountId }, body, reply }) => {
+      if (!isPrepaid) throw nothingIsSold();
       if (body.save_card === true && body.rail !== 'card') {
         throw new ServiceError('invalid_request', {
           message: '`save_card` goes with the rail `card` only.',
@@ -52,7 +62,7 @@ export function serveBilling(serve: Serve, { pool, orders, cards, now }: Billing
 
     'GET /v1/billing/orders/{orderId}': async ({ caller, params }) => {
       const order = await findOrder(pool, caller.accountId, params.orderId);
-      if (order === undefined) throw unknown('order');
+      if (order === undefined) throw notFound('order');
       if (order.status === 'pending') await hurryCheck(pool, order.id, at());
       return toOrderAnswer(order);
     },
@@ -61,17 +71,47 @@ export function serveBilling(serve: Serve, { pool, orders, cards, now }: Billing
 
     'GET /v1/billing/receipts/{receiptNumber}': async ({ caller, params, query, request, reply }) => {
       const receipt = await findReceipt(pool, caller.accountId, params.receiptNumber);
-      if (receipt === undefined) throw unknown('receipt');
+      if (receipt === undefined) throw notFound('receipt');
       return sendReceipt(reply, receipt, { format: query.format, accept: request.headers.accept });
     },
 
     'GET /v1/billing/settings': ({ caller }) => readSettings(pool, caller.accountId, at()),
 
     'PUT /v1/billing/settings': async ({ caller: { accountId }, body }) => {
-      const wanted = readWanted(plan, body);
-      if (wanted.auto?.enabled === true) await requireSavedCard(cards, accountId);
-      await writeSettings(pool, accountId, wanted);
+      if (!isPrepaid && body.auto_top_up !== null) throw nothingIsSold();
+      const requested = readRequestedSettings(plan, body);
+      if (requested.auto?.enabled === true) await requireSavedCard(cards, accountId);
+      await writeSettings(pool, accountId, requested);
       return readSettings(pool, accountId, at());
     },
   });
+}
+
+const nothingIsSold = (): ServiceError =>
+  new ServiceError('rail_disabled', {
+    message: 'This deployment takes no payments: accounts get a monthly grant. Ask its operator for more balance.',
+  });
+
+/** Returns the packages for sale and the enabled ways to pay. Without payments, nothing is for sale. */
+function catalogOf({ packages, file }: BillingPlan, rails: Rails, mode: BillingCatalog['mode']): BillingCatalog {
+  const sold = mode === 'none' ? [] : [...packages.values()];
+  return {
+    mode,
+    currency: 'USD',
+    packages: sold.map((bought) => ({
+      id: bought.id,
+      amount: nusdToUsd(bought.amountNusd),
+      fee: nusdToUsd(bought.feeNusd),
+      total: nusdToUsd(orderTotal(bought)),
+    })),
+    limits: file.limits,
+    fee: file.fee,
+    order_lifetime_minutes: file.order_lifetime_minutes,
+    terms: file.terms,
+    rails: {
+      card: { enabled: rails.card !== undefined },
+      crypto: { enabled: rails.crypto !== undefined },
+      test: { enabled: rails.test !== undefined },
+    },
+  };
 }

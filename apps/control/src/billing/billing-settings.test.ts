@@ -16,14 +16,14 @@ const message = (environment: Record<string, string>): string | undefined => {
 };
 
 describe('billing settings', () => {
-  it('switch every rail off where nothing is set', () => {
+  it('switch every rail off if nothing is set', () => {
     expect(read({})).toMatchObject({
       ok: true,
       settings: { rails: { stripe: undefined, btcpay: undefined, test: false } },
     });
   });
 
-  it('switch the test rail on by default only where told so', () => {
+  it('switch the test rail on by default only if the caller says so', () => {
     expect(read({}, 'on')).toMatchObject({ settings: { rails: { test: true } } });
     expect(read({ BILLING_TEST_RAIL: 'off' }, 'on')).toMatchObject({ settings: { rails: { test: false } } });
     expect(read({ BILLING_TEST_RAIL: 'on' })).toMatchObject({ settings: { rails: { test: true } } });
@@ -38,6 +38,14 @@ describe('billing settings', () => {
         },
       },
     });
+  });
+
+  it('give a monthly grant instead of selling balance', () => {
+    expect(read({}, 'on')).toMatchObject({ settings: { monthlyGrantNusd: undefined } });
+    expect(read({ BILLING: 'none', MONTHLY_GRANT_USD: '12.5' }, 'on')).toMatchObject({
+      settings: { monthlyGrantNusd: 12_500_000_000n, rails: { test: false } },
+    });
+    expect(read({ BILLING: 'none' })).toMatchObject({ settings: { monthlyGrantNusd: 0n } });
   });
 
   it.each([
@@ -58,6 +66,27 @@ describe('billing settings', () => {
       { ...btcpay, BTCPAY_WEBHOOK_SECRET: '' },
       'BTCPAY_WEBHOOK_SECRET is not set: payment by crypto needs it beside BTCPAY_URL',
     ],
+    [{ BILLING: 'free' }, 'BILLING is `free`: it takes prepaid or none'],
+    [
+      { BILLING: 'none', ...stripe },
+      'STRIPE_SECRET_KEY is set, but BILLING is `none`: remove the way to pay, or set BILLING to prepaid',
+    ],
+    [
+      { BILLING: 'none', ...btcpay },
+      'BTCPAY_URL is set, but BILLING is `none`: remove the way to pay, or set BILLING to prepaid',
+    ],
+    [
+      { BILLING: 'none', BILLING_TEST_RAIL: 'on' },
+      'BILLING_TEST_RAIL is `on`, but BILLING is `none`: remove the way to pay, or set BILLING to prepaid',
+    ],
+    [
+      { MONTHLY_GRANT_USD: '5' },
+      'MONTHLY_GRANT_USD is set, but BILLING is `prepaid`: set BILLING to none, or remove MONTHLY_GRANT_USD',
+    ],
+    [
+      { BILLING: 'none', MONTHLY_GRANT_USD: '-1' },
+      'MONTHLY_GRANT_USD is `-1`: it takes an amount in USD of at least 0, with at most nine decimals',
+    ],
     [{ BILLING_TEST_RAIL: 'yes' }, 'BILLING_TEST_RAIL is `yes`: it takes on or off'],
     [
       { ...btcpay, BTCPAY_URL: 'http://pay.example.com' },
@@ -67,7 +96,7 @@ describe('billing settings', () => {
       { ...stripe, STRIPE_API_URL: 'http://10.0.0.1' },
       'STRIPE_API_URL has a value that cannot be used: it takes an https URL; plain http on loopback only',
     ],
-  ])('refuse %j by name', (environment, line) => {
+  ])('refuse %j and name the variable', (environment, line) => {
     expect(message(environment)).toBe(line);
   });
 });

@@ -1,32 +1,70 @@
-import { readFile } from 'node:fs/promises';
-import { type Environment, readSettings, type Settings, setting } from '@sotto/settings';
+import { fileURLToPath } from 'node:url';
+import { type Nusd, usdToNusd } from '@sotto/money';
+import { type Environment, readFileOrPart, readSettings, type Settings, setting } from '@sotto/server';
 import { z } from 'zod';
 import { type BillingPlan, parseBilling } from './billing-plan.ts';
-import { builtInBilling } from './built-in-billing.ts';
 
 const urlError = 'takes an https URL; plain http on loopback only';
 const serviceUrl = z.string({ error: urlError }).refine(isSafeUrl, { error: urlError });
 const secret = (what: string) => z.string({ error: `takes ${what}` }).min(8, { error: `takes ${what}` });
 
-const environmentSchema = z.object({
-  BILLING_FILE: setting.file.optional(),
-  BILLING_TEST_RAIL: z.enum(['on', 'off'], { error: 'takes on or off' }).optional(),
-  STRIPE_SECRET_KEY: secret('the secret API key of a Stripe account').optional(),
-  STRIPE_WEBHOOK_SECRET: secret('the signing secret of a Stripe webhook endpoint').optional(),
-  STRIPE_API_URL: serviceUrl.optional(),
-  BTCPAY_URL: serviceUrl.optional(),
-  BTCPAY_API_KEY: secret('an API key of BTCPay Server').optional(),
-  BTCPAY_STORE_ID: z.string().min(1, { error: 'takes the id of a BTCPay store' }).optional(),
-  BTCPAY_WEBHOOK_SECRET: secret('the secret of a BTCPay webhook').optional(),
+const usdError = 'takes an amount in USD of at least 0, with at most nine decimals';
+
+export const environmentSchema = z.object({
+  BILLING: z
+    .enum(['prepaid', 'none'], { error: 'takes prepaid or none' })
+    .default('prepaid')
+    .describe(
+      '`prepaid`: accounts buy balance. `none`: they get `MONTHLY_GRANT_USD` each month, and nothing is for sale.',
+    ),
+  MONTHLY_GRANT_USD: z
+    .string()
+    .regex(/^\d{1,7}(\.\d{1,9})?$/, { error: usdError })
+    .transform((text) => usdToNusd(Number(text)))
+    .refine((nusd) => nusd !== undefined, { error: usdError })
+    .optional()
+    .describe(
+      'With `BILLING` `none`: the grant of each account on the first of a month (UTC). The rest expires with the month. The default is 0.',
+    ),
+  BILLING_FILE: setting.file
+    .optional()
+    .describe('Packages, limits, fee, terms and seller, as YAML. Control reads it at start. The default is built in.'),
+  BILLING_TEST_RAIL: z
+    .enum(['on', 'off'], { error: 'takes on or off' })
+    .optional()
+    .describe(
+      'Lets orders be paid without money. The default is `off`; with `npm start` it is `on` until you set up another way to pay.',
+    ),
+  STRIPE_SECRET_KEY: secret('the secret API key of a Stripe account')
+    .optional()
+    .describe('Enables payment by card, together with `STRIPE_WEBHOOK_SECRET`.'),
+  STRIPE_WEBHOOK_SECRET: secret('the signing secret of a Stripe webhook endpoint')
+    .optional()
+    .describe('Verifies the webhook events of Stripe.'),
+  STRIPE_API_URL: serviceUrl.optional().describe("Address of a proxy to use instead of Stripe's own."),
+  BTCPAY_URL: serviceUrl
+    .optional()
+    .describe('BTCPay Server. Enables payment by crypto, together with the three settings below.'),
+  BTCPAY_API_KEY: secret('an API key of BTCPay Server')
+    .optional()
+    .describe('Creates and reads invoices at BTCPay Server.'),
+  BTCPAY_STORE_ID: z
+    .string()
+    .min(1, { error: 'takes the id of a BTCPay store' })
+    .optional()
+    .describe('Store that invoices belong to.'),
+  BTCPAY_WEBHOOK_SECRET: secret('the secret of a BTCPay webhook')
+    .optional()
+    .describe('Verifies the webhook events of BTCPay Server.'),
 });
 
-/** The variables that billing reads, for whoever passes an environment on. */
+/** Names of the variables that billing reads, for code that passes an environment on. */
 export const billingVariables: readonly string[] = Object.keys(environmentSchema.shape);
 
 export interface StripeSettings {
   readonly secretKey: string;
   readonly webhookSecret: string;
-  /** Another address than Stripe's own: a proxy or a stand-in. */
+  /** A proxy or a stand-in for Stripe's own address. */
   readonly apiUrl: string | undefined;
 }
 
@@ -37,7 +75,7 @@ export interface BtcpaySettings {
   readonly webhookSecret: string;
 }
 
-/** Which ways to pay there are, with their secrets; undefined: that rail is off. */
+/** The ways to pay, with their secrets. Undefined: that rail is off. */
 export interface RailSettings {
   readonly stripe: StripeSettings | undefined;
   readonly btcpay: BtcpaySettings | undefined;
@@ -47,9 +85,14 @@ export interface RailSettings {
 export interface BillingSettings {
   readonly file: string;
   readonly rails: RailSettings;
+  /** The monthly grant of accounts for which an operator set none. Undefined: accounts buy balance, and get no grants. */
+  readonly monthlyGrantNusd: Nusd | undefined;
 }
 
-/** Reads what billing needs of the environment; a rail that is half configured is refused by name of what is missing. */
+/**
+ * Reads the environment of billing. If a rail is half configured, or settings contradict each other, the error names the
+ * variables.
+ */
 export function readBillingSettings(
   environment: Environment,
   defaults: { readonly testRail: 'on' | 'off' },
@@ -59,7 +102,8 @@ export function readBillingSettings(
   const env = read.settings;
   const missing =
     missingOf('cards', env, ['STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET'], ['STRIPE_API_URL']) ??
-    missingOf('crypto', env, ['BTCPAY_URL', 'BTCPAY_API_KEY', 'BTCPAY_STORE_ID', 'BTCPAY_WEBHOOK_SECRET'], []);
+    missingOf('crypto', env, ['BTCPAY_URL', 'BTCPAY_API_KEY', 'BTCPAY_STORE_ID', 'BTCPAY_WEBHOOK_SECRET'], []) ??
+    contradictionOf(env);
   if (missing !== undefined) return { ok: false, message: missing };
   const { STRIPE_SECRET_KEY, STRIPE_WEBHOOK_SECRET, BTCPAY_URL, BTCPAY_API_KEY, BTCPAY_STORE_ID } = env;
   const { BTCPAY_WEBHOOK_SECRET } = env;
@@ -81,18 +125,19 @@ export function readBillingSettings(
                 webhookSecret: BTCPAY_WEBHOOK_SECRET,
               }
             : undefined,
-        test: (env.BILLING_TEST_RAIL ?? defaults.testRail) === 'on',
+        test: env.BILLING === 'prepaid' && (env.BILLING_TEST_RAIL ?? defaults.testRail) === 'on',
       },
+      monthlyGrantNusd: env.BILLING === 'none' ? (env.MONTHLY_GRANT_USD ?? 0n) : undefined,
     },
   };
 }
 
-/** Reads the billing file; what is wrong comes back as one line, with the line of the file. */
+/** Reads the billing file. An error is one line of text and names the line of the file. */
 export async function readBillingPlan(file: string): Promise<Settings<BillingPlan>> {
-  const text = await readFile(file, 'utf8').catch(() => undefined);
-  if (text === undefined)
+  const bytes = await readFileOrPart(file).catch(() => undefined);
+  if (bytes === undefined)
     return { ok: false, message: `BILLING_FILE is \`${file}\`: it takes the path of a readable file` };
-  const parsed = parseBilling(text);
+  const parsed = parseBilling(bytes.toString('utf8'));
   if (parsed.ok) return { ok: true, settings: parsed.value };
   const [problem] = parsed.problems;
   return { ok: false, message: `BILLING_FILE: ${file}:${problem?.line}: ${problem?.message}` };
@@ -100,7 +145,7 @@ export async function readBillingPlan(file: string): Promise<Settings<BillingPla
 
 function missingOf(
   what: string,
-  env: Environment,
+  env: Readonly<Record<string, unknown>>,
   needed: readonly string[],
   optional: readonly string[],
 ): string | undefined {
@@ -110,6 +155,24 @@ function missingOf(
   return `${missing} is not set: payment by ${what} needs it beside ${given}`;
 }
 
+/** Without payments, there is no way to pay. With them, there are no grants. */
+function contradictionOf(env: z.output<typeof environmentSchema>): string | undefined {
+  if (env.BILLING === 'prepaid') {
+    return env.MONTHLY_GRANT_USD === undefined
+      ? undefined
+      : 'MONTHLY_GRANT_USD is set, but BILLING is `prepaid`: set BILLING to none, or remove MONTHLY_GRANT_USD';
+  }
+  const rail =
+    env.BILLING_TEST_RAIL === 'on'
+      ? 'BILLING_TEST_RAIL is `on`'
+      : env.STRIPE_SECRET_KEY !== undefined
+        ? 'STRIPE_SECRET_KEY is set'
+        : env.BTCPAY_URL !== undefined
+          ? 'BTCPAY_URL is set'
+          : undefined;
+  return rail && `${rail}, but BILLING is \`none\`: remove the way to pay, or set BILLING to prepaid`;
+}
+
 function isSafeUrl(text: string): boolean {
   const url = URL.parse(text);
   if (url === null || url.username !== '' || url.search !== '' || url.hash !== '') return false;
@@ -117,3 +180,6 @@ function isSafeUrl(text: string): boolean {
     url.protocol === 'https:' || (url.protocol === 'http:' && setting.isLoopback(url.hostname.replace(/^\[|\]$/g, '')))
   );
 }
+
+/** Path of the billing file that comes with control. */
+export const builtInBilling = fileURLToPath(new URL('../../billing.yaml', import.meta.url));

@@ -1,9 +1,10 @@
-import { type Repeated, repeat } from '@sotto/http';
-import type { FastifyInstance } from 'fastify';
+import type { Nusd } from '@sotto/money';
+import { repeat } from '@sotto/server';
 import type pg from 'pg';
+import type { Domain } from '../domain.ts';
 import type { ControlEvents } from '../events.ts';
 import { limitByAddress } from '../limits/rate-limits.ts';
-import type { Serve } from '../serve/serve.ts';
+import { recordLowBalances } from './account-settings.ts';
 import { topUpAccounts } from './auto-top-up/auto-top-up.ts';
 import type { BillingPlan } from './billing-plan.ts';
 import { serveBilling } from './billing-routes.ts';
@@ -13,18 +14,18 @@ import { reconcileOrders } from './orders/reconcile.ts';
 import { BtcpayClient } from './rails/btcpay-client.ts';
 import { BtcpayRail } from './rails/btcpay-rail.ts';
 import { btcpayWebhook } from './rails/btcpay-webhook.ts';
-import { railCustomers } from './rails/rail-customers.ts';
+import { testRail } from './rails/rail.ts';
 import { stripeClient } from './rails/stripe-client.ts';
-import { StripeRail } from './rails/stripe-rail.ts';
+import { railCustomers, StripeRail } from './rails/stripe-rail.ts';
 import { stripeWebhook } from './rails/stripe-webhook.ts';
-import { testRail } from './rails/test-rail.ts';
-import { noteLowBalances } from './settings/low-balance.ts';
 import { registerWebhooks } from './webhook-routes.ts';
 
-/** What is for sale and how it can be paid, as it was read at the start. */
+/** Packages, terms and rails, as read at the start. */
 export interface BillingOptions {
   readonly plan: BillingPlan;
   readonly rails: RailSettings;
+  /** Undefined: accounts buy balance, and get no monthly grants. */
+  readonly monthlyGrantNusd?: Nusd | undefined;
 }
 
 export interface BillingDependencies extends BillingOptions {
@@ -36,29 +37,23 @@ export interface BillingDependencies extends BillingOptions {
   readonly now: () => number;
 }
 
-export interface Billing {
-  /** Serves its routes, and the webhooks that payment services call. */
-  register(app: FastifyInstance, serve: Serve): void;
-  /** What goes on beside the requests, for as long as there is a database. */
-  tasks(failed: (task: string) => (error: unknown) => void): readonly Repeated[];
-}
-
 const reconcileMs = 1_000;
 const autoTopUpMs = 2_000;
 const lowBalanceMs = 5_000;
-/** Deliveries of an address and minute; a bad signature costs one HMAC. */
+/** Maximum deliveries per address and minute. Rejecting a bad signature costs one HMAC. */
 const webhooksAMinute = 6_000;
 
-/** Puts billing together. */
+/** Assembles billing: its routes, its background tasks, and the webhooks that payment services call. */
 export function buildBilling({
   plan,
   rails: settings,
+  monthlyGrantNusd,
   pool,
   events,
   project,
   origin,
   now,
-}: BillingDependencies): Billing {
+}: BillingDependencies): Domain {
   const stripe = settings.stripe && stripeClient(settings.stripe);
   const cards = stripe && new StripeRail({ stripe, customers: railCustomers(pool, 'card'), origin, now });
   const btcpay = settings.btcpay && new BtcpayClient(settings.btcpay);
@@ -70,8 +65,8 @@ export function buildBilling({
   const orders: PlaceDependencies = { pool, plan, rails, events, project, now, seller: plan.file.seller };
   if (settings.test) events.testRailOn();
   return {
-    register(app, serve) {
-      serveBilling(serve, { pool, orders, cards, now });
+    register({ app, serve }) {
+      serveBilling(serve, { pool, orders, cards, monthlyGrantNusd, now });
       registerWebhooks(app, {
         orders,
         readers: {
@@ -84,7 +79,7 @@ export function buildBilling({
     tasks: (failed) => [
       repeat(reconcileMs, () => reconcileOrders(orders), failed('orders')),
       repeat(autoTopUpMs, () => topUpAccounts({ ...orders, cards }), failed('auto top-up')),
-      repeat(lowBalanceMs, () => noteLowBalances(pool, events, new Date(now())), failed('low balances')),
+      repeat(lowBalanceMs, () => recordLowBalances(pool, events, new Date(now())), failed('low balances')),
     ],
   };
 }

@@ -1,31 +1,44 @@
+import { pathOf } from '@sotto/contract';
+import type { webhookContracts } from '@sotto/contract/control';
 import { type RailName, ServiceError, type WebhookAnswer } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import { type Applied, type ApplyDependencies, applyEvent } from './orders/apply-event.ts';
+import { messageOf } from './orders/order-record.ts';
 import { findOrderId } from './orders/order-store.ts';
-import { sentenceOf } from './orders/sentences.ts';
-import { RailRefusedError, RailUnavailableError } from './rails/rail.ts';
-import type { Delivery, WebhookReader } from './rails/webhook.ts';
+import { type Delivery, RailRefusedError, RailUnavailableError, type WebhookReader } from './rails/rail.ts';
+
+type Webhooks = typeof webhookContracts;
 
 export interface WebhookRoutesDependencies {
   readonly orders: ApplyDependencies;
   readonly readers: { readonly stripe: WebhookReader | undefined; readonly btcpay: WebhookReader | undefined };
-  /** Fastify's `config` of these routes: all deliveries of a service come from a few addresses. */
+  /** Fastify's `config` of these routes. All deliveries of a service come from a few addresses. */
   readonly rateLimit: object;
 }
 
 /**
- * `/v1/billing/webhooks/stripe` and `/v1/billing/webhooks/btcpay`. What carries a good signature is answered 200 with an
- * explanation even where nothing can be done with it, because neither service can do better by sending it again; 503
- * asks it to, where we cannot know yet; 400 is for what its secret did not sign.
+ * Registers the webhooks of payment services. A delivery with a good signature gets 200 and an explanation, even if we
+ * can do nothing with it: sending it again would not help. The status 503 asks the service to deliver again, because we
+ * cannot know the outcome yet. The status 400 rejects a delivery that is malformed or not signed with the secret.
  */
 export function registerWebhooks(app: FastifyInstance, deps: WebhookRoutesDependencies): void {
   const { readers } = deps;
   const routes = [
-    { path: 'stripe', rail: 'card', header: 'stripe-signature', reader: readers.stripe },
-    { path: 'btcpay', rail: 'crypto', header: 'btcpay-sig', reader: readers.btcpay },
+    {
+      path: pathOf<Webhooks>('POST /v1/billing/webhooks/stripe'),
+      rail: 'card',
+      header: 'stripe-signature',
+      reader: readers.stripe,
+    },
+    {
+      path: pathOf<Webhooks>('POST /v1/billing/webhooks/btcpay'),
+      rail: 'crypto',
+      header: 'btcpay-sig',
+      reader: readers.btcpay,
+    },
   ] as const;
   for (const { path, rail, header, reader } of routes) {
-    app.post(`/v1/billing/webhooks/${path}`, { config: deps.rateLimit }, async (request, reply) => {
+    app.post(path, { config: deps.rateLimit }, async (request, reply) => {
       if (reader === undefined) {
         throw new ServiceError('rail_disabled', { message: `Payment by \`${rail}\` is not configured here.` });
       }
@@ -46,12 +59,16 @@ export function registerWebhooks(app: FastifyInstance, deps: WebhookRoutesDepend
           });
         });
       reply.header('cache-control', 'no-store');
-      return hear(deps, rail, delivery);
+      return handleDelivery(deps, rail, delivery);
     });
   }
 }
 
-async function hear({ orders }: WebhookRoutesDependencies, rail: RailName, delivery: Delivery): Promise<WebhookAnswer> {
+async function handleDelivery(
+  { orders }: WebhookRoutesDependencies,
+  rail: RailName,
+  delivery: Delivery,
+): Promise<WebhookAnswer> {
   const { events } = orders;
   if (delivery.kind === 'refused') {
     events.webhookRefused({ rail, failed: delivery.failed });
@@ -69,7 +86,7 @@ async function hear({ orders }: WebhookRoutesDependencies, rail: RailName, deliv
     if (step !== undefined) applied.push(step);
   }
   const flagged = applied.find(({ flag }) => flag !== undefined)?.flag;
-  if (flagged !== undefined) return answer('flagged', sentenceOf(flagged));
+  if (flagged !== undefined) return answer('flagged', messageOf(flagged));
   const status = applied.at(-1)?.order.status ?? 'unknown';
   return applied.some(({ outcome }) => outcome === 'applied')
     ? answer('applied', `The order is ${status}.`)
@@ -89,5 +106,5 @@ const answer = (outcome: WebhookAnswer['outcome'], message: string): WebhookAnsw
   message,
 });
 
-/** The type of an event for the log: only what looks like one. */
+/** Returns the type of an event for the log. Replaces anything that does not look like a type. */
 const knownType = (type: string): string => (/^[\w.]{1,60}$/.test(type) ? type : 'other');

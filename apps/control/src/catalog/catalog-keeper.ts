@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import {
   bindCatalog,
   type Catalog,
@@ -14,9 +14,13 @@ import {
   type RegistryPublic,
   type RouteStatus,
 } from '@sotto/router';
+import { readFileOrPart } from '@sotto/server';
 import { type CatalogPort, type HealthPort, MeasurementFollower } from '@sotto/state';
 import type { Operation } from '@sotto/wire';
 import type { ControlEvents } from '../events.ts';
+
+/** The catalog that is part of control: well-known models of the providers in the built-in registry. */
+export const builtInCatalog = fileURLToPath(new URL('../../catalog.yaml', import.meta.url));
 
 export interface CatalogKeeperDependencies {
   readonly state: CatalogPort & HealthPort;
@@ -26,8 +30,8 @@ export interface CatalogKeeperDependencies {
 }
 
 /**
- * Keeps the catalog: reads the operator's file, refuses it whole where something is wrong, publishes it for the
- * brokers, and holds what control itself plans with (registry, penalties, measurements).
+ * Keeps the catalog. It reads the operator’s file, rejects it as a whole if anything is wrong, and publishes it for the
+ * brokers. It also holds the data that control plans with: registry, penalties and measurements.
  */
 export class CatalogKeeper {
   readonly #deps: CatalogKeeperDependencies;
@@ -52,7 +56,7 @@ export class CatalogKeeper {
     return this.#registry;
   }
 
-  /** Whether the brokers, too, serve an operation: a ticket for one that they do not is worth nothing. */
+  /** Whether the brokers serve an operation. A ticket for an operation that they do not serve is worthless. */
   isServed(operation: Operation): boolean {
     const media = this.#registry?.media;
     return media === undefined || isSwitchedOn(media, operation);
@@ -66,20 +70,23 @@ export class CatalogKeeper {
     };
   }
 
-  /** What all brokers measured in the last 24 hours. */
+  /** The measurements of all brokers in the last 24 hours. */
   get measured(): MeasurementWindow {
     return this.#measured.window;
   }
 
-  /** Forgets the file's text, so that the next `follow` reads it again (SIGHUP). */
+  /** Makes the next `follow` read the file again (SIGHUP). */
   reload(): void {
     this.#text = undefined;
   }
 
-  /** Binds the file to the registry that the brokers published and puts it in force where either has changed. */
+  /**
+   * Binds the file to the registry that the brokers published. If either has changed, the result becomes the current
+   * catalog.
+   */
   async follow(): Promise<void> {
     const { state } = this.#deps;
-    // First: a file that cannot be read must not have control plan with old ones.
+    // Penalties come first, so that control does not plan with old ones if the catalog file cannot be read.
     this.#penalties = await state.readPenalties();
     const registry = await state.readRegistry();
     if (registry === undefined) return;
@@ -92,7 +99,7 @@ export class CatalogKeeper {
       await this.#measured.refresh();
     } finally {
       const { measurements } = this.#measured;
-      // Planning with new measurements then costs no request more than planning with the old ones.
+      // Prepares here, so that the first request after a refresh does not take longer than others.
       if (this.#catalog !== undefined)
         for (const _ of prepareRouting(this.#catalog, measurements)) await setImmediate();
       this.#measurements = measurements;
@@ -101,7 +108,7 @@ export class CatalogKeeper {
 
   async #putInForce(registry: RegistryPublic): Promise<void> {
     const { file, state, events, now } = this.#deps;
-    const text = this.#text ?? (await readFile(file, 'utf8'));
+    const text = this.#text ?? (await readFileOrPart(file)).toString('utf8');
     const binding = JSON.stringify(registry);
     if (this.#text === text && this.#boundTo === binding && (await this.#isPublished())) return;
     const digest = createHash('sha256').update(text).digest('hex');
@@ -112,7 +119,7 @@ export class CatalogKeeper {
     this.#boundTo = binding;
     if (!parsed.ok) {
       events.catalogRefused(file, parsed.problems);
-      // The one in force stays, if another control put one there.
+      // Keeps the current catalog, or takes the one that another control process published.
       if (this.#catalog === undefined && published !== undefined) {
         this.#catalog = bindCatalog(published.file, registry, published).catalog;
       }
@@ -123,7 +130,7 @@ export class CatalogKeeper {
     events.catalogInForce({ file, digest: digest.slice(0, 12), models: parsed.value.catalog.models.size });
   }
 
-  /** False where the state has lost the snapshot that this control put there. */
+  /** False if the state has lost the snapshot that this process published. */
   async #isPublished(): Promise<boolean> {
     const version = this.#catalog?.version;
     return version === undefined || (await this.#deps.state.readCatalog(version - 1)) !== undefined;

@@ -1,17 +1,151 @@
-import { nusdToUsd, usdToNusd } from '@sotto/money';
+import { type Nusd, nusdToUsd, usdToNusd } from '@sotto/money';
+import type pg from 'pg';
+import { z } from 'zod';
 import { createAccount } from '../accounts/ensure-account.ts';
-import { creditAccount } from '../ledger/post-transaction.ts';
-import { CliError, type CliProcess } from './cli-process.ts';
-import { uuidPattern, withDatabase } from './with-database.ts';
+import { recordAct } from '../acts/record-act.ts';
+import { setMonthlyGrant } from '../billing/monthly-grants/account-grant.ts';
+import { readLinkSettings } from '../config.ts';
+import { isUuid } from '../database/database.ts';
+import { insertKey } from '../keys/key-store.ts';
+import { smtpMail } from '../mail/smtp-mail.ts';
+import { creditAsOperator, disableAccount, enableAccount, listAccounts } from '../operator/account-store.ts';
+import { findUser } from '../operator/operator-store.ts';
+import { pagesOf } from '../serve/page-cursor.ts';
+import { authMails, setPasswordLink } from '../sessions/auth-mails.ts';
+import { createPerson, makePasswordLink } from '../sessions/create-person.ts';
+import {
+  CliError,
+  type CliProcess,
+  commandLine,
+  type Option,
+  required,
+  UsageError,
+  withDatabase,
+} from './cli-process.ts';
 
-type Option = string | boolean | undefined;
-
-export async function accountCreate(context: CliProcess, name: Option): Promise<number> {
-  if (typeof name !== 'string' || name.trim() === '') throw new CliError('--name takes the name of the account');
-  const { accountId } = await withDatabase(context, (pool) => createAccount(pool, { userId: undefined, name }));
+/** Creates an account for a person, who signs in, or one with only a name, for programs. */
+export async function accountCreate(context: CliProcess, email: string | undefined, name: Option): Promise<number> {
+  if (email !== undefined) return createForPerson(context, email, name);
+  if (typeof name !== 'string' || name.trim() === '')
+    throw new UsageError('an email address is missing; for an account that only programs use, set --name instead');
+  const accountId = await withDatabase(context, async (pool) => {
+    const created = await createAccount(pool, { userId: undefined, name });
+    await recordAct(pool, { actor: commandLine, act: 'account_created', accountId: created.accountId });
+    return created.accountId;
+  });
   context.out(accountId);
   return 0;
 }
+
+async function createForPerson(context: CliProcess, given: string, name: Option): Promise<number> {
+  const email = readAddress(given);
+  const { origin, signIn } = required(readLinkSettings(context.environment));
+  const { accountId, token } = await withDatabase(context, async (pool) => {
+    const created = await createPerson(pool, { email, name: typeof name === 'string' ? name : email });
+    if (created === undefined) throw new CliError(`${email} has an account already`);
+    await recordAct(pool, { actor: commandLine, act: 'account_created', accountId: created.accountId });
+    return { accountId: created.accountId, token: await makePasswordLink(pool, created.userId, Date.now()) };
+  });
+  context.out(accountId);
+  context.out(`set a password within a day: ${setPasswordLink(origin, token)}`);
+  if (signIn.smtp === undefined) return 0;
+  const mailer = smtpMail(signIn.smtp, []);
+  const isSent = await mailer.send(authMails(origin).created(email, token)).then(
+    () => true,
+    () => false,
+  );
+  mailer.close();
+  if (!isSent) throw new CliError('the mail could not be sent; check SMTP_URL, and pass the link on yourself');
+  context.out(`the link was mailed to ${email}`);
+  return 0;
+}
+
+/** Prints a new link to set a password, for a person whose first one has expired or was lost. */
+export async function accountLink(context: CliProcess, given: string | undefined): Promise<number> {
+  const email = readAddress(given);
+  const { origin } = required(readLinkSettings(context.environment));
+  const token = await withDatabase(context, async (pool) => {
+    const user = await findUser(pool, email);
+    if (user === undefined) throw new CliError(`${email} has no account; create it with \`account create ${email}\``);
+    await recordAct(pool, { actor: commandLine, act: 'password_link_created', accountId: user.accountId });
+    return makePasswordLink(pool, user.userId, Date.now());
+  });
+  context.out(`set a password within a day: ${setPasswordLink(origin, token)}`);
+  return 0;
+}
+
+/** Reads an email address of the command line. */
+export function readAddress(given: string | undefined): string {
+  const email = z.email().safeParse(given?.toLowerCase()).data;
+  if (email !== undefined) return email;
+  throw new UsageError(`the address is ${given === undefined ? 'missing' : `"${given}"`}; write it as ann@example.com`);
+}
+
+/** Lists accounts, newest first: id, address, state, balance, charges of this month, last day used. */
+export async function accountList(context: CliProcess, search: Option): Promise<number> {
+  await withDatabase(context, async (pool) => {
+    const text = typeof search === 'string' ? search : undefined;
+    const pages = pagesOf((cursor) =>
+      listAccounts(pool, { limit: 100, search: text, cursor }, { now: Date.now, defaultGrantNusd: undefined }),
+    );
+    for await (const each of pages) {
+      const money = `${each.balance_usd} USD, ${each.spent_this_month_usd} USD this month`;
+      const used = each.last_used_on === null ? 'never used' : `used on ${each.last_used_on}`;
+      context.out(`${each.id}  ${each.email ?? 'no address'}  ${each.state}  ${money}  ${used}`);
+    }
+  });
+  return 0;
+}
+
+/** Disables or enables an account. A running control plane tells the brokers within a second. */
+export async function accountSwitch(
+  context: CliProcess,
+  account: string | undefined,
+  state: 'disabled' | 'enabled',
+): Promise<number> {
+  if (account === undefined || !isUuid(account)) throw new CliError('the first argument must be an account id');
+  const change = state === 'disabled' ? disableAccount : enableAccount;
+  const keyIds = await withDatabase(context, (pool) =>
+    change(pool, { accountId: account.toLowerCase(), actor: commandLine }),
+  );
+  if (keyIds === undefined) throw new CliError(`account ${account} does not exist`);
+  context.out(`${account} is ${state}`);
+  return 0;
+}
+
+/** Sets the monthly grant of an account. A running control plane gives it what a higher amount adds to this month. */
+export async function accountGrant(
+  context: CliProcess,
+  { account, usd }: { readonly account: string | undefined; readonly usd: string | undefined },
+): Promise<number> {
+  const amountNusd = usd === 'default' ? undefined : readUsd(usd);
+  if (usd !== 'default' && amountNusd === undefined)
+    throw new CliError(
+      `the amount is ${usd === undefined ? 'missing' : `"${usd}"`}; write USD with at most nine decimals, or default`,
+    );
+  await withDatabase(context, async (pool) => {
+    const accountId = await findAccountId(pool, account);
+    if (accountId === undefined || !(await setMonthlyGrant(pool, { accountId, amountNusd, actor: commandLine })))
+      throw new CliError(`${account} has no account; list them with \`sotto-control account list\``);
+  });
+  context.out(
+    `${account} gets ${amountNusd === undefined ? 'MONTHLY_GRANT_USD' : `${nusdToUsd(amountNusd)} USD`} each month with BILLING=none`,
+  );
+  return 0;
+}
+
+/** Finds an account by its id or the address of its user. */
+async function findAccountId(pool: pg.Pool, account: string | undefined): Promise<string | undefined> {
+  if (account !== undefined && isUuid(account)) return account.toLowerCase();
+  const { rows } = await pool.query<{ id: string }>(
+    'select a.id from accounts a join auth_user u on u.id = a.user_id where u.email = $1',
+    [readAddress(account)],
+  );
+  return rows[0]?.id;
+}
+
+const readUsd = (usd: string | undefined): Nusd | undefined =>
+  usd === undefined || !/^\d+(\.\d{1,9})?$/.test(usd) ? undefined : usdToNusd(Number(usd));
 
 export async function accountCredit(
   context: CliProcess,
@@ -21,21 +155,76 @@ export async function accountCredit(
     reference,
   }: { readonly account: string | undefined; readonly usd: string | undefined; readonly reference: Option },
 ): Promise<number> {
-  if (account === undefined || !uuidPattern.test(account))
-    throw new CliError('the first argument takes the id of an account');
-  const amountNusd = usd === undefined || !/^\d+(\.\d{1,9})?$/.test(usd) ? undefined : usdToNusd(Number(usd));
+  if (account === undefined || !isUuid(account)) throw new CliError('the first argument must be an account id');
+  const amountNusd = readUsd(usd);
   if (amountNusd === undefined || amountNusd === 0n) {
-    throw new CliError('the second argument takes an amount in USD, above 0, with at most nine decimals');
+    throw new CliError('the second argument must be an amount in USD above 0, with at most nine decimals');
   }
   if (typeof reference !== 'string' || reference === '') {
     throw new CliError(
-      '--reference takes a text of your own, such as an invoice number: it credits once, however often it is used',
+      '--reference is missing; choose a text such as an invoice number. Each reference credits the account once',
     );
   }
   const credited = await withDatabase(context, (pool) =>
-    creditAccount(pool, { accountId: account, amountNusd, kind: 'adjustment', reference: `cli:${reference}` }),
+    creditAsOperator(pool, { accountId: account.toLowerCase(), amountNusd, reference, actor: commandLine }),
   );
-  if (credited === undefined) throw new CliError(`there is no account ${account}`);
+  if (credited === undefined) throw new CliError(`account ${account} does not exist`);
+  if (credited.outcome === 'used')
+    throw new CliError(`the reference "${reference}" has credited another account or amount; nothing has changed`);
   context.out(`balance: ${nusdToUsd(credited.balanceNusd)} USD`);
   return 0;
+}
+
+export async function keyCreate(context: CliProcess, values: Readonly<Record<string, Option>>): Promise<number> {
+  const { account, kind = 'inference', name = 'from the command line', limit } = values;
+  if (typeof account !== 'string' || !isUuid(account)) throw new CliError('--account must be an account id');
+  if (kind !== 'inference' && kind !== 'management')
+    throw new CliError(`--kind is \`${kind}\`; use inference or management`);
+  const creditLimitNusd = typeof limit === 'string' ? usdToNusd(Number(limit)) : undefined;
+  if (limit !== undefined && creditLimitNusd === undefined)
+    throw new CliError(`--limit is \`${limit}\`; use an amount in USD, such as 5`);
+  const isKnown = await withDatabase(context, async (pool) => {
+    const { rows } = await pool.query<{ id: string }>(
+      'select id from workspaces where account_id = $1 and is_default',
+      [account],
+    );
+    const [workspace] = rows;
+    if (workspace === undefined) throw new CliError(`account ${account} does not exist`);
+    const created = await insertKey(pool, {
+      accountId: account,
+      workspaceId: workspace.id,
+      kind,
+      name: String(name),
+      creditLimitNusd,
+      openaiCompatible: values['no-compatibility'] !== true,
+    });
+    // Print the key before anything can fail, because it is stored nowhere.
+    context.out(created.key);
+    await recordAct(pool, {
+      actor: commandLine,
+      act: 'key_created',
+      accountId: account,
+      workspaceId: workspace.id,
+      details: { key_id: created.id, kind, credit_limit_usd: created.credit_limit_usd },
+    });
+    return untilProjected(pool, created.id);
+  });
+  if (!isKnown)
+    context.error('Brokers do not know the key yet. They accept it once a control plane runs and reaches Redis.');
+  return 0;
+}
+
+const waitMs = 2000;
+const lookMs = 100;
+
+/** Waits for a running control plane to project a key. Until then, brokers answer 401 to the key. */
+async function untilProjected(pool: pg.Pool, keyId: string): Promise<boolean> {
+  for (let waitedMs = 0; ; waitedMs += lookMs) {
+    const { rows } = await pool.query<{ known: boolean }>(
+      'select projected_generation >= generation as known from api_keys where id = $1',
+      [keyId],
+    );
+    if (rows[0]?.known === true || waitedMs >= waitMs) return rows[0]?.known === true;
+    await new Promise((resolve) => setTimeout(resolve, lookMs));
+  }
 }

@@ -4,15 +4,13 @@ import { auditLedger, type Finding } from '../audit/audit-ledger.ts';
 import { auditState } from '../audit/audit-state.ts';
 import { readAuditUrls } from '../config.ts';
 import { openDatabase } from '../database/database.ts';
-import { CliError, type CliProcess } from './cli-process.ts';
+import { CliError, type CliProcess, required } from './cli-process.ts';
 
 const shown = 50;
 
-/** Recomputes every balance and compares it with Redis and the settlements; 1 where a nano-dollar is amiss. */
+/** Recomputes every balance and compares it with Redis and the settlements. Returns 1 if there are findings. */
 export async function audit(context: CliProcess): Promise<number> {
-  const read = readAuditUrls(context.environment);
-  if (!read.ok) throw new CliError(read.message);
-  const { DATABASE_URL, REDIS_URL } = read.settings;
+  const { DATABASE_URL, REDIS_URL } = required(readAuditUrls(context.environment));
   const { pool, close } = openDatabase(DATABASE_URL);
   const state = REDIS_URL === undefined ? undefined : createRedisState({ url: REDIS_URL, commandTimeoutMs: 10_000 });
   try {
@@ -26,10 +24,11 @@ export async function audit(context: CliProcess): Promise<number> {
       `ledger: ${counts?.accounts} accounts, ${counts?.transactions} transactions, ${counts?.settlements} settlements`,
     );
     if (state === undefined) {
-      context.out('state: not looked at; set REDIS_URL to compare it too');
+      context.out('state: not compared; set REDIS_URL to compare it');
     } else {
       for (let tries = 0; tries < 50 && !(await state.isReady()); tries += 1) await sleep(100);
-      if (!(await state.isReady())) throw new CliError('the shared state at REDIS_URL is not ready');
+      if (!(await state.isReady()))
+        throw new CliError('the shared state at REDIS_URL is not ready; check that Redis and control run');
       const compared = await auditState({ pool, state, sleep: (ms) => sleep(ms) });
       findings.push(...compared.findings);
       context.out(`state: ${compared.accounts} accounts compared`);

@@ -1,14 +1,68 @@
-/** What a command may touch of its process. */
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type pg from 'pg';
+import type { Actor } from '../acts/record-act.ts';
+import { readDatabaseUrl } from '../config.ts';
+import { openDatabase } from '../database/database.ts';
+
+/** The parts of the process that a command may use. */
 export interface CliProcess {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** All of the standard input. */
+  /** Reads standard input to its end. */
   readonly readInput: () => Promise<string>;
   readonly out: (line: string) => void;
   readonly error: (line: string) => void;
 }
 
-/** A command that cannot go on: one line for the person who called it. */
+/** An error that ends a command with one line for its user. */
 export class CliError extends Error {}
 
-/** A command that was called wrongly. */
+/** A command with wrong arguments. */
 export class UsageError extends CliError {}
+
+/** The value of an option, as `parseArgs` gives it. */
+export type Option = string | boolean | undefined;
+
+/** Returns settings that were read. Throws a `CliError` that says what is wrong with them. */
+export function required<Settings>(
+  read: { readonly ok: true; readonly settings: Settings } | { readonly ok: false; readonly message: string },
+): Settings {
+  if (!read.ok) throw new CliError(read.message);
+  return read.settings;
+}
+
+/** The actor of every command, in the audit log. */
+export const commandLine: Actor = { kind: 'command_line' };
+
+/** Reads a file that the user named. */
+export const readText = (file: string): Promise<string> =>
+  readFile(file, 'utf8').catch(() => {
+    throw new CliError(`cannot read ${file}`);
+  });
+
+/** The date in UTC, such as 2026-01-31. */
+export const today = (): string => new Date().toISOString().slice(0, 10);
+
+/** Writes a file whole. A rename is atomic, so a control process that reads the file never finds half of it. */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  const draft = `${path}.${process.pid}.tmp`;
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(draft, text, { flag: 'wx' });
+    await rename(draft, path);
+  } catch {
+    throw new CliError(`cannot write ${path}`);
+  }
+}
+
+/**
+ * Runs a command on the database of the environment. A running control plane projects its changes to the shared state.
+ */
+export async function withDatabase<T>(context: CliProcess, run: (pool: pg.Pool) => Promise<T>): Promise<T> {
+  const { pool, close } = openDatabase(required(readDatabaseUrl(context.environment)).DATABASE_URL);
+  try {
+    return await run(pool);
+  } finally {
+    await close();
+  }
+}

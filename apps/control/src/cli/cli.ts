@@ -1,29 +1,47 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { withSecretFiles } from '@sotto/settings';
-import { accountCreate, accountCredit } from './account-commands.ts';
+import { loadSettings } from '@sotto/server';
+import { readDatabaseUrl, settingsSchema } from '../config.ts';
+import { migrateDatabase } from '../database/database.ts';
+import {
+  accountCreate,
+  accountCredit,
+  accountGrant,
+  accountLink,
+  accountList,
+  accountSwitch,
+  keyCreate,
+} from './account-commands.ts';
 import { audit } from './audit.ts';
-import { billingCheck } from './billing-check.ts';
-import { catalogCheck } from './catalog-check.ts';
 import { catalogImport } from './catalog-import.ts';
-import { CliError, type CliProcess, UsageError } from './cli-process.ts';
+import { billingCheck, catalogCheck } from './check-files.ts';
+import { CliError, type CliProcess, type Option, required, UsageError } from './cli-process.ts';
+import { configCheck, configShow, configSplit } from './config.ts';
 import { doctor } from './doctor.ts';
 import { explain } from './explain.ts';
-import { keyCreate } from './key-create.ts';
-import { migrate } from './migrate.ts';
-import { orderRefund } from './order-refund.ts';
-import { rejectedDismiss, rejectedList } from './rejected.ts';
+import {
+  actList,
+  operatorGrant,
+  operatorList,
+  operatorRevoke,
+  orderList,
+  orderRefund,
+  providerSpend,
+  rejectedDismiss,
+  rejectedList,
+  signUpInvite,
+  signUpShow,
+} from './operator-commands.ts';
+import { providerAdd } from './provider-add.ts';
 import { serve } from './serve.ts';
 
 interface Command {
   readonly usage: string;
   readonly summary: string;
   readonly options: Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>;
-  run(
-    context: CliProcess,
-    positionals: readonly string[],
-    values: Readonly<Record<string, string | boolean | undefined>>,
-  ): Promise<number>;
+  /** False: the command reads no settings of the service, so it runs without them. Default: true. */
+  readonly needsSettings?: false;
+  run(context: CliProcess, positionals: readonly string[], values: Readonly<Record<string, Option>>): Promise<number>;
 }
 
 const text = { type: 'string' } as const;
@@ -32,43 +50,74 @@ const commands: Readonly<Record<string, Command>> = {
   serve: { usage: 'serve', summary: 'run the control plane', options: {}, run: (context) => serve(context) },
   migrate: {
     usage: 'migrate',
-    summary: 'bring the database schema up to date',
+    summary: 'update the database schema',
     options: {},
     run: (context) => migrate(context),
   },
   'catalog check': {
     usage: 'catalog check FILE [--registry FILE]',
-    summary: 'check a catalog file, without a server: what is wrong with it, and what looks wrong',
-    options: { registry: text },
+    summary: 'check a catalog file, without a server, for errors and likely mistakes',
+    ...{ options: { registry: text }, needsSettings: false },
     run: (context, [file], { registry }) => catalogCheck(context, file, registry),
   },
   'catalog import': {
     usage:
       'catalog import FILE|URL|- --provider ID [--out FILE] [--force] [--privacy-class CLASS] [--creator NAME] ' +
       '[--context-length TOKENS] [--input-price USD] [--output-price USD] [--api-key-env NAME] [--as-of DATE]',
-    summary: "make a catalog file of a provider's own list of models (OpenAI-shaped, or OpenRouter's)",
+    summary: "write a catalog file from a provider's list of models (in the form of OpenAI or OpenRouter)",
     options: {
       ...{ provider: text, out: text, force: { type: 'boolean' }, 'privacy-class': text, creator: text },
       ...{ 'context-length': text, 'input-price': text, 'output-price': text, 'api-key-env': text, 'as-of': text },
     },
     run: (context, [source], values) => catalogImport(context, source, values),
   },
+  'config check': {
+    usage: 'config check [FILE]',
+    summary: 'check sotto.yaml, without a server: keys, references, inline parts, and the values of every process',
+    ...{ options: {}, needsSettings: false },
+    run: (context, [file]) => configCheck(context, file),
+  },
+  'config show': {
+    usage: 'config show [FILE]',
+    summary: 'print the effective settings of control, each with its source, and the others of sotto.yaml',
+    ...{ options: {}, needsSettings: false },
+    run: (context, [file]) => configShow(context, file),
+  },
+  'config split': {
+    usage: 'config split [FILE] --out DIR',
+    summary: "write the registry and the broker's part of sotto.yaml, which are measured into its image",
+    ...{ options: { out: text }, needsSettings: false },
+    run: (context, [file], { out }) => configSplit(context, file, out),
+  },
+  'provider add': {
+    usage:
+      'provider add URL [--id ID] [--name NAME] [--api-key-env NAME] [--registry FILE] [--catalog FILE] [--force] ' +
+      '[--insecure-http] [--privacy-class CLASS] [--context-length TOKENS] [--input-price USD] [--output-price USD]',
+    summary: 'ask a server for its models, and add it to a registry and a catalog file',
+    options: {
+      ...{ id: text, name: text, registry: text, catalog: text, force: { type: 'boolean' }, 'privacy-class': text },
+      ...{ 'context-length': text, 'input-price': text, 'output-price': text, 'api-key-env': text },
+      'insecure-http': { type: 'boolean' },
+    },
+    run: (context, [address], values) => providerAdd(context, address, values),
+  },
   explain: {
     usage: 'explain FILE --registry FILE [--catalog FILE] [--preferences FILE]',
-    summary: 'print where the chat request in a JSON file would go, and why every other route is out',
+    summary: 'print which routes a chat request in a JSON file would use, and why the others are excluded',
     options: { registry: text, catalog: text, preferences: text },
     run: (context, [file], { registry, catalog, preferences }) =>
       explain(context, file, { registry, catalog, preferences }),
   },
   audit: {
     usage: 'audit',
-    summary: 'recompute every balance, and compare it with Redis and the settlements; exits 1 on one nano-dollar',
+    summary:
+      'recompute every balance and compare it with Redis and the settlements; exits 1 if one nano-dollar differs',
     options: {},
     run: (context) => audit(context),
   },
   'rejected list': {
     usage: 'rejected list',
-    summary: 'list the settlements that could not be booked and are not resolved',
+    summary: 'list the settlements that could not be booked and are unresolved',
     options: {},
     run: (context) => rejectedList(context),
   },
@@ -81,37 +130,116 @@ const commands: Readonly<Record<string, Command>> = {
   doctor: {
     usage: 'doctor',
     summary:
-      'look at settings, Postgres, Redis, clocks, schema, shared state and both origins; exits 1 where something is wrong',
+      'check settings, Postgres, Redis, clocks, schema, shared state and both origins; exits 1 if something is wrong',
     options: {},
     run: (context) => doctor(context),
   },
   'billing check': {
     usage: 'billing check FILE',
-    summary: 'check a billing file, without a server, and show what its packages cost',
-    options: {},
+    summary: 'check a billing file, without a server, and show the price of each package',
+    ...{ options: {}, needsSettings: false },
     run: (context, [file]) => billingCheck(context, file),
   },
   'order refund': {
     usage: 'order refund ORDER_ID USD',
-    summary: 'record all that was returned of an order so far, where its rail does not tell (crypto)',
+    summary: 'record the total refunded for an order so far, if its payment rail does not report it (crypto)',
     options: {},
     run: (context, [order, usd]) => orderRefund(context, { order, usd }),
   },
   'account create': {
-    usage: 'account create --name NAME',
-    summary: 'make an account and print its id',
+    usage: 'account create EMAIL [--name NAME] | --name NAME',
+    summary:
+      'create an account and print its id: for a person, with a link to set a password, or for programs, by a name',
     options: { name: text },
-    run: (context, _, { name }) => accountCreate(context, name),
+    run: (context, [email], { name }) => accountCreate(context, email, name),
+  },
+  'account link': {
+    usage: 'account link EMAIL',
+    summary: 'print a new link to set a password, if the first one has expired',
+    options: {},
+    run: (context, [email]) => accountLink(context, email),
   },
   'account credit': {
     usage: 'account credit ACCOUNT_ID USD --reference TEXT',
-    summary: 'credit an account; a reference credits once, however often it is used',
+    summary: 'credit an account; each reference credits it once',
     options: { reference: text },
     run: (context, [account, usd], { reference }) => accountCredit(context, { account, usd, reference }),
   },
+  'account grant': {
+    usage: 'account grant EMAIL|ACCOUNT_ID USD|default',
+    summary: "set what an account gets each month with BILLING=none; default means the deployment's MONTHLY_GRANT_USD",
+    options: {},
+    run: (context, [account, usd]) => accountGrant(context, { account, usd }),
+  },
+  'account list': {
+    usage: 'account list [--search TEXT]',
+    summary: 'list accounts with their state, balance, charges of this month and last day of use',
+    options: { search: text },
+    run: (context, _, { search }) => accountList(context, search),
+  },
+  'account disable': {
+    usage: 'account disable ACCOUNT_ID',
+    summary: 'stop the keys and end the sessions of an account; its money stays',
+    options: {},
+    run: (context, [account]) => accountSwitch(context, account, 'disabled'),
+  },
+  'account enable': {
+    usage: 'account enable ACCOUNT_ID',
+    summary: 'let a disabled account sign in again, and its keys work again',
+    options: {},
+    run: (context, [account]) => accountSwitch(context, account, 'enabled'),
+  },
+  'sign-up show': {
+    usage: 'sign-up show',
+    summary: 'print who may sign up, and which addresses are invited',
+    options: {},
+    run: (context) => signUpShow(context),
+  },
+  'sign-up invite': {
+    usage: 'sign-up invite EMAIL',
+    summary: 'let an address of any domain sign up within seven days',
+    options: {},
+    run: (context, [email]) => signUpInvite(context, email),
+  },
+  'acts list': {
+    usage: 'acts list',
+    summary: 'list the acts of operators and workspaces, newest first',
+    options: {},
+    run: (context) => actList(context),
+  },
+  'order list': {
+    usage: 'order list',
+    summary: 'list the orders of all accounts, newest first',
+    options: {},
+    run: (context) => orderList(context),
+  },
+  'provider spend': {
+    usage: 'provider spend',
+    summary: 'print what accounts were charged for the answers of each provider this month',
+    options: {},
+    run: (context) => providerSpend(context),
+  },
+  'operator grant': {
+    usage: 'operator grant EMAIL',
+    summary: 'let a user administer this deployment in the dashboard and by API',
+    options: {},
+    run: (context, [email]) => operatorGrant(context, email),
+  },
+  'operator revoke': {
+    usage: 'operator revoke EMAIL',
+    summary: 'take that role away',
+    options: {},
+    run: (context, [email]) => operatorRevoke(context, email),
+  },
+  'operator list': {
+    usage: 'operator list',
+    summary: 'list the users who have that role',
+    options: {},
+    run: (context) => operatorList(context),
+  },
   'key create': {
     usage: 'key create --account ID [--kind inference|management] [--name NAME] [--limit USD] [--no-compatibility]',
-    summary: 'make a key and print it, once',
+    summary: 'create a key and print it once',
     options: { account: text, kind: text, name: text, limit: text, 'no-compatibility': { type: 'boolean' } },
     run: (context, _, values) => keyCreate(context, values),
   },
@@ -122,10 +250,10 @@ const help = (): string[] => [
   '',
   ...Object.values(commands).map(({ usage, summary }) => `  sotto-control ${usage}\n      ${summary}`),
   '',
-  'Settings come from the environment; see the README.',
+  'Settings come from sotto.yaml (CONFIG_FILE) and from environment variables: see docs/reference/configuration.md.',
 ];
 
-/** Runs one command; resolves to the exit code: 0, 1 where the command failed, 2 where it was called wrongly. */
+/** Runs one command. Resolves to the exit code: 0, 1 if the command failed, 2 if its arguments are wrong. */
 export async function runCli(args: readonly string[], context: CliProcess): Promise<number> {
   const name = [`${args[0]} ${args[1]}`, args[0] ?? ''].find((candidate) => candidate in commands);
   const command = name === undefined ? undefined : commands[name];
@@ -134,11 +262,18 @@ export async function runCli(args: readonly string[], context: CliProcess): Prom
     for (const line of help()) (asked ? context.out : context.error)(line);
     return asked ? 0 : 2;
   }
+  let explain = (message: string): string => message;
   try {
     const rest = args.slice(name.split(' ').length);
     const { values, positionals } = parseArgs({ args: rest, options: command.options, allowPositionals: true });
-    const given = withSecretFiles(context.environment, (path) => readFileSync(path, 'utf8'));
+    if (command.needsSettings === false) return await command.run(context, positionals, values);
+    const given = loadSettings({
+      ...{ plane: 'control', schema: settingsSchema, environment: context.environment },
+      readFile: (path) => readFileSync(path, 'utf8'),
+    });
     if (!given.ok) throw new CliError(given.message);
+    explain = given.explain;
+    if (name === 'serve') for (const warning of given.warnings) context.error(`sotto-control: warning: ${warning}`);
     return await command.run({ ...context, environment: given.settings }, positionals, values);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
@@ -153,9 +288,15 @@ export async function runCli(args: readonly string[], context: CliProcess): Prom
     }
     const message =
       error instanceof CliError
-        ? error.message
+        ? explain(error.message)
         : `failed: ${error instanceof Error ? error.message.split('\n')[0] : 'error'}`;
     context.error(`sotto-control: ${message}`);
     return 1;
   }
+}
+
+async function migrate(context: CliProcess): Promise<number> {
+  await migrateDatabase(required(readDatabaseUrl(context.environment)).DATABASE_URL);
+  context.out('the schema is up to date');
+  return 0;
 }

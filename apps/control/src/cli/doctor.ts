@@ -1,34 +1,76 @@
-import { builtInCatalog } from '../catalog/built-in-catalog.ts';
-import { readConfig } from '../config.ts';
-import { examineCatalogFile } from '../doctor/catalog-file.ts';
+import { readFileSync } from 'node:fs';
+import { brokerSchema, loadSettings } from '@sotto/server';
+import { builtInCatalog } from '../catalog/catalog-keeper.ts';
+import { type ControlConfig, readConfig } from '../config.ts';
+import { type Finding, ok, warning } from '../doctor/check.ts';
 import { examineOrigin } from '../doctor/origins.ts';
 import { examinePostgres } from '../doctor/postgres.ts';
 import { examineRedis, examineState } from '../doctor/redis.ts';
-import { examineSettings } from '../doctor/settings.ts';
-import { CliError, type CliProcess } from './cli-process.ts';
-import { today } from './today.ts';
+import { examineCatalogFile, examineProviderKeys } from '../doctor/registry.ts';
+import { type CliProcess, required, today } from './cli-process.ts';
 
 const marks = { ok: 'ok     ', warning: 'warning', wrong: 'WRONG  ' } as const;
 
-/** Looks at everything that control depends on, changes nothing, and says what to do about what it finds. */
+/** Checks everything that control depends on, without changes, and advises how to fix each finding. */
 export async function doctor(context: CliProcess): Promise<number> {
-  const read = readConfig(context.environment);
-  if (!read.ok) throw new CliError(read.message);
-  const config = read.settings;
+  const config = required(readConfig(context.environment));
   const [postgres, redis, state, ...origins] = await Promise.all([
     examinePostgres(config.databaseUrl, Date.now),
     examineRedis(config, Date.now),
     examineState(config.redisUrl),
-    examineOrigin('control', 'CONTROL_ORIGIN', config.origin),
-    examineOrigin('broker', 'CONFIDENTIAL_ORIGIN', config.confidentialOrigin),
+    examineOrigin('control', config.origin, config.addresses.control),
+    examineOrigin('broker', config.confidentialOrigin, config.addresses.confidential),
   ]);
   const catalog = await examineCatalogFile(config.catalogFile ?? builtInCatalog, state.registry, today());
-  const findings = [...examineSettings(config), ...postgres, ...redis, ...state.findings, catalog, ...origins];
+  const keys = await examineProviderKeys(state.registry, registryFileOf(context));
+  const findings = [...examineSettings(config), ...postgres, ...redis, ...state.findings, ...keys, catalog, ...origins];
   for (const { verdict, subject, found, advice } of findings) {
     context.out(`${marks[verdict]} ${subject}: ${found}`);
     if (advice !== undefined) context.out(`        ${advice}`);
   }
   const wrong = findings.filter(({ verdict }) => verdict === 'wrong').length;
-  context.out(wrong === 0 ? 'nothing is wrong' : `${wrong} ${wrong === 1 ? 'thing is' : 'things are'} wrong`);
+  context.out(wrong === 0 ? 'no problems' : `${wrong} ${wrong === 1 ? 'problem' : 'problems'}`);
   return wrong === 0 ? 0 : 1;
+}
+
+/** The broker's registry, if `sotto.yaml` or a variable here names it. */
+function registryFileOf({ environment }: CliProcess): string | undefined {
+  const loaded = loadSettings({
+    ...{ plane: 'broker', schema: brokerSchema.pick({ PROVIDERS_FILE: true }), environment },
+    readFile: (path) => readFileSync(path, 'utf8'),
+  });
+  return (loaded.ok && loaded.settings.PROVIDERS_FILE) || undefined;
+}
+
+/** Warns of settings that work but do not suit a public service. */
+function examineSettings(config: ControlConfig): Finding[] {
+  const { origin, confidentialOrigin, isProduction, trustProxy, signIn, metricsPort } = config;
+  const isPublic = !['127.0.0.1', '[::1]', 'localhost'].includes(new URL(origin).hostname);
+  const warnings: Finding[] = [];
+  const warn = (found: string, advice: string): void => void warnings.push(warning('settings', found, advice));
+  if (isPublic && !isProduction) {
+    warn(
+      'NODE_ENV is not production',
+      'Set NODE_ENV=production on both planes. They then refuse a Redis that can lose money.',
+    );
+  }
+  if (isPublic && [origin, confidentialOrigin].some((one) => one.startsWith('http:'))) {
+    warn('an origin begins with http:', 'Terminate TLS in front of control, and set both origins to https addresses.');
+  }
+  if (isPublic && trustProxy === false) {
+    warn(
+      'TRUST_PROXY is off',
+      'Set it to the number of proxies in front of control. Otherwise all clients share the proxy’s address and its rate limit.',
+    );
+  }
+  if (isPublic && signIn.smtp === undefined) {
+    warn(
+      'SMTP_URL is not set',
+      'Set SMTP_URL and MAIL_FROM. Without them, addresses are not verified and passwords cannot be reset.',
+    );
+  }
+  if (isPublic && metricsPort === undefined) {
+    warn('METRICS_PORT is off', 'Set it and scrape it with Prometheus: docs/operate/monitoring-and-runbooks.md.');
+  }
+  return warnings.length > 0 ? warnings : [ok('settings', 'no problems')];
 }

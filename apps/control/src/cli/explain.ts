@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { nusdToUsd } from '@sotto/money';
 import {
   bestOfBand,
@@ -14,15 +13,20 @@ import {
   requestedOutputTokens,
   routingOf,
 } from '@sotto/router';
-import { chatRequestSchema, initialPreferences, type Preferences, parseRequest, ServiceError } from '@sotto/wire';
-import { builtInCatalog } from '../catalog/built-in-catalog.ts';
-import { CliError, type CliProcess } from './cli-process.ts';
-
-type Option = string | boolean | undefined;
+import {
+  chatRequestSchema,
+  initialPreferences,
+  type Preferences,
+  parseJson,
+  parseRequest,
+  ServiceError,
+} from '@sotto/wire';
+import { builtInCatalog } from '../catalog/catalog-keeper.ts';
+import { CliError, type CliProcess, type Option, readText } from './cli-process.ts';
 
 /**
- * Prints where a chat request in a file would go and why, with the function that decides it: on a day when every route
- * is healthy and none is measured.
+ * Prints how a chat request in a file would be routed and why, with the function that routes requests. It assumes that
+ * every route is healthy and none is measured.
  */
 export async function explain(
   context: CliProcess,
@@ -37,7 +41,8 @@ export async function explain(
     typeof options.preferences === 'string' ? await readPreferencesFile(options.preferences) : initialPreferences;
   const chat = await readChat(file);
   const ceiling = requestedOutputTokens(chat);
-  if (ceiling === 'conflict') throw new CliError('`max_tokens` and `max_completion_tokens` differ: send one of them');
+  if (ceiling === 'conflict')
+    throw new CliError('`max_tokens` and `max_completion_tokens` differ; send only one of them');
   const { needs, size } = measureChat(chat, ceiling);
   const planning = {
     catalog: await readCatalog(catalogFile, options.registry),
@@ -86,22 +91,14 @@ async function readCatalog(catalogFile: string, registryFile: string) {
   const registry = parseRegistry(registryText, createHash('sha256').update(registryText).digest('hex'));
   if (!registry.ok)
     throw new CliError(`${registryFile}:${registry.problems[0]?.line}: ${registry.problems[0]?.message}`);
-  const everyoneIsThere = publicRegistry(registry.value, () => true);
-  const parsed = parseCatalog(await readText(catalogFile), everyoneIsThere, { version: 1, digest: '' });
+  const wholeRegistry = publicRegistry(registry.value, () => true);
+  const parsed = parseCatalog(await readText(catalogFile), wholeRegistry, { version: 1, digest: '' });
   if (!parsed.ok) throw new CliError(`${catalogFile}:${parsed.problems[0]?.line}: ${parsed.problems[0]?.message}`);
   return parsed.value.catalog;
 }
 
 async function readJson(file: string): Promise<unknown> {
-  const text = await readText(file);
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new CliError(`${file} is not JSON`);
-  }
+  const value = parseJson(await readText(file));
+  if (value === undefined) throw new CliError(`${file} is not JSON`);
+  return value;
 }
-
-const readText = (file: string): Promise<string> =>
-  readFile(file, 'utf8').catch(() => {
-    throw new CliError(`${file} cannot be read`);
-  });

@@ -1,37 +1,39 @@
-import { readFile } from 'node:fs/promises';
-import { createMetricsApp, exitMessage, listenBacklog, listenProblem, openLogOutlet } from '@sotto/http';
+import { writeFileSync } from 'node:fs';
+import { checkCatalog } from '@sotto/router';
+import {
+  createMetricsApp,
+  exitMessage,
+  listenBacklog,
+  listenProblem,
+  openLogOutlet,
+  readFileOrPart,
+} from '@sotto/server';
 import { controlClient, createRedisState, leaveReplica, readRedisUrl } from '@sotto/state';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { readBillingPlan } from '../billing/billing-settings.ts';
-import { builtInCatalog } from '../catalog/built-in-catalog.ts';
+import { builtInCatalog } from '../catalog/catalog-keeper.ts';
 import { readConfig } from '../config.ts';
 import { migrateDatabase } from '../database/database.ts';
 import { smtpMail } from '../mail/smtp-mail.ts';
 import { buildControl } from '../wiring.ts';
-import { CliError, type CliProcess } from './cli-process.ts';
-import { keepMemoryOutOfDumps } from './core-dumps.ts';
+import { CliError, type CliProcess, required, today } from './cli-process.ts';
 
 /**
- * Runs the control plane until SIGTERM or SIGINT. While the database is still coming up it listens already: it is not
- * ready, its public reads go on, and everybody else is told to come back.
+ * Runs the control plane until SIGTERM or SIGINT. It already listens while the database starts. Until then it is not
+ * ready: it answers public reads, and answers other requests with 503.
  */
 export async function serve(context: CliProcess): Promise<number> {
   keepMemoryOutOfDumps();
-  // Node itself would print the error as it is: a query's, say, quotes a row.
+  // Node would print the whole error, and a query’s error quotes a row.
   process.on('uncaughtException', (error) => {
     process.stderr.write(exitMessage('sotto-control', error));
     process.exit(1);
   });
-  const read = readConfig(context.environment);
-  if (!read.ok) throw new CliError(read.message);
-  const config = read.settings;
+  const config = required(readConfig(context.environment));
   const { catalogFile = builtInCatalog } = config;
-  await readFile(catalogFile).catch(() => {
-    throw new CliError(`CATALOG_FILE is \`${catalogFile}\`: it takes the path of a readable file`);
-  });
-  const plan = await readBillingPlan(config.billing.file);
-  if (!plan.ok) throw new CliError(plan.message);
+  await requireSoundCatalog(catalogFile);
+  const plan = required(await readBillingPlan(config.billing.file));
   const outlet = openLogOutlet();
   process.on('exit', () => outlet.end());
   const logger = pino({ level: config.logLevel, base: { process: 'control' } }, outlet);
@@ -39,12 +41,12 @@ export async function serve(context: CliProcess): Promise<number> {
     process.on('SIGTERM', resolve);
     process.on('SIGINT', resolve);
   });
-  let wanted = true;
+  let isRunning = true;
   void stopped.then(() => {
-    wanted = false;
+    isRunning = false;
   });
   const migrated = async (): Promise<boolean> => {
-    while (wanted) {
+    while (isRunning) {
       const failure = await migrateDatabase(config.databaseUrl).then(
         () => undefined,
         (error: unknown) => error,
@@ -58,45 +60,38 @@ export async function serve(context: CliProcess): Promise<number> {
 
   const onVolatile = config.isProduction ? (problem: string) => logger.error({ problem }, 'not ready') : undefined;
   const onDenied = (): void => {
-    const fix = 'make its user anew with deploy/redis/acl-user.sh; `ACL LOG` names the command';
-    logger.error({ fix }, "Redis refuses control's user a command");
+    const fix = 'create its user again with deploy/redis/acl-user.sh; `ACL LOG` names the command';
+    logger.error({ fix }, "Redis denies control's user a command");
   };
   const state = createRedisState({ url: config.redisUrl, newClient: controlClient, onVolatile, onDenied });
   const limitsRedis = openLimitsRedis(config.redisUrl);
   const control = await buildControl({
+    ...config,
     state,
     logger,
-    databaseUrl: config.databaseUrl,
-    origin: config.origin,
-    confidentialOrigin: config.confidentialOrigin,
+    confidentialAddress: config.addresses.confidential,
     trustedOrigins: [],
     catalogFile,
-    secrets: config.secrets,
-    media: config.media,
-    connectedApps: config.connectedApps,
-    ticketTtlMs: config.ticketTtlMs,
-    limits: config.limits,
     limitsRedis,
-    trustProxy: config.trustProxy,
-    traces: config.traces,
-    billing: { plan: plan.settings, rails: config.billing.rails },
+    billing: { ...config.billing, plan },
     mailer: config.signIn.smtp && smtpMail(config.signIn.smtp),
     openid: config.signIn.openid,
+    signUp: config.signIn.signUp,
   });
   process.on('SIGHUP', () => control.reload());
   await control.start(migrated());
-  const unheard = (variable: string) => (error: unknown) => {
-    wanted = false;
+  const listenFailed = (variable: string) => (error: unknown) => {
+    isRunning = false;
     const problem = listenProblem(error, variable);
     throw problem === undefined ? error : new CliError(problem);
   };
   await control.app
     .listen({ host: config.host, port: config.port, backlog: listenBacklog })
-    .catch(unheard('CONTROL_PORT'));
+    .catch(listenFailed('CONTROL_PORT'));
   const { metricsPort: port } = config;
   const metrics = createMetricsApp([control.metrics.withProcess().registry]);
   if (port !== undefined) {
-    await metrics.listen({ host: config.host, port }).catch(unheard('METRICS_PORT'));
+    await metrics.listen({ host: config.host, port }).catch(listenFailed('METRICS_PORT'));
   }
   await stopped;
   process.once('SIGINT', () => process.exit(1));
@@ -107,7 +102,18 @@ export async function serve(context: CliProcess): Promise<number> {
   return 0;
 }
 
-/** Rate limits of control are shared through Redis where it is a single server; on a cluster each process counts alone. */
+/** Throws a `CliError` with every problem of the catalog, each with its line. What needs the registry is checked later. */
+async function requireSoundCatalog(file: string): Promise<void> {
+  const bytes = await readFileOrPart(file).catch(() => {
+    throw new CliError(`CATALOG_FILE is \`${file}\`, which cannot be read; set it to a readable file`);
+  });
+  const { problems } = checkCatalog(bytes.toString('utf8'), undefined, today());
+  if (problems.length === 0) return;
+  const lines = problems.map(({ line, message }) => `  ${file}:${line}: ${message}`);
+  throw new CliError(`CATALOG_FILE has problems:\n${lines.join('\n')}`);
+}
+
+/** Connects to Redis for rate limits that several control processes share. On a cluster, each process counts alone. */
 function openLimitsRedis(url: string): Redis | undefined {
   const { nodes, cluster, auth } = readRedisUrl(url);
   const [node] = nodes;
@@ -116,7 +122,7 @@ function openLimitsRedis(url: string): Redis | undefined {
     ...auth,
     ...node,
     connectTimeout: 500,
-    // Limits guard no money: a Redis that hangs must cost a request this much and no more.
+    // The limits protect no money, so a Redis that hangs may delay a request by this much at most.
     commandTimeout: 150,
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false,
@@ -124,4 +130,16 @@ function openLimitsRedis(url: string): Redis | undefined {
   });
   redis.on('error', () => {});
   return redis;
+}
+
+/**
+ * Keeps this process’ memory out of core dumps (core(5)). The memory holds the service’s secrets, and keys and
+ * passwords before they are hashed. On systems without this setting, only the limit on core dumps protects it.
+ */
+export function keepMemoryOutOfDumps(): void {
+  try {
+    writeFileSync('/proc/self/coredump_filter', '0');
+  } catch {
+    // Not Linux, or /proc is read-only.
+  }
 }

@@ -3,19 +3,17 @@ import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestPostgres, type TestPostgres } from '../../../../test/kit/postgres.ts';
-import { claimAccount } from '../accounts/claim-account.ts';
-import { createAccount } from '../accounts/ensure-account.ts';
+import { claimAccount, createAccount } from '../accounts/ensure-account.ts';
 import { type DatabaseConnection, migrateDatabase, openDatabase } from '../database/database.ts';
 import { inTransaction } from '../database/in-transaction.ts';
+import { claimWorkspaces } from '../workspaces/claim-workspaces.ts';
 import { removeMember } from '../workspaces/member-store.ts';
-import { changeApp, createApp, disableApp, listApps, type OfApp, rotateSecret } from './apps/app-store.ts';
-import { createGrant, type MadeGrant, type NewGrant } from './grants/create-grant.ts';
-import { disconnect } from './grants/grant-store.ts';
-import { subjectOf } from './grants/people.ts';
-import { purgeConnect } from './grants/purge.ts';
+import { changeApp, createApp, disableApp, disableApps, listApps, type OfApp, rotateSecret } from './apps/app-store.ts';
+import { purgeConnect } from './grants/end-grants.ts';
+import { type CreatedGrant, createGrant, disconnect, type NewGrant } from './grants/grant-store.ts';
 import { ArtifactStore } from './protocol/artifact-store.ts';
-import { usedMs } from './protocol/key-rotation.ts';
-import { purgeKeys, readKeys } from './protocol/key-store.ts';
+import { purgeKeys, readKeys, usedMs } from './protocol/key-store.ts';
+import { subjectOf } from './protocol/provider.ts';
 
 let postgres: TestPostgres;
 let database: DatabaseConnection;
@@ -63,7 +61,7 @@ const grantFor = (accountId: string, { appId }: OfApp, more: Partial<NewGrant> =
   creditLimitNusd: 1n,
   ...more,
 });
-const allow = (grant: NewGrant): Promise<MadeGrant> => inTransaction(pool, (client) => createGrant(client, grant));
+const allow = (grant: NewGrant): Promise<CreatedGrant> => inTransaction(pool, (client) => createGrant(client, grant));
 
 async function isActive(grantId: string): Promise<boolean> {
   const { rowCount } = await pool.query(
@@ -73,7 +71,7 @@ async function isActive(grantId: string): Promise<boolean> {
   return rowCount === 1;
 }
 
-/** How a piece of work ended: `done`, or the type of its error. */
+/** Result of a promise: `done`, or the type of its error. */
 const endOf = (work: Promise<unknown>): Promise<string> =>
   work.then(
     () => 'done',
@@ -92,27 +90,22 @@ async function untilWaiting(count: number): Promise<void> {
   }
 }
 
-/** Runs `first` in a transaction that ends only when `second` waits for it. */
+/** Runs `first` in a transaction that commits only once `second` waits for it. */
 async function whileOpen<T>(first: (client: pg.PoolClient) => Promise<T>, second: () => Promise<unknown>) {
-  const client = await pool.connect();
-  try {
-    await client.query('begin');
-    const result = await first(client);
-    const end = endOf(second());
+  const { result, end } = await inTransaction(pool, async (client) => {
+    const opened = { result: await first(client), end: endOf(second()) };
     await untilWaiting(1);
-    await client.query('commit');
-    return { result, end: await end };
-  } finally {
-    client.release();
-  }
+    return opened;
+  });
+  return { result, end: await end };
 }
 
-describe('a grant that is made while', () => {
+describe('a grant that is created while', () => {
   it.each<[string, (of: OfApp) => Promise<unknown>]>([
-    ['its redirect goes', (of) => changeApp(pool, of, { redirect_uris: ['https://app.example/new'] })],
+    ['its redirect URI is removed', (of) => changeApp(pool, of, { redirect_uris: ['https://app.example/new'] })],
     ['the secret is rotated', (of) => rotateSecret(pool, of)],
     ['the app is disabled', (of) => disableApp(pool, of)],
-  ])('%s ends with the others', async (_, change) => {
+  ])('%s ends with the other grants', async (_, change) => {
     const [app, { accountId }] = [await newApp(), await newAccount()];
     const { result, end } = await whileOpen(
       (client) => createGrant(client, grantFor(accountId, app)),
@@ -134,7 +127,7 @@ describe('a grant that is made while', () => {
     expect(end).toBe('conflict');
   });
 
-  it('its maker is removed from the workspace ends with them, or is refused', async () => {
+  it('its creator is removed from the workspace ends too, or is refused', async () => {
     const [app, owner, member] = [await newApp(), await newAccount(), await newAccount()];
     const workspaceId = owner.defaultWorkspaceId;
     await pool.query("insert into workspace_members (workspace_id, account_id, role) values ($1, $2, 'member')", [
@@ -151,17 +144,17 @@ describe('a grant that is made while', () => {
   });
 });
 
-it('whoever comes to an account as its owner finds no app that somebody else registered in it', async () => {
+it('the owner who claims an account finds no app that an earlier user registered in it', async () => {
   const [app, person] = [await newApp(), await newAccount()];
   const { grantId } = await allow(grantFor(person.accountId, app));
   const { rows } = await pool.query<{ user_id: string }>('select user_id from accounts where id = $1', [app.accountId]);
-  const keyIds = await claimAccount(pool, rows[0]?.user_id ?? '');
+  const keyIds = await claimAccount(pool, rows[0]?.user_id ?? '', [claimWorkspaces, disableApps]);
   expect(keyIds).toHaveLength(1);
   expect(await isActive(grantId)).toBe(false);
   expect(await listApps(pool, app.accountId)).toEqual([]);
 });
 
-it('a grant that several end at once ends once', async () => {
+it('a grant that several callers end at once ends once', async () => {
   const [app, { accountId }] = [await newApp(), await newAccount()];
   const { grantId } = await allow(grantFor(accountId, app));
   const ends = await Promise.all(
@@ -175,17 +168,17 @@ it('a grant that several end at once ends once', async () => {
   expect(rows[0]?.generation).toBe(2);
 });
 
-it('a subject is random, one for each app and account, whoever asks first', async () => {
+it('a subject is random, and one for each app and account when several callers ask at once', async () => {
   const [one, two, { accountId }] = [await newApp(), await newApp(), await newAccount()];
   const asked = await Promise.all([1, 2, 3, 4].map(() => subjectOf(pool, { appId: one.appId, accountId })));
   expect(new Set(asked).size).toBe(1);
   expect(await subjectOf(pool, { appId: two.appId, accountId })).not.toBe(asked[0]);
 });
 
-describe('what the protocol keeps', () => {
+describe('an artifact of the protocol', () => {
   const inAnHour = () => Math.floor(Date.now() / 1000) + 3600;
 
-  it('is found by its secret, used once of many at once, and gone with its grant', async () => {
+  it('is found by its secret, can be used once by simultaneous callers, and ends with its grant', async () => {
     const codes = new ArtifactStore(pool, 'AuthorizationCode');
     const grantId = randomUUID();
     await codes.put('secret', { exp: inAnHour(), grantId });
@@ -198,7 +191,7 @@ describe('what the protocol keeps', () => {
     expect(await codes.find('secret')).toBeUndefined();
   });
 
-  it('is purged when its time is over, and a grant without anything left ends', async () => {
+  it('is purged when it has expired, and a grant without artifacts ends', async () => {
     const tokens = new ArtifactStore(pool, 'RefreshToken');
     const [app, { accountId }] = [await newApp(), await newAccount()];
     const grants = await Promise.all([1, 2, 3, 4].map(() => allow(grantFor(accountId, app))));
@@ -220,7 +213,7 @@ describe('what the protocol keeps', () => {
     expect(projected).toEqual(expect.arrayContaining(ended));
   });
 
-  it('leaves a grant alone between the use of a refresh token and the writing of the next one', async () => {
+  it('keeps its grant alive between the use of a refresh token and the writing of the next one', async () => {
     const tokens = new ArtifactStore(pool, 'RefreshToken');
     const { grantId } = await allow(grantFor((await newAccount()).accountId, await newApp()));
     await pool.query("update connect_grants set created_at = now() - interval '1 day' where id = $1", [grantId]);
@@ -240,7 +233,7 @@ describe('what the protocol keeps', () => {
 describe('the keys of the protocol', () => {
   const secret = ['s'.repeat(32)] as const;
 
-  it('are made once, whoever starts first, and rest sealed', async () => {
+  it('are created once when several processes start, and are stored encrypted', async () => {
     const now = Date.now();
     const read = await Promise.all([1, 2, 3, 4].map(() => readKeys(pool, secret, now)));
     expect(new Set(read.map(({ fingerprint }) => fingerprint)).size).toBe(1);
@@ -253,7 +246,7 @@ describe('the keys of the protocol', () => {
     expect(JSON.stringify(rows)).not.toContain(keys?.cookies[0]);
   });
 
-  it('stay through a change of the secret, which both are believed in meanwhile', async () => {
+  it('stay the same during a rotation of the secret, while both secrets are accepted', async () => {
     const now = Date.now();
     const next = 'n'.repeat(32);
     const before = await readKeys(pool, secret, now);
@@ -264,7 +257,7 @@ describe('the keys of the protocol', () => {
     await purgeKeys(pool, [secret[0], next], now);
   });
 
-  it('change with time, and with the secret that they rest under', async () => {
+  it('change with time, and with the secret that encrypts them', async () => {
     const now = Date.now();
     const before = await readKeys(pool, secret, now);
     const later = now + usedMs + 1000;
@@ -277,7 +270,7 @@ describe('the keys of the protocol', () => {
     expect(after.signing).toEqual([announced.signing[1]]);
     const other = await readKeys(pool, ['o'.repeat(32)], muchLater);
     expect(other.signing[0]).not.toEqual(after.signing[0]);
-    // Under the first secret these are lost, and go when they are old.
+    // The first secret cannot decrypt these keys. They are deleted when they are old.
     await purgeKeys(pool, secret, muchLater + usedMs + 1000);
     await expect(pool.query('select 1 from connect_keys')).resolves.toMatchObject({ rowCount: 2 });
   });

@@ -1,36 +1,35 @@
-import { bearerToken } from '@sotto/http';
+import { bearerToken } from '@sotto/server';
 import { apiKeyKind, hashSecret, type KeyKind } from '@sotto/state';
 import { type AppScope, preferencesSchema, ServiceError } from '@sotto/wire';
 import type { FastifyRequest } from 'fastify';
 import type pg from 'pg';
-import { findAccessToken, type PresentedToken } from '../connect/grants/access-token.ts';
-import { bearerId } from '../limits/credential-ids.ts';
-import type { OnVerified } from '../limits/rate-limits.ts';
-import type { PresentedKey } from './presented-key.ts';
+import type { SqlRow } from '../database/columns.ts';
+import type { accounts, apiKeys, workspaces } from '../database/schema.ts';
+import { bearerId, sessionIdOf } from '../limits/credential-ids.ts';
+import type { VerifyCredentials } from '../limits/verified-credentials.ts';
+import type { Auth } from '../sessions/auth.ts';
+import { readSession } from '../sessions/session-reader.ts';
+import type { PresentedKey, PresentedToken } from './presented-key.ts';
 
-/** Where bearers are looked up. */
+/** Finds the owners of bearer tokens. */
 export interface ApiCredentials {
   readonly pool: pg.Pool;
-  /** Whether Connected Apps is switched on: otherwise access tokens are no bearers. */
-  readonly accessTokens: boolean;
-  /** Told of every bearer that was found good. */
-  readonly onVerified: OnVerified;
+  /** Finds the access token of a bearer. Undefined if Connected Apps is off: access tokens are then not accepted. */
+  readonly findAccessToken: ((secret: string) => Promise<PresentedToken | undefined>) | undefined;
 }
 
-interface Row {
-  id: string;
-  kind: KeyKind;
-  account_id: string;
-  workspace_id: string;
-  wallet_id: string;
-  generation: number;
-  preferences: unknown;
-}
+type Row = SqlRow<
+  typeof apiKeys,
+  'id' | 'kind' | 'hash' | 'account_id' | 'workspace_id' | 'generation' | 'allowed_models'
+> &
+  SqlRow<typeof accounts, 'wallet_id'> &
+  SqlRow<typeof workspaces, 'preferences'> & { closed: 'disabled' | 'expired' | null };
 
 /**
- * Reads the bearer of a request: a key of one of these kinds or, where an inference key would do, an app's access token
- * with the scope `inference`, which then acts as the key of its grant. Throws `unauthenticated` without a bearer,
- * `invalid_api_key` for one that is unknown, expired or revoked, and `insufficient_scope` for one of another kind or scope.
+ * Authenticates the bearer of a request. It accepts a key of one of these kinds. Where an inference key is accepted, it
+ * also accepts an app’s access token with the scope `inference`, which acts as the key of its grant. Throws
+ * `unauthenticated` without a bearer, `invalid_api_key` for one that is unknown, disabled, expired or revoked, and
+ * `insufficient_scope` for one of another kind or scope.
  */
 export async function requireKey(
   credentials: ApiCredentials,
@@ -44,10 +43,10 @@ export async function requireKey(
     });
   }
   if (apiKeyKind(secret) !== undefined) {
-    const key = await findKey(credentials.pool, secret);
-    if (key === undefined) throw new ServiceError('invalid_api_key');
-    await credentials.onVerified(request, bearerId(secret));
-    return assertKind(key, kinds);
+    const row = await readKey(credentials.pool, secret);
+    if (row === undefined) throw new ServiceError('invalid_api_key');
+    if (row.closed !== null) throw new ServiceError('invalid_api_key', { message: closedMessages[row.closed] });
+    return assertKind(toPresented(row), kinds);
   }
   const token = await presentedToken(credentials, request);
   if (token === undefined) throw new ServiceError('invalid_api_key');
@@ -58,57 +57,77 @@ export async function requireKey(
   return token.key;
 }
 
-/** Throws `insufficient_scope` where the bearer of a request that lacks a session is a good key. */
-export async function refuseKey(
-  { pool, onVerified }: Pick<ApiCredentials, 'pool' | 'onVerified'>,
-  request: FastifyRequest,
-): Promise<void> {
+/** Throws `insufficient_scope` if a request without a session has a valid key. */
+export async function refuseKey({ pool }: Pick<ApiCredentials, 'pool'>, request: FastifyRequest): Promise<void> {
   const secret = bearerToken(request);
   if (secret === undefined || apiKeyKind(secret) === undefined) return;
   const key = await findKey(pool, secret);
   if (key === undefined) return;
-  await onVerified(request, bearerId(secret));
   throw new ServiceError('insufficient_scope', {
     message: `This endpoint needs a session; the key, of the kind \`${key.kind}\`, may not be used here.`,
   });
 }
 
-/** An access token of a request's bearer; undefined where the bearer is something else. */
+/** Returns the access token of a request’s bearer. Undefined if the bearer is something else. */
 export async function presentedToken(
-  { pool, accessTokens, onVerified }: ApiCredentials,
+  { findAccessToken }: ApiCredentials,
   request: FastifyRequest,
 ): Promise<PresentedToken | undefined> {
   const secret = bearerToken(request);
-  const token = secret === undefined || !accessTokens ? undefined : await findAccessToken(pool, secret);
-  if (secret !== undefined && token !== undefined) await onVerified(request, bearerId(secret));
-  return token;
+  return secret === undefined ? undefined : findAccessToken?.(secret);
 }
 
-/** Throws `insufficient_scope`, naming the scope that is missing. */
+/** Throws `insufficient_scope` with the name of the missing scope. */
 export function assertScope({ scopes }: PresentedToken, needed: AppScope): void {
   if (scopes.has(needed)) return;
   throw new ServiceError('insufficient_scope', { message: `The access token lacks the scope \`${needed}\`.` });
 }
 
+/** Returns the account of a valid key or access token. Undefined for any other bearer. */
+export async function accountOfBearer(
+  { pool, findAccessToken }: ApiCredentials,
+  secret: string,
+): Promise<string | undefined> {
+  const key = apiKeyKind(secret) === undefined ? (await findAccessToken?.(secret))?.key : await findKey(pool, secret);
+  return key?.accountId;
+}
+
+const closedMessages = {
+  disabled: 'The API key is disabled. Enable it in the dashboard, or use another.',
+  expired: 'The API key has expired. Change its expiry in the dashboard, or use another.',
+} as const;
+
 async function findKey(pool: pg.Pool, secret: string): Promise<PresentedKey | undefined> {
-  const keyHash = hashSecret(secret);
+  const row = await readKey(pool, secret);
+  return row === undefined || row.closed !== null ? undefined : toPresented(row);
+}
+
+/** Reads the key with this secret. A key that was rotated has the secrets in `key_secrets`, and no other. */
+async function readKey(pool: pg.Pool, secret: string): Promise<Row | undefined> {
   const { rows } = await pool.query<Row>(
-    `select k.id, k.kind, k.account_id, k.workspace_id, a.wallet_id, k.generation, w.preferences
+    `select k.id, k.kind, k.hash, k.account_id, k.workspace_id, a.wallet_id, k.generation, k.allowed_models, w.preferences,
+       case when k.disabled_at is not null then 'disabled' when k.expires_at <= now() then 'expired' end as closed
      from api_keys k join accounts a on a.id = k.account_id join workspaces w on w.id = k.workspace_id
-     where k.hash = $1 and k.revoked_at is null`,
-    [keyHash],
+     join accounts creator on creator.id = k.created_by
+     where (k.id = (select s.key_id from key_secrets s where s.hash = $1 and (s.ends_at is null or s.ends_at > now()))
+         or (k.hash = $1 and not exists (select from key_secrets s where s.key_id = k.id)))
+       and k.revoked_at is null and a.disabled_at is null and creator.disabled_at is null`,
+    [hashSecret(secret)],
   );
-  const [row] = rows;
-  if (row === undefined) return undefined;
+  return rows[0];
+}
+
+function toPresented(row: Row): PresentedKey {
   return {
     keyId: row.id,
-    keyHash,
+    keyHash: row.hash,
     kind: row.kind,
     accountId: row.account_id,
     workspaceId: row.workspace_id,
     walletId: row.wallet_id,
     generation: row.generation,
     preferences: preferencesSchema.parse(row.preferences),
+    allowedModels: row.allowed_models ?? undefined,
   };
 }
 
@@ -118,3 +137,17 @@ function assertKind(key: PresentedKey, kinds: readonly KeyKind[]): PresentedKey 
     message: `The key is of the kind \`${key.kind}\`; this endpoint is for \`${kinds.join('` or `')}\`.`,
   });
 }
+
+/** Finds the valid credential of a request, for limits. It does not decide what the credential may do. */
+export const verifyCredentials =
+  (credentials: ApiCredentials, auth: Auth): VerifyCredentials =>
+  async (request) => {
+    const secret = bearerToken(request);
+    const account = secret === undefined ? undefined : await accountOfBearer(credentials, secret);
+    if (secret !== undefined && account !== undefined)
+      return { id: bearerId(secret), kind: 'bearer', owner: `account:${account}` };
+    const id = sessionIdOf(request);
+    const session = id === undefined ? undefined : await readSession(auth, request.headers);
+    if (id === undefined || session === undefined) return undefined;
+    return { id, kind: 'session', owner: `user:${session.userId}` };
+  };

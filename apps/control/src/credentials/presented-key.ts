@@ -1,9 +1,10 @@
 import type { KeyKind } from '@sotto/state';
-import type { Preferences } from '@sotto/wire';
+import type { AppScope, Preferences } from '@sotto/wire';
 
-/** A key that was presented and found, by itself or through an access token. */
+/** A key that authenticated a request, directly or through an access token. */
 export interface PresentedKey {
   readonly keyId: string;
+  /** Names the key in the shared state, whichever of its secrets was shown. */
   readonly keyHash: string;
   readonly kind: KeyKind;
   readonly accountId: string;
@@ -11,4 +12,16 @@ export interface PresentedKey {
   readonly walletId: string;
   readonly generation: number;
   readonly preferences: Preferences;
+  /** Undefined: all models. */
+  readonly allowedModels: readonly string[] | undefined;
+}
+
+/** An app’s access token that authenticated a request. */
+export interface PresentedToken {
+  /** The scopes that the user granted, the token carries and the app may still request. */
+  readonly scopes: ReadonlySet<AppScope>;
+  /** The account of the user who granted access. */
+  readonly grantedBy: string;
+  /** The key of the grant. The token acts as this key. */
+  readonly key: PresentedKey;
 }

@@ -3,9 +3,8 @@ import type { FastifyRequest } from 'fastify';
 import type pg from 'pg';
 import { type AccountIds, ensureAccount } from '../accounts/ensure-account.ts';
 import { orDatabaseFailure } from '../database/database.ts';
-import { sessionIdOf } from '../limits/credential-ids.ts';
-import type { OnVerified } from '../limits/rate-limits.ts';
 import type { Auth } from '../sessions/auth.ts';
+import { isFreshFactor } from '../sessions/factor-proof.ts';
 import { assertSameOrigin } from '../sessions/same-origin.ts';
 import { readSession } from '../sessions/session-reader.ts';
 import { refuseKey } from './api-credentials.ts';
@@ -14,30 +13,32 @@ export interface SessionDependencies {
   readonly auth: Auth;
   readonly pool: pg.Pool;
   readonly allowedOrigins: readonly string[];
-  /** Called when a user had no account yet. */
-  readonly onAccountMade: (account: AccountIds) => Promise<void>;
-  /** Told of every session that was found good. */
-  readonly onVerified: OnVerified;
+  /** Called after an account was created for a user who had none. */
+  readonly onAccountCreated: (account: AccountIds) => Promise<void>;
+  readonly now: () => number;
 }
 
-/** The person that a session belongs to. `email` is known to be theirs only where `emailVerified`. */
+/** The user of a session. The address `email` is verified only if `emailVerified` is true. */
 export interface SignedIn extends AccountIds {
+  readonly userId: string;
+  readonly sessionId: string;
   readonly email: string;
   readonly emailVerified: boolean;
-  /** When the session began, in seconds. */
+  /** When the session began, in Unix seconds. */
   readonly signedInAt: number;
 }
 
 /**
- * Returns the account of a request's session. Throws `unauthenticated`, `insufficient_scope` where a good key came instead,
- * or `forbidden` for a request from another site.
+ * Returns the account of a request’s session. Throws `unauthenticated`, `insufficient_scope` if the request has a valid
+ * key instead, or `forbidden` for a request from another site or of a disabled account.
  */
 export async function requireSession(deps: SessionDependencies, request: FastifyRequest): Promise<SignedIn> {
   const verdict = assertSameOrigin(request, deps.allowedOrigins);
   if (!verdict.ok)
     throw new ServiceError('forbidden', { message: 'This request does not come from an allowed origin.' });
   const session = await readSession(deps.auth, request.headers).catch(async (error: unknown) => {
-    // One who is signed in is not told otherwise, nor of an internal error, while the database restarts.
+    // While the database restarts, a signed-in user must get `service_unavailable`, not `unauthenticated` or an
+    // internal error.
     throw await orDatabaseFailure(deps.pool, error);
   });
   if (session === undefined) {
@@ -46,10 +47,35 @@ export async function requireSession(deps: SessionDependencies, request: Fastify
       message: 'This endpoint needs a session. Sign in at `/v1/auth/sign-in/email`.',
     });
   }
-  const id = sessionIdOf(request);
-  if (id !== undefined) await deps.onVerified(request, id);
-  const account = await ensureAccount(deps.pool, { id: session.userId, name: session.email });
-  if (account.created) await deps.onAccountMade(account);
-  const { email, emailVerified, signedInAt } = session;
-  return { ...account, email, emailVerified, signedInAt };
+  const { created, isDisabled, ...account } = await ensureAccount(deps.pool, {
+    id: session.userId,
+    name: session.email,
+  });
+  // Its sessions have ended, but one may have begun at the same moment.
+  if (isDisabled) throw new ServiceError('forbidden', { message: 'This account is disabled.' });
+  if (created) await deps.onAccountCreated(account);
+  return { ...account, ...session };
+}
+
+/**
+ * Returns the operator of a request's session. This is the only place that checks the role. Throws `not_found` for
+ * other sessions, as for an unknown address, so that no answer reveals who is an operator. Throws `session_not_fresh`
+ * if the request changes something and the session has shown no second factor within five minutes.
+ */
+export async function requireOperator(deps: SessionDependencies, request: FastifyRequest): Promise<SignedIn> {
+  const caller = await requireSession(deps, request);
+  const { rows } = await deps.pool.query<{ factor_at: Date | null }>(
+    'select s.factor_at from auth_session s join operators o on o.user_id = s.user_id where s.id = $1',
+    [caller.sessionId],
+  );
+  const [operator] = rows;
+  if (operator === undefined) throw new ServiceError('not_found');
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  if (!isRead && !isFreshFactor(operator.factor_at, deps.now())) {
+    throw new ServiceError('session_not_fresh', {
+      message:
+        'Confirm your second factor: enter a code of your authenticator app, or sign in with a passkey. It counts for five minutes.',
+    });
+  }
+  return caller;
 }

@@ -1,13 +1,12 @@
 import { sql } from 'drizzle-orm';
-import { bigint, boolean, index, integer, pgTable, text, timestamp, uniqueIndex } from 'drizzle-orm/pg-core';
+import { bigint, boolean, index, integer, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
+import { createdAt, instant } from './columns.ts';
 
-const instant = (name: string) => timestamp(name, { withTimezone: true, mode: 'date' });
-const createdAt = () => instant('created_at').notNull().default(sql`now()`);
 const updatedAt = () => instant('updated_at').notNull().default(sql`now()`);
 
-// The property names are better-auth's field names: it addresses columns by them. The SQL names are ours.
+// Property names are better-auth’s field names, because it addresses columns by them. The SQL names are ours.
 
-/** Who can sign in. `email` is stored in lower case by better-auth. */
+/** Users who can sign in. better-auth stores `email` in lower case. */
 export const authUser = pgTable('auth_user', {
   id: text('id').primaryKey(),
   name: text('name').notNull(),
@@ -15,13 +14,13 @@ export const authUser = pgTable('auth_user', {
   emailVerified: boolean('email_verified').notNull().default(false),
   image: text('image'),
   twoFactorEnabled: boolean('two_factor_enabled').notNull().default(false),
-  /** When a password was set by mail while there were passkeys; null once their owner has reviewed them. */
+  /** When the password was set by mail while the account had passkeys. Null once the user has reviewed the passkeys. */
   passkeysKeptAt: instant('passkeys_kept_at'),
   createdAt: createdAt(),
   updatedAt: updatedAt(),
 });
 
-/** Live sign-ins. `token` holds a SHA-256, never what the cookie carries (`hashed-token-adapter.ts`). */
+/** Active sessions. `token` holds a SHA-256, never the cookie’s value (`hashed-token-adapter.ts`). */
 export const authSession = pgTable(
   'auth_session',
   {
@@ -33,13 +32,15 @@ export const authSession = pgTable(
     expiresAt: instant('expires_at').notNull(),
     ipAddress: text('ip_address'),
     userAgent: text('user_agent'),
+    /** When the user last showed a second factor in this session. */
+    factorAt: instant('factor_at'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
   (table) => [index('auth_session_user_id_idx').on(table.userId)],
 );
 
-/** The ways a user can prove to be one: `credential`, whose `password` is salt and scrypt hash, and `openid`. */
+/** The ways in which a user can sign in: `credential`, whose `password` is salt and scrypt hash, and `openid`. */
 export const authAccount = pgTable(
   'auth_account',
   {
@@ -65,7 +66,7 @@ export const authAccount = pgTable(
   ],
 );
 
-/** Single-use proofs in flight (password resets and the like). `identifier` is stored hashed (`auth.ts`). */
+/** Single-use proofs that are still valid, such as password resets. `identifier` is stored hashed (`auth.ts`). */
 export const authVerification = pgTable(
   'auth_verification',
   {
@@ -79,7 +80,7 @@ export const authVerification = pgTable(
   (table) => [index('auth_verification_identifier_idx').on(table.identifier)],
 );
 
-/** Second factors. Secret and backup codes are encrypted with SESSION_SECRET. Counts only where `verified`. */
+/** Second factors. The secret and backup codes are encrypted with SESSION_SECRET. A row counts only if `verified`. */
 export const authTwoFactor = pgTable(
   'auth_two_factor',
   {
@@ -96,7 +97,7 @@ export const authTwoFactor = pgTable(
   (table) => [uniqueIndex('auth_two_factor_user_key').on(table.userId)],
 );
 
-/** Passkeys: public keys, and what their authenticators told of themselves. */
+/** Passkeys: public keys, and the data that their authenticators reported. */
 export const authPasskey = pgTable(
   'auth_passkey',
   {

@@ -1,4 +1,4 @@
-import { orderStatuses } from '@sotto/money';
+import { type OrderFlag, orderStatuses } from '@sotto/money';
 import { sql } from 'drizzle-orm';
 import {
   bigint,
@@ -14,18 +14,19 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
+import { nusd } from './columns.ts';
 import { accounts } from './schema.ts';
 
-// Times of billing come from control's clock, in whole milliseconds, so that cursors are exact.
-const instant = (name: string) => timestamp(name, { withTimezone: true, mode: 'date', precision: 3 });
-const nusd = (name: string) => bigint(name, { mode: 'bigint' });
+// Billing times come from control’s clock, in whole milliseconds, so that cursors are exact.
+const instant = <Name extends string>(name: Name) =>
+  timestamp(name, { withTimezone: true, mode: 'date', precision: 3 });
 const rail = () => text('rail', { enum: ['card', 'crypto', 'test'] }).notNull();
 const account = () =>
   uuid('account_id')
     .notNull()
     .references(() => accounts.id);
 
-/** Purchase orders. What moves them is `applyOrderEvent` of packages/money, under a lock on the row. */
+/** Purchase orders. Only `applyOrderEvent` of packages/money changes their status, under a lock on the row. */
 export const orders = pgTable(
   'orders',
   {
@@ -38,26 +39,26 @@ export const orders = pgTable(
     feeNusd: nusd('fee_nusd').notNull(),
     refundedNusd: nusd('refunded_nusd').notNull().default(sql`0`),
     disputedNusd: nusd('disputed_nusd').notNull().default(sql`0`),
-    /** Made by auto top-up, and charged to the saved card. */
+    /** Created by auto top-up, and charged to the saved card. */
     automatic: boolean('automatic').notNull(),
     saveCard: boolean('save_card').notNull(),
-    /** The rail's id of what was opened: a checkout session, an invoice, a payment intent. */
+    /** The rail’s id of the payment that it opened: a checkout session, an invoice, a payment intent. */
     railReference: text('rail_reference'),
-    /** The card that auto top-up charges; kept before it is charged, so that a repeated charge is the same one. */
+    /** The card that auto top-up charges. It is stored before the charge, so that a retry is the same charge. */
     card: text('card'),
-    /** Made by the form or program that placed it, once: the same order placed again is this one. */
+    /** An id from the form or program that placed the order. A request with the same id returns this order. */
     formId: text('form_id'),
     checkoutUrl: text('checkout_url'),
-    /** The rail's id of the payment that was credited. */
+    /** The rail’s id of the payment that was credited. */
     payment: text('payment'),
-    /** Why it failed, or what a person has to look at; a code and a public sentence each. */
+    /** Why it failed, and why a person has to review it. Each is a code with a public sentence. */
     failure: text('failure'),
-    flag: text('flag'),
+    flag: text('flag').$type<OrderFlag>(),
     explanation: text('explanation'),
     createdAt: instant('created_at').notNull(),
     expiresAt: instant('expires_at').notNull(),
     paidAt: instant('paid_at'),
-    /** When the rail is asked of it next; null: never again. Also the lease of whoever is asking now. */
+    /** When to ask the rail about it next. Null: never. It is also the lease of the process that is asking now. */
     nextCheckAt: instant('next_check_at'),
   },
   (table) => [
@@ -74,7 +75,7 @@ export const orders = pgTable(
   ],
 );
 
-/** What changed an order, when and on whose word. Append-only. */
+/** The history of an order: each change with its time and source. Append-only. */
 export const orderEvents = pgTable(
   'order_events',
   {
@@ -92,13 +93,13 @@ export const orderEvents = pgTable(
   (table) => [index('order_events_order_idx').on(table.orderId)],
 );
 
-/** The last receipt number of each year. Its row is locked by whoever writes a receipt: numbers have no gaps. */
+/** The last receipt number of each year. A writer locks the row, so that numbers have no gaps. */
 export const receiptCounters = pgTable('receipt_counters', {
   year: integer('year').primaryKey(),
   last: integer('last').notNull(),
 });
 
-/** Receipts and credit notes as they were issued. Append-only: a refund gets a note of its own. */
+/** Receipts and credit notes as they were issued. Append-only: a refund gets its own credit note. */
 export const receipts = pgTable(
   'receipts',
   {
@@ -112,7 +113,7 @@ export const receipts = pgTable(
     rail: rail(),
     amountNusd: nusd('amount_nusd').notNull(),
     feeNusd: nusd('fee_nusd').notNull(),
-    /** A credit note's receipt. */
+    /** On a credit note, the number of its receipt. */
     corrects: text('corrects'),
     accountName: text('account_name').notNull(),
     accountEmail: text('account_email'),
@@ -124,26 +125,52 @@ export const receipts = pgTable(
   ],
 );
 
-/** What an account wants: a notice when its balance is low, top-ups by themselves. And how the last of them went. */
+/** An account’s settings for low-balance notices and auto top-up, and the outcome of the last auto top-up. */
 export const billingSettings = pgTable('billing_settings', {
   accountId: account().primaryKey(),
   lowBalanceNusd: nusd('low_balance_nusd'),
-  /** Since when the balance is below; set once a crossing. */
+  /** When the balance fell below the threshold. Set once per crossing. */
   lowSince: instant('low_since'),
   autoEnabled: boolean('auto_enabled').notNull().default(false),
   autoThresholdNusd: nusd('auto_threshold_nusd'),
   autoPackageId: text('auto_package_id'),
   autoMonthlyLimitNusd: nusd('auto_monthly_limit_nusd'),
-  /** Why there are no more of them until the person saves the settings or pays an order. */
+  /** Why auto top-up is paused. The pause ends when the user saves the settings or pays an order. */
   autoPaused: text('auto_paused'),
-  /** How the last one ended, or what held the next one back. */
+  /** The outcome of the last auto top-up, or why the next one was held back. */
   autoOutcome: text('auto_outcome'),
   autoOutcomeAt: instant('auto_outcome_at'),
 });
 
-/** An account as a rail knows it. */
+/** A rail’s customer id for an account. */
 export const railCustomers = pgTable(
   'rail_customers',
   { accountId: account(), rail: rail(), customer: text('customer').notNull() },
   (table) => [primaryKey({ columns: [table.accountId, table.rail] })],
+);
+
+/**
+ * The grant of an account for a UTC month, `YYYY-MM`. Its rest, neither spent nor expired, is part of the account's balance.
+ * Changed only under a lock on the account.
+ */
+export const monthlyGrants = pgTable(
+  'monthly_grants',
+  {
+    accountId: account(),
+    month: text('month').notNull(),
+    amountNusd: nusd('amount_nusd').notNull(),
+    /** The charges that the grant has paid. */
+    spentNusd: nusd('spent_nusd').notNull().default(sql`0`),
+    expiredNusd: nusd('expired_nusd').notNull().default(sql`0`),
+  },
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.month] }),
+    index('monthly_grants_left_idx')
+      .on(table.accountId, table.month)
+      .where(sql`${table.amountNusd} > ${table.spentNusd} + ${table.expiredNusd}`),
+    check(
+      'monthly_grants_parts',
+      sql`${table.spentNusd} >= 0 and ${table.expiredNusd} >= 0 and ${table.spentNusd} + ${table.expiredNusd} <= ${table.amountNusd}`,
+    ),
+  ],
 );

@@ -1,9 +1,8 @@
-import { sql } from 'drizzle-orm';
-import { index, jsonb, pgTable, primaryKey, text, timestamp, uuid } from 'drizzle-orm/pg-core';
+import type { AppScope } from '@sotto/wire';
+import { index, jsonb, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import { createdAt, instant } from './columns.ts';
 import { accounts, apiKeys } from './schema.ts';
 
-const instant = (name: string) => timestamp(name, { withTimezone: true, mode: 'date' });
-const createdAt = () => instant('created_at').notNull().default(sql`now()`);
 const accountId = () =>
   uuid('account_id')
     .notNull()
@@ -13,7 +12,10 @@ const appId = () =>
     .notNull()
     .references(() => connectApps.id);
 
-/** Apps that developers have registered: OAuth clients. The secret rests as its SHA-256; a public app has none. */
+/**
+ * Apps that developers have registered: OAuth clients. The secret is stored as its SHA-256. A public app does not have
+ * one.
+ */
 export const connectApps = pgTable(
   'connect_apps',
   {
@@ -22,21 +24,21 @@ export const connectApps = pgTable(
     name: text('name').notNull(),
     homepage: text('homepage').notNull(),
     type: text('type', { enum: ['confidential', 'public'] }).notNull(),
-    redirectUris: jsonb('redirect_uris').notNull(),
-    postLogoutRedirectUris: jsonb('post_logout_redirect_uris').notNull(),
-    scopes: jsonb('scopes').notNull(),
+    redirectUris: jsonb('redirect_uris').$type<string[]>().notNull(),
+    postLogoutRedirectUris: jsonb('post_logout_redirect_uris').$type<string[]>().notNull(),
+    scopes: jsonb('scopes').$type<AppScope[]>().notNull(),
     secretHash: text('secret_hash'),
     secretCreatedAt: instant('secret_created_at'),
     createdAt: createdAt(),
-    /** Never enabled again; the row stays for the grants that name it. */
+    /** A disabled app is never enabled again. The row remains, because grants refer to it. */
     disabledAt: instant('disabled_at'),
   },
   (table) => [index('connect_apps_account_idx').on(table.accountId)],
 );
 
 /**
- * What a person has allowed an app. Its key is one whose secret nobody has: limit, spending, workspace and the end of
- * the grant are the key's (a grant is active as long as its key is not revoked).
+ * A user’s permission for an app. Each grant has a key whose secret was discarded. The key holds the limit, the
+ * spending, the workspace and the end of the grant: a grant is active until its key is revoked.
  */
 export const connectGrants = pgTable(
   'connect_grants',
@@ -48,14 +50,14 @@ export const connectGrants = pgTable(
       .notNull()
       .unique()
       .references(() => apiKeys.id),
-    scopes: jsonb('scopes').notNull(),
+    scopes: jsonb('scopes').$type<AppScope[]>().notNull(),
     createdAt: createdAt(),
     expiresAt: instant('expires_at').notNull(),
   },
   (table) => [index('connect_grants_account_idx').on(table.accountId), index('connect_grants_app_idx').on(table.appId)],
 );
 
-/** The name under which an app knows an account: random, and another one for each app. */
+/** The name by which an app knows an account: random, and different for each app. */
 export const connectSubjects = pgTable(
   'connect_subjects',
   { appId: appId(), accountId: accountId(), subject: text('subject').notNull().unique() },
@@ -63,8 +65,8 @@ export const connectSubjects = pgTable(
 );
 
 /**
- * What the protocol keeps while it lasts: requests, codes, tokens, browser sessions. `id` is the SHA-256 of what the
- * client or browser holds, and `payload` is sealed with a key that only that opens.
+ * Temporary data of the protocol: requests, codes, tokens, browser sessions. `id` is the SHA-256 of a secret that only
+ * the client or browser holds. `payload` is sealed under a key derived from that secret.
  */
 export const connectArtifacts = pgTable(
   'connect_artifacts',
@@ -72,7 +74,7 @@ export const connectArtifacts = pgTable(
     id: text('id').primaryKey(),
     kind: text('kind').notNull(),
     grantId: uuid('grant_id'),
-    /** Of a request: who opened it first, and alone may answer it. */
+    /** On a request: the account that opened it first. Only this account may answer it. */
     accountId: uuid('account_id'),
     payload: text('payload').notNull(),
     expiresAt: instant('expires_at').notNull(),
@@ -85,7 +87,9 @@ export const connectArtifacts = pgTable(
   ],
 );
 
-/** Keys that all control processes share: for ID tokens, and for the protocol's cookies. Sealed under SESSION_SECRET. */
+/**
+ * Keys that all control processes share: for ID tokens, and for the protocol’s cookies. Sealed under SESSION_SECRET.
+ */
 export const connectKeys = pgTable('connect_keys', {
   id: text('id').primaryKey(),
   kind: text('kind', { enum: ['signing', 'cookie'] }).notNull(),

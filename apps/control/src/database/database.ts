@@ -15,7 +15,7 @@ export interface DatabaseConnection {
   close(): Promise<void>;
 }
 
-/** Opens a pool. Connects when it is first used; a server that restarts is found again without our doing. */
+/** Opens a pool. It connects on first use, and reconnects after a restart of the server. */
 export function openDatabase(url: string): DatabaseConnection {
   const pool = new pg.Pool({
     connectionString: url,
@@ -23,8 +23,8 @@ export function openDatabase(url: string): DatabaseConnection {
     connectionTimeoutMillis: 3000,
     statement_timeout: 15_000,
   });
-  // A connection that breaks is replaced at the next query. Without listeners it would end the process: the pool's own
-  // hears of idle ones only, not of one that is within a transaction.
+  // The next query replaces a broken connection. Without listeners, its error would end the process. The pool’s own
+  // listener hears only of idle connections, not of one inside a transaction.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
   endSilentSessions(pool, url);
@@ -33,22 +33,28 @@ export function openDatabase(url: string): DatabaseConnection {
 
 const migrationsFolder = fileURLToPath(new URL('../../migrations', import.meta.url));
 
-/** Brings the schema up to date. Safe to run from several processes at once: the first one holds a lock. */
+/** Applies pending migrations. Several processes may run it at once, because it takes a lock. */
 export async function migrateDatabase(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 });
   client.on('error', () => {});
   await client.connect();
   try {
     await client.query('select pg_advisory_lock(7283641)');
-    await migrate(drizzle(client), { migrationsFolder });
+    await proveUsageBound(client);
+    try {
+      await migrate(drizzle(client), { migrationsFolder });
+    } catch (error) {
+      await withdrawUsageBound(client).catch(() => {});
+      throw error;
+    }
   } finally {
     await client.end();
   }
 }
 
 /**
- * Which migrations of this release a database lacks, by name and in order, and how many it has that this release does not
- * know.
+ * Returns the names of this release’s migrations that a database lacks, in order. `unknown` is the number of its
+ * migrations that this release does not know.
  */
 export async function pendingMigrations(client: pg.ClientBase): Promise<{ missing: string[]; unknown: number }> {
   const journal = z
@@ -70,8 +76,8 @@ export async function pendingMigrations(client: pg.ClientBase): Promise<{ missin
 }
 
 /**
- * What lies behind an error whose cause is hidden: better-auth turns every one into its own. Answers why the database
- * cannot be asked, where that is so now, and else the error itself.
+ * Returns the database’s failure if the database is unavailable now, else the error itself. better-auth hides causes,
+ * because it replaces every error by its own.
  */
 export async function orDatabaseFailure(pool: pg.Pool, error: unknown): Promise<unknown> {
   return pool.query('select 1').then(
@@ -80,13 +86,15 @@ export async function orDatabaseFailure(pool: pg.Pool, error: unknown): Promise<
   );
 }
 
-/** Whether an error says that Postgres cannot be reached or is not taking requests, rather than that we asked wrongly. */
+/**
+ * Whether an error means that Postgres is unreachable or does not accept requests, rather than that the query is wrong.
+ */
 export function isDatabaseUnavailable(error: unknown): boolean {
   for (let next: unknown = error; next instanceof Error; next = next.cause) {
     const code = 'code' in next ? String(next.code) : '';
-    // SQLSTATE classes 08 (connection), 40 (deadlock), 53 (resources), 57P (shutdown, starting up), 58 (its disk), a
-    // statement that took too long (57014), a standby that is not promoted yet (25006), a schema that is not there yet
-    // (42P01), and what Node says of sockets and names.
+    // SQLSTATE classes 08 (connection), 40 (deadlock), 53 (resources), 57P (shutdown, startup) and 58 (disk). Codes
+    // 57014 (statement timeout), 25006 (a standby that is not promoted yet) and 42P01 (a schema that is not migrated
+    // yet). Below are Node’s errors of sockets and names.
     if (/^(08|40|53|57P|58|57014|25006|42P01)/.test(code)) return true;
     if (/^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_|EHOST|ENET)/.test(code)) return true;
     if (
@@ -98,3 +106,38 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   }
   return false;
 }
+
+const uuidPattern = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+
+/** Whether a text is a UUID. Postgres rejects a query with anything else. */
+export const isUuid = (text: string): boolean => uuidPattern.test(text);
+
+/**
+ * Proves, while bookings continue, that `usage` has no row of the month after next or later. Migration 0016 then turns
+ * the table into a partition without reading it under a lock. Does nothing if the table is partitioned already or does
+ * not exist. Where it has such a row, nothing is proved, and the migration reads the table itself.
+ */
+export async function proveUsageBound(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ ends: string }>(
+    `select to_char(date_trunc('month', now() at time zone 'UTC') + interval '2 months', 'YYYY-MM-DD"T00:00:00Z"') as ends
+     from pg_class where oid = to_regclass('usage') and relkind = 'r'`,
+  );
+  const [table] = rows;
+  if (table === undefined) return;
+  await withdrawUsageBound(client);
+  await client.query(`alter table usage add constraint ${bound} check (at < '${table.ends}') not valid`);
+  try {
+    await client.query(`alter table usage validate constraint ${bound}`);
+  } catch (error) {
+    await withdrawUsageBound(client);
+    if (!(error instanceof Error && 'code' in error && error.code === checkViolation)) throw error;
+  }
+}
+
+/** Removes the proof again. Left behind, it would refuse the bookings of later months. */
+async function withdrawUsageBound(client: pg.ClientBase): Promise<void> {
+  await client.query(`alter table if exists usage drop constraint if exists ${bound}`);
+}
+
+const bound = 'usage_first_bound';
+const checkViolation = '23514';

@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm';
 import {
   bigint,
   boolean,
+  check,
   date,
   index,
   integer,
@@ -9,21 +10,18 @@ import {
   pgTable,
   primaryKey,
   text,
-  timestamp,
   unique,
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
 import { authUser } from './auth-schema.ts';
+import { createdAt, instant, nusd } from './columns.ts';
 
-const instant = (name: string) => timestamp(name, { withTimezone: true, mode: 'date' });
-const createdAt = () => instant('created_at').notNull().default(sql`now()`);
-const nusd = (name: string) => bigint(name, { mode: 'bigint' });
 const id = () => uuid('id').primaryKey();
 
 /**
- * Who pays. `balanceNusd` is derived from the ledger and kept beside it in the same transactions; `version` rises with
- * every change, so that the state takes only newer balances.
+ * Accounts that pay. `balanceNusd` is derived from the ledger and updated in the same transactions. `version` rises
+ * with every change, so that the state accepts only newer balances.
  */
 export const accounts = pgTable(
   'accounts',
@@ -36,14 +34,27 @@ export const accounts = pgTable(
     walletId: text('wallet_id').notNull().unique(),
     balanceNusd: nusd('balance_nusd').notNull().default(sql`0`),
     version: bigint('version', { mode: 'number' }).notNull().default(1),
-    /** The version that the shared state was given; where it is behind, the projector catches up. */
+    /** The version that was written to the shared state. If it is behind, the projector catches up. */
     projectedVersion: bigint('projected_version', { mode: 'number' }).notNull().default(0),
-    /** Charges of requests that their client gave up, waived in the hour below: hours since 1970, UTC. */
+    /** Waived charges of requests that the client abandoned, in the hour `waived_hour`: hours since 1970, UTC. */
     waivedNusd: nusd('waived_nusd').notNull().default(sql`0`),
     waivedHour: integer('waived_hour').notNull().default(0),
+    /** The monthly grant that an operator set for this account. Null: that of the deployment. */
+    monthlyGrantNusd: nusd('monthly_grant_nusd'),
+    /** The newest month with a grant, `YYYY-MM`. Null: the account never had one, so bookings need not look for grants. */
+    grantedMonth: text('granted_month'),
+    /** When an operator disabled the account. Its keys and sessions then do not work; its money stays. */
+    disabledAt: instant('disabled_at'),
+    /** When its owner deleted it. It is then disabled for ever, and no user belongs to it. */
+    deletedAt: instant('deleted_at'),
+    /** When nothing of a deleted account was on its way any more, and its rest was booked. */
+    closedAt: instant('closed_at'),
     createdAt: createdAt(),
   },
-  (table) => [index('accounts_unprojected_idx').on(table.id).where(sql`${table.projectedVersion} < ${table.version}`)],
+  (table) => [
+    index('accounts_closing_idx').on(table.id).where(sql`${table.deletedAt} is not null and ${table.closedAt} is null`),
+    index('accounts_unprojected_idx').on(table.id).where(sql`${table.projectedVersion} < ${table.version}`),
+  ],
 );
 
 export const workspaces = pgTable(
@@ -58,7 +69,7 @@ export const workspaces = pgTable(
     /** `preferencesSchema` of packages/router. */
     preferences: jsonb('preferences').notNull(),
     createdAt: createdAt(),
-    /** Its keys were revoked with it; the row stays for what they did. */
+    /** Deletion also revoked the workspace’s keys. The row remains, because their usage refers to it. */
     deletedAt: instant('deleted_at'),
   },
   (table) => [
@@ -67,7 +78,10 @@ export const workspaces = pgTable(
   ],
 );
 
-/** Keys by their hash. `generation` rises with every change that a broker must see; `fundsVersion` with every spend. */
+/**
+ * Keys. `hash` is of the first secret, and names the key in the shared state for good. `generation` rises with every change that
+ * brokers must see, `fundsVersion` with every charge.
+ */
 export const apiKeys = pgTable(
   'api_keys',
   {
@@ -78,26 +92,31 @@ export const apiKeys = pgTable(
     workspaceId: uuid('workspace_id')
       .notNull()
       .references(() => workspaces.id),
-    /** Who made it; it stops when they leave the workspace. `account_id` is who pays. */
+    /** The account that created the key. The key stops when this account leaves the workspace. `account_id` pays. */
     createdBy: uuid('created_by')
       .notNull()
       .references(() => accounts.id),
     kind: text('kind', { enum: ['inference', 'management'] }).notNull(),
     name: text('name').notNull(),
     hash: text('hash').notNull().unique(),
-    /** The prefix and the last characters, for people to tell keys apart. */
+    /** The prefix and the last characters, so that people can tell keys apart. */
     preview: text('preview').notNull(),
     creditLimitNusd: nusd('credit_limit_nusd'),
     spentNusd: nusd('spent_nusd').notNull().default(sql`0`),
     fundsVersion: bigint('funds_version', { mode: 'number' }).notNull().default(1),
     generation: integer('generation').notNull().default(1),
-    /** The generation that the shared state was given; where it is behind, the projector catches up. */
+    /** The generation that was written to the shared state. If it is behind, the projector catches up. */
     projectedGeneration: integer('projected_generation').notNull().default(0),
     openaiCompatible: boolean('openai_compatible').notNull().default(true),
     limitRequests: integer('limit_requests'),
     limitTokens: integer('limit_tokens'),
+    /** Model ids that requests may name. Null: all. */
+    allowedModels: text('allowed_models').array(),
     createdAt: createdAt(),
     lastUsedAt: instant('last_used_at'),
+    expiresAt: instant('expires_at'),
+    /** When a user disabled the key, until it is enabled again. */
+    disabledAt: instant('disabled_at'),
     revokedAt: instant('revoked_at'),
   },
   (table) => [
@@ -107,16 +126,73 @@ export const apiKeys = pgTable(
   ],
 );
 
-/** One movement of money. Append-only, as are its entries: the database refuses updates and deletes. */
+/** All secrets of a key that was rotated. A key without rows has only its first secret. */
+export const keySecrets = pgTable(
+  'key_secrets',
+  {
+    hash: text('hash').primaryKey(),
+    keyId: uuid('key_id')
+      .notNull()
+      .references(() => apiKeys.id),
+    preview: text('preview').notNull(),
+    createdAt: createdAt(),
+    /** When it stops working. Null: the newest secret. */
+    endsAt: instant('ends_at'),
+  },
+  (table) => [index('key_secrets_key_idx').on(table.keyId)],
+);
+
+/**
+ * Monthly limits: of a workspace, of a member's keys in it, or of one key. A removed budget has no limit. Its row stays, so that its
+ * version never falls.
+ */
+export const budgets = pgTable(
+  'budgets',
+  {
+    id: id(),
+    workspaceId: uuid('workspace_id')
+      .notNull()
+      .references(() => workspaces.id),
+    memberId: uuid('member_id').references(() => accounts.id),
+    keyId: uuid('key_id').references(() => apiKeys.id),
+    limitNusd: nusd('limit_nusd'),
+    version: bigint('version', { mode: 'number' }).notNull().default(1),
+    projectedVersion: bigint('projected_version', { mode: 'number' }).notNull().default(0),
+    createdAt: createdAt(),
+  },
+  (table) => [
+    unique('budgets_scope').on(table.workspaceId, table.memberId, table.keyId).nullsNotDistinct(),
+    check('budgets_one_scope', sql`${table.memberId} is null or ${table.keyId} is null`),
+    index('budgets_unprojected_idx').on(table.id).where(sql`${table.projectedVersion} < ${table.version}`),
+  ],
+);
+
+/** The charges of a key by the UTC month of their holds, `YYYY-MM`. What a budget has spent is a sum of these. */
+export const keyMonths = pgTable(
+  'key_months',
+  {
+    keyId: uuid('key_id')
+      .notNull()
+      .references(() => apiKeys.id),
+    month: text('month').notNull(),
+    spentNusd: nusd('spent_nusd').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.keyId, table.month] })],
+);
+
+/** A movement of money. Append-only, as are its entries: the database rejects updates and deletes. */
 export const ledgerTransactions = pgTable('ledger_transactions', {
   id: id(),
-  kind: text('kind', { enum: ['top_up', 'charge', 'refund', 'adjustment', 'fee'] }).notNull(),
-  /** What it was for; unique, so that nothing is booked twice. */
+  kind: text('kind', { enum: ['top_up', 'charge', 'refund', 'adjustment', 'fee', 'grant', 'grant_expired'] }).notNull(),
+  /** Its purpose. Unique, so that nothing is booked twice. */
   reference: text('reference').notNull().unique(),
   createdAt: createdAt(),
 });
 
-/** Double entry: the amounts of one transaction sum to zero. `wallet:<account id>` holds what an account may spend. */
+/**
+ * Double entry: the amounts of a transaction sum to zero. `wallet:<account id>` holds the money that an account may
+ * spend.
+ */
 export const ledgerEntries = pgTable(
   'ledger_entries',
   {
@@ -133,14 +209,14 @@ export const ledgerEntries = pgTable(
   ],
 );
 
-/** Which settlements are booked: the one place where "exactly once" is decided. */
+/** The settlements that are booked. The primary key is what makes booking “exactly once”. */
 export const settlements = pgTable('settlements', {
   id: text('id').primaryKey(),
   chargeNusd: nusd('charge_nusd').notNull(),
   bookedAt: instant('booked_at').notNull().default(sql`now()`),
 });
 
-/** Settlements that could not be believed or booked. The audit is not clean while one of them is unresolved. */
+/** Settlements with a wrong MAC, and settlements that could not be booked. The audit reports the unresolved ones. */
 export const rejectedSettlements = pgTable('rejected_settlements', {
   id: uuid('id').primaryKey(),
   shard: integer('shard').notNull(),
@@ -149,15 +225,20 @@ export const rejectedSettlements = pgTable('rejected_settlements', {
   payload: text('payload').notNull(),
   createdAt: createdAt(),
   resolvedAt: instant('resolved_at'),
-  /** `booked`, or why the operator dismissed it. */
+  /** `booked`, or the reason why the operator dismissed it. */
   resolution: text('resolution'),
 });
 
-/** What each request used. Ids join with nothing, and the time is cut to the minute (design 1). */
+/**
+ * The usage of each request. Its ids appear nowhere else and times are cut to the minute, so that rows cannot be joined with a broker’s records.
+ *
+ * Drizzle cannot express it: the table is partitioned by the UTC month of `at`. Migration 0016 and
+ * `usage/usage-months.ts` create the partitions. It has no primary key, because random ids need no check.
+ */
 export const usage = pgTable(
   'usage',
   {
-    id: id(),
+    id: uuid('id').notNull(),
     at: instant('at').notNull(),
     accountId: uuid('account_id').notNull(),
     workspaceId: uuid('workspace_id').notNull(),
@@ -175,16 +256,21 @@ export const usage = pgTable(
     fallback: boolean('fallback').notNull(),
     status: text('status').notNull(),
     estimated: boolean('estimated').notNull(),
+    /** Null if the request completed, or if an earlier version of the broker settled it. */
+    error: text('error'),
   },
   (table) => [
-    // One for each combination of filters, so that a rare one is found without reading the account's whole usage. Read
-    // backwards; `desc` here would put nulls where `order by at desc` does not look for them.
+    // One index for each combination of filters, so that rare rows are found without reading the account’s whole usage.
+    // They are scanned backwards. With `desc`, nulls would be on the other side than `order by at desc` expects.
     index('usage_account_idx').on(table.accountId, table.at, table.id),
     index('usage_model_idx').on(table.accountId, table.model, table.at, table.id),
     index('usage_key_idx').on(table.accountId, table.keyId, table.at, table.id),
     index('usage_key_model_idx').on(table.accountId, table.keyId, table.model, table.at, table.id),
     index('usage_workspace_idx').on(table.accountId, table.workspaceId, table.at, table.id),
     index('usage_workspace_model_idx').on(table.accountId, table.workspaceId, table.model, table.at, table.id),
+    index('usage_provider_idx').on(table.accountId, table.provider, table.at, table.id),
+    // Most requests complete, so this one is small.
+    index('usage_failed_idx').on(table.accountId, table.at, table.id).where(sql`${table.status} <> 'completed'`),
   ],
 );
 
@@ -201,7 +287,7 @@ const byRoute = () => ({
   provider: text('provider'),
   privacyClass: text('privacy_class'),
 });
-const count = (name: string) => bigint(name, { mode: 'bigint' }).notNull();
+const count = <Name extends string>(name: Name) => bigint(name, { mode: 'bigint' }).notNull();
 const sums = () => ({
   requests: count('requests'),
   failed: count('failed'),
@@ -214,7 +300,7 @@ const sums = () => ({
   costNusd: count('cost_nusd'),
 });
 
-/** `usage` summed up by day and all that it can be told apart by. Written with every booking (`usage/record-usage.ts`). */
+/** `usage` summed by day and all dimensions. Every booking updates it (`ledger/record-usage.ts`). */
 export const usageDaily = pgTable(
   'usage_daily',
   { ...ofDay(), ...byWorkspace(), ...byKey(), ...byRoute(), ...sums() },
@@ -237,7 +323,7 @@ export const usageDaily = pgTable(
   ],
 );
 
-/** The same without keys, where there is one row for twenty: most questions about a year are answered from here. */
+/** The same without keys, which is about one row for twenty. It answers most queries about a year. */
 export const usageDailyRoutes = pgTable(
   'usage_daily_routes',
   { ...ofDay(), ...byWorkspace(), ...byRoute(), ...sums() },
@@ -256,7 +342,7 @@ export const usageDailyRoutes = pgTable(
   ],
 );
 
-/** The same by key alone. */
+/** The same with keys as the only dimension besides the workspace. */
 export const usageDailyKeys = pgTable(
   'usage_daily_keys',
   { ...ofDay(), ...byWorkspace(), ...byKey(), ...sums() },
@@ -266,13 +352,16 @@ export const usageDailyKeys = pgTable(
   ],
 );
 
-/** The newest epoch of each shard of the shared state that was ever to be opened: none that is older is believed. */
+/** The newest epoch that each shard of the shared state was ever to be opened with. Older epochs are not trusted. */
 export const shardEpochs = pgTable('shard_epochs', {
   shard: integer('shard').primaryKey(),
   epoch: bigint('epoch', { mode: 'number' }).notNull(),
 });
 
-/** Who was in the shards, and when last: should a shard lose everything, they are waited for. Names are random. */
+/**
+ * The clients of the shards, and when each was last seen. If a shard loses everything, its rebuild waits for them.
+ * Their names are random.
+ */
 export const shardClients = pgTable(
   'shard_clients',
   {

@@ -1,14 +1,14 @@
 import { Socket } from 'node:net';
 import pg from 'pg';
 
-/** How long a session may owe an answer before it is asked whether anybody works on it. */
+/** Time for which a session may owe a response before the server is asked whether it still works for it. */
 const silentMs = 2_000;
 const askMs = 2_000;
 
 /**
- * Ends sessions whose server is gone without a word (a failover, a firewall that forgot them, a network that parts):
- * TCP alone would wait for their answers for many minutes, and each would keep its caller and its place in the pool. A
- * statement that takes long is let alone: over a new connection the server is asked which sessions it works for.
+ * Ends sessions whose server disappeared without closing them (a failover, a firewall that dropped its state, a network
+ * partition). TCP alone would wait for many minutes, and each session would block its caller and a place in the pool. A
+ * long statement is left alone: over a new connection, the server is asked which sessions it works for.
  */
 export function endSilentSessions(pool: pg.Pool, url: string): void {
   let asking: Promise<ReadonlySet<unknown> | 'unknown'> | undefined;
@@ -40,14 +40,14 @@ export function endSilentSessions(pool: pg.Pool, url: string): void {
   });
 }
 
-/** The connection of a session, encrypted or not. */
+/** Returns the socket of a session, encrypted or not. */
 function socketOf(client: pg.PoolClient): Socket | undefined {
   const connection: unknown = Reflect.get(client, 'connection');
   const stream: unknown = connection instanceof pg.Connection ? connection.stream : undefined;
   return stream instanceof Socket ? stream : undefined;
 }
 
-/** The sessions that the server works for; none where it cannot be reached, `unknown` where it would not say. */
+/** Returns the sessions that the server works for: none if it cannot be reached, `unknown` if it does not say. */
 async function readWorking(url: string): Promise<ReadonlySet<unknown> | 'unknown'> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: askMs, query_timeout: askMs });
   client.on('error', () => {});

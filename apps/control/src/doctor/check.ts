@@ -1,11 +1,11 @@
-/** What one look found. `warning` works, but not as it should in production. */
+/** The result of one check. `warning` works, but not as it should in production. */
 export interface Finding {
   readonly verdict: 'ok' | 'warning' | 'wrong';
-  /** What was looked at. */
+  /** The part that was checked. */
   readonly subject: string;
-  /** What was found, without any secret. */
+  /** The result, without any secret. */
   readonly found: string;
-  /** What to do about it. */
+  /** How to fix it. */
   readonly advice?: string | undefined;
 }
 
@@ -17,11 +17,32 @@ export const wrong = (subject: string, found: string, advice: string): Finding =
   ...{ verdict: 'wrong', subject, found, advice },
 });
 
-/** The name or the code of an error: its message may hold an address with a password. */
+/** Returns the name or the code of an error. Its message may contain a URL with a password. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'error';
   for (let next: unknown = error; next instanceof Error; next = next.cause) {
     if ('code' in next && typeof next.code === 'string') return next.code;
   }
   return error.name === 'Error' ? 'no answer' : error.name;
+}
+
+/**
+ * The maximum differences between clocks. Redis’ clock decides on tickets and leases; Postgres’ and ours decide on
+ * usage and orders.
+ */
+const warnMs = 2_000;
+const failMs = 30_000;
+
+/**
+ * Compares another clock with ours. `theirs` was read at some time within the `tookMs` before `ours`. All are in ms.
+ */
+export function compareClocks(
+  subject: string,
+  { ours, theirs, tookMs }: { readonly ours: number; readonly theirs: number; readonly tookMs: number },
+): Finding {
+  const skewMs = Math.max(0, Math.abs(ours - tookMs / 2 - theirs) - tookMs / 2);
+  const found = skewMs < 1000 ? 'agrees with ours' : `is ${(skewMs / 1000).toFixed(1)} s from ours`;
+  const advice = 'Synchronize the clocks of all machines, with chrony or systemd-timesyncd.';
+  if (skewMs > failMs) return wrong(subject, found, advice);
+  return skewMs > warnMs ? warning(subject, found, advice) : ok(subject, found);
 }

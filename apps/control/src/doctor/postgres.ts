@@ -1,13 +1,12 @@
 import pg from 'pg';
 import { pendingMigrations } from '../database/database.ts';
-import { type Finding, ok, reasonOf, warning, wrong } from './check.ts';
-import { compareClocks } from './clocks.ts';
+import { compareClocks, type Finding, ok, reasonOf, warning, wrong } from './check.ts';
 
 const subject = 'Postgres';
 const oldest = 15;
 const timeoutMs = 5000;
 
-/** Whether the database answers, is new enough, has the schema of this release, and agrees on the time. */
+/** Checks that the database answers, is recent enough, has this release’s schema, and has the right time. */
 export async function examinePostgres(url: string, now: () => number): Promise<Finding[]> {
   const client = new pg.Client({
     connectionString: url,
@@ -27,11 +26,11 @@ export async function examinePostgres(url: string, now: () => number): Promise<F
     const findings: Finding[] = [
       major >= oldest
         ? ok(subject, `version ${major} answers`)
-        : wrong(subject, `version ${major} answers`, `Upgrade it: ${oldest} is the oldest that is supported.`),
+        : wrong(subject, `version ${major} answers`, `Upgrade it: Sotto needs version ${oldest} or later.`),
       compareClocks('Postgres’ clock', { ours, theirs: Number(row?.ms), tookMs: ours - askedAt }),
     ];
     if (row?.replica === true) {
-      findings.push(wrong(subject, 'this is a standby', 'Let DATABASE_URL lead to the primary, or promote this one.'));
+      findings.push(wrong(subject, 'is a standby', 'Point DATABASE_URL to the primary, or promote this server.'));
     }
     return [...findings, await examineSchema(client)];
   } catch (error) {
@@ -39,7 +38,7 @@ export async function examinePostgres(url: string, now: () => number): Promise<F
       wrong(
         subject,
         `cannot be reached (${reasonOf(error)})`,
-        'Check DATABASE_URL, and that the server takes connections from here.',
+        'Check DATABASE_URL, and that the server accepts connections from this machine.',
       ),
     ];
   } finally {
@@ -53,14 +52,14 @@ async function examineSchema(client: pg.Client): Promise<Finding> {
     return wrong(
       'schema',
       `${missing.length} migrations are missing, from ${missing[0]}`,
-      'Run `sotto-control migrate`, or start control: it migrates first.',
+      'Run `sotto-control migrate`, or start control, which migrates first.',
     );
   }
   return unknown > 0
     ? warning(
         'schema',
         `is ${unknown} migrations newer than this release`,
-        'Finish the upgrade: run the release that made it.',
+        'Finish the upgrade: run the release that migrated it.',
       )
     : ok('schema', 'is up to date');
 }

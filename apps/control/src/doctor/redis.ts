@@ -1,16 +1,15 @@
 import type { RegistryPublic } from '@sotto/router';
 import { createRedisState, inspectRedis, type State, shards } from '@sotto/state';
 import type { ControlConfig } from '../config.ts';
-import { type Finding, ok, reasonOf, warning, wrong } from './check.ts';
-import { compareClocks } from './clocks.ts';
+import { compareClocks, type Finding, ok, reasonOf, warning, wrong } from './check.ts';
 
 const subject = 'Redis';
 const oldest = 7;
 const timeoutMs = 3000;
-/** So many settlements of a shard are looked at; where there are more the settler is behind, by whatever they are. */
+/** The number of settlements per shard that are counted. If there are more, the settler is behind anyway. */
 const looked = 500;
 
-/** Whether Redis answers, is new enough, keeps what it has answered, and agrees on the time. */
+/** Checks that Redis answers, is recent enough, is durable, and has the right time. */
 export async function examineRedis(
   { redisUrl, isProduction }: Pick<ControlConfig, 'redisUrl' | 'isProduction'>,
   now: () => number,
@@ -21,13 +20,13 @@ export async function examineRedis(
     return [
       Number.parseInt(version ?? `${oldest}`, 10) >= oldest
         ? ok(subject, found)
-        : wrong(subject, found, `Upgrade it: ${oldest} is the oldest that is supported.`),
+        : wrong(subject, found, `Upgrade it: Sotto needs version ${oldest} or later.`),
       problem === undefined
-        ? ok('Redis’ durability', 'keeps what it has answered, as far as it shows its settings')
+        ? ok('Redis’ durability', 'keeps acknowledged writes, as far as its settings are visible')
         : (isProduction ? wrong : warning)(
             'Redis’ durability',
             problem,
-            'Set it so in redis.conf: money and tickets would be lost otherwise. With NODE_ENV=production no plane is ready before.',
+            'Correct it in redis.conf, or a crash loses money and tickets. With NODE_ENV=production, the service is not ready until then.',
           ),
       compareClocks('Redis’ clock', { ours: now(), theirs: timeMs, tookMs }),
       ...examineUsers(exposedTo),
@@ -37,13 +36,13 @@ export async function examineRedis(
       wrong(
         subject,
         `cannot be reached (${reasonOf(error)})`,
-        'Check REDIS_URL, and that the server takes connections from here.',
+        'Check REDIS_URL, and that the server accepts connections from this machine.',
       ),
     ];
   }
 }
 
-/** Whether brokers can read what is control's; nothing where that cannot be told. */
+/** Checks whether brokers can read control’s keys. Returns no finding if that is unknown. */
 function examineUsers(exposedTo: readonly string[] | undefined): Finding[] {
   if (exposedTo === undefined) return [];
   if (exposedTo.length === 0) return [ok('Redis’ users', 'brokers cannot read control’s keys')];
@@ -51,22 +50,24 @@ function examineUsers(exposedTo: readonly string[] | undefined): Finding[] {
     warning(
       'Redis’ users',
       `brokers connect as \`${exposedTo.join('`, `')}\`, which can read control’s keys`,
-      'Make a user with deploy/redis/acl-user.sh and put it into the broker’s REDIS_URL (docs/guides/deploy.md#redis-users).',
+      'Create a user with deploy/redis/acl-user.sh and put it into the broker’s REDIS_URL (docs/operate/systemd.md#redis-users).',
     ),
   ];
 }
 
 export interface ExaminedState {
   readonly findings: readonly Finding[];
-  /** That the brokers have published; undefined where there is none. */
+  /** The registry that the brokers published. Undefined until a broker has published one. */
   readonly registry: RegistryPublic | undefined;
 }
 
-/** Whether the planes have filled the shared state: epochs, registry, catalog, and nothing that waits for the ledger. */
+/**
+ * Checks that the planes have filled the shared state (epochs, registry, catalog), and that the settler is not behind.
+ */
 export async function examineState(url: string): Promise<ExaminedState> {
   const state = createRedisState({ url, commandTimeoutMs: timeoutMs });
   try {
-    // It connects in the background.
+    // The state connects in the background, so the first read is retried.
     const registry = await patiently(() => state.readRegistry());
     const catalog = await state.readCatalog(0);
     const findings = [
@@ -74,26 +75,40 @@ export async function examineState(url: string): Promise<ExaminedState> {
       registry === undefined
         ? wrong(
             'registry',
-            'no broker has published one',
-            'Start a broker with the same REDIS_URL; its log says what keeps it.',
+            'no broker has published a registry',
+            'Start a broker with the same REDIS_URL. If it fails, its log says why.',
           )
         : ok('registry', `${registry.providers.length} providers, ${registry.digest.slice(0, 12)}…`),
+      ...(registry === undefined ? [] : examinePlainHttp(registry)),
       catalog === undefined
         ? wrong(
             'catalog',
-            'none is in force',
-            'Start control: it publishes one once a broker has published its registry.',
+            'no catalog is active',
+            'Start control. It publishes a catalog after a broker has published its registry.',
           )
-        : ok('catalog', `${catalog.file.models.length} models in force, ${catalog.digest.slice(0, 12)}…`),
+        : ok('catalog', `${catalog.file.models.length} models active, ${catalog.digest.slice(0, 12)}…`),
       await examineSettlements(state),
     ];
     return { findings, registry };
   } catch (error) {
-    const advice = 'Look at what was found of Redis above.';
+    const advice = 'See the lines about Redis above.';
     return { findings: [wrong('shared state', `cannot be read (${reasonOf(error)})`, advice)], registry: undefined };
   } finally {
     await state.close();
   }
+}
+
+/** Warns of providers that brokers reach without TLS. */
+export function examinePlainHttp(registry: RegistryPublic): Finding[] {
+  const plain = registry.providers.filter(({ insecure_http: isPlain }) => isPlain === true).map(({ id }) => id);
+  if (plain.length === 0) return [];
+  return [
+    warning(
+      'registry',
+      `brokers reach \`${plain.join('`, `')}\` without TLS: the network between them can read content`,
+      'Give the model server a certificate and an https:// base_url, or keep both on one machine (docs/operate/providers-and-catalog.md).',
+    ),
+  ];
 }
 
 async function patiently<T>(read: () => Promise<T>): Promise<T> {
@@ -114,8 +129,8 @@ async function examineEpochs(state: State): Promise<Finding> {
   const awaited = new Set(members.flatMap(({ isOpen, clients }) => (isOpen ? [] : clients))).size;
   return wrong(
     'epochs',
-    `${closed} of ${members.length} shards are closed, with ${awaited} processes in them`,
-    'Control opens them, within seconds, once every live broker has declared what it holds. Is control running, and do the brokers reach this Redis?',
+    `${closed} of ${members.length} shards are closed, waiting for ${awaited} processes`,
+    'Control opens them within seconds after every live broker has reported its holds. Check that control runs and that the brokers reach this Redis.',
   );
 }
 
@@ -126,8 +141,10 @@ async function examineSettlements(state: State): Promise<Finding> {
   const count = waiting.reduce((sum, some) => sum + some, 0);
   const isBehind = waiting.some((some) => some >= looked);
   const found =
-    count === 0 ? 'none waits for the ledger' : `${isBehind ? 'more than ' : ''}${count} wait for the ledger`;
+    count === 0
+      ? 'none are waiting for the ledger'
+      : `${isBehind ? 'more than ' : ''}${count} are waiting for the ledger`;
   return isBehind
-    ? warning('settlements', found, 'The settler is behind: is control running, and is Postgres fast enough?')
+    ? warning('settlements', found, 'The settler is behind. Check that control runs and that Postgres is fast enough.')
     : ok('settlements', found);
 }

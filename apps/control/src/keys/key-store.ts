@@ -1,66 +1,67 @@
 import { randomUUID } from 'node:crypto';
 import { type Nusd, nusdToUsd } from '@sotto/money';
 import { createApiKey, hashSecret, type KeyKind } from '@sotto/state';
-import type { KeyAnswer } from '@sotto/wire';
+import { type KeyAnswer, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
+import type { SqlRow } from '../database/columns.ts';
+import type { apiKeys } from '../database/schema.ts';
 
-export interface NewKey {
-  /** Who pays. */
+/** What a key may do. */
+interface KeyRules {
+  readonly creditLimitNusd: Nusd | null;
+  readonly openaiCompatible: boolean;
+  readonly expiresAt: Date | null;
+  readonly allowedModels: readonly string[] | null;
+  readonly limitRequests: number | null;
+  readonly limitTokens: number | null;
+}
+
+type SentRules = { readonly [Rule in keyof KeyRules]?: KeyRules[Rule] | undefined };
+
+export interface NewKey extends SentRules {
+  /** The account that pays. */
   readonly accountId: string;
-  /** Who made it; default: the account itself. */
+  /** The account that created it. Default: `accountId`. */
   readonly createdBy?: string;
   readonly workspaceId: string;
   readonly kind: KeyKind;
   readonly name: string;
-  readonly creditLimitNusd: Nusd | undefined;
+  readonly creditLimitNusd: Nusd | null | undefined;
   readonly openaiCompatible: boolean;
 }
 
-/** Changes to a key; what is absent stays. */
-export interface KeyChange {
+/** Changes to a key. Absent fields stay as they are. */
+export interface KeyChange extends SentRules {
   readonly name?: string | undefined;
-  readonly creditLimitNusd?: Nusd | null | undefined;
-  readonly openaiCompatible?: boolean | undefined;
+  readonly isDisabled?: boolean | undefined;
 }
 
-interface KeyRow {
-  id: string;
-  name: string;
-  kind: KeyKind;
-  workspace_id: string;
-  created_by: string;
-  preview: string;
-  credit_limit_nusd: string | null;
-  spent_nusd: string;
-  openai_compatible: boolean;
-  created_at: Date;
-  last_used_at: Date | null;
-  revoked_at: Date | null;
-}
+type KeyRow = Omit<
+  SqlRow<typeof apiKeys>,
+  'account_id' | 'hash' | 'funds_version' | 'generation' | 'projected_generation'
+> & { old_secrets: readonly { readonly preview: string; readonly ends_at: string }[] };
 
-const columns =
-  'id, name, kind, workspace_id, created_by, preview, credit_limit_nusd, spent_nusd, openai_compatible, created_at, last_used_at, revoked_at';
+const columns = `id, name, kind, workspace_id, created_by, preview, credit_limit_nusd, spent_nusd, openai_compatible,
+  allowed_models, limit_requests, limit_tokens, created_at, last_used_at, expires_at, disabled_at, revoked_at,
+  (select coalesce(json_agg(json_build_object('preview', s.preview, 'ends_at', s.ends_at) order by s.ends_at), '[]')
+   from key_secrets s where s.key_id = api_keys.id and s.ends_at > now()) as old_secrets`;
 
-/** Makes a key. The secret is in the answer and nowhere else. */
+const previewOf = (secret: string): string => `${secret.slice(0, 10)}…${secret.slice(-4)}`;
+
+/** Creates a key. Only this answer contains the secret. */
 export async function insertKey(
   client: pg.Pool | pg.PoolClient,
   key: NewKey,
 ): Promise<KeyAnswer & { readonly key: string }> {
   const secret = createApiKey(key.kind);
   const { rows } = await client.query<KeyRow>(
-    `insert into api_keys (id, account_id, workspace_id, kind, name, hash, preview, credit_limit_nusd, openai_compatible, created_by)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) returning ${columns}`,
+    `insert into api_keys (id, account_id, workspace_id, kind, name, hash, preview, credit_limit_nusd, openai_compatible, created_by,
+       expires_at, allowed_models, limit_requests, limit_tokens)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) returning ${columns}`,
     [
-      randomUUID(),
-      key.accountId,
-      key.workspaceId,
-      key.kind,
-      key.name,
-      hashSecret(secret),
-      `${secret.slice(0, 10)}…${secret.slice(-4)}`,
-      key.creditLimitNusd ?? null,
-      key.openaiCompatible,
-      key.createdBy ?? key.accountId,
+      ...[randomUUID(), key.accountId, key.workspaceId, key.kind, key.name, hashSecret(secret), previewOf(secret)],
+      ...[key.creditLimitNusd ?? null, key.openaiCompatible, key.createdBy ?? key.accountId],
+      ...[key.expiresAt ?? null, key.allowedModels ?? null, key.limitRequests ?? null, key.limitTokens ?? null],
     ],
   );
   const [row] = rows;
@@ -68,44 +69,111 @@ export async function insertKey(
   return { ...toAnswer(row), key: secret };
 }
 
-/** The keys that an account pays for, or those of a workspace, whoever paid. Those of apps are shown as grants instead. */
+/**
+ * Lists the keys that an account pays for, or those of a workspace, regardless of payer. Keys of apps are listed as
+ * grants instead.
+ */
 export async function listKeys(
   pool: pg.Pool,
   of: { readonly accountId: string } | { readonly workspaceId: string },
 ): Promise<KeyAnswer[]> {
   const [column, id] = 'workspaceId' in of ? ['workspace_id', of.workspaceId] : ['account_id', of.accountId];
   const { rows } = await pool.query<KeyRow>(
-    `select ${columns} from api_keys k where ${column} = $1
-       and not exists (select from connect_grants g where g.key_id = k.id) order by created_at, id`,
+    `select ${columns} from api_keys where ${column} = $1
+       and not exists (select from connect_grants g where g.key_id = api_keys.id) order by created_at, id`,
     [id],
   );
   return rows.map(toAnswer);
 }
 
-/** Changes a key; undefined where it was revoked. A new name is no business of the brokers, and leaves its tickets as they are. */
+/**
+ * Changes a key. Returns undefined if it was revoked. A new name does not raise the generation, so its tickets stay
+ * valid.
+ */
 export async function updateKey(
   client: pg.PoolClient,
   keyId: string,
   change: KeyChange,
 ): Promise<KeyAnswer | undefined> {
+  const { name, creditLimitNusd, isDisabled } = change;
+  const rules = Object.entries({
+    credit_limit_nusd: creditLimitNusd,
+    openai_compatible: change.openaiCompatible,
+    expires_at: change.expiresAt,
+    allowed_models: change.allowedModels,
+    limit_requests: change.limitRequests,
+    limit_tokens: change.limitTokens,
+  }).filter(([, value]) => value !== undefined);
   const { rows } = await client.query<KeyRow>(
-    `update api_keys set name = coalesce($2, name), openai_compatible = coalesce($3, openai_compatible),
-       credit_limit_nusd = case when $4 then $5::bigint else credit_limit_nusd end,
-       generation = generation + case when $3::boolean is not null or $4 then 1 else 0 end,
-       funds_version = funds_version + case when $4 then 1 else 0 end
+    `update api_keys set name = coalesce($2, name),
+       disabled_at = case when $3::boolean is null then disabled_at when $3 then coalesce(disabled_at, now()) end,
+       ${rules.map(([column], at) => `${column} = $${at + 6},`).join(' ')}
+       generation = generation + $4, funds_version = funds_version + $5
      where id = $1 and revoked_at is null returning ${columns}`,
     [
-      keyId,
-      change.name ?? null,
-      change.openaiCompatible ?? null,
-      change.creditLimitNusd !== undefined,
-      change.creditLimitNusd ?? null,
+      ...[keyId, name ?? null, isDisabled ?? null],
+      ...[rules.length > 0 || isDisabled !== undefined ? 1 : 0, creditLimitNusd === undefined ? 0 : 1],
+      ...rules.map(([, value]) => value),
     ],
   );
   return rows[0] && toAnswer(rows[0]);
 }
 
-/** Revokes a key; its history stays. Revoking twice is the same as once. */
+/** Most secrets of a key that work at the same time. */
+const maxSecrets = 5;
+
+/**
+ * Gives a key another secret. Its secrets so far work for `overlapMs` more, or until an earlier rotation ends them, so that after the
+ * overlap only the new one works. Returns undefined if the key was revoked. Only this answer contains the secret. The caller holds
+ * the workspace's lock.
+ */
+export async function rotateKey(
+  client: pg.PoolClient,
+  keyId: string,
+  overlapMs: number,
+): Promise<(KeyAnswer & { readonly key: string }) | undefined> {
+  const found = await client.query<{ kind: KeyKind }>(
+    'select kind from api_keys where id = $1 and revoked_at is null for update',
+    [keyId],
+  );
+  const [key] = found.rows;
+  if (key === undefined) return undefined;
+  const secret = createApiKey(key.kind);
+  await client.query(
+    `insert into key_secrets (hash, key_id, preview, created_at) select hash, id, preview, created_at from api_keys k
+     where id = $1 and not exists (select from key_secrets s where s.key_id = k.id)`,
+    [keyId],
+  );
+  await client.query(
+    `update key_secrets set ends_at = least(ends_at, now() + $2 * interval '1 millisecond') where key_id = $1`,
+    [keyId, overlapMs],
+  );
+  await client.query('delete from key_secrets where key_id = $1 and ends_at <= now()', [keyId]);
+  const { rows: earlier } = await client.query<{ ends_at: Date }>(
+    'select ends_at from key_secrets where key_id = $1 order by ends_at',
+    [keyId],
+  );
+  const [next] = earlier;
+  if (next !== undefined && earlier.length >= maxSecrets) {
+    throw new ServiceError('conflict', {
+      message:
+        `${earlier.length} earlier secrets of this key would still work; the most is ${maxSecrets - 1}. ` +
+        `Rotate with \`overlap_hours\` 0, which ends them, or wait until ${next.ends_at.toISOString()}.`,
+    });
+  }
+  await client.query('insert into key_secrets (hash, key_id, preview) values ($1, $2, $3)', [
+    hashSecret(secret),
+    keyId,
+    previewOf(secret),
+  ]);
+  const { rows } = await client.query<KeyRow>(
+    `update api_keys set preview = $2, generation = generation + 1 where id = $1 returning ${columns}`,
+    [keyId, previewOf(secret)],
+  );
+  return rows[0] && { ...toAnswer(rows[0]), key: secret };
+}
+
+/** Revokes a key and keeps its history. Revoking it again changes nothing. */
 export async function revokeKey(client: pg.PoolClient, keyId: string): Promise<void> {
   await client.query(
     'update api_keys set revoked_at = coalesce(revoked_at, now()), generation = generation + 1 where id = $1',
@@ -123,7 +191,13 @@ const toAnswer = (row: KeyRow): KeyAnswer => ({
   credit_limit_usd: row.credit_limit_nusd === null ? null : nusdToUsd(BigInt(row.credit_limit_nusd)),
   spent_usd: nusdToUsd(BigInt(row.spent_nusd)),
   openai_compatible: row.openai_compatible,
+  allowed_models: row.allowed_models,
+  requests_per_minute: row.limit_requests,
+  tokens_per_minute: row.limit_tokens,
   created_at: row.created_at.toISOString(),
   last_used_at: row.last_used_at?.toISOString() ?? null,
+  expires_at: row.expires_at?.toISOString() ?? null,
+  disabled_at: row.disabled_at?.toISOString() ?? null,
   revoked_at: row.revoked_at?.toISOString() ?? null,
+  old_secrets: row.old_secrets.map(({ preview, ends_at }) => ({ preview, ends_at: new Date(ends_at).toISOString() })),
 });

@@ -8,9 +8,9 @@ import { auditLedger } from '../audit/audit-ledger.ts';
 import { type DatabaseConnection, migrateDatabase, openDatabase } from '../database/database.ts';
 import { insertKey } from '../keys/key-store.ts';
 import { Settler } from '../settler/settler.ts';
-import type { AttributedSettlement } from './attributed-settlement.ts';
 import { type BookingResult, bookSettlements } from './book-settlements.ts';
 import { creditAccount } from './post-transaction.ts';
+import type { AttributedSettlement } from './record-usage.ts';
 import { postgresSettlementLedger } from './settlement-ledger.ts';
 
 let postgres: TestPostgres;
@@ -42,7 +42,7 @@ async function makeOwners(count: number): Promise<[AccountRef, ...AccountRef[]]>
   return [ownerOf(first), ...others.map(ownerOf)];
 }
 
-/** One thing that happens to the ledger; what has the same `id` is the same, come again. */
+/** One operation on the ledger. Operations with the same `id` are repetitions of the same one. */
 type Act =
   | { readonly what: 'credit'; readonly owner: number; readonly id: number; readonly nusd: bigint }
   | { readonly what: 'book'; readonly settlements: readonly Booked[]; readonly dies: boolean };
@@ -53,11 +53,11 @@ interface Booked {
 }
 
 const ownerCount = 3;
-/** An id decides all else of a settlement and of a credit: they come again, but not as others. */
+/** The id determines all other values of a settlement and of a credit, so that repetitions are equal. */
 const amountOf = (id: number): bigint => BigInt((id * 7919) % 400);
 const settlement: fc.Arbitrary<Booked> = fc.nat(60).map((id) => ({
   id,
-  // One in ten is nobody's.
+  // One in ten has no known owner.
   owner: id % 10 === 9 ? -1 : id % ownerCount,
   nusd: amountOf(id),
 }));
@@ -86,8 +86,8 @@ function settlementOf(run: string, { id, nusd }: Booked): Settlement {
   };
 }
 
-// What could break it: two settlers book the same charge at once; one dies after it has written and before its commit;
-// a top-up comes in between, or twice. Each act of a round runs at the same time as the others of it.
+// Possible faults: two settlers book the same charge at once; one dies after its writes and before its commit; a top-up
+// comes in between, or twice. All operations of a round run at the same time.
 it('the ledger adds up after any interleaving of top-ups and charges, repeated, at once and cut short', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.array(act, { minLength: 1, maxLength: 5 }), { maxLength: 6 }), async (rounds) => {
@@ -148,7 +148,7 @@ it('the ledger adds up after any interleaving of top-ups and charges, repeated, 
 
 const sum = (amounts: readonly bigint[]): bigint => amounts.reduce((total, amount) => total + amount, 0n);
 
-/** A settler whose connection ends before its commit: nothing of what it wrote is there. */
+/** A settler whose connection ends before its commit, so that its writes are lost. */
 async function bookAndDie(batch: readonly AttributedSettlement[]): Promise<void> {
   const dying = {
     connect: async () => {
@@ -165,7 +165,7 @@ async function bookAndDie(batch: readonly AttributedSettlement[]): Promise<void>
   await expect(bookSettlements(dying as unknown as typeof pool, batch)).rejects.toThrow('killed');
 }
 
-/** Charges of requests that their client gave up, in one hour. */
+/** Charges of abandoned requests, in one hour. */
 const givenUp = (run: string, count: number, nusd: bigint, owner: AccountRef): AttributedSettlement[] =>
   Array.from({ length: count }, (_, id) => ({
     owner,
@@ -173,9 +173,9 @@ const givenUp = (run: string, count: number, nusd: bigint, owner: AccountRef): A
   }));
 const waivedOf = (results: readonly BookingResult[]): bigint => sum(results.map(({ waivedNusd }) => waivedNusd));
 
-// What could break it: several settlers book the same requests at once, each finding the allowance unused; one dies
-// before its commit; the same request comes again when the allowance is used up.
-it('waives charges up to the allowance of their account, once, whoever books them how often', async () => {
+// Possible faults: several settlers book the same requests at once, and each finds the allowance unused. One dies
+// before its commit. The same request comes again when the allowance is used up.
+it('waives charges up to the allowance of their account, once, even if several settlers book them repeatedly', async () => {
   const [owner] = await Promise.all([makeOwner()]);
   await creditAccount(pool, {
     accountId: owner.accountId,
@@ -205,7 +205,7 @@ it('waives charges up to the allowance of their account, once, whoever books the
   expect(await auditLedger(pool)).toEqual([]);
 });
 
-// What could break it: an account has as many keys as it likes, and each finds an allowance of its own.
+// Possible fault: an account has any number of keys, and each finds an allowance of its own.
 it('waives by account: its keys share one allowance, in one batch and in several at once', async () => {
   const [owner, ...others] = await makeOwners(12);
   const { accountId } = owner;
@@ -220,7 +220,7 @@ it('waives by account: its keys share one allowance, in one batch and in several
   expect(await auditLedger(pool)).toEqual([]);
 });
 
-it('books what an older version set aside as unbookable, once, and the audit is clean again', async () => {
+it('books a settlement that an older version set aside as unbookable, once, and the audit is clean again', async () => {
   const owner = await makeOwner();
   await creditAccount(pool, { accountId: owner.accountId, amountNusd: 1000n, kind: 'top_up', reference: randomUUID() });
   const accountRefKey = randomBytes(32);
@@ -255,6 +255,7 @@ it('books what an older version set aside as unbookable, once, and the audit is 
   expect(told).toContainEqual({
     wallet: expect.objectContaining({ shard: 3, balanceNusd: 700n }),
     keys: [expect.anything()],
+    budgets: [],
     holdIds: [settlement.id],
   });
   expect(await auditLedger(pool)).toMatchObject([{ found: 'unbookable' }]);

@@ -4,27 +4,31 @@ import type pg from 'pg';
 import { inTransaction } from '../database/in-transaction.ts';
 
 export const ledgerAccounts = {
-  /** What an account may spend. */
+  /** The money that an account may spend. */
   wallet: (accountId: string): string => `wallet:${accountId}`,
-  /** Money that came in from outside, by no rail: credits of the operator. */
+  /** Money from outside without a rail: credits by the operator. */
   funding: 'funding',
-  /** Money that came in by a payment rail. */
+  /** Money that came through a payment rail. */
   fundingBy: (rail: string): string => `funding:${rail}`,
-  /** What top-ups cost beside what they credit. */
+  /** Fees that customers paid on top of the credited amounts. */
   fees: 'fees',
-  /** What requests earned. */
+  /** Pays monthly grants, and takes back their expired parts. */
+  grants: 'grants',
+  /** What was left to accounts when their owners deleted them. */
+  forfeited: 'forfeited',
+  /** Charges of requests. */
   revenue: 'revenue',
-  /** Charges beyond what a wallet held: the operator's loss. */
+  /** Charges beyond a wallet’s balance, which are the operator’s loss. */
   shortfall: 'shortfall',
-  /** Charges of whom nobody can say. */
+  /** Charges whose account is unknown. */
   suspense: 'suspense',
 } as const;
 
 export interface Credit {
   readonly accountId: string;
   readonly amountNusd: Nusd;
-  readonly kind: 'top_up' | 'refund' | 'adjustment';
-  /** Unique: crediting twice under one reference credits once. */
+  readonly kind: 'top_up' | 'refund' | 'adjustment' | 'grant' | 'grant_expired';
+  /** Unique: a second credit with the same reference changes nothing. */
   readonly reference: string;
 }
 
@@ -35,15 +39,15 @@ export interface CreditedBalance {
 }
 
 /**
- * Credits an account: one transaction, two entries, and the balance with them. Answers the new balance, or undefined
- * where the account does not exist. A reference that was booked before changes nothing and answers the balance as it is.
- * Throws a `RangeError` where the balance would leave the range that the state can hold.
+ * Credits an account with one transaction and two entries, and updates the balance. Returns the new balance, or
+ * undefined if the account does not exist. A reference that was booked before changes nothing and returns the current
+ * balance. Throws a `RangeError` if the balance would leave the range that the state can hold.
  */
 export function creditAccount(pool: pg.Pool, credit: Credit): Promise<CreditedBalance | undefined> {
   return inTransaction(pool, (client) => creditWithin(client, { ...credit, from: ledgerAccounts.funding }));
 }
 
-/** `creditAccount` within a transaction of the caller's, out of a ledger account of its choice. */
+/** Does the same as `creditAccount`, in the caller’s transaction and from a chosen ledger account. */
 export async function creditWithin(
   client: pg.PoolClient,
   { from, ...credit }: Credit & { readonly from: string },
@@ -62,8 +66,8 @@ export async function creditWithin(
 }
 
 /**
- * Takes money back from an account within a transaction of the caller's: what is there from the wallet, which never
- * goes below zero, the rest from the operator's shortfall. A reference that was booked before changes nothing.
+ * Takes money back from an account in the caller’s transaction. It takes what the wallet has, which never falls below
+ * zero, and the rest from the operator’s shortfall. A reference that was booked before changes nothing.
  */
 export async function debitWithin(
   client: pg.PoolClient,
@@ -85,7 +89,7 @@ export async function debitWithin(
   return { shortfallNusd };
 }
 
-/** Moves money between two ledger accounts that are no wallets. A reference that was booked before changes nothing. */
+/** Moves money between two ledger accounts other than wallets. A reference that was booked before changes nothing. */
 export async function transferWithin(
   client: pg.PoolClient,
   transfer: {
@@ -104,7 +108,7 @@ export async function transferWithin(
   ]);
 }
 
-/** Locks an account's row until the transaction ends, and answers what it has. */
+/** Locks an account’s row until the transaction ends, and returns its balance. */
 export async function lockAccount(client: pg.PoolClient, accountId: string): Promise<CreditedBalance | undefined> {
   const { rows } = await client.query<{ wallet_id: string; balance_nusd: string; version: string }>(
     'select wallet_id, balance_nusd, version from accounts where id = $1 for update',
@@ -114,7 +118,7 @@ export async function lockAccount(client: pg.PoolClient, accountId: string): Pro
   return row && { walletId: row.wallet_id, balanceNusd: BigInt(row.balance_nusd), version: Number(row.version) };
 }
 
-/** The id of a new ledger transaction; undefined where its reference was booked before. */
+/** Creates a ledger transaction and returns its id. Undefined if its reference was booked before. */
 async function beginTransaction(
   client: pg.PoolClient,
   { kind, reference }: { readonly kind: string; readonly reference: string },

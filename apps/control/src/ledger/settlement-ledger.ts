@@ -1,40 +1,42 @@
 import { randomUUID } from 'node:crypto';
 import type { SettlementEntry } from '@sotto/state';
 import type pg from 'pg';
-import type { AttributedSettlement } from './attributed-settlement.ts';
 import { type BookingResult, bookSettlements } from './book-settlements.ts';
+import type { AttributedSettlement } from './record-usage.ts';
 
 export type RejectionReason = 'bad_mac' | 'unbookable';
 
-/** A settlement whose MAC was right and that the ledger refused. */
+/** A settlement with a valid MAC that the ledger rejected. */
 export interface SetAside {
   readonly id: string;
   readonly shard: number;
   readonly payload: string;
 }
 
-/** Where the settler books. */
+/** The ledger as the settler uses it. */
 export interface SettlementLedger {
   /** Books a batch, all or nothing, each settlement at most once. */
   book(batch: readonly AttributedSettlement[]): Promise<BookingResult>;
-  /** Keeps a settlement that is not booked; the audit reports it until it is resolved. */
+  /** Stores a settlement that is not booked. The audit reports it until it is resolved. */
   setAside(shard: number, entry: SettlementEntry, reason: RejectionReason): Promise<void>;
-  /** The settlements that were set aside as unbookable and are not resolved. */
+  /** Returns the unresolved settlements that were set aside as unbookable. */
   unbookable(): Promise<readonly SetAside[]>;
-  /** One of them was booked after all. */
+  /** Marks one of them as booked. */
   rebooked(id: string): Promise<void>;
-  /** Whether an error of `book` says that the settlements cannot be booked, rather than that the ledger is away. */
+  /**
+   * Whether an error of `book` means that the settlements cannot be booked, rather than that the ledger is unavailable.
+   */
   isRefusal(error: unknown): boolean;
 }
 
-const longestPayload = 4096;
+const maxPayloadLength = 4096;
 
 export const postgresSettlementLedger = (pool: pg.Pool): SettlementLedger => ({
   book: (batch) => bookSettlements(pool, batch),
 
   async setAside(shard, { streamId, payload }, reason) {
-    // A Postgres text holds no NUL: refused here it would hold up its shard for ever.
-    const text = payload.slice(0, longestPayload).replaceAll('\u0000', '\ufffd');
+    // A Postgres text cannot hold NUL. The insert would fail forever and block the shard.
+    const text = payload.slice(0, maxPayloadLength).replaceAll('\u0000', '\ufffd');
     await pool.query(
       'insert into rejected_settlements (id, shard, stream_id, reason, payload) values ($1, $2, $3, $4, $5)',
       [randomUUID(), shard, streamId, reason, text],
@@ -59,7 +61,7 @@ export const postgresSettlementLedger = (pool: pg.Pool): SettlementLedger => ({
   isRefusal,
 });
 
-/** Whether it is what the settlements say that cannot be booked (SQLSTATE classes 22 and 23, a time out of range). */
+/** Whether the settlements’ values cannot be booked (SQLSTATE classes 22 and 23, or a time out of range). */
 function isRefusal(error: unknown): boolean {
   if (error instanceof RangeError) return true;
   return error instanceof Error && 'code' in error && /^2[23]/.test(String(error.code));

@@ -1,28 +1,26 @@
 import type { Nusd } from '@sotto/money';
 import type pg from 'pg';
-import type { AttributedSettlement } from './attributed-settlement.ts';
+import type { SqlRow } from '../database/columns.ts';
+import type { accounts } from '../database/schema.ts';
+import type { AttributedSettlement } from './record-usage.ts';
 
 /**
- * How much an account may have waived in an hour before it pays for the requests that its clients give up: 0.10 USD. The
- * request that crosses it is waived whole, so that a single one is free however dear it is. An account has as many keys
- * as it likes: an allowance for each would be one without a bound.
+ * The charges that an account may have waived per hour for abandoned requests: 0.10 USD. The request that crosses the
+ * limit is waived in full, so that a single one is free at any price. The allowance is per account, because an account
+ * can create any number of keys.
  */
 export const waivedPerHourNusd: Nusd = 100_000_000n;
 const hourMs = 3_600_000;
 
-interface WaivedRow {
-  id: string;
-  waived_nusd: string;
-  waived_hour: number;
-}
+type WaivedRow = SqlRow<typeof accounts, 'id' | 'waived_nusd' | 'waived_hour'>;
 
 /**
- * The batch with the charges waived that its accounts' allowances cover, and by how much. To be called within the
- * transaction that books the batch, which holds the rows of its accounts locked.
+ * Returns the batch with the charges waived that the accounts’ allowances cover, and the waived sum. Call it in the
+ * transaction that books the batch, which holds locks on the accounts.
  *
- * The interleaving that matters: two settlers, or one that died before its commit, see the same request. What is booked
- * already is passed by, and the account's lock makes the second settler wait for the first one's commit. The same lock
- * lets requests of several keys of one account, booked at once, find what the others have used of the allowance.
+ * The critical interleaving: two settlers see the same request, or one died before its commit. A booked request is
+ * skipped, and the account’s lock makes the second settler wait for the first one’s commit. The lock also makes
+ * concurrent bookings for several keys of one account see how much of the allowance is used.
  */
 export async function waiveCharges(
   client: pg.PoolClient,

@@ -1,17 +1,17 @@
 import { ServiceError } from '@sotto/wire';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
-/** Counts an attempt under a key; throws `rate_limited` where it is one too many. */
+/** Counts an attempt under a key. Throws `rate_limited` if it exceeds the limit. */
 export type AttemptLimit = (request: FastifyRequest, key: string) => Promise<void>;
 
 export interface AttemptLimitOptions {
-  /** What is counted; keys of different prefixes are different. */
+  /** Separates limits: keys with different prefixes are counted separately. */
   readonly prefix: string;
   readonly max: number;
   readonly windowMs: number;
 }
 
-/** A limit of its own beside those of routes. Where control runs as several processes on one Redis, they count together. */
+/** Creates a limit besides those of routes. Control processes that share one Redis also share its counts. */
 export function attemptLimit(app: FastifyInstance, { prefix, max, windowMs }: AttemptLimitOptions): AttemptLimit {
   const keys = new WeakMap<FastifyRequest, string>();
   const count = app.createRateLimit({

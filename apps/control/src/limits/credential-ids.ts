@@ -1,18 +1,21 @@
-import { bearerToken } from '@sotto/http';
+import { bearerToken } from '@sotto/server';
 import { hashSecret } from '@sotto/state';
 import type { FastifyRequest } from 'fastify';
 import { sessionTokensOf } from '../sessions/cookies.ts';
 
-/** The id by which limits know a bearer. Only its hash is kept. */
+/** Returns the id of a bearer for rate limits. It contains only a hash. */
 export const bearerId = (secret: string): string => `key:${hashSecret(secret)}`;
 
-/** The id of a request's session; undefined where it shows none, or several, of which only one was read. */
+/**
+ * Returns the id of a request’s session. Undefined without a session, and with several, because only one of them was
+ * read.
+ */
 export function sessionIdOf({ headers }: Pick<FastifyRequest, 'headers'>): string | undefined {
   const [token, ...others] = sessionTokensOf(headers.cookie);
   return token === undefined || others.length > 0 ? undefined : `session:${hashSecret(token)}`;
 }
 
-/** The ids of the credentials that a request shows, good or not. */
+/** Returns the ids of all credentials in a request, valid or not. */
 export function credentialIdsOf(request: FastifyRequest): readonly string[] {
   const bearer = bearerToken(request);
   const session = sessionIdOf(request);

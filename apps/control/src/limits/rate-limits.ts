@@ -1,13 +1,12 @@
-import rateLimit from '@fastify/rate-limit';
-import { controlOrigin } from '@sotto/contract/control';
-import { networkOf } from '@sotto/http';
+import { createHmac } from 'node:crypto';
+import rateLimit, { type FastifyRateLimitStore, type FastifyRateLimitStoreCtor } from '@fastify/rate-limit';
+import { networkOf } from '@sotto/server';
 import { ServiceError } from '@sotto/wire';
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Redis } from 'ioredis';
-import { credentialIdsOf } from './credential-ids.ts';
-import { limitKeys } from './limit-key.ts';
-import { limitStore } from './limit-store.ts';
-import { VerifiedCredentials } from './verified-credentials.ts';
+import { z } from 'zod';
+import { derivedKey } from '../sessions/session-secrets.ts';
+import { VerifiedCredentials, type VerifyCredentials } from './verified-credentials.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -15,52 +14,53 @@ declare module 'fastify' {
   }
 }
 
-/** How a route differs from the limit of all routes. */
+/** How a route’s limit differs from the limit of all routes. */
 interface RouteLimit {
-  /** Requests per minute that count for this route alone. Default: RATE_LIMIT_CONTROL, together with other routes. */
-  readonly max?: number;
-  /** The route counts by address, whatever credential a request shows. */
+  /** Requests per minute, counted for this route alone. */
+  readonly max: number;
+  /** Counts by address, even if the request has a credential. */
   readonly by?: 'address';
 }
 
 export interface RateLimitOptions {
-  /** Requests per minute by address or, once a credential was verified, by credential. */
+  /** Requests per minute by valid credential, or by address without one. */
   readonly control: number;
-  /** A connection for limits that several control processes share; undefined: this process counts alone. */
+  /** A connection for limits that several control processes share. Undefined: this process counts alone. */
   readonly redis: Redis | undefined;
-  /** SESSION_SECRET, from which the names of counters in Redis are derived. */
+  /** SESSION_SECRET. The names of counters in Redis are derived from it. */
   readonly sessionSecret: string;
-  /** Whether a path is a file of the dashboard: loading the page takes dozens. */
+  /** Whether a path is a file of the dashboard. The page loads dozens of them. */
   readonly isFile: (path: string) => boolean;
+  readonly verify: VerifyCredentials;
   readonly now: () => number;
 }
 
-/**
- * To be called where a request was authenticated, with the id of the credential that was found good. From then on the
- * credential has a count of its own. Throws `rate_limited` where that is used up.
- */
-export type OnVerified = (request: FastifyRequest, credential: string) => Promise<void>;
-
-/** The count that a request goes to, and how far it may go in a minute. */
+/** The counter of a request, and its limit per minute. */
 interface Bucket {
   readonly key: string;
   readonly max: number;
 }
 
-/** How many addresses and credentials a process that counts alone tells apart. */
-const mostCounted = 50_000;
+/**
+ * How many times the limit of requests an address may show made-up credentials that are looked up. So high that others at the
+ * address are seldom affected, and so low that the lookups cannot keep the database busy.
+ */
+const failedLookups = 10;
+/** The number of addresses and credentials that a process counts separately if it counts alone. */
+const maxCounted = 50_000;
 
 /**
- * Limits every request to control but health checks, the dashboard's files and preflights, which cost less than counting
- * them. A request counts by its address until its credential was verified: made-up credentials share one count, and so do
- * requests without any. No limit applies while the store is away: these limits guard no money.
+ * Limits every request to control except health checks, the dashboard’s files and preflights, which cost less than the
+ * count. A request with a valid credential counts by that alone, because many users may share an address, such as the
+ * exit of a relay. Requests without one count by address, and so do made-up credentials. To verify costs one lookup,
+ * only for a credential that is well-formed and new, and an address may fail only ten times as often as its limit. While the store is unavailable no limit applies, because the limits
+ * protect no money.
  */
 export async function registerRateLimits(
   app: FastifyInstance,
-  { control, redis, sessionSecret, isFile, now }: RateLimitOptions,
-): Promise<OnVerified> {
-  const keyOf = limitKeys(sessionSecret);
-  const verified = new VerifiedCredentials({ redis, keyOf, now });
+  { control, redis, sessionSecret, isFile, verify, now }: RateLimitOptions,
+): Promise<void> {
+  const credentials = new VerifiedCredentials(verify, failedLookups * control, now);
   const buckets = new WeakMap<FastifyRequest, Bucket>();
   await app.register(rateLimit, {
     global: false,
@@ -68,56 +68,28 @@ export async function registerRateLimits(
     timeWindow: '1 minute',
     keyGenerator: (request) => buckets.get(request)?.key ?? '',
     skipOnError: true,
-    ...(redis === undefined ? { cache: mostCounted } : { store: limitStore(redis, keyOf) }),
+    ...(redis === undefined ? { cache: maxCounted } : { store: limitStore(redis, limitKeys(sessionSecret)) }),
   });
-  const countOne = app.createRateLimit();
-  const count = async (request: FastifyRequest, bucket: Bucket) => {
-    buckets.set(request, bucket);
-    const counted = await countOne(request);
-    if (counted.isAllowed) throw new Error('a limiter without an allow list has allowed a request');
-    return counted;
-  };
-  const bucketOf = (caller: string, { url, method, config }: FastifyRequest['routeOptions']): Bucket => {
-    const { max } = config.limit ?? {};
-    return max === undefined ? { key: caller, max: control } : { key: `${method} ${url}:${caller}`, max };
-  };
+  const count = app.createRateLimit();
 
   app.addHook('onRequest', async (request, reply) => {
-    const route = request.routeOptions;
-    if (route.url === '/healthz' || route.url === '/readyz' || isFile(pathOf(request))) return;
+    const { url, method, config } = request.routeOptions;
+    if (url === '/healthz' || url === '/readyz' || isFile(pathOf(request))) return;
+    const byAddress = config.limit?.by === 'address';
     const address = networkOf(request.ip);
-    const shown = credentialIdsOf(request);
-    if (route.config.limit?.by === 'address') {
-      enforce(reply, await count(request, bucketOf(`address:${address}`, route)));
-      return;
-    }
-    let caller = shown.find((credential) => verified.has(credential));
-    if (caller === undefined) {
-      // A first request with a good credential must get through where others at its address ask without any.
-      const isTrial = shown.length > 0 && asksForCredential(request);
-      const counted = await count(request, { key: `${isTrial ? 'unverified' : 'address'}:${address}`, max: control });
-      if (counted.isExceeded) caller = await findShared(verified, shown);
-      if (caller === undefined) {
-        enforce(reply, counted);
-        return;
-      }
-    }
-    enforce(reply, await count(request, bucketOf(caller, route)));
+    const credential = byAddress ? undefined : await credentials.find(request, address);
+    if (credential !== undefined) app.arrivingBodies.countBy(request, { id: credential.owner });
+    const caller = credential?.id ?? `address:${address}`;
+    // Requests without a credential share one count over all routes that do not demand a count by address.
+    const own = credential !== undefined || byAddress ? config.limit : undefined;
+    buckets.set(
+      request,
+      own === undefined ? { key: caller, max: control } : { key: `${method} ${url}:${caller}`, max: own.max },
+    );
+    const counted = await count(request);
+    if (counted.isAllowed) throw new Error('a limiter without an allow list has allowed a request');
+    enforce(reply, counted);
   });
-
-  return async (request, credential) => {
-    verified.remember(credential);
-    const { routeOptions } = request;
-    const bucket = bucketOf(credential, routeOptions);
-    if (routeOptions.config.limit?.by === 'address' || buckets.get(request)?.key === bucket.key) return;
-    const { isExceeded, ttl } = await count(request, bucket);
-    if (isExceeded) throw tooMany(ttl);
-  };
-}
-
-async function findShared(verified: VerifiedCredentials, shown: readonly string[]): Promise<string | undefined> {
-  for (const credential of shown) if (await verified.isShared(credential)) return credential;
-  return undefined;
 }
 
 interface Counted {
@@ -133,27 +105,69 @@ function enforce(reply: FastifyReply, { max, remaining, ttl, isExceeded }: Count
     'x-ratelimit-remaining': remaining,
     'x-ratelimit-reset': Math.ceil(ttl / 1000),
   });
-  if (isExceeded) throw tooMany(ttl);
+  if (isExceeded) throw new ServiceError('rate_limited', { retryAfterS: ttl / 1000 });
 }
 
-const tooMany = (waitMs: number): ServiceError => new ServiceError('rate_limited', { retryAfterS: waitMs / 1000 });
-
-/** The `config` of a route with a limit of its own, per credential and minute. */
+/** The `config` of a route with its own limit, per credential and minute. */
 export const ownLimit = (max: number): FastifyContextConfig => ({ limit: { max } });
 
-/** The `config` of a route that counts by address, whatever is shown; with `max`, apart from other routes. */
-export const limitByAddress = (max?: number): FastifyContextConfig => ({
-  limit: { by: 'address', ...(max === undefined ? {} : { max }) },
-});
-
-/** Routes that look at a credential, as Fastify writes them. Others serve everybody, so showing one changes nothing. */
-const asking: ReadonlySet<string> = new Set(
-  controlOrigin.routes
-    .filter(({ credentials }) => credentials.length > 0)
-    .map(({ method, path }) => `${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ':$1')}`),
-);
-
-const asksForCredential = ({ method, routeOptions }: FastifyRequest): boolean =>
-  asking.has(`${method === 'HEAD' ? 'GET' : method} ${routeOptions.url}`);
+/** The `config` of a route with its own limit, per address and minute, even with a credential. */
+export const limitByAddress = (max: number): FastifyContextConfig => ({ limit: { by: 'address', max } });
 
 const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0] ?? '';
+
+/** The prefix of every Redis key of control’s rate limits. */
+const limitPrefix = 'control:limit:';
+
+/** Returns the Redis key of a counter. */
+type LimitKey = (counted: string) => string;
+
+/**
+ * Names counters by a MAC under a key that only control derives, so that Redis does not reveal who signs in from where.
+ * A plain hash would, because a reader can try all IP addresses and e-mail addresses.
+ */
+export function limitKeys(sessionSecret: string): LimitKey {
+  const key = derivedKey(sessionSecret, 'sotto control: names of rate limits');
+  return (counted) =>
+    limitPrefix + createHmac('sha256', key).update(counted).digest().subarray(0, 16).toString('base64url');
+}
+
+/** A route with a limit of its own. Empty for a limit without a route. */
+const ofRouteSchema = z.looseObject({
+  routeInfo: z.looseObject({
+    method: z.union([z.string(), z.array(z.string())]).default(''),
+    url: z.string().default(''),
+  }),
+});
+
+/**
+ * A store for @fastify/rate-limit. Its own Redis store writes the counted values into the names of keys. This one
+ * passes every name through `keyOf`.
+ */
+const limitStore = (redis: Redis, keyOf: LimitKey): FastifyRateLimitStoreCtor =>
+  class LimitStore implements FastifyRateLimitStore {
+    #scope = '';
+
+    incr(counted: string, done: Parameters<FastifyRateLimitStore['incr']>[1], windowMs: number): void {
+      const key = keyOf(this.#scope + counted);
+      // `NX`: the first attempt begins the window, and later ones do not extend it.
+      redis
+        .pipeline()
+        .incr(key)
+        .pexpire(key, windowMs, 'NX')
+        .pttl(key)
+        .exec()
+        .then((replies) => {
+          const [current, ttl] = [replies?.[0]?.[1], replies?.[2]?.[1]];
+          if (typeof current === 'number' && typeof ttl === 'number') done(null, { current, ttl });
+          else done(new Error('Redis did not count'));
+        }, done);
+    }
+
+    child(options: unknown): LimitStore {
+      const { method, url } = ofRouteSchema.parse(options).routeInfo;
+      const store = new LimitStore();
+      store.#scope = `${method} ${url} `;
+      return store;
+    }
+  };

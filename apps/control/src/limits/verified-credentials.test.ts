@@ -1,76 +1,72 @@
-import { describe, expect, it } from 'vitest';
-import { limitKeys } from './limit-key.ts';
-import { VerifiedCredentials } from './verified-credentials.ts';
+import type { FastifyRequest } from 'fastify';
+import { expect, it } from 'vitest';
+import { bearerId } from './credential-ids.ts';
+import { VerifiedCredentials, verifiedCredentialOf } from './verified-credentials.ts';
 
 const hourMs = 3_600_000;
-const keyOf = limitKeys('a session secret of the deployment');
 
-/** Redis as far as it goes, with a clock. */
-function world() {
+/** A service that knows the keys `valid-…`. `lookups` has the keys that it was asked for. */
+function world({ maxFailures = 1000 } = {}) {
   let now = 1_000_000;
-  const rows = new Map<string, number>();
-  const written: string[] = [];
-  const redis = {
-    set: async (key: string, _value: string, _unit: 'PX', ms: number) => {
-      rows.set(key, now + ms);
-      written.push(key);
-      return 'OK' as const;
+  const lookups: string[] = [];
+  const credentials = new VerifiedCredentials(
+    async ({ headers }) => {
+      const key = (headers.authorization ?? '').replace('Bearer ', '');
+      lookups.push(key);
+      if (key === 'away') throw new Error('the database is away');
+      return key.startsWith('valid-') ? { id: bearerId(key), kind: 'bearer', owner: 'account' } : undefined;
     },
-    pttl: async (key: string) => Math.max(-2, (rows.get(key) ?? 0) - now),
-  } as ConstructorParameters<typeof VerifiedCredentials>[0]['redis'];
+    maxFailures,
+    () => now,
+  );
   return {
-    rows,
-    written,
+    lookups,
     pass: (ms: number) => {
       now += ms;
     },
-    open: (of = redis) => new VerifiedCredentials({ redis: of, keyOf, now: () => now }),
+    async find(key: string | undefined, address = 'one') {
+      const request = { headers: key === undefined ? {} : { authorization: `Bearer ${key}` } } as FastifyRequest;
+      await credentials.find(request, address);
+      return verifiedCredentialOf(request)?.id;
+    },
   };
 }
 
-describe('verified credentials', () => {
-  it('are known for a day after they were last verified', () => {
-    const { open, pass } = world();
-    const verified = open();
-    expect(verified.has('key:a')).toBe(false);
-    verified.remember('key:a');
-    pass(13 * hourMs);
-    verified.remember('key:a');
-    pass(23 * hourMs);
-    expect(verified.has('key:a')).toBe(true);
-    pass(2 * hourMs);
-    expect(verified.has('key:a')).toBe(false);
-  });
+it('is verified once an hour, and a made-up credential with each request', async () => {
+  const { lookups, pass, find } = world();
+  const one = bearerId('valid-1');
+  expect([await find('valid-1'), await find('valid-1'), await find('wrong'), await find('wrong')]).toEqual([
+    ...[one, one, undefined, undefined],
+  ]);
+  pass(hourMs - 1);
+  await find('valid-1');
+  expect(lookups).toEqual(['valid-1', 'wrong', 'wrong']);
+  pass(1);
+  expect(await find('valid-1')).toBe(one);
+  expect(lookups).toHaveLength(4);
+});
 
-  it('are told to other processes, a few times a day', async () => {
-    const { open, pass, written } = world();
-    const [one, other] = [open(), open()];
-    for (let request = 0; request < 100; request += 1) one.remember('key:a');
-    expect(written).toHaveLength(1);
-    expect(other.has('key:a')).toBe(false);
-    expect([await other.isShared('key:b'), await other.isShared('key:a')]).toEqual([false, true]);
-    expect(other.has('key:a')).toBe(true);
-    pass(25 * hourMs);
-    expect([other.has('key:a'), await other.isShared('key:a')]).toEqual([false, false]);
-  });
+it('is undefined without a credential, and while none can be verified', async () => {
+  const { lookups, find } = world();
+  expect([await find(undefined), await find('away')]).toEqual([undefined, undefined]);
+  expect(lookups).toEqual(['away']);
+});
 
-  it('are known to each process by itself where Redis is away, or is not used', async () => {
-    const away = async () => {
-      throw new Error('away');
-    };
-    const { open } = world();
-    for (const verified of [
-      open({ set: away, pttl: away }),
-      new VerifiedCredentials({ redis: undefined, keyOf, now: () => 0 }),
-    ]) {
-      verified.remember('key:a');
-      expect([verified.has('key:a'), await verified.isShared('key:b')]).toEqual([true, false]);
-    }
-  });
+it('is forgotten beyond fifty thousand, those verified first before others', async () => {
+  const { lookups, find } = world();
+  for (let key = 0; key <= 50_000; key += 1) await find(`valid-${key}`);
+  lookups.length = 0;
+  for (const key of ['valid-1', 'valid-50000', 'valid-0']) await find(key);
+  expect(lookups).toEqual(['valid-0']);
+});
 
-  it('are forgotten beyond fifty thousand, those that were verified first before others', () => {
-    const verified = new VerifiedCredentials({ redis: undefined, keyOf, now: () => 1_000_000 });
-    for (let credential = 0; credential <= 50_000; credential += 1) verified.remember(`key:${credential}`);
-    expect([verified.has('key:0'), verified.has('key:1'), verified.has('key:50000')]).toEqual([false, true, true]);
-  });
+it('is not looked up for an address that showed too many made-up ones in a minute, but served if it is known', async () => {
+  const { lookups, pass, find } = world({ maxFailures: 3 });
+  expect(await find('valid-1')).toBe(bearerId('valid-1'));
+  await Promise.all(['a', 'b', 'c', 'd', 'e'].map((key) => find(key)));
+  expect(lookups).toEqual(['valid-1', 'a', 'b', 'c']);
+  expect([await find('valid-1'), await find('valid-2')]).toEqual([bearerId('valid-1'), undefined]);
+  expect(await find('valid-2', 'another')).toBe(bearerId('valid-2'));
+  pass(60_000);
+  expect(await find('valid-3')).toBe(bearerId('valid-3'));
 });

@@ -1,63 +1,89 @@
-import type { Redis } from 'ioredis';
-import type { LimitKey } from './limit-key.ts';
+import type { FastifyRequest } from 'fastify';
+import { credentialIdsOf } from './credential-ids.ts';
 
-/** How long a credential counts as verified after it last was: so long it is not locked out with its address. */
-const knownMs = 24 * 3_600_000;
-/** How many this process remembers. Those that were noted first go first. */
-const mostKnown = 50_000;
-
-export interface VerifiedCredentialsOptions {
-  /** Where several control processes tell each other; undefined: this process remembers alone. */
-  readonly redis: Pick<Redis, 'set' | 'pttl'> | undefined;
-  /** Names what is kept there. */
-  readonly keyOf: LimitKey;
-  readonly now: () => number;
+/** A credential that was verified. */
+export interface VerifiedCredential {
+  /** Its id for limits, which contains only a hash. */
+  readonly id: string;
+  readonly kind: 'bearer' | 'session';
+  /** Its account or user. One owner may have many credentials. */
+  readonly owner: string;
 }
 
+/** Verifies the credentials of a request. Returns a valid one, if there is one. */
+export type VerifyCredentials = (request: FastifyRequest) => Promise<VerifiedCredential | undefined>;
+
+/** Time for which a credential is not verified again. One that was revoked meanwhile still has its own count. */
+const knownMs = 3_600_000;
+/** The time over which failed lookups of an address are counted. */
+const failuresMs = 60_000;
+/** The number of credentials that this process remembers. Those verified first are dropped first. */
+const maxKnown = 50_000;
+
+const found = new WeakMap<FastifyRequest, VerifiedCredential>();
+
+/** Returns the valid credential of a request, after `VerifiedCredentials` found it. */
+export const verifiedCredentialOf = (request: FastifyRequest): VerifiedCredential | undefined => found.get(request);
+
 /**
- * Remembers credentials, each by a hash, that a route has looked up and found good. A made-up credential is never here, so
- * only the owners of accounts can make it grow.
+ * Finds the valid credential of each request, and remembers it. Made-up credentials are never stored, so only account
+ * owners can make it grow. An address that showed too many of them within a minute has no new credential looked up until
+ * the minute is over, so that it cannot keep the database busy.
  */
 export class VerifiedCredentials {
-  readonly #redis: VerifiedCredentialsOptions['redis'];
-  readonly #keyOf: (credential: string) => string;
+  readonly #verify: VerifyCredentials;
+  readonly #maxFailures: number;
   readonly #now: () => number;
-  /** Credentials, and until when. */
-  readonly #known = new Map<string, number>();
+  /** Failed lookups by address, since the minute began. */
+  readonly #failures = new Map<string, number>();
+  #failuresSince = 0;
+  readonly #known = new Map<string, { readonly credential: VerifiedCredential; readonly until: number }>();
 
-  constructor({ redis, keyOf, now }: VerifiedCredentialsOptions) {
-    this.#redis = redis;
-    this.#keyOf = (credential) => keyOf(`verified:${credential}`);
+  /** @param maxFailures - Lookups per address and minute that may fail. */
+  constructor(verify: VerifyCredentials, maxFailures: number, now: () => number) {
+    this.#verify = verify;
+    this.#maxFailures = maxFailures;
     this.#now = now;
   }
 
-  /** Whether this process knows that the credential was good within the last day. */
-  has(credential: string): boolean {
-    return (this.#known.get(credential) ?? 0) > this.#now();
+  /** Returns undefined without a valid credential, and if none can be verified now. */
+  async find(request: FastifyRequest, address: string): Promise<VerifiedCredential | undefined> {
+    const shown = credentialIdsOf(request);
+    if (shown.length === 0) return undefined;
+    const credential = this.#find(shown) ?? (await this.#lookUp(request, address));
+    if (credential === undefined) return undefined;
+    this.#keep(credential);
+    found.set(request, credential);
+    return credential;
   }
 
-  /** Whether any control process knows; false where Redis cannot be asked. */
-  async isShared(credential: string): Promise<boolean> {
-    const leftMs = (await this.#redis?.pttl(this.#keyOf(credential)).catch(() => 0)) ?? 0;
-    if (leftMs <= 0) return false;
-    this.#keep(credential, this.#now() + leftMs);
-    return true;
+  async #lookUp(request: FastifyRequest, address: string): Promise<VerifiedCredential | undefined> {
+    if (this.#now() - this.#failuresSince >= failuresMs || this.#failures.size >= maxKnown) {
+      this.#failures.clear();
+      this.#failuresSince = this.#now();
+    }
+    const failed = this.#failures.get(address) ?? 0;
+    if (failed >= this.#maxFailures) return undefined;
+    // Counts before the lookup, so that lookups at the same time count, too.
+    this.#failures.set(address, failed + 1);
+    const credential = await this.#verify(request).catch(() => undefined);
+    if (credential !== undefined) this.#failures.set(address, Math.max(0, (this.#failures.get(address) ?? 0) - 1));
+    return credential;
   }
 
-  /** Notes that a route has just found the credential good. */
-  remember(credential: string): void {
-    const now = this.#now();
-    const leftMs = (this.#known.get(credential) ?? 0) - now;
-    // Others are told twice a day, not with each request.
-    if (leftMs > knownMs / 2) return;
-    this.#keep(credential, now + knownMs);
-    this.#redis?.set(this.#keyOf(credential), '1', 'PX', knownMs).catch(() => {});
+  #find(shown: readonly string[]): VerifiedCredential | undefined {
+    for (const id of shown) {
+      const known = this.#known.get(id);
+      if (known !== undefined && known.until > this.#now()) return known.credential;
+      this.#known.delete(id);
+    }
+    return undefined;
   }
 
-  #keep(credential: string, until: number): void {
-    this.#known.delete(credential);
-    this.#known.set(credential, until);
+  #keep(credential: VerifiedCredential): void {
+    if (this.#known.has(credential.id)) return;
+    this.#known.set(credential.id, { credential, until: this.#now() + knownMs });
     const [oldest] = this.#known.keys();
-    if (this.#known.size > mostKnown && oldest !== undefined) this.#known.delete(oldest);
+    if (this.#known.size > maxKnown && oldest !== undefined) this.#known.delete(oldest);
   }
 }

@@ -5,19 +5,19 @@ export interface Mail {
   readonly text: string;
 }
 
-/** Hands a mail on, or rejects where that is not possible. It may take a minute: no request waits for it. */
+/** Sends a mail. Rejects if that fails. It may take a minute, so requests must not wait for it. */
 export type SendMail = (mail: Mail) => Promise<void>;
 
-/** A way for mail to leave. Where there is none at all, what a mail would have carried is not to be had. */
+/** A way to send mail. A deployment without one has to disable the features that need mail. */
 export interface Mailer {
-  /** `sent` to the address, or `printed` where whoever runs this reads it. */
+  /** `sent` to the address, or `printed` to the terminal of the operator. */
   readonly how: 'sent' | 'printed';
   readonly send: SendMail;
-  /** Gives back what it holds open; mails that still wait are lost. */
+  /** Closes open connections. Mails that still wait are lost. */
   close(): void;
 }
 
-/** Writes mails out instead of sending them: for `npm start`, where all who read are at one machine. */
+/** Prints mails instead of sending them. For `npm start`, where all readers use one machine. */
 export const printMail = (write: (text: string) => void): Mailer => ({
   how: 'printed',
   async send({ to, subject, text }) {
@@ -26,5 +26,5 @@ export const printMail = (write: (text: string) => void): Mailer => ({
   close: () => {},
 });
 
-/** Whether an address can have a mailbox: names under `.localhost` are of this machine alone (RFC 6761, 6.3). */
+/** Whether an address can have a mailbox. Names under `.localhost` belong to this machine alone (RFC 6761, 6.3). */
 export const leavesThisMachine = (address: string): boolean => !/[@.]localhost$/i.test(address);

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { setting } from '@sotto/settings';
+import { setting } from '@sotto/server';
 import { createTransport } from 'nodemailer';
 import { leavesThisMachine, type Mail, type Mailer } from './mail.ts';
 
-/** Where mail goes out. */
+/** The SMTP server and the sender. */
 export interface SmtpSettings {
   /** `smtp://user:password@host:port`, or `smtps://`. */
   readonly url: string;
@@ -11,15 +11,17 @@ export interface SmtpSettings {
   readonly from: string;
 }
 
-/** How long each mail is waited for before it is tried again: three times in about a minute. */
+/** Pauses before a mail is tried again: three times in about a minute. */
 const pausesMs = [2_000, 15_000, 45_000] as const;
-/** Mails that may wait at once; one more is refused at once, so that a server that is down costs no memory. */
+/**
+ * Maximum number of waiting mails. The next one is rejected, so that an unreachable server does not fill the memory.
+ */
 const maxWaiting = 1_000;
 const timeoutMs = 15_000;
 
 /**
- * Sends by SMTP, over TLS except to this machine. A server that cannot be reached or says "later" (4yz) is asked again;
- * `send` rejects with the last failure. Nothing is kept over a restart: every mail can be asked for again.
+ * Sends by SMTP, with TLS except to this machine. Retries if the server cannot be reached or answers "later" (4yz).
+ * Then `send` rejects with the last failure. A restart loses waiting mails; people can request every mail again.
  */
 export function smtpMail({ url, from }: SmtpSettings, pauses: readonly number[] = pausesMs): Mailer {
   const { hostname, protocol } = new URL(url);
@@ -31,14 +33,14 @@ export function smtpMail({ url, from }: SmtpSettings, pauses: readonly number[] 
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
     socketTimeout: timeoutMs,
-    // What a mail is made of comes from people: none of it is a path or an address to read from.
+    // People choose parts of a mail. Never treat a part as a path or an address to read from.
     disableFileAccess: true,
     disableUrlAccess: true,
   });
   const once = async ({ to, subject, text }: Mail): Promise<void> => {
     await transport.sendMail({
       from,
-      // As an object: a text would be read as a list of addresses.
+      // Pass an object: nodemailer would read a string as a list of addresses.
       to: { name: '', address: to },
       subject,
       text,
@@ -71,7 +73,7 @@ export function smtpMail({ url, from }: SmtpSettings, pauses: readonly number[] 
   };
 }
 
-/** Whether a server has refused for good (5yz, RFC 5321 4.2.1). */
+/** Whether a server's refusal is final (5yz, RFC 5321 4.2.1). */
 const isFinal = (error: unknown): boolean =>
   error instanceof Error &&
   'responseCode' in error &&

@@ -1,7 +1,8 @@
+import { withTaps } from '@sotto/server';
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { ControlEvents } from '../events.ts';
 
-/** What control counts. No metric has a label of a user's: no account, key, workspace or model. */
+/** Metrics of control. Labels never identify a user: no account, key, workspace or model. */
 export class ControlMetrics {
   readonly registry = new Registry();
   readonly auditedAccounts = this.#counter('sotto_audit_accounts_total', 'Accounts compared with ledger and state.');
@@ -53,62 +54,25 @@ export class ControlMetrics {
     'Brokers that did not declare what they hold.',
   );
 
-  /** The same events, counted. */
+  /** Wraps events so that they are also counted. */
   counting(events: ControlEvents): ControlEvents {
-    return {
-      ...events,
-      request: (fields) => {
-        this.#requests.inc({ route: fields.route, status: fields.status });
-        events.request(fields);
-      },
-      shed: (fields) => {
-        this.#shed.inc(fields.requests);
-        events.shed(fields);
-      },
-      taskFailed: (task, error) => {
-        this.#failed.inc({ task });
-        events.taskFailed(task, error);
-      },
-      catalogRefused: (file, problems) => {
-        this.#catalogRefused.inc();
-        events.catalogRefused(file, problems);
-      },
-      orderFlagged: (fields) => {
-        this.#flagged.inc();
-        events.orderFlagged(fields);
-      },
-      booked: (fields) => {
-        this.#booked.inc(fields.settlements);
-        events.booked(fields);
-      },
-      settlementRejected: (fields) => {
-        this.#rejected.inc();
-        events.settlementRejected(fields);
-      },
-      shortfall: (fields) => {
-        this.#shortfall.inc(Number(fields.shortfallNusd) / 1e9);
-        events.shortfall(fields);
-      },
-      waived: (fields) => {
-        this.#waived.inc(Number(fields.waivedNusd) / 1e9);
-        events.waived(fields);
-      },
-      reaped: (fields) => {
-        this.#reaped.inc(fields.holds);
-        events.reaped(fields);
-      },
-      epochsOpened: (fields) => {
-        this.#opened.inc(fields.shards.length);
-        events.epochsOpened(fields);
-      },
-      undeclared: (fields) => {
-        this.#undeclared.inc(fields.clients);
-        events.undeclared(fields);
-      },
-    };
+    return withTaps(events, {
+      request: ({ route, status }) => this.#requests.inc({ route, status }),
+      shed: ({ requests }) => this.#shed.inc(requests),
+      taskFailed: (task) => this.#failed.inc({ task }),
+      catalogRefused: () => this.#catalogRefused.inc(),
+      orderFlagged: () => this.#flagged.inc(),
+      booked: ({ settlements }) => this.#booked.inc(settlements),
+      settlementRejected: () => this.#rejected.inc(),
+      shortfall: ({ shortfallNusd }) => this.#shortfall.inc(Number(shortfallNusd) / 1e9),
+      waived: ({ waivedNusd }) => this.#waived.inc(Number(waivedNusd) / 1e9),
+      reaped: ({ holds }) => this.#reaped.inc(holds),
+      epochsOpened: ({ shards }) => this.#opened.inc(shards.length),
+      undeclared: ({ clients }) => this.#undeclared.inc(clients),
+    });
   }
 
-  /** Adds what Node tells of the process: memory, CPU, the event loop, open files. */
+  /** Adds Node’s metrics of the process: memory, CPU, event loop, open files. */
   withProcess(): this {
     collectDefaultMetrics({ register: this.registry });
     return this;

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createServer } from '@sotto/http';
+import { createServer } from '@sotto/server';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDashboard } from './dashboard.ts';
@@ -27,7 +27,7 @@ afterAll(async () => {
 const html = { accept: 'text/html' };
 
 describe('the dashboard', () => {
-  it('serves its files, to be kept', async () => {
+  it('serves its files as cacheable', async () => {
     const answer = await app.inject('/assets/index-Ab_1.js');
     expect([answer.statusCode, answer.body]).toEqual([200, 'export {};']);
     expect(answer.headers['cache-control']).toContain('immutable');
@@ -41,7 +41,7 @@ describe('the dashboard', () => {
     '/assets/../index.html',
     '/assets/..%5cindex.html',
     '/index.html',
-  ])('is never a page without its policy, nor one to keep: %s', async (url) => {
+  ])('never serves a page without its policy, or as cacheable: %s', async (url) => {
     const answer = await app.inject({ url, headers: html });
     expect(answer.headers['content-security-policy']).toMatch(/script-src 'self'; .*frame-ancestors 'none'/);
     expect(answer.headers['cache-control']).toBe('no-store');

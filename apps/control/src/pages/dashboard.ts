@@ -5,24 +5,24 @@ import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 export interface DashboardOptions {
-  /** Where the built page lies. */
+  /** The folder of the built page. */
   readonly folder: string;
-  /** The broker's public origin, which the page asks for completions and evidence. */
+  /** The broker’s public origin. The page requests completions and evidence from it. */
   readonly confidentialOrigin: string;
 }
 
-/** The dashboard's page and files, as they are answered. */
+/** The dashboard’s page and files. */
 export interface Dashboard {
-  /** Whether a path is one of the page's files. */
+  /** Whether a path is one of the page’s files. */
   isFile(path: string): boolean;
-  /** Answers `GET` of a page or one of its files, and says whether it did. */
+  /** Answers a `GET` of the page or one of its files. Returns whether it did. */
   answer(request: FastifyRequest, reply: FastifyReply): boolean;
   register(app: FastifyInstance): Promise<void>;
 }
 
 const icon = '/favicon.svg';
 
-/** Opens the built dashboard; where there is none, its address says how to get it. */
+/** Opens the built dashboard. Without a build, its address explains how to create one. */
 export function openDashboard({ folder, confidentialOrigin }: DashboardOptions): Dashboard {
   const built = readBuilt(folder);
   const page = built?.page.replaceAll('SOTTO_CONFIDENTIAL_ORIGIN', () => escapeHtml(confidentialOrigin));
@@ -50,12 +50,12 @@ export function openDashboard({ folder, confidentialOrigin }: DashboardOptions):
       const path = request.url.split('?', 1)[0] ?? '';
       if (request.method !== 'GET' && request.method !== 'HEAD') return false;
       if (isFile(path)) {
-        // The name of the icon does not change with its content.
+        // The icon’s name does not change with its content.
         const isKept = path !== icon;
         void reply.sendFile(path.slice(1), { maxAge: isKept ? '365d' : '1d', immutable: isKept });
         return true;
       }
-      // Programs that ask for an address that is not there get the envelope, not a page.
+      // Programs that request an unknown address get the error envelope, not a page.
       const isPage =
         !path.startsWith('/v1/') && path !== '/v1' && request.headers.accept?.includes('text/html') === true;
       if (isPage) void sendPage(reply);
@@ -68,7 +68,7 @@ export function openDashboard({ folder, confidentialOrigin }: DashboardOptions):
   };
 }
 
-/** What was built: the page, and the paths of its files, whose names change with their contents. No other path is looked up. */
+/** Reads the page and the paths of its files, whose names change with their contents. No other path is served. */
 function readBuilt(folder: string): { readonly page: string; readonly assets: ReadonlySet<string> } | undefined {
   try {
     const page = readFileSync(join(folder, 'index.html'), 'utf8');
@@ -79,8 +79,8 @@ function readBuilt(folder: string): { readonly page: string; readonly assets: Re
 }
 
 /**
- * Its own scripts, styles and images, and connections to both origins. Styles that a script writes need the nonce; what a
- * script makes of answers (pictures, speech) is `blob:`.
+ * Allows the dashboard’s own scripts, styles, fonts and images, and connections to both origins. Styles that a script adds
+ * need the nonce. Media that a script creates from answers (pictures, speech) have `blob:` URLs.
  */
 const policyFor =
   (confidentialOrigin: string) =>
@@ -89,6 +89,7 @@ const policyFor =
       "default-src 'none'",
       "script-src 'self'",
       `style-src 'self' 'nonce-${nonce}'`,
+      "font-src 'self'",
       "img-src 'self' blob:",
       'media-src blob:',
       `connect-src 'self' ${confidentialOrigin}`,

@@ -1,4 +1,6 @@
+import { repeat } from '@sotto/server';
 import {
+  type BudgetProjection,
   forEachReachable,
   indexShardOfKey,
   type KeyProjection,
@@ -8,7 +10,18 @@ import {
 } from '@sotto/state';
 import { initialPreferences, preferencesSchema } from '@sotto/wire';
 import type pg from 'pg';
+import type { SqlRow } from '../database/columns.ts';
+import type { accounts, apiKeys, budgets, workspaces } from '../database/schema.ts';
+import type { Domain } from '../domain.ts';
 import type { ControlEvents } from '../events.ts';
+import {
+  type BudgetOwner,
+  budgetIdsOf,
+  keysOfBudget,
+  largestSum,
+  oldestMonth,
+  stateIdOf,
+} from '../ledger/budget-months.ts';
 
 export interface ProjectorDependencies {
   readonly pool: pg.Pool;
@@ -18,43 +31,54 @@ export interface ProjectorDependencies {
   readonly events: Pick<ControlEvents, 'projected' | 'unreadablePreferences'>;
 }
 
-interface WalletRow {
-  wallet_id: string;
-  balance_nusd: string;
-  version: string;
-}
+type WalletRow = SqlRow<typeof accounts, 'wallet_id' | 'balance_nusd' | 'version'>;
 
-interface KeyRow {
-  id: string;
-  account_id: string;
-  workspace_id: string;
-  wallet_id: string;
-  kind: 'inference' | 'management';
-  hash: string;
-  credit_limit_nusd: string | null;
-  spent_nusd: string;
-  funds_version: string;
-  generation: number;
-  openai_compatible: boolean;
-  limit_requests: number | null;
-  limit_tokens: number | null;
-  revoked_at: Date | null;
-  preferences: unknown;
-}
+type KeyRow = Omit<
+  SqlRow<typeof apiKeys>,
+  'name' | 'preview' | 'projected_generation' | 'created_at' | 'last_used_at' | 'disabled_at'
+> &
+  SqlRow<typeof accounts, 'wallet_id'> &
+  SqlRow<typeof workspaces, 'preferences'> & {
+    is_disabled: boolean;
+    /** Null: the key was never rotated. */
+    secrets: readonly { readonly hash: string; readonly ends_ms: number | null }[] | null;
+  };
 
 const keyQuery = `
-  select k.id, k.account_id, k.workspace_id, a.wallet_id, k.kind, k.hash, k.credit_limit_nusd, k.spent_nusd,
-    k.funds_version, k.generation, k.openai_compatible, k.limit_requests, k.limit_tokens, k.revoked_at, w.preferences
-  from api_keys k join accounts a on a.id = k.account_id join workspaces w on w.id = k.workspace_id`;
+  select k.id, k.account_id, k.workspace_id, k.created_by, a.wallet_id, k.kind, k.hash, k.credit_limit_nusd, k.spent_nusd,
+    k.funds_version, k.generation, k.openai_compatible, k.limit_requests, k.limit_tokens, k.allowed_models, k.expires_at,
+    k.revoked_at, w.preferences,
+    k.disabled_at is not null or a.disabled_at is not null or creator.disabled_at is not null as is_disabled,
+    (select json_agg(json_build_object('hash', s.hash, 'ends_ms', floor(extract(epoch from s.ends_at) * 1000)))
+     from key_secrets s where s.key_id = k.id) as secrets
+  from api_keys k join accounts a on a.id = k.account_id join workspaces w on w.id = k.workspace_id
+    join accounts creator on creator.id = k.created_by`;
+type BudgetRow = BudgetOwner &
+  SqlRow<typeof budgets, 'id' | 'limit_nusd' | 'version'> &
+  SqlRow<typeof accounts, 'wallet_id'> & { spent: Readonly<Record<string, string>> | null };
+
+/** `$1` is the oldest month. One statement, so that the sums are those of the version. */
+const budgetQuery = `
+  select b.id, b.workspace_id, b.member_id, b.key_id, b.limit_nusd, b.version, w.account_id, a.wallet_id,
+    (select json_object_agg(s.month, s.nusd) from (
+      select m.month, ${largestSum}::text as nusd from api_keys k join key_months m on m.key_id = k.id
+      where m.month >= $1 and ${keysOfBudget('w.account_id')} group by m.month) s) as spent
+  from budgets b join workspaces w on w.id = b.workspace_id join accounts a on a.id = w.account_id`;
+const catchUpMs = 500;
+/** The interval at which a page of all records is projected again, even if nothing changed. */
+const refreshMs = 2_000;
 const pageSize = 1000;
 const refreshPage = 200;
 const firstId = '00000000-0000-0000-0000-000000000000';
 
-/** Writes what Postgres says about wallets and keys into the shared state. Always whole records, newer ones only. */
+/**
+ * Writes wallets and keys from Postgres to the shared state, always as whole records. The state accepts only newer
+ * ones.
+ */
 export class Projector {
   readonly #deps: ProjectorDependencies;
-  /** How far `refresh` has come. */
-  #refreshed = { account: firstId, key: firstId };
+  /** The last account, key and budget that `refresh` has projected. */
+  #refreshed = { account: firstId, key: firstId, budget: firstId };
 
   constructor(deps: ProjectorDependencies) {
     this.#deps = deps;
@@ -68,7 +92,7 @@ export class Projector {
     await this.#deps.state.putWallet({ shard: shardOfWallet(funds.walletId), ...funds });
   }
 
-  /** Projects one account's wallet as Postgres has it. */
+  /** Projects one account’s wallet from Postgres. */
   async account(accountId: string): Promise<void> {
     const { rows } = await this.#deps.pool.query<WalletRow>(
       'select wallet_id, balance_nusd, version from accounts where id = $1',
@@ -77,14 +101,23 @@ export class Projector {
     for (const row of rows) await this.#putWallet(row);
   }
 
-  /** Projects one key as Postgres has it. */
+  /** Projects one key from Postgres. */
   async key(keyId: string): Promise<void> {
     const { rows } = await this.#deps.pool.query<KeyRow>(`${keyQuery} where k.id = $1`, [keyId]);
     for (const row of rows) await this.#deps.state.putKey(this.#toProjection(row));
   }
 
-  /** Projects every wallet and key of these shards, and where keys are found that these shards are asked for. */
-  async project(wanted: ReadonlySet<number>): Promise<void> {
+  /** Projects the budgets of a workspace from Postgres. */
+  async budgets(workspaceId: string): Promise<void> {
+    const { rows } = await this.#deps.pool.query<BudgetRow>(`${budgetQuery} where b.workspace_id = $2`, [
+      oldestMonth(Date.now()),
+      workspaceId,
+    ]);
+    for (const row of rows) await this.#putBudget(row);
+  }
+
+  /** Projects every wallet, key and budget of these shards, and the entries of their key index. */
+  async project(requested: ReadonlySet<number>): Promise<void> {
     const { state, pool, events } = this.#deps;
     let accounts = 0;
     let keys = 0;
@@ -93,7 +126,7 @@ export class Projector {
         'select id, wallet_id, balance_nusd, version from accounts where id > $1 order by id limit $2',
         [after, pageSize],
       );
-      const ours = rows.filter((row) => wanted.has(shardOfWallet(row.wallet_id)));
+      const ours = rows.filter((row) => requested.has(shardOfWallet(row.wallet_id)));
       await Promise.all(ours.map((row) => this.#putWallet(row)));
       accounts += ours.length;
       after = rows.at(-1)?.id ?? after;
@@ -104,27 +137,45 @@ export class Projector {
         after,
         pageSize,
       ]);
-      const ours = rows.filter((row) => wanted.has(shardOfWallet(row.wallet_id)));
+      const ours = rows.filter((row) => requested.has(shardOfWallet(row.wallet_id)));
       await Promise.all(ours.map((row) => state.putKey(this.#toProjection(row))));
       const elsewhere = rows
-        .map((row) => ({ keyHash: row.hash, shard: shardOfWallet(row.wallet_id) }))
-        .filter(({ keyHash, shard }) => !wanted.has(shard) && wanted.has(indexShardOfKey(keyHash)));
+        .map((row) => ({ keyHash: row.hash, shard: shardOfWallet(row.wallet_id), secrets: secretsOf(row) }))
+        .filter(
+          ({ keyHash, shard, secrets = [] }) =>
+            !requested.has(shard) &&
+            [keyHash, ...secrets.map(({ secretHash }) => secretHash)].some((hash) =>
+              requested.has(indexShardOfKey(hash)),
+            ),
+        );
       await Promise.all(elsewhere.map((key) => state.indexKey(key)));
       keys += ours.length;
       after = rows.at(-1)?.id ?? after;
       full = rows.length === pageSize;
     }
-    events.projected({ accounts, keys, shards: wanted.size });
+    for (let after = firstId, full = true; full; ) {
+      const { rows } = await pool.query<BudgetRow>(`${budgetQuery} where b.id > $2 order by b.id limit $3`, [
+        oldestMonth(Date.now()),
+        after,
+        pageSize,
+      ]);
+      await Promise.all(
+        rows.filter((row) => requested.has(shardOfWallet(row.wallet_id))).map((row) => this.#putBudget(row)),
+      );
+      after = rows.at(-1)?.id ?? after;
+      full = rows.length === pageSize;
+    }
+    events.projected({ accounts, keys, shards: requested.size });
   }
 
   /**
-   * Projects what has changed since it was last projected: what a command wrote, or what could not be told when it was
-   * written because the state was down. A key that was revoked must not live on because of that.
+   * Projects records that have changed since their last projection: changes by a command, and changes while the state
+   * was unavailable. Otherwise, a revoked key could stay valid.
    */
   async catchUp(): Promise<boolean> {
     const { pool, state } = this.#deps;
     const wallets = await pool.query<WalletRow & { id: string }>(
-      // In no order: those whom the state cannot be told of now must not stand before the others each time.
+      // Random order, so that wallets of an unavailable shard do not come before the others each time.
       `select id, wallet_id, balance_nusd, version from accounts where projected_version < version
        order by random() limit $1`,
       [pageSize],
@@ -147,14 +198,19 @@ export class Projector {
         row.generation,
       ]);
     });
-    const failure = keyFailure ?? walletFailure;
+    const budgets = await pool.query<BudgetRow>(
+      `${budgetQuery} where b.projected_version < b.version order by random() limit $2`,
+      [oldestMonth(Date.now()), pageSize],
+    );
+    const budgetFailure = await forEachReachable(budgets.rows, (row) => this.#putBudget(row));
+    const failure = keyFailure ?? walletFailure ?? budgetFailure;
     if (failure !== undefined) throw failure;
     return wallets.rows.length === pageSize || keys.rows.length === pageSize;
   }
 
   /**
-   * Projects the next page of everything, whatever Postgres says was projected: a replica that came up behind while the
-   * control that had told it died is noticed by nobody who lives, and a revoked key must not live on for that.
+   * Projects the next page of all records, even those that Postgres has as projected. After a failover, a Redis replica
+   * may lack recent writes without any running process noticing. Without this, a revoked key could stay valid.
    */
   async refresh(): Promise<void> {
     const { pool, state } = this.#deps;
@@ -168,11 +224,18 @@ export class Projector {
       refreshPage,
     ]);
     const keyFailure = await forEachReachable(keys.rows, (row) => state.putKey(this.#toProjection(row)));
+    const budgets = await pool.query<BudgetRow>(`${budgetQuery} where b.id > $2 order by b.id limit $3`, [
+      oldestMonth(Date.now()),
+      this.#refreshed.budget,
+      refreshPage,
+    ]);
+    const budgetFailure = await forEachReachable(budgets.rows, (row) => this.#putBudget(row));
     this.#refreshed = {
+      budget: budgets.rows.length === refreshPage ? (budgets.rows.at(-1)?.id ?? firstId) : firstId,
       account: wallets.rows.length === refreshPage ? (wallets.rows.at(-1)?.id ?? firstId) : firstId,
       key: keys.rows.length === refreshPage ? (keys.rows.at(-1)?.id ?? firstId) : firstId,
     };
-    const failure = walletFailure ?? keyFailure;
+    const failure = walletFailure ?? keyFailure ?? budgetFailure;
     if (failure !== undefined) throw failure;
   }
 
@@ -180,9 +243,26 @@ export class Projector {
     await this.wallet({ walletId: row.wallet_id, balanceNusd: BigInt(row.balance_nusd), version: Number(row.version) });
   }
 
+  async #putBudget(row: BudgetRow): Promise<void> {
+    const { pool, state } = this.#deps;
+    const budget: BudgetProjection = {
+      shard: shardOfWallet(row.wallet_id),
+      budgetId: stateIdOf(row),
+      limitNusd: row.limit_nusd === null ? undefined : BigInt(row.limit_nusd),
+      version: Number(row.version),
+      keptSince: oldestMonth(Date.now()),
+      spent: Object.entries(row.spent ?? {}).map(([month, nusd]) => ({ month, spentNusd: BigInt(nusd) })),
+    };
+    await state.putBudget(budget);
+    await pool.query('update budgets set projected_version = $2 where id = $1 and projected_version < $2', [
+      row.id,
+      row.version,
+    ]);
+  }
+
   #toProjection(row: KeyRow): KeyProjection {
     const { accountRefKey, limits, events } = this.#deps;
-    // Preferences that nobody can read permit nothing: the key is as good as revoked, and all others go on.
+    // Unreadable preferences permit nothing: the key becomes inactive, and other keys are not affected.
     const preferences = preferencesSchema.safeParse(row.preferences);
     if (!preferences.success) events.unreadablePreferences({ workspaceId: row.workspace_id });
     return {
@@ -190,11 +270,14 @@ export class Projector {
       keyHash: row.hash,
       walletId: row.wallet_id,
       generation: row.generation,
-      active: row.revoked_at === null && preferences.success,
+      active: row.revoked_at === null && !row.is_disabled && preferences.success,
+      expiresAt: row.expires_at?.getTime(),
+      secrets: secretsOf(row),
       record: {
         v: 1,
         kind: row.kind,
         openaiCompatible: row.openai_compatible,
+        ...(row.allowed_models === null ? {} : { allowedModels: row.allowed_models }),
         preferences: preferences.data ?? initialPreferences,
         accountRef: sealAccountRef(accountRefKey, {
           accountId: row.account_id,
@@ -205,8 +288,19 @@ export class Projector {
       limitFundsNusd:
         row.credit_limit_nusd === null ? undefined : BigInt(row.credit_limit_nusd) - BigInt(row.spent_nusd),
       fundsVersion: Number(row.funds_version),
-      limitRequests: row.limit_requests ?? limits.requests,
-      limitTokens: row.limit_tokens ?? limits.tokens,
+      limitRequests: Math.min(row.limit_requests ?? limits.requests, limits.requests),
+      limitTokens: Math.min(row.limit_tokens ?? limits.tokens, limits.tokens),
+      budgetIds: budgetIdsOf(row),
     };
   }
 }
+
+const secretsOf = ({ secrets }: KeyRow): KeyProjection['secrets'] =>
+  secrets?.map(({ hash, ends_ms }) => ({ secretHash: hash, endsAt: ends_ms ?? undefined }));
+
+export const buildProjection = (projector: Projector): Domain => ({
+  tasks: (failed) => [
+    repeat(catchUpMs, () => projector.catchUp(), failed('projection')),
+    repeat(refreshMs, () => projector.refresh(), failed('refresh')),
+  ],
+});

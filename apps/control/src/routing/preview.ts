@@ -26,12 +26,12 @@ import {
   type RoutingPreviewAnswer,
 } from '@sotto/wire';
 
-/** What a preview counts for a prompt of which it is told nothing. */
+/** The prompt size that a preview assumes if none is given. */
 const typicalPromptTokens = 1000;
 
 const charactersPerToken = 4;
 
-/** The most that one attempt can use, as the broker reckons it. */
+/** The maximum usage of one attempt, as the broker computes it. */
 const boundsOf = {
   text: attemptBounds,
   embedding: embeddingBounds,
@@ -39,7 +39,7 @@ const boundsOf = {
   tts: (_route: Route, { promptTokensAtMost: tokens }: RequestSize) => speechBounds(tokens * charactersPerToken),
 } as const;
 
-/** Shows the decision that a request would get, by the function that makes it, and its reasons (design 6). */
+/** Explains how a request would be routed, with the function that routes requests (docs/use/routing-preferences.md). */
 export function previewRouting(asked: RoutingPreview, context: PlanningContext): RoutingPreviewAnswer {
   const modelType = modelTypeOf(context.catalog, asked.model);
   const promptTokens = asked.prompt_tokens ?? typicalPromptTokens;
@@ -81,7 +81,10 @@ export function previewRouting(asked: RoutingPreview, context: PlanningContext):
   };
 }
 
-/** As tickets are minted: who asks for end-to-end encryption gets it where nothing can be served in plain. */
+/**
+ * Explains a plan in the same way as tickets are minted: end-to-end encryption if it is asked for and no plaintext
+ * route qualifies.
+ */
 function explain(asked: RoutingPreview, needs: Needs, context: PlanningContext): Explanation {
   const plain = explainPlan(asked, needs, context);
   if (plain.decision.ok || !asksForE2ee(asked.provider, context.preferences)) return plain;
@@ -89,9 +92,9 @@ function explain(asked: RoutingPreview, needs: Needs, context: PlanningContext):
   return encrypted.decision.ok ? encrypted : plain;
 }
 
-/** The models that preferences allow, each with the providers that may serve it, in order (design 6). */
+/** Lists the models that preferences allow, each with its eligible providers in order. */
 export function eligibleModels(context: PlanningContext): EligibleModelsAnswer {
-  // Who asks for end-to-end encryption everywhere sends nothing else.
+  // Preferences that require end-to-end encryption rule out plaintext requests.
   const encrypted = context.preferences.provider_minimum_privacy === 'e2ee';
   const data = [...context.catalog.models.values()].flatMap(({ id, type }) => {
     const plan = planRequest({ model: id }, { ...noNeeds(type), encrypted }, context);

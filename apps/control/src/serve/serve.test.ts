@@ -1,5 +1,5 @@
 import { type Contracts, contracts } from '@sotto/contract';
-import { createServer } from '@sotto/http';
+import { createServer } from '@sotto/server';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { type ServeDependencies, serving } from './serve.ts';
@@ -29,7 +29,6 @@ const routes = contracts({
     summary: 'Things',
     credentials: [],
     cache: 'public',
-    status: 200,
     answer: z.strictObject({ data: z.array(thing) }),
     returns: 'The things.',
   },
@@ -37,7 +36,7 @@ const routes = contracts({
 
 const id = '00000000-0000-4000-8000-00000000000A';
 
-/** Without what reads credentials: these routes take none. */
+/** Without functions that read credentials, because these routes take none. */
 function appOf() {
   const app = createServer({
     bodyLimit: 1024,
@@ -48,7 +47,7 @@ function appOf() {
     onShed: () => {},
     onUnexpected: () => {},
   });
-  const serve = serving(app, { limits: { minting: {}, invitations: {} } } as ServeDependencies);
+  const serve = serving(app, { limits: { minting: {}, outgoing: {} } } as ServeDependencies);
   serve(routes)({
     'POST /v1/things/{id}': async ({ params, query, body }) => ({
       said: `${body.name} ${params.id} ${query.times ?? 1}`,
@@ -68,7 +67,7 @@ const post = (url: string, body: unknown) =>
   });
 
 describe('a route by its contract', () => {
-  it('gives its handler parameters, query and body as they are parsed, and answers with its status', async () => {
+  it('passes parsed parameters, query and body to its handler, and answers with its status', async () => {
     const answer = await post(`/v1/things/${id}?times=3`, { name: 'bell' });
     expect(answer.statusCode).toBe(201);
     expect(answer.json()).toEqual({ said: `bell ${id.toLowerCase()} 3` });
@@ -79,17 +78,17 @@ describe('a route by its contract', () => {
     ['an id that cannot be one', '/v1/things/7', { name: 1 }, 404, 'not_found'],
     ['a wrong query', `/v1/things/${id}?times=often`, { name: 1 }, 400, 'invalid_request'],
     ['a wrong body', `/v1/things/${id}`, { name: 1 }, 400, 'invalid_request'],
-  ])('refuses %s before its handler runs', async (_, url, body, status, type) => {
+  ])('rejects %s before its handler runs', async (_, url, body, status, type) => {
     const answer = await post(url, body);
     expect([answer.statusCode, answer.json()]).toMatchObject([status, { error: { type } }]);
   });
 
-  it('without an answer sends none', async () => {
+  it('without an answer sends an empty body', async () => {
     const answer = await appOf().inject({ method: 'DELETE', url: '/v1/things' });
     expect([answer.statusCode, answer.body]).toEqual([204, '']);
   });
 
-  it('that is the same for everybody may be cached, and read by every page', async () => {
+  it('with a public answer may be cached, and read by every page', async () => {
     const { headers } = await appOf().inject({ url: '/v1/things' });
     expect(headers['cache-control']).toMatch(/^public/);
     expect(headers['access-control-allow-origin']).toBe('*');
@@ -104,7 +103,7 @@ describe('a route by its contract', () => {
     expect(() => serve(only)({ 'GET /v1/other': async () => ({ list: [] }) })).not.toThrow();
   });
 
-  it('is not served with credentials that nobody would check', () => {
+  it('is not served with credentials that no code would check', () => {
     const serve = serving(appOf(), { limits: {} } as ServeDependencies);
     for (const credentials of [['session', 'managementKey'], ['accessToken'], ['ticket']] as const) {
       const only = contracts({ 'GET /v1/other': { ...routes['GET /v1/things'], credentials } });

@@ -1,22 +1,27 @@
 import type { AnswerOf, BodyOf, Contract, Contracts, ParamsOf, QueryOf } from '@sotto/contract';
-import { readJsonBody } from '@sotto/http';
+import { readJsonBody } from '@sotto/server';
 import type { KeyKind } from '@sotto/state';
 import { parseRequest } from '@sotto/wire';
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type ApiCredentials, requireKey } from '../credentials/api-credentials.ts';
 import type { PresentedKey } from '../credentials/presented-key.ts';
-import { requireSession, type SessionDependencies, type SignedIn } from '../credentials/session-credentials.ts';
-import { isUuid } from '../database/uuid.ts';
-import { unknown } from './unknown.ts';
+import {
+  requireOperator,
+  requireSession,
+  type SessionDependencies,
+  type SignedIn,
+} from '../credentials/session-credentials.ts';
+import { isUuid } from '../database/database.ts';
+import { notFound } from './not-found.ts';
 
-/** The caller, by the credentials that the route takes. */
+/** The caller, determined by the credentials that the route accepts. */
 type CallerOf<Route> = Route extends { readonly readsCaller: true } | { readonly credentials: readonly [] }
   ? undefined
-  : Route extends { readonly credentials: readonly ['session'] }
+  : Route extends { readonly credentials: readonly ['session' | 'operator'] }
     ? SignedIn
     : PresentedKey;
 
-/** What a handler gets: everything that its contract names, checked and parsed. */
+/** The arguments of a handler: everything that its contract names, checked and parsed. */
 export interface Call<Route> {
   readonly caller: CallerOf<Route>;
   readonly params: ParamsOf<Route>;
@@ -26,7 +31,7 @@ export interface Call<Route> {
   readonly reply: FastifyReply;
 }
 
-/** An answer; a handler that sends another form of it, such as CSV, returns its reply. */
+/** An answer. A handler that sends another format, such as CSV, returns its reply. */
 type Answer<Route> = AnswerOf<Route> | FastifyReply;
 
 /** A handler for each route. */
@@ -34,7 +39,7 @@ export type Handlers<Routes extends Contracts> = {
   readonly [Key in keyof Routes]: (call: Call<Routes[Key]>) => Promise<Answer<Routes[Key]>>;
 };
 
-/** What routes are served with. */
+/** The dependencies of all routes. */
 export interface ServeDependencies {
   readonly sessions: SessionDependencies;
   readonly credentials: ApiCredentials;
@@ -42,13 +47,13 @@ export interface ServeDependencies {
   readonly limits: Readonly<Record<NonNullable<Contract['limit']>, FastifyContextConfig>>;
 }
 
-/** Serves the routes of a noun: `serve(keyContracts)({ 'GET /v1/keys': async ({ caller }) => … })`. */
+/** Serves the routes of a domain: `serve(keyContracts)({ 'GET /v1/keys': async ({ caller }) => … })`. */
 export type Serve = <Routes extends Contracts>(routes: Routes) => (handlers: Handlers<Routes>) => void;
 
 /**
- * Registers routes by their contracts. For each request it reads the credential, then parameters, query and body, and throws
- * the error of the first that is not good. Answers are `no-store` unless the contract says otherwise. Curried, so that the
- * literals of a contract keep their types.
+ * Registers routes by their contracts. For each request it reads the credential, then parameters, query and body, and
+ * throws the error of the first invalid one. Answers are `no-store` unless the contract says otherwise. The function is
+ * curried so that the literals of a contract keep their types.
  */
 export const serving =
   (app: FastifyInstance, deps: ServeDependencies): Serve =>
@@ -62,7 +67,7 @@ export const serving =
     }
   };
 
-/** A handler, whatever its route. */
+/** A handler of any route. */
 type Handler = (call: never) => Promise<unknown>;
 
 interface ServedRoute {
@@ -83,7 +88,7 @@ function serveRoute(app: FastifyInstance, deps: ServeDependencies, { key, contra
       const params = readParams(contract, request.params as Readonly<Record<string, string>>);
       const query = readQuery(contract, request);
       const body = readBody(contract, request);
-      reply.code(contract.status).header('cache-control', 'no-store');
+      reply.code(contract.status ?? 200).header('cache-control', 'no-store');
       const answer = await handler({ caller, params, query, body, request, reply } as never);
       if (contract.cache === 'public') reply.headers(publicCache);
       return contract.answer === undefined ? reply.send() : answer;
@@ -102,7 +107,7 @@ function readBody({ body: schema, parsesBody }: Contract, { body }: FastifyReque
   return parsesBody === true ? sent : parseRequest(schema, sent);
 }
 
-/** The headers of an answer that is the same for everybody. */
+/** The headers of an answer that is the same for every caller. */
 const publicCache = {
   'cache-control': 'public, max-age=60, stale-while-revalidate=600',
   'access-control-allow-origin': '*',
@@ -112,7 +117,10 @@ const keyKinds: Readonly<Record<string, KeyKind>> = { inferenceKey: 'inference',
 
 type CallerReader = (request: FastifyRequest) => Promise<SignedIn | PresentedKey | undefined>;
 
-/** Returns what reads the caller of a route. Throws for credentials that it could not check: such a route must read them itself. */
+/**
+ * Returns the function that authenticates a route’s caller. Throws if it cannot check the route’s credentials. Such a
+ * route must set `readsCaller`.
+ */
 function callerReader(
   { sessions, credentials }: ServeDependencies,
   key: string,
@@ -120,20 +128,21 @@ function callerReader(
 ): CallerReader {
   if (readsCaller === true || taken.length === 0) return async () => undefined;
   if (taken.every((credential) => credential === 'session')) return (request) => requireSession(sessions, request);
+  if (taken.every((credential) => credential === 'operator')) return (request) => requireOperator(sessions, request);
   const kinds = taken.flatMap((credential) => keyKinds[credential] ?? []);
-  if (kinds.length === 0 || taken.includes('session')) {
+  if (kinds.length === 0 || taken.includes('session') || taken.includes('operator')) {
     throw new Error(`${key} takes credentials that \`serve\` does not check: ${taken.join(', ')}`);
   }
   return (request) => requireKey(credentials, request, kinds);
 }
 
-/** The parameters of a path. What cannot be an id is `not_found`, as one that is not there. */
+/** Reads the parameters of a path. A malformed id is `not_found`, as an unknown id is. */
 function readParams({ params = {} }: Contract, given: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(params).map(([name, { id }]) => {
       const text = given[name] ?? '';
       if (id === undefined) return [name, text];
-      if (!isUuid(text)) throw unknown(id);
+      if (!isUuid(text)) throw notFound(id);
       return [name, text.toLowerCase()];
     }),
   );

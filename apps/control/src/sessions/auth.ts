@@ -1,7 +1,10 @@
-import type { BetterAuthOptions } from 'better-auth';
+import type { authAnswers } from '@sotto/wire';
+import type { BetterAuthOptions, BetterAuthPlugin } from 'better-auth';
 import { drizzleAdapter } from 'better-auth/adapters/drizzle';
+import { APIError, createAuthEndpoint } from 'better-auth/api';
 import { betterAuth } from 'better-auth/minimal';
 import { twoFactor } from 'better-auth/plugins/two-factor';
+import { and, eq, isNotNull } from 'drizzle-orm';
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 import {
   authAccount,
@@ -11,25 +14,27 @@ import {
   authUser,
   authVerification,
 } from '../database/auth-schema.ts';
+import { accounts } from '../database/schema.ts';
 import type { Mail, Mailer } from '../mail/mail.ts';
-import { authMails } from './auth-mails.ts';
-import { authMethods } from './auth-methods.ts';
-import { authBasePath } from './auth-path.ts';
+import { accountDeletion } from './account-deletion.ts';
+import { authMails, securityNotices } from './auth-mails.ts';
 import { cookiePrefix, needsSecureCookies } from './cookies.ts';
 import { emailEndpoints } from './email-endpoints.ts';
 import { makeEmailProof, mayMailReset, voidProofs } from './email-proofs.ts';
+import { factorProof } from './factor-proof.ts';
 import { freshProof } from './fresh-proof.ts';
-import { holdGuards } from './guarded-adapter.ts';
-import { hashTokens } from './hashed-token-adapter.ts';
+import { guardIncrements, hashTokens } from './hashed-token-adapter.ts';
 import { knownDevices } from './known-devices.ts';
 import { type OpenidSettings, openidProvider, refuseUnverified } from './openid-provider.ts';
-import { keepPasskeys, passkeyReview } from './passkey-review.ts';
-import { passkeys } from './passkeys.ts';
+import { keepPasskeys, passkeyReview, passkeys } from './passkeys.ts';
+import { passwordRaceGuard } from './password-race-guard.ts';
 import { sessionRevocation } from './revocation.ts';
-import { securityNotices } from './security-notices.ts';
 import { sessionGates } from './session-gates.ts';
 import { type SessionSecrets, versionedSecrets } from './session-secrets.ts';
-import { steadyPassword } from './steady-password.ts';
+import { assertMaySignUp, type SignUpPolicy, signUpGate } from './sign-up-policy.ts';
+
+/** Path prefix of better-auth's routes on the control origin. */
+export const authBasePath = '/v1/auth';
 
 const hourS = 60 * 60;
 const dayS = 24 * hourS;
@@ -43,40 +48,45 @@ export interface SignedUpUser {
 }
 
 export interface AuthDependencies {
-  /** Only the tables of `auth-schema.ts` are touched. */
+  /** better-auth uses only the tables of `auth-schema.ts`. */
   readonly db: NodePgDatabase<Record<string, unknown>>;
-  /** SESSION_SECRET: the first signs cookies and encrypts second factors. At least 32 characters each. */
+  /** `SESSION_SECRET`, at least 32 characters each. The first signs cookies and encrypts second factors. */
   readonly secrets: SessionSecrets;
   /** The public control origin, without `/v1`. */
   readonly origin: string;
   /** Further origins whose pages may call with cookies. Exact origins, no patterns. */
   readonly trustedOrigins: readonly string[];
   /**
-   * Makes what every user has (account, wallet, workspace). Runs after user and credential are committed and before the
-   * sign-up is answered; a throw fails the sign-up with 500 and leaves a user who can sign in, so it must be idempotent
-   * and be called again at first use of a session.
+   * Creates the account, wallet and workspace that every user has. Runs after user and credential are committed and
+   * before the sign-up is answered. A throw fails the sign-up with 500 and leaves a user who can sign in. The callback
+   * must therefore be idempotent, and the first use of a session must call it again.
    */
   readonly onSignUp: (user: SignedUpUser) => Promise<void>;
   /**
-   * Takes from an account what somebody may have left in it who never verified its address. Called when the owner of the
-   * address sets a password by mail, after the sessions have ended; a throw fails that with 500.
+   * Removes what a person who never verified the address may have left in an account. Called when the owner of the
+   * address sets a password by mail, after the sessions have ended. A throw fails that request with 500.
    */
   readonly onClaimed: (userId: string) => Promise<void>;
-  /** How mail leaves. `sent`: who signs in has verified their address. Undefined: there is none. */
+  /** Deletes a user with their account. Returns why it cannot be done, or undefined. */
+  readonly deleteAccount: (userId: string) => Promise<string | undefined>;
+  /**
+   * Sends mail. With `how: 'sent'`, sign-in requires a verified address. Undefined if this deployment sends no mail.
+   */
   readonly mailer: Mailer | undefined;
-  /** Told of a mail that could not be sent; no request waits for one. */
+  /** Called when a mail could not be sent. Requests do not wait for mail. */
   readonly onMailFailed: (error: unknown) => void;
   readonly openid: OpenidSettings | undefined;
+  readonly signUp: Pick<SignUpPolicy, 'mode' | 'admits'>;
   readonly now: () => number;
 }
 
 /**
  * Builds the better-auth instance behind `/v1/auth`: email and password, passkeys, a second factor, the operator's
- * OpenID provider, and sessions of 30 days renewed daily, tokens hashed at rest. Throws where the secret is too short or
- * an origin is not one.
+ * OpenID provider, and sessions. Sessions last 30 days, are renewed daily and store only hashes of their tokens. Throws
+ * if a secret is too short or an origin is not an exact one.
  */
 export function buildAuth(dependencies: AuthDependencies) {
-  const { db, secrets, origin, trustedOrigins, onSignUp, mailer, openid, now } = dependencies;
+  const { db, secrets, origin, trustedOrigins, onSignUp, mailer, openid, signUp, now } = dependencies;
   if (secrets.some(({ length }) => length < minSecretLength))
     throw new Error(`the session secret needs ${minSecretLength} characters`);
   const adapter = drizzleAdapter(db, {
@@ -89,12 +99,13 @@ export function buildAuth(dependencies: AuthDependencies) {
       twoFactor: authTwoFactor,
       passkey: authPasskey,
     },
-    // Without it a sign-up that fails half-way leaves a user without credential: unable to sign in or to sign up again.
+    // Without a transaction, a sign-up that fails half-way leaves a user without a credential, who can neither sign in
+    // nor sign up again.
     transaction: true,
   });
   const mails = authMails(origin);
   const devices = knownDevices({ db, secrets });
-  const steady = steadyPassword({ db, now });
+  const raceGuard = passwordRaceGuard({ db, now });
   const post = mailer && ((mail: Mail) => void mailer.send(mail).catch(dependencies.onMailFailed));
   const mailVerification = async (user: { readonly id: string; readonly email: string }): Promise<void> => {
     if (post === undefined) return;
@@ -108,19 +119,31 @@ export function buildAuth(dependencies: AuthDependencies) {
     basePath: authBasePath,
     trustedOrigins: trustedOrigins.map(exactOrigin),
     secret: secrets[0],
-    // As a list too, because a lone `secret` yields to BETTER_AUTH_SECRETS in the environment.
+    // Set the list as well: `BETTER_AUTH_SECRETS` in the environment overrides a lone `secret`.
     secrets: versionedSecrets(secrets),
-    database: (options: BetterAuthOptions) => hashTokens(holdGuards(adapter(options))),
+    database: (options: BetterAuthOptions) => hashTokens(guardIncrements(adapter(options))),
     databaseHooks: {
-      user: { create: { after: ({ id, email, name }) => onSignUp({ id, email, name }) } },
-      // Who somebody is was all there was to ask for: what else a provider's tokens open does not rest here.
+      user: {
+        create: {
+          // Every way to create a user passes here.
+          before: async ({ email }) => assertMaySignUp(signUp, email),
+          after: ({ id, email, name }) => onSignUp({ id, email, name }),
+        },
+      },
+      session: {
+        create: {
+          // Every way to sign in passes here.
+          before: async ({ userId }) => assertEnabled(db, userId),
+        },
+      },
+      // Sign-in needs only the person's identity. Do not store the provider's tokens, which may give access to more.
       account: {
         create: { before: withoutTokens },
         update: {
           before: async (row, ctx) => {
             if (ctx?.path !== '/change-password' || typeof row.password !== 'string') return withoutTokens(row);
-            await steady.replacePassword(row.password, ctx.request);
-            // It is stored.
+            await raceGuard.replacePassword(row.password, ctx.request);
+            // `replacePassword` has stored it: false cancels better-auth's own update.
             return false;
           },
         },
@@ -132,7 +155,7 @@ export function buildAuth(dependencies: AuthDependencies) {
       enabled: true,
       minPasswordLength: 8,
       maxPasswordLength: 128,
-      // Signing in at once would tell a new address from a known one by the answer to a sign-up.
+      // Signing in at once would reveal whether the address was new.
       autoSignIn: false,
       revokeSessionsOnPasswordReset: true,
       requireEmailVerification: mailer?.how === 'sent',
@@ -164,42 +187,46 @@ export function buildAuth(dependencies: AuthDependencies) {
     session: {
       expiresIn: 30 * dayS,
       updateAge: dayS,
-      // What has to be fresh is said by `fresh-proof.ts`: better-auth goes by the age of the session alone.
+      // `fresh-proof.ts` decides which requests need a fresh sign-in. better-auth would go by the session's age alone.
       freshAge: 0,
       cookieCache: { enabled: false },
     },
     plugins: [
+      signUpGate(signUp),
       sessionGates({ db, hasMail: mailer !== undefined, now }),
       freshProof({ db, now }),
       sessionRevocation(),
       emailEndpoints({ db, mails, post, now }),
+      accountDeletion({ deleteAccount: dependencies.deleteAccount, mails, post, now }),
       twoFactor({ issuer: 'Sotto', backupCodeOptions: { storeBackupCodes: 'encrypted' } }),
       passkeys(origin, trustedOrigins),
       passkeyReview(db),
-      authMethods({
+      authMethods(async () => ({
         password: true,
         passkey: true,
         openid: openid ? { name: openid.name } : null,
         mail: mailer?.how ?? 'none',
-      }),
+        sign_up: (await signUp.mode()).mode,
+      })),
+      factorProof({ db, now }),
       securityNotices({ db, mails, post }),
-      // After the second factor, which may turn a session into a challenge.
-      steady.plugin,
-      // After all that may take a session back.
+      // Runs after the second factor, which may turn a session into a challenge.
+      raceGuard.plugin,
+      // Runs after every plugin that may revoke the new session.
       devices.plugin,
       ...(openid ? [openidProvider(openid)] : []),
     ],
     disabledPaths: unusedPaths,
     rateLimit: { enabled: false },
     telemetry: { enabled: false },
-    // better-auth logs addresses, and better-call prints foreign errors (with SQL parameters) unless they are thrown.
+    // better-auth logs addresses. better-call prints foreign errors, with SQL parameters, unless they are thrown.
     logger: { disabled: true },
     onAPIError: { throw: true, errorURL: `${origin}/sign-in` },
     advanced: {
       cookiePrefix,
       useSecureCookies: needsSecureCookies(origin),
       defaultCookieAttributes: { httpOnly: true, sameSite: 'lax', path: '/' },
-      // Said outright: better-auth switches the origin check off by itself where NODE_ENV is `test`.
+      // Set explicitly: better-auth switches the origin check off by itself if NODE_ENV is `test`.
       disableCSRFCheck: false,
       disableOriginCheck: false,
       ipAddress: { disableIpTracking: true },
@@ -208,10 +235,10 @@ export function buildAuth(dependencies: AuthDependencies) {
   return Object.assign(auth, { findDevice: devices.find });
 }
 
-/** What `buildAuth` makes. */
+/** The better-auth instance that `buildAuth` returns. */
 export type Auth = ReturnType<typeof buildAuth>;
 
-/** Built-in routes of better-auth for features that Sotto does not have; gone, so that they need no watching. */
+/** Built-in better-auth routes for features that Sotto does not have. They are disabled, so they need no review. */
 const unusedPaths = [
   '/account-info',
   '/delete-user',
@@ -230,6 +257,18 @@ const unusedPaths = [
   '/verify-password',
 ];
 
+async function assertEnabled(db: AuthDependencies['db'], userId: string): Promise<void> {
+  const disabled = await db
+    .select({ id: accounts.id })
+    .from(accounts)
+    .where(and(eq(accounts.userId, userId), isNotNull(accounts.disabledAt)));
+  if (disabled.length === 0) return;
+  throw new APIError('FORBIDDEN', {
+    code: 'account_disabled',
+    message: 'This account is disabled. Ask the operator of this deployment',
+  });
+}
+
 const withoutTokens = async <Row extends object>(row: Row) => ({
   data: { ...row, accessToken: null, refreshToken: null, idToken: null },
 });
@@ -239,3 +278,12 @@ function exactOrigin(origin: string): string {
   if (!URL.canParse(origin) || new URL(origin).origin !== origin) throw new Error(`not an origin: ${origin}`);
   return origin;
 }
+
+/** `GET /methods`: the ways to sign in to this deployment, so that pages offer only those. */
+const authMethods = (methods: () => Promise<authAnswers.AuthMethods>) =>
+  ({
+    id: 'sotto-methods',
+    endpoints: {
+      methods: createAuthEndpoint('/methods', { method: 'GET' }, async (ctx) => ctx.json(await methods())),
+    },
+  }) satisfies BetterAuthPlugin;

@@ -1,7 +1,7 @@
-/** The prefix of every cookie that the sessions noun sets. */
+/** Prefix of every cookie that this module sets. */
 export const cookiePrefix = 'sotto';
 
-/** The values of all cookies of ours of one name in a `cookie` header, as they stand there. */
+/** Returns the undecoded values of all our cookies with this name in a `cookie` header. */
 export const cookieValues = (cookieHeader: string | undefined, name: string): readonly string[] =>
   (cookieHeader?.split(';') ?? []).flatMap((pair) => {
     const [given = '', ...value] = pair.split('=');
@@ -10,8 +10,8 @@ export const cookieValues = (cookieHeader: string | undefined, name: string): re
   });
 
 /**
- * The tokens of all session cookies in a `cookie` header, valid or not, without their signatures. One that is spelled in
- * another way that better-auth reads (quoted, percent-encoded) is the same.
+ * Returns the tokens of all session cookies in a `cookie` header, valid or not, without their signatures. Reads quoted
+ * and percent-encoded values, too, because better-auth accepts them.
  */
 export const sessionTokensOf = (cookieHeader: string | undefined): readonly string[] =>
   cookieValues(cookieHeader, 'session_token').map(tokenOf);
@@ -22,7 +22,7 @@ function tokenOf(value: string): string {
   try {
     signed = decodeURIComponent(bare);
   } catch {
-    // Not encoded.
+    // The value is not percent-encoded.
   }
   const dot = signed.lastIndexOf('.');
   return dot < 0 ? signed : signed.slice(0, dot);
@@ -32,8 +32,8 @@ function tokenOf(value: string): string {
 export const hasSessionCookie = (cookieHeader: string | undefined): boolean => sessionTokensOf(cookieHeader).length > 0;
 
 /**
- * Whether cookies of this origin carry `Secure`: always, except on plain http to a loopback host, where some browsers
- * would drop them (design section 6, row "sessions").
+ * Whether cookies of this origin carry `Secure`. They always do, except on plain http to a loopback host, where some
+ * browsers would drop them.
  */
 export function needsSecureCookies(origin: string): boolean {
   const { protocol, hostname } = new URL(origin);

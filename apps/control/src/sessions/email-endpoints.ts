@@ -1,4 +1,4 @@
-import { changeEmailSchema, verifyEmailSchema } from '@sotto/wire';
+import { authRequests } from '@sotto/wire';
 import type { BetterAuthPlugin } from 'better-auth';
 import { APIError, createAuthEndpoint, getSessionFromCtx, sensitiveSessionMiddleware } from 'better-auth/api';
 import { setSessionCookie } from 'better-auth/cookies';
@@ -7,21 +7,22 @@ import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 import type { Mail } from '../mail/mail.ts';
 import type { authMails } from './auth-mails.ts';
 import { type EmailProof, findEmailProof, makeEmailProof, useEmailProof, voidProofs } from './email-proofs.ts';
-import { isFreshSession, notFresh } from './fresh-proof.ts';
+import { assertOwner } from './fresh-proof.ts';
 
 export interface EmailEndpointsOptions {
   readonly db: NodePgDatabase<Record<string, unknown>>;
   readonly mails: ReturnType<typeof authMails>;
-  /** Hands a mail on without waiting; undefined: this deployment sends none. */
+  /** Sends a mail without waiting for it. Undefined if this deployment sends no mail. */
   readonly post: ((mail: Mail) => void) | undefined;
   readonly now: () => number;
 }
 
 /**
- * Replaces better-auth's `verify-email` and `change-email`. Its own take a signed token out of the URL, which servers
- * log, take it any number of times, and sign in whoever holds one. These take it once, out of the body, and ask beside
- * it for the password, or a session, of whoever signed up: else the owner of an address, by following a link that they
- * did not ask for, would vouch for an account whose password somebody else knows.
+ * Replaces better-auth's `verify-email` and `change-email`. better-auth's endpoints read a signed token from the URL,
+ * which servers log. They accept it any number of times and sign in anyone who has it. These endpoints read the token
+ * from the body and accept it once. They also require the account's password or one of its sessions. Otherwise a
+ * stranger could sign up with another person's address. By following a link that they did not ask for, the owner of the
+ * address would verify an account whose password the stranger knows.
  */
 export const emailEndpoints = ({ db, mails, post, now }: EmailEndpointsOptions) => {
   const invalid = () =>
@@ -32,71 +33,74 @@ export const emailEndpoints = ({ db, mails, post, now }: EmailEndpointsOptions) 
   return {
     id: 'sotto-email',
     endpoints: {
-      verifyEmail: createAuthEndpoint('/verify-email', { method: 'POST', body: verifyEmailSchema }, async (ctx) => {
-        const { token, password } = ctx.body;
-        const { internalAdapter } = ctx.context;
-        const proof = await findEmailProof(db, token, now());
-        const user = proof && (await internalAdapter.findUserById(proof.userId));
-        if (proof === undefined || !user || (proof.purpose === 'verify' && user.email !== proof.email)) throw invalid();
+      verifyEmail: createAuthEndpoint(
+        '/verify-email',
+        { method: 'POST', body: authRequests.verifyEmailSchema },
+        async (ctx) => {
+          const { token, password } = ctx.body;
+          const { internalAdapter } = ctx.context;
+          const proof = await findEmailProof(db, token, now());
+          const user = proof && (await internalAdapter.findUserById(proof.userId));
+          if (proof === undefined || !user || (proof.purpose === 'verify' && user.email !== proof.email))
+            throw invalid();
 
-        const session = await getSessionFromCtx(ctx);
-        const isSignedIn = session?.user.id === user.id;
-        if (!isSignedIn) {
-          const credential = await internalAdapter.findCredentialAccount(user.id);
-          const isRight =
-            password !== undefined &&
-            typeof credential?.password === 'string' &&
-            (await ctx.context.password.verify({ hash: credential.password, password }));
-          if (!isRight) {
-            throw new APIError('UNAUTHORIZED', {
-              code: 'INVALID_PASSWORD',
-              message:
-                'The link is good, the password is not. If somebody else chose it, set a new one by `/v1/auth/request-password-reset`',
-            });
+          const session = await getSessionFromCtx(ctx);
+          const isSignedIn = session?.user.id === user.id;
+          if (!isSignedIn) {
+            const credential = await internalAdapter.findCredentialAccount(user.id);
+            const isRight =
+              password !== undefined &&
+              typeof credential?.password === 'string' &&
+              (await ctx.context.password.verify({ hash: credential.password, password }));
+            if (!isRight) {
+              throw new APIError('UNAUTHORIZED', {
+                code: 'INVALID_PASSWORD',
+                message:
+                  'The link is good, the password is not. If somebody else chose it, set a new one by `/v1/auth/request-password-reset`',
+              });
+            }
           }
-        }
-        if (!(await useEmailProof(db, token))) throw invalid();
-        const verified = await internalAdapter
-          .updateUser(user.id, { email: proof.email, emailVerified: true })
-          .catch(() => undefined);
-        // Somebody else has the address by now.
-        if (!verified) throw invalid();
-        if (proof.purpose === 'change') {
-          // What was mailed to the address before opens nothing any more.
-          await voidProofs(db, user.id);
-          post?.(mails.notice(user.email, `Your account has another address now, and not ${user.email}`));
-        }
-        // Who has a second factor shows it at the sign-in.
-        const signsIn = !isSignedIn && !('twoFactorEnabled' in user && user.twoFactorEnabled === true);
-        if (signsIn) {
-          const fresh = await internalAdapter.createSession(user.id);
-          await setSessionCookie(ctx, { session: fresh, user: { ...user, ...verified } });
-        }
-        return ctx.json({
-          status: true,
-          signedIn: isSignedIn || signsIn,
-          user: parseUserOutput(ctx.context.options, { ...user, ...verified }),
-        });
-      }),
+          if (!(await useEmailProof(db, token))) throw invalid();
+          const verified = await internalAdapter
+            .updateUser(user.id, { email: proof.email, emailVerified: true })
+            .catch(() => undefined);
+          // Another account has taken the address meanwhile.
+          if (!verified) throw invalid();
+          if (proof.purpose === 'change') {
+            // Links mailed to the old address must not work any more.
+            await voidProofs(db, user.id);
+            post?.(mails.notice(user.email, `Your account has another address now, and not ${user.email}`));
+          }
+          // A user with a second factor has to sign in and show it.
+          const signsIn = !isSignedIn && !('twoFactorEnabled' in user && user.twoFactorEnabled === true);
+          if (signsIn) {
+            const fresh = await internalAdapter.createSession(user.id);
+            await setSessionCookie(ctx, { session: fresh, user: { ...user, ...verified } });
+          }
+          return ctx.json({
+            status: true,
+            signedIn: isSignedIn || signsIn,
+            user: parseUserOutput(ctx.context.options, { ...user, ...verified }),
+          });
+        },
+      ),
       changeEmail: createAuthEndpoint(
         '/change-email',
-        { method: 'POST', body: changeEmailSchema, use: [sensitiveSessionMiddleware], requireHeaders: true },
+        {
+          method: 'POST',
+          body: authRequests.changeEmailSchema,
+          use: [sensitiveSessionMiddleware],
+          requireHeaders: true,
+        },
         async (ctx) => {
-          const { session, user } = ctx.context.session;
+          const { user } = ctx.context.session;
           const { internalAdapter } = ctx.context;
-          const credential = await internalAdapter.findCredentialAccount(user.id);
-          if (typeof credential?.password === 'string') {
-            const { password = '' } = ctx.body;
-            if (!(await ctx.context.password.verify({ hash: credential.password, password })))
-              throw new APIError('BAD_REQUEST', { code: 'INVALID_PASSWORD', message: 'The password is wrong' });
-          } else if (!isFreshSession(session, now())) {
-            throw notFresh();
-          }
+          await assertOwner(ctx, ctx.body.password, now());
           const email = ctx.body.newEmail.toLowerCase();
           if (email === user.email)
             throw new APIError('BAD_REQUEST', { message: 'This is the address of the account already' });
           const proof: EmailProof = { purpose: 'change', userId: user.id, email };
-          // To whoever asks, an address that has an account is like any other.
+          // Answer the same way if the address has an account, so that the caller cannot find out.
           const isTaken = (await internalAdapter.findUserByEmail(email)) !== null;
           const token = await makeEmailProof(db, proof, now());
           if (token !== undefined && !isTaken) post?.(mails.change(email, token));

@@ -5,7 +5,7 @@ import { authVerification } from '../database/auth-schema.ts';
 
 type Db = NodePgDatabase<Record<string, unknown>>;
 
-/** What a link in a mail proves: that somebody reads what is sent to this address, which is or becomes the user's. */
+/** Proof, by a mailed link, that a person reads mail to this address. It is the user's address or is to become it. */
 export interface EmailProof {
   readonly purpose: 'verify' | 'change';
   readonly userId: string;
@@ -14,21 +14,23 @@ export interface EmailProof {
 }
 
 const lifeMs = 60 * 60 * 1000;
-/** Links to one address that are good at a time: nobody is flooded with mail on somebody else's behalf. */
-const mostAtOnce = 5;
+/**
+ * Maximum number of valid links for one user, purpose and address, so that strangers cannot flood an address with mail.
+ */
+const maxAtOnce = 5;
 const challengeMs = 10 * 60 * 1000;
 
 const identifierOf = (token: string): string => `email-proof:${hash('sha256', token, 'base64url')}`;
 const proofValue = ({ purpose, userId, email }: EmailProof): string => `${userId} ${purpose} ${email}`;
 
-/** Makes a token for a link that is good once, for an hour; undefined where enough of them are under way. */
+/** Creates a token for a link that works once, within an hour. Returns undefined if too many links are still valid. */
 export async function makeEmailProof(db: Db, proof: EmailProof, now: number): Promise<string | undefined> {
   const value = proofValue(proof);
   const [waiting] = await db
     .select({ links: count() })
     .from(authVerification)
     .where(and(eq(authVerification.value, value), gt(authVerification.expiresAt, new Date(now))));
-  if ((waiting?.links ?? 0) >= mostAtOnce) return undefined;
+  if ((waiting?.links ?? 0) >= maxAtOnce) return undefined;
   const token = randomBytes(32).toString('base64url');
   await db.insert(authVerification).values({
     id: randomBytes(16).toString('base64url'),
@@ -39,7 +41,7 @@ export async function makeEmailProof(db: Db, proof: EmailProof, now: number): Pr
   return token;
 }
 
-/** What a token proves; undefined for one that is unknown, used or expired. */
+/** Returns what a token proves, or undefined if it is unknown, used or expired. */
 export async function findEmailProof(db: Db, token: string, now: number): Promise<EmailProof | undefined> {
   const [row] = await db
     .select({ value: authVerification.value })
@@ -50,7 +52,7 @@ export async function findEmailProof(db: Db, token: string, now: number): Promis
   return { userId, purpose, email };
 }
 
-/** Uses a token up. Of two at once, one is told true. */
+/** Uses a token up. Of two simultaneous calls, only one returns true. */
 export async function useEmailProof(db: Db, token: string): Promise<boolean> {
   const used = await db
     .delete(authVerification)
@@ -60,17 +62,18 @@ export async function useEmailProof(db: Db, token: string): Promise<boolean> {
 }
 
 /**
- * Voids everything of a user that is under way: links of verification, change and reset, half sign-ins, devices that
- * need no second factor. For when a password or an address has changed hands.
+ * Deletes everything that a user has pending. That is links to verify or change an address or to reset a password,
+ * confirmed passwords and half-finished sign-ins. Known devices that need no second factor go, too. Called when a
+ * password or an address has changed.
  */
 export async function voidProofs(db: Db, userId: string): Promise<void> {
   await db.delete(authVerification).where(sql`split_part(${authVerification.value}, ' ', 1) = ${userId}`);
 }
 
 /**
- * Whether another link to reset a password may be mailed. better-auth keeps them with the user's id as their value, as it
- * does the challenges of second factors, which live for ten minutes. Strangers can use up the links of an account, so a
- * device that has signed in to it has as many again.
+ * Whether another link to reset a password may be mailed. better-auth stores each link with the user's id as its value.
+ * It does the same for challenges of second factors, which live for ten minutes, so only entries that live longer
+ * count. A stranger can use up the links of an account, so a device that has signed in to it may have as many again.
  */
 export async function mayMailReset(
   db: Db,
@@ -81,6 +84,6 @@ export async function mayMailReset(
     .select({ links: count() })
     .from(authVerification)
     .where(and(eq(authVerification.value, userId), gt(authVerification.expiresAt, new Date(now + challengeMs))));
-  // The one in question is there already.
-  return (waiting?.links ?? 0) <= (isKnown ? 2 * mostAtOnce : mostAtOnce);
+  // better-auth has stored the link in question already.
+  return (waiting?.links ?? 0) <= (isKnown ? 2 * maxAtOnce : maxAtOnce);
 }

@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
-import { passwordOnlySchema, registerPasskeySchema } from '@sotto/wire';
+import { authRequests } from '@sotto/wire';
 import type { BetterAuthPlugin } from 'better-auth';
 import {
   APIError,
@@ -17,29 +17,51 @@ export interface FreshProofOptions {
   readonly now: () => number;
 }
 
-/** How long a person has shown who they are: by a confirmed password, or by a session that has just begun. */
+/** How long a confirmed password, or the start of a session, proves that the account's owner is present. */
 const freshMs = 5 * 60 * 1000;
 
-/** Whether a session is so new that it stands for a sign-in of this moment. */
+/** Whether a session is so new that it counts as a sign-in of this moment. */
 export const isFreshSession = ({ createdAt }: { readonly createdAt: Date | string }, now: number): boolean =>
   now - new Date(createdAt).getTime() < freshMs;
 
 export const notFresh = (): APIError =>
-  new APIError('FORBIDDEN', { code: 'SESSION_NOT_FRESH', message: 'Confirm your password, or sign in again' });
+  new APIError('FORBIDDEN', {
+    code: 'SESSION_NOT_FRESH',
+    message: 'Confirm your password or your second factor, or sign in again',
+  });
+
+/**
+ * Requires the password of the signed-in user or, if the account has none, a sign-in of the last minutes. Throws
+ * `INVALID_PASSWORD` or `SESSION_NOT_FRESH`.
+ */
+export async function assertOwner(ctx: SignedIn, password: string | undefined, now: number): Promise<void> {
+  const { session, user } = ctx.context.session;
+  const credential = await ctx.context.internalAdapter.findCredentialAccount(user.id);
+  if (typeof credential?.password !== 'string') {
+    if (!isFreshSession(session, now)) throw notFresh();
+    return;
+  }
+  if (!(await ctx.context.password.verify({ hash: credential.password, password: password ?? '' })))
+    throw new APIError('BAD_REQUEST', { code: 'INVALID_PASSWORD', message: 'The password is wrong' });
+}
+
+type Ctx = Parameters<Parameters<typeof createAuthMiddleware>[0]>[0];
+/** The context of an endpoint that requires a session. */
+interface SignedIn {
+  readonly context: Ctx['context'] & { readonly session: NonNullable<Ctx['context']['session']> };
+}
 
 const identifierOf = (token: string): string => `fresh-proof:${hash('sha256', token, 'base64url')}`;
 const proofOf = (userId: string, sessionId: string): string => `${userId} fresh ${sessionId}`;
 
-type Ctx = Parameters<Parameters<typeof createAuthMiddleware>[0]>[0];
-
 /**
- * Lets passkeys be added only by a person who has just shown who they are, so that a stolen session cookie cannot make
- * itself a way in that lasts. `POST /confirm-password` gives a token that is good once, for the session that asked: the
- * page that asked has it, and the cookie alone does not. An account without a password has signed in by a passkey or the
- * OpenID provider, and does that again. A new password voids every token (`voidProofs`).
+ * Lets a person add a passkey only just after proving their identity. Otherwise a thief with a session cookie could add
+ * one and keep access. `POST /confirm-password` returns a token that works once, for the session that asked. The page
+ * that asked has the token; the cookie alone does not give it. An account without a password has signed in by a passkey
+ * or the OpenID provider, and must do that again. A new password voids every token (`voidProofs`).
  */
 export const freshProof = ({ db, now }: FreshProofOptions) => {
-  /** A token of this session that is still good; with `token`, that one, which is used up. */
+  /** Whether the session has a valid token. With `token`, accepts only that one and uses it up. */
   const isConfirmed = async (value: string, token?: string): Promise<boolean> => {
     const isGood = and(eq(authVerification.value, value), gt(authVerification.expiresAt, new Date(now())));
     const found =
@@ -54,7 +76,7 @@ export const freshProof = ({ db, now }: FreshProofOptions) => {
 
   const assertFresh = async (ctx: Ctx, readToken: () => string | undefined): Promise<void> => {
     const found = await getSessionFromCtx(ctx);
-    // better-auth answers 401 itself.
+    // Without a session, better-auth itself answers 401.
     if (found === null) return;
     const { session, user } = found;
     const credential = await ctx.context.internalAdapter.findCredentialAccount(user.id);
@@ -70,7 +92,12 @@ export const freshProof = ({ db, now }: FreshProofOptions) => {
     endpoints: {
       confirmPassword: createAuthEndpoint(
         '/confirm-password',
-        { method: 'POST', body: passwordOnlySchema, use: [sensitiveSessionMiddleware], requireHeaders: true },
+        {
+          method: 'POST',
+          body: authRequests.passwordOnlySchema,
+          use: [sensitiveSessionMiddleware],
+          requireHeaders: true,
+        },
         async (ctx) => {
           const { session, user } = ctx.context.session;
           const credential = await ctx.context.internalAdapter.findCredentialAccount(user.id);
@@ -93,14 +120,14 @@ export const freshProof = ({ db, now }: FreshProofOptions) => {
     hooks: {
       before: [
         {
-          // Early, before the browser has made a passkey that then is not taken.
+          // Check early, before the browser creates a passkey that would then be rejected.
           matcher: ({ path }) => path === '/passkey/generate-register-options',
           handler: createAuthMiddleware((ctx) => assertFresh(ctx, () => undefined)),
         },
         {
           matcher: ({ path }) => path === '/passkey/verify-registration',
           handler: createAuthMiddleware((ctx) =>
-            assertFresh(ctx, () => registerPasskeySchema.parse(ctx.body).confirmation ?? ''),
+            assertFresh(ctx, () => authRequests.registerPasskeySchema.parse(ctx.body).confirmation ?? ''),
           ),
         },
       ],

@@ -44,7 +44,7 @@ describe('hashTokens', () => {
     expect(await adapter.count({ model: 'session', where })).toBe(2);
   });
 
-  it('does not take a stored hash for a token, in any operation', async () => {
+  it('does not accept a stored hash as a token, in any operation', async () => {
     const stolen = byToken(hashSessionToken('one'));
     expect(await adapter.findOne(stolen)).toBeNull();
     expect(await adapter.findMany(stolen)).toEqual([]);
@@ -55,7 +55,7 @@ describe('hashTokens', () => {
     expect(storedTokens()).toHaveLength(2);
   });
 
-  it('shows the hash where the call did not name the token', async () => {
+  it('returns the hash if the call did not name the token', async () => {
     const listed = await adapter.findMany<SessionRow>(byUser);
     expect(listed.map((session) => session.token)).toEqual(['one', 'two'].map(hashSessionToken));
   });
@@ -89,7 +89,7 @@ describe('hashTokens', () => {
     await expect(adapter.findMany({ model: 'session', where })).rejects.toThrow('starts_with');
   });
 
-  it('keeps identifiers of verifications the same way, and looks for none in plain', async () => {
+  it('hashes identifiers of verifications, and never looks for a plain one', async () => {
     const identifier = 'reset-password:sesame';
     const where = [{ field: 'identifier', value: identifier }];
     const made = await adapter.create({ model: 'verification', data: { identifier, value: 'u', expiresAt } });
@@ -100,7 +100,7 @@ describe('hashTokens', () => {
       const by = [{ field: 'identifier', value: stolen }];
       expect(await adapter.findMany({ model: 'verification', where: by })).toEqual([]);
     }
-    // A row that rests in plain, as if somebody had put it there.
+    // A row in plain text, as if an attacker had inserted it.
     stored.verification.push({ id: 'x', identifier: 'plain', value: 'u', expiresAt });
     expect(await adapter.findMany({ model: 'verification', where: [{ field: 'identifier', value: 'plain' }] })).toEqual(
       [],

@@ -1,20 +1,24 @@
 import { hash } from 'node:crypto';
 import type { DBAdapter, DBTransactionAdapter, Where } from 'better-auth';
 
-/** The form in which Postgres holds a session token: SHA-256, base64url, 43 characters. */
+/** Returns a session token as Postgres stores it: SHA-256, base64url, 43 characters. */
 export const hashSessionToken = (token: string): string => hash('sha256', token, 'base64url');
 
-/** What opens something, by its model: the identifier of a password reset, say, contains the token of its link. */
+/**
+ * The field of each model that holds a secret. The identifier of a password reset, for example, contains the token of
+ * its link.
+ */
 const secretFields: Readonly<Record<string, string>> = { session: 'token', verification: 'identifier' };
 
 /**
- * Wraps a better-auth adapter so that what opens something rests hashed: the `token` of a session and the `identifier` of
- * a verification are hashed on their way in, in rows and in conditions alike. A hash given as a token is hashed again
- * and finds nothing, so what a database leak shows opens nothing, not even together with the secret that signs cookies.
- * (better-auth's own `storeIdentifier: 'hashed'` looks for the plain text, too, where there is no such hash.)
+ * Wraps a better-auth adapter so that Postgres stores only hashes of secrets: the `token` of a session and the
+ * `identifier` of a verification. The adapter hashes them in rows and in conditions. A hash given as a token is hashed
+ * again and finds nothing. So the hashes in a leaked database do not open a session, not even together with the secret
+ * that signs cookies. With its own setting `storeIdentifier: 'hashed'`, better-auth falls back to looking for the plain
+ * text.
  *
- * Rows that come back carry the plaintext where the call itself named it, and the hash otherwise (listings by user).
- * better-auth's own revocation by listed token therefore cannot work on top of this: see `revocation.ts`.
+ * Returned rows carry the plain text if the call named it, and otherwise the hash, as in listings by user. Therefore
+ * better-auth's own revocation by listed token cannot work with this adapter: see `revocation.ts`.
  */
 export const hashTokens = (inner: DBAdapter): DBAdapter => ({
   ...inner,
@@ -65,7 +69,7 @@ function hashedOperations(inner: DBTransactionAdapter): Operations {
   };
 }
 
-/** The tokens that one adapter call named: hashes them on the way in, puts them back on the way out. */
+/** The tokens that one adapter call names. Hashes them in the call and restores them in its result. */
 class TokenSwap {
   readonly #plaintextByHash = new Map<string, string>();
   readonly #field: string | undefined;
@@ -110,3 +114,33 @@ class TokenSwap {
     return digest;
   }
 }
+
+/**
+ * Wraps a better-auth adapter so that a guarded update changes only a row for which the guard still holds. The drizzle
+ * adapter of better-auth reads the guard in a subquery: `update … where id in (select id … where <guard>)`. Under READ
+ * COMMITTED Postgres does not read that subquery again for a row that it had to wait for. Several simultaneous updates
+ * would all succeed, and the last would overwrite the others. One backup code could begin several sessions.
+ *
+ * `updateMany` puts the guard into the update itself, where Postgres checks it again on the row's newest version.
+ */
+export const guardIncrements = (inner: DBAdapter): DBAdapter => ({
+  ...inner,
+  incrementOne: guardedIncrement(inner),
+  transaction: (work) => inner.transaction((trx) => work({ ...trx, incrementOne: guardedIncrement(trx) })),
+});
+
+const guardedIncrement =
+  (inner: DBTransactionAdapter): DBTransactionAdapter['incrementOne'] =>
+  async (call) => {
+    const { model, where, increment, set } = call;
+    const id = where.find(isId);
+    // Postgres adds to the row's newest version. With no guard beside the id, no update is lost.
+    if (id !== undefined && where.length === 1) return inner.incrementOne(call);
+    if (id === undefined || set === undefined || Object.keys(increment).length > 0) {
+      throw new Error(`a guarded update of "${model}" takes the row's id, sets fields and increments none`);
+    }
+    const updated = await inner.updateMany({ model, where, update: set });
+    return updated === 0 ? null : inner.findOne({ model, where: [id] });
+  };
+
+const isId = ({ field, operator = 'eq' }: Where): boolean => field === 'id' && operator === 'eq';

@@ -5,10 +5,9 @@ import { and, eq } from 'drizzle-orm';
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 import { authAccount, authUser } from '../database/auth-schema.ts';
 import { cookieValues } from './cookies.ts';
-import { derivedKey } from './derived-key.ts';
-import type { SessionSecrets } from './session-secrets.ts';
+import { derivedKey, type SessionSecrets } from './session-secrets.ts';
 
-/** Returns the id of the device that a `cookie` header names, where it has signed in to the account of an address. */
+/** Returns the id of the device in a `cookie` header, if that device has signed in to the account with this address. */
 export type FindDevice = (cookieHeader: string | undefined, email: string) => Promise<string | undefined>;
 
 export interface KnownDevicesOptions {
@@ -18,10 +17,10 @@ export interface KnownDevicesOptions {
 
 const cookieName = 'device';
 const yearS = 365 * 24 * 60 * 60;
-/** Several people may use one browser. The accounts that signed in longest ago go first. */
-const mostAccounts = 5;
+/** Several people may use one browser. The accounts that signed in longest ago are dropped first. */
+const maxAccounts = 5;
 const entryPattern = /^(?<device>[\w-]{22})\.(?<mac>[\w-]{43})$/;
-/** An address that an account may have; anything else is not looked for. */
+/** An address that an account can have. Other values are not looked up. */
 const emailPattern = /^[^\s@\p{Cc}]{1,255}@[^\s@\p{Cc}]{1,255}$/u;
 
 /** One account in the cookie of a device. */
@@ -37,9 +36,10 @@ interface Owner {
 }
 
 /**
- * Remembers the devices that have signed in to an account, so that guesses of strangers do not lock its owner out (OWASP,
- * "Slow Down Online Guessing Attacks with Device Cookies"). The cookie does not sign in. It holds an id for each account,
- * with a MAC over the id, the account and its password's hash: a new password makes every cookie of before void.
+ * Remembers the devices that have signed in to an account, so that strangers who guess passwords do not lock out its
+ * owner. Source: OWASP, "Slow Down Online Guessing Attacks with Device Cookies". The cookie does not sign in. It holds
+ * an id for each account, with a MAC over the id, the account and the hash of its password. A new password therefore
+ * voids every earlier cookie.
  */
 export function knownDevices({ db, secrets }: KnownDevicesOptions) {
   const keys = secrets.map((secret) => derivedKey(secret, 'sotto control: known devices'));
@@ -76,18 +76,20 @@ export function knownDevices({ db, secrets }: KnownDevicesOptions) {
           handler: createAuthMiddleware(async (ctx) => {
             const { returned, newSession, session, authCookies, secret } = ctx.context;
             if (isAPIError(returned)) return;
-            // A new password without a new session is a sign-in all the same: this browser has shown the old one.
+            // A change of password counts as a sign-in even without a new session: this browser has shown the old
+            // password.
             const user = newSession?.user ?? (ctx.path === '/change-password' ? session?.user : undefined);
             const owner = user && (await ownerBy(authUser.id, user.id));
             if (owner === undefined) return;
-            // Signed in on a computer of others, where the session ends with the browser.
+            // Without `rememberMe` the session ends with the browser, as on a shared computer. Do not remember such a
+            // device.
             const isForgotten = await ctx.getSignedCookie(authCookies.dontRememberToken.name, secret);
             if (ctx.body?.rememberMe === false || typeof isForgotten === 'string') return;
             const entries = entriesOf(ctx.headers?.get('cookie') ?? undefined);
             const device = entries.find((entry) => isOf(owner, entry))?.device ?? randomBytes(16).toString('base64url');
             const [mac] = macs(device, owner);
             const others = entries.filter((entry) => !isOf(owner, entry)).map(({ text }) => text);
-            const value = [`${device}.${mac?.toString('base64url')}`, ...others].slice(0, mostAccounts).join('~');
+            const value = [`${device}.${mac?.toString('base64url')}`, ...others].slice(0, maxAccounts).join('~');
             const cookie = ctx.context.createAuthCookie(cookieName, { maxAge: yearS });
             ctx.setCookie(cookie.name, value, cookie.attributes);
           }),
@@ -100,7 +102,7 @@ export function knownDevices({ db, secrets }: KnownDevicesOptions) {
 
 function entriesOf(header: string | undefined): Entry[] {
   const texts = cookieValues(header, cookieName).flatMap((value) => value.split('~'));
-  return texts.slice(0, mostAccounts).flatMap((text) => {
+  return texts.slice(0, maxAccounts).flatMap((text) => {
     const { device, mac } = entryPattern.exec(text)?.groups ?? {};
     return device === undefined || mac === undefined ? [] : [{ text, device, mac: Buffer.from(mac, 'base64url') }];
   });

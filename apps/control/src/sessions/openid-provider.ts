@@ -5,15 +5,15 @@ import { genericOAuth } from 'better-auth/plugins/generic-oauth';
 
 /** The operator's own OpenID provider. */
 export interface OpenidSettings {
-  /** As its discovery document names it. */
+  /** Exactly as the provider's discovery document states it. */
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** What people read: "Continue with …". */
+  /** Name on the sign-in page: "Continue with …". */
   readonly name: string;
 }
 
-/** How sign-ins name the provider: `POST /v1/auth/sign-in/social {"provider": "openid"}`. */
+/** The provider's id in a sign-in: `POST /v1/auth/sign-in/social {"provider": "openid"}`. */
 export const openidProviderId = 'openid';
 
 type Provider = AuthContext['socialProviders'][number];
@@ -21,10 +21,10 @@ type Provider = AuthContext['socialProviders'][number];
 const answerMs = 10_000;
 
 /**
- * Sign-in with the operator's OpenID provider: code flow with PKCE, state and nonce, ID tokens verified by the
- * provider's keys. better-auth asks for the discovery document once, when it starts, and without it has no such provider
- * until the process ends; here it is asked for at the first sign-in, and again until it is had, so that no session waits
- * for somebody else's server.
+ * Sign-in with the operator's OpenID provider: code flow with PKCE, state and nonce, and ID tokens verified by the
+ * provider's keys. better-auth fetches the discovery document once, when it starts. If that fails, the provider is
+ * missing until the process ends. This plugin fetches it at the first sign-in and retries at the next ones. No other
+ * session waits for the provider's server.
  */
 export function openidProvider({ issuer, clientId, clientSecret, name }: OpenidSettings) {
   let found: Promise<Provider> | undefined;
@@ -52,7 +52,7 @@ export function openidProvider({ issuer, clientId, clientSecret, name }: OpenidS
   };
   const unavailable = () =>
     new APIError('SERVICE_UNAVAILABLE', { code: 'OPENID_UNAVAILABLE', message: `${name} cannot be reached now` });
-  /** The provider's server, or what stands before it, may take any time to answer. */
+  /** Rejects after 10 s: the provider's server, or a proxy before it, may take any time to answer. */
   const inTime = async <T>(answer: Promise<T>): Promise<T> => {
     const done = new AbortController();
     const timeout = sleep(answerMs, undefined, { ref: false, signal: done.signal }).then(() => {
@@ -84,7 +84,7 @@ export function openidProvider({ issuer, clientId, clientSecret, name }: OpenidS
         accountSubject: async (answer) => (await ready()).accountSubject(answer),
         createAuthorizationURL: async (request) => (await ready()).createAuthorizationURL(request),
         validateAuthorizationCode: async (request) => inTime((await ready()).validateAuthorizationCode(request)),
-        // Without an ID token nobody has said who this is, or to whom.
+        // Only an ID token states who the user is and which client it is for.
         getUserInfo: async (tokens) =>
           tokens.idToken === undefined ? null : inTime((await ready()).getUserInfo(tokens)),
       };
@@ -93,7 +93,7 @@ export function openidProvider({ issuer, clientId, clientSecret, name }: OpenidS
   } satisfies BetterAuthPlugin;
 }
 
-/** Of people who come from a provider, those are let in whose address it has verified. */
+/** Refuses a user whose email address the OpenID provider has not verified. */
 export const refuseUnverified = ({
   user,
   source,

@@ -1,16 +1,19 @@
 import { isIP } from 'node:net';
 import { passkey } from '@better-auth/passkey';
 import type { BetterAuthPlugin } from 'better-auth';
-import { APIError } from 'better-auth/api';
+import { APIError, createAuthEndpoint, sensitiveSessionMiddleware } from 'better-auth/api';
+import { count, eq } from 'drizzle-orm';
+import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
+import { authPasskey, authUser } from '../database/auth-schema.ts';
 
 /**
- * Passkeys for pages of this origin. Each use shows that its owner was there, by fingerprint or PIN: then it is two
- * factors in one, and no other is asked for.
+ * Passkeys for pages of this origin. Each use requires the owner's fingerprint or PIN. A passkey therefore counts as
+ * two factors, and sign-in with one does not ask for another.
  */
 export function passkeys(origin: string, trustedOrigins: readonly string[]): BetterAuthPlugin {
   const { hostname } = new URL(origin);
   return passkey({
-    // Browsers take no address for an id: on this machine a passkey belongs to `localhost`.
+    // Browsers do not accept an IP address as a relying party id. A passkey for this machine belongs to `localhost`.
     rpID: isIP(hostname.replace(/^\[|\]$/g, '')) > 0 ? 'localhost' : hostname,
     rpName: 'Sotto',
     origin: [origin, ...trustedOrigins],
@@ -36,3 +39,45 @@ function assertPresent(userVerified: boolean | undefined): void {
     message: 'The passkey did not verify that its owner was there: set a PIN or a fingerprint for it',
   });
 }
+
+type Db = NodePgDatabase<Record<string, unknown>>;
+
+/** Records that a password was set by mail while earlier passkeys can still sign in. Returns the number of passkeys. */
+export async function keepPasskeys(db: Db, userId: string, now: number): Promise<number> {
+  const [kept] = await db.select({ passkeys: count() }).from(authPasskey).where(eq(authPasskey.userId, userId));
+  const passkeys = kept?.passkeys ?? 0;
+  if (passkeys > 0)
+    await db
+      .update(authUser)
+      .set({ passkeysKeptAt: new Date(now) })
+      .where(eq(authUser.id, userId));
+  return passkeys;
+}
+
+/**
+ * `GET /passkey/review` tells pages whether to show the notice about earlier passkeys. `POST /passkey/reviewed` ends
+ * it.
+ */
+export const passkeyReview = (db: Db) =>
+  ({
+    id: 'sotto-passkey-review',
+    endpoints: {
+      readPasskeyReview: createAuthEndpoint(
+        '/passkey/review',
+        { method: 'GET', use: [sensitiveSessionMiddleware], requireHeaders: true },
+        async (ctx) => {
+          const { id } = ctx.context.session.user;
+          const [user] = await db.select({ at: authUser.passkeysKeptAt }).from(authUser).where(eq(authUser.id, id));
+          return ctx.json({ resetAt: user?.at ?? null });
+        },
+      ),
+      endPasskeyReview: createAuthEndpoint(
+        '/passkey/reviewed',
+        { method: 'POST', use: [sensitiveSessionMiddleware], requireHeaders: true },
+        async (ctx) => {
+          await db.update(authUser).set({ passkeysKeptAt: null }).where(eq(authUser.id, ctx.context.session.user.id));
+          return ctx.json({ status: true });
+        },
+      ),
+    },
+  }) satisfies BetterAuthPlugin;

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readJsonBody } from '@sotto/http';
+import { readJsonBody } from '@sotto/server';
+import { parseJson } from '@sotto/wire';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { Auth } from './auth.ts';
-import { authBasePath } from './auth-path.ts';
+import { type Auth, authBasePath } from './auth.ts';
 import { isScripted } from './same-origin.ts';
 
 const bodyLimitBytes = 64 * 1024;
 
-/** Makes the body of an error answer from what better-auth says. Code and message are absent where it says nothing. */
+/** Builds the body of an error answer. `code` and `message` are undefined if better-auth gives none. */
 export type ToEnvelope = (
   status: number,
   code: string | undefined,
@@ -21,25 +21,27 @@ export interface AuthRoutesOptions {
   /** The public control origin, without `/v1`. */
   readonly origin: string;
   readonly toEnvelope: ToEnvelope;
-  /** Told of every failure that better-auth does not explain; throws where it knows why. */
+  /** Called for every answer of 500 or above. Throws a better error if it knows the cause. */
   readonly onFailed?: (error: unknown) => Promise<void>;
-  /** Told of a request that better-auth finds to have no session, with its path; throws where it knows better. */
+  /**
+   * Called for a request that better-auth answers with 401, with its path. Throws a better error if it knows the cause.
+   */
   readonly onUnauthenticated?: (request: FastifyRequest, path: string) => Promise<void>;
-  /** Asked before better-auth is, with the path behind `/v1/auth` and the body's fields; throws what refuses the request. */
+  /** Called before better-auth, with the path after `/v1/auth` and the body's fields. Throws to refuse the request. */
   readonly admit?: (request: FastifyRequest, path: string, body: object) => Promise<void>;
 }
 
 /**
- * What takes longer for an address that has an account than for one that has none, or the other way round, with the time
- * that both take at least, in milliseconds. Well above what the work itself takes.
+ * Minimum time of an answer by path, in milliseconds. The work behind these paths takes a different time for addresses
+ * with and without an account. The minimum is well above that time, so that timing does not reveal an account.
  */
-const steadyMs: Readonly<Record<string, number>> = {
+const minimumMs: Readonly<Record<string, number>> = {
   '/sign-up/email': 400,
   '/request-password-reset': 250,
   '/change-email': 250,
 };
 
-/** Mounts better-auth at `/v1/auth/*`. Success bodies are its own; error bodies are what `toEnvelope` makes of them. */
+/** Mounts better-auth under `/v1/auth`. Success bodies are its own; `toEnvelope` builds error bodies. */
 export const authRoutes: FastifyPluginAsync<AuthRoutesOptions> = async (app, options) => {
   const { auth, origin, toEnvelope, onFailed, onUnauthenticated, admit } = options;
 
@@ -50,20 +52,21 @@ export const authRoutes: FastifyPluginAsync<AuthRoutesOptions> = async (app, opt
     handler: async (request, reply) => {
       const startedAt = performance.now();
       const path = pathAndQuery(request.url).split('?', 1)[0]?.slice(authBasePath.length) ?? '';
-      // Of a path that is spelled in another way the router would make the same; limits go by the one spelling.
+      // better-auth's router treats some other spellings of a path as the same. Limits go by one spelling, so refuse
+      // the others.
       if (!plainPath.test(path)) return reply.code(404).send(toEnvelope(404, undefined, undefined, request.id));
-      // Parsed here, once: what limits are counted by is what better-auth then reads.
+      // Parse the body once, so that better-auth reads the same fields that limits are counted by.
       const body = hasBody(request) ? readJsonBody(request.body) : {};
       await admit?.(request, path, body);
       const ask = (): Promise<Response> =>
         auth.handler(toWebRequest(request, { origin, body })).catch((error: unknown) => {
-          // The message may hold SQL parameters, and so an email address: only the name is logged.
+          // The message may contain SQL parameters, and so an email address. Log only the name.
           request.log.error({ error: error instanceof Error ? error.name : typeof error }, 'auth_failed');
           return new Response(null, { status: 500 });
         });
       const first = await ask();
       const response = isTakenMeanwhile(path, first) ? await ask() : first;
-      const leftMs = (steadyMs[path] ?? 0) - (performance.now() - startedAt);
+      const leftMs = (minimumMs[path] ?? 0) - (performance.now() - startedAt);
       if (leftMs > 0) await sleep(leftMs);
       if (response.status >= 500) await onFailed?.(response);
       if (response.status === 401) await onUnauthenticated?.(request, path);
@@ -73,14 +76,14 @@ export const authRoutes: FastifyPluginAsync<AuthRoutesOptions> = async (app, opt
 };
 
 /**
- * Whether a sign-up found its address taken only as it stored it, by another sign-up of the same moment. Asked again, it is
- * answered as every sign-up with a known address. Otherwise two requests at once would tell a new address from a known one.
+ * Whether a simultaneous sign-up took the address before this one was stored. A second attempt is answered like every
+ * sign-up with a known address. Otherwise two simultaneous requests would reveal whether an address is new.
  */
 const isTakenMeanwhile = (path: string, { status }: Response): boolean => path === '/sign-up/email' && status === 422;
 
 const plainPath = /^(?:\/[A-Za-z0-9_-]+)+$/;
 
-/** An allow-list: forwarded addresses and hosts in particular never reach better-auth. */
+/** An allow-list: forwarded addresses and hosts must never reach better-auth. */
 const passedHeaders = [
   'content-type',
   'cookie',
@@ -106,19 +109,26 @@ function toWebRequest(
     const value = request.headers[name];
     if (typeof value === 'string') headers.set(name, value);
   }
-  // better-auth refuses whatever has a cookie or `sec-fetch-mode` (Node's fetch) and no origin. Where the request shows
-  // that no page of another site sent it, it gets ours, so that its routes and our own follow one rule.
+  // better-auth refuses a request that has a cookie or `sec-fetch-mode` (as Node's fetch sends it) but no origin. If
+  // the request shows that no page of another site sent it, set our origin. Then better-auth's routes and our own
+  // follow one rule.
   if (!isRead(request.method) && isScripted(request)) headers.set('origin', origin);
 
+  // Treat a request without a body as one without fields: hooks read `ctx.body` before better-auth checks it.
+  if (!isRead(request.method) && !hasBody(request)) headers.set('content-type', 'application/json');
+
   return new Request(`${origin}${pathAndQuery(request.url)}`, {
-    // The server leaves the body of an answer to HEAD out; better-auth knows no HEAD.
+    // better-auth does not support HEAD. The server omits the body when it answers a HEAD request.
     method: isRead(request.method) ? 'GET' : request.method,
     headers,
-    body: hasBody(request) ? JSON.stringify(body) : null,
+    body: isRead(request.method) ? null : JSON.stringify(body),
   });
 }
 
-/** Of a request target in either form; the absolute form would bring a host of the client's choice. */
+/**
+ * Returns path and query of a request target in origin or absolute form. Drops the host of the absolute form, which the
+ * client chooses.
+ */
 function pathAndQuery(target: string): string {
   if (target.startsWith('/')) return target;
   const url = URL.parse(target);
@@ -145,14 +155,6 @@ async function sendWebResponse(response: Response, { request, reply, toEnvelope 
   reply.header('cache-control', 'no-store');
 
   if (!isError) return reply.send(Buffer.from(await response.arrayBuffer()));
-  const said = betterAuthErrorSchema.safeParse(parsedJson(await response.text())).data;
+  const said = betterAuthErrorSchema.safeParse(parseJson(await response.text())).data;
   return reply.send(toEnvelope(response.status, said?.code, said?.message, request.id));
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

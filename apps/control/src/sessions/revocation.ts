@@ -8,10 +8,10 @@ const listedSessions = 1000;
 const revokeSessionSchema = z.object({ token: z.string().max(256) });
 
 /**
- * Replaces better-auth's `GET /list-sessions`, which is for sessions of the last hour alone, `POST /revoke-session` and
- * `POST /revoke-other-sessions`. The latter two take the
- * tokens of a listing for the tokens of cookies; with tokens stored hashed one would revoke nothing and answer 200, and
- * the other would end the caller's own session and no other. These work by row id, for rows of the caller only.
+ * Replaces better-auth's `GET /list-sessions`, `POST /revoke-session` and `POST /revoke-other-sessions`. better-auth's
+ * listing may refuse older sessions, depending on `freshAge`. Its revocations treat the tokens of a listing as the
+ * tokens of cookies. With hashed tokens, the first would revoke nothing and answer 200. The other would end only the
+ * caller's own session. These endpoints work by row id, on rows of the caller only.
  */
 export const sessionRevocation = () =>
   ({

@@ -6,7 +6,7 @@ export type SameOriginVerdict =
   | { readonly ok: true }
   | { readonly ok: false; readonly failed: 'foreign_origin' | 'no_origin' };
 
-/** What of a request says where it came from. A Fastify request is one. */
+/** The parts of a request that show where it came from. A Fastify request has them. */
 export interface CrossSiteEvidence {
   readonly method: string;
   readonly headers: IncomingHttpHeaders;
@@ -16,10 +16,10 @@ const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 const accepted: SameOriginVerdict = { ok: true };
 
 /**
- * The CSRF check of routes that take a session cookie. A request that changes something by cookie must come from an
- * allowed origin (`Origin`, else `Referer`) or be called same-origin by the browser itself (`Sec-Fetch-Site`, which
- * scripts cannot set). One that has none of these comes from no browser, and passes if no form could have sent it.
- * Never throws.
+ * The CSRF check of routes that accept a session cookie. A request that changes something by cookie must come from an
+ * allowed origin (`Origin`, else `Referer`). It also passes if the browser itself calls it same-origin
+ * (`Sec-Fetch-Site`, which scripts cannot set). A request with none of these headers passes if no form could have sent
+ * it. Never throws.
  */
 export function assertSameOrigin(request: CrossSiteEvidence, allowedOrigins: readonly string[]): SameOriginVerdict {
   const { method, headers } = request;
@@ -33,9 +33,9 @@ export function assertSameOrigin(request: CrossSiteEvidence, allowedOrigins: rea
 }
 
 /**
- * Whether a state-changing request shows that no browser page of another site sent it: browsers add `Origin` or
- * `Sec-Fetch-Site` to all of them, and what a form can send without a preflight is a POST of a type other than JSON. A form
- * names its type even where it sends nothing, so a POST without type and body comes from no form.
+ * Whether a state-changing request shows that no browser page of another site sent it. Browsers add `Origin` or
+ * `Sec-Fetch-Site` to all of them. Without a preflight, a form can only send a POST of a type other than JSON. A form
+ * names its type even if it sends nothing, so a POST without type and body does not come from a form.
  */
 export function isScripted({ method, headers }: CrossSiteEvidence): boolean {
   if (headers.origin !== undefined || headers.referer !== undefined) return false;

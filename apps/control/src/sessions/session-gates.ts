@@ -1,22 +1,12 @@
 import { hash } from 'node:crypto';
-import {
-  openidSignInSchema,
-  passkeyIdSchema,
-  passkeySignInSchema,
-  passwordOnlySchema,
-  registerPasskeySchema,
-  renamePasskeySchema,
-  requestError,
-  secondFactorCodeSchema,
-  updateUserSchema,
-} from '@sotto/wire';
+import { authRequests, requestError } from '@sotto/wire';
 import type { BetterAuthPlugin } from 'better-auth';
 import { APIError, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api';
 import { and, eq, lt } from 'drizzle-orm';
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 import type { z } from 'zod';
 import { authPasskey, authVerification } from '../database/auth-schema.ts';
-import { challengedUser } from './challenged-user.ts';
+import { challengedUser } from './password-race-guard.ts';
 
 export interface SessionGatesOptions {
   readonly db: NodePgDatabase<Record<string, unknown>>;
@@ -31,8 +21,8 @@ const needsMail: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What opens an account beside its password is for whoever reads the mail of its address alone: else somebody could sign
- * up with an address of others and keep a way in when its owner takes it over.
+ * Adding another way to sign in requires a verified address. Otherwise a stranger could sign up with another person's
+ * address and keep access after its owner takes the account over.
  */
 const needsVerifiedEmail: ReadonlySet<string> = new Set([
   '/two-factor/enable',
@@ -40,29 +30,31 @@ const needsVerifiedEmail: ReadonlySet<string> = new Set([
   '/passkey/verify-registration',
 ]);
 
-/** Of bodies that better-auth reads loosely, what is taken here. */
+/** Schemas for bodies that better-auth itself checks loosely. */
 const bodySchemas: Readonly<Record<string, z.ZodType>> = {
-  '/update-user': updateUserSchema,
-  // Without `trustDevice`, which would spare the second factor for a month.
-  '/two-factor/verify-totp': secondFactorCodeSchema,
-  '/two-factor/verify-backup-code': secondFactorCodeSchema,
-  '/two-factor/enable': passwordOnlySchema,
-  '/confirm-password': passwordOnlySchema,
-  '/passkey/verify-registration': registerPasskeySchema,
-  '/passkey/verify-authentication': passkeySignInSchema,
-  '/passkey/update-passkey': renamePasskeySchema,
-  '/passkey/delete-passkey': passkeyIdSchema,
-  '/sign-in/social': openidSignInSchema,
+  '/update-user': authRequests.updateUserSchema,
+  // Leaves out `trustDevice`, which would skip the second factor for a month.
+  '/two-factor/verify-totp': authRequests.secondFactorCodeSchema,
+  '/two-factor/verify-backup-code': authRequests.secondFactorCodeSchema,
+  '/two-factor/enable': authRequests.passwordOnlySchema,
+  '/confirm-password': authRequests.passwordOnlySchema,
+  '/passkey/verify-registration': authRequests.registerPasskeySchema,
+  '/passkey/verify-authentication': authRequests.passkeySignInSchema,
+  '/passkey/update-passkey': authRequests.renamePasskeySchema,
+  '/passkey/delete-passkey': authRequests.passkeyIdSchema,
+  '/sign-in/social': authRequests.openidSignInSchema,
 };
 
-/** What stands before better-auth's own routes: bodies that are not what they seem, and what is not for everybody. */
+/**
+ * Checks requests before better-auth's own routes do: the form of the body, and whether this user may make the request.
+ */
 export const sessionGates = ({ db, hasMail, now }: SessionGatesOptions) =>
   ({
     id: 'sotto-gates',
     hooks: {
       before: [
         {
-          // `disabledPaths` knows no patterns, and a token in a path is one in every log.
+          // `disabledPaths` does not support patterns. A token in a path would appear in every log.
           matcher: ({ path }) => path === '/reset-password/:token',
           handler: createAuthMiddleware(async () => {
             throw new APIError('NOT_FOUND');
@@ -72,7 +64,7 @@ export const sessionGates = ({ db, hasMail, now }: SessionGatesOptions) =>
           matcher: ({ path }) => path !== undefined && (path in bodySchemas || needsMail.has(path)),
           handler: createAuthMiddleware(async (ctx) => {
             const { path, body } = ctx;
-            // Whoever is not signed in is told that first.
+            // Tell a caller without a session about that first.
             if (path === '/change-email' && (await getSessionFromCtx(ctx)) === null) throw new APIError('UNAUTHORIZED');
             if (!hasMail && needsMail.has(path)) {
               throw new APIError('BAD_REQUEST', {
@@ -99,8 +91,8 @@ export const sessionGates = ({ db, hasMail, now }: SessionGatesOptions) =>
           matcher: ({ path }) => path === '/passkey/update-passkey' || path === '/passkey/delete-passkey',
           handler: createAuthMiddleware(async (ctx) => {
             const session = await getSessionFromCtx(ctx);
-            const { id } = passkeyIdSchema.parse(ctx.body);
-            // better-auth answers 401 for another's, which pages take for a session that has ended.
+            const { id } = authRequests.passkeyIdSchema.parse(ctx.body);
+            // For another user's passkey better-auth answers 401, which pages would take for an ended session.
             if (session && !(await ownsPasskey(db, session.user.id, id))) {
               throw new APIError('NOT_FOUND', { code: 'PASSKEY_NOT_FOUND', message: 'You have no such passkey' });
             }
@@ -110,7 +102,7 @@ export const sessionGates = ({ db, hasMail, now }: SessionGatesOptions) =>
           matcher: ({ path }) => path === '/two-factor/verify-totp',
           handler: createAuthMiddleware(async (ctx) => {
             const userId = (await getSessionFromCtx(ctx))?.user.id ?? (await challengedUser(ctx));
-            const { code } = secondFactorCodeSchema.parse(ctx.body);
+            const { code } = authRequests.secondFactorCodeSchema.parse(ctx.body);
             if (userId !== undefined && !(await isFirstUse(db, userId, code, now()))) {
               throw new APIError('UNAUTHORIZED', {
                 code: 'INVALID_CODE',
@@ -131,12 +123,12 @@ async function ownsPasskey(db: SessionGatesOptions['db'], userId: string, id: st
   return owned.length > 0;
 }
 
-/** A code is good for its half minute and its neighbours. */
+/** A code is valid in its own 30 s and in the periods before and after. */
 const codeLifeMs = 2 * 60 * 1000;
 
 /**
- * Whether this is the first time that a user shows a code (RFC 6238, 5.2: a code is good once). One row a code, whose id
- * says which: of two at once, one is inserted.
+ * Whether a user shows this code for the first time (RFC 6238, 5.2: a code is accepted once). The row's id is derived
+ * from user and code. Of two simultaneous attempts, only one can insert it.
  */
 async function isFirstUse(db: SessionGatesOptions['db'], userId: string, code: string, now: number): Promise<boolean> {
   const id = `totp:${hash('sha256', `${userId}:${code}`, 'base64url')}`;

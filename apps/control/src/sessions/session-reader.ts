@@ -2,20 +2,20 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Auth } from './auth.ts';
 import { hasSessionCookie } from './cookies.ts';
 
-/** Who a valid session cookie belongs to. */
+/** The user and the session that a valid session cookie belongs to. */
 export interface SessionIdentity {
   readonly userId: string;
   readonly email: string;
   readonly emailVerified: boolean;
   readonly sessionId: string;
-  /** When the session began, in seconds. */
+  /** Start of the session, in Unix seconds. */
   readonly signedInAt: number;
 }
 
 /**
- * Reads the session of a request to another route. `undefined` where there is no cookie, or none that is valid.
- * It does not renew the session: only `GET /v1/auth/get-session` can, because it sets the cookie again as well.
- * Throws where the database cannot be asked.
+ * Reads the session of a request to another route. Returns undefined if the request does not have a valid session
+ * cookie. It does not renew the session: only `GET /v1/auth/get-session` can, because it sets the cookie again as well.
+ * Throws if the database cannot be reached.
  */
 export async function readSession(auth: Auth, headers: IncomingHttpHeaders): Promise<SessionIdentity | undefined> {
   if (headers.cookie === undefined || !hasSessionCookie(headers.cookie)) return undefined;

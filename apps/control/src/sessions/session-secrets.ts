@@ -1,8 +1,16 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  hkdfSync,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto';
 import { symmetricDecrypt, symmetricEncrypt } from 'better-auth/crypto';
 import type pg from 'pg';
 
-/** SESSION_SECRET and, while one replaces the other, OTHER_SESSION_SECRET: the first signs and encrypts, both are believed. */
+/** `SESSION_SECRET` and, during a rotation, `OTHER_SESSION_SECRET`. The first signs and encrypts. Both are accepted. */
 export type SessionSecrets = readonly [string, ...string[]];
 
 export interface VersionedSecret {
@@ -11,8 +19,9 @@ export interface VersionedSecret {
 }
 
 /**
- * The secrets as better-auth takes them. A version is a secret's own, so that it stays the same when a secret moves down the
- * list. `1` is what all were before a second one was possible; what has it is sealed anew soon.
+ * Returns the secrets in better-auth's form. The version is derived from the secret, so that it stays the same when the
+ * secret moves down the list. Version 1 marks data from before a second secret was possible; `resealFactors` soon
+ * encrypts that data again.
  */
 export const versionedSecrets = (secrets: SessionSecrets): VersionedSecret[] => [
   ...secrets.map((value) => ({ version: versionOf(value), value })),
@@ -24,8 +33,11 @@ const versionOf = (secret: string): number =>
 
 const signedValue = /^(.*)\.([A-Za-z0-9+/]{43}=)$/;
 
-/** A `cookie` header in which what another secret signed is signed by the first; all else stays as it is. */
-export function signAnew(header: string, [secret, ...others]: SessionSecrets): string {
+/**
+ * Returns a `cookie` header in which values signed by another secret are signed by the first. Everything else is
+ * unchanged.
+ */
+export function signCookiesAgain(header: string, [secret, ...others]: SessionSecrets): string {
   if (others.length === 0) return header;
   return header
     .split(';')
@@ -59,8 +71,8 @@ function decoded(text: string): string {
 const pageSize = 200;
 
 /**
- * Encrypts second factors under the first secret that are under another. Resolves to how many: none is left to do
- * where that is 0. One that nobody can open stays, and is not counted; its owner has lost the factor.
+ * Encrypts every second factor under the first secret, if it is not yet. Returns how many it encrypted; 0 means that
+ * none are left to do. A factor that none of the secrets decrypts stays and is not counted. Its owner has lost it.
  */
 export async function resealFactors(pool: pg.Pool, secrets: SessionSecrets): Promise<number> {
   const prefix = `$ba$${versionOf(secrets[0])}$`;
@@ -74,7 +86,7 @@ export async function resealFactors(pool: pg.Pool, secrets: SessionSecrets): Pro
     for (const row of rows) {
       const texts = await Promise.all([sealAnew(row.secret, secrets), sealAnew(row.backup_codes, secrets)]);
       if (texts.includes(undefined)) continue;
-      // Where its owner has used a backup code meanwhile, it is done next time.
+      // If the owner uses a backup code meanwhile, this changes nothing and the next run encrypts the factor.
       const { rowCount } = await pool.query(
         `update auth_two_factor set secret = $2, backup_codes = $3 where id = $1 and secret = $4 and backup_codes = $5`,
         [row.id, ...texts, row.secret, row.backup_codes],
@@ -87,7 +99,10 @@ export async function resealFactors(pool: pg.Pool, secrets: SessionSecrets): Pro
   return resealed;
 }
 
-/** Undefined where none of the secrets opens it. What has no version of its own may be of any. */
+/**
+ * Returns undefined if none of the secrets decrypts the data. Data without a version of its own may be under any of
+ * them.
+ */
 async function sealAnew(data: string, secrets: SessionSecrets): Promise<string | undefined> {
   const versioned = secrets.map((value) => [versionOf(value), value] as const);
   const currentVersion = versionOf(secrets[0]);
@@ -97,4 +112,54 @@ async function sealAnew(data: string, secrets: SessionSecrets): Promise<string |
     if (opened !== undefined) return symmetricEncrypt({ key, data: opened });
   }
   return undefined;
+}
+
+/**
+ * Derives a 32-byte key for one purpose, by HKDF-SHA-256. It reveals nothing about the secret or about keys for other
+ * purposes.
+ */
+export const derivedKey = (secret: string, purpose: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', secret, '', purpose, 32));
+
+/** Encrypts texts of one purpose under `SESSION_SECRET`. During a rotation, it opens those of the other secret, too. */
+export interface Sealing {
+  seal(text: string): string;
+  /** Decrypts a text of `seal`. Returns undefined for any other text. */
+  open(sealed: string): string | undefined;
+  /** Encrypts a text again that only another secret opens. Returns undefined if there is nothing to do. */
+  reseal(sealed: string): string | undefined;
+}
+
+export function sealing([present, ...others]: SessionSecrets, purpose: string): Sealing {
+  const key = derivedKey(present, purpose);
+  const otherKeys = others.map((secret) => derivedKey(secret, purpose));
+  const openWithOther = (sealed: string): string | undefined =>
+    otherKeys.map((other) => openText(other, sealed)).find((text) => text !== undefined);
+  return {
+    seal: (text) => sealText(key, text),
+    open: (sealed) => openText(key, sealed) ?? openWithOther(sealed),
+    reseal(sealed) {
+      const text = openText(key, sealed) === undefined ? openWithOther(sealed) : undefined;
+      return text === undefined ? undefined : sealText(key, text);
+    },
+  };
+}
+
+/** Encrypts a text by AES-256-GCM with a fresh nonce. Returns base64url of nonce, ciphertext, tag. */
+export function sealText(key: Buffer, text: string): string {
+  const nonce = randomBytes(12);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce);
+  return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString('base64url');
+}
+
+/** Decrypts a text that `sealText` encrypted under the same key. Returns undefined for any other text. */
+export function openText(key: Buffer, sealed: string): string | undefined {
+  const bytes = Buffer.from(sealed, 'base64url');
+  if (bytes.length < 28) return undefined;
+  try {
+    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12)).setAuthTag(bytes.subarray(-16));
+    return Buffer.concat([decipher.update(bytes.subarray(12, -16)), decipher.final()]).toString('utf8');
+  } catch {
+    return undefined;
+  }
 }

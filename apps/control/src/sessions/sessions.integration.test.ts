@@ -1,113 +1,10 @@
-import { sendError } from '@sotto/http';
-import { ServiceError } from '@sotto/wire';
-import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api';
-import { drizzle } from 'drizzle-orm/node-postgres';
-import fastify, { type FastifyInstance, type InjectOptions, type LightMyRequestResponse } from 'fastify';
-import type pg from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { openTestPool, startTestPostgres } from '../../../../test/kit/postgres.ts';
-import * as authSchema from '../database/auth-schema.ts';
-import { buildAuth, type SignedUpUser } from './auth.ts';
+import type { LightMyRequestResponse } from 'fastify';
+import { describe, expect, it, vi } from 'vitest';
+import { authApp, origin, password, sessionCookieOf, setCookies, tokenOf } from '../../../../test/kit/auth-app.ts';
 import { hashSessionToken } from './hashed-token-adapter.ts';
-import { authRoutes, type ToEnvelope } from './plugin.ts';
-import { assertSameOrigin } from './same-origin.ts';
-import { readSession } from './session-reader.ts';
 
-const origin = 'http://127.0.0.1:4000';
-const dashboard = 'https://dashboard.example';
-const password = 'correct horse battery';
 const cookieName = 'sotto.session_token';
-
-let postgres: Awaited<ReturnType<typeof startTestPostgres>>;
-let pool: pg.Pool;
-let app: FastifyInstance;
-const logLines: string[] = [];
-const onSignUp = vi.fn<(user: SignedUpUser) => Promise<void>>();
-
-const types: Record<number, string> = { 401: 'unauthenticated', 403: 'forbidden', 404: 'not_found', 413: 'too_large' };
-const toEnvelope: ToEnvelope = (status, code, message, requestId) => {
-  const type = types[status] ?? (status < 500 ? 'invalid_request' : 'internal_error');
-  return { error: { message: message ?? type, type, code, request_id: requestId } };
-};
-
-const authFor = (publicOrigin: string) =>
-  buildAuth({
-    db: drizzle(pool),
-    secrets: ['a secret for tests, forty characters long'],
-    origin: publicOrigin,
-    trustedOrigins: [dashboard],
-    onSignUp,
-    onClaimed: async () => {},
-    mailer: undefined,
-    onMailFailed: () => {},
-    openid: undefined,
-    now: Date.now,
-  });
-
-/** The control plane as far as sessions go: better-auth's routes and two of our own behind a session. */
-async function buildApp(publicOrigin: string): Promise<FastifyInstance> {
-  const auth = authFor(publicOrigin);
-  const instance = fastify({ logger: { level: 'trace', stream: { write: (line: string) => logLines.push(line) } } });
-  // Bodies come as bytes, as from a server of ours.
-  instance.removeAllContentTypeParsers();
-  instance.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  instance.setErrorHandler((error, request, reply) => {
-    if (!(error instanceof ServiceError)) throw error;
-    sendError(error, request, reply);
-  });
-  await instance.register(authRoutes, { auth, origin: publicOrigin, toEnvelope });
-  instance.route({
-    method: ['GET', 'POST'],
-    url: '/v1/whoami',
-    handler: async (request, reply) => {
-      const verdict = assertSameOrigin(request, [publicOrigin, dashboard]);
-      if (!verdict.ok) return reply.code(403).send(verdict);
-      return (await readSession(auth, request.headers)) ?? reply.code(401).send({});
-    },
-  });
-  return instance;
-}
-
-beforeAll(async () => {
-  postgres = await startTestPostgres();
-  pool = openTestPool(await postgres.createDatabase());
-  const migration = await generateMigration(generateDrizzleJson({}), generateDrizzleJson(authSchema));
-  for (const statement of migration) await pool.query(statement);
-  app = await buildApp(origin);
-});
-
-afterAll(async () => {
-  await app?.close();
-  await pool?.end();
-  await postgres?.stop();
-});
-
-beforeEach(async () => {
-  onSignUp.mockReset().mockResolvedValue();
-  logLines.length = 0;
-  await pool.query('truncate auth_user, auth_verification cascade');
-});
-
-const post = (path: string, payload: object, headers: Record<string, string> = {}) =>
-  app.inject({ method: 'POST', url: `/v1/auth${path}`, payload, headers });
-const get = (url: string, cookie?: string) => app.inject({ url, headers: cookie === undefined ? {} : { cookie } });
-const signUp = (email = 'ada@example.com') => post('/sign-up/email', { email, password, name: 'Ada' });
-const signIn = (headers: Record<string, string> = {}) =>
-  post('/sign-in/email', { email: 'ada@example.com', password }, headers);
-
-const setCookies = (response: LightMyRequestResponse): string[] => [response.headers['set-cookie'] ?? []].flat();
-const sessionCookieOf = (response: LightMyRequestResponse): string => {
-  const line = setCookies(response).find((cookie) => cookie.includes('session_token='));
-  if (line === undefined) throw new Error(`no session cookie in ${response.statusCode} ${response.body}`);
-  return line.split(';', 1)[0] ?? '';
-};
-/** The token inside a cookie: what stands before the signature. */
-const tokenOf = (cookie: string): string => decodeURIComponent(cookie.split('=')[1] ?? '').split('.')[0] ?? '';
-
-async function signedIn(): Promise<string> {
-  await signUp();
-  return sessionCookieOf(await signIn());
-}
+const { authFor, buildApp, inject, query, post, get, signUp, signIn, signedIn, logLines, onSignUp } = authApp();
 
 describe('signing up, in and out', () => {
   it('signs up, signs in, knows the session and forgets it at sign-out', async () => {
@@ -138,7 +35,7 @@ describe('signing up, in and out', () => {
     expect(setCookies(out).find((line) => line.startsWith(`${cookieName}=;`))).toMatch(/Max-Age=0/);
     expect((await get('/v1/whoami', cookie)).statusCode).toBe(401);
     expect((await get('/v1/auth/get-session', cookie)).json()).toBeNull();
-    expect((await pool.query('select 1 from auth_session')).rowCount).toBe(0);
+    expect((await query('select 1 from auth_session')).rowCount).toBe(0);
   });
 
   it('refuses a wrong password in our envelope', async () => {
@@ -157,12 +54,12 @@ describe('signing up, in and out', () => {
     expect(setCookies(response)).toEqual([]);
   });
 
-  it('puts every error answer into the envelope, also those that have no body', async () => {
+  it('puts every error answer into the envelope, even one without a body', async () => {
     const short = await post('/sign-up/email', { email: 'ada@example.com', password: 'short', name: 'Ada' });
     expect([short.statusCode, short.json().error.code]).toEqual([400, 'PASSWORD_TOO_SHORT']);
     const long = await post('/sign-up/email', { email: 'ada@example.com', password: 'x'.repeat(129), name: 'Ada' });
     expect([long.statusCode, long.json().error.code]).toEqual([400, 'PASSWORD_TOO_LONG']);
-    const malformed = await app.inject({
+    const malformed = await inject({
       method: 'POST',
       url: '/v1/auth/sign-in/email',
       headers: { 'content-type': 'application/json' },
@@ -208,8 +105,8 @@ describe('signing up, in and out', () => {
   });
 });
 
-describe('a sign-up whose account cannot be made', () => {
-  it('fails, and leaves a user who can sign in, so that the account is made then', async () => {
+describe('a sign-up whose account cannot be created', () => {
+  it('fails, and leaves a user who can sign in, so that the account is created then', async () => {
     onSignUp.mockRejectedValueOnce(new Error('no account for ada@example.com'));
     const up = await signUp();
     expect(up.statusCode).toBe(500);
@@ -219,20 +116,20 @@ describe('a sign-up whose account cannot be made', () => {
     expect((await get('/v1/whoami', sessionCookieOf(await signIn()))).json().email).toBe('ada@example.com');
   });
 
-  it('leaves nothing at all when the user and the credential do not both get stored', async () => {
-    await pool.query('alter table auth_account add constraint never check (false) not valid');
+  it('stores nothing at all if the user or the credential cannot be stored', async () => {
+    await query('alter table auth_account add constraint never check (false) not valid');
     try {
       expect((await signUp()).statusCode).toBe(500);
     } finally {
-      await pool.query('alter table auth_account drop constraint never');
+      await query('alter table auth_account drop constraint never');
     }
-    expect((await pool.query('select 1 from auth_user')).rowCount).toBe(0);
+    expect((await query('select 1 from auth_user')).rowCount).toBe(0);
     expect(onSignUp).not.toHaveBeenCalled();
     expect((await signUp()).statusCode).toBe(200);
   });
 });
 
-describe('what a stranger can learn', () => {
+describe('protection of accounts from strangers', () => {
   it('answers a sign-up for a known address like one for a new address', async () => {
     const fresh = await signUp();
     const known = await signUp();
@@ -245,7 +142,7 @@ describe('what a stranger can learn', () => {
     expect(shape(known)).toEqual(shape(fresh));
     expect(Object.keys(known.json().user)).toEqual(Object.keys(fresh.json().user));
     expect(onSignUp).toHaveBeenCalledTimes(1);
-    expect((await pool.query('select 1 from auth_user')).rowCount).toBe(1);
+    expect((await query('select 1 from auth_user')).rowCount).toBe(1);
   });
 
   it('does not let a second sign-up change the password', async () => {
@@ -262,14 +159,15 @@ describe('what a stranger can learn', () => {
       return { statusCode, body: body.replace(/"req-\w+"/, ''), tookMs: performance.now() - startedAt };
     };
     const fastest = { known: Number.POSITIVE_INFINITY, unknown: Number.POSITIVE_INFINITY };
-    for (let round = 0; round < 5; round++) {
+    // The hash takes most of the time: 30 to 80 ms against a few. Without it the ratio stays far below a half. A busy
+    // machine needs more than five rounds.
+    for (let round = 0; round < 5 || (round < 50 && fastest.unknown / fastest.known <= 0.5); round++) {
       const known = await attempt('ada@example.com');
       const unknown = await attempt('nobody@example.com');
       expect([unknown.statusCode, unknown.body]).toEqual([known.statusCode, known.body]);
       fastest.known = Math.min(fastest.known, known.tookMs);
       fastest.unknown = Math.min(fastest.unknown, unknown.tookMs);
     }
-    // The hash is most of it (30 to 80 ms against a few): without it the quotient would be far below a half.
     expect(fastest.unknown / fastest.known).toBeGreaterThan(0.5);
   });
 
@@ -283,15 +181,15 @@ describe('what a stranger can learn', () => {
     await post('/sign-in/email', { email: 'ada@example.com', password: 'not it at all' });
     onSignUp.mockRejectedValueOnce(new Error('no account for bob@example.com'));
     await signUp('bob@example.com');
-    await pool.query('alter table auth_user add constraint never check (false) not valid');
+    await query('alter table auth_user add constraint never check (false) not valid');
     await signUp('dora@example.com');
-    await pool.query('alter table auth_user drop constraint never');
+    await query('alter table auth_user drop constraint never');
     for (const table of ['auth_user', 'auth_account', 'auth_session']) {
-      await pool.query(`alter table ${table} rename to elsewhere`);
+      await query(`alter table ${table} rename to elsewhere`);
       expect((await signIn()).statusCode).toBe(500);
       await signUp('carl@example.com');
       await get('/v1/auth/get-session', cookie);
-      await pool.query(`alter table elsewhere rename to ${table}`);
+      await query(`alter table elsewhere rename to ${table}`);
     }
     expect(logLines.filter((line) => line.includes('auth_failed')).length).toBeGreaterThan(0);
     const printed = JSON.stringify([logLines, onConsole.map((spy) => spy.mock.calls.flat().map(String))]);
@@ -302,11 +200,11 @@ describe('what a stranger can learn', () => {
   });
 });
 
-describe('sessions at rest', () => {
+describe('stored sessions', () => {
   it('holds no token that a cookie carries', async () => {
     const token = tokenOf(await signedIn());
     expect(token).toHaveLength(32);
-    const { rows } = await pool.query('select auth_session::text as row from auth_session');
+    const { rows } = await query('select auth_session::text as row from auth_session');
     expect(rows).toHaveLength(1);
     expect(rows[0].row).not.toContain(token);
     expect(rows[0].row).toContain(hashSessionToken(token));
@@ -316,7 +214,7 @@ describe('sessions at rest', () => {
     const { internalAdapter } = await authFor(origin).$context;
     const expiresAt = new Date(Date.now() + 60_000);
     await internalAdapter.createVerificationValue({ identifier: 'reset-password:sesame', value: 'user', expiresAt });
-    const { rows } = await pool.query('select auth_verification::text as row from auth_verification');
+    const { rows } = await query('select auth_verification::text as row from auth_verification');
     expect(rows).toHaveLength(1);
     expect(rows[0].row).not.toContain('sesame');
     expect(await internalAdapter.findVerificationValue('reset-password:sesame')).toMatchObject({ value: 'user' });
@@ -325,7 +223,7 @@ describe('sessions at rest', () => {
   it('keeps neither the address of the client nor one that a header claims', async () => {
     await signUp();
     await signIn({ 'x-forwarded-for': '203.0.113.9', forwarded: 'for=203.0.113.9', 'x-real-ip': '203.0.113.9' });
-    const { rows } = await pool.query('select auth_session::text as row from auth_session');
+    const { rows } = await query('select auth_session::text as row from auth_session');
     expect(rows[0].row).not.toMatch(/203\.0\.113\.9|127\.0\.0\.1/);
   });
 
@@ -348,116 +246,22 @@ describe('sessions at rest', () => {
   it('lasts 30 days, is renewed after one, and ends at its expiry', async () => {
     const cookie = await signedIn();
     const daysLeft = async () => {
-      const { rows } = await pool.query(
-        'select extract(epoch from expires_at - now()) / 86400 as days from auth_session',
-      );
+      const { rows } = await query('select extract(epoch from expires_at - now()) / 86400 as days from auth_session');
       return Number(rows[0].days);
     };
     expect(await daysLeft()).toBeCloseTo(30, 1);
 
-    await pool.query(`update auth_session set expires_at = now() + interval '29 days 1 hour'`);
+    await query(`update auth_session set expires_at = now() + interval '29 days 1 hour'`);
     expect(setCookies(await get('/v1/auth/get-session', cookie))).toEqual([]);
-    await pool.query(`update auth_session set expires_at = now() + interval '28 days'`);
+    await query(`update auth_session set expires_at = now() + interval '28 days'`);
     expect((await get('/v1/whoami', cookie)).statusCode).toBe(200);
     expect(await daysLeft()).toBeCloseTo(28, 1);
     const renewed = await get('/v1/auth/get-session', cookie);
     expect(sessionCookieOf(renewed)).toBe(cookie);
     expect(await daysLeft()).toBeCloseTo(30, 1);
 
-    await pool.query(`update auth_session set expires_at = now() - interval '1 second'`);
+    await query(`update auth_session set expires_at = now() - interval '1 second'`);
     expect((await get('/v1/whoami', cookie)).statusCode).toBe(401);
     expect((await get('/v1/auth/get-session', cookie)).json()).toBeNull();
-  });
-});
-
-describe('cookies', () => {
-  const attributesOf = (response: LightMyRequestResponse): string[] =>
-    (setCookies(response).find((line) => line.includes('session_token=')) ?? '').split('; ').slice(1).sort();
-
-  it('are HttpOnly and Lax, and not Secure on loopback http', async () => {
-    await signUp();
-    const response = await signIn();
-    expect(sessionCookieOf(response)).toMatch(/^sotto\.session_token=/);
-    expect(attributesOf(response)).toEqual(['HttpOnly', 'Max-Age=2592000', 'Path=/', 'SameSite=Lax']);
-  });
-
-  it.each(['https://sotto.example', 'http://sotto.example'])('are Secure off loopback: %s', async (publicOrigin) => {
-    await signUp();
-    const remote = await buildApp(publicOrigin);
-    const payload = { email: 'ada@example.com', password };
-    const response = await remote.inject({ method: 'POST', url: '/v1/auth/sign-in/email', payload });
-    expect(sessionCookieOf(response)).toMatch(/^__Secure-sotto\.session_token=/);
-    expect(attributesOf(response)).toEqual(['HttpOnly', 'Max-Age=2592000', 'Path=/', 'SameSite=Lax', 'Secure']);
-    const headers = { cookie: sessionCookieOf(response) };
-    expect((await remote.inject({ url: '/v1/whoami', headers })).statusCode).toBe(200);
-    await remote.close();
-  });
-
-  it('that were planted before the sign-in are not adopted', async () => {
-    const planted = await signedIn();
-    await signUp('eve@example.com');
-    const response = await post('/sign-in/email', { email: 'eve@example.com', password }, { cookie: planted, origin });
-    const fresh = sessionCookieOf(response);
-    expect(tokenOf(fresh)).not.toBe(tokenOf(planted));
-    expect((await get('/v1/whoami', fresh)).json().email).toBe('eve@example.com');
-    expect((await get('/v1/whoami', planted)).json().email).toBe('ada@example.com');
-  });
-});
-
-describe('cross-site requests', () => {
-  const evil = 'https://evil.example';
-  const form = 'application/x-www-form-urlencoded';
-
-  it.each<[string, InjectOptions['headers']]>([
-    ['of another origin', { origin: evil }],
-    ['of another port', { origin: 'http://127.0.0.1:4001' }],
-    ['of the origin `null`', { origin: 'null' }],
-    ['with a foreign referer', { referer: `${evil}/page` }],
-    ['that the browser calls cross-site', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors' }],
-    ['of a form', { origin: evil, 'content-type': form }],
-    ['of a form that hides its origin', { 'content-type': form }],
-  ])('with a cookie are refused: %s', async (_name, headers) => {
-    const cookie = await signedIn();
-    const sent = { 'content-type': 'application/json', ...headers, cookie };
-    const credentials = { email: 'ada@example.com', password };
-    const payload = sent['content-type'] === form ? `${new URLSearchParams(credentials)}` : JSON.stringify(credentials);
-    const inject = (url: string) => app.inject({ method: 'POST', url, headers: sent, payload });
-
-    const refused = await inject('/v1/auth/sign-in/email');
-    expect(refused.statusCode).toBe(sent['content-type'] === form ? 415 : 403);
-    expect(setCookies(refused)).toEqual([]);
-    for (const url of ['/v1/auth/revoke-sessions', '/v1/whoami']) {
-      expect([403, 415]).toContain((await inject(url)).statusCode);
-    }
-    expect((await get('/v1/whoami', cookie)).statusCode).toBe(200);
-  });
-
-  it('without a cookie cannot sign anyone in either', async () => {
-    await signUp();
-    for (const headers of [{ origin: evil }, { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' }]) {
-      const response = await signIn(headers);
-      expect(response.statusCode).toBe(403);
-      expect(setCookies(response)).toEqual([]);
-    }
-  });
-
-  it.each<[string, Record<string, string>]>([
-    ['our own page', { origin, 'sec-fetch-site': 'same-origin' }],
-    ['the trusted dashboard', { origin: dashboard, 'sec-fetch-site': 'cross-site' }],
-    ['a script that sends JSON', {}],
-    ['Node’s fetch', { 'sec-fetch-mode': 'cors' }],
-  ])('from %s are none', async (_name, headers) => {
-    const cookie = await signedIn();
-    expect((await signIn(headers)).statusCode).toBe(200);
-    expect((await signIn({ ...headers, cookie })).statusCode).toBe(200);
-    const own = { method: 'POST', url: '/v1/whoami', payload: {}, headers: { ...headers, cookie } } as const;
-    expect((await app.inject(own)).statusCode).toBe(200);
-    expect((await post('/sign-out', {}, { ...headers, cookie })).statusCode).toBe(200);
-  });
-
-  it('do not get their callback URLs followed', async () => {
-    await signUp();
-    const payload = { email: 'ada@example.com', password, callbackURL: `${evil}/phish` };
-    expect((await post('/sign-in/email', payload)).statusCode).toBe(403);
   });
 });

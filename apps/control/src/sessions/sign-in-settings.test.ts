@@ -8,17 +8,23 @@ const openid = {
   OIDC_CLIENT_SECRET: 'hunter2',
   OIDC_NAME: 'Example Inc',
 };
+const unset = { mode: undefined, domains: [] };
+
 const messageOf = (environment: Record<string, string>): string => {
   const read = readSignInSettings(environment);
   return read.ok ? '' : read.message;
 };
 
 describe('readSignInSettings', () => {
-  it('reads nothing, both, and each alone', () => {
-    expect(readSignInSettings({})).toEqual({ ok: true, settings: { smtp: undefined, openid: undefined } });
+  it('reads mail and OpenID together, each alone, or neither', () => {
+    expect(readSignInSettings({})).toEqual({
+      ok: true,
+      settings: { signUp: unset, smtp: undefined, openid: undefined },
+    });
     expect(readSignInSettings({ ...smtp, ...openid })).toEqual({
       ok: true,
       settings: {
+        signUp: unset,
         smtp: { url: smtp.SMTP_URL, from: smtp.MAIL_FROM },
         openid: { issuer: openid.OIDC_ISSUER, clientId: 'sotto', clientSecret: 'hunter2', name: 'Example Inc' },
       },
@@ -27,7 +33,16 @@ describe('readSignInSettings', () => {
     expect(messageOf({ ...openid, OIDC_ISSUER: 'http://127.0.0.1:8080' })).toBe('');
   });
 
-  it.each([...Object.keys(smtp), ...Object.keys(openid)])('refuses to go without %s beside the others', (name) => {
+  it('reads who may sign up', () => {
+    const read = readSignInSettings(
+      { SIGN_UP: 'closed', SIGN_UP_DOMAINS: 'Example.com, b.example' },
+      { signUp: 'open' },
+    );
+    expect(read).toMatchObject({ settings: { signUp: { mode: 'closed', domains: ['example.com', 'b.example'] } } });
+    expect(readSignInSettings({}, { signUp: 'open' })).toMatchObject({ settings: { signUp: { mode: 'open' } } });
+  });
+
+  it.each([...Object.keys(smtp), ...Object.keys(openid)])('refuses settings of which only %s is missing', (name) => {
     const all: Record<string, string> = name in smtp ? smtp : openid;
     expect(messageOf({ ...all, [name]: '' })).toMatch(new RegExp(`^${name} is not set: `));
   });
@@ -43,7 +58,10 @@ describe('readSignInSettings', () => {
     ['OIDC_ISSUER', 'https://user:hunter2@id.example'],
     ['OIDC_ISSUER', 'https://id.example?x=1'],
     ['OIDC_NAME', 'x'.repeat(41)],
-  ])('refuses %s=%j in one line, which says what it takes and repeats no password', (name, value) => {
+    ['SIGN_UP', 'everyone'],
+    ['SIGN_UP_DOMAINS', 'example.com,'],
+    ['SIGN_UP_DOMAINS', 'ann@example.com'],
+  ])('refuses %s=%j in one line, which names the accepted form and repeats no password', (name, value) => {
     const message = messageOf({ ...smtp, ...openid, [name]: value });
     expect(message.startsWith(`${name} `)).toBe(true);
     expect(message).toMatch(/: it takes /);

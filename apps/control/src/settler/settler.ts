@@ -1,3 +1,4 @@
+import { repeat } from '@sotto/server';
 import {
   type AccountRef,
   forEachReachable,
@@ -9,10 +10,12 @@ import {
   shards,
   verifySettlement,
 } from '@sotto/state';
+import type { Domain } from '../domain.ts';
 import type { ControlEvents } from '../events.ts';
-import type { AttributedSettlement } from '../ledger/attributed-settlement.ts';
 import type { BookingResult } from '../ledger/book-settlements.ts';
+import type { AttributedSettlement } from '../ledger/record-usage.ts';
 import type { RejectionReason, SettlementLedger } from '../ledger/settlement-ledger.ts';
+import type { ControlMetrics } from '../metrics/control-metrics.ts';
 
 export interface SettlerDependencies {
   readonly ledger: SettlementLedger;
@@ -22,19 +25,25 @@ export interface SettlerDependencies {
   readonly events: Pick<ControlEvents, 'shortfall' | 'waived' | 'booked' | 'settlementRejected'>;
 }
 
+const settleMs = 50;
+/**
+ * The interval for retrying settlements that were set aside as unbookable. They are also retried at the start, because
+ * a new version may be able to book them.
+ */
+const rebookMs = 3_600_000;
 const batchSize = 500;
 
-interface BelievedSettlement extends AttributedSettlement {
+interface VerifiedSettlement extends AttributedSettlement {
   readonly entry: SettlementEntry;
 }
 
 /**
- * Carries settlements from the shards' streams into the ledger: book in Postgres, tell the state what is booked, then
- * move the watermark. Stopped anywhere it starts again from the watermark, and books nothing twice.
+ * Carries settlements from the shards’ streams into the ledger. It books them in Postgres, writes the result to the
+ * state, then moves the watermark. After a stop at any point it continues from the watermark, and books nothing twice.
  */
 export class Settler {
   readonly #deps: SettlerDependencies;
-  /** Where each shard was read up to; the watermark may be behind while the state cannot be told. */
+  /** The last entry that was read per shard. The watermark may be behind while the state is unavailable. */
   readonly #position = new Map<number, string>();
   readonly #running = new Map<number, Promise<boolean>>();
 
@@ -42,7 +51,7 @@ export class Settler {
     this.#deps = deps;
   }
 
-  /** Books what every shard has; resolves to whether there may be more. */
+  /** Books a batch of every shard. Resolves to whether there may be more. */
   async settleAll(): Promise<boolean> {
     let more = false;
     const failure = await forEachReachable(shards, async (shard) => {
@@ -52,12 +61,12 @@ export class Settler {
     return more;
   }
 
-  /** Books one batch of a shard; one at a time per shard. */
+  /** Books one batch of a shard, one batch at a time per shard. */
   async settleShard(shard: number): Promise<boolean> {
     return this.#next(shard, () => this.#batch(shard));
   }
 
-  /** Books all that a shard's stream has, from its beginning. */
+  /** Books everything in a shard’s stream, from its beginning. */
   async drain(shard: number): Promise<void> {
     await this.#next(shard, async () => {
       this.#position.delete(shard);
@@ -67,8 +76,8 @@ export class Settler {
   }
 
   /**
-   * Books what was set aside as unbookable, where this version of the ledger can. A settlement that was booked before
-   * changes nothing, so it may be cut short anywhere.
+   * Books settlements that were set aside as unbookable, if this version of the ledger can. A settlement that was
+   * booked before changes nothing, so this may be interrupted at any point.
    */
   async rebook(): Promise<void> {
     const { ledger } = this.#deps;
@@ -97,13 +106,13 @@ export class Settler {
     const entries = await state.readSettlements(shard, this.#position.get(shard) ?? '0-0', batchSize);
     const last = entries.at(-1);
     if (last === undefined) {
-      // A stream that was lost and begun anew may have smaller ids: always look from its beginning when it is empty.
+      // A stream that was lost and recreated may have smaller ids, so an empty stream is next read from its beginning.
       this.#position.delete(shard);
       return false;
     }
-    const { believed, rejected } = this.#read(entries);
+    const { verified, rejected } = this.#read(entries);
     for (const entry of rejected) await this.#setAside(shard, entry, 'bad_mac');
-    const results = await this.#book(shard, believed);
+    const results = await this.#book(shard, verified);
     await this.#tell(shard, results);
     await state.acknowledge(shard, last.streamId);
     this.#position.set(shard, last.streamId);
@@ -112,24 +121,24 @@ export class Settler {
     return entries.length === batchSize;
   }
 
-  /** Tells the state what is booked, and the operator what it cost them. */
+  /** Writes bookings to the state, and logs the operator’s losses. */
   async #tell(shard: number, results: readonly BookingResult[]): Promise<void> {
     const { state, events } = this.#deps;
     for (const { wallets, unattributedHoldIds, shortfallNusd, waivedNusd } of results) {
       if (shortfallNusd > 0n) events.shortfall({ shortfallNusd });
       if (waivedNusd > 0n) events.waived({ waivedNusd });
-      for (const { walletId, balanceNusd, version, keys, holdIds } of wallets) {
-        await state.book({ wallet: { shard, walletId, balanceNusd, version }, keys, holdIds });
+      for (const { walletId, balanceNusd, version, keys, budgets, holdIds } of wallets) {
+        await state.book({ wallet: { shard, walletId, balanceNusd, version }, keys, budgets, holdIds });
       }
       await state.forget(shard, unattributedHoldIds);
     }
   }
 
   /**
-   * Books a batch. Where the database refuses what a settlement says, it is looked for by halves, and set aside alone:
-   * the others are booked, and those behind them.
+   * Books a batch. If the database rejects a settlement’s values, that settlement is located by halving the batch, and
+   * only it is set aside. All others are booked.
    */
-  async #book(shard: number, batch: readonly BelievedSettlement[]): Promise<BookingResult[]> {
+  async #book(shard: number, batch: readonly VerifiedSettlement[]): Promise<BookingResult[]> {
     const { ledger } = this.#deps;
     try {
       return [await ledger.book(batch)];
@@ -151,18 +160,39 @@ export class Settler {
     await this.#deps.ledger.setAside(shard, entry, reason);
   }
 
-  #read(entries: readonly SettlementEntry[]): { believed: BelievedSettlement[]; rejected: SettlementEntry[] } {
-    const believed: BelievedSettlement[] = [];
+  #read(entries: readonly SettlementEntry[]): { verified: VerifiedSettlement[]; rejected: SettlementEntry[] } {
+    const verified: VerifiedSettlement[] = [];
     const rejected: SettlementEntry[] = [];
     for (const entry of entries) {
       const settlement = verifySettlement(this.#deps.settlementMacKey, entry);
       if (settlement === undefined) rejected.push(entry);
-      else believed.push({ entry, settlement, owner: this.#owner(settlement.accountRef) });
+      else verified.push({ entry, settlement, owner: this.#owner(settlement.accountRef) });
     }
-    return { believed, rejected };
+    return { verified, rejected };
   }
 
   #owner(accountRef: string): AccountRef | undefined {
     return openAccountRef(this.#deps.accountRefKey, accountRef);
   }
 }
+
+export interface SettlementDependencies {
+  readonly settler: Settler;
+  readonly metrics: Pick<ControlMetrics, 'settledAt'>;
+  readonly now: () => number;
+}
+
+export const buildSettlement = ({ settler, metrics, now }: SettlementDependencies): Domain => ({
+  tasks: (failed) => [
+    repeat(
+      settleMs,
+      async () => {
+        const isMore = await settler.settleAll();
+        if (!isMore) metrics.settledAt.set(now() / 1000);
+        return isMore;
+      },
+      failed('settler'),
+    ),
+    repeat(rebookMs, () => settler.rebook(), failed('rebook')),
+  ],
+});

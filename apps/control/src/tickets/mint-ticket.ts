@@ -1,20 +1,30 @@
-import { nusdToUsd } from '@sotto/money';
-import { asksForE2ee, bestOfBand, weakestReachableClass } from '@sotto/router';
-import { type Operation, ServiceError, type TicketAnswer, type TicketRequest } from '@sotto/wire';
+import { isFree, nusdToUsd } from '@sotto/money';
+import { asksForE2ee, bestOfBand, noNeeds, planAttested, planRequest, weakestReachableClass } from '@sotto/router';
+import { describeBudget } from '@sotto/state';
+import {
+  type AttestationTicketAnswer,
+  type AttestationTicketRequest,
+  assertModelsAllowed,
+  type Operation,
+  ServiceError,
+  type TicketAnswer,
+  type TicketRequest,
+} from '@sotto/wire';
 import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
 import type { PresentedKey } from '../credentials/presented-key.ts';
-import { type MarkDependencies, placeMark } from './place-mark.ts';
-import { type SealingDependencies, sealForKey } from './seal-for-key.ts';
+import { type MarkDependencies, placeMark, type SealingDependencies, sealForKey } from './seal-for-key.ts';
 import { operationOf, readTicketQuestion } from './ticket-question.ts';
 
 export interface TicketDependencies extends MarkDependencies, SealingDependencies {
   readonly keeper: CatalogKeeper;
-  /** False for what is switched off on this deployment. */
+  /** False for operations that this deployment has switched off. */
   readonly offers: (operation: Operation) => boolean;
+  /** Returns a sentence about how an account without balance gets more. */
+  readonly adviseOnEmpty: (accountId: string) => Promise<string>;
   readonly now: () => number;
 }
 
-/** Mints a single-use right to one request. Nothing of its content comes here. */
+/** Mints a single-use right to one request. The request’s content is not sent to control. */
 export async function mintTicket(
   deps: TicketDependencies,
   key: PresentedKey,
@@ -24,27 +34,63 @@ export async function mintTicket(
   if (catalog === undefined) throw new ServiceError('service_unavailable');
   const operation = operationOf(asked, catalog);
   if (!deps.offers(operation)) throw new ServiceError('media_disabled');
+  assertModelsAllowed(key.allowedModels, asked);
   const { bindings, needs } = readTicketQuestion(asked, operation);
   const context = { catalog, preferences: key.preferences, status: deps.keeper.status(), random: bestOfBand };
   const plaintext = weakestReachableClass(asked, needs, context);
-  // End-to-end-encrypted routes are for those who ask for them; a plaintext body is refused with such a ticket.
-  // Where they cannot serve either, the plaintext refusal is the one that names what is wrong.
+  // Routes with end-to-end encryption serve only requests that ask for it, and brokers reject a plaintext body with
+  // such a ticket. If no encrypted route qualifies either, the plaintext error is the one that names the cause.
+  const encryptedNeeds = { ...needs, encrypted: true };
   const encrypted =
     !plaintext.ok && asksForE2ee(asked.provider, key.preferences)
-      ? weakestReachableClass(asked, { ...needs, encrypted: true }, context)
+      ? weakestReachableClass(asked, encryptedNeeds, context)
       : plaintext;
   const weakest = encrypted.ok ? encrypted : plaintext;
   if (!weakest.ok) throw new ServiceError(weakest.refusal.type, weakest.refusal);
+  // Such a ticket needs no balance and no budget. A body that leads to another route is refused at the broker, which sets aside
+  // the money that it needs.
+  const plan = planRequest(asked, plaintext.ok ? needs : encryptedNeeds, context);
+  const free = plan.ok && plan.value.routes.every(({ price }) => isFree(price));
 
   const expiresAt = deps.now() + deps.ticketTtlMs;
   const sealed = sealForKey(deps, key, { bindings, needs, context, expiresAt });
-  const minted = await placeMark(deps, key, sealed);
+  const minted = await placeMark(deps, key, { ...sealed, free });
   if (minted.result === 'not_projected') throw new ServiceError('service_unavailable');
+  if (minted.result === 'over_budget') {
+    throw new ServiceError('insufficient_balance', {
+      message: `Nothing is left of ${describeBudget(minted.budget)}. Running requests count until they settle.`,
+    });
+  }
   if (minted.result === 'insufficient') {
     const available = nusdToUsd(minted.availableNusd < 0n ? 0n : minted.availableNusd);
     throw new ServiceError('insufficient_balance', {
-      message: `The prepaid balance is used up: ${available} USD is available. Top up, or wait for running requests to settle.`,
+      message:
+        `The balance is used up: ${available} USD is available. Running requests count until they settle. ` +
+        (await deps.adviseOnEmpty(key.accountId)),
     });
   }
   return { ticket: sealed.ticket, privacy_class: weakest.value, expires_at: new Date(expiresAt).toISOString() };
+}
+
+/**
+ * Mints a free, single-use right to the evidence of one enclave. It holds no funds and needs no balance. Throws if no
+ * enclave could serve such a request of this key.
+ */
+export async function mintAttestationTicket(
+  deps: TicketDependencies,
+  key: PresentedKey,
+  { model, provider }: AttestationTicketRequest,
+): Promise<AttestationTicketAnswer> {
+  const { catalog } = deps.keeper;
+  if (catalog === undefined) throw new ServiceError('service_unavailable');
+  const context = { catalog, preferences: key.preferences, status: deps.keeper.status(), random: bestOfBand };
+  const planned = planAttested({ model, provider }, context);
+  if (!planned.ok) throw new ServiceError(planned.refusal.type, planned.refusal);
+  const expiresAt = deps.now() + deps.ticketTtlMs;
+  const bindings = { operation: 'attestation', model, provider, reasoning: {} } as const;
+  const needs = noNeeds(catalog.models.get(planned.value.modelId)?.type ?? 'text');
+  const sealed = sealForKey(deps, key, { bindings, needs, context, expiresAt, attestation: { model, provider } });
+  const minted = await placeMark(deps, key, { ...sealed, free: true });
+  if (minted.result !== 'minted') throw new ServiceError('service_unavailable');
+  return { ticket: sealed.ticket, expires_at: new Date(expiresAt).toISOString() };
 }

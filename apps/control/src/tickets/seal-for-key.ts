@@ -1,6 +1,9 @@
 import { type Needs, narrowPreferences, type PlanningContext } from '@sotto/router';
 import {
   bindingsOf,
+  hashSecret,
+  type MintReply,
+  type ProjectionPort,
   roundedExpiry,
   sealAccountRef,
   sealTicket,
@@ -9,6 +12,7 @@ import {
   type TicketForm,
 } from '@sotto/state';
 import type { PresentedKey } from '../credentials/presented-key.ts';
+import type { Projector } from '../projection/projector.ts';
 
 export interface SealingDependencies {
   readonly ticketSealingKey: Buffer;
@@ -17,7 +21,7 @@ export interface SealingDependencies {
   readonly ticketForm: () => TicketForm;
 }
 
-/** A planned request that a ticket is to be sealed for. */
+/** A planned request to seal a ticket for. */
 export interface TicketOrder {
   readonly bindings: Parameters<typeof bindingsOf>[0];
   readonly needs: Needs;
@@ -27,12 +31,12 @@ export interface TicketOrder {
   readonly attestation?: TicketEnvelope['attestation'];
 }
 
-export interface SealedTicket {
+interface SealedTicket {
   readonly ticket: string;
   readonly form: TicketForm;
 }
 
-/** Seals a ticket for a request of this key that was planned. It is good once its mark is placed. */
+/** Seals a ticket for a planned request of this key. It is valid once its mark is placed. */
 export function sealForKey(
   deps: SealingDependencies,
   key: PresentedKey,
@@ -53,4 +57,30 @@ export function sealForKey(
           preferences: narrowPreferences(bindings, needs, context),
         };
   return { ticket: sealTicket(deps.ticketSealingKey, envelope), form };
+}
+
+export interface MarkDependencies {
+  readonly state: ProjectionPort;
+  readonly projector: Pick<Projector, 'account' | 'key'>;
+  readonly ticketTtlMs: number;
+}
+
+/**
+ * Writes the mark that makes a ticket valid. If the state does not know the key or wallet in this form yet, such as
+ * after a CLI command created it, it is projected first. Otherwise, the ticket would be rejected as invalid.
+ */
+export async function placeMark(
+  { state, projector, ticketTtlMs }: MarkDependencies,
+  { keyId, keyHash, accountId, walletId, generation }: PresentedKey,
+  { ticket, form, free = false }: SealedTicket & { readonly free?: boolean },
+): Promise<MintReply> {
+  const mint = (): Promise<MintReply> =>
+    state.mint({
+      ...{ shard: shardOfWallet(walletId), ticketHash: hashSecret(ticket), walletId, keyHash, generation },
+      ...{ form, ttlMs: ticketTtlMs, free },
+    });
+  const minted = await mint();
+  if (minted.result !== 'not_projected') return minted;
+  await Promise.all([projector.account(accountId), projector.key(keyId)]);
+  return mint();
 }

@@ -14,13 +14,13 @@ import {
 
 type Bindings = Parameters<typeof bindingsOf>[0];
 
-/** What a ticket is asked for: what it binds, and what its request will at least need of a route. */
+/** A parsed ticket request: the fields that the ticket binds, and the minimum needs of its request. */
 export interface TicketQuestion {
   readonly bindings: Bindings;
   readonly needs: Needs;
 }
 
-/** What a ticket is for: told by `operation`, else by the model itself. */
+/** Returns the operation of a ticket: `operation`, or else the one of the model’s type. */
 export function operationOf({ operation, model }: TicketRequest, catalog: Catalog): Operation {
   if (operation != null) return operation;
   const { id } = parseModelReference(model);
@@ -28,7 +28,7 @@ export function operationOf({ operation, model }: TicketRequest, catalog: Catalo
   return operations.find((name) => modelTypeOf[name] === type) ?? 'chat';
 }
 
-/** Reads a ticket request for an operation. Throws what is wrong with it. */
+/** Reads a ticket request for an operation. Throws if it is invalid. */
 export function readTicketQuestion(asked: TicketRequest, operation: Operation): TicketQuestion {
   refuseForeignFields(asked, operation);
   const { model, models, provider } = asked;
@@ -80,7 +80,7 @@ const bindingFields = {
   voice: ['speech'],
 } as const satisfies Partial<Record<keyof TicketRequest, readonly Operation[]>>;
 
-/** A field that would go unbound is a mistake worth telling. */
+/** Rejects fields that the ticket would not bind, because the client expects that they are bound. */
 function refuseForeignFields(asked: TicketRequest, operation: Operation): void {
   const fields = Object.keys(bindingFields) as (keyof typeof bindingFields)[];
   for (const field of fields) {

@@ -1,10 +1,10 @@
 import { type Nusd, nusdToDecimal, nusdToUsd } from '@sotto/money';
 import { ServiceError, type UsageDailyAnswer, type UsageGroup, usageDailyAnswerSchema } from '@sotto/wire';
 import type pg from 'pg';
+import { type Dimension, dimensions, rollupFor, type SumName, sumNames } from '../ledger/rollups.ts';
 import { type DayRange, dateOf, monthsOf, weeksOf } from './day-range.ts';
-import { type Dimension, dimensions, rollupFor, type SumName, sumNames } from './rollups.ts';
 
-/** What is asked of the daily sums of an account. */
+/** A query of an account’s daily sums. */
 export interface DailyQuestion {
   readonly accountId: string;
   readonly days: DayRange;
@@ -22,28 +22,25 @@ interface GroupSums {
   readonly costNusd: Nusd;
 }
 
-const mostGroups = 10_000;
+const maxGroups = 10_000;
 
-/** The answer of `GET /usage/daily`. Throws `invalid_request` where it would have more than 10,000 groups. */
+/** Returns the answer of `GET /usage/daily`. Throws `invalid_request` if it would have more than 10,000 groups. */
 export async function readDaily(pool: pg.Pool, question: DailyQuestion): Promise<UsageDailyAnswer> {
-  const groups = await readGroups(pool, question, mostGroups + 1);
-  if (groups.length > mostGroups) {
+  const groups = await readGroups(pool, question, maxGroups + 1);
+  if (groups.length > maxGroups) {
     throw new ServiceError('invalid_request', {
-      message: `This has more than ${mostGroups} groups. Group by less, ask for fewer days, or take \`format=csv\`.`,
+      message: `This has more than ${maxGroups} groups. Group by less, ask for fewer days, or take \`format=csv\`.`,
       param: 'group_by',
     });
   }
-  const total = groups.reduce(addUp, { group: {}, counts: noCounts, costNusd: 0n });
+  const total = groups.reduce(addUp, { group: {}, counts: zeroCounts, costNusd: 0n });
   return usageDailyAnswerSchema.parse({ data: groups.map(toAnswer), total: toAnswer(total) });
 }
 
-/** A row of a CSV export: the group's columns and its sums, the cost to the nano-dollar. */
+/** A row of a CSV export: the group’s columns and its sums, the cost to the nano-dollar. */
 export type ExportedGroup = Group & Counts & { readonly cost: string };
 
-/**
- * All groups, in order. Where they are by time they are read a piece of it after the other; no connection is held
- * between pieces.
- */
+/** Yields all groups, in order. Groups by time are read one piece at a time. No connection is held between pieces. */
 export async function* exportDaily(pool: pg.Pool, question: DailyQuestion): AsyncGenerator<ExportedGroup[]> {
   for (const days of pieces(question)) {
     const groups = await readGroups(pool, { ...question, days });
@@ -73,11 +70,11 @@ async function readGroups(
   const values: unknown[] = [accountId, dateOf(days.from), dateOf(days.to)];
   const filtered = dimensions.filter((name) => filters[name] !== undefined);
   const conditions = filtered.map((name) => `and ${name} = $${values.push(filters[name])}`);
-  const wanted = dimensions.filter((name) => groups.includes(name) || filtered.includes(name));
+  const needed = dimensions.filter((name) => groups.includes(name) || filtered.includes(name));
   const keys = groups.map(keyOf).join(', ');
   const { rows } = await pool.query<Record<string, string | null>>(
     `select ${groups.map(columnOf).join(', ')}, ${sumNames.map((name) => `sum(${name})::bigint as ${name}`).join(', ')}
-     from ${rollupFor(wanted).table}
+     from ${rollupFor(needed).table}
      where account_id = $1 and day >= $2::date and day < $3::date ${conditions.join(' ')}
      group by ${keys} order by ${keys} ${limit === undefined ? '' : `limit $${values.push(limit)}`}`,
     values,
@@ -89,18 +86,11 @@ async function readGroups(
   }));
 }
 
-const countsOf = (count: (name: keyof Counts) => number): Counts => ({
-  requests: count('requests'),
-  failed: count('failed'),
-  cancelled: count('cancelled'),
-  estimated: count('estimated'),
-  prompt_tokens: count('prompt_tokens'),
-  cached_tokens: count('cached_tokens'),
-  completion_tokens: count('completion_tokens'),
-  reasoning_tokens: count('reasoning_tokens'),
-});
+const countNames = sumNames.filter((name) => name !== 'cost_nusd');
+const countsOf = (count: (name: keyof Counts) => number): Counts =>
+  Object.fromEntries(countNames.map((name) => [name, count(name)])) as Counts;
 
-const noCounts = countsOf(() => 0);
+const zeroCounts = countsOf(() => 0);
 
 const addUp = (total: GroupSums, { counts, costNusd }: GroupSums): GroupSums => ({
   group: {},

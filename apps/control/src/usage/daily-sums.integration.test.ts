@@ -6,9 +6,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestPostgres, type TestPostgres } from '../../../../test/kit/postgres.ts';
 import { createAccount } from '../accounts/ensure-account.ts';
 import { type DatabaseConnection, migrateDatabase, openDatabase } from '../database/database.ts';
+import { inTransaction } from '../database/in-transaction.ts';
 import { insertKey } from '../keys/key-store.ts';
-import type { AttributedSettlement } from '../ledger/attributed-settlement.ts';
 import { bookSettlements } from '../ledger/book-settlements.ts';
+import type { AttributedSettlement } from '../ledger/record-usage.ts';
 
 let postgres: TestPostgres;
 let database: DatabaseConnection;
@@ -19,7 +20,7 @@ beforeAll(async () => {
   postgres = await startTestPostgres();
   const url = await postgres.createDatabase();
   await migrateDatabase(url);
-  // Not UTC: days are, whatever the server's clock shows.
+  // Not UTC, because days must be UTC under any time zone of the server.
   const elsewhere = new URL(url);
   elsewhere.searchParams.set('options', '-c timezone=Pacific/Auckland');
   database = openDatabase(elsewhere.href);
@@ -39,7 +40,7 @@ async function makeOwners(): Promise<AccountRef[]> {
   return rows.map(({ id: keyId }) => ({ accountId, workspaceId, keyId }));
 }
 
-/** Where a rollup and a recomputation from `usage` differ, either way. */
+/** Returns the differences between a rollup and a recomputation from `usage`, in both directions. */
 async function differences(table: string, dimensions: string): Promise<unknown[]> {
   const kept = `select account_id, day, ${dimensions}, requests, failed, cancelled, estimated, prompt_tokens,
     cached_tokens, completion_tokens, reasoning_tokens, cost_nusd from ${table}`;
@@ -47,7 +48,7 @@ async function differences(table: string, dimensions: string): Promise<unknown[]
     sum((status = 'failed')::int), sum((status = 'cancelled')::int), sum(estimated::int), sum(prompt_tokens),
     sum(cached_tokens), sum(completion_tokens), sum(reasoning_tokens), sum(cost_nusd)
     from usage group by account_id, (at at time zone 'UTC')::date, ${dimensions}`;
-  // `all`: a row that stands twice is a difference, too.
+  // `all`: a duplicate row is a difference, too.
   const { rows } = await pool.query(
     `(${kept} except all ${counted}) union all (${counted} except all (${kept})) limit 5`,
   );
@@ -84,7 +85,7 @@ const settlement: fc.Arbitrary<Omit<Settlement, 'id' | 'kind'>> = fc.record({
   estimated: fc.boolean(),
 });
 
-/** Settlements, and in which batches, some of them again and again, several settlers book them. */
+/** Settlements, and the batches in which several settlers book them, some repeatedly. */
 const history = fc.array(fc.tuple(settlement, fc.nat(100)), { minLength: 1, maxLength: 60 }).chain((drawn) =>
   fc.record({
     drawn: fc.constant(drawn),
@@ -96,7 +97,7 @@ const history = fc.array(fc.tuple(settlement, fc.nat(100)), { minLength: 1, maxL
 );
 
 describe('the daily sums', () => {
-  it('equal a recomputation from usage, whoever books what how often at the same time', async () => {
+  it('equal a recomputation from usage, even if several settlers book the same settlements repeatedly and at once', async () => {
     await fc.assert(
       fc.asyncProperty(history, async ({ drawn, batches }) => {
         const before = await usageCount();
@@ -115,12 +116,12 @@ describe('the daily sums', () => {
     );
   });
 
-  it('are not touched by a booking that is rolled back', async () => {
+  it('do not change in a booking that is rolled back', async () => {
     const [owner] = owners;
     const [content] = fc.sample(settlement, 1);
     if (owner === undefined || content === undefined) throw new Error('nothing to book');
     const good = { settlement: { ...content, id: randomUUID(), kind: 'charge' as const }, owner };
-    // Postgres refuses the text, and the whole batch with it.
+    // Postgres rejects the text, and the whole batch with it.
     const bad = { settlement: { ...good.settlement, id: 'no text \u0000' }, owner };
     const before = await usageCount();
     await expect(bookSettlements(pool, [good, bad])).rejects.toThrow();
@@ -131,16 +132,12 @@ describe('the daily sums', () => {
     await expectSumsOfUsage();
   });
 
-  it('are what the migration makes of usage that was booked before there were any', async () => {
+  it('are computed by the migration for usage that was booked before it', async () => {
     await pool.query('truncate usage_daily, usage_daily_routes, usage_daily_keys');
     expect(await differences('usage_daily_keys', 'workspace_id, key_id')).not.toEqual([]);
     const file = new URL('../../migrations/0004_fill_usage_daily.sql', import.meta.url);
-    const client = await pool.connect();
-    try {
-      await client.query(`begin; ${await readFile(file, 'utf8')}; commit`);
-    } finally {
-      client.release();
-    }
+    const migration = await readFile(file, 'utf8');
+    await inTransaction(pool, (client) => client.query(migration));
     await expectSumsOfUsage();
   });
 });

@@ -7,7 +7,7 @@ const at = (text: string): Date => new Date(text);
 const dates = ({ from, to }: DayRange): string[] => [dateOf(from), dateOf(to)];
 
 describe('the days of a query', () => {
-  it('are thirty up to and with today', () => {
+  it('are thirty, including today', () => {
     expect(dates(dayRange({}, now))).toEqual(['2026-10-23', '2026-11-22']);
   });
 
@@ -16,7 +16,7 @@ describe('the days of a query', () => {
     expect(dates(days)).toEqual(['2026-01-01', '2026-02-01']);
   });
 
-  it('are whole, also where instants are not', () => {
+  it('are whole, even if the instants are not', () => {
     const days = dayRange({ from: at('2026-01-01T23:59:00Z'), to: at('2026-02-01T00:00:01Z') }, now);
     expect(dates(days)).toEqual(['2026-01-01', '2026-02-02']);
   });
@@ -33,7 +33,7 @@ describe('the days of a query', () => {
     );
   });
 
-  it('are refused where there are none', () => {
+  it('are rejected if the range is empty', () => {
     expect(() => dayRange({ from: at('2026-11-22') }, now)).toThrow(
       expect.objectContaining({ type: 'invalid_request', param: 'from' }),
     );
@@ -44,7 +44,7 @@ describe.each([
   ['weeks', weeksOf],
   ['months', monthsOf],
 ])('%s', (_, cut) => {
-  it('are all the days once, in order', () => {
+  it('cover each day once, in order', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 30_000 }), fc.integer({ min: 1, max: 400 }), (from, length) => {
         const pieces = cut({ from, to: from + length });
@@ -56,7 +56,7 @@ describe.each([
   });
 });
 
-it('a month is never told of in two pieces', () => {
+it('keeps each month in one piece', () => {
   const pieces = monthsOf(dayRange({ from: at('2026-01-15'), to: at('2026-03-10') }, now));
   expect(pieces.map(dates)).toEqual([
     ['2026-01-15', '2026-02-01'],

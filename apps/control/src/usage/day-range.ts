@@ -2,7 +2,7 @@ import { ServiceError, type UsageDailyQuery } from '@sotto/wire';
 
 const dayMs = 86_400_000;
 const defaultDays = 30;
-const longestDays = 400;
+const maxDays = 400;
 
 /** Whole UTC days, as Unix days: `from` inclusive, `to` exclusive. */
 export interface DayRange {
@@ -11,8 +11,8 @@ export interface DayRange {
 }
 
 /**
- * The days that a query is about: by default 30 up to and with today. Throws `invalid_request` for none at all and for
- * more than 400.
+ * Returns the days of a query. The default is 30 days including today. Throws `invalid_request` for an empty range and
+ * for more than 400 days.
  */
 export function dayRange({ from, to }: Pick<UsageDailyQuery, 'from' | 'to'>, nowMs: number): DayRange {
   const end = to === undefined ? Math.floor(nowMs / dayMs) + 1 : Math.ceil(to.getTime() / dayMs);
@@ -23,16 +23,16 @@ export function dayRange({ from, to }: Pick<UsageDailyQuery, 'from' | 'to'>, now
       param: 'from',
     });
   }
-  if (end - begin > longestDays) {
+  if (end - begin > maxDays) {
     throw new ServiceError('invalid_request', {
-      message: `\`from\` must be at most ${longestDays} days before \`to\`.`,
+      message: `\`from\` must be at most ${maxDays} days before \`to\`.`,
       param: 'from',
     });
   }
   return { from: begin, to: end };
 }
 
-/** A Unix day as `YYYY-MM-DD`. */
+/** Formats a Unix day as `YYYY-MM-DD`. */
 export const dateOf = (day: number): string => new Date(day * dayMs).toISOString().slice(0, 10);
 
 const monthOf = (day: number): string => dateOf(day).slice(0, 7);
@@ -43,7 +43,7 @@ export function weeksOf({ from, to }: DayRange): DayRange[] {
   return starts.map((start) => ({ from: start, to: Math.min(start + 7, to) }));
 }
 
-/** Cuts a range where months begin, in order. */
+/** Cuts a range at the beginnings of months, in order. */
 export function monthsOf({ from, to }: DayRange): DayRange[] {
   const starts = Array.from({ length: to - from }, (_, index) => from + index).filter(
     (day) => day === from || monthOf(day) !== monthOf(day - 1),

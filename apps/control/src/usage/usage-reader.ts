@@ -1,26 +1,31 @@
-import { bearerToken } from '@sotto/http';
+import { bearerToken } from '@sotto/server';
 import { ServiceError } from '@sotto/wire';
 import type { FastifyRequest } from 'fastify';
 import { type ApiCredentials, assertScope, presentedToken, requireKey } from '../credentials/api-credentials.ts';
 import { requireSession, type SessionDependencies } from '../credentials/session-credentials.ts';
+import { assertMay, mayDo } from '../workspaces/permissions.ts';
 import { findWorkspace } from '../workspaces/workspace-access.ts';
+import type { UsageOwner } from './usage-store.ts';
 
 export interface UsageReaderDependencies {
   readonly sessions: SessionDependencies;
   readonly credentials: ApiCredentials;
 }
 
-/** Whose usage is read, and how much of it. */
+/** The account and workspaces whose usage is read. */
 export interface UsageScope {
   /** The account that pays. */
   readonly accountId: string;
-  /** Undefined: of all workspaces that the account pays for. */
+  /** Undefined: all workspaces that the account pays for. */
   readonly workspaceId: string | undefined;
+  /** The account whose role decides. Undefined if a management key reads, which shows everything. */
+  readonly readerId: string | undefined;
 }
 
 /**
- * Whose balance a request may read: a management key's account, a session's own, or, by an access token with the scope
- * `usage:read`, that of the person who allowed it, where they pay for the workspace. Throws `forbidden` where they do not.
+ * Returns the wallet whose balance a request may read. A management key and a session read their own account’s. An
+ * access token with the scope `usage:read` reads the balance of the user who granted it, if that user pays for the
+ * workspace. Throws `forbidden` otherwise.
  */
 export async function requireBalanceReader(
   deps: UsageReaderDependencies,
@@ -36,8 +41,9 @@ export async function requireBalanceReader(
 }
 
 /**
- * Whose usage a request may read: of a workspace that a session was invited to, its owner's; by an access token with the
- * scope `usage:read`, that of the one workspace of its grant. Throws `forbidden` where a token asks for another.
+ * Returns the account and workspace whose usage a request may read. A session may read a workspace it is a member of,
+ * whose usage belongs to the owner. An access token with the scope `usage:read` reads the one workspace of its grant.
+ * Throws `forbidden` if it asks for another.
  */
 export async function requireUsageReader(
   deps: UsageReaderDependencies,
@@ -48,16 +54,34 @@ export async function requireUsageReader(
   if (token !== undefined) {
     assertScope(token, 'usage:read');
     const { accountId, workspaceId: own } = token.key;
-    if (workspaceId === undefined || workspaceId.toLowerCase() === own) return { accountId, workspaceId: own };
+    if (workspaceId === undefined || workspaceId.toLowerCase() === own) {
+      return { accountId, workspaceId: own, readerId: token.grantedBy };
+    }
     throw new ServiceError('forbidden', {
       message: `This access token reads the usage of one workspace, \`${own}\`.`,
       param: 'workspace_id',
     });
   }
   const { accountId } = await ownerOf(deps, request);
-  if (workspaceId === undefined || bearerToken(request) !== undefined) return { accountId, workspaceId };
-  const workspace = await findWorkspace(deps.sessions.pool, accountId, workspaceId);
-  return { accountId: workspace?.accountId ?? accountId, workspaceId };
+  if (bearerToken(request) !== undefined) return { accountId, workspaceId, readerId: undefined };
+  const workspace =
+    workspaceId === undefined ? undefined : await findWorkspace(deps.sessions.pool, accountId, workspaceId);
+  return { accountId: workspace?.accountId ?? accountId, workspaceId, readerId: accountId };
+}
+
+/**
+ * Returns whose rows of requests a reader may see, which is less than the sums: who pays and admins see all, members those
+ * of keys that they created. Throws `forbidden` to viewers.
+ */
+export async function requireRowReader(
+  { sessions }: UsageReaderDependencies,
+  { accountId, workspaceId, readerId }: UsageScope,
+): Promise<UsageOwner> {
+  if (readerId === undefined || readerId === accountId) return { accountId, onlyOf: undefined };
+  const workspace = await findWorkspace(sessions.pool, readerId, workspaceId);
+  const role = workspace?.role ?? 'viewer';
+  assertMay(role, 'readOwnRequests');
+  return { accountId, onlyOf: mayDo(role, 'readAllRequests') ? undefined : readerId };
 }
 
 const ownerOf = (

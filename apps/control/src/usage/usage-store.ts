@@ -1,103 +1,123 @@
 import { nusdToDecimal, nusdToUsd } from '@sotto/money';
-import { privacyClassSchema, ServiceError, type UsagePage, type UsageQuery, usageStatuses } from '@sotto/wire';
+import { privacyClassSchema, type UsagePage, type UsageQuery, usageErrors, usageStatuses } from '@sotto/wire';
 import type pg from 'pg';
+import type { SqlRow } from '../database/columns.ts';
+import type { usage } from '../database/schema.ts';
+import { type PageCursor, pageOf, readCursor } from '../serve/page-cursor.ts';
+import { readKeptFrom } from './usage-months.ts';
 
-export type UsageFilters = Pick<UsageQuery, 'from' | 'to' | 'model' | 'key_id' | 'workspace_id'>;
+export type UsageFilters = Omit<UsageQuery, 'cursor' | 'limit' | 'format'>;
 
-interface Row {
-  id: string;
-  at: Date;
-  workspace_id: string;
-  key_id: string;
-  operation: string;
-  model: string;
-  provider: string | null;
-  privacy_class: string | null;
-  prompt_tokens: string;
-  cached_tokens: string;
-  completion_tokens: string;
-  reasoning_tokens: string;
-  cost_nusd: string;
-  attempts: number;
-  fallback: boolean;
-  status: string;
-  estimated: boolean;
+/** Whose requests are read. */
+export interface UsageOwner {
+  /** The account that pays. */
+  readonly accountId: string;
+  /** Set if only requests of keys that this account created may be read. */
+  readonly onlyOf?: string | undefined;
 }
 
+type Row = Omit<SqlRow<typeof usage>, 'account_id'>;
+
 /**
- * One page of an account's usage, newest first. The cursor is where the page before ended.
+ * Returns one page of an account’s usage, newest first. The cursor is the end of the previous page.
  *
- * Rows are booked some time after the minute they carry. Following the cursors shows every row that was there at the
- * first page exactly once; one that is booked meanwhile is shown where its minute is still ahead, and missed where it
- * is not.
+ * Rows are booked some time after the minute that they carry. Following the cursors returns every row that existed at
+ * the first page exactly once. A row that is booked in between is returned only if its minute is older than the cursor.
  */
 export async function readUsage(
   pool: pg.Pool,
-  accountId: string,
+  owner: UsageOwner,
   { cursor, limit, ...filters }: UsageQuery,
 ): Promise<UsagePage> {
-  const rows = await readRows(pool, accountId, filters, {
-    after: cursor === undefined ? undefined : readCursor(cursor),
-    limit: limit + 1,
-  });
-  const page = rows.slice(0, limit);
-  const last = page.at(-1);
-  const more = rows.length > limit && last !== undefined;
-  return { data: page.map(toAnswer), next_cursor: more ? writeCursor(last) : null };
+  const after = cursor === undefined ? undefined : readCursor(cursor, uuidPattern);
+  const [keptFrom, rows] = await Promise.all([
+    readKeptFrom(pool),
+    readRows(pool, owner, filters, { after, limit: limit + 1 }),
+  ]);
+  const page = pageOf(rows, limit, { endOf: (row) => row, toAnswer });
+  return { ...page, kept_from: keptFrom?.toISOString() ?? null };
 }
+
+const uuidPattern = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 const exportedAtOnce = 2000;
 
 /** A row of a CSV export: as in JSON, with the cost to the nano-dollar. */
 export type ExportedUsage = Omit<UsagePage['data'][number], 'cost'> & { readonly cost: string };
 
-/** All of an account's usage that matches, as `readUsage` pages through it. No connection is held between pages. */
+/** Yields all matching usage of an account, in the order of `readUsage`. No connection is held between pages. */
 export async function* exportUsage(
   pool: pg.Pool,
-  accountId: string,
+  owner: UsageOwner,
   filters: UsageFilters,
 ): AsyncGenerator<ExportedUsage[]> {
-  let after: Place | undefined;
+  let after: PageCursor | undefined;
   for (;;) {
-    const rows = await readRows(pool, accountId, filters, { after, limit: exportedAtOnce });
+    const rows = await readRows(pool, owner, filters, { after, limit: exportedAtOnce });
     if (rows.length > 0) yield rows.map((row) => ({ ...toAnswer(row), cost: nusdToDecimal(BigInt(row.cost_nusd)) }));
     after = rows.at(-1);
     if (after === undefined || rows.length < exportedAtOnce) return;
   }
 }
 
-/** Where a page ended. */
-interface Place {
-  readonly at: Date;
-  readonly id: string;
-}
-
 async function readRows(
   pool: pg.Pool,
-  accountId: string,
-  { from, to, model, key_id: keyId, workspace_id: workspaceId }: UsageFilters,
-  { after, limit }: { readonly after: Place | undefined; readonly limit: number },
+  { accountId, onlyOf }: UsageOwner,
+  {
+    from,
+    to,
+    model,
+    provider,
+    status,
+    error,
+    key_id: keyId,
+    workspace_id: workspaceId,
+    member_id: member,
+  }: UsageFilters,
+  { after, limit }: { readonly after: PageCursor | undefined; readonly limit: number },
 ): Promise<Row[]> {
   const values: unknown[] = [];
   const bind = (value: unknown): string => `$${values.push(value)}`;
   const account = bind(accountId);
-  // Only what was asked for: a condition that may be void would hide the index that fits.
+  // Adds only the filters in use, because a condition that may be void would keep Postgres from using the matching
+  // index.
   const conditions = [`account_id = ${account}`];
-  if (after !== undefined) conditions.push(`(at, id) < (${bind(after.at)}, ${bind(after.id)})`);
+  if (after !== undefined) {
+    const at = bind(after.at);
+    // The first condition lets Postgres leave out newer months.
+    conditions.push(`at <= ${at}`, `(at, id) < (${at}, ${bind(after.id)})`);
+  }
   if (from !== undefined) conditions.push(`at >= ${bind(from)}`);
   if (to !== undefined) conditions.push(`at < ${bind(to)}`);
   if (model !== undefined) conditions.push(`model = ${bind(model)}`);
+  if (provider !== undefined) conditions.push(`provider = ${bind(provider)}`);
+  if (status !== undefined) conditions.push(`status = ${bind(status)}`);
+  // Rows of earlier versions were cancelled without a class.
+  if (error !== undefined) conditions.push(error === 'cancelled' ? `status = 'cancelled'` : `error = ${bind(error)}`);
+  // As the partial index says it.
+  if (error !== undefined || (status !== undefined && status !== 'completed')) conditions.push(`status <> 'completed'`);
   if (keyId !== undefined) conditions.push(`key_id = ${bind(keyId)}`);
   if (workspaceId !== undefined) conditions.push(`workspace_id = ${bind(workspaceId)}`);
   if (keyId !== undefined && workspaceId !== undefined) {
-    // A key is of one workspace: with another, all that it ever did would be read for nothing.
+    // A key belongs to one workspace. With another workspace, Postgres would read all usage of the key for an empty
+    // result.
     conditions.push(`exists (select from usage_daily_keys
       where account_id = ${account} and key_id = ${bind(keyId)} and workspace_id = ${bind(workspaceId)})`);
   }
+  const rowsOf = (more: readonly string[]): string => `select id, at, workspace_id, key_id, operation, model, provider,
+      privacy_class, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost_nusd, attempts, fallback,
+      status, estimated, error
+    from usage where ${[...conditions, ...more].join(' and ')} order by at desc, id desc limit ${bind(limit)}`;
+  const creators = [member, onlyOf].flatMap((creator) =>
+    creator === undefined ? [] : `created_by = ${bind(creator)}`,
+  );
+  // Reads the newest rows of each key by its index. Otherwise Postgres would read all of the account to find rare ones.
   const { rows } = await pool.query<Row>(
-    `select id, at, workspace_id, key_id, operation, model, provider, privacy_class, prompt_tokens, cached_tokens,
-       completion_tokens, reasoning_tokens, cost_nusd, attempts, fallback, status, estimated
-     from usage where ${conditions.join(' and ')} order by at desc, id desc limit ${bind(limit)}`,
+    creators.length === 0
+      ? rowsOf([])
+      : `select page.* from api_keys k cross join lateral (${rowsOf(['key_id = k.id'])}) page
+         where k.account_id = ${account} and ${creators.map((creator) => `k.${creator}`).join(' and ')}
+         order by page.at desc, page.id desc limit ${bind(limit)}`,
     values,
   );
   return rows;
@@ -121,18 +141,5 @@ const toAnswer = (row: Row): UsagePage['data'][number] => ({
   fallback: row.fallback,
   status: usageStatuses.find((status) => status === row.status) ?? 'failed',
   estimated: row.estimated,
+  error: row.status === 'cancelled' ? 'cancelled' : (usageErrors.find((error) => error === row.error) ?? null),
 });
-
-const writeCursor = ({ at, id }: Place): string => Buffer.from(`${at.toISOString()} ${id}`).toString('base64url');
-
-const cursorPattern = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) ([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/;
-
-function readCursor(text: string): Place {
-  const [, at = '', id = ''] = cursorPattern.exec(Buffer.from(text, 'base64url').toString('utf8')) ?? [];
-  const place = { at: new Date(at), id };
-  if (!Number.isNaN(place.at.getTime())) return place;
-  throw new ServiceError('invalid_request', {
-    message: '`cursor` must be the `next_cursor` of an earlier page.',
-    param: 'cursor',
-  });
-}

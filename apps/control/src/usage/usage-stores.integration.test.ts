@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { UsageQuery } from '@sotto/wire';
-import { usageGroups } from '@sotto/wire';
+import { usageGroups, usageStatuses } from '@sotto/wire';
 import fc from 'fast-check';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestPostgres, type TestPostgres } from '../../../../test/kit/postgres.ts';
 import { createAccount } from '../accounts/ensure-account.ts';
 import { type DatabaseConnection, migrateDatabase, openDatabase } from '../database/database.ts';
+import { inTransaction } from '../database/in-transaction.ts';
+import { recordUsage, type UsedSettlement } from '../ledger/record-usage.ts';
 import { type DailyQuestion, exportDaily, readDaily } from './daily-store.ts';
-import { recordUsage, type UsedSettlement } from './record-usage.ts';
 import { exportUsage, readUsage } from './usage-store.ts';
 
 let postgres: TestPostgres;
@@ -17,7 +18,7 @@ let pool: pg.Pool;
 const dayMs = 86_400_000;
 const firstDay = Date.UTC(2026, 0, 1);
 const workspaces = [randomUUID(), randomUUID()];
-/** Each of one workspace. */
+/** Each key belongs to one workspace. */
 const keys = Array.from({ length: 5 }, () => randomUUID());
 const models = ['m/one', 'm/two', 'm/three'];
 
@@ -34,7 +35,7 @@ afterAll(async () => {
 });
 
 let made = 0;
-/** What one request used: deterministic, and different from its neighbours'. */
+/** The usage of one request: deterministic, and different from its neighbours’. */
 function used(accountId: string, at: number, more: Partial<UsedSettlement> = {}): UsedSettlement {
   made += 1;
   const key = made % keys.length;
@@ -64,14 +65,8 @@ function used(accountId: string, at: number, more: Partial<UsedSettlement> = {})
   };
 }
 
-async function record(rows: readonly UsedSettlement[]): Promise<void> {
-  const client = await pool.connect();
-  try {
-    await recordUsage(client, rows);
-  } finally {
-    client.release();
-  }
-}
+const record = (rows: readonly UsedSettlement[]): Promise<void> =>
+  inTransaction(pool, (client) => recordUsage(client, rows));
 
 const newAccount = async (): Promise<string> => (await createAccount(pool, { userId: undefined, name: 'x' })).accountId;
 
@@ -80,7 +75,7 @@ const query = (more: Partial<UsageQuery> = {}): UsageQuery => ({ limit: 100, ...
 async function walk(accountId: string, more: Partial<UsageQuery>): Promise<string[]> {
   const ids: string[] = [];
   for (let cursor: string | null | undefined; cursor !== null; ) {
-    const page = await readUsage(pool, accountId, query({ ...more, cursor }));
+    const page = await readUsage(pool, { accountId }, query({ ...more, cursor }));
     ids.push(...page.data.map(({ id }) => id));
     cursor = page.next_cursor;
   }
@@ -94,17 +89,17 @@ async function all<T>(pages: AsyncIterable<readonly T[]>): Promise<T[]> {
 }
 
 describe('pages of usage', () => {
-  it('show each row that was there once, whatever is booked between them', async () => {
+  it('return each row that existed at the start once, even if rows are booked in between', async () => {
     const account = await newAccount();
-    // Many of one minute, so that pages end within it.
+    // Many rows of one minute, so that pages end within it.
     await record(Array.from({ length: 40 }, (_, index) => used(account, firstDay + Math.floor(index / 13) * 60_000)));
     const before = (await walk(account, { limit: 500 })).sort();
     const seen: string[] = [];
     for (let cursor: string | null | undefined; cursor !== null; ) {
-      const page = await readUsage(pool, account, query({ limit: 7, cursor }));
+      const page = await readUsage(pool, { accountId: account }, query({ limit: 7, cursor }));
       seen.push(...page.data.map(({ id }) => id));
       cursor = page.next_cursor;
-      // Late, of every minute: some ahead of the cursor and some behind it.
+      // Rows that are booked late, of every minute: some before and some after the cursor.
       await record([0, 1, 2, 3].map((minute) => used(account, firstDay + minute * 60_000)));
       if (seen.length > 500) throw new Error('no end');
     }
@@ -112,7 +107,7 @@ describe('pages of usage', () => {
     expect(seen.filter((id) => before.includes(id)).sort()).toEqual(before);
   });
 
-  it('have exactly what every combination of filters lets through, newest first', async () => {
+  it('have exactly the rows that match each combination of filters, newest first', async () => {
     const account = await newAccount();
     const rows = Array.from({ length: 120 }, (_, index) => used(account, firstDay + (index % 50) * 60_000));
     await record(rows);
@@ -124,10 +119,11 @@ describe('pages of usage', () => {
         optional(models),
         optional([...keys, randomUUID()]),
         optional(workspaces),
+        fc.record({ status: optional(usageStatuses), provider: optional(['acme', 'none']) }),
         minute,
         minute,
         fc.integer({ min: 1, max: 60 }),
-        async (model, key_id, workspace_id, first, last, limit) => {
+        async (model, key_id, workspace_id, { status, provider }, first, last, limit) => {
           const time = (minutes: number | undefined) =>
             minutes === undefined ? undefined : new Date(firstDay + minutes * 60_000);
           const [from, to] = [time(first), time(last)];
@@ -136,11 +132,13 @@ describe('pages of usage', () => {
               (model === undefined || row.model === model) &&
               (key_id === undefined || row.keyId === key_id) &&
               (workspace_id === undefined || row.workspaceId === workspace_id) &&
+              (status === undefined || row.status === status) &&
+              (provider === undefined || row.provider === provider) &&
               (from === undefined || row.at >= from.getTime()) &&
               (to === undefined || row.at < to.getTime()),
           );
-          const filters = { model, key_id, workspace_id, from, to };
-          const exported = await all(exportUsage(pool, account, filters));
+          const filters = { model, key_id, workspace_id, status, provider, from, to };
+          const exported = await all(exportUsage(pool, { accountId: account }, filters));
           expect(exported.map(({ prompt_tokens }) => prompt_tokens).sort()).toEqual(
             expected.map(({ promptTokens }) => promptTokens).sort(),
           );
@@ -157,7 +155,7 @@ describe('pages of usage', () => {
     );
   });
 
-  it('use an index in the order of the answer, whatever the filters', async () => {
+  it('use an index in the order of the answer, with any filters', async () => {
     const account = await newAccount();
     await record(Array.from({ length: 50 }, () => used(account, firstDay)));
     for (const filters of [
@@ -167,20 +165,30 @@ describe('pages of usage', () => {
       { workspace_id: workspaces[0] },
       { key_id: keys[0], model: 'm/one' },
       { workspace_id: workspaces[0], model: 'm/one' },
+      { provider: 'acme' },
     ]) {
-      const plan = await planOf((explained) => readUsage(explained, account, query({ ...filters, limit: 1 })));
+      const plan = await planOf((explained) =>
+        readUsage(explained, { accountId: account }, query({ ...filters, limit: 1 })),
+      );
       expect(plan, JSON.stringify(filters)).toMatch(/Index Scan Backward using usage_/);
-      expect(plan, JSON.stringify(filters)).not.toMatch(/Sort|Filter/);
+      expect(plan, JSON.stringify(filters)).not.toMatch(/-> +(?:Incremental )?Sort|Filter/);
+    }
+    // Failures are rare. Their index has no other rows.
+    for (const filters of [{ status: 'failed' }, { error: 'timeout' }, { error: 'cancelled' }] as const) {
+      const plan = await planOf((explained) =>
+        readUsage(explained, { accountId: account }, query({ ...filters, limit: 1 })),
+      );
+      expect(plan, JSON.stringify(filters)).toMatch(/Index Scan Backward using usage_\w*account_id_at_id_idx1/);
     }
   });
 
-  it('are exported whole, past many pages, with no connection held between them', async () => {
+  it('are exported completely, over many pages, with no connection held between them', async () => {
     const account = await newAccount();
     const rows = Array.from({ length: 5000 }, (_, index) => used(account, firstDay + Math.floor(index / 700) * 60_000));
     await record(rows);
     const ids = new Set<string>();
     let cost = 0n;
-    for await (const page of exportUsage(pool, account, {})) {
+    for await (const page of exportUsage(pool, { accountId: account }, {})) {
       expect(pool.idleCount).toBe(pool.totalCount);
       for (const row of page) {
         ids.add(row.id);
@@ -202,8 +210,8 @@ describe('daily usage', () => {
     await record([used(await newAccount(), firstDay)]);
   });
 
-  it('is what a sum over the rows is, however it is grouped, filtered and exported', async () => {
-    const rows = await all(exportUsage(pool, account, {}));
+  it('equals a sum over the rows, with any grouping and filters, and in exports', async () => {
+    const rows = await all(exportUsage(pool, { accountId: account }, {}));
     const question = fc.record({
       groups: fc.subarray([...usageGroups], { minLength: 1 }),
       model: fc.constantFrom(undefined, ...models),
@@ -246,7 +254,7 @@ describe('daily usage', () => {
     );
   });
 
-  it('tells failed, cancelled and estimated requests apart, and every kind of token', async () => {
+  it('separates failed, cancelled and estimated requests, and every kind of token', async () => {
     const own = await newAccount();
     const same = { model: 'm/x', status: 'completed', estimated: false, provider: null, privacyClass: null } as const;
     const tokens = { promptTokens: 10, cachedTokens: 20, completionTokens: 30, reasoningTokens: 40, chargeNusd: '5' };
@@ -273,7 +281,7 @@ describe('daily usage', () => {
     expect(total).toEqual(sums);
   });
 
-  it('is nothing, and zeros, where nothing was used', async () => {
+  it('is empty, with zeros, without usage', async () => {
     const { data, total } = await readDaily(pool, {
       accountId: await newAccount(),
       days,
@@ -284,7 +292,7 @@ describe('daily usage', () => {
     expect(new Set(Object.values(total))).toEqual(new Set([0]));
   });
 
-  it('is refused as JSON where it has more groups than an answer should, and exported all the same', async () => {
+  it('is rejected as JSON if it has too many groups, but can be exported', async () => {
     const own = await newAccount();
     await record(
       Array.from({ length: 10_001 }, (_, index) => used(own, firstDay + (index % 30) * dayMs, { model: `m/${index}` })),
@@ -296,13 +304,12 @@ describe('daily usage', () => {
   });
 });
 
-/** The plans of what a read asks, as the planner would make them for an account too large to be sorted. */
+/** Returns the plans of a read’s queries, as the planner would make them for an account too large to sort. */
 async function planOf(read: (pool: pg.Pool) => Promise<unknown>): Promise<string> {
-  const client = await pool.connect();
   const lines: string[] = [];
-  try {
+  await inTransaction(pool, async (client) => {
     await client.query(
-      'begin; set local enable_seqscan = off; set local enable_sort = off; set local enable_bitmapscan = off',
+      'set local enable_seqscan = off; set local enable_sort = off; set local enable_bitmapscan = off',
     );
     const explaining = {
       query: async (sql: string, values: unknown[]) => {
@@ -312,9 +319,6 @@ async function planOf(read: (pool: pg.Pool) => Promise<unknown>): Promise<string
       },
     };
     await read(explaining as unknown as pg.Pool);
-    await client.query('rollback');
-  } finally {
-    client.release();
-  }
+  });
   return lines.join('\n');
 }

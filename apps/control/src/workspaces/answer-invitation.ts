@@ -1,6 +1,7 @@
 import { hashSecret } from '@sotto/state';
 import {
   type InvitationOfferAnswer,
+  type InvitationPreview,
   ServiceError,
   type WaitingInvitationAnswer,
   type WorkspaceAnswer,
@@ -8,13 +9,14 @@ import {
   workspaceRoles,
 } from '@sotto/wire';
 import type pg from 'pg';
+import { byAccount, recordAct } from '../acts/record-act.ts';
 import { inTransaction } from '../database/in-transaction.ts';
-import { unknown } from '../serve/unknown.ts';
+import { notFound } from '../serve/not-found.ts';
 import { revokeWorkspaceKeys } from './revoke-keys.ts';
 import { findWorkspace } from './workspace-access.ts';
 import { toAnswer as toWorkspaceAnswer } from './workspace-store.ts';
 
-/** Whoever was invited, and by what they show it: the token, or, with a verified address, the invitation's id. */
+/** The invited account and its proof: the invitation's token or, with a verified address, the invitation's id. */
 export interface Invited {
   readonly accountId: string;
   readonly email: string;
@@ -32,7 +34,7 @@ interface Offer {
   expires_at: Date;
 }
 
-/** The invitations that wait for an address. The caller knows that it is theirs. */
+/** Returns the pending invitations of an address. The caller has checked that the address is theirs. */
 export async function listWaiting(pool: pg.Pool, email: string, now: number): Promise<WaitingInvitationAnswer[]> {
   const { rows } = await pool.query<Offer>(
     `${selectOffers} where i.email = $1 and i.expires_at > $2 and w.deleted_at is null order by i.created_at, i.id`,
@@ -41,14 +43,26 @@ export async function listWaiting(pool: pg.Pool, email: string, now: number): Pr
   return rows.map((offer) => ({ id: offer.id, ...toAnswer(offer) }));
 }
 
-/** What a token is good for, for whoever holds it and is signed in with its address. */
+/** Returns what a person without an account may know of an invitation whose token they have. */
+export async function previewInvitation(pool: pg.Pool, token: string, now: number): Promise<InvitationPreview> {
+  const { rows } = await pool.query<Offer>(
+    `${selectOffers} where i.token_hash = $1 and i.expires_at > $2 and w.deleted_at is null`,
+    [hashSecret(token), new Date(now)],
+  );
+  const [offer] = rows;
+  if (offer === undefined) throw notFound('invitation');
+  return { workspace: offer.workspace, invited_by: offer.invited_by };
+}
+
+/** Returns the offer of an invitation to the account with the invited address. */
 export async function readOffer(pool: pg.Pool, invited: Invited, now: number): Promise<InvitationOfferAnswer> {
   return toAnswer(await findOffer(pool, invited, now));
 }
 
 /**
- * Takes what was offered. As `owner` the workspace goes over to the account of whoever accepts: they pay from then on,
- * the owner before becomes an admin, and its keys, which spend from the other wallet, are revoked. Answers their ids.
+ * Accepts an invitation. With the role `owner`, the workspace moves to the account of the invited person, who pays from
+ * then on. The previous owner becomes an admin. The workspace's keys spend from the previous wallet, so they are
+ * revoked. Returns their ids.
  */
 export async function acceptInvitation(
   pool: pg.Pool,
@@ -61,7 +75,7 @@ export async function acceptInvitation(
     if (offer.owner_id === invited.accountId)
       throw new ServiceError('conflict', { message: 'This workspace is yours already.' });
     if (offer.role !== 'owner') {
-      // It lets in and raises. To lower takes keys away as well: that is `changeRole`.
+      // An invitation can only raise a role. Lowering one also revokes keys, which `changeRole` does.
       await client.query(
         `insert into workspace_members as present (workspace_id, account_id, role) values ($1, $2, $3)
          on conflict (workspace_id, account_id) do update set role = excluded.role
@@ -70,6 +84,13 @@ export async function acceptInvitation(
       );
     }
     const keyIds = offer.role === 'owner' ? await handOver(client, offer, invited.accountId) : [];
+    await recordAct(client, {
+      actor: byAccount(invited.accountId),
+      act: offer.role === 'owner' ? 'workspace_transferred' : 'member_joined',
+      accountId: invited.accountId,
+      workspaceId: offer.workspace_id,
+      details: { invitation_id: offer.id, role: offer.role },
+    });
     const workspace = await findWorkspace(client, invited.accountId, offer.workspace_id);
     if (workspace === undefined) throw new Error('the workspace that was joined is not there');
     return { workspace: toWorkspaceAnswer(workspace), keyIds };
@@ -86,18 +107,22 @@ async function handOver(client: pg.PoolClient, offer: Offer, accountId: string):
     workspaceId,
     accountId,
   ]);
-  // Who was removed since has no claim, whatever they still hold.
-  if (left.rowCount === 0) throw unknown('invitation');
+  // A person who is not a member any more cannot become the owner, even with a valid invitation.
+  if (left.rowCount === 0) throw notFound('invitation');
   await client.query('update workspaces set account_id = $2 where id = $1', [workspaceId, accountId]);
   await client.query("insert into workspace_members (workspace_id, account_id, role) values ($1, $2, 'admin')", [
     workspaceId,
     ownerId,
   ]);
   await client.query("delete from workspace_invitations where workspace_id = $1 and role = 'owner'", [workspaceId]);
+  // The budgets move to the wallet of the new owner.
+  await client.query('update budgets set version = version + 1 where workspace_id = $1', [workspaceId]);
   return revokeWorkspaceKeys(client, workspaceId);
 }
 
-/** Uses an invitation up: of two at once, one finds it. The workspace is locked first, as by every change. */
+/**
+ * Uses an invitation up. Of two simultaneous calls, only one finds it. Locks the workspace first, like every change.
+ */
 async function useOffer(client: pg.PoolClient, invited: Invited, now: number): Promise<Offer> {
   const { workspace_id: workspaceId } = await findOffer(client, invited, now);
   await client.query('select 1 from workspaces where id = $1 for update', [workspaceId]);
@@ -118,9 +143,9 @@ async function findOffer(client: pg.Pool | pg.PoolClient, { email, by }: Invited
     [value, new Date(now)],
   );
   const [offer] = rows;
-  // An id is no secret: of somebody else's invitation it tells nothing.
+  // Ids are not secret. Reveal nothing about another person's invitation.
   const isTheirs = offer?.email === email.toLowerCase();
-  if (offer === undefined || (!isTheirs && 'id' in by)) throw unknown('invitation');
+  if (offer === undefined || (!isTheirs && 'id' in by)) throw notFound('invitation');
   if (!isTheirs) {
     throw new ServiceError('forbidden', { message: 'This invitation is for another address. Sign in with that one.' });
   }

@@ -2,10 +2,17 @@ import { invitationContracts } from '@sotto/contract/control';
 import { ServiceError, type WorkspaceAnswer } from '@sotto/wire';
 import type pg from 'pg';
 import type { SignedIn } from '../credentials/session-credentials.ts';
-import { projectKeys } from '../projection/project-keys.ts';
+import { projectBudgets, projectKeys } from '../projection/project-keys.ts';
 import type { Projector } from '../projection/projector.ts';
 import type { Serve } from '../serve/serve.ts';
-import { acceptInvitation, declineInvitation, type Invited, listWaiting, readOffer } from './answer-invitation.ts';
+import {
+  acceptInvitation,
+  declineInvitation,
+  type Invited,
+  listWaiting,
+  previewInvitation,
+  readOffer,
+} from './answer-invitation.ts';
 
 export interface InvitationRoutesDependencies {
   readonly pool: pg.Pool;
@@ -13,15 +20,17 @@ export interface InvitationRoutesDependencies {
   readonly now: () => number;
 }
 
-/** Serves what a person does with an invitation. Tokens travel in bodies, never in URLs, which end up in logs. */
+/** Serves the answers to invitations. Tokens are sent in bodies, because URLs end up in logs. */
 export function serveInvitations(serve: Serve, { pool, projector, now }: InvitationRoutesDependencies): void {
   const accept = async (who: Invited): Promise<WorkspaceAnswer> => {
     const { workspace, keyIds } = await acceptInvitation(pool, who, now());
     await projectKeys(projector, keyIds);
+    if (workspace.role === 'owner') await projectBudgets(projector, workspace.id);
     return workspace;
   };
   serve(invitationContracts)({
     'POST /v1/invitations/read': ({ caller, body }) => readOffer(pool, { ...caller, by: body }, now()),
+    'POST /v1/invitations/preview': ({ body }) => previewInvitation(pool, body.token, now()),
     'POST /v1/invitations/accept': ({ caller, body }) => accept({ ...caller, by: body }),
     'POST /v1/invitations/decline': ({ caller, body }) => declineInvitation(pool, { ...caller, by: body }, now()),
     'GET /v1/invitations': async ({ caller }) => ({ data: await listWaiting(pool, addressee(caller).email, now()) }),
@@ -31,7 +40,10 @@ export function serveInvitations(serve: Serve, { pool, projector, now }: Invitat
   });
 }
 
-/** The caller, who reads what is mailed to their address: an invitation goes by that. Throws `email_not_verified`. */
+/**
+ * Returns the caller if their address is verified, because invitations are sent by address. Throws
+ * `email_not_verified`.
+ */
 function addressee(caller: SignedIn): SignedIn {
   if (caller.emailVerified) return caller;
   throw new ServiceError('email_not_verified', {

@@ -2,24 +2,21 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { hashSecret } from '@sotto/state';
 import { type CreateInvitation, ServiceError, type WorkspaceInvitationAnswer, type WorkspaceRole } from '@sotto/wire';
 import type pg from 'pg';
+import { byAccount, recordAct } from '../acts/record-act.ts';
+import type { SqlRow } from '../database/columns.ts';
 import { inTransaction } from '../database/in-transaction.ts';
-import { unknown } from '../serve/unknown.ts';
+import type { workspaceInvitations } from '../database/workspace-schema.ts';
+import { notFound } from '../serve/not-found.ts';
 import { assertMay } from './permissions.ts';
 import { lockWorkspace, requireWorkspace } from './workspace-access.ts';
 import type { InWorkspace } from './workspace-store.ts';
 
 const lifeMs = 7 * 24 * 60 * 60 * 1000;
-const mostPending = 100;
+const maxPending = 100;
 
-interface Row {
-  id: string;
-  email: string;
-  role: WorkspaceRole;
-  created_at: Date;
-  expires_at: Date;
-}
+type Row = Omit<SqlRow<typeof workspaceInvitations>, 'workspace_id' | 'token_hash' | 'invited_by'>;
 
-/** An invitation that was just made: the only one that carries its token. */
+/** A new invitation. Only this answer contains its token. */
 export interface NewInvitation {
   readonly invitation: WorkspaceInvitationAnswer & { readonly token: string };
   /** The workspace's name. */
@@ -27,9 +24,9 @@ export interface NewInvitation {
 }
 
 /**
- * Invites an address, whoever it belongs to: the answer is the same for one that has an account and one that has none.
- * An earlier invitation of the same address is void. Nobody gives a role above their own; `owner` is for members only,
- * and never of a default workspace. Throws `conflict` where the address is in the workspace already.
+ * Invites an address. The answer is the same whether or not the address has an account. An earlier invitation of the
+ * same address becomes void. Callers cannot give a role above their own. The role `owner` is for members only, and
+ * never for a default workspace. Throws `conflict` if the address is in the workspace already.
  */
 export async function inviteAddress(
   pool: pg.Pool,
@@ -58,8 +55,8 @@ export async function inviteAddress(
       [workspace.id, email, new Date(now)],
     );
     const pending = await client.query('select 1 from workspace_invitations where workspace_id = $1', [workspace.id]);
-    if ((pending.rowCount ?? 0) >= mostPending) {
-      throw new ServiceError('conflict', { message: `At most ${mostPending} invitations of a workspace can wait.` });
+    if ((pending.rowCount ?? 0) >= maxPending) {
+      throw new ServiceError('conflict', { message: `At most ${maxPending} invitations of a workspace can wait.` });
     }
     const token = `sotto_inv_${randomBytes(32).toString('base64url')}`;
     const { rows } = await client.query<Row>(
@@ -69,11 +66,17 @@ export async function inviteAddress(
     );
     const [row] = rows;
     if (row === undefined) throw new Error('the invitation was not inserted');
+    await recordAct(client, {
+      actor: byAccount(accountId),
+      act: 'invitation_created',
+      workspaceId: workspace.id,
+      details: { invitation_id: row.id, role },
+    });
     return { invitation: { ...toAnswer(row), token }, workspace: workspace.name };
   });
 }
 
-/** The invitations that wait, for those who may make them. */
+/** Returns the pending invitations, for members who may invite. */
 export async function listInvitations(
   pool: pg.Pool,
   { accountId, workspaceId }: InWorkspace,
@@ -88,7 +91,7 @@ export async function listInvitations(
   return rows.map(toAnswer);
 }
 
-/** Withdraws an invitation. Throws `not_found` where it no longer waits. */
+/** Withdraws an invitation. Throws `not_found` if it is not pending any more. */
 export async function withdrawInvitation(
   pool: pg.Pool,
   { accountId, workspaceId }: InWorkspace,
@@ -100,7 +103,13 @@ export async function withdrawInvitation(
       invitationId,
       workspace.id,
     ]);
-    if (rowCount === 0) throw unknown('invitation');
+    if (rowCount === 0) throw notFound('invitation');
+    await recordAct(client, {
+      actor: byAccount(accountId),
+      act: 'invitation_withdrawn',
+      workspaceId: workspace.id,
+      details: { invitation_id: invitationId },
+    });
   });
 }
 

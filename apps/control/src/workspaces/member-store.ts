@@ -1,20 +1,22 @@
 import { type MemberRole, ServiceError, type WorkspaceMemberAnswer, type WorkspaceRole } from '@sotto/wire';
 import type pg from 'pg';
+import { byAccount, recordAct } from '../acts/record-act.ts';
+import type { SqlRow } from '../database/columns.ts';
 import { inTransaction } from '../database/in-transaction.ts';
-import { unknown } from '../serve/unknown.ts';
+import type { workspaceMembers } from '../database/workspace-schema.ts';
+import { notFound } from '../serve/not-found.ts';
 import { mayDo } from './permissions.ts';
 import { revokeWorkspaceKeys } from './revoke-keys.ts';
 import { lockWorkspace, requireWorkspace } from './workspace-access.ts';
 import type { InWorkspace } from './workspace-store.ts';
 
-interface Row {
-  account_id: string;
+type Row = SqlRow<typeof workspaceMembers, 'account_id'> & {
   email: string | null;
   role: WorkspaceRole;
   joined_at: Date;
-}
+};
 
-/** Everybody in a workspace, the owner first, for anybody in it. */
+/** Returns everyone in a workspace, the owner first. Every role may read it. */
 export async function listMembers(
   pool: pg.Pool,
   { accountId, workspaceId }: InWorkspace,
@@ -31,14 +33,15 @@ export async function listMembers(
   return rows.map(toAnswer);
 }
 
-/** A member of a workspace, and who asks. */
+/** A member of a workspace, and the caller's account. */
 export interface OfMember extends InWorkspace {
   readonly memberId: string;
 }
 
 /**
- * Gives a member another role. A viewer has no keys, so those of one who becomes it are revoked; answers their ids.
- * Throws `not_found` for one who is not in it, and `conflict` for the owner, whose role goes with the workspace.
+ * Gives a member another role. A viewer cannot have keys, so a new viewer's keys are revoked. Returns the keys' ids.
+ * Throws `not_found` for a person outside the workspace, and `conflict` for the owner, whose role moves only with the
+ * workspace.
  */
 export async function changeRole(
   pool: pg.Pool,
@@ -47,7 +50,7 @@ export async function changeRole(
 ): Promise<{ readonly member: WorkspaceMemberAnswer; readonly keyIds: readonly string[] }> {
   return inTransaction(pool, async (client) => {
     const workspace = await lockWorkspace(client, { accountId, workspaceId, action: 'manageMembers' });
-    if (memberId === workspace.accountId) throw ownerStays();
+    if (memberId === workspace.accountId) throw ownerCannotChange();
     const { rows } = await client.query<Row>(
       `update workspace_members m set role = $3 from accounts a left join auth_user u on u.id = a.user_id
        where m.workspace_id = $1 and m.account_id = $2 and a.id = m.account_id
@@ -55,14 +58,16 @@ export async function changeRole(
       [workspace.id, memberId, role],
     );
     const [row] = rows;
-    if (row === undefined) throw unknown('member');
-    return { member: toAnswer(row), keyIds: await takeAway(client, { workspaceId: workspace.id, memberId, role }) };
+    if (row === undefined) throw notFound('member');
+    const act = { actor: byAccount(accountId), accountId: memberId, workspaceId: workspace.id };
+    await recordAct(client, { ...act, act: 'member_role_changed', details: { role } });
+    return { member: toAnswer(row), keyIds: await revokeRights(client, { workspaceId: workspace.id, memberId, role }) };
   });
 }
 
 /**
- * Removes a member, or lets one leave who asks for themselves. Their keys in the workspace are revoked; answers the
- * keys' ids. Throws `conflict` for the owner.
+ * Removes a member. Members may remove themselves. Revokes the member's keys in the workspace and returns their ids.
+ * Throws `conflict` for the owner.
  */
 export async function removeMember(
   pool: pg.Pool,
@@ -71,18 +76,20 @@ export async function removeMember(
   return inTransaction(pool, async (client) => {
     const action = memberId === accountId ? 'read' : 'manageMembers';
     const workspace = await lockWorkspace(client, { accountId, workspaceId, action });
-    if (memberId === workspace.accountId) throw ownerStays();
+    if (memberId === workspace.accountId) throw ownerCannotChange();
     const { rowCount } = await client.query(
       'delete from workspace_members where workspace_id = $1 and account_id = $2',
       [workspace.id, memberId],
     );
-    if (rowCount === 0) throw unknown('member');
-    return takeAway(client, { workspaceId: workspace.id, memberId, role: undefined });
+    if (rowCount === 0) throw notFound('member');
+    const act = { actor: byAccount(accountId), accountId: memberId, workspaceId: workspace.id };
+    await recordAct(client, { ...act, act: 'member_removed' });
+    return revokeRights(client, { workspaceId: workspace.id, memberId, role: undefined });
   });
 }
 
-/** Ends what a member made under a role that they no longer have: their invitations, and their keys. */
-async function takeAway(
+/** Ends the invitations and keys of a member whose role no longer allows them. */
+async function revokeRights(
   client: pg.PoolClient,
   { workspaceId, memberId, role }: { workspaceId: string; memberId: string; role: WorkspaceRole | undefined },
 ): Promise<readonly string[]> {
@@ -95,7 +102,7 @@ async function takeAway(
   return role !== undefined && mayDo(role, 'useOwnKeys') ? [] : revokeWorkspaceKeys(client, workspaceId, memberId);
 }
 
-const ownerStays = (): ServiceError =>
+const ownerCannotChange = (): ServiceError =>
   new ServiceError('conflict', {
     message: 'A workspace has one owner, who stays until another member accepts an invitation as `owner`.',
   });

@@ -1,15 +1,20 @@
 import { isRoleAtLeast, ServiceError, type WorkspaceRole } from '@sotto/wire';
 
-/** The weakest role that may do something in a workspace. Everything that a session can ask of one is named here. */
+/** The weakest role that may do each action in a workspace. Every action of a session on a workspace is listed. */
 export const weakestRoleFor = {
-  /** Its name, preferences, members, keys without their secrets, usage with its cost; previews of routing. */
+  /** Name, preferences, members, keys without their secrets, sums of usage with their cost, and routing previews. */
   read: 'viewer',
   useOwnKeys: 'member',
+  /** Rows of usage. Those of keys that the member created. */
+  readOwnRequests: 'member',
+  readAllRequests: 'admin',
   useAllKeys: 'admin',
   rename: 'admin',
   writePreferences: 'admin',
   manageMembers: 'admin',
-  /** A management key tells of the whole account's money. */
+  readAudit: 'admin',
+  setBudgets: 'admin',
+  /** A management key shows the whole account's money. */
   makeManagementKeys: 'owner',
   handOver: 'owner',
   delete: 'owner',
@@ -20,7 +25,7 @@ export type WorkspaceAction = keyof typeof weakestRoleFor;
 export const mayDo = (role: WorkspaceRole, action: WorkspaceAction): boolean =>
   isRoleAtLeast(role, weakestRoleFor[action]);
 
-/** Throws `forbidden` where a role is too weak, naming both. */
+/** Throws `forbidden` if a role is too weak. The message names both roles. */
 export function assertMay(role: WorkspaceRole, action: WorkspaceAction): void {
   if (mayDo(role, action)) return;
   const needed = weakestRoleFor[action];

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 
 /**
- * Revokes the keys of a workspace that still work, or those that one account made there. Answers their ids, for the
+ * Revokes the active keys of a workspace, or only those that one account created there. Returns their ids, for the
  * projector. The caller holds the workspace's lock.
  */
 export async function revokeWorkspaceKeys(
@@ -10,7 +10,7 @@ export async function revokeWorkspaceKeys(
   createdBy?: string,
 ): Promise<readonly string[]> {
   const { rows } = await client.query<{ id: string }>(
-    // Locked in the order in which bookings update them, so that neither waits for the other in a circle.
+    // Lock the keys in the order in which bookings update them, so that the two cannot deadlock.
     `with working as (
        select id from api_keys
        where workspace_id = $1 and revoked_at is null and ($2::uuid is null or created_by = $2) order by id for update)

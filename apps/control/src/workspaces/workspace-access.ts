@@ -1,56 +1,50 @@
 import type { WorkspaceRole } from '@sotto/wire';
 import type pg from 'pg';
-import { unknown } from '../serve/unknown.ts';
+import type { SqlRow } from '../database/columns.ts';
+import type { workspaces } from '../database/schema.ts';
+import { notFound } from '../serve/not-found.ts';
 import { assertMay, type WorkspaceAction } from './permissions.ts';
 
-/** A workspace that is there, as somebody in it finds it. */
+/** An existing workspace, with the caller's role in it. */
 export interface WorkspaceAccess {
   readonly id: string;
-  /** The owner's account, which pays. */
+  /** Account of the owner, which pays. */
   readonly accountId: string;
   readonly name: string;
-  /** Whether it is the caller's default one. */
+  /** Whether it is the caller's default workspace. */
   readonly isDefault: boolean;
   readonly createdAt: Date;
   readonly preferences: unknown;
-  /** The caller's. */
+  /** Role of the caller. */
   readonly role: WorkspaceRole;
 }
 
-/** Who asks for what in which workspace; without one, in the default one of their account. */
+/** The caller, the action and the workspace. Without a workspace, the default one of the account. */
 export interface WorkspaceQuestion {
   readonly accountId: string;
   readonly workspaceId: string | undefined;
   readonly action: WorkspaceAction;
 }
 
-interface Row {
-  id: string;
-  account_id: string;
-  name: string;
-  is_default: boolean;
-  created_at: Date;
-  preferences: unknown;
-  role: WorkspaceRole;
-}
+type Row = Omit<SqlRow<typeof workspaces>, 'deleted_at'> & { role: WorkspaceRole };
 
 /**
- * The workspace, where the caller may do that in it. Throws `not_found` to whoever is not in it, so that ids tell
- * nothing, and `forbidden` to whoever is, with a role too weak.
+ * Returns the workspace if the caller may do the action in it. Throws `not_found` to callers outside it, so that ids
+ * reveal nothing. Throws `forbidden` to members whose role is too weak.
  */
 export async function requireWorkspace(
   client: pg.Pool | pg.PoolClient,
   { accountId, workspaceId, action }: WorkspaceQuestion,
 ): Promise<WorkspaceAccess> {
   const found = await findWorkspace(client, accountId, workspaceId);
-  if (found === undefined) throw unknown('workspace');
+  if (found === undefined) throw notFound('workspace');
   assertMay(found.role, action);
   return found;
 }
 
 /**
- * The same within a transaction, and nobody changes the workspace, its members or its keys until this one ends: every
- * change takes this lock first. So a role that was found strong enough still is when the change is written.
+ * Does the same within a transaction, and locks the workspace until it ends. Every change of the workspace, its members
+ * or its keys takes this lock first. So a role that was strong enough at the check still is when the change is written.
  */
 export async function lockWorkspace(client: pg.PoolClient, question: WorkspaceQuestion): Promise<WorkspaceAccess> {
   const { accountId, workspaceId } = question;
@@ -58,11 +52,11 @@ export async function lockWorkspace(client: pg.PoolClient, question: WorkspaceQu
     'select 1 from workspaces where id = $2::uuid or ($2::uuid is null and account_id = $1 and is_default) for update',
     [accountId, workspaceId ?? null],
   );
-  // In a statement of its own: one that waits for a lock sees other tables as they were before it waited.
+  // Use a separate statement: one that waits for a lock sees other tables as they were before it waited.
   return requireWorkspace(client, question);
 }
 
-/** A workspace of which an account is the owner or a member, with its role. */
+/** Returns a workspace that the account owns or is a member of, with its role. */
 export async function findWorkspace(
   client: pg.Pool | pg.PoolClient,
   accountId: string,

@@ -1,12 +1,13 @@
 import { workspaceContracts } from '@sotto/contract/control';
+import type { WorkspaceRole } from '@sotto/wire';
 import type pg from 'pg';
 import type { ControlEvents } from '../events.ts';
 import type { AttemptLimit } from '../limits/attempt-limit.ts';
-import type { Mailer } from '../mail/mail.ts';
-import { projectKeys } from '../projection/project-keys.ts';
+import type { Mail, Mailer } from '../mail/mail.ts';
+import { projectBudgets, projectKeys } from '../projection/project-keys.ts';
 import type { Projector } from '../projection/projector.ts';
 import type { Serve } from '../serve/serve.ts';
-import { invitationMail } from './invitation-mail.ts';
+import { listBudgets, removeBudget, setBudget } from './budget-store.ts';
 import { inviteAddress, listInvitations, withdrawInvitation } from './invitation-store.ts';
 import { changeRole, listMembers, removeMember } from './member-store.ts';
 import { requireWorkspace } from './workspace-access.ts';
@@ -15,17 +16,17 @@ import { createWorkspace, deleteWorkspace, listWorkspaces, renameWorkspace } fro
 export interface WorkspaceRoutesDependencies {
   readonly pool: pg.Pool;
   readonly projector: Projector;
-  /** Undefined where no mail can be sent: the inviter then hands the token over. */
+  /** Undefined if mail cannot be sent. The inviter then passes the token on. */
   readonly mailer: Mailer | undefined;
-  /** The public control origin, whose pages links lead to. */
+  /** The public control origin. Links lead to its pages. */
   readonly origin: string;
   readonly events: Pick<ControlEvents, 'taskFailed'>;
-  /** Counts a mail to an address; throws `rate_limited` where it is one too many. */
+  /** Counts a mail to an address. Throws `rate_limited` if it is one too many. */
   readonly admitMail: AttemptLimit;
   readonly now: () => number;
 }
 
-/** Serves workspaces, their members, and invitations to them. Every account has a default workspace. */
+/** Serves workspaces, their members and invitations. Every account has a default workspace. */
 export function serveWorkspaces(serve: Serve, deps: WorkspaceRoutesDependencies): void {
   const { pool, projector, now } = deps;
   serve(workspaceContracts)({
@@ -56,6 +57,23 @@ export function serveWorkspaces(serve: Serve, deps: WorkspaceRoutesDependencies)
       await projectKeys(projector, await removeMember(pool, of));
     },
 
+    'GET /v1/workspaces/{id}/budgets': async ({ caller: { accountId }, params }) => ({
+      data: await listBudgets(pool, { accountId, workspaceId: params.id }, now()),
+    }),
+
+    'PUT /v1/workspaces/{id}/budgets': async ({ caller: { accountId }, params, body }) => {
+      const { budget, keyIds } = await setBudget(pool, { accountId, workspaceId: params.id }, body, now());
+      // The keys first: one that an earlier version projected does not name its budgets yet.
+      await projectKeys(projector, keyIds);
+      await projectBudgets(projector, params.id);
+      return budget;
+    },
+
+    'DELETE /v1/workspaces/{id}/budgets/{budgetId}': async ({ caller: { accountId }, params }) => {
+      await removeBudget(pool, { accountId, workspaceId: params.id }, params.budgetId);
+      await projectBudgets(projector, params.id);
+    },
+
     'GET /v1/workspaces/{id}/invitations': async ({ caller: { accountId }, params }) => ({
       data: await listInvitations(pool, { accountId, workspaceId: params.id }, now()),
     }),
@@ -65,7 +83,7 @@ export function serveWorkspaces(serve: Serve, deps: WorkspaceRoutesDependencies)
       await requireWorkspace(pool, { accountId, workspaceId, action: 'manageMembers' });
       await deps.admitMail(request, body.email);
       const { invitation, workspace } = await inviteAddress(pool, { accountId, workspaceId }, body, now());
-      // Not waited for: an answer that waits would tell how long the mail took, and the token is in it anyway.
+      // Do not wait: the answer's time would reveal how long the mail took. The answer contains the token anyway.
       void deps.mailer
         ?.send(invitationMail({ ...invitation, workspace, invitedBy: email, origin: deps.origin }))
         .catch((error: unknown) => deps.events.taskFailed('mail', error));
@@ -75,4 +93,34 @@ export function serveWorkspaces(serve: Serve, deps: WorkspaceRoutesDependencies)
     'DELETE /v1/workspaces/{id}/invitations/{invitationId}': ({ caller: { accountId }, params }) =>
       withdrawInvitation(pool, { accountId, workspaceId: params.id }, params.invitationId),
   });
+}
+
+/**
+ * Builds the mail with an invitation's token, as text and in a link. In the link it stands after `#`, which servers
+ * never see. Names that people chose are cut to one line.
+ */
+function invitationMail(invitation: {
+  readonly email: string;
+  readonly role: WorkspaceRole;
+  readonly token: string;
+  readonly expires_at: string;
+  readonly workspace: string;
+  readonly invitedBy: string;
+  /** The public control origin. */
+  readonly origin: string;
+}): Mail {
+  const workspace = invitation.workspace.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
+  return {
+    to: invitation.email,
+    subject: `You are invited to the workspace "${workspace}"`,
+    text: [
+      `${invitation.invitedBy} invites you to the workspace "${workspace}" as ${invitation.role}.`,
+      ...(invitation.role === 'owner' ? ['If you accept, your balance pays for what it uses from then on.'] : []),
+      `Sign in or sign up with this address, and accept until ${invitation.expires_at}:`,
+      `${invitation.origin}/invitations#token=${invitation.token}`,
+      'By a program, with this token:',
+      invitation.token,
+      'If you did not expect this, there is nothing to do.',
+    ].join('\n'),
+  };
 }

@@ -1,21 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { initialPreferences, ServiceError, type WorkspaceAnswer, type WorkspaceRole } from '@sotto/wire';
 import type pg from 'pg';
+import { byAccount, recordAct } from '../acts/record-act.ts';
+import type { SqlRow } from '../database/columns.ts';
 import { inTransaction } from '../database/in-transaction.ts';
+import type { workspaces } from '../database/schema.ts';
 import { revokeWorkspaceKeys } from './revoke-keys.ts';
 import { lockWorkspace, type WorkspaceAccess } from './workspace-access.ts';
 
-const mostWorkspaces = 100;
+const maxWorkspaces = 100;
 
-interface Row {
-  id: string;
-  name: string;
-  is_default: boolean;
-  created_at: Date;
-  role: WorkspaceRole;
-}
+type Row = SqlRow<typeof workspaces, 'id' | 'name' | 'is_default' | 'created_at'> & { role: WorkspaceRole };
 
-/** The workspaces that an account owns, the default one first, and then those that it is a member of. */
+/** Returns the workspaces that an account owns, the default one first, and then those that it is a member of. */
 export async function listWorkspaces(pool: pg.Pool, accountId: string): Promise<WorkspaceAnswer[]> {
   const { rows } = await pool.query<Row>(
     `select w.id, w.name, w.is_default and w.account_id = $1 as is_default, w.created_at,
@@ -31,16 +28,16 @@ export async function listWorkspaces(pool: pg.Pool, accountId: string): Promise<
   );
 }
 
-/** Makes a workspace. Throws `conflict` where the account has as many as it may. */
+/** Creates a workspace. Throws `conflict` if the account has reached the maximum. */
 export async function createWorkspace(pool: pg.Pool, accountId: string, name: string): Promise<WorkspaceAnswer> {
   return inTransaction(pool, async (client) => {
-    // Two at once are counted one after the other.
+    // The lock makes simultaneous requests count one after the other.
     await lockWorkspace(client, { accountId, workspaceId: undefined, action: 'read' });
     const { rowCount } = await client.query('select 1 from workspaces where account_id = $1 and deleted_at is null', [
       accountId,
     ]);
-    if ((rowCount ?? 0) >= mostWorkspaces) {
-      throw new ServiceError('conflict', { message: `An account has at most ${mostWorkspaces} workspaces.` });
+    if ((rowCount ?? 0) >= maxWorkspaces) {
+      throw new ServiceError('conflict', { message: `An account has at most ${maxWorkspaces} workspaces.` });
     }
     const { rows } = await client.query<Row>(
       `insert into workspaces (id, account_id, name, preferences) values ($1, $2, $3, $4)
@@ -49,12 +46,13 @@ export async function createWorkspace(pool: pg.Pool, accountId: string, name: st
     );
     const [row] = rows;
     if (row === undefined) throw new Error('the workspace was not inserted');
+    await recordAct(client, { actor: byAccount(accountId), act: 'workspace_created', workspaceId: row.id });
     const { created_at: createdAt, is_default: isDefault, ...rest } = row;
     return toAnswer({ ...rest, createdAt, isDefault });
   });
 }
 
-/** A workspace and who asks. */
+/** A workspace and the caller's account. */
 export interface InWorkspace {
   readonly accountId: string;
   readonly workspaceId: string;
@@ -64,13 +62,19 @@ export async function renameWorkspace(pool: pg.Pool, caller: InWorkspace, name: 
   return inTransaction(pool, async (client) => {
     const workspace = await lockWorkspace(client, { ...caller, action: 'rename' });
     await client.query('update workspaces set name = $2 where id = $1', [workspace.id, name]);
+    await recordAct(client, {
+      actor: byAccount(caller.accountId),
+      act: 'workspace_renamed',
+      workspaceId: workspace.id,
+    });
     return toAnswer({ ...workspace, name });
   });
 }
 
 /**
- * Deletes a workspace, and revokes its keys in the same transaction; a key that is being made meanwhile is either
- * revoked with them or refused. What they did stays. Throws `conflict` for a default one. Answers the keys' ids.
+ * Deletes a workspace and revokes its keys in the same transaction. A key that is being created meanwhile is either
+ * revoked with them or refused. Usage of the keys stays. Throws `conflict` for a default workspace. Returns the keys'
+ * ids.
  */
 export async function deleteWorkspace(pool: pg.Pool, caller: InWorkspace): Promise<readonly string[]> {
   return inTransaction(pool, async (client) => {
@@ -81,6 +85,12 @@ export async function deleteWorkspace(pool: pg.Pool, caller: InWorkspace): Promi
     await client.query('update workspaces set deleted_at = now() where id = $1', [workspace.id]);
     await client.query('delete from workspace_invitations where workspace_id = $1', [workspace.id]);
     await client.query('delete from workspace_members where workspace_id = $1', [workspace.id]);
+    await client.query('delete from workspace_webhooks where workspace_id = $1', [workspace.id]);
+    await recordAct(client, {
+      actor: byAccount(caller.accountId),
+      act: 'workspace_deleted',
+      workspaceId: workspace.id,
+    });
     return revokeWorkspaceKeys(client, workspace.id);
   });
 }

@@ -7,7 +7,7 @@ import { createAccount } from '../accounts/ensure-account.ts';
 import { type DatabaseConnection, migrateDatabase, openDatabase } from '../database/database.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { insertKey } from '../keys/key-store.ts';
-import { putWorkspacePreferences } from '../routing/preferences-store.ts';
+import { putWorkspacePreferences } from '../routing/routing.ts';
 import { acceptInvitation, declineInvitation, type Invited, readOffer } from './answer-invitation.ts';
 import { inviteAddress, listInvitations, withdrawInvitation } from './invitation-store.ts';
 import { changeRole, listMembers, removeMember } from './member-store.ts';
@@ -92,7 +92,7 @@ async function workingKeys({ workspaceId }: Shared): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** How a piece of work ended: `done`, or the type of its error. */
+/** Result of a promise: `done`, or the type of its error. */
 const endOf = (work: Promise<unknown>): Promise<string> =>
   work.then(
     () => 'done',
@@ -103,15 +103,13 @@ const endOf = (work: Promise<unknown>): Promise<string> =>
   );
 
 /**
- * Holds the workspace's row until everything in `works` waits for it: then each has begun before any has written, which
- * is the interleaving that must not matter.
+ * Locks the workspace's row until everything in `works` waits for it. Then each has begun before any has written. The
+ * result must not depend on that interleaving.
  */
 async function allAtOnce({ workspaceId }: Shared, works: readonly (() => Promise<unknown>)[]): Promise<string[]> {
-  const client = await pool.connect();
-  try {
-    await client.query('begin');
+  const ends = await inTransaction(pool, async (client) => {
     await client.query('select 1 from workspaces where id = $1 for update', [workspaceId]);
-    const ends = works.map((work) => endOf(work()));
+    const begun = works.map((work) => endOf(work()));
     for (let waiting = 0; waiting < works.length; ) {
       const { rows } = await pool.query<{ count: string }>(
         `select count(*) from pg_stat_activity
@@ -119,15 +117,13 @@ async function allAtOnce({ workspaceId }: Shared, works: readonly (() => Promise
       );
       waiting = Number(rows[0]?.count);
     }
-    await client.query('commit');
-    return await Promise.all(ends);
-  } finally {
-    client.release();
-  }
+    return begun;
+  });
+  return Promise.all(ends);
 }
 
 describe('at the same time', () => {
-  it('two admins demote each other: one does, and the other no longer may', async () => {
+  it('two admins demote each other: one succeeds, and the other is refused', async () => {
     const place = await shared();
     const [ann, ben] = [await join(place, 'admin'), await join(place, 'admin')];
     const ends = await allAtOnce(place, [
@@ -150,7 +146,7 @@ describe('at the same time', () => {
     expect((await rolesIn(place)).size).toBe(2);
   });
 
-  it('an invitation is accepted twice: once it counts', async () => {
+  it('an invitation is accepted twice: it counts once', async () => {
     const place = await shared();
     const ann = await person();
     const invited = await offer(place.owner, ann, place, 'member');
@@ -159,7 +155,7 @@ describe('at the same time', () => {
     expect((await rolesIn(place)).get(ann.accountId)).toBe('member');
   });
 
-  it('an invitation is accepted and withdrawn: one of them finds it', async () => {
+  it('an invitation is accepted and withdrawn: only one succeeds', async () => {
     const place = await shared();
     const ann = await person();
     const invited = await offer(place.owner, ann, place, 'member');
@@ -172,7 +168,7 @@ describe('at the same time', () => {
     expect((await rolesIn(place)).has(ann.accountId)).toBe(ends[0] === 'done');
   });
 
-  it('a workspace is deleted while keys are made and someone joins: nothing is left that works', async () => {
+  it('a workspace is deleted while keys are created and a person joins: no key works afterwards', async () => {
     const place = await shared();
     const [ann, ben] = [await join(place, 'member'), await person()];
     const invited = await offer(place.owner, ben, place, 'member');
@@ -193,7 +189,7 @@ describe('at the same time', () => {
     expect(rows).toEqual([]);
   });
 
-  it('a member makes a key and is removed: no key of theirs works', async () => {
+  it('a member creates a key and is removed: no key of theirs works', async () => {
     const place = await shared();
     const ann = await join(place, 'member');
     const others = await makeKey(place.owner, place);
@@ -219,7 +215,7 @@ describe('at the same time', () => {
     expect(await endOf(again)).toBe('forbidden');
   });
 
-  it('the one who is to be owner is removed and accepts: the workspace has exactly one owner', async () => {
+  it('the future owner is removed and accepts: the workspace has exactly one owner', async () => {
     const place = await shared();
     const ann = await join(place, 'admin');
     const invited = await offer(place.owner, ann, place, 'owner');
@@ -234,7 +230,7 @@ describe('at the same time', () => {
     expect(rows[0]?.account_id).toBe(ends[0] === 'done' ? place.owner.accountId : ann.accountId);
   });
 
-  it('as many workspaces are made as fit, and no more', async () => {
+  it('an account creates as many workspaces as the limit allows, and no more', async () => {
     const { accountId } = await person();
     await pool.query(
       `insert into workspaces (id, account_id, name, preferences)
@@ -248,7 +244,7 @@ describe('at the same time', () => {
 });
 
 describe('invitations', () => {
-  it('are good for their address only, and stay for it', async () => {
+  it('work for their address only, even after others have tried', async () => {
     const place = await shared();
     const [ann, eve] = [await person(), await person()];
     const invited = await offer(place.owner, ann, place, 'admin');
@@ -264,7 +260,7 @@ describe('invitations', () => {
     expect(await endOf(acceptInvitation(pool, invited, now))).toBe('done');
   });
 
-  it('raise whoever is in already, and never lower them', async () => {
+  it('raise the role of a member, and never lower it', async () => {
     const place = await shared();
     const ann = await join(place, 'member');
     const roleAfter = async (role: WorkspaceRole) => {
@@ -287,7 +283,7 @@ describe('invitations', () => {
     expect(await listInvitations(pool, as(place.owner, place), now + 7 * dayMs)).toEqual([]);
   });
 
-  it('are void once they are declined, replaced, or their maker is no admin any more', async () => {
+  it('are void once they are declined or replaced, or their creator is not an admin any more', async () => {
     const place = await shared();
     const [ann, ben] = [await join(place, 'admin'), await person()];
     const declined = await offer(ann, ben, place, 'member');
@@ -301,7 +297,7 @@ describe('invitations', () => {
     }
   });
 
-  it('rest as a hash', async () => {
+  it('are stored as a hash', async () => {
     const place = await shared();
     const { by } = await offer(place.owner, await person(), place, 'member');
     const token = 'token' in by ? by.token : '';
@@ -313,7 +309,7 @@ describe('invitations', () => {
     expect(rows[0]?.row).not.toContain(token);
   });
 
-  it('say nothing of whether an address has an account', async () => {
+  it('do not reveal whether an address has an account', async () => {
     const place = await shared();
     const known = await person();
     const shapes = await Promise.all(
@@ -328,7 +324,7 @@ describe('invitations', () => {
     }
   });
 
-  it('as owner hand the workspace over, by consent: the other pays, and the keys of before are revoked', async () => {
+  it('as owner transfer the workspace once accepted: the new owner pays, and earlier keys are revoked', async () => {
     const place = await shared();
     const [ann, ben] = [await join(place, 'member'), await join(place, 'admin')];
     await makeKey(ben, place);
@@ -349,7 +345,7 @@ describe('invitations', () => {
 });
 
 describe('keys of members', () => {
-  it('stop when their maker becomes a viewer or leaves, and others go on', async () => {
+  it('stop when their creator becomes a viewer or leaves, and others continue', async () => {
     const place = await shared();
     const [ann, ben, cat] = [await join(place, 'member'), await join(place, 'admin'), await join(place, 'member')];
     for (const who of [ann, ben, cat]) await makeKey(who, place);

@@ -1,151 +1,94 @@
 import type { AnswerOf, BodyInput, ParamsOf, QueryInput } from '@sotto/contract';
 import type { ControlContracts } from '@sotto/contract/control';
-
-/** What the service answered instead of what was asked for (interface 7), or `network` where it did not answer. */
-export class ApiError extends Error {
-  readonly type: string;
-  readonly status: number;
-  /** What to name when asking for help; absent where no answer came. */
-  readonly requestId: string | undefined;
-  /** The field at fault, where there is one. */
-  readonly param: string | undefined;
-  /** When to try again; seconds. */
-  readonly retryAfterS: number | undefined;
-
-  constructor(message: string, told: Omit<ApiError, 'name' | 'message' | 'stack' | 'cause'>) {
-    super(message);
-    this.name = 'ApiError';
-    this.type = told.type;
-    this.status = told.status;
-    this.requestId = told.requestId;
-    this.param = told.param;
-    this.retryAfterS = told.retryAfterS;
-  }
-}
-
-type QueryValues<Query> = { readonly [Name in keyof Query]: Query[Name] | undefined };
-
-/** What a call gives: the parameters, query and body of its contract, and how it is made. */
-export type CallOptions<Route> = (keyof ParamsOf<Route> extends never
-  ? unknown
-  : { readonly params: ParamsOf<Route> }) &
-  (QueryInput<Route> extends object ? { readonly query?: QueryValues<QueryInput<Route>> } : unknown) &
-  (BodyInput<Route> extends object ? { readonly body: BodyInput<Route> } : unknown) & {
-    /** An inference or management key, for what a session does not open. */
-    readonly key?: string | undefined;
-    readonly signal?: AbortSignal | undefined;
-  };
+import { parseJson } from '@sotto/wire';
+import { errorOf, unreachable } from './errors.ts';
 
 /** A route of the control origin, such as `GET /v1/keys`. */
 export type Route = keyof ControlContracts;
 
-/** The options of a call without what its contract demands. */
+/** The answer of a route. */
+export type Answer<Key extends Route> = AnswerOf<ControlContracts[Key]>;
+
+type QueryValues<Query> = { readonly [Name in keyof Query]: Query[Name] | undefined };
+
+/** The parameters and query that a route's contract states. */
+type Asked<Contract> = (keyof ParamsOf<Contract> extends never ? unknown : { readonly params: ParamsOf<Contract> }) &
+  (QueryInput<Contract> extends object ? { readonly query?: QueryValues<QueryInput<Contract>> } : unknown);
+
+/** Options of a call: the parts that its contract states, and a signal that aborts it. */
+type CallOptions<Contract> = Asked<Contract> &
+  (BodyInput<Contract> extends object ? { readonly body: BodyInput<Contract> } : unknown) & {
+    readonly signal?: AbortSignal | undefined;
+  };
+
+/** The options of any call. */
 interface AnyOptions {
   readonly params?: Readonly<Record<string, string>>;
-  readonly query?: Query;
+  readonly query?: Readonly<Record<string, unknown>> | undefined;
   readonly body?: object;
-  readonly key?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Asks the control plane, with the session of this browser. Resolves to the parsed answer, undefined for an empty one: page
- * and service are of one release, so its type is the contract's. Throws `ApiError`; an abort throws what the signal says.
+ * Calls control with the session of this browser. Resolves to the parsed answer, or undefined for an empty one. Page and
+ * service are of one release, so the answer has the type of the contract. Throws `ApiError`; an abort throws the signal's
+ * reason.
  */
-export async function call<Key extends Route>(
+export const call = <Key extends Route>(
   route: Key,
   ...[options]: object extends CallOptions<ControlContracts[Key]>
     ? [options?: CallOptions<ControlContracts[Key]>]
     : [options: CallOptions<ControlContracts[Key]>]
-): Promise<AnswerOf<ControlContracts[Key]>> {
-  const { params = {}, query, body, key, signal }: AnyOptions = options ?? {};
+): Promise<Answer<Key>> => send(route, options ?? {}) as Promise<Answer<Key>>;
+
+/** The routes that take a body and nothing else. */
+export type BodyRoute = {
+  [Key in Route]: keyof ParamsOf<ControlContracts[Key]> extends never
+    ? BodyInput<ControlContracts[Key]> extends object
+      ? Key
+      : never
+    : never;
+}[Route];
+
+/** The body of a route. */
+export type Body<Key extends Route> = BodyInput<ControlContracts[Key]>;
+
+/** `call` for routes that are known by their type alone. */
+export const callWith = <Key extends BodyRoute>(route: Key, body: Body<Key> & object): Promise<Answer<Key>> =>
+  send(route, { body }) as Promise<Answer<Key>>;
+
+/** The address of a route that is read with GET, for links and downloads. */
+export const addressOf = <Key extends Extract<Route, `GET ${string}`>>(
+  route: Key,
+  asked: Asked<ControlContracts[Key]>,
+): string => pathOf(route, asked as AnyOptions);
+
+async function send(route: Route, options: AnyOptions): Promise<unknown> {
+  const { body = {}, signal } = options;
   const [method = ''] = route.split(' ');
-  const answer = await fetch(withQuery(pathOf(route, params), query), {
+  const answer = await fetch(pathOf(route, options), {
     method,
     // Browsers add `Origin` to all but GET; the type keeps forms of other sites out (they cannot set it).
-    headers: {
-      accept: 'application/json',
-      ...(method === 'GET' ? {} : { 'content-type': 'application/json' }),
-      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
-    },
+    headers: { accept: 'application/json', ...(method === 'GET' ? {} : { 'content-type': 'application/json' }) },
     credentials: 'same-origin',
-    ...(method === 'GET' || method === 'DELETE' ? {} : { body: JSON.stringify(body ?? {}) }),
+    ...(method === 'GET' || method === 'DELETE' ? {} : { body: JSON.stringify(body) }),
     ...(signal === undefined ? {} : { signal }),
   }).catch((error: unknown) => {
     if (signal?.aborted) throw error;
     throw unreachable();
   });
   const text = await answer.text();
-  const parsed: unknown = text === '' ? undefined : parsedJson(text);
+  const parsed = text === '' ? undefined : parseJson(text);
   if (!answer.ok) throw errorOf(answer, parsed);
-  return parsed as AnswerOf<ControlContracts[Key]>;
+  return parsed;
 }
 
-/** No answer came. */
-export const unreachable = (): ApiError =>
-  new ApiError('The service cannot be reached. Check your connection, then try again.', {
-    type: 'network',
-    status: 0,
-    requestId: undefined,
-    param: undefined,
-    retryAfterS: undefined,
-  });
-
-/** Reads an answer that is no success. */
-export const refusalOf = async (answer: Response): Promise<ApiError> =>
-  errorOf(answer, parsedJson(await answer.text().catch(() => '')));
-
-type Query = Readonly<Record<string, unknown>> | undefined;
-
-/** The address of a route that is read with GET, for links and downloads. */
-export const addressOf = (
-  route: Extract<Route, `GET ${string}`>,
-  { params = {}, query }: Pick<AnyOptions, 'params' | 'query'>,
-): string => withQuery(pathOf(route, params), query);
-
-/** The path of a route with its parameters filled in. */
-const pathOf = (route: Route, params: Readonly<Record<string, string>>): string =>
-  route.replace(/^\w+ /, '').replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
-
-/** A path with its query; what is undefined is left out. */
-function withQuery(path: string, query: Query = {}): string {
+/** The path of a route with its parameters and its query. Undefined values are left out of the query. */
+function pathOf(route: Route, { params = {}, query = {} }: AnyOptions): string {
+  const path = route
+    .replace(/^\w+ /, '')
+    .replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
   return `${path}${search.size === 0 ? '' : `?${search}`}`;
-}
-
-/** The sentence of any failure, fit to be shown. */
-export const sentenceOf = (error: unknown): string =>
-  error instanceof ApiError ? error.message : 'Something went wrong on this page. Reload it, then try again.';
-
-interface ToldError {
-  readonly message?: unknown;
-  readonly type?: unknown;
-  readonly request_id?: unknown;
-  readonly param?: unknown;
-}
-
-function errorOf(answer: Response, parsed: unknown): ApiError {
-  const told: ToldError =
-    typeof parsed === 'object' && parsed !== null && 'error' in parsed ? ((parsed.error ?? {}) as ToldError) : {};
-  const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
-  const retryAfter = Number(answer.headers.get('retry-after') ?? Number.NaN);
-  return new ApiError(
-    text(told.message) ?? `The service answered with status ${answer.status}. Try again in a moment.`,
-    {
-      type: text(told.type) ?? 'unexpected_answer',
-      status: answer.status,
-      requestId: text(told.request_id) ?? answer.headers.get('x-request-id') ?? undefined,
-      param: text(told.param),
-      retryAfterS: Number.isFinite(retryAfter) ? retryAfter : undefined,
-    },
-  );
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

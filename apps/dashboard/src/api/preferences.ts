@@ -9,18 +9,14 @@ export const preferencesQuery = (workspaceId: string) =>
     queryFn: ({ signal }) => call('GET /v1/routing/preferences', { query: { workspace_id: workspaceId }, signal }),
   });
 
-/** Replaces them; answers with what is in force now. */
-export const putPreferences = (workspaceId: string, body: Preferences) =>
-  call('PUT /v1/routing/preferences', { query: { workspace_id: workspaceId }, body });
-
-/** What a request would get under preferences that need not be saved. A newer question ends this one. */
+/** Previews the routing of a request under preferences that may be unsaved. A newer preview aborts an older one. */
 export const previewQuery = (asked: RoutingPreview) =>
   queryOptions({
     queryKey: ['routing-preview', asked],
     queryFn: ({ signal }) => call('POST /v1/routing/preview', { body: asked, signal }),
   });
 
-/** The models that may be asked under preferences that need not be saved. */
+/** The models that requests may use under preferences that may be unsaved. */
 export const eligibleModelsQuery = (preferences: Preferences) =>
   queryOptions({
     queryKey: ['eligible-models', preferences],

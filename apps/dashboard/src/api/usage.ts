@@ -1,11 +1,11 @@
-import type { UsageGroup } from '@sotto/wire';
+import type { UsageError, UsageGroup, UsagePage } from '@sotto/wire';
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { addressOf, call } from './call.ts';
 
-/** Under which all that was read of usage is kept. */
+/** The query key of everything about usage. */
 export const usageQueryKey = ['usage'] as const;
 
-/** What usage is asked for; what is undefined does not narrow. */
+/** Selects usage; an undefined field selects all. */
 export interface UsageFilters {
   /** A UTC day, inclusive. */
   readonly from: string;
@@ -23,22 +23,54 @@ export const usageSumsQuery = (filters: UsageFilters, groups: readonly UsageGrou
     queryFn: ({ signal }) => call('GET /v1/usage/daily', { query: { ...filters, group_by: groups.join() }, signal }),
   });
 
-const rowsOfPage = 50;
+/** One request, as the service keeps it. */
+export type UsageRow = UsagePage['data'][number];
 
-/** Requests, newest first, a page at a time. */
-export const usageRowsQuery = (filters: UsageFilters) =>
+/** Selects requests. */
+export interface UsageRowFilters extends UsageFilters {
+  /** Only so many hours before now, instead of the days. */
+  readonly hours: number | undefined;
+  readonly status: UsageRow['status'] | undefined;
+  readonly error: UsageError | undefined;
+  readonly provider: string | undefined;
+  readonly member_id: string | undefined;
+}
+
+const rowsOfPage = 200;
+const hourMs = 3_600_000;
+
+const rowsAsked = ({ hours, ...filters }: UsageRowFilters) =>
+  hours === undefined
+    ? filters
+    : { ...filters, from: new Date(Date.now() - hours * hourMs).toISOString(), to: undefined };
+
+export const usageRowsKey = [...usageQueryKey, 'rows'] as const;
+
+/** Requests, newest first, a page at a time. The list may have many pages, so only the reader loads it again. */
+export const usageRowsQuery = (filters: UsageRowFilters) =>
   infiniteQueryOptions({
-    queryKey: [...usageQueryKey, 'rows', filters],
+    queryKey: [...usageRowsKey, filters],
     queryFn: ({ pageParam, signal }) =>
-      call('GET /v1/usage', { query: { ...filters, limit: rowsOfPage, cursor: pageParam }, signal }),
+      call('GET /v1/usage', { query: { ...rowsAsked(filters), limit: rowsOfPage, cursor: pageParam }, signal }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
+    staleTime: 60_000,
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
   });
 
-/** Where every request that matches is had as CSV. */
-export const usageRowsCsv = (filters: UsageFilters): string =>
-  addressOf('GET /v1/usage', { query: { ...filters, format: 'csv' } });
+/** The address of all matching requests as CSV. */
+export const usageRowsCsv = (filters: UsageRowFilters): string =>
+  addressOf('GET /v1/usage', { query: { ...rowsAsked(filters), format: 'csv' } });
 
-/** Where the sums are had as CSV. */
+/** The address of the sums as CSV. */
 export const usageSumsCsv = (filters: UsageFilters, groups: readonly UsageGroup[]): string =>
   addressOf('GET /v1/usage/daily', { query: { ...filters, group_by: groups.join(), format: 'csv' } });
+
+/** The newest request of a workspace, or of one key. */
+export const newestRequestQuery = (of: Pick<UsageFilters, 'workspace_id' | 'key_id'>) =>
+  queryOptions({
+    queryKey: [...usageQueryKey, 'newest', of],
+    queryFn: async ({ signal }) =>
+      (await call('GET /v1/usage', { query: { ...of, limit: 1 }, signal })).data[0] ?? null,
+  });

@@ -1,19 +1,49 @@
-import { type UseMutationOptions, type UseMutationResult, useMutation } from '@tanstack/react-query';
+import {
+  type QueryKey,
+  type UseMutationOptions,
+  type UseMutationResult,
+  useMutation,
+  useQueryClient,
+} from '@tanstack/react-query';
 import { useCallback, useRef } from 'react';
+import { useAnnounce } from '../ui/toasts.tsx';
 
 type WithoutPromise<Result> = Result extends unknown ? Omit<Result, 'mutateAsync'> : never;
 export type Change<Answer, Asked, Context> = WithoutPromise<UseMutationResult<Answer, Error, Asked, Context>>;
 
+export interface ChangeOptions<Answer, Asked = void, Context = unknown>
+  extends UseMutationOptions<Answer, Error, Asked, Context> {
+  /** The queries that the change makes stale: those whose keys begin with this one. `exact`: the one with this key. */
+  readonly refreshes?: { readonly queryKey: QueryKey; readonly exact?: boolean };
+  /** The toast that says it is done. */
+  readonly says?: string | ((answer: Answer) => string);
+}
+
 /**
  * `useMutation` for every form and button. A call is skipped while the same call is under way. To disable the busy button
  * is not enough, because the page draws it some milliseconds after the first press. Two presses within those made two
- * orders.
+ * orders. After a success it loads the stale queries again, then calls `onSuccess`, then says so.
  */
-export function useChange<Answer = unknown, Asked = void, Context = unknown>(
-  options: UseMutationOptions<Answer, Error, Asked, Context>,
-): Change<Answer, Asked, Context> {
+export function useChange<Answer = unknown, Asked = void, Context = unknown>({
+  refreshes,
+  says,
+  onSuccess,
+  ...options
+}: ChangeOptions<Answer, Asked, Context>): Change<Answer, Asked, Context> {
+  const client = useQueryClient();
+  const announce = useAnnounce();
   const underWay = useRef(new Set<string>());
-  const { mutateAsync, ...change } = useMutation(options);
+  const { mutateAsync, ...change } = useMutation({
+    ...options,
+    onSuccess: async (...done) => {
+      if (refreshes !== undefined) {
+        const { queryKey, exact = false } = refreshes;
+        await client.invalidateQueries({ queryKey, exact });
+      }
+      await onSuccess?.(...done);
+      if (says !== undefined) announce({ text: typeof says === 'string' ? says : says(done[0]) });
+    },
+  });
   const mutate = useCallback<Change<Answer, Asked, Context>['mutate']>(
     (...asked) => {
       const key = JSON.stringify(asked.slice(0, 1));

@@ -19,7 +19,7 @@ const systems: readonly (readonly [RegExp, string])[] = [
 const first = (text: string, known: typeof browsers): string | undefined =>
   known.find(([pattern]) => pattern.test(text))?.[1];
 
-/** A user agent in short words, such as "Firefox on Linux"; of a program its name; null where nothing was said. */
+/** Names a user agent, such as "Firefox on Linux", or the name of a program; null for an empty one. */
 export function deviceWords(userAgent: string | null): string | null {
   if (userAgent === null || userAgent.trim() === '') return null;
   const browser = first(userAgent, browsers);

@@ -1,16 +1,12 @@
 import type { WorkspaceAnswer } from '@sotto/wire';
-import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { sentenceOf } from '../api/call.ts';
-import { createKey, revokeKey } from '../api/keys.ts';
+import { allKeys, createKey, revokeKey } from '../api/keys.ts';
 import { useChange } from '../api/use-change.ts';
-import { formatUsd } from '../format/money.ts';
-import { readUsd, usdMistake } from '../format/read-usd.ts';
+import { formatUsd, readUsd, usdMistake } from '../format/format.ts';
 import { Button } from '../ui/button.tsx';
-import { ConfirmDialog } from '../ui/dialog.tsx';
+import { ConfirmChange } from '../ui/dialog.tsx';
 import { TextField } from '../ui/field.tsx';
-import { Card } from '../ui/surface.tsx';
-import { useAnnounce } from '../ui/toasts.tsx';
+import { Card, ErrorLine } from '../ui/surface.tsx';
 import { defaultLimitUsd, readKey, type TabKey, tabKeyOf } from './tab-key.ts';
 
 export interface KeyCardProps {
@@ -19,7 +15,7 @@ export interface KeyCardProps {
   readonly onChange: (key: TabKey | undefined) => void;
 }
 
-/** The inference key that content is asked with: made here in one click, or brought along. */
+/** The inference key of the requests: created here in one click, or pasted. */
 export function KeyCard({ workspace, tabKey, onChange }: KeyCardProps) {
   return (
     <Card title="Key" lead={tabKey === undefined ? 'Requests need an inference key. It stays in this tab.' : undefined}>
@@ -33,17 +29,14 @@ export function KeyCard({ workspace, tabKey, onChange }: KeyCardProps) {
 }
 
 function NewKey({ workspace, onChange }: Pick<KeyCardProps, 'workspace' | 'onChange'>) {
-  const client = useQueryClient();
   const [limit, setLimit] = useState(String(defaultLimitUsd));
   const [pasted, setPasted] = useState('');
   const [isLimitMistaken, setLimitMistaken] = useState(false);
   const making = useChange({
     mutationFn: (limitUsd: number) =>
       createKey({ name: 'Playground', kind: 'inference', workspace_id: workspace.id, credit_limit_usd: limitUsd }),
-    onSuccess: (made) => {
-      onChange(tabKeyOf(made, made.key));
-      void client.invalidateQueries({ queryKey: ['keys'] });
-    },
+    refreshes: allKeys,
+    onSuccess: (made) => onChange(tabKeyOf(made, made.key)),
   });
   const key = readKey(pasted);
   const paste = (event: FormEvent): void => {
@@ -65,7 +58,7 @@ function NewKey({ workspace, onChange }: Pick<KeyCardProps, 'workspace' | 'onCha
         >
           <div className="flex items-start gap-2">
             <TextField
-              label="It may spend, in USD"
+              label="Spending limit in USD"
               inputMode="decimal"
               className="min-w-0 flex-1"
               value={limit}
@@ -73,18 +66,14 @@ function NewKey({ workspace, onChange }: Pick<KeyCardProps, 'workspace' | 'onCha
               onChange={(event) => setLimit(event.target.value)}
             />
             <Button type="submit" look="primary" busy={making.isPending} className="mt-6">
-              Make a key
+              Create key
             </Button>
           </div>
-          {making.isError && (
-            <p role="alert" className="text-sm text-danger">
-              {sentenceOf(making.error)}
-            </p>
-          )}
+          <ErrorLine error={making.error} className="text-sm" />
         </form>
       )}
       <details open={workspace.role === 'viewer'}>
-        <summary className="min-h-8 cursor-pointer text-accent">Use a key you have</summary>
+        <summary className="min-h-8 cursor-pointer text-accent">Use an existing key</summary>
         <form onSubmit={paste} className="mt-2 flex items-end gap-2">
           <TextField
             label="Inference key"
@@ -112,27 +101,16 @@ function NewKey({ workspace, onChange }: Pick<KeyCardProps, 'workspace' | 'onCha
 function KeptKey({ tabKey, onChange }: { tabKey: TabKey; onChange: KeyCardProps['onChange'] }) {
   const { key, made } = tabKey;
   const [isAsking, setAsking] = useState(false);
-  const client = useQueryClient();
-  const announce = useAnnounce();
-  const revoking = useChange({
-    mutationFn: () => revokeKey(made?.id ?? ''),
-    onSuccess: () => {
-      setAsking(false);
-      onChange(undefined);
-      announce({ text: 'The key is revoked.' });
-      void client.invalidateQueries({ queryKey: ['keys'] });
-    },
-  });
   return (
     <div className="flex flex-wrap items-center justify-between gap-2">
       <p className="min-w-0">
         <code className="font-mono text-sm">{`${key.slice(0, 14)}…`}</code>
         <span className="block text-sm text-muted">
           {made === undefined
-            ? 'Brought along; this tab forgets it when it closes.'
+            ? 'Your own key. This tab forgets it when you close the tab.'
             : made.limitUsd === null
-              ? 'Made for this tab.'
-              : `Made for this tab; may spend ${formatUsd(made.limitUsd)} in all.`}
+              ? 'Created for this tab.'
+              : `Created for this tab. It can spend ${formatUsd(made.limitUsd)} in total.`}
         </span>
       </p>
       <div className="flex gap-2">
@@ -151,16 +129,20 @@ function KeptKey({ tabKey, onChange }: { tabKey: TabKey; onChange: KeyCardProps[
           </>
         )}
       </div>
-      <ConfirmDialog
-        open={isAsking}
-        onOpenChange={setAsking}
-        title="Revoke this key?"
-        consequence="Requests with it are refused from now on. This cannot be taken back; another key is made in one click."
-        action="Revoke"
-        busy={revoking.isPending}
-        onConfirm={() => revoking.mutate()}
-        error={revoking.isError ? sentenceOf(revoking.error) : undefined}
-      />
+      {isAsking && made !== undefined && (
+        <ConfirmChange
+          onClose={() => setAsking(false)}
+          title="Revoke this key?"
+          consequence="Requests with this key are rejected from now on. You cannot undo this, but you can create another key in one click."
+          action="Revoke"
+          change={{
+            mutationFn: () => revokeKey(made.id),
+            refreshes: allKeys,
+            onSuccess: () => onChange(undefined),
+            says: 'The key is revoked.',
+          }}
+        />
+      )}
     </div>
   );
 }

@@ -1,16 +1,16 @@
 import type { KeyAnswer } from '@sotto/wire';
 import { useState } from 'react';
 
-/** The key that the playground asks with, as this tab keeps it. */
+/** The key of the playground, as this tab keeps it. */
 export interface TabKey {
   readonly key: string;
-  /** Where the playground made it: then it can be revoked here. */
+  /** Present if the playground created the key: then it can be revoked here. */
   readonly made?: { readonly id: string; readonly limitUsd: number | null };
 }
 
 const storageName = (workspaceId: string): string => `sotto.playground.key.${workspaceId}`;
 
-/** What a key made for the playground may ever spend, in USD, unless somebody chooses otherwise. */
+/** The default limit of a key that the playground creates, in USD. */
 export const defaultLimitUsd = 1;
 
 export const tabKeyOf = ({ id, credit_limit_usd }: KeyAnswer, key: string): TabKey => ({
@@ -18,13 +18,13 @@ export const tabKeyOf = ({ id, credit_limit_usd }: KeyAnswer, key: string): TabK
   made: { id, limitUsd: credit_limit_usd },
 });
 
-/** What was typed or pasted as a key; undefined where it is no inference key. */
+/** Reads a typed or pasted key; undefined if it is not an inference key. */
 export function readKey(typed: string): string | undefined {
   const key = typed.trim();
   return /^sotto_inf_[A-Za-z0-9_-]{20,200}$/.test(key) ? key : undefined;
 }
 
-/** The key of a workspace, which goes when the tab closes or its user signs out. */
+/** The key of a workspace. It is forgotten when the tab closes or the user signs out. */
 export function useTabKey(workspaceId: string): readonly [TabKey | undefined, (key: TabKey | undefined) => void] {
   const [, redraw] = useState(0);
   const change = (key: TabKey | undefined): void => {

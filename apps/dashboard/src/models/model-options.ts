@@ -1,17 +1,17 @@
-import type { ModelAnswer } from '@sotto/wire';
-import { formatCompact } from '../format/numbers.ts';
+import type { ModelAnswer, RequestSort } from '@sotto/wire';
+import { formatCompact, formatCountOf } from '../format/format.ts';
 import type { ComboboxOption } from '../ui/combobox.tsx';
 
-/** The id that lets the service choose the model (interface 2.1). */
+/** The id that lets the service choose the model. */
 export const autoModelId = '/auto';
 
 export const autoOption: ComboboxOption = {
   value: autoModelId,
   label: autoModelId,
-  detail: 'The service chooses the model, by the settings of the auto router.',
+  detail: 'The service chooses the model, by the settings of Auto.',
 };
 
-/** Models as choices of a list, each with what tells it from others. */
+/** Models as options of a list, each with name, routes and context. */
 export const modelOptions = (models: readonly ModelAnswer[]): readonly ComboboxOption[] =>
   models
     .filter(({ provider_routes }) => provider_routes.length > 0)
@@ -20,7 +20,15 @@ export const modelOptions = (models: readonly ModelAnswer[]): readonly ComboboxO
       label: id,
       detail: [
         ...(name === id ? [] : [name]),
-        routes === 1 ? '1 route' : `${String(routes)} routes`,
+        formatCountOf(routes, 'route'),
         ...(context === null ? [] : [`${formatCompact(context)} context`]),
       ].join(' · '),
     }));
+
+/** Names of the sorts that a request can ask for. */
+export const requestSortNames: Readonly<Record<RequestSort, string>> = {
+  privacy: 'Privacy',
+  price: 'Price',
+  latency: 'Latency',
+  throughput: 'Throughput',
+};

@@ -6,11 +6,11 @@ export function NotFoundPage() {
   return (
     <Page title="No such page">
       <EmptyState
-        title="There is nothing at this address"
-        text="The page may have moved, or the address may have lost a letter on its way."
+        title="Page not found"
+        text="The page may have moved, or the address may be incomplete."
         action={
           <Link to="/" className={buttonClass('primary')}>
-            To the first page
+            Go to the home page
           </Link>
         }
       />

@@ -3,29 +3,30 @@ import type {
   PublicKeyCredentialRequestOptionsJSON,
 } from '@simplewebauthn/browser';
 import { call } from '../api/call.ts';
+import { aboutWhatWasTyped } from '../api/errors.ts';
 
 /** The library is loaded when a passkey is first needed. */
 const webauthn = () => import('@simplewebauthn/browser');
 
-/** Whether this browser, at this address, can use passkeys: browsers know none of numeric addresses. */
+/** Whether this browser can use passkeys at this address. Browsers do not support them at numeric addresses. */
 export const canUsePasskeys = (): boolean =>
   'PublicKeyCredential' in window && window.isSecureContext && !/^[\d.]+$|^\[/.test(window.location.hostname);
 
-/** Where passkeys work for whoever opened a numeric address of this machine; null elsewhere. */
+/** The address of this page by name, where passkeys work, if it was opened by a numeric loopback address; else null. */
 export function addressForPasskeys(): string | null {
   const { hostname, port, pathname, protocol } = window.location;
   return hostname === '127.0.0.1' || hostname === '[::1]' ? `${protocol}//localhost:${port}${pathname}` : null;
 }
 
 /**
- * Has the browser make a passkey, and adds it to the account. `confirmation` stands for the password that was just
- * confirmed; undefined: the account has none. Rejects where its owner does not want to.
+ * Has the browser create a passkey, and adds it to the account. `confirmation` proves that the password was just
+ * confirmed; leave it out if the account has no password. Rejects if the user cancels.
  */
 export async function addPasskey(name: string, confirmation: string | undefined): Promise<void> {
   const { startRegistration } = await webauthn();
-  const made = await call('GET /v1/auth/passkey/generate-register-options');
-  // The schema leaves to the browser what only it reads.
-  const optionsJSON = made as unknown as PublicKeyCredentialCreationOptionsJSON;
+  const made: unknown = await call('GET /v1/auth/passkey/generate-register-options');
+  // The contract leaves open what only the browser reads.
+  const optionsJSON = made as PublicKeyCredentialCreationOptionsJSON;
   const response = await startRegistration({ optionsJSON });
   const body = { response: { ...response }, name, ...(confirmation === undefined ? {} : { confirmation }) };
   await call('POST /v1/auth/passkey/verify-registration', { body });
@@ -37,12 +38,12 @@ export async function signInWithPasskey(useBrowserAutofill = false): Promise<voi
   const options = await call('GET /v1/auth/passkey/generate-authenticate-options');
   const optionsJSON: PublicKeyCredentialRequestOptionsJSON = { ...options, userVerification: 'required' };
   const response = await startAuthentication({ optionsJSON, useBrowserAutofill });
-  await call('POST /v1/auth/passkey/verify-authentication', { body: { response: { ...response } } });
+  await aboutWhatWasTyped(call('POST /v1/auth/passkey/verify-authentication', { body: { response: { ...response } } }));
 }
 
 /**
- * Offers passkeys where the address is typed, for as long as nothing aborts it. Resolves to true when one has signed in,
- * and to false where the browser cannot, or nobody chose one.
+ * Offers passkeys by the autofill of the address field, until the signal aborts. Resolves to true when the user has signed
+ * in with one, and to false if the browser cannot offer them or the user did not choose one.
  */
 export async function offerPasskeys(signal: AbortSignal): Promise<boolean> {
   if (!canUsePasskeys()) return false;
@@ -55,7 +56,7 @@ export async function offerPasskeys(signal: AbortSignal): Promise<boolean> {
   );
 }
 
-/** What to say of a ceremony that failed; undefined where its owner simply did not want to. */
+/** The sentence for a failed use of a passkey; undefined if the user cancelled. */
 export function passkeySentence(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   if (error.name === 'NotAllowedError' || error.name === 'AbortError') return undefined;

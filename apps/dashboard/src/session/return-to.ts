@@ -1,6 +1,6 @@
 /**
- * Where to go after signing in: a path of this page, such as `/keys?x=1`, and nothing that leads elsewhere. What is no such
- * path is `/`.
+ * Where to go after signing in: a path of this origin, such as `/keys?x=1`. Returns `/` for anything that would lead to
+ * another origin.
  */
 export function safeReturnTo(asked: unknown): string {
   if (typeof asked !== 'string' || !/^\/(?![/\\])/.test(asked)) return '/';

@@ -1,12 +1,13 @@
 import { useSyncExternalStore } from 'react';
 
 /**
- * State of this tab that outlives the page which shows it. It is in memory alone: gone when the tab closes, reloads, or
- * whoever is signed in signs out.
+ * State of this tab that outlives the page which shows it. It is in memory only: it is lost when the tab closes or
+ * reloads, and when the user signs out.
  */
 export interface TabState<Value> {
-  /** For components: what it is now. */
+  /** Hook: the current value. */
   readonly use: () => Value;
+  readonly now: () => Value;
   readonly update: (change: (before: Value) => Value) => void;
 }
 
@@ -24,10 +25,11 @@ export function makeTabState<Value>(initial: Value): TabState<Value> {
     for (const listener of listeners) listener();
   };
   resets.add(() => update(() => initial));
-  return { use: () => useSyncExternalStore(subscribe, () => value), update };
+  const now = (): Value => value;
+  return { use: () => useSyncExternalStore(subscribe, now), now, update };
 }
 
-/** Forgets what pages kept in this tab, the keys in its storage among it. */
+/** Forgets everything that pages kept in this tab, including the keys in its storage. */
 export function forgetTab(): void {
   for (const reset of resets) reset();
   sessionStorage.clear();

@@ -1,27 +1,72 @@
 import {
   Activity,
+  BookCheck,
+  BookOpen,
   Boxes,
   Building2,
   CreditCard,
+  Gauge,
   KeyRound,
+  LayoutDashboard,
   MessageSquare,
   Plug,
-  Rocket,
+  Receipt,
   Route,
+  ScrollText,
+  Server,
   ShieldCheck,
+  UserPlus,
+  Users,
 } from 'lucide-react';
 
-/** The pages of the menu, in the order in which one meets them. `session`: there only for those who are signed in. */
+/** The reference of the API, which is a document of its own. */
+export const apiReference = { to: '/v1/docs', label: 'API reference', icon: BookOpen } as const;
+
+/** The pages of the menu. `session`: shown only to signed-in users. */
 export const navigation = [
-  { to: '/', label: 'First steps', icon: Rocket, session: true },
+  { to: '/', label: 'Overview', icon: LayoutDashboard, session: true },
   { to: '/playground', label: 'Playground', icon: MessageSquare, session: true },
   { to: '/models', label: 'Models', icon: Boxes, session: false },
   { to: '/routing', label: 'Routing', icon: Route, session: true },
   { to: '/keys', label: 'Keys', icon: KeyRound, session: true },
   { to: '/usage', label: 'Usage', icon: Activity, session: true },
+  { to: '/budgets', label: 'Budgets', icon: Gauge, session: true },
   { to: '/billing', label: 'Billing', icon: CreditCard, session: true },
   { to: '/workspaces', label: 'Workspaces', icon: Building2, session: true },
+  // For admins of the chosen workspace.
+  { to: '/audit', label: 'Audit log', icon: ScrollText, session: true },
   { to: '/verify', label: 'Verify', icon: ShieldCheck, session: false },
-  // Last: whether it is offered is known a moment later, and nothing may jump then.
+  // Last, because it appears a moment later, once the capabilities are known, and must not move the others.
   { to: '/apps', label: 'Connected apps', icon: Plug, session: true },
 ] as const;
+
+/**
+ * The groups of the menu, by the pages in them. The last one has every page that no group names, and those that appear a
+ * moment later, which so move no other.
+ */
+export const navigationGroups: readonly { readonly title?: string; readonly pages: readonly string[] }[] = [
+  { pages: ['/'] },
+  { title: 'Build', pages: ['/playground', '/models', '/routing', '/keys'] },
+  { title: 'Monitor', pages: ['/usage', '/budgets', '/audit'] },
+  { title: 'Docs', pages: ['/verify', apiReference.to] },
+  { title: 'Account', pages: [] },
+];
+
+/** The pages that only operators see. */
+export const operatorNavigation = [
+  { to: '/operator/accounts', label: 'Accounts', icon: Users },
+  { to: '/operator/providers', label: 'Providers', icon: Server },
+  { to: '/operator/orders', label: 'Orders', icon: Receipt },
+  { to: '/operator/books', label: 'Books and audit', icon: BookCheck },
+  { to: '/operator/sign-up', label: 'Sign-up policy', icon: UserPlus },
+] as const;
+
+export type MenuPage = (typeof navigation)[number] | (typeof operatorNavigation)[number] | typeof apiReference;
+
+const slashKey = 'sotto.slash';
+
+/** Whether `/` is a shortcut in this browser. A key without Ctrl or ⌘ must be possible to turn off (WCAG 2.1.4). */
+export const slashShortcut = {
+  isOn: (): boolean => localStorage.getItem(slashKey) !== 'off',
+  toggle: (): void => localStorage.setItem(slashKey, slashShortcut.isOn() ? 'off' : 'on'),
+};

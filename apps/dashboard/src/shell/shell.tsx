@@ -1,22 +1,23 @@
+import { isRoleAtLeast } from '@sotto/wire';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useRouter, useRouterState } from '@tanstack/react-router';
 import clsx from 'clsx';
 import { ChevronsUpDown, LogOut, Menu as MenuIcon, Monitor, Moon, Settings, Sun, UserRound, X } from 'lucide-react';
 import { Dialog } from 'radix-ui';
-import { useEffect, useRef, useState } from 'react';
-import { balanceQuery } from '../api/balance.ts';
-import { sentenceOf } from '../api/call.ts';
-import { capabilitiesQuery } from '../api/capabilities.ts';
-import { formatUsd } from '../format/money.ts';
+import { Fragment, useEffect, useRef, useState } from 'react';
+import { accountQuery, balanceQuery, capabilitiesQuery } from '../api/queries.ts';
+import { formatUsd } from '../format/format.ts';
 import { type SignedInUser, useSignedIn, useSignOut } from '../session/session.ts';
 import { Button, buttonClass, IconButton } from '../ui/button.tsx';
+import { usePart } from '../ui/lazy-page.ts';
 import { Menu } from '../ui/menu.tsx';
-import { useAnnounce } from '../ui/toasts.tsx';
-import { ChosenWorkspaceProvider, useChosenWorkspace, useWorkspace } from '../workspaces/workspaces.ts';
-import { navigation } from './navigation.ts';
+import { useAnnounceError } from '../ui/toasts.tsx';
+import { ChosenWorkspaceProvider, useChosenWorkspace, useWorkspace } from '../workspaces/workspaces.tsx';
+import { apiReference, type MenuPage, navigation, navigationGroups, operatorNavigation } from './navigation.ts';
+import { PaletteButton } from './palette-button.tsx';
 import { type Theme, themes, useTheme } from './theme.ts';
 
-/** What stands around every page: the menu, the workspace, the balance, who is signed in. */
+/** The frame of every page: menu, workspace, balance and account. */
 export function Shell() {
   const user = useSignedIn();
   const chosen = useChosenWorkspace(user !== null && user !== undefined);
@@ -40,11 +41,20 @@ export function Shell() {
           <Content />
         </div>
       </div>
+      <SessionQuestion user={user} />
     </ChosenWorkspaceProvider>
   );
 }
 
-/** The page itself. A change of page moves the focus here, so that readers begin at its title. */
+const loadSignInAgain = () => import('../pages/sign-in/sign-in-again.tsx');
+
+/** Asks to sign in again. It is loaded before a session ends, because the service may be away by then. */
+function SessionQuestion({ user }: { user: SignedInUser | null | undefined }) {
+  const part = usePart(loadSignInAgain, user !== null && user !== undefined);
+  return part === undefined ? null : <part.SignInAgain />;
+}
+
+/** The page itself. A change of page moves the focus here, so that screen readers start at its title. */
 function Content() {
   const content = useRef<HTMLElement>(null);
   const path = useRouterState({ select: ({ location }) => location.pathname });
@@ -74,37 +84,97 @@ function Brand({ onChosen }: { onChosen?: () => void }) {
   );
 }
 
-function Pages({ user, onChosen }: { user: SignedInUser | null | undefined; onChosen?: () => void }) {
+interface PagesProps {
+  readonly user: SignedInUser | null | undefined;
+  readonly onChosen?: () => void;
+}
+
+function Pages({ user, onChosen }: PagesProps) {
+  const { pages, operatorPages } = useMenuPages(user);
+  const named = navigationGroups.flatMap((group) => group.pages);
+  return navigationGroups.map((group, index) => {
+    const isLast = index === navigationGroups.length - 1;
+    const inGroup = pages.filter(({ to }) => (isLast ? !named.includes(to) : group.pages.includes(to)));
+    return (
+      <Fragment key={group.title ?? ''}>
+        <PageGroup title={group.title} pages={inGroup} onChosen={onChosen} />
+        {isLast && <PageGroup title="Operator" pages={operatorPages} onChosen={onChosen} />}
+      </Fragment>
+    );
+  });
+}
+
+/** The pages that this user sees. */
+function useMenuPages(user: SignedInUser | null | undefined) {
   const { data: capabilities } = useQuery(capabilitiesQuery);
+  const { workspace } = useWorkspace();
   const shown = navigation.filter(
-    ({ to, session }) => (!session || user) && (to !== '/apps' || capabilities?.connected_apps.enabled === true),
+    ({ to, session }) =>
+      (!session || user) &&
+      (to !== '/apps' || capabilities?.connected_apps.enabled === true) &&
+      (to !== '/audit' || workspace === undefined || isRoleAtLeast(workspace.role, 'admin')),
   );
+  const { data: account } = useQuery({ ...accountQuery, enabled: user !== null && user !== undefined });
+  return {
+    pages: [...shown, apiReference],
+    operatorPages: user && account?.is_operator === true ? operatorNavigation : [],
+  };
+}
+
+interface PageGroupProps {
+  readonly title: string | undefined;
+  readonly pages: readonly MenuPage[];
+  readonly onChosen: (() => void) | undefined;
+}
+
+const menuLink = 'flex min-h-9 items-center gap-3 rounded-lg px-3 text-muted hover:bg-raised hover:text-text';
+
+function PageGroup({ title, pages, onChosen }: PageGroupProps) {
+  if (pages.length === 0) return null;
   return (
-    <ul className="space-y-0.5">
-      {shown.map(({ to, label, icon: Icon }) => (
-        <li key={to}>
-          <Link
-            to={to}
-            activeOptions={{ exact: to === '/' }}
-            {...(onChosen === undefined ? {} : { onClick: onChosen })}
-            className="flex min-h-10 items-center gap-3 rounded-lg px-3 text-muted hover:bg-raised hover:text-text"
-            activeProps={{ className: 'bg-accent-soft text-accent-strong! font-medium', 'aria-current': 'page' }}
-          >
-            <Icon aria-hidden className="size-4.5 shrink-0" />
-            {label}
-          </Link>
-        </li>
-      ))}
-    </ul>
+    <>
+      {title !== undefined && <h2 className="mt-4 mb-0.5 px-3 text-xs font-medium text-muted">{title}</h2>}
+      <ul className="space-y-0.5">
+        {pages.map(({ to, label, icon: Icon }) => {
+          const content = (
+            <>
+              <Icon aria-hidden className="size-4.5 shrink-0" />
+              {label}
+            </>
+          );
+          return (
+            <li key={to}>
+              {to === apiReference.to ? (
+                <a href={to} className={menuLink}>
+                  {content}
+                </a>
+              ) : (
+                <Link
+                  to={to}
+                  activeOptions={{ exact: to === '/' }}
+                  {...(onChosen === undefined ? {} : { onClick: onChosen })}
+                  className={menuLink}
+                  activeProps={{ className: 'bg-accent-soft text-accent-strong! font-medium', 'aria-current': 'page' }}
+                >
+                  {content}
+                </Link>
+              )}
+            </li>
+          );
+        })}
+      </ul>
+    </>
   );
 }
 
 function TopBar({ user }: { user: SignedInUser | null | undefined }) {
+  const { pages, operatorPages } = useMenuPages(user);
   return (
     <header className="sticky top-0 z-30 flex min-h-14 items-center gap-2 border-b border-line bg-surface px-3 sm:px-5">
       <Drawer user={user} />
       {user && <WorkspaceMenu />}
       <div className="ml-auto flex items-center gap-1 sm:gap-2">
+        <PaletteButton pages={[...pages, ...operatorPages]} isSignedIn={Boolean(user)} />
         {user && <Balance />}
         <ThemeMenu />
         {user && <AccountMenu user={user} />}
@@ -192,7 +262,7 @@ function Balance() {
   return (
     <Link
       to="/billing"
-      title="Balance: what can be spent now"
+      title="Available balance"
       className={clsx(
         'rounded-lg px-2 py-1 text-sm font-medium tabular-nums hover:bg-raised',
         balance.available <= 0 && 'bg-warn-soft text-warn',
@@ -221,7 +291,7 @@ function ThemeMenu() {
 function AccountMenu({ user }: { user: SignedInUser }) {
   const signOut = useSignOut();
   const router = useRouter();
-  const announce = useAnnounce();
+  const announceError = useAnnounceError();
   return (
     <Menu
       heading={<span className="block max-w-64 truncate">{user.email}</span>}
@@ -236,11 +306,7 @@ function AccountMenu({ user }: { user: SignedInUser }) {
           {
             label: 'Sign out',
             icon: <LogOut aria-hidden className="size-4" />,
-            onSelect: () =>
-              void signOut().then(
-                () => router.navigate({ to: '/sign-in' }),
-                (error: unknown) => announce({ tone: 'danger', text: sentenceOf(error) }),
-              ),
+            onSelect: () => void signOut().then(() => router.navigate({ to: '/sign-in' }), announceError),
           },
         ],
       ]}

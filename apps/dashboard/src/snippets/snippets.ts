@@ -1,15 +1,9 @@
-import type { Snippet } from './snippet-tabs.tsx';
+import { agentSnippets, isHere } from './agent-snippets.ts';
+import type { Snippet, SnippetFacts } from './snippet.ts';
 
-export interface SnippetFacts {
-  /** Without `/v1`. */
-  readonly controlOrigin: string;
-  readonly confidentialOrigin: string;
-  readonly key: string;
-  readonly model: string;
-}
-
-/** First requests that work as they stand: in a POSIX shell, in Node with the package `openai`, in Python, with our client. */
-export function makeSnippets({ controlOrigin, confidentialOrigin, key, model }: SnippetFacts): readonly Snippet[] {
+/** First requests to copy: for a POSIX shell, the SDKs, and coding agents. */
+export function makeSnippets(facts: SnippetFacts): readonly Snippet[] {
+  const { controlOrigin, confidentialOrigin, key, model } = facts;
   const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] });
   return [
     {
@@ -20,33 +14,15 @@ export function makeSnippets({ controlOrigin, confidentialOrigin, key, model }: 
   -H 'authorization: Bearer ${key}' -H 'content-type: application/json' \\
   -d '${body}'`,
     },
-    {
-      id: 'private',
-      name: 'curl, private',
-      text: 'Private flow: the key goes to control alone, the content to the broker alone; a single-use ticket is all that they share.',
-      code: `TICKET=$(curl -s ${controlOrigin}/v1/inference/tickets \\
-  -H 'authorization: Bearer ${key}' -H 'content-type: application/json' \\
-  -d '${JSON.stringify({ model })}' | sed 's/.*"ticket":"\\([^"]*\\)".*/\\1/')
-curl ${confidentialOrigin}/v1/chat/completions \\
-  -H "x-router-ticket: $TICKET" -H 'content-type: application/json' \\
-  -d '${body}'`,
-    },
-    {
-      id: 'javascript',
-      name: 'JavaScript',
-      text: 'The OpenAI SDK for JavaScript (npm install openai).',
-      code: `import OpenAI from 'openai';
-
-const client = new OpenAI({
-  baseURL: '${confidentialOrigin}/v1',
-  apiKey: '${key}',
-});
-const answer = await client.chat.completions.create({
-  model: '${model}',
-  messages: [{ role: 'user', content: 'Hello' }],
-});
-console.log(answer.choices[0].message.content);`,
-    },
+    ticketSnippet({
+      controlOrigin,
+      confidentialOrigin,
+      key,
+      path: '/chat/completions',
+      text: 'Private flow: the key goes only to control, and the content only to the broker. They share only a single-use ticket.',
+      ticket: { model },
+      body: { model, messages: [{ role: 'user', content: 'Hello' }] },
+    }),
     {
       id: 'python',
       name: 'Python',
@@ -64,19 +40,52 @@ answer = client.chat.completions.create(
 print(answer.choices[0].message.content)`,
     },
     {
+      id: 'javascript',
+      name: 'JavaScript',
+      text: 'The OpenAI SDK for JavaScript (npm install openai).',
+      code: `import OpenAI from 'openai';
+
+const client = new OpenAI({
+  baseURL: '${confidentialOrigin}/v1',
+  apiKey: '${key}',
+});
+const answer = await client.chat.completions.create({
+  model: '${model}',
+  messages: [{ role: 'user', content: 'Hello' }],
+});
+console.log(answer.choices[0].message.content);`,
+    },
+    ...agentSnippets(facts),
+    {
+      id: 'ai-sdk',
+      name: 'AI SDK',
+      text: 'The Vercel AI SDK (npm install ai @ai-sdk/openai-compatible).',
+      code: `import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { generateText } from 'ai';
+
+const sotto = createOpenAICompatible({
+  name: 'sotto',
+  baseURL: '${confidentialOrigin}/v1',
+  apiKey: '${key}',
+});
+const { text } = await generateText({ model: sotto('${model}'), prompt: 'Hello' });
+console.log(text);`,
+    },
+    {
       id: 'client',
       name: 'Sotto client',
-      text: 'Our client verifies the confidential origin before the first byte of content, then speaks the private flow for any OpenAI SDK.',
+      isOther: true,
+      text: 'Our client verifies the confidential origin before it sends content, then uses the private flow for any OpenAI SDK.',
       code: `import OpenAI from 'openai';
 import { createPrivateFetch } from '@sotto/client';
 
 const client = new OpenAI({
   baseURL: '${confidentialOrigin}/v1',
-  apiKey: 'unused: the client sends the key to control alone',
+  apiKey: 'unused: the client sends the key only to control',
   fetch: createPrivateFetch({
     apiKey: '${key}',
     controlOrigin: '${controlOrigin}',
-    baseOrigin: '${confidentialOrigin}',
+    baseOrigin: '${confidentialOrigin}',${isHere(confidentialOrigin) ? '\n    allowSimulated: true,' : ''}
   }),
 });
 const answer = await client.chat.completions.create({
@@ -87,3 +96,29 @@ console.log(answer.choices[0].message.content);`,
     },
   ];
 }
+
+export interface TicketSnippetFacts extends Omit<SnippetFacts, 'model'> {
+  /** Without `/v1`. */
+  readonly path: string;
+  readonly text: string;
+  readonly ticket: object;
+  readonly body: object;
+  /** Further options of the second call. */
+  readonly more?: string;
+}
+
+/** A request by the private flow in a POSIX shell: a call for a ticket, then the call with the content. */
+export const ticketSnippet = (facts: TicketSnippetFacts): Snippet => {
+  const { controlOrigin, confidentialOrigin, key, path, text, ticket, body, more = '' } = facts;
+  return {
+    id: 'private',
+    name: 'curl, private',
+    text,
+    code: `TICKET=$(curl -s ${controlOrigin}/v1/inference/tickets \\
+  -H 'authorization: Bearer ${key}' -H 'content-type: application/json' \\
+  -d '${JSON.stringify(ticket)}' | sed 's/.*"ticket":"\\([^"]*\\)".*/\\1/')
+curl ${confidentialOrigin}/v1${path}${more} \\
+  -H "x-router-ticket: $TICKET" -H 'content-type: application/json' \\
+  -d '${JSON.stringify(body)}'`,
+  };
+};

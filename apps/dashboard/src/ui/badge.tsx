@@ -15,7 +15,7 @@ const tones: Record<Tone, string> = {
   violet: 'bg-violet-soft text-violet',
 };
 
-/** A word about something, never its only sign: the word itself says it, the colour only helps. */
+/** A word in a colour. The word alone says everything; the colour only helps. */
 export function Badge({ tone = 'neutral', icon, children }: { tone?: Tone; icon?: ReactNode; children: ReactNode }) {
   return (
     <span
@@ -32,7 +32,7 @@ export function Badge({ tone = 'neutral', icon, children }: { tone?: Tone; icon?
 
 interface Tier {
   readonly name: string;
-  /** What the tier promises, in one sentence (design 6). */
+  /** The promise of the tier, in one sentence. */
   readonly promise: string;
   readonly tone: Tone;
   readonly icon: ReactNode;
@@ -44,13 +44,13 @@ const icon = 'size-3.5';
 export const tiers: Readonly<Record<PrivacyClass, Tier>> = {
   anonymous: {
     name: 'Anonymous',
-    promise: 'The provider gets content without identity, and may keep it.',
+    promise: 'The provider gets content without your identity, and may keep it.',
     tone: 'neutral',
     icon: <UserRoundX aria-hidden className={icon} />,
   },
   private: {
     name: 'Private',
-    promise: 'The provider says by contract that it neither keeps content nor trains on it.',
+    promise: 'The provider promises by contract not to keep content or train on it.',
     tone: 'info',
     icon: <EyeOff aria-hidden className={icon} />,
   },
@@ -62,14 +62,11 @@ export const tiers: Readonly<Record<PrivacyClass, Tier>> = {
   },
   e2ee: {
     name: 'E2EE',
-    promise: 'Content is encrypted by your client for the attested enclave; this service relays what it cannot read.',
+    promise: 'Your client encrypts content for the attested enclave. This service cannot read what it relays.',
     tone: 'violet',
     icon: <Lock aria-hidden className={icon} />,
   },
 };
-
-/** Privacy tiers, weakest first. */
-export const tierOrder: readonly PrivacyClass[] = ['anonymous', 'private', 'tee', 'e2ee'];
 
 export function TierBadge({ tier }: { tier: PrivacyClass }) {
   const { name, promise, tone, icon: sign } = tiers[tier];

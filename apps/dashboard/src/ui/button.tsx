@@ -1,5 +1,5 @@
 import clsx from 'clsx';
-import { LoaderCircle } from 'lucide-react';
+import { Download, LoaderCircle } from 'lucide-react';
 import type { ComponentProps, ReactNode } from 'react';
 
 type Look = 'primary' | 'plain' | 'quiet' | 'danger';
@@ -10,6 +10,9 @@ const looks: Record<Look, string> = {
   quiet: 'bg-transparent text-text border-transparent hover:bg-raised',
   danger: 'bg-surface text-danger border-danger hover:bg-danger-soft',
 };
+
+/** The classes of a link within text. */
+export const linkClass = 'text-accent underline underline-offset-2';
 
 /** The classes of a button, for links that look like one. */
 export const buttonClass = (look: Look = 'plain', small = false): string =>
@@ -22,7 +25,7 @@ export const buttonClass = (look: Look = 'plain', small = false): string =>
 export interface ButtonProps extends ComponentProps<'button'> {
   readonly look?: Look;
   readonly small?: boolean;
-  /** What it began is under way: it cannot be pressed again, and says so. */
+  /** The action of the button is running: the button is disabled and shows a spinner. */
   readonly busy?: boolean;
   readonly icon?: ReactNode;
 }
@@ -51,7 +54,7 @@ export function Button({
 }
 
 export interface IconButtonProps extends Omit<ComponentProps<'button'>, 'children'> {
-  /** What it does, for those who do not see the icon, and as its tooltip. */
+  /** The action in words, for screen readers and as the tooltip. */
   readonly label: string;
   readonly icon: ReactNode;
 }
@@ -70,5 +73,22 @@ export function IconButton({ label, icon, className, ...rest }: IconButtonProps)
     >
       {icon}
     </button>
+  );
+}
+
+export interface DownloadLinkProps {
+  readonly href: string;
+  /** Name of the file; default: the server's. */
+  readonly file?: string;
+  readonly look?: Look;
+  readonly children: ReactNode;
+}
+
+export function DownloadLink({ href, file, look = 'plain', children }: DownloadLinkProps) {
+  return (
+    <a href={href} download={file ?? true} className={buttonClass(look, true)}>
+      <Download aria-hidden className="size-4" />
+      {children}
+    </a>
   );
 }

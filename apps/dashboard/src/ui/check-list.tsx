@@ -15,14 +15,14 @@ export interface CheckListProps {
   readonly items: readonly CheckListItem[];
   readonly isChecked: (id: string) => boolean;
   readonly onToggle: (id: string, checked: boolean) => void;
-  /** Of the words of the search, shown where there are many. */
+  /** Label of the search field, which long lists have. */
   readonly searchLabel: string;
   readonly disabled?: boolean;
 }
 
 const many = 8;
 
-/** Any number of many, each a box to tick; long lists can be searched. */
+/** Any number of many choices, as checkboxes. Long lists can be searched. */
 export function CheckList(props: CheckListProps) {
   const { legend, hint, error, items, isChecked, onToggle, searchLabel, disabled = false } = props;
   const [words, setWords] = useState('');
@@ -62,7 +62,7 @@ export function CheckList(props: CheckListProps) {
             </label>
           </li>
         ))}
-        {shown.length === 0 && <li className="px-3 py-2 text-sm text-muted">Nothing is called that.</li>}
+        {shown.length === 0 && <li className="px-3 py-2 text-sm text-muted">No matches.</li>}
       </ul>
       {error !== undefined && (
         <p id={`${id}-error`} role="alert" className="text-sm text-danger">

@@ -5,7 +5,7 @@ import { Field } from './field.tsx';
 
 export interface ComboboxOption {
   readonly value: string;
-  /** What is shown when it is chosen, and searched beside the value. */
+  /** Shown when the option is chosen, and searched together with the value. */
   readonly label: string;
   /** Under the label in the list. */
   readonly detail?: ReactNode;
@@ -26,7 +26,7 @@ const mostShown = 100;
 
 /** One of many, found by typing a part of its name (the pattern "editable combobox with list autocomplete" of ARIA). */
 export function Combobox({ value, options, onChange, disabled = false, label, hint, error, className }: ComboboxProps) {
-  /** Undefined: nothing is being looked for, and the list is closed. */
+  /** Undefined while the list is closed. */
   const [words, setWords] = useState<string>();
   const [active, setActive] = useState(0);
   const listId = useId();
@@ -81,7 +81,7 @@ export function Combobox({ value, options, onChange, disabled = false, label, hi
   };
 
   return (
-    <Field label={label} hint={hint} error={error} {...(className === undefined ? {} : { className })}>
+    <Field label={label} hint={hint} error={error} className={className}>
       {(attributes) => (
         <div className="relative">
           <input
@@ -148,7 +148,7 @@ export function Combobox({ value, options, onChange, disabled = false, label, hi
               {found.length === 0 && (
                 // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole lint/a11y/useFocusableInteractive: an option
                 <li role="option" aria-selected="false" aria-disabled className="px-3 py-1.5 text-muted">
-                  Nothing is called that.
+                  No matches.
                 </li>
               )}
             </ul>

@@ -1,7 +1,7 @@
 import clsx from 'clsx';
 import { Check, Copy } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { ScrollArea } from './scroll-area.tsx';
+import { ScrollArea } from './surface.tsx';
 import { useAnnounce } from './toasts.tsx';
 
 const shownMs = 2_000;
@@ -10,11 +10,13 @@ export interface CopyButtonProps {
   readonly text: string;
   readonly label?: string;
   readonly className?: string;
+  /** Shows the icon alone; the label is its name. */
+  readonly iconOnly?: boolean;
   readonly onCopied?: () => void;
 }
 
-/** Puts a text on the clipboard, and shows that it did; says so where the browser refuses. */
-export function CopyButton({ text, label = 'Copy', className, onCopied }: CopyButtonProps) {
+/** Copies a text to the clipboard and shows that it did, or says that the browser refused. */
+export function CopyButton({ text, label = 'Copy', className, iconOnly = false, onCopied }: CopyButtonProps) {
   const [isCopied, setCopied] = useState(false);
   const announce = useAnnounce();
   useEffect(() => {
@@ -34,13 +36,16 @@ export function CopyButton({ text, label = 'Copy', className, onCopied }: CopyBu
           () => announce({ tone: 'danger', text: 'The browser did not allow copying. Select the text instead.' }),
         );
       }}
+      {...(iconOnly ? { title: label } : {})}
       className={clsx(
-        'inline-flex min-h-8 items-center gap-1.5 rounded-lg border border-line bg-surface px-2 text-sm text-text hover:bg-raised',
+        'inline-flex min-h-8 items-center justify-center gap-1.5 rounded-lg border border-line bg-surface px-2 text-sm text-text hover:bg-raised',
         className,
       )}
     >
       {isCopied ? <Check aria-hidden className="size-4 text-good" /> : <Copy aria-hidden className="size-4" />}
-      <span aria-live="polite">{isCopied ? 'Copied' : label}</span>
+      <span aria-live="polite" className={clsx(iconOnly && 'sr-only')}>
+        {isCopied ? 'Copied' : label}
+      </span>
     </button>
   );
 }
@@ -59,5 +64,24 @@ export function CodeBlock({ code, label }: { code: string; label: string }) {
         </pre>
       </ScrollArea>
     </figure>
+  );
+}
+
+export interface CopyLineProps {
+  readonly text: string;
+  /** Of the button. */
+  readonly label: string;
+  readonly testId: string;
+}
+
+/** A secret or a link within other text, to read and to copy. */
+export function CopyLine({ text, label, testId }: CopyLineProps) {
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      <code data-testid={testId} className="min-w-0 font-mono text-sm break-all">
+        {text}
+      </code>
+      <CopyButton text={text} label={label} />
+    </div>
   );
 }

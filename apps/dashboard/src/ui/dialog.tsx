@@ -1,45 +1,29 @@
 import clsx from 'clsx';
 import { X } from 'lucide-react';
 import { AlertDialog, Dialog as RadixDialog } from 'radix-ui';
-import { type ReactNode, useRef } from 'react';
+import type { ReactNode } from 'react';
+import { type ChangeOptions, useChange } from '../api/use-change.ts';
 import { Button, IconButton } from './button.tsx';
-
-const overlay = 'fixed inset-0 z-40 bg-black/45 backdrop-blur-[1px]';
-const panel =
-  'fixed z-50 inset-x-0 bottom-0 max-h-[92dvh] overflow-y-auto rounded-t-2xl border border-line bg-surface p-5 shadow-xl sm:inset-auto sm:left-1/2 sm:top-1/2 sm:w-full sm:-translate-x-1/2 sm:-translate-y-1/2 sm:rounded-2xl sm:p-6';
-
-/**
- * Gives the focus back to whatever had it when a dialog opened; where that is gone, to the page's content. Radix does so
- * for dialogs with a button of their own only.
- */
-function useFocusReturn() {
-  const opener = useRef<Element>(null);
-  return {
-    onOpenAutoFocus: () => {
-      opener.current = document.activeElement;
-    },
-    onCloseAutoFocus: (event: Event) => {
-      event.preventDefault();
-      const target = opener.current?.isConnected === true ? opener.current : document.getElementById('content');
-      if (target instanceof HTMLElement) target.focus({ preventScroll: true });
-    },
-  };
-}
+import type { ChangeState } from './form.tsx';
+import { overlay, panel, useFocusReturn } from './modal.ts';
+import { ErrorLine } from './surface.tsx';
 
 export interface DialogProps {
-  readonly open: boolean;
-  readonly onOpenChange: (open: boolean) => void;
+  /** Default: true. */
+  readonly open?: boolean;
+  /** Cancel, Escape or a press outside asks to close it. */
+  readonly onClose: () => void;
   readonly title: string;
   readonly description?: ReactNode;
   readonly wide?: boolean;
   readonly children: ReactNode;
 }
 
-/** Something that needs attention before the page goes on. Escape and a press outside close it. */
-export function Dialog({ open, onOpenChange, title, description, wide = false, children }: DialogProps) {
+/** A modal dialog. Escape and a press outside close it. */
+export function Dialog({ open = true, onClose, title, description, wide = false, children }: DialogProps) {
   const focusReturn = useFocusReturn();
   return (
-    <RadixDialog.Root open={open} onOpenChange={onOpenChange}>
+    <RadixDialog.Root open={open} onOpenChange={(wanted) => !wanted && onClose()}>
       <RadixDialog.Portal>
         <RadixDialog.Overlay className={overlay} />
         <RadixDialog.Content
@@ -66,25 +50,27 @@ export function Dialog({ open, onOpenChange, title, description, wide = false, c
 }
 
 export interface ConfirmDialogProps {
-  readonly open: boolean;
-  readonly onOpenChange: (open: boolean) => void;
+  /** Default: true. */
+  readonly open?: boolean;
+  /** Cancel, Escape or a press outside asks to close it. */
+  readonly onClose: () => void;
   readonly title: string;
-  /** What will happen, and that it cannot be taken back where it cannot. */
+  /** The effects, and whether they can be undone. */
   readonly consequence: ReactNode;
-  /** The verb of the deed. */
+  /** The verb on the button. */
   readonly action: string;
-  readonly busy?: boolean;
-  /** Closes nothing by itself: whoever asked closes when the deed is done. */
+  /** The change that `onConfirm` starts: its state and its error are shown. */
+  readonly change?: ChangeState;
+  /** Does not close the dialog: the caller closes it when the change is done. */
   readonly onConfirm: () => void;
-  readonly error?: string | undefined;
 }
 
-/** Asks before what cannot be undone. The safe answer has the focus. */
+/** Asks before a change that cannot be undone. Cancel has the focus. */
 export function ConfirmDialog(props: ConfirmDialogProps) {
-  const { open, onOpenChange, title, consequence, action, busy = false, onConfirm, error } = props;
+  const { open = true, onClose, title, consequence, action, change, onConfirm } = props;
   const focusReturn = useFocusReturn();
   return (
-    <AlertDialog.Root open={open} onOpenChange={onOpenChange}>
+    <AlertDialog.Root open={open} onOpenChange={(wanted) => !wanted && onClose()}>
       <AlertDialog.Portal>
         <AlertDialog.Overlay className={overlay} />
         <AlertDialog.Content {...focusReturn} className={clsx(panel, 'sm:max-w-md')}>
@@ -92,16 +78,12 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
           <AlertDialog.Description asChild>
             <div className="mt-2 text-muted">{consequence}</div>
           </AlertDialog.Description>
-          {error !== undefined && (
-            <p role="alert" className="mt-3 text-sm text-danger">
-              {error}
-            </p>
-          )}
+          <ErrorLine error={change?.error} className="mt-3 text-sm" />
           <div className="mt-6 flex flex-wrap justify-end gap-2">
             <AlertDialog.Cancel asChild>
               <Button>Cancel</Button>
             </AlertDialog.Cancel>
-            <Button look="danger" busy={busy} onClick={onConfirm}>
+            <Button look="danger" busy={change?.isPending ?? false} onClick={onConfirm}>
               {action}
             </Button>
           </div>
@@ -109,4 +91,21 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
       </AlertDialog.Portal>
     </AlertDialog.Root>
   );
+}
+
+interface ConfirmChangeProps<Answer> extends Pick<ConfirmDialogProps, 'onClose' | 'title' | 'consequence' | 'action'> {
+  readonly change: ChangeOptions<Answer>;
+}
+
+/** Asks before a change that cannot be undone, makes it, and closes when it is done. */
+export function ConfirmChange<Answer>({ change, ...dialog }: ConfirmChangeProps<Answer>) {
+  const { onSuccess } = change;
+  const changing = useChange<Answer>({
+    ...change,
+    onSuccess: (...done) => {
+      dialog.onClose();
+      return onSuccess?.(...done);
+    },
+  });
+  return <ConfirmDialog {...dialog} change={changing} onConfirm={() => changing.mutate()} />;
 }

@@ -6,14 +6,14 @@ const control =
 
 export interface FieldProps {
   readonly label: ReactNode;
-  /** The label is for readers only, where a heading of the table or list says it already. */
+  /** Hides the label from view, where a heading of the table or list states it already. */
   readonly hideLabel?: boolean | undefined;
   /** One sentence of help, always there. */
   readonly hint?: ReactNode;
-  /** What is wrong, and what would be right. */
+  /** The mistake, and how to correct it. */
   readonly error?: string | undefined;
-  readonly className?: string;
-  /** Makes the control with the attributes that tie it to label, hint and error. */
+  readonly className?: string | undefined;
+  /** Renders the control with the attributes that link it to label, hint and error. */
   readonly children: (attributes: {
     readonly id: string;
     readonly 'aria-describedby': string | undefined;
@@ -55,7 +55,7 @@ export type TextFieldProps = FieldParts & Omit<ComponentProps<'input'>, 'id'>;
 
 export function TextField({ label, hint, error, className, ...input }: TextFieldProps) {
   return (
-    <Field label={label} hint={hint} error={error} {...(className === undefined ? {} : { className })}>
+    <Field label={label} hint={hint} error={error} className={className}>
       {(attributes) => <input type="text" {...input} {...attributes} className={control} />}
     </Field>
   );
@@ -65,7 +65,7 @@ export type TextAreaFieldProps = FieldParts & Omit<ComponentProps<'textarea'>, '
 
 export function TextAreaField({ label, hint, error, className, ...area }: TextAreaFieldProps) {
   return (
-    <Field label={label} hint={hint} error={error} {...(className === undefined ? {} : { className })}>
+    <Field label={label} hint={hint} error={error} className={className}>
       {(attributes) => <textarea rows={3} {...area} {...attributes} className={clsx(control, 'py-2')} />}
     </Field>
   );
@@ -82,20 +82,14 @@ export interface SelectFieldProps<Value extends string> extends FieldParts {
   readonly choices: readonly Choice<Value>[];
   readonly onChange: (value: Value) => void;
   readonly disabled?: boolean;
-  readonly className?: string;
+  readonly className?: string | undefined;
 }
 
-/** One of a list; the browser's own control, which every keyboard, reader and phone knows. */
+/** One of a list, by the browser's own control. */
 export function SelectField<Value extends string>(props: SelectFieldProps<Value>) {
   const { label, hideLabel, hint, error, value, choices, onChange, disabled, className } = props;
   return (
-    <Field
-      label={label}
-      hideLabel={hideLabel}
-      hint={hint}
-      error={error}
-      {...(className === undefined ? {} : { className })}
-    >
+    <Field label={label} hideLabel={hideLabel} hint={hint} error={error} className={className}>
       {(attributes) => (
         <select
           {...attributes}

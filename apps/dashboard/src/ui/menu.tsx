@@ -1,77 +1,30 @@
-import clsx from 'clsx';
-import { Check } from 'lucide-react';
-import { DropdownMenu } from 'radix-ui';
-import { type ReactNode, useRef } from 'react';
+import { useRef, useState } from 'react';
+import { usePart } from './lazy-page.ts';
+import type { MenuProps } from './menu-list.tsx';
 
-export interface MenuItem {
-  readonly label: string;
-  readonly icon?: ReactNode;
-  readonly onSelect: () => void;
-  readonly disabled?: boolean;
-  readonly danger?: boolean;
-  /** Marks the one in force. */
-  readonly checked?: boolean;
-}
+const loadList = () => import('./menu-list.tsx');
 
-export interface MenuProps {
-  /** The button that opens it. */
-  readonly trigger: ReactNode;
-  /** Above the first group, such as who is signed in. */
-  readonly heading?: ReactNode;
-  /** Groups are kept apart by a line. */
-  readonly groups: readonly (readonly MenuItem[])[];
-  readonly align?: 'start' | 'end';
-}
-
-/**
- * A few deeds behind one button. A deed is done once the focus is back on the button: a dialog that it opens returns the
- * focus there when it closes.
- */
-export function Menu({ trigger, heading, groups, align = 'end' }: MenuProps) {
-  const chosen = useRef<() => void>(undefined);
+/** A few actions behind one button. Until its script is loaded, the button notes what the user does with it. */
+export function Menu(props: MenuProps) {
+  const [opensAtOnce, setOpensAtOnce] = useState(false);
+  const hasFocus = useRef(false);
+  const list = usePart(loadList);
+  if (list !== undefined)
+    return <list.MenuList {...props} opensAtOnce={opensAtOnce} takesFocus={hasFocus.current && !opensAtOnce} />;
   return (
-    <DropdownMenu.Root modal={false}>
-      <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
-      <DropdownMenu.Portal>
-        <DropdownMenu.Content
-          align={align}
-          sideOffset={6}
-          collisionPadding={8}
-          onCloseAutoFocus={() => {
-            const deed = chosen.current;
-            chosen.current = undefined;
-            // The focus moves when this handler has returned.
-            if (deed !== undefined) queueMicrotask(deed);
-          }}
-          className="z-50 max-h-(--radix-dropdown-menu-content-available-height) min-w-48 max-w-[calc(100vw-1rem)] overflow-y-auto rounded-xl border border-line bg-surface p-1 shadow-lg"
-        >
-          {heading !== undefined && <div className="px-3 py-2 text-sm text-muted">{heading}</div>}
-          {groups.map((items, index) => (
-            <DropdownMenu.Group
-              key={items.map(({ label }) => label).join()}
-              className={clsx((index > 0 || heading !== undefined) && 'border-t border-line mt-1 pt-1')}
-            >
-              {items.map((item) => (
-                <DropdownMenu.Item
-                  key={item.label}
-                  disabled={item.disabled === true}
-                  onSelect={() => {
-                    chosen.current = item.onSelect;
-                  }}
-                  className={clsx(
-                    'flex min-h-9 items-center gap-2 rounded-lg px-3 outline-none data-highlighted:bg-raised data-disabled:opacity-55',
-                    item.danger === true && 'text-danger',
-                  )}
-                >
-                  {item.icon}
-                  <span className="min-w-0 flex-1 truncate">{item.label}</span>
-                  {item.checked === true && <Check aria-label="in use" className="size-4 text-accent" />}
-                </DropdownMenu.Item>
-              ))}
-            </DropdownMenu.Group>
-          ))}
-        </DropdownMenu.Content>
-      </DropdownMenu.Portal>
-    </DropdownMenu.Root>
+    // biome-ignore lint/a11y/noStaticElementInteractions lint/a11y/useKeyWithClickEvents: the button within takes both
+    <span
+      className="contents"
+      onPointerDown={() => setOpensAtOnce(true)}
+      onClick={() => setOpensAtOnce(true)}
+      onFocus={() => {
+        hasFocus.current = true;
+      }}
+      onBlur={() => {
+        hasFocus.current = false;
+      }}
+    >
+      {props.trigger}
+    </span>
   );
 }

@@ -29,7 +29,8 @@ export function PlotDrawing(props: PlotProps) {
         axisLine={{ stroke: 'var(--line-strong)' }}
         tick={tick}
         minTickGap={28}
-        interval="preserveStartEnd"
+        // Every second, third and so on: equal steps, whatever fits.
+        interval="equidistantPreserveStart"
       />
       <YAxis
         tickFormatter={formatAxis}
@@ -90,12 +91,12 @@ export function PlotDrawing(props: PlotProps) {
 }
 
 const tick = { fill: 'var(--muted)', fontSize: 12 };
-/** Lines are told apart without colours, too. */
+/** Distinguishes the lines without colours. */
 const dashes = ['0', '6 3', '2 3', '8 3 2 3', '12 4'];
 
 type ReadingProps = Pick<PlotProps, 'series' | 'kind' | 'formatX' | 'formatValue'> & { readonly row: Row };
 
-/** What stands at one point. What is nothing there is left out of a stack. */
+/** The values at one point. A stack leaves out those that are zero. */
 function Reading({ row, series, kind, formatX, formatValue }: ReadingProps) {
   const lines = series
     .map((one, index) => ({ ...one, colour: colourOf(index, one), value: row.values[index] ?? null }))

@@ -3,22 +3,22 @@ import type { ReactNode } from 'react';
 export interface PlotSeries {
   readonly id: string;
   readonly name: string;
-  /** What is left over when the others are told apart: drawn without a colour of its own. */
+  /** The sum of all others, drawn in grey. */
   readonly isRest?: boolean;
 }
 
 export interface PlotPoint {
   /** An instant or a day, as `formatX` takes it. */
   readonly x: string;
-  /** In the order of the series; null where nothing can be said. */
+  /** In the order of the series; null where nothing was measured. */
   readonly values: readonly (number | null)[];
 }
 
 export interface PlotProps {
   readonly title: string;
-  /** The title is for readers only, where a heading says it already. */
+  /** Hides the title from view, where a heading states it already. */
   readonly hideTitle?: boolean;
-  /** What the numbers are of, such as "USD per day". */
+  /** The unit of the numbers, such as "USD per day". */
   readonly unit: string;
   /** Bars that add up, or lines that are compared. */
   readonly kind: 'stack' | 'lines';
@@ -32,9 +32,9 @@ export interface PlotProps {
   readonly formatAxis?: (value: number) => string;
   /** Of the axis of values; default: from zero to the highest. */
   readonly domain?: readonly [number, number];
-  /** Only what can be counted is marked on the axis of values. */
+  /** The axis of values has whole numbers only. */
   readonly isCount?: boolean;
-  /** What can be done with these figures, beside showing them as a table. */
+  /** Further actions beside "Show as a table". */
   readonly footer?: ReactNode;
 }
 

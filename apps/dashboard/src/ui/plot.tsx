@@ -1,10 +1,12 @@
-import { lazy, Suspense } from 'react';
+import { Suspense, useId, useState } from 'react';
+import { Button } from './button.tsx';
+import { lazyPage } from './lazy-page.ts';
 import { colourOf, type PlotProps, plotHeight } from './plot-parts.ts';
-import { PlotTable } from './plot-table.tsx';
-import { Skeleton } from './skeleton.tsx';
+import { ScrollArea, Skeleton } from './surface.tsx';
+import { Truncated } from './text.tsx';
 
-/** The library that draws is half of all script: it comes with the first plot. */
-const Drawing = lazy(async () => ({ default: (await import('./plot-drawing.tsx')).PlotDrawing }));
+/** The drawing library is half of all script, so it is loaded with the first plot. */
+const Drawing = lazyPage(() => import('./plot-drawing.tsx'), 'PlotDrawing');
 
 /**
  * Figures over time, drawn, with a legend and, behind a button, as a table. By keyboard: the plot takes the focus, the
@@ -30,7 +32,7 @@ export function Plot(props: PlotProps) {
                 className="size-2.5 shrink-0 rounded-sm"
                 style={{ background: colourOf(index, series[index]) }}
               />
-              <span className="min-w-0 break-words">{name}</span>
+              <Truncated text={name} />
             </li>
           ))}
         </ul>
@@ -39,3 +41,57 @@ export function Plot(props: PlotProps) {
     </figure>
   );
 }
+
+/** The figures of a plot as a table. */
+function PlotTable({ title, unit, series, points, formatX, formatValue, footer }: PlotProps) {
+  const [isOpen, setOpen] = useState(false);
+  const id = useId();
+  return (
+    <div className="mt-3">
+      <div className="-ml-2.5 flex flex-wrap">
+        <Button small look="quiet" aria-expanded={isOpen} aria-controls={id} onClick={() => setOpen(!isOpen)}>
+          {isOpen ? 'Hide the table' : 'Show as a table'}
+        </Button>
+        {footer}
+      </div>
+      <div id={id} hidden={!isOpen}>
+        {isOpen && (
+          <ScrollArea label={`${title}, as a table`}>
+            <table className="w-full text-sm tabular-nums">
+              <caption className="sr-only">{`${title}, ${unit}`}</caption>
+              <thead>
+                <tr className="border-b border-line text-muted">
+                  <th scope="col" className="py-1.5 pr-4 text-left font-medium">
+                    Time
+                  </th>
+                  {series.map((one) => (
+                    <th key={one.id} scope="col" className="py-1.5 pl-4 text-right font-medium whitespace-nowrap">
+                      <Truncated text={one.name} />
+                    </th>
+                  ))}
+                </tr>
+              </thead>
+              <tbody>
+                {points.map(({ x, values }) => (
+                  <tr key={x} className="border-b border-line last:border-0">
+                    <th scope="row" className="py-1.5 pr-4 text-left font-normal whitespace-nowrap">
+                      {formatX(x)}
+                    </th>
+                    {series.map((one, index) => (
+                      <td key={one.id} className="py-1.5 pl-4 text-right">
+                        {shown(values[index], formatValue)}
+                      </td>
+                    ))}
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </ScrollArea>
+        )}
+      </div>
+    </div>
+  );
+}
+
+const shown = (value: number | null | undefined, format: (value: number) => string): string =>
+  value === null || value === undefined ? '–' : format(value);

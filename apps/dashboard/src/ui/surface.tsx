@@ -1,13 +1,14 @@
+import type { UseQueryResult } from '@tanstack/react-query';
 import clsx from 'clsx';
 import { CircleAlert, Inbox } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { ApiError, sentenceOf } from '../api/call.ts';
+import { ApiError, errorElsewhere, sentenceOf } from '../api/errors.ts';
 import { Button } from './button.tsx';
 
-export interface PageProps {
+interface PageProps {
   readonly title: string;
   readonly lead?: ReactNode;
-  /** What can be begun from here; beside the title, or under it where there is no room. */
+  /** Buttons beside the title, or under it on narrow screens. */
   readonly actions?: ReactNode;
   readonly children: ReactNode;
 }
@@ -29,7 +30,7 @@ export function Page({ title, lead, actions, children }: PageProps) {
   );
 }
 
-export interface CardProps {
+interface CardProps {
   readonly title?: ReactNode;
   readonly lead?: ReactNode;
   readonly actions?: ReactNode;
@@ -55,7 +56,7 @@ export function Card({ title, lead, actions, className, children }: CardProps) {
   );
 }
 
-/** Nothing is there yet: what would be, and how to get the first. */
+/** Replaces an empty list: says what it would hold, and how to get the first entry. */
 export function EmptyState({ title, text, action }: { title: string; text: ReactNode; action?: ReactNode }) {
   return (
     <div className="flex flex-col items-center gap-2 rounded-2xl border border-dashed border-line-strong px-6 py-12 text-center">
@@ -67,8 +68,15 @@ export function EmptyState({ title, text, action }: { title: string; text: React
   );
 }
 
-/** What was asked for did not come: why, and a way to ask again. */
-export function ErrorState({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+interface ErrorStateProps {
+  readonly error: unknown;
+  readonly onRetry?: () => void;
+  /** Another way out, beside the button to try again. */
+  readonly children?: ReactNode;
+}
+
+/** Says why something could not be loaded, with a button to try again. */
+export function ErrorState({ error, onRetry, children }: ErrorStateProps) {
   return (
     <div role="alert" className="flex flex-wrap items-center gap-3 rounded-2xl border border-danger bg-danger-soft p-4">
       <CircleAlert aria-hidden className="size-5 shrink-0 text-danger" />
@@ -79,11 +87,30 @@ export function ErrorState({ error, onRetry }: { error: unknown; onRetry?: () =>
         )}
       </div>
       {onRetry !== undefined && <Button onClick={onRetry}>Try again</Button>}
+      {children}
     </div>
   );
 }
 
-export type NoticeTone = 'info' | 'warn' | 'danger' | 'good';
+interface ErrorLineProps {
+  readonly error: unknown;
+  /** Fields that show errors about themselves. */
+  readonly except?: readonly string[];
+  readonly className?: string;
+}
+
+/** One line that says why a change failed; nothing without an error. */
+export function ErrorLine({ error, except = [], className }: ErrorLineProps) {
+  const sentence = errorElsewhere(error, except);
+  if (sentence === undefined) return null;
+  return (
+    <p role="alert" className={clsx('text-danger', className)}>
+      {sentence}
+    </p>
+  );
+}
+
+type NoticeTone = 'info' | 'warn' | 'danger' | 'good';
 
 const notices: Record<NoticeTone, string> = {
   info: 'border-info bg-info-soft',
@@ -99,4 +126,82 @@ export function Notice({ tone = 'info', children }: { tone?: NoticeTone; childre
       {children}
     </div>
   );
+}
+
+/** Stands for content that is loading, in its size, so that the layout does not jump. */
+export function Skeleton({ className }: { className?: string }) {
+  return <span aria-hidden className={clsx('block animate-pulse rounded-md bg-raised', className ?? 'h-4 w-32')} />;
+}
+
+/** Stands for a card that is loading, and says so to screen readers. */
+export function Loading({ label, lines = 4 }: { label: string; lines?: number }) {
+  return (
+    <div role="status" aria-label={label} className="space-y-3 rounded-2xl border border-line bg-surface p-5">
+      <span className="sr-only">{label}</span>
+      {Array.from({ length: lines }, (_, line) => (
+        <Skeleton key={`line ${String(line)}`} className={clsx('h-4', line % 3 === 2 ? 'w-1/2' : 'w-full')} />
+      ))}
+    </div>
+  );
+}
+
+/** Stands for a table that is loading, and says so to screen readers. */
+export function TableLoading({ label, columns, rows = 6 }: { label: string; columns: number; rows?: number }) {
+  return (
+    <div role="status" aria-label={label}>
+      <span className="sr-only">{label}</span>
+      {Array.from({ length: rows + 1 }, (_, row) => (
+        <div key={`row ${String(row)}`} className="flex h-9.5 items-center gap-6 border-b border-line last:border-b-0">
+          {Array.from({ length: Math.min(columns, 6) }, (_, column) => (
+            <Skeleton
+              key={`column ${String(column)}`}
+              className={clsx('h-3', column === 0 ? 'flex-2' : 'flex-1', column > 1 && 'max-md:hidden')}
+            />
+          ))}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** Scrolls content that may be wider than its place; it takes the focus, so that keys can scroll it. */
+export function ScrollArea({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    <section tabIndex={0} aria-label={label} className="overflow-x-auto">
+      {children}
+    </section>
+  );
+}
+
+/** Stands for a page that is loading. */
+export function PagePending() {
+  return (
+    <div
+      role="status"
+      aria-label="The page is loading"
+      className="mx-auto w-full max-w-screen-2xl space-y-6 px-4 py-6 sm:px-6 lg:px-8"
+    >
+      <div className="space-y-2">
+        <Skeleton className="h-8 w-56" />
+        <Skeleton className="h-5 w-full max-w-xl" />
+      </div>
+      <Skeleton className="h-64 w-full rounded-2xl" />
+    </div>
+  );
+}
+
+export interface LoadedProps<Data> {
+  readonly query: Pick<UseQueryResult<Data>, 'data' | 'error' | 'refetch'>;
+  /** Read out while the data is loading, such as "Keys are loading". */
+  readonly label: string;
+  readonly lines?: number;
+  readonly children: (data: Data) => ReactNode;
+}
+
+/** Shows the data of a query; until then a placeholder, or the error with a button to try again. */
+export function Loaded<Data>({ query: { data, error, refetch }, label, lines = 4, children }: LoadedProps<Data>) {
+  if (data !== undefined) return children(data);
+  if (error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
+  return <Loading label={label} lines={lines} />;
 }

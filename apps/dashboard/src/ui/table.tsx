@@ -1,5 +1,10 @@
+import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query';
 import clsx from 'clsx';
-import type { ReactNode } from 'react';
+import { ArrowDown, ArrowUp, ArrowUpDown } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import { Button } from './button.tsx';
+import { SelectField } from './field.tsx';
+import { EmptyState, ErrorState, TableLoading } from './surface.tsx';
 
 export interface Column<Row> {
   readonly title: string;
@@ -8,66 +13,175 @@ export interface Column<Row> {
   readonly numeric?: boolean;
   /** On narrow screens this column heads the row's card. */
   readonly heading?: boolean;
-  /** The title is for readers only, as of a column of buttons. */
+  /** The value that the column sorts by. Without it, the column cannot sort. */
+  readonly sortBy?: (row: Row) => string | number;
+  /** Hides the title from view, as for a column of buttons. */
   readonly hiddenTitle?: boolean;
+  /** Whether a row's value deserves a place on narrow screens. Default: always. */
+  readonly onNarrow?: (row: Row) => boolean;
 }
 
-export interface TableProps<Row> {
-  /** What the table is of, for readers. */
+interface TableProps<Row> {
+  /** Names the table for screen readers. */
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly rowKey: (row: Row) => string;
+  /** The rows to show at first, and with each press on "Show more". Default: all. */
+  readonly pageSize?: number;
 }
 
-/** Rows as a table; on narrow screens each row is a card of titled lines. */
-export function Table<Row>({ caption, columns, rows, rowKey }: TableProps<Row>) {
+interface Sorting {
+  readonly title: string;
+  readonly isDescending: boolean;
+}
+
+/** Rows as a table, which its headings sort. On narrow screens each row is a card of titled values. */
+export function Table<Row>({ caption, columns, rows, rowKey, pageSize = Number.POSITIVE_INFINITY }: TableProps<Row>) {
+  const [sorting, setSorting] = useState<Sorting>();
+  const [count, setCount] = useState(pageSize);
+  const sortable = columns.filter(({ sortBy }) => sortBy !== undefined);
+  const sorted = sortRows(rows, columns, sorting);
   return (
-    <table className="block w-full md:table md:border-collapse">
-      <caption className="sr-only">{caption}</caption>
-      <thead className="sr-only md:not-sr-only md:table-header-group">
-        <tr className="md:border-b md:border-line">
-          {columns.map((column) => (
-            <th
-              key={column.title}
-              scope="col"
-              className={clsx(
-                'px-3 py-2 text-sm font-medium text-muted first:pl-0 last:pr-0',
-                column.numeric === true ? 'text-right' : 'text-left',
-              )}
-            >
-              <span className={clsx(column.hiddenTitle === true && 'sr-only')}>{column.title}</span>
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody className="block space-y-3 md:table-row-group">
-        {rows.map((row) => (
-          <tr
-            key={rowKey(row)}
-            className="block rounded-xl border border-line p-3 md:table-row md:border-0 md:border-b md:p-0 md:last:border-b-0"
-          >
+    <>
+      {sortable.length > 0 && rows.length > 1 && (
+        <SelectField
+          className="mb-3 w-56 md:hidden"
+          label="Sort by"
+          value={sorting?.title ?? ''}
+          choices={[{ value: '', label: 'Default' }, ...sortable.map(({ title }) => ({ value: title, label: title }))]}
+          onChange={(title) => setSorting(title === '' ? undefined : { title, isDescending: false })}
+        />
+      )}
+      <table className="block w-full md:table md:border-collapse">
+        <caption className="sr-only">{caption}</caption>
+        <thead className="sr-only md:not-sr-only md:table-header-group">
+          <tr className="md:border-b md:border-line">
             {columns.map((column) => (
-              <td
-                key={column.title}
-                className={clsx(
-                  'flex items-baseline justify-between gap-4 py-1 md:table-cell md:px-3 md:py-2.5 md:align-middle md:first:pl-0 md:last:pr-0',
-                  column.numeric === true && 'tabular-nums md:text-right',
-                  column.hiddenTitle === true && 'max-md:justify-end',
-                  column.heading === true && 'font-medium max-md:mb-1 max-md:border-b max-md:border-line max-md:pb-2',
-                )}
-              >
-                {column.heading !== true && column.hiddenTitle !== true && (
-                  <span aria-hidden className="shrink-0 text-sm text-muted md:hidden">
-                    {column.title}
-                  </span>
-                )}
-                <span className="min-w-0 max-md:text-right max-md:first:text-left">{column.cell(row)}</span>
-              </td>
+              <Heading key={column.title} column={column} sorting={sorting} onSort={setSorting} />
             ))}
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody className="block space-y-3 md:table-row-group">
+          {sorted.slice(0, count).map((row) => (
+            <tr
+              key={rowKey(row)}
+              className="grid grid-cols-2 gap-x-4 gap-y-2 rounded-xl border border-line p-3 md:table-row md:border-0 md:border-b md:p-0 md:last:border-b-0"
+            >
+              {columns.map((column) => (
+                <td
+                  key={column.title}
+                  className={clsx(
+                    'min-w-0 md:table-cell md:px-3 md:py-1.5 md:align-middle md:text-sm md:first:pl-0 md:last:pr-0',
+                    column.numeric === true && 'tabular-nums md:text-right',
+                    column.heading === true && 'font-medium max-md:col-span-2',
+                    column.hiddenTitle === true && 'max-md:self-end max-md:text-right',
+                    column.hiddenTitle === true && countNarrow(columns, row) % 2 === 0 && 'max-md:col-span-2',
+                    column.onNarrow?.(row) === false && 'max-md:hidden',
+                  )}
+                >
+                  {column.heading !== true && column.hiddenTitle !== true && (
+                    <span aria-hidden className="block text-xs text-muted md:hidden">
+                      {column.title}
+                    </span>
+                  )}
+                  {column.cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {rows.length > count && (
+        <Button small className="mt-3" onClick={() => setCount(count + pageSize)}>
+          {`Show more (${rows.length - count} left)`}
+        </Button>
+      )}
+    </>
+  );
+}
+
+/** The number of titled values in a row's card. Where it is odd, the buttons take the place beside the last one. */
+const countNarrow = <Row,>(columns: readonly Column<Row>[], row: Row): number =>
+  columns.filter(
+    ({ heading, hiddenTitle, onNarrow }) => heading !== true && hiddenTitle !== true && onNarrow?.(row) !== false,
+  ).length;
+
+interface HeadingProps<Row> {
+  readonly column: Column<Row>;
+  readonly sorting: Sorting | undefined;
+  readonly onSort: (sorting: Sorting | undefined) => void;
+}
+
+/** A column's heading. Where the column can sort, the first press sorts upwards, the second downwards, the third not at all. */
+function Heading<Row>({ column: { title, numeric = false, hiddenTitle, sortBy }, sorting, onSort }: HeadingProps<Row>) {
+  const own = sorting?.title === title ? sorting : undefined;
+  const next =
+    own === undefined ? { title, isDescending: false } : own.isDescending ? undefined : { title, isDescending: true };
+  const order = own === undefined ? 'none' : own.isDescending ? 'descending' : 'ascending';
+  const Arrow = own === undefined ? ArrowUpDown : own.isDescending ? ArrowDown : ArrowUp;
+  return (
+    <th
+      scope="col"
+      {...(sortBy === undefined ? {} : { 'aria-sort': order })}
+      className={clsx(
+        'px-3 py-1.5 text-xs font-medium text-muted first:pl-0 last:pr-0',
+        numeric ? 'text-right' : 'text-left',
+      )}
+    >
+      {sortBy === undefined ? (
+        <span className={clsx(hiddenTitle === true && 'sr-only')}>{title}</span>
+      ) : (
+        <button
+          type="button"
+          className="inline-flex min-h-6 items-center gap-1 hover:text-text"
+          onClick={() => onSort(next)}
+        >
+          {title}
+          <Arrow aria-hidden className="size-3.5" />
+        </button>
+      )}
+    </th>
+  );
+}
+
+function sortRows<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  sorting: Sorting | undefined,
+): readonly Row[] {
+  const sortBy = columns.find(({ title }) => title === sorting?.title)?.sortBy;
+  if (sorting === undefined || sortBy === undefined) return rows;
+  const compare = (left: string | number, right: string | number): number =>
+    typeof left === 'string' ? left.localeCompare(String(right)) : left - Number(right);
+  const direction = sorting.isDescending ? -1 : 1;
+  return rows.toSorted((left, right) => direction * compare(sortBy(left), sortBy(right)));
+}
+
+interface PagedTableProps<Row> extends Omit<TableProps<Row>, 'rows'> {
+  /** Pages of rows, as the service gives them with `next_cursor`. */
+  readonly query: UseInfiniteQueryResult<InfiniteData<{ readonly data: readonly Row[] }>>;
+  readonly empty: { readonly title: string; readonly text: ReactNode; readonly action?: ReactNode };
+}
+
+/** A table that loads a page at a time. Shows also that it is loading, failed or empty. */
+export function PagedTable<Row>({ query, empty, ...table }: PagedTableProps<Row>) {
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = query;
+  if (data === undefined) {
+    if (error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
+    return <TableLoading label={`Loading: ${table.caption}`} columns={table.columns.length} />;
+  }
+  const rows = data.pages.flatMap((page) => page.data);
+  if (rows.length === 0) return <EmptyState {...empty} />;
+  return (
+    <div className="space-y-4">
+      <Table {...table} rows={rows} />
+      {error !== null && <ErrorState error={error} onRetry={() => void fetchNextPage()} />}
+      {hasNextPage && (
+        <Button busy={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+          Show more
+        </Button>
+      )}
+    </div>
   );
 }

@@ -1,5 +1,5 @@
 import { Tabs as RadixTabs } from 'radix-ui';
-import type { ReactNode } from 'react';
+import { type ReactNode, useLayoutEffect, useRef } from 'react';
 
 export interface TabsProps<Value extends string> {
   readonly label: string;
@@ -10,6 +10,14 @@ export interface TabsProps<Value extends string> {
 
 /** Views of one thing, one at a time. */
 export function Tabs<Value extends string>({ label, value, onChange, tabs }: TabsProps<Value>) {
+  const list = useRef<HTMLDivElement>(null);
+  const at = tabs.findIndex((tab) => tab.value === value);
+  // On a phone the tab in use may be outside the list. `scrollIntoView` would scroll the page, too.
+  useLayoutEffect(() => {
+    const tab = list.current?.children[at];
+    if (list.current === null || !(tab instanceof HTMLElement)) return;
+    list.current.scrollLeft = tab.offsetLeft - (list.current.clientWidth - tab.offsetWidth) / 2;
+  }, [at]);
   return (
     <RadixTabs.Root
       value={value}
@@ -18,7 +26,11 @@ export function Tabs<Value extends string>({ label, value, onChange, tabs }: Tab
         if (tab !== undefined) onChange(tab.value);
       }}
     >
-      <RadixTabs.List aria-label={label} className="mb-4 flex gap-1 overflow-x-auto border-b border-line">
+      <RadixTabs.List
+        ref={list}
+        aria-label={label}
+        className="relative mb-4 flex gap-1 overflow-x-auto border-b border-line"
+      >
         {tabs.map((tab) => (
           <RadixTabs.Trigger
             key={tab.value}

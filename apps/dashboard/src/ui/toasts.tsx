@@ -1,50 +1,33 @@
-import clsx from 'clsx';
-import { X } from 'lucide-react';
-import { Toast } from 'radix-ui';
 import { createContext, type ReactNode, use, useCallback, useState } from 'react';
-import { IconButton } from './button.tsx';
-
-export interface Announcement {
-  readonly tone?: 'good' | 'danger';
-  readonly text: string;
-}
+import { sentenceOf } from '../api/errors.ts';
+import { usePart } from './lazy-page.ts';
+import type { Announcement, ShownToast } from './toast-list.tsx';
 
 const Announce = createContext<(announcement: Announcement) => void>(() => {});
 
-/** Tells what happened without taking the reader's place: a toast, read out to those who listen. */
+/** Returns a function that shows a toast, which screen readers read out. */
 export const useAnnounce = (): ((announcement: Announcement) => void) => use(Announce);
 
-const shownMs = 6_000;
+/** Returns a function that shows an error as a toast. */
+export function useAnnounceError(): (error: unknown) => void {
+  const announce = useAnnounce();
+  return (error) => announce({ tone: 'danger', text: sentenceOf(error) });
+}
+
+const loadList = () => import('./toast-list.tsx');
 
 export function Toasts({ children }: { children: ReactNode }) {
-  const [shown, setShown] = useState<readonly (Announcement & { readonly id: string })[]>([]);
+  const [shown, setShown] = useState<readonly ShownToast[]>([]);
   const announce = useCallback((announcement: Announcement) => {
     setShown((before) => [...before.slice(-2), { ...announcement, id: crypto.randomUUID() }]);
   }, []);
+  const list = usePart(loadList);
   return (
     <Announce value={announce}>
-      <Toast.Provider duration={shownMs} swipeDirection="right" label="Messages">
-        {children}
-        {shown.map(({ id, tone = 'good', text }) => (
-          <Toast.Root
-            key={id}
-            type={tone === 'danger' ? 'foreground' : 'background'}
-            onOpenChange={(open) => {
-              if (!open) setShown((before) => before.filter((one) => one.id !== id));
-            }}
-            className={clsx(
-              'flex items-center gap-2 rounded-xl border bg-surface py-2 pr-2 pl-4 shadow-lg',
-              tone === 'danger' ? 'border-danger' : 'border-line-strong',
-            )}
-          >
-            <Toast.Description className="min-w-0 flex-1">{text}</Toast.Description>
-            <Toast.Close asChild>
-              <IconButton label="Dismiss" icon={<X aria-hidden className="size-4" />} />
-            </Toast.Close>
-          </Toast.Root>
-        ))}
-        <Toast.Viewport className="fixed right-4 bottom-4 z-60 flex w-96 max-w-[calc(100vw-2rem)] flex-col gap-2 outline-none" />
-      </Toast.Provider>
+      {children}
+      {list !== undefined && (
+        <list.ToastList shown={shown} onClose={(id) => setShown((before) => before.filter((one) => one.id !== id))} />
+      )}
     </Announce>
   );
 }

@@ -1,12 +1,13 @@
 import type { ClientError, ClientPins, OriginVerification } from '@sotto/client';
 import { queryOptions } from '@tanstack/react-query';
-import { ApiError } from '../api/call.ts';
+import { ApiError } from '../api/errors.ts';
 import { confidentialOrigin } from '../api/origins.ts';
+import { makeTabState } from '../session/tab-state.ts';
 
-/** The verifying client, loaded when something is first verified or sent. */
+/** Loads the verifying client, which the first page does not need. */
 export const loadClient = () => import('@sotto/client');
 
-/** A fresh verification of this deployment's confidential origin, made in this browser. `pins`: else those of the build. */
+/** Verifies this deployment's confidential origin in this browser. `pins` default to those of the build. */
 export const gatewayVerificationQuery = (pins: ClientPins | undefined) =>
   queryOptions({
     queryKey: ['gateway-verification', pins ?? 'of this build'],
@@ -22,18 +23,15 @@ export const gatewayVerificationQuery = (pins: ClientPins | undefined) =>
 const isClientError = (error: unknown): error is ClientError =>
   error instanceof Error && error.name === 'ClientError' && 'code' in error;
 
-/** What the client found, as an error that pages show; what is no such failure stays what it is. */
+/** Turns an error of the client into one that pages show; returns any other error as it is. */
 export function shownError(error: unknown): unknown {
   if (!isClientError(error)) return error;
-  return new ApiError(error.message, {
-    type: error.code,
-    status: 0,
-    requestId: undefined,
-    param: error.param,
-    retryAfterS: undefined,
-  });
+  return new ApiError(error.message, { type: error.code, param: error.param });
 }
 
 const throwShown = (error: unknown): never => {
   throw shownError(error);
 };
+
+/** Measurements that the user typed to accept them in this tab instead of those of the build. */
+export const ownPins = makeTabState<ClientPins | undefined>(undefined);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { meets, verdictOrder } from './verdicts.ts';
+import { meets, verdictOrder } from './verdicts.tsx';
 
 it('meets a verdict by order, and never an unknown word', () => {
   expect(meets('hardware_verified', 'cryptographically_checked')).toBe(true);

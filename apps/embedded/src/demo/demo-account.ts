@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { creditAccount, insertKey, openDatabase } from '@sotto/control';
+import { createPerson, creditAccount, insertKey, openDatabase } from '@sotto/control';
 import { hashSecret } from '@sotto/state';
 import { z } from 'zod';
 import { keep, readKept } from '../kept-file.ts';
@@ -12,25 +12,25 @@ const keptSchema = z.object({
   management_key: z.string().optional(),
 });
 
-/** Who can sign in to play, and with which keys. */
+/** The credentials and keys of the demo account. */
 export interface DemoAccount {
   readonly email: string;
   readonly password: string;
   readonly inferenceKey: string;
   readonly managementKey: string;
+  /** Whether the ledger has money for it. */
+  readonly hasBalance: boolean;
 }
 
 const demoCreditNusd = 10_000_000_000n;
 
 /**
- * Makes the demo account at the first start, by the front door, with $10 and a key of each kind; finds it again at the
- * next. Stopped in between, it goes on where it was; a key that was revoked meanwhile, or is of another database, is
- * replaced.
+ * Creates the demo account at the first start, with $10 and a key of each kind, and finds it at later starts. The demo address
+ * receives no mail and counts as verified. An interrupted creation is resumed. A key that was revoked, or that belongs to another database, is replaced.
  */
 export async function ensureDemoAccount(options: {
   readonly dataDir: string;
   readonly databaseUrl: string;
-  readonly controlUrl: string;
 }): Promise<DemoAccount> {
   const file = join(options.dataDir, 'demo-account.json');
   const kept = keptSchema.parse(
@@ -41,13 +41,11 @@ export async function ensureDemoAccount(options: {
   try {
     let account = await findAccount(pool, kept.email);
     if (account === undefined) {
-      await signUp(options.controlUrl, kept);
+      await createPerson(pool, { ...kept, name: 'Demo' });
       account = await findAccount(pool, kept.email);
     }
-    if (account === undefined) throw new Error('the demo account could not be made');
-    // Nobody reads its mail: it is as if somebody had.
-    await pool.query('update auth_user set email_verified = true where email = $1', [kept.email]);
-    await creditAccount(pool, {
+    if (account === undefined) throw new Error('cannot create the demo account');
+    const balance = await creditAccount(pool, {
       accountId: account.id,
       amountNusd: demoCreditNusd,
       kind: 'adjustment',
@@ -70,13 +68,14 @@ export async function ensureDemoAccount(options: {
     const inferenceKey = await keyOf('inference', kept.inference_key);
     const managementKey = await keyOf('management', kept.management_key);
     await keep(file, { ...kept, inference_key: inferenceKey, management_key: managementKey });
-    return { email: kept.email, password: kept.password, inferenceKey, managementKey };
+    const hasBalance = (balance?.balanceNusd ?? 0n) > 0n;
+    return { email: kept.email, password: kept.password, inferenceKey, managementKey, hasBalance };
   } finally {
     await close();
   }
 }
 
-/** Whether a key that was kept still opens what it did, compatibility mode included. */
+/** Whether a stored key still works, including compatibility mode. */
 async function isUsable(pool: Pool, accountId: string, key: string): Promise<boolean> {
   const { rowCount } = await pool.query(
     'select 1 from api_keys where hash = $1 and account_id = $2 and revoked_at is null and openai_compatible',
@@ -94,13 +93,4 @@ async function findAccount(pool: Pool, email: string): Promise<{ id: string; wor
     [email],
   );
   return rows[0];
-}
-
-async function signUp(controlUrl: string, { email, password }: { email: string; password: string }): Promise<void> {
-  const answer = await fetch(`${controlUrl}/auth/sign-up/email`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ email, password, name: 'Demo' }),
-  });
-  if (!answer.ok) throw new Error(`the demo account could not be made: sign-up answered ${answer.status}`);
 }

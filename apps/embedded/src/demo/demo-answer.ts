@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { crc32, deflateSync } from 'node:zlib';
 
 interface DemoMessage {
   readonly role?: string;
@@ -15,7 +16,7 @@ export interface DemoRequest {
   readonly max_tokens?: number;
 }
 
-/** What the demo provider answers: text in pieces, or one tool call. */
+/** An answer of the demo provider: text in pieces, or one tool call. */
 export interface DemoAnswer {
   readonly reasoning: readonly string[];
   readonly pieces: readonly string[];
@@ -24,7 +25,7 @@ export interface DemoAnswer {
   readonly promptTokens: number;
 }
 
-/** Answers a chat request by rule: it says what it is, repeats what it was told, and calls a tool when it is given one. */
+/** Answers a chat request by rule: introduces itself, repeats the message, and calls a tool if the request has one. */
 export function demoAnswer(request: DemoRequest): DemoAnswer {
   const messages = request.messages ?? [];
   const last = messages.at(-1);
@@ -41,7 +42,7 @@ export function demoAnswer(request: DemoRequest): DemoAnswer {
       ? JSON.stringify({ demo: true, you_said: said })
       : last?.role === 'tool'
         ? `The tool answered: ${said}`
-        : 'Hello from the demo provider. It runs on this machine and is no language model: it only repeats what it is told, ' +
+        : 'Hello from the demo provider. It runs on this machine and is not a language model: it only repeats what it is told, ' +
           `so that you can try Sotto without a key of a real provider. You said: ${said}`;
   const pieces = words(whole);
   const limit = request.max_tokens ?? Number.POSITIVE_INFINITY;
@@ -54,7 +55,7 @@ export function demoAnswer(request: DemoRequest): DemoAnswer {
   };
 }
 
-/** A vector of a text: the same for the same text, of length 1, and of no meaning. */
+/** Returns a meaningless vector of length 1, always the same for the same text. */
 export function demoVector(text: string, dimensions: number): number[] {
   const raw: number[] = [];
   for (let block = 0; raw.length < dimensions; block += 1) {
@@ -67,7 +68,7 @@ export function demoVector(text: string, dimensions: number): number[] {
 
 export const countWords = (text: string): number => words(text).length;
 
-// Not tried again at each of a run of spaces: a request may be long, and nothing else.
+// Avoids a retry at each space of a run, because a request may consist of spaces.
 const words = (text: string): string[] => text.match(/(?<!\s)\s*\S+/g) ?? [];
 
 function textOf(content: unknown): string {
@@ -76,7 +77,7 @@ function textOf(content: unknown): string {
   return content.map((part: { text?: unknown }) => (typeof part?.text === 'string' ? part.text : '[image]')).join(' ');
 }
 
-/** A value that fits a JSON schema, as far as a demo must. */
+/** Returns a value that fits a simple JSON schema. */
 function exampleOf(schema: unknown, depth: number): unknown {
   if (typeof schema !== 'object' || schema === null || depth > 5) return undefined;
   const { type, properties, items, enum: choices } = schema as Record<string, unknown>;
@@ -100,3 +101,38 @@ function exampleOf(schema: unknown, depth: number): unknown {
       return 'example';
   }
 }
+
+/** Returns a PNG in one colour, which depends on the prompt. */
+export function demoImage(prompt: string, width: number, height: number): Buffer {
+  const colour = createHash('sha256').update(prompt).digest().subarray(0, 3);
+  // Each row begins with the number of its filter: 0, for none.
+  const row = Buffer.concat([Buffer.from([0]), Buffer.alloc(width * 3, colour)]);
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  // 8 bits per channel: red, green and blue.
+  header.set([8, 2, 0, 0, 0], 8);
+  return Buffer.concat([
+    Buffer.from('89504e470d0a1a0a', 'hex'),
+    pngChunk('IHDR', header),
+    pngChunk('IDAT', deflateSync(Buffer.concat(Array.from({ length: height }, () => row)))),
+    pngChunk('IEND', Buffer.alloc(0)),
+  ]);
+}
+
+function pngChunk(type: string, content: Buffer): Buffer {
+  const named = Buffer.concat([Buffer.from(type, 'latin1'), content]);
+  const chunk = Buffer.alloc(named.length + 8);
+  chunk.writeUInt32BE(content.length, 0);
+  chunk.set(named, 4);
+  chunk.writeUInt32BE(crc32(named), named.length + 4);
+  return chunk;
+}
+
+/** A frame of MPEG-1 layer III, 32 kbit/s, 44.1 kHz, mono: 26 ms of silence. */
+const silentFrame = Buffer.concat([Buffer.from('fffb10c0', 'hex'), Buffer.alloc(100)]);
+const framesPerCharacter = 3;
+
+/** Returns an MP3 of silence, about as long as the spoken text. */
+export const demoSpeech = (text: string): Buffer =>
+  Buffer.concat(Array.from({ length: Math.max(text.length, 1) * framesPerCharacter }, () => silentFrame));

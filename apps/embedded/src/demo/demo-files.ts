@@ -10,11 +10,12 @@ export const demoRegistryEntry = (baseUrl: string): string => `
     privacy_class: private
 `;
 
-/** The demo provider's models in the catalog. */
-export const demoCatalogEntries = `
+/** The demo provider's models in the catalog. `auto`: whether `/auto` may choose the demo, as it must if there is nothing else. */
+export const demoCatalogEntries = ({ auto }: { readonly auto: boolean }): string => `
   - id: demo/chat
     name: Demo chat (repeats what it is told)
     model_type: text
+    auto: ${auto}
     context_length: 400000
     max_output_tokens: 128000
     routes:

@@ -2,20 +2,27 @@ import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
-import { countWords, type DemoAnswer, type DemoRequest, demoAnswer, demoVector } from './demo-answer.ts';
-import { demoImage, demoSpeech } from './demo-media.ts';
+import {
+  countWords,
+  type DemoAnswer,
+  type DemoRequest,
+  demoAnswer,
+  demoImage,
+  demoSpeech,
+  demoVector,
+} from './demo-answer.ts';
 
 export interface DemoProvider {
-  /** Its OpenAI-shaped API, on loopback. */
+  /** Its OpenAI-compatible API, on loopback. */
   readonly baseUrl: string;
   stop(): Promise<void>;
 }
 
-/** The pace of a stream: quick, yet visibly one. */
+/** Delay between pieces of a stream: short, but visible. */
 const pieceMs = 12;
 const dimensions = 256;
 
-/** Starts the demo provider: an OpenAI-shaped API on loopback that is no language model and says so. */
+/** Starts the demo provider: an OpenAI-compatible API on loopback. It is not a language model, and its answers say so. */
 export async function startDemoProvider(): Promise<DemoProvider> {
   const app = Fastify({ logger: false, bodyLimit: 64 * 1024 * 1024 });
 

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import type { Account } from './placement.ts';
 import { runProgram } from './programs.ts';
 
-/** The cluster to have: see `PostgresOptions`. */
+/** Options of a cluster. See `PostgresOptions`. */
 export interface ClusterOptions {
   readonly dataDir: string;
   readonly account: Account | undefined;
@@ -13,8 +13,8 @@ export interface ClusterOptions {
 }
 
 /**
- * Makes the cluster on first use: UTF-8, locale C, user and database `sotto`, a random password. Resolves to the
- * password. Rejects where a cluster is there that is not ours to open, or whose password is lost.
+ * Creates the cluster on first use: UTF-8, locale C, user and database `sotto`, a random password. Resolves to the password.
+ * Rejects if an existing cluster belongs to someone else or its password is lost.
  */
 export async function ensureCluster(options: ClusterOptions): Promise<string> {
   const { dataDir } = options;
@@ -34,27 +34,33 @@ async function isCluster(dataDir: string): Promise<boolean> {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return false;
     if (code !== 'EACCES') throw error;
-    throw new Error(`the database in ${dataDir} belongs to another account: it was made by a start as root`);
+    throw new Error(
+      `the database in ${dataDir} belongs to another account, because root started Sotto before. Start as root again, or set another SOTTO_DATA_DIR`,
+    );
   }
 }
 
 async function createPassword(file: string, account: Account | undefined): Promise<void> {
   try {
     await writeFile(file, randomBytes(24).toString('base64url'), { mode: 0o600, flag: 'wx' });
-    // initdb reads it, and the cluster it guards is that account's anyway.
+    // initdb reads the password file, and its account owns the cluster.
     if (account) await chown(file, account.uid, account.gid);
   } catch (error) {
-    // Left by a first start that was cut short; the cluster will be made with it.
+    // An interrupted first start left the password. The cluster will use it.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }
 
-/** Made under another name and renamed when complete, so that a start cut short leaves no half of a cluster. */
+/**
+ * Creates the cluster under another name and renames it, so that an interrupted start leaves no partial cluster. If another
+ * process was quicker, its cluster stays.
+ */
 async function createCluster({ dataDir, account, programs, durability }: ClusterOptions, passwordFile: string) {
   const folder = dirname(dataDir);
   const stagingPrefix = `${basename(dataDir)}.new-`;
   for (const name of await readdir(folder)) {
-    if (name.startsWith(stagingPrefix)) await rm(join(folder, name), { recursive: true, force: true });
+    if (name.startsWith(stagingPrefix) && !isOthers(Number(name.slice(stagingPrefix.length))))
+      await rm(join(folder, name), { recursive: true, force: true });
   }
   const staging = join(folder, `${stagingPrefix}${process.pid}`);
   await mkdir(staging, { mode: 0o700 });
@@ -64,13 +70,29 @@ async function createCluster({ dataDir, account, programs, durability }: Cluster
   const unsynced = durability === 'fast' ? ['--no-sync'] : [];
   await runProgram(join(programs, 'bin', 'initdb'), [...initdb, '--locale=C', ...unsynced], { account });
 
-  // In single-user mode, where no client library and no port is needed. An error in a statement is only printed.
+  // Single-user mode needs no client library and no port. It only prints errors of statements.
   const single = ['--single', '-D', staging, '-c', `fsync=${durability === 'fast' ? 'off' : 'on'}`, 'postgres'];
   const output = await runProgram(join(programs, 'bin', 'postgres'), single, {
     account,
     input: 'CREATE DATABASE sotto\n',
   });
-  if (output.includes('ERROR:')) throw new Error(`creating the database failed: ${output.trim()}`);
+  if (output.includes('ERROR:')) throw new Error(`cannot create the database: ${output.trim()}`);
 
-  await rename(staging, dataDir);
+  try {
+    await rename(staging, dataDir);
+  } catch (error) {
+    await rm(staging, { recursive: true, force: true });
+    if (!(await isCluster(dataDir))) throw error;
+  }
+}
+
+/** Whether another process with this id runs. */
+function isOthers(pid: number): boolean {
+  if (pid === process.pid) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
 }

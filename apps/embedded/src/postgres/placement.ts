@@ -10,19 +10,18 @@ export interface Account {
   readonly gid: number;
 }
 
-/** Where root's clusters and programs go when they cannot stay in the project. */
+/** Directory for root's clusters and programs that cannot stay in the project. */
 export const shelter = '/var/lib/sotto';
 
 const nobody: Account = { uid: 65534, gid: 65534 };
 
 /**
- * Where the cluster asked for at `dataDir` (absolute) is or will be, and the account that owns it: undefined for our own.
+ * Returns the place of the cluster for `dataDir` (absolute), and the account that owns it. Undefined means the current account.
  *
- * Started by root, the server runs as `nobody`, who must reach the cluster from the root folder on; no working directory
- * or open handle helps, since initdb and the server go by absolute names. A project under a closed folder (root's home,
- * a data directory of mode 0700) therefore has its cluster under `/var/lib/sotto`, by a hash of the place asked for: it
- * must outlive the process and the machine's temporary folder. A cluster that exists is used wherever it is, as its
- * owner: permissions that change later must not make an empty database appear in the place of a full one.
+ * If root starts it, the server runs as `nobody`, which needs access to every folder on the path, because initdb and the server
+ * use absolute paths. A project under a closed folder (root's home, a data directory of mode 0700) therefore has its cluster under
+ * `/var/lib/sotto`, named by a hash of `dataDir`. It is not in the temporary folder, which may be emptied. An existing cluster is
+ * always used where it is, as its owner. Otherwise a later change of permissions would replace a full database by an empty one.
  */
 export async function placeCluster(dataDir: string): Promise<{ dataDir: string; account: Account | undefined }> {
   if (process.getuid?.() !== 0) {
@@ -43,7 +42,7 @@ export async function placeCluster(dataDir: string): Promise<{ dataDir: string; 
   return { dataDir: sheltered, account: nobody };
 }
 
-/** A folder of root's below or at `shelter` that others may enter, whatever our umask; what is private in it says so. */
+/** Creates a folder of root's at or below `shelter` that other accounts may enter, despite the umask. Private files have their own modes. */
 export async function openFolder(folder: string): Promise<void> {
   for (const each of new Set([shelter, folder])) {
     await mkdir(each, { recursive: true });
@@ -65,7 +64,7 @@ async function clusterOwner(dataDir: string): Promise<Account | undefined> {
   }
 }
 
-/** Tried, not computed from modes: access lists and mounts have a say too. */
+/** Tries to enter, because modes do not tell of access lists and mounts. */
 async function canEnter(folder: string, account: Account): Promise<boolean> {
   return promisify(execFile)('/bin/sh', ['-c', 'cd -- "$1"', 'sh', folder], { ...account, cwd: '/' }).then(
     () => true,

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type RunningPostgres, startPostgres } from './index.ts';
+import { type RunningPostgres, startPostgres } from './start-postgres.ts';
 
 interface PgClient {
   on(event: 'error' | 'end', listener: () => void): void;
@@ -39,7 +39,7 @@ afterEach(async () => {
 });
 
 describe('startPostgres', () => {
-  it('makes a cluster on first use and finds it again at the next start', async () => {
+  it('creates a cluster on first use and finds it at the next start', async () => {
     const first = await start('full');
     expect(first.dataDir).toBe(dataDir);
     await query(first, 'create table notes (body text)');
@@ -65,14 +65,14 @@ describe('startPostgres', () => {
     });
   });
 
-  it('keeps the password to its owner and asks for it', async () => {
+  it('keeps the password private and requires it', async () => {
     const server = await start();
     expect((await stat(join(folder, 'postgres.password'))).mode & 0o777).toBe(0o600);
     const wrong = { ...server, url: server.url.replace(/:[^:@]+@/, ':wrong@') };
     await expect(query(wrong, 'select 1')).rejects.toThrow(/password/);
   });
 
-  it('keeps what users stored out of the log', async () => {
+  it('keeps user data out of the log', async () => {
     const server = await start();
     await query(server, 'create table people (email text unique)');
     const insert = "insert into people values ('someone@example.org')";
@@ -83,7 +83,7 @@ describe('startPostgres', () => {
     expect(log).not.toContain('someone@example.org');
   });
 
-  it('ends a server that a killed process left, and starts on its data', async () => {
+  it('stops the server of a killed process, and starts on its data', async () => {
     const orphan = await startInKilledProcess();
     expect(isAlive(orphan.pid)).toBe(true);
 
@@ -113,15 +113,25 @@ describe('startPostgres', () => {
     expect(await query(server, 'select 1 as n')).toEqual([{ n: 1 }]);
   });
 
-  it('refuses a cluster whose server belongs to a living process, and leaves that server alone', async () => {
+  it('refuses a cluster that a running process uses, and leaves its server alone', async () => {
     const first = await start();
     await expect(start()).rejects.toThrow(`in use by another Sotto, process ${process.pid}`);
     expect(await query(first, 'select 1 as n')).toEqual([{ n: 1 }]);
   });
 
-  it('stops with sessions open, and stays out of the reach of Ctrl-C in the terminal', async () => {
+  it('of two processes that create the cluster at the same time, lets one have it', async () => {
+    const other = startInOtherProcess();
+    const outcomes = await Promise.allSettled([start(), other.started]);
+    const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [String(outcome.reason)] : []));
+    expect(refused).toEqual([expect.stringMatching(/in use by another Sotto, process \d+/)]);
+    await other.kill();
+    // If the other process had it, this start stops its server.
+    expect(await query(running[0] ?? (await start()), 'select 1 as n')).toEqual([{ n: 1 }]);
+  });
+
+  it('stops with open sessions, and ignores Ctrl-C in the terminal', async () => {
     const server = await start();
-    // The terminal signals the process group in front; the server leads one of its own.
+    // The terminal signals its foreground process group, and the server leads another group.
     expect(isAlive(-server.pid)).toBe(true);
     const dropped = await openSession(server);
     await Promise.all([server.stop(), server.stop()]);
@@ -141,7 +151,7 @@ describe('startPostgres', () => {
     expect(await query(second, 'select body from notes')).toEqual([]);
     await second.stop();
 
-    // Opening the folder later must not put an empty database in the place of this one.
+    // Opening the folder later must not replace this database by an empty one.
     await chmod(folder, 0o755);
     const third = await start();
     expect(await query(third, 'select body from notes')).toEqual([]);
@@ -164,7 +174,7 @@ async function query(server: { url: string }, sql: string): Promise<Record<strin
   }
 }
 
-/** Opens a session and returns what waits for the server to have dropped it. */
+/** Opens a session. Returns a function that waits until the server has closed it. */
 async function openSession(server: { url: string }): Promise<() => Promise<void>> {
   const client = new Client(server.url);
   client.on('error', () => {});
@@ -173,21 +183,41 @@ async function openSession(server: { url: string }): Promise<() => Promise<void>
   return () => ended;
 }
 
-/** Starts a server on the cluster from another Node, leaves a mark in it, and kills that Node alone. */
-async function startInKilledProcess(): Promise<{ pid: number; url: string }> {
+interface Started {
+  readonly pid: number;
+  readonly url: string;
+}
+
+/** Starts a server from another Node process. `kill` kills only that process. */
+function startInOtherProcess(): { readonly started: Promise<Started>; kill(): Promise<void> } {
   const program = `
-    import { startPostgres } from ${JSON.stringify(new URL('./index.ts', import.meta.url).href)};
-    console.log(JSON.stringify(await startPostgres(${JSON.stringify({ dataDir, durability: 'fast' })})));
+    import { startPostgres } from ${JSON.stringify(new URL('./start-postgres.ts', import.meta.url).href)};
+    const told = await startPostgres(${JSON.stringify({ dataDir, durability: 'fast' })}).catch(String);
+    console.log(JSON.stringify(told));
     setInterval(() => {}, 1000);`;
   const owner = spawn(process.execPath, ['--input-type=module', '-e', program], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const [line] = await once(owner.stdout.setEncoding('utf8'), 'data');
-  const orphan: { pid: number; url: string } = JSON.parse(String(line));
-  await query(orphan, 'create table marks as select 1 as n');
   const exited = once(owner, 'exit');
-  owner.kill('SIGKILL');
-  await exited;
+  return {
+    started: once(owner.stdout.setEncoding('utf8'), 'data').then(([line]) => {
+      const told: Started | string = JSON.parse(String(line));
+      if (typeof told === 'string') throw new Error(told);
+      return told;
+    }),
+    async kill() {
+      owner.kill('SIGKILL');
+      await exited;
+    },
+  };
+}
+
+/** Starts a server from another process, writes a mark, and kills only that process. */
+async function startInKilledProcess(): Promise<Started> {
+  const { started, kill } = startInOtherProcess();
+  const orphan = await started;
+  await query(orphan, 'create table marks as select 1 as n');
+  await kill();
   return orphan;
 }
 

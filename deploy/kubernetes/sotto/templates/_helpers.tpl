@@ -37,26 +37,22 @@ fsGroup: 65532
 seccompProfile: {type: RuntimeDefault}
 {{- end }}
 
-{{- /* Variables that say where a secret is, one for each of its keys: NAME_FILE for `name`. */}}
-{{- define "sotto.secret-files" -}}
-{{- range .names }}
-- name: {{ . | upper | replace "-" "_" }}_FILE
-  value: /run/secrets/sotto/{{ . }}
+{{- /* The sotto.yaml of a plane. What only the other plane reads is left out, so that its change restarts only that one. */}}
+{{- define "sotto.config" -}}
+{{- $config := deepCopy .Values.config }}
+{{- if eq .plane "control" }}
+{{- $config = omit $config "providers" "providers_file" }}
+{{- else }}
+{{- $config = omit $config "billing" "control" "limits" "mail" "models" "models_file" "sign_in" "sign_up" "webhooks" }}
+{{- $_ := set $config.broker "attestation" (ternary "off" "configfs" (eq .Values.broker.confidential.kind "none")) }}
 {{- end }}
-{{- end }}
-
-{{- define "sotto.features" -}}
-- name: IMAGE_GENERATION
-  value: {{ ternary "on" "off" .Values.features.imageGeneration | quote }}
-- name: SPEECH_SYNTHESIS
-  value: {{ ternary "on" "off" .Values.features.speechSynthesis | quote }}
+{{- toYaml $config }}
 {{- end }}
 
-{{- define "sotto.environment" -}}
-{{- range $name, $value := . }}
-- name: {{ $name }}
-  value: {{ $value | quote }}
-{{- end }}
+{{- /* The port of metrics of a plane. Empty: none are served. */}}
+{{- define "sotto.metrics-port" -}}
+{{- $port := get (get .Values.config .plane) "metrics_port" }}
+{{- if and $port (ne (toString $port) "off") }}{{ $port }}{{ end }}
 {{- end }}
 
 {{- define "sotto.spread" -}}
@@ -65,13 +61,4 @@ seccompProfile: {type: RuntimeDefault}
   whenUnsatisfiable: ScheduleAnyway
   labelSelector:
     matchLabels: {{- include "sotto.selector" . | nindent 6 }}
-{{- end }}
-
-{{- /* What control runs with, as the server and as the job that migrates. */}}
-{{- define "sotto.control-environment" -}}
-- name: CONTROL_ORIGIN
-  value: {{ .Values.origins.control | quote }}
-- name: CONFIDENTIAL_ORIGIN
-  value: {{ .Values.origins.broker | quote }}
-{{- include "sotto.secret-files" (dict "names" (list "database-url" "redis-url" "ticket-sealing-key" "settlement-mac-key" "account-ref-key" "session-secret")) }}
 {{- end }}

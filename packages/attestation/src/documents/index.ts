@@ -1,4 +1,4 @@
-/** The shapes of evidence and receipts alone, without what verifies them: for describing answers that hold them. */
+/** The schemas of evidence and receipts without the verifiers, for describing API responses that contain them. */
 export { gatewayEvidenceSchema } from '../gateway/evidence.ts';
 export { providerEvidenceSchema } from '../provider/provider-evidence.ts';
 export { receiptSchema as requestReceiptSchema } from '../receipt/receipt.ts';

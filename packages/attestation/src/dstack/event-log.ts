@@ -1,8 +1,7 @@
 import { sha384 } from '@noble/hashes/sha2.js';
 import * as z from 'zod';
-import { type Bytes, concatBytes } from '../bytes/bytes.ts';
-import { fromHex } from '../bytes/encodings.ts';
-import { Refusal } from '../refusal.ts';
+import { type Bytes, concatBytes, fromHex } from '../bytes.ts';
+import { parseJson, Refusal } from '../refusal.ts';
 import { canonicalJson } from '../statement/canonical-json.ts';
 
 const runtimeEventType = 0x0800_0001;
@@ -21,17 +20,17 @@ const eventLogSchema = z.array(eventSchema).max(4096);
 const maximumText = 4_194_304;
 type LoggedEvent = z.infer<typeof eventSchema>;
 
-/** One measured event. `name` and `payload` are of runtime events only: those of booting are just their digest. */
+/** One measured event. Only runtime events have `name` and `payload`; boot events are only a digest. */
 export interface MeasuredEvent {
-  /** The register it extended: 0 to 3. */
+  /** The register that it extended: 0 to 3. */
   readonly register: number;
   readonly digest: Uint8Array;
   readonly runtime: { readonly name: string; readonly payload: Bytes } | undefined;
 }
 
 /**
- * Reads dstack's event log: an array, or JSON text of one. The digest of a runtime event is computed from its name and
- * payload; what the log says it was must agree, and is otherwise not used.
+ * Reads dstack's event log: an array, or JSON text of one. Computes the digest of a runtime event from its name and
+ * payload. If the log states a digest, it must be equal.
  */
 export function parseEventLog(eventLog: unknown): MeasuredEvent[] {
   const parsed = eventLogSchema.safeParse(typeof eventLog === 'string' ? parseText(eventLog) : eventLog);
@@ -41,11 +40,7 @@ export function parseEventLog(eventLog: unknown): MeasuredEvent[] {
 
 function parseText(text: string): unknown {
   if (text.length > maximumText) throw new Refusal('the event log is too large');
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new Refusal('the event log is not JSON');
-  }
+  return parseJson(text, 'the event log');
 }
 
 function measure(logged: LoggedEvent): MeasuredEvent {
@@ -64,7 +59,7 @@ function measure(logged: LoggedEvent): MeasuredEvent {
   return { register: 3, digest, runtime: { name: logged.event, payload } };
 }
 
-/** What a runtime event's digest is of: bytes side by side (version 1), or canonical JSON (version 2). */
+/** The bytes that a runtime event's digest covers: concatenated bytes (version 1), or canonical JSON (version 2). */
 function preimageOf(logged: LoggedEvent, payload: Bytes): Uint8Array {
   if (logged.version !== 2 && logged.preimage === undefined) {
     const type = new Uint8Array(4);
@@ -79,7 +74,7 @@ function preimageOf(logged: LoggedEvent, payload: Bytes): Uint8Array {
   return utf8.encode(canonical);
 }
 
-/** The value of one register after its events: 48 bytes, from zeros. */
+/** The value of one register after its events: 48 bytes, starting from zeros. */
 export function replay(events: readonly MeasuredEvent[], register: number): Uint8Array {
   return events
     .filter((event) => event.register === register)

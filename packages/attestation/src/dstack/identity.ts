@@ -1,11 +1,10 @@
 import * as z from 'zod';
-import { type Bytes, concatBytes } from '../bytes/bytes.ts';
-import { fromHex, toHex } from '../bytes/encodings.ts';
-import { Refusal } from '../refusal.ts';
+import { type Bytes, concatBytes, fromHex, toHex } from '../bytes.ts';
+import { parseJson, Refusal } from '../refusal.ts';
 import { canonicalJson } from '../statement/canonical-json.ts';
 import type { MeasuredEvent } from './event-log.ts';
 
-/** Who a dstack machine is. Hex, lower case. */
+/** The identity of a dstack machine. Hex, lower case. */
 export interface DstackIdentity {
   readonly appId: string | undefined;
   /** SHA-256 of the app-compose document that runs. */
@@ -17,8 +16,8 @@ export interface DstackIdentity {
 const keyProviderSchema = z.object({ name: z.string().max(64), id: z.string().max(4096) });
 
 /**
- * Reads the identity from the events of a replayed log: those before `system-ready`, each once. After that event the
- * application itself may log whatever it likes, also under these names.
+ * Reads the identity from the events of a replayed log. Only events before `system-ready` count, each at most once.
+ * After that event the application can log anything, including events with these names.
  */
 export function identityFromEvents(events: readonly MeasuredEvent[]): DstackIdentity {
   const runtime = events.map((event) => event.runtime).filter((event) => event !== undefined);
@@ -26,7 +25,7 @@ export function identityFromEvents(events: readonly MeasuredEvent[]): DstackIden
   if (readyAt === -1) throw new Refusal('the machine has not logged that it was ready');
   const platform = new Map<string, Bytes>();
   for (const { name, payload } of runtime.slice(0, readyAt)) {
-    // Version 1 joins name and payload with a colon: one in a name could be read in two ways.
+    // Version 1 joins name and payload with a colon, so a name with a colon would be ambiguous.
     if (name.includes(':')) throw new Refusal('a platform event has a colon in its name');
     if (platform.has(name)) throw new Refusal(`platform event ${JSON.stringify(name)} comes twice`);
     platform.set(name, payload);
@@ -65,7 +64,7 @@ const configSchema = z.object({
 });
 const maximumConfig = 65_536;
 
-/** Reads a machine configuration of version 3, which must be in its canonical form: only that is hashed. */
+/** Reads a machine configuration of version 3. It must be in canonical form, because the hash covers that form. */
 export function identityFromConfig(document: string): DstackIdentity {
   if (document.length > maximumConfig) throw new Refusal('the machine configuration is too large');
   const value = parseJson(document, 'the machine configuration');
@@ -90,7 +89,7 @@ const keyProviderKinds: ReadonlyMap<string, number> = new Map([
   ['snp-derived', 4],
 ]);
 
-/** What version 2 of MRCONFIGID is the Keccak-256 of. */
+/** The bytes whose Keccak-256 is version 2 of MRCONFIGID. */
 export function configPreimage({ composeHash, appId = '', keyProvider }: DstackIdentity): Bytes {
   const kind = keyProvider && keyProviderKinds.get(keyProvider.name);
   if (keyProvider === undefined || kind === undefined) throw new Refusal('the key provider is not known');
@@ -100,12 +99,4 @@ export function configPreimage({ composeHash, appId = '', keyProvider }: DstackI
     Uint8Array.of(kind),
     fromHex(keyProvider.id, 'the id of the key provider'),
   );
-}
-
-function parseJson(text: string, what: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new Refusal(`${what} is not JSON`);
-  }
 }

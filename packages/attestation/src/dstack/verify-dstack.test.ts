@@ -1,8 +1,7 @@
 import { sha256, sha384 } from '@noble/hashes/sha2.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { describe, expect, it } from 'vitest';
-import { concatBytes } from '../bytes/bytes.ts';
-import { fromHex, toHex } from '../bytes/encodings.ts';
+import { concatBytes, fromHex, toHex } from '../bytes.ts';
 import { parseSnpReport } from '../snp/report.ts';
 import { canonicalJson } from '../statement/canonical-json.ts';
 import { parseTdxQuote, type TdReport } from '../tdx/quote.ts';
@@ -27,7 +26,7 @@ const fixture = (name: string) => {
   return { log, report: parseTdxQuote(vectorDstackQuote(path)).report };
 };
 
-/** A report whose RTMR3 is what `log` leads to. */
+/** A report whose RTMR3 is the result of `log`. */
 const reportOf = (log: readonly LoggedEvent[], base: TdReport): TdReport => {
   const [rtmr0, rtmr1, rtmr2] = base.rtmrs;
   const rtmr3 = Uint8Array.from(replay(parseEventLog(log), 3));
@@ -55,7 +54,7 @@ describe('real dstack machines', () => {
     expect(identity?.composeHash.startsWith(appId)).toBe(true);
   });
 
-  it('takes the log as JSON text, too, and without the events of booting', async () => {
+  it('accepts the log as JSON text, and without boot events', async () => {
     const { log, report } = fixture('tdx-lite-getquote.json');
     const runtimeOnly = log.filter(({ imr }) => imr === 3);
     const { checks, identity } = await verifyDstackTdx({ eventLog: JSON.stringify(runtimeOnly) }, report);
@@ -65,7 +64,7 @@ describe('real dstack machines', () => {
     expect(identity?.keyProvider?.name).toBe('kms');
   });
 
-  it('on SEV-SNP is what HOST_DATA is the digest of', async () => {
+  it('on SEV-SNP, HOST_DATA is the digest of the configuration', async () => {
     const packed = vectorBytes('dstack/sev_snp_attestation.bin');
     const report = parseSnpReport(packed.slice(4, 4 + 1184));
     const text = new TextDecoder('latin1').decode(packed);
@@ -87,7 +86,7 @@ describe('event logs that are refused', () => {
   const readyAt = log.findIndex((entry) => entry.event === 'system-ready');
   const outcome = async (changed: unknown, of: TdReport = report) =>
     failed((await verifyDstackTdx({ eventLog: changed }, of)).checks);
-  /** The log changed, and a machine that really measured it so. */
+  /** Changes the log and uses a machine that measured the changed log. */
   const measured = (changed: LoggedEvent[]) => outcome(changed, reportOf(changed, report));
 
   it('one event missing, added, exchanged or changed', async () => {
@@ -103,7 +102,7 @@ describe('event logs that are refused', () => {
     expect(await outcome(renamed)).toEqual(['dstack.runtime_replay']);
   });
 
-  it('a digest that is not that of the content', async () => {
+  it('a digest that does not match the content', async () => {
     const { log: withDigests, report: of } = fixture('quote-report.json');
     const changed = withDigests.map((entry) =>
       entry.event === 'compose-hash' ? { ...entry, event_payload: '00'.repeat(32) } : entry,
@@ -111,7 +110,7 @@ describe('event logs that are refused', () => {
     expect(await outcome(changed, of)).toEqual(['dstack.event_log']);
   });
 
-  it('compose-hash after system-ready names nothing, before it only once', async () => {
+  it('compose-hash counts only before system-ready, and only once', async () => {
     const late = [...log, event('compose-hash', '11'.repeat(32))];
     const { checks, identity } = await verifyDstackTdx({ eventLog: late }, reportOf(late, report));
     expect(failed(checks)).toEqual([]);
@@ -123,7 +122,7 @@ describe('event logs that are refused', () => {
     expect(await measured(onlyLate)).toEqual(['dstack.identity']);
   });
 
-  it('no system-ready, a colon in a name, a hash of the wrong length, a key provider of no known form', async () => {
+  it('no system-ready, a colon in a name, a hash of the wrong length, a malformed key provider', async () => {
     expect(await measured(log.filter((entry) => entry.event !== 'system-ready'))).toEqual(['dstack.identity']);
     expect(await measured([...log.slice(0, readyAt), event('a:b'), ...log.slice(readyAt)])).toEqual([
       'dstack.identity',
@@ -161,7 +160,7 @@ describe('events of version 2', () => {
     expect(toHex(entry?.digest ?? new Uint8Array())).toBe(toHex(sha384(new TextEncoder().encode(canonical))));
   });
 
-  it('may stand beside those of version 1', async () => {
+  it('may appear beside those of version 1', async () => {
     const log = [
       event('app-id', '22'.repeat(20)),
       second(event('compose-hash', 'ab'.repeat(32))),
@@ -183,7 +182,7 @@ describe('events of version 2', () => {
   });
 });
 
-describe('what was bound before booting', () => {
+describe('configuration that was bound before booting', () => {
   const { log, report } = fixture('quote-report.json');
   const composeHash = '3763bc34552cf3a27ff71ad5f7a90471562a1a2df552dfc1998cba2d60da27e7';
   const appId = composeHash.slice(0, 40);
@@ -226,12 +225,12 @@ describe('what was bound before booting', () => {
     expect(notMade(await check(configId(3, digest(good))))).toContain('dstack.machine_config');
   });
 
-  it('is not made when unset, and refused in a version that is not known', async () => {
+  it('is skipped when unset, and refused in an unknown version', async () => {
     expect(reasonOf(await check(new Uint8Array(48)), 'dstack.machine_config')).toBe('MRCONFIGID is not set');
     expect(failed(await check(configId(4, new Uint8Array(32))))).toEqual(['dstack.machine_config']);
   });
 
-  it('an app-compose document is held to what was measured', async () => {
+  it('an app-compose document must match the measured hash', async () => {
     const appCompose = '{"manifest_version":2}';
     const hash = toHex(sha256(new TextEncoder().encode(appCompose)));
     const measuredLog = log.map((entry) => (entry.event === 'compose-hash' ? event('compose-hash', hash) : entry));

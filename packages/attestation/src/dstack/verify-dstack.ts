@@ -1,12 +1,10 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
-import { allZero, type Bytes, concatBytes, sameBytes } from '../bytes/bytes.ts';
-import { fromHex, toHex } from '../bytes/encodings.ts';
-import { CheckList } from '../check-list.ts';
+import { allZero, type Bytes, concatBytes, fromHex, sameBytes, toHex } from '../bytes.ts';
 import { Refusal, Unmade } from '../refusal.ts';
 import type { SnpReport } from '../snp/report.ts';
 import type { TdReport } from '../tdx/quote.ts';
-import type { Check } from '../verdict.ts';
+import { type Check, CheckList } from '../verdict.ts';
 import { type MeasuredEvent, parseEventLog, replay } from './event-log.ts';
 import { configPreimage, type DstackIdentity, identityFromConfig, identityFromEvents } from './identity.ts';
 
@@ -21,9 +19,11 @@ export const dstackChecks = [
 export type DstackCheckName = (typeof dstackChecks)[number];
 
 export interface DstackEvidence {
-  /** The event log as the guest agent gives it (TDX): a list, or JSON text of one. */
+  /** The event log as the guest agent returns it (TDX): a list, or JSON text of one. */
   readonly eventLog?: unknown;
-  /** The machine configuration, version 3, byte for byte. SEV-SNP machines have no other identity. */
+  /**
+   * The machine configuration, version 3, byte for byte. For SEV-SNP machines it is the only source of their identity.
+   */
   readonly machineConfig?: string | undefined;
   /** The app-compose document, byte for byte. */
   readonly appCompose?: string | undefined;
@@ -36,7 +36,7 @@ export interface DstackVerification {
 
 const maximumCompose = 1_048_576;
 
-/** Ties a dstack machine's identity to a TDX report: the log must replay to the report's registers. Never throws. */
+/** Binds a dstack machine's identity to a TDX report: the log must replay to the report's registers. Never throws. */
 export async function verifyDstackTdx(evidence: DstackEvidence, report: TdReport): Promise<DstackVerification> {
   const checks = new CheckList<DstackCheckName>(dstackChecks);
   const events = await checks.make('dstack.event_log', () => {
@@ -57,7 +57,10 @@ export async function verifyDstackTdx(evidence: DstackEvidence, report: TdReport
   return { checks: checks.list(), identity };
 }
 
-/** Ties a dstack machine's identity to a SEV-SNP report, whose HOST_DATA is the digest of its configuration. */
+/**
+ * Binds a dstack machine's identity to a SEV-SNP report, whose HOST_DATA is the digest of its configuration. Never
+ * throws.
+ */
 export async function verifyDstackSnp(evidence: DstackEvidence, report: SnpReport): Promise<DstackVerification> {
   const checks = new CheckList<DstackCheckName>(dstackChecks);
   const document = await checks.make('dstack.machine_config', () => {
@@ -75,7 +78,7 @@ export async function verifyDstackSnp(evidence: DstackEvidence, report: SnpRepor
   return { checks: checks.list(), identity };
 }
 
-/** The registers of booting are pinned as they are, so a log without their events is no fault. */
+/** Pins name the boot registers directly, so a log may omit the boot events. */
 function requireBootReplay(events: readonly MeasuredEvent[], report: TdReport): void {
   if (!events.some(({ register }) => register < 3)) throw new Unmade('the log has no events of booting');
   for (const register of [0, 1, 2] as const) requireReplay(events, report, register);
@@ -96,7 +99,9 @@ function requireCompose(appCompose: string | undefined, { composeHash }: DstackI
   }
 }
 
-/** MRCONFIGID binds the configuration before booting: version in the first byte, then a digest, then zeros. */
+/**
+ * MRCONFIGID binds the configuration before the machine boots: version in the first byte, then a digest, then zeros.
+ */
 function requireConfigId(configId: Bytes, identity: DstackIdentity, machineConfig: string | undefined): void {
   if (allZero(configId)) throw new Unmade('MRCONFIGID is not set');
   if (!allZero(configId.subarray(33))) throw new Refusal('MRCONFIGID has something after its digest');

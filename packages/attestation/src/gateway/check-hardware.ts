@@ -1,9 +1,8 @@
-import { type Bytes, sameBytes } from '../bytes/bytes.ts';
-import { fromBase64 } from '../bytes/encodings.ts';
-import type { CheckList } from '../check-list.ts';
+import { type Bytes, evidenceBytes, sameBytes } from '../bytes.ts';
 import { type DstackCheckName, verifyDstackSnp, verifyDstackTdx } from '../dstack/verify-dstack.ts';
+import { snpEvidenceOf } from '../hardware-evidence.ts';
 import type { VerificationTime } from '../moment.ts';
-import { Refusal } from '../refusal.ts';
+import { Refusal, Unmade } from '../refusal.ts';
 import { type SimulatedCheckName, verifySimulated } from '../simulated/simulated.ts';
 import {
   type SnpCheckName,
@@ -22,13 +21,14 @@ import {
   tdxCollateralChecks,
   tdxQuoteChecks,
 } from '../tdx/verify-tdx.ts';
-import type { Check, Rungs } from '../verdict.ts';
-import { requireProvenance } from './check-provenance.ts';
+import type { Check, CheckList, Rungs } from '../verdict.ts';
 import type { GatewayEvidence, GatewaySnpEvidence, GatewayTdxEvidence, Provenance } from './evidence.ts';
-import { matchSnp, matchTdx, requireChip, requireProcessor } from './match-pins.ts';
-import type { GatewayPins } from './pins.ts';
+import { type GatewayPins, matchSnp, matchTdx, requireChip, requireProcessor } from './pins.ts';
 
-/** What is ours to check, whatever hardware vouches: that the evidence is for us, now, here, and of what we know. */
+/**
+ * The checks that a client makes itself, whatever the hardware: the evidence must be for this client, now, and from a
+ * pinned broker.
+ */
 export const gatewayChecks = [
   'gateway.format',
   'gateway.challenge',
@@ -51,7 +51,7 @@ export type GatewayEvidenceCheckName =
   | DstackCheckName
   | SimulatedCheckName;
 
-/** The verifiers of hardware, with the vendors' roots inside. */
+/** The verifiers of hardware, with the vendors' roots built in. */
 export interface HardwareVerifiers {
   readonly verifyTdx: (evidence: TdxEvidence, time: VerificationTime, policy: TdxPolicy) => Promise<TdxVerification>;
   readonly verifySnp: (evidence: SnpEvidence, time: VerificationTime, policy: SnpPolicy) => Promise<SnpVerification>;
@@ -67,27 +67,27 @@ const claims = [
   'gateway.measurement',
 ] as const;
 
-/** Where hardware is checked: the list that its outcome goes to, and what it is held to. */
+/** The inputs for checking hardware: the list for the outcomes, and the requirements. */
 export interface HardwareTask {
   readonly hardware: HardwareVerifiers;
   readonly checks: CheckList<GatewayCheckName>;
   readonly pins: GatewayPins;
   readonly time: VerificationTime;
-  /** What the gateway says it was built from. */
+  /** The source that the gateway claims to be built from. */
   readonly provenance: Provenance | undefined;
-  /** The statements that evidence may be of, one for each accepted audience. */
+  /** The acceptable statements, one for each accepted audience. */
   readonly statementsOf: (machine: 'hardware' | 'simulated') => readonly Bytes[];
 }
 
-export interface HardwareOutcome {
+interface HardwareOutcome {
   readonly more: readonly Check<GatewayEvidenceCheckName>[];
-  /** Absent where no set of checks could ever lead to more than `untrusted`. */
+  /** Absent if no checks could lead to more than `untrusted`. */
   readonly rungs: Rungs<GatewayEvidenceCheckName> | undefined;
   /** Whether the evidence binds the key set. */
   readonly bound: boolean;
 }
 
-/** Checks one evidence of hardware, or of none: what it is, what it reports, and whether that is pinned. */
+/** Checks one hardware or simulated evidence: its type, its report, and whether the machine is pinned. */
 export function checkHardware(evidence: GatewayEvidence['evidence'], task: HardwareTask): Promise<HardwareOutcome> {
   switch (evidence.tee_type) {
     case 'tdx':
@@ -103,10 +103,14 @@ export function checkHardware(evidence: GatewayEvidence['evidence'], task: Hardw
 
 async function checkTdx(evidence: GatewayTdxEvidence, task: HardwareTask): Promise<HardwareOutcome> {
   const { checks, pins, time, hardware } = task;
-  const tdx = await hardware.verifyTdx({ quote: decoded(evidence.quote), collateral: evidence.collateral }, time, {
-    minimumEvaluationNumber: pins.tdx?.minimum_evaluation_number,
-    acceptedAdvisories: pins.tdx?.accepted_advisories,
-  });
+  const tdx = await hardware.verifyTdx(
+    { quote: evidenceBytes(evidence.quote), collateral: evidence.collateral },
+    time,
+    {
+      minimumEvaluationNumber: pins.tdx?.minimum_evaluation_number,
+      acceptedAdvisories: pins.tdx?.accepted_advisories,
+    },
+  );
   const report = tdx.quote?.report;
   const dstack =
     report && describesDstack(evidence)
@@ -132,17 +136,11 @@ async function checkTdx(evidence: GatewayTdxEvidence, task: HardwareTask): Promi
 
 async function checkSnp(evidence: GatewaySnpEvidence, task: HardwareTask): Promise<HardwareOutcome> {
   const { checks, pins, time, hardware } = task;
-  const list = evidence.revocation_list;
-  const snp = await hardware.verifySnp(
-    {
-      report: decoded(evidence.report),
-      endorsementKey: decoded(evidence.endorsement_key),
-      intermediate: decoded(evidence.intermediate),
-      revocationList: list === undefined ? undefined : decoded(list),
-    },
-    time,
-    { vmpl: pins.sev_snp?.vmpl, signers: pins.sev_snp?.signers, minimumTcb: pins.sev_snp?.minimum_tcb },
-  );
+  const snp = await hardware.verifySnp(snpEvidenceOf(evidence), time, {
+    vmpl: pins.sev_snp?.vmpl,
+    signers: pins.sev_snp?.signers,
+    minimumTcb: pins.sev_snp?.minimum_tcb,
+  });
   const { report } = snp;
   const dstack =
     report && describesDstack(evidence)
@@ -163,20 +161,20 @@ async function checkSnp(evidence: GatewaySnpEvidence, task: HardwareTask): Promi
   });
 }
 
-/** What hardware of either kind was found to be. */
+/** The findings about hardware of either kind. */
 interface Found {
-  /** 64 bytes; undefined where nothing could be read. */
+  /** 64 bytes. Undefined if the evidence could not be read. */
   readonly reportData: Bytes | undefined;
   readonly appCompose: string | undefined;
   readonly own: readonly Check<TdxCheckName | SnpCheckName>[];
   readonly dstack: readonly Check<DstackCheckName>[];
-  /** The checks that show genuine hardware, and those that show it to be current. */
+  /** The checks that prove genuine hardware, and those that prove it current. */
   readonly genuine: readonly (TdxCheckName | SnpCheckName)[];
   readonly current: readonly (TdxCheckName | SnpCheckName)[];
   readonly pinsPlatforms: boolean;
 }
 
-/** What remains to be checked of hardware of any kind, and what each rung asks of it. */
+/** Makes the checks that all hardware shares, and lists the checks that each verdict requires. */
 async function conclude(task: HardwareTask, found: Found): Promise<HardwareOutcome> {
   const { checks, pins } = task;
   const { reportData, appCompose, own, dstack, genuine, current, pinsPlatforms } = found;
@@ -201,14 +199,14 @@ async function conclude(task: HardwareTask, found: Found): Promise<HardwareOutco
   };
 }
 
-/** Simulated evidence has no rungs to climb, besides a check that always fails. */
+/** Simulated evidence has no rungs, so it never exceeds `untrusted`. It also contains a check that always fails. */
 async function checkSimulated(evidence: string, task: HardwareTask): Promise<HardwareOutcome> {
-  const more = await verifySimulated(decoded(evidence), task.statementsOf('simulated'));
+  const more = await verifySimulated(evidenceBytes(evidence), task.statementsOf('simulated'));
   const bound = more.some(({ name, outcome }) => name === 'simulated.signature' && outcome === 'passed');
   return { more, bound, rungs: undefined };
 }
 
-/** The statement is built from our own nonce and origin: what the server echoes is worth nothing. */
+/** The statement is built from the client's own nonce and origin. Values that the server echoes prove nothing. */
 function requireReportData(reportData: Bytes, task: HardwareTask): true {
   if (task.statementsOf('hardware').some((statement) => sameBytes(reportData, reportDataOf(statement)))) return true;
   throw new Refusal('the report data is not for this key set, nonce and origin, or was made for another audience');
@@ -218,11 +216,36 @@ function describesDstack(evidence: { event_log?: unknown; app_compose?: unknown;
   return [evidence.event_log, evidence.app_compose, evidence.machine_config].some((part) => part !== undefined);
 }
 
-/** What is not base64 is no evidence either: the verifiers then say so at their own check of the format. */
-function decoded(base64: string): Bytes {
+/**
+ * Compares the image that a gateway claims to run with the app-compose document that its hardware measured. Without
+ * such a document, the claim cannot be checked and remains a claim.
+ */
+function requireProvenance(
+  claimed: Provenance | undefined,
+  appCompose: string | undefined,
+  dstack: readonly Check<DstackCheckName>[],
+): void {
+  if (claimed === undefined) throw new Unmade('the gateway does not say what it was built from');
+  const isMeasured = dstack.some(({ name, outcome }) => name === 'dstack.app_compose' && outcome === 'passed');
+  if (appCompose === undefined || !isMeasured) throw new Unmade('no app-compose document was measured');
+  const images = imageDigests(appCompose);
+  if (images.size === 0) throw new Unmade('the measured app-compose document names no image by its digest');
+  if (!images.has(claimed.image_digest)) {
+    throw new Refusal(`the measured app-compose document does not run ${claimed.image_digest}`);
+  }
+}
+
+/** The digests in the `image:` lines of the compose file inside an app-compose document. */
+function imageDigests(appCompose: string): ReadonlySet<string> {
+  const images = /^[ \t]*image:[ \t]*["']?[^\s"'#]+@(sha256:[0-9a-f]{64})["']?[ \t]*(?:#.*)?$/gm;
+  return new Set([...composeFileOf(appCompose).matchAll(images)].flatMap(([, digest]) => digest ?? []));
+}
+
+function composeFileOf(appCompose: string): string {
   try {
-    return fromBase64(base64, 'the evidence');
+    const { docker_compose_file: file } = JSON.parse(appCompose) as { docker_compose_file?: unknown };
+    return typeof file === 'string' ? file.replaceAll('\r', '') : '';
   } catch {
-    return new Uint8Array();
+    return '';
   }
 }

@@ -1,9 +1,15 @@
 import * as z from 'zod';
+import { toHex } from '../bytes.ts';
+import type { DstackIdentity } from '../dstack/identity.ts';
+import { Refusal, Unmade } from '../refusal.ts';
 import { minimumTcbSchema } from '../snp/minimum-tcb.ts';
+import type { SnpReport } from '../snp/report.ts';
+import type { PckPlatform } from '../tdx/pck-extension.ts';
+import type { TdReport } from '../tdx/quote.ts';
 
 const hex = (bytes: number) =>
   z.string().regex(new RegExp(`^[0-9a-f]{${2 * bytes}}$`), `must be ${2 * bytes} lower-case hex digits`);
-/** One TDX image: the firmware and boot registers, and what runs, by RTMR3 itself or by dstack's compose hash. */
+/** One TDX image: the firmware and boot registers, and the workload by RTMR3 or by dstack's compose hash. */
 const tdxMeasurement = z
   .strictObject({
     name: z.string().max(128).optional(),
@@ -19,7 +25,7 @@ const tdxMeasurement = z
     error: 'must say what runs: rtmr3 or compose_hash',
   });
 
-/** One SEV-SNP image: the launch measurement, and what configures it, by HOST_DATA or by dstack's compose hash. */
+/** One SEV-SNP image: the launch measurement, and its configuration by HOST_DATA or by dstack's compose hash. */
 const snpMeasurement = z
   .strictObject({
     name: z.string().max(128).optional(),
@@ -32,17 +38,17 @@ const snpMeasurement = z
   });
 
 /**
- * What a client accepts, shipped with it and never taken from the server that is being checked. Measurements are sets: new
- * hardware and new releases add entries. Hex is lower case.
+ * The machines that a client accepts. They ship with the client and never come from the server that it checks.
+ * Measurements are sets: new hardware and new releases add entries. Hex is lower case.
  */
 export const gatewayPinsSchema = z.strictObject({
   tdx: z
     .strictObject({
       measurements: z.array(tdxMeasurement).min(1),
-      /** The oldest evaluation of Intel's that collateral may be of. */
+      /** The oldest evaluation by Intel that collateral may have. */
       minimum_evaluation_number: z.int().min(1),
       accepted_advisories: z.array(z.string()).optional(),
-      /** If given, only these processors (PPID) are accepted: a leaked key of another one is then of no use. */
+      /** If given, only these processors (PPID) are accepted. Then a leaked key of another processor is useless. */
       platforms: z.array(hex(16)).optional(),
     })
     .optional(),
@@ -60,14 +66,54 @@ export const gatewayPinsSchema = z.strictObject({
     })
     .optional(),
   /**
-   * If given, only these provider registries are accepted (`provider_registry_digest` of the key set). Whoever could point the
-   * broker to another file could add a provider of their own.
+   * If given, only these provider registries are accepted (`provider_registry_digest` of the key set). Otherwise an
+   * attacker who can point the broker to another file can add their own provider.
    */
   provider_registries: z
     .array(z.string().regex(/^sha256:[0-9a-f]{64}$/, 'must be `sha256:` and 64 lower-case hex digits'))
     .min(1)
     .optional(),
-  /** Asks that the image which the gateway claims to run is one that its hardware measured. */
+  /** Requires that the hardware measured the image which the gateway claims to run. */
   require_provenance: z.boolean().optional(),
 });
 export type GatewayPins = z.infer<typeof gatewayPinsSchema>;
+
+/** Refuses a TDX machine that is not pinned. The reason shows its measurements. */
+export function matchTdx(report: TdReport, identity: DstackIdentity | undefined, { tdx }: GatewayPins): void {
+  if (tdx === undefined) throw new Unmade('no TDX measurements are pinned');
+  const [rtmr0, rtmr1, rtmr2, rtmr3] = report.rtmrs.map(toHex);
+  const measured = { mr_td: toHex(report.mrTd), rtmr0, rtmr1, rtmr2, rtmr3, mr_config_id: toHex(report.mrConfigId) };
+  requirePinned({ ...measured, compose_hash: identity?.composeHash }, tdx.measurements);
+}
+
+/** Refuses a SEV-SNP machine that is not pinned. The reason shows its measurements. */
+export function matchSnp(report: SnpReport, identity: DstackIdentity | undefined, { sev_snp }: GatewayPins): void {
+  if (sev_snp === undefined) throw new Unmade('no SEV-SNP measurements are pinned');
+  const measured = { measurement: toHex(report.measurement), host_data: toHex(report.hostData) };
+  requirePinned({ ...measured, compose_hash: identity?.composeHash }, sev_snp.measurements);
+}
+
+/** One pin must match in every value that it names. */
+function requirePinned(
+  measured: Readonly<Record<string, string | undefined>>,
+  pins: readonly Readonly<Record<string, string | undefined>>[],
+): void {
+  const agrees = (pin: Readonly<Record<string, string | undefined>>) =>
+    Object.entries(pin).every(([field, value]) => field === 'name' || value === undefined || measured[field] === value);
+  if (pins.some(agrees)) return;
+  const shown = Object.entries(measured).map(([field, value]) => `${field} ${value ?? 'unknown'}`);
+  throw new Refusal(`the machine is none that is pinned: ${shown.join(', ')}`);
+}
+
+export function requireProcessor(platform: PckPlatform | undefined, { tdx }: GatewayPins): void {
+  if (tdx?.platforms === undefined) throw new Unmade('no processors are pinned');
+  if (platform === undefined || !tdx.platforms.includes(platform.ppid)) {
+    throw new Refusal(`the processor is none that is pinned: ${platform?.ppid ?? 'unknown'}`);
+  }
+}
+
+export function requireChip({ chipId }: SnpReport, { sev_snp }: GatewayPins): void {
+  if (sev_snp?.platforms === undefined) throw new Unmade('no chips are pinned');
+  if (!sev_snp.platforms.includes(toHex(chipId)))
+    throw new Refusal(`the chip is none that is pinned: ${toHex(chipId)}`);
+}

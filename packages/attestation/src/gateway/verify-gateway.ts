@@ -1,12 +1,10 @@
 import { sha256 } from '@noble/hashes/sha2.js';
-import { ownBytes } from '../bytes/bytes.ts';
-import { toHex } from '../bytes/encodings.ts';
-import { CheckList } from '../check-list.ts';
+import { ownBytes, toHex } from '../bytes.ts';
 import { type Moment, momentAt } from '../moment.ts';
-import { Refusal, Unmade } from '../refusal.ts';
-import { type KeySet, keySetDigest, keySetSchema } from '../statement/key-set.ts';
+import { Refusal, readAs, Unmade } from '../refusal.ts';
+import { type KeySet, keySetDigest, keySetSchema, requireLiving } from '../statement/key-set.ts';
 import { type Audience, isNonce, isOrigin, statementBytes, statementPurposes } from '../statement/statement.ts';
-import { type Check, judge, type Verdict } from '../verdict.ts';
+import { type Check, CheckList, judge, type Verdict } from '../verdict.ts';
 import {
   checkHardware,
   type GatewayCheckName,
@@ -19,18 +17,20 @@ import { type GatewayEvidence, gatewayEvidenceSchema } from './evidence.ts';
 import { type GatewayPins, gatewayPinsSchema } from './pins.ts';
 
 export interface GatewayChallenge {
-  /** Ours, fresh: 64 lower-case hex digits. */
+  /** The client's own fresh nonce: 64 lower-case hex digits. */
   readonly nonce: string;
-  /** The origin that we connected to, and that content will go to. */
+  /** The origin that the client connected to and will send content to. */
   readonly origin: string;
-  /** DER of the server's SubjectPublicKeyInfo on that connection. Browsers cannot see it: the check is then not made. */
+  /**
+   * DER of the server's SubjectPublicKeyInfo on that connection. Browsers cannot read it: then the check is skipped.
+   */
   readonly tlsSpki?: Uint8Array | undefined;
-  /** For whom the evidence must have been made: clients, unless a keeper asks. */
+  /** The accepted audiences of the evidence. Default: clients. A keeper passes its own. */
   readonly audiences?: readonly Audience[] | undefined;
-  /** What we accept: ours, never the server's. */
+  /** The client's own pins, never the server's. */
   readonly pins: GatewayPins;
   readonly now: Date;
-  /** How far our clock may be off: five minutes by default. */
+  /** How much the client's clock may be off. Default: five minutes. */
   readonly toleranceMs?: number | undefined;
 }
 
@@ -38,16 +38,15 @@ export interface GatewayVerification {
   readonly verdict: Verdict;
   readonly checks: readonly Check<GatewayEvidenceCheckName>[];
   readonly teeType: GatewayEvidence['evidence']['tee_type'] | undefined;
-  /** The keys that the report data binds; as good as the verdict is. */
+  /** The keys that the report data binds. Trust them only as far as the verdict. */
   readonly keySet: KeySet | undefined;
 }
 
 const defaultToleranceMs = 5 * 60_000;
-const longestKeySetMs = 90 * 24 * 3_600_000;
 
 /**
- * Verifies hop 1 from the gateway's evidence document (`undefined` where there was none to be had: `unavailable`). Total:
- * whatever it is given, it resolves to a verdict and the checks behind it. The public door is `verifyGateway`.
+ * Verifies hop 1 from the gateway's evidence document. `undefined` means that no document was available: `unavailable`.
+ * Never throws: every input leads to a verdict and the checks behind it. The public function is `verifyGateway`.
  */
 export async function verifyGatewayUnder(
   hardware: HardwareVerifiers,
@@ -58,14 +57,16 @@ export async function verifyGatewayUnder(
   if (document === undefined) {
     return { verdict: 'unavailable', checks: checks.list(), teeType: undefined, keySet: undefined };
   }
-  const evidence = await checks.make('gateway.format', () => parseEvidence(document));
+  const evidence = await checks.make('gateway.format', () =>
+    readAs(gatewayEvidenceSchema, document, 'the evidence document is'),
+  );
   const asked = await checks.make('gateway.challenge', () => requireChallenge(challenge));
-  const pins = await checks.make('gateway.pins', () => parsePins(challenge.pins));
+  const pins = await checks.make('gateway.pins', () => readAs(gatewayPinsSchema, challenge.pins, 'our pins are'));
   const keys = evidence && (await checks.make('gateway.key_set', () => parseKeySet(evidence.key_set)));
   if (evidence === undefined || asked === undefined || pins === undefined || keys === undefined) {
     return { verdict: 'untrusted', checks: checks.list(), teeType: evidence?.evidence.tee_type, keySet: undefined };
   }
-  await checks.make('gateway.key_set_validity', () => requireLiving(keys.keySet, asked.moment));
+  await checks.make('gateway.key_set_validity', () => requireLiving(keys.keySet.not_after, asked.moment));
   await checks.make('gateway.registry', () => requireRegistry(keys.keySet, pins));
   await checks.make('gateway.tls_key', () => requireTlsKey(keys.keySet, challenge));
   const task: HardwareTask = {
@@ -91,28 +92,11 @@ export async function verifyGatewayUnder(
   };
 }
 
-function parseEvidence(document: unknown): GatewayEvidence {
-  const parsed = gatewayEvidenceSchema.safeParse(document);
-  if (parsed.success) return parsed.data;
-  throw new Refusal(`the evidence document is malformed${placeOf(parsed.error.issues[0]?.path)}`);
-}
-
-function parsePins(pins: unknown): GatewayPins {
-  const parsed = gatewayPinsSchema.safeParse(pins);
-  if (parsed.success) return parsed.data;
-  throw new Refusal(`our pins are malformed${placeOf(parsed.error.issues[0]?.path)}`);
-}
-
-/** The digest is of the set as it was received, with members that we do not know. */
-function parseKeySet(value: unknown): { readonly keySet: KeySet; readonly digest: string } {
-  const parsed = keySetSchema.safeParse(value);
-  if (parsed.success) return { keySet: parsed.data, digest: keySetDigest(value) };
-  throw new Refusal(`the key set is malformed${placeOf(parsed.error.issues[0]?.path)}`);
-}
-
-function placeOf(path: readonly PropertyKey[] | undefined): string {
-  return path === undefined || path.length === 0 ? '' : ` at ${path.map(String).join('.').slice(0, 128)}`;
-}
+/** The digest covers the set as received, including unknown members. */
+const parseKeySet = (value: unknown): { readonly keySet: KeySet; readonly digest: string } => ({
+  keySet: readAs(keySetSchema, value, 'the key set is'),
+  digest: keySetDigest(value),
+});
 
 function requireChallenge({ nonce, origin, now, toleranceMs = defaultToleranceMs }: GatewayChallenge): {
   readonly moment: Moment;
@@ -122,11 +106,6 @@ function requireChallenge({ nonce, origin, now, toleranceMs = defaultToleranceMs
   if (!isOrigin(origin)) throw new Refusal('our origin is not of the form https://host:port');
   if (!Number.isFinite(now.getTime())) throw new Refusal('our time is no time');
   return { moment: momentAt({ now, toleranceMs }), toleranceMs };
-}
-
-function requireLiving({ not_after: notAfter }: KeySet, moment: Moment): void {
-  if (!(moment.earliestMs < notAfter * 1000)) throw new Refusal('the key set has expired');
-  if (!(notAfter * 1000 <= moment.latestMs + longestKeySetMs)) throw new Refusal('the key set lives implausibly long');
 }
 
 function requireRegistry(

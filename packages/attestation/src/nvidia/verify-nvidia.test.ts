@@ -1,13 +1,13 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { exportJWK, SignJWT } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { fromBase64, toHex } from '../bytes/encodings.ts';
+import { fromBase64, toHex } from '../bytes.ts';
+import { nvidiaIntermediates } from '../pinned-roots.ts';
 import { Issuer } from '../testing/issuer.ts';
 import { failed, notMade, reasonOf } from '../testing/outcomes.ts';
 import { vectorJson } from '../testing/vectors.ts';
 import { parseCertificate } from '../x509/certificate.ts';
 import { verifyChain } from '../x509/chain.ts';
-import { nvidiaIntermediates } from './nvidia-intermediates.ts';
 import { type NvidiaEvidence, verifyNvidiaUnder } from './verify-nvidia.ts';
 
 const nonce = 'ab'.repeat(32);
@@ -68,7 +68,7 @@ it('passes tokens of a key under a pinned intermediate', async () => {
   expect(result.gpus).toEqual([{ name: 'GPU-0', model: 'GH100 A01 GSP BROM' }]);
 });
 
-it('says so when the key set has no chains, and when there are no tokens', async () => {
+it('reports a key set without chains, and missing tokens', async () => {
   const publicKey = await crypto.subtle.importKey('spki', signer.spki, { name: 'ECDSA', namedCurve: 'P-384' }, true, [
     'verify',
   ]);
@@ -143,7 +143,7 @@ describe('tokens that are refuted', () => {
     expect(failed(more.checks)).toEqual(['nvidia.overall_token']);
   });
 
-  it('at a time that is none', async () => {
+  it('with an invalid time', async () => {
     expect((await verify({ tokens: await tokensOf(), keySet }, new Date('no time'))).standing).toBe('refuted');
   });
 
@@ -157,14 +157,14 @@ describe('tokens that are refuted', () => {
     [['JWT', 'a.b.c'], {}],
     [['JWT', 7], { 'GPU-0': 8 }],
     [['JWT', 'x'], [1]],
-  ])('that are none: %j', async (tokens) => {
+  ])('that are malformed: %j', async (tokens) => {
     expect((await verify({ tokens, keySet })).standing).toBe('refuted');
     expect((await verify({ tokens: await tokensOf(), keySet: tokens })).standing).toBe('refuted');
   });
 });
 
 describe('real tokens', () => {
-  it('of 2025 are refuted: expired, and of a key that is gone; their digests agree', async () => {
+  it('of 2025 are refuted: they expired and their key was withdrawn, but their digests agree', async () => {
     const tokens = vectorJson<[[string, string], Record<string, string>]>('nvidia/hopperClaimsv3_detached_eat.json');
     const result = await verifyNvidiaUnder(nvidiaIntermediates, { tokens, keySet }, nonce, { now });
     expect(result.standing).toBe('refuted');

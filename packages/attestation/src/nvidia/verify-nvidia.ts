@@ -1,12 +1,10 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { type CryptoKey, decodeProtectedHeader, errors, importJWK, type JWTPayload, jwtVerify } from 'jose';
 import * as z from 'zod';
-import { type Bytes, sameBytes } from '../bytes/bytes.ts';
-import { fromBase64, toHex } from '../bytes/encodings.ts';
-import { CheckList } from '../check-list.ts';
+import { type Bytes, fromBase64, sameBytes, toHex } from '../bytes.ts';
 import { type Moment, momentAt, type VerificationTime } from '../moment.ts';
 import { Refusal, Unmade } from '../refusal.ts';
-import type { Check } from '../verdict.ts';
+import { type Check, CheckList } from '../verdict.ts';
 import { type Certificate, parseCertificate } from '../x509/certificate.ts';
 import { type TrustAnchor, verifyChain } from '../x509/chain.ts';
 import { curveOf } from '../x509/signature.ts';
@@ -22,23 +20,26 @@ export const nvidiaChecks = [
 export type NvidiaCheckName = (typeof nvidiaChecks)[number];
 
 /**
- * What is known of the GPUs: an axis beside the verdict, never a rung of it, for a token does not say in which machine a
- * GPU sits. `none` no token was given; `refuted` a check failed; `key_unpinned` all is well if the caller knows that the
- * key set is NVIDIA's; `token_checked` the key is under a pinned intermediate, too.
+ * The findings about the GPUs. They are separate from the verdict and never raise it, because a token does not say
+ * which machine contains a GPU.
+ * - `none`: no token was given.
+ * - `refuted`: a check failed.
+ * - `key_unpinned`: valid if the caller knows that the key set is NVIDIA's.
+ * - `token_checked`: the key is also under a pinned intermediate.
  */
 export type GpuStanding = 'none' | 'refuted' | 'key_unpinned' | 'token_checked';
 
 export interface NvidiaEvidence {
-  /** What the remote attestation service answers: `[["JWT", overall], {"GPU-0": token, …}]`. */
+  /** The answer of the remote attestation service: `[["JWT", overall], {"GPU-0": token, …}]`. */
   readonly tokens?: unknown;
-  /** The service's key set (JWKS). Whoever hands it on is not believed unless its keys carry a chain (`x5c`). */
+  /** The service's key set (JWKS). It may come from an untrusted party, so its keys count only with a chain (`x5c`). */
   readonly keySet?: unknown;
 }
 
 export interface NvidiaVerification {
   readonly standing: GpuStanding;
   readonly checks: readonly Check<NvidiaCheckName>[];
-  /** The GPUs that the tokens speak of, with their model. */
+  /** The GPUs in the tokens, with their model. */
   readonly gpus: readonly { readonly name: string; readonly model: string }[];
 }
 
@@ -75,8 +76,8 @@ type GpuClaims = z.infer<typeof gpuSchema>;
 const maximumGpus = 16;
 
 /**
- * Verifies NVIDIA's tokens for `nonce` (64 lower-case hex digits), under `intermediates`. Total: whatever it is given, it
- * resolves to a standing and its checks. The public door is `verifyNvidia`, which holds the intermediates.
+ * Verifies NVIDIA's tokens for `nonce` (64 lower-case hex digits), under `intermediates`. Never throws: every input
+ * leads to a standing and its checks. The public function is `verifyNvidia`, which fixes the intermediates.
  */
 export async function verifyNvidiaUnder(
   intermediates: readonly TrustAnchor[],
@@ -145,9 +146,9 @@ interface TokenTask {
   readonly time: VerificationTime;
 }
 
-/** Signature (ES384 alone), issuer, dates and nonce of one token. */
+/** Checks signature (only ES384), issuer, dates and nonce of one token. */
 async function verifyToken(jwt: string, keys: KeySet, { nonce, time }: TokenTask): Promise<JWTPayload> {
-  // A clock that is no time would make every comparison of dates come out well.
+  // With an invalid date, every comparison of dates would pass.
   if (!Number.isFinite(time.now.getTime())) throw new Refusal('the time of the verification is no time');
   const key = await publicKey(keyOf(jwt, keys));
   const options = {
@@ -171,7 +172,7 @@ function keyOf(jwt: string, { keys }: KeySet): KeySet['keys'][number] {
   return key;
 }
 
-/** Where a key carries a chain, the key is the leaf's: what the set says beside it could be another. */
+/** If a key carries a chain, the key of the leaf is used: the key that the set states beside it could differ. */
 async function publicKey(key: KeySet['keys'][number]): Promise<CryptoKey> {
   if (key.x5c === undefined) {
     const imported = await importJWK({ ...key, x5c: [] }, 'ES384');
@@ -207,7 +208,7 @@ function nameOf(certificate: string | undefined): string {
   return (bytes && parseCertificate(bytes).commonName) ?? 'an unnamed key';
 }
 
-/** The overall token vouches for each GPU's by its digest, and for no other. */
+/** The overall token contains the digest of each GPU's token, and covers no other. */
 function requireOverall(payload: JWTPayload, gpus: Answer['gpus']): void {
   const parsed = overallSchema.safeParse(payload);
   if (!parsed.success) throw new Refusal('the overall token has not the claims that it must have');

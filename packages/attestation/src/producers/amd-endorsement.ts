@@ -1,23 +1,23 @@
-import { type Bytes, sameBytes } from '../bytes/bytes.ts';
-import { toHex } from '../bytes/encodings.ts';
-import { ByteReader } from '../bytes/reader.ts';
-import type { SnpProduct } from '../snp/amd-roots.ts';
+import { ByteReader, type Bytes, sameBytes, toHex } from '../bytes.ts';
+import type { SnpProduct } from '../pinned-roots.ts';
 import { type Endorsement, productOfCpu, signerOf } from '../snp/endorsement.ts';
 import { readTcb, type SnpReport } from '../snp/report.ts';
-import { certificateBounds, parseCertificate } from '../x509/certificate.ts';
+import { certificateBounds, parseCertificate, parsePemChain } from '../x509/certificate.ts';
 import { crlPeriod } from '../x509/crl.ts';
-import { parsePemChain } from '../x509/pem.ts';
 import { type Fetch, fetchDocument } from './bounded-fetch.ts';
 import type { Dated } from './kept-documents.ts';
 import { EvidenceError } from './producer.ts';
 
-/** The certificates between a report and AMD's root, DER. */
+/** The certificates between a report and AMD's root, in DER. */
 export interface SnpEndorsement {
   readonly endorsementKey: Bytes;
   readonly intermediate: Bytes;
 }
 
-/** AMD's Key Distribution Service. Its answers are signed under AMD's roots. It takes about one request in ten seconds. */
+/**
+ * AMD's Key Distribution Service. Its answers are signed under AMD's roots. It accepts about one request in ten
+ * seconds.
+ */
 const service = 'https://kdsintf.amd.com';
 const amdNames: Readonly<Record<SnpProduct, string>> = { milan: 'Milan', genoa: 'Genoa', turin: 'Turin' };
 
@@ -31,8 +31,8 @@ const entries = {
 const maxEntries = 32;
 
 /**
- * What the host put into the certificate table for a report: the key that signed it and the one above. Undefined where there
- * is not both, and where one was not issued by the other: hosts put there what they like.
+ * The certificates that the host put into the certificate table for a report: the signing key's and its issuer's.
+ * Undefined unless both are present and one was issued by the other, because hosts can put anything there.
  */
 export function endorsementFromTable(report: SnpReport, table: Bytes): SnpEndorsement | undefined {
   const found = entriesOf(table);
@@ -67,7 +67,7 @@ function kindOf({ signerInfo }: SnpReport): Endorsement['kind'] {
   return kind;
 }
 
-/** Which line a report is of. Reports before version 3 do not say; those were made on Milan. */
+/** The processor line of a report. Reports before version 3 do not state it; they are from Milan. */
 function productOf({ cpu }: SnpReport): SnpProduct {
   const product = cpu === undefined ? 'milan' : productOfCpu(cpu);
   if (product === undefined) throw new EvidenceError('processor_unknown', 'AMD has no key service for this processor');
@@ -75,20 +75,20 @@ function productOf({ cpu }: SnpReport): SnpProduct {
 }
 
 /**
- * Where AMD serves the certificate of the chip's key at the report's TCB, as the path below the service. Undefined for a
- * hoster's key, which the host alone has.
+ * The path, below AMD's service, of the certificate for the chip's key at the report's TCB. Undefined for a hoster's
+ * key, which only the host has.
  */
 export function vcekPathOf(report: SnpReport): string | undefined {
   if (kindOf(report) !== 'vcek') return undefined;
   const product = productOf(report);
   const { fmc, bootloader, tee, snp, microcode } = readTcb(report.reportedTcb, product);
-  // Turin's chip ids are eight bytes, then zeros.
+  // On Turin, chip ids are eight bytes, then zeros.
   const chip = toHex(product === 'turin' ? report.chipId.subarray(0, 8) : report.chipId);
   const first = fmc === undefined ? '' : `fmcSPL=${fmc}&`;
   return `vcek/v1/${amdNames[product]}/${chip}?${first}blSPL=${bootloader}&teeSPL=${tee}&snpSPL=${snp}&ucodeSPL=${microcode}`;
 }
 
-/** Loads the chip's certificate and the one above it from AMD. The key is of `vcekPathOf`. */
+/** Loads the chip's certificate and its issuer's from AMD. `key` comes from `vcekPathOf`. */
 export async function loadEndorsement(key: string, fetch: Fetch): Promise<Dated<SnpEndorsement>> {
   const { body } = await fetchDocument(fetch, `${service}/${key}`, 16_384);
   const leaf = parseCertificate(body);
@@ -102,10 +102,10 @@ export async function loadEndorsement(key: string, fetch: Fetch): Promise<Dated<
   };
 }
 
-/** Where AMD serves the revocation list for a report, as the path below the service. */
+/** The path, below AMD's service, of the revocation list for a report. */
 export const listPathOf = (report: SnpReport): string => `${kindOf(report)}/v1/${amdNames[productOf(report)]}/crl`;
 
-/** Loads a revocation list of AMD's. The key is of `listPathOf`. */
+/** Loads one of AMD's revocation lists. `key` comes from `listPathOf`. */
 export async function loadRevocationList(key: string, fetch: Fetch): Promise<Dated<Bytes>> {
   const { body } = await fetchDocument(fetch, `${service}/${key}`);
   return { document: body, until: crlPeriod(body).untilMs };

@@ -1,8 +1,7 @@
-import type { Bytes } from '../bytes/bytes.ts';
-import { concatBytes } from '../bytes/bytes.ts';
+import { type Bytes, concatBytes } from '../bytes.ts';
 import { EvidenceError } from './producer.ts';
 
-/** How vendors' documents are asked for: `fetch`, or what stands in for it. */
+/** The function that requests vendors' documents: `fetch`, or a replacement. */
 export type Fetch = (url: string, init: { redirect: 'error'; signal: AbortSignal }) => Promise<Response>;
 
 export interface FetchedDocument {
@@ -12,7 +11,10 @@ export interface FetchedDocument {
 
 const timeoutMs = 10_000;
 
-/** One GET, whole: at most `maxBytes`, within ten seconds, of the address itself. Rejects with `EvidenceError`. */
+/**
+ * Sends one GET and returns the whole body: at most `maxBytes`, within ten seconds, without redirects. Rejects with
+ * `EvidenceError`.
+ */
 export async function fetchDocument(fetch: Fetch, url: string, maxBytes = 1_048_576): Promise<FetchedDocument> {
   try {
     const answer = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(timeoutMs) });

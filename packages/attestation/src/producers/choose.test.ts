@@ -3,8 +3,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type AttestationMode, chooseProducer, type MachineAbilities } from './choose.ts';
-import { probeMachine } from './probe.ts';
+import { type AttestationMode, chooseProducer, type MachineAbilities, probeMachine } from './choose.ts';
 
 const nothing: MachineAbilities = { configfs: undefined, dstack: undefined, device: undefined };
 const [configfs, dstack, device] = ['/report', '/dstack.sock', '/dev/tdx_guest'];
@@ -37,7 +36,7 @@ describe('probeMachine', () => {
     expect(await probeMachine(root)).toEqual(nothing);
     await mkdir(join(root, 'sys/kernel/config/tsm/report'), { recursive: true });
     await mkdir(join(root, 'run'));
-    // A file in the place of the device is none.
+    // A file in place of the device does not count.
     await mkdir(join(root, 'dev/tdx_guest'), { recursive: true });
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(join(root, 'run/dstack.sock'), resolve));

@@ -1,10 +1,19 @@
-/** What ATTESTATION takes (design 6). */
-export const attestationModes = ['auto', 'configfs', 'dstack', 'simulated', 'off'] as const;
-export type AttestationMode = (typeof attestationModes)[number];
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ownBytes, toBase64 } from '../bytes.ts';
+import { encodeSimulatedEvidence } from '../simulated/simulated.ts';
+import { configfsSource } from './configfs.ts';
+import { dstackSource } from './dstack.ts';
+import { hardwareProducer } from './hardware.ts';
+import type { EvidenceProducer } from './producer.ts';
+import { VendorDocuments, type VendorOptions } from './vendor-documents.ts';
 
-/** What a machine has that could vouch for it. Paths; undefined where there is none. */
+/** Where evidence comes from. `auto` takes the first source that the machine has. */
+export type AttestationMode = 'auto' | 'configfs' | 'dstack' | 'simulated' | 'off';
+
+/** The interfaces of a machine that can produce evidence, as paths. Undefined if missing. */
 export interface MachineAbilities {
-  /** The directory in which reports are made: configfs-tsm. */
+  /** The directory in which reports are created: configfs-tsm. */
   readonly configfs: string | undefined;
   /** The socket of dstack's guest agent. */
   readonly dstack: string | undefined;
@@ -17,14 +26,15 @@ export type ProducerChoice =
   | { readonly kind: 'simulated' }
   | { readonly kind: 'configfs'; readonly directory: string }
   | { readonly kind: 'dstack'; readonly socketPath: string }
-  /** Why the mode cannot be had here, to follow "ATTESTATION is `…`: ". */
+  /** Why the mode is unavailable on this machine. Follows "ATTESTATION is `…`: ". */
   | { readonly kind: 'refused'; readonly reason: string };
 
 const refused = (reason: string): ProducerChoice => ({ kind: 'refused', reason });
 
 /**
- * Which producer serves a mode on a machine. Simulation is never a fallback in production or inside real hardware, where
- * somebody might take it for evidence; and hardware vouches for nothing that is not held to what production asks for.
+ * Chooses the producer for a mode on a machine. Simulation is never a fallback in production or inside real hardware,
+ * where it could be mistaken for evidence. Hardware modes need NODE_ENV=production, because only then does the broker
+ * check its own flags and core dumps.
  */
 export function chooseProducer(
   mode: AttestationMode,
@@ -70,4 +80,74 @@ function chooseSimulated({ device }: MachineAbilities, isProduction: boolean): P
     );
   }
   return { kind: 'simulated' };
+}
+
+const configfs = 'sys/kernel/config/tsm/report';
+const sockets = ['var/run/dstack.sock', 'run/dstack.sock', 'var/run/dstack/dstack.sock'];
+const devices = ['dev/tdx_guest', 'dev/tdx-guest', 'dev/sev-guest'];
+
+/** Finds the interfaces of a machine. `root` is the root of its file system. */
+export async function probeMachine(root = '/'): Promise<MachineAbilities> {
+  const [directory, socket, device] = await Promise.all([
+    first(root, [configfs], 'isDirectory'),
+    first(root, sockets, 'isSocket'),
+    first(root, devices, 'isCharacterDevice'),
+  ]);
+  return { configfs: directory, dstack: socket, device };
+}
+
+async function first(
+  root: string,
+  candidates: readonly string[],
+  kind: 'isDirectory' | 'isSocket' | 'isCharacterDevice',
+): Promise<string | undefined> {
+  for (const candidate of candidates) {
+    const path = join(root, candidate);
+    const found = await stat(path).then(
+      (entry) => entry[kind](),
+      () => false,
+    );
+    if (found) return path;
+  }
+  return undefined;
+}
+
+/** Opens the chosen producer. It does not contact the machine or the vendors before the first evidence. */
+export async function openProducer(
+  choice: Extract<ProducerChoice, { kind: 'simulated' | 'configfs' | 'dstack' }>,
+  vendors: VendorOptions,
+): Promise<EvidenceProducer> {
+  switch (choice.kind) {
+    case 'simulated':
+      return simulatedProducer();
+    case 'configfs':
+      return hardwareProducer(configfsSource({ directory: choice.directory }), new VendorDocuments(vendors));
+    case 'dstack':
+      return hardwareProducer(dstackSource({ socketPath: choice.socketPath }), new VendorDocuments(vendors));
+    default:
+      return choice satisfies never;
+  }
+}
+
+/**
+ * A producer for development, with a new key for each instance. Its evidence has its own type, magic and purposes, and
+ * verifies as `untrusted`.
+ */
+export async function simulatedProducer(): Promise<EvidenceProducer> {
+  const pair = await crypto.subtle.generateKey('Ed25519', false, ['sign', 'verify']);
+  if (!('privateKey' in pair)) throw new Error('Ed25519 makes key pairs');
+  const publicKey = new Uint8Array(await crypto.subtle.exportKey('raw', pair.publicKey));
+  return {
+    kind: 'simulated',
+    async produce(statement) {
+      const signed = ownBytes(statement, 'the statement', 4096);
+      const signature = new Uint8Array(await crypto.subtle.sign('Ed25519', pair.privateKey, signed));
+      return {
+        tee_type: 'simulated',
+        simulated: true,
+        simulated_evidence: toBase64(encodeSimulatedEvidence(publicKey, signature)),
+      };
+    },
+    async refresh() {},
+  };
 }

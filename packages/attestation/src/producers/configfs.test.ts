@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Bytes } from '../bytes/bytes.ts';
+import type { Bytes } from '../bytes.ts';
 import { configfsSource, type ReportFiles } from './configfs.ts';
 
 const ascii = (text: string): Bytes => Uint8Array.from(new TextEncoder().encode(text));
 const reportData = new Uint8Array(64).fill(9);
 const failWith = (code: string): Error => Object.assign(new Error(code), { code });
 
-/** What Linux' configfs-tsm does, in memory; `trouble` is what each read of `outblob` meets in turn. */
+/** Simulates Linux' configfs-tsm in memory. `trouble` lists what happens at each read of `outblob`. */
 class Kernel implements ReportFiles {
   readonly calls: string[] = [];
   provider = 'tdx_guest';
@@ -57,7 +57,7 @@ beforeEach(() => {
 const report = () => configfsSource({ directory: '/report', files: kernel, pauseMs: 0 }).report(reportData);
 
 describe('a report through configfs', () => {
-  it('is one write of the 64 bytes, read between two looks at the generation, and leaves nothing', async () => {
+  it('writes the 64 bytes once, reads between two checks of the generation, and removes the directory', async () => {
     const made = await report();
     expect(made).toEqual({ tee: 'tdx', quote: Uint8Array.from([1, 2, 3, ...reportData]) });
     expect(kernel.calls).toEqual([
@@ -72,19 +72,19 @@ describe('a report through configfs', () => {
     expect(kernel.entries.size).toBe(0);
   });
 
-  it('of SEV-SNP brings the certificates that the host gave', async () => {
+  it('of SEV-SNP includes the host’s certificates', async () => {
     kernel.provider = 'sev_guest';
     kernel.certificates = Uint8Array.of(7);
     expect(await report()).toMatchObject({ tee: 'sev_snp', certificates: Uint8Array.of(7) });
   });
 
-  it.each([undefined, new Uint8Array()])('of SEV-SNP does without certificates (%j)', async (certificates) => {
+  it.each([undefined, new Uint8Array()])('of SEV-SNP works without certificates (%j)', async (certificates) => {
     kernel.provider = 'sev_guest';
     kernel.certificates = certificates;
     expect(await report()).toMatchObject({ tee: 'sev_snp', certificates: undefined });
   });
 
-  it.each(['EBUSY', 'EINTR', 'EAGAIN', 'disturbed'])('is made anew after %s', async (trouble) => {
+  it.each(['EBUSY', 'EINTR', 'EAGAIN', 'disturbed'])('is repeated after %s', async (trouble) => {
     kernel.trouble = [trouble, trouble];
     expect(await report()).toMatchObject({ tee: 'tdx' });
     expect(kernel.calls.filter((call) => call === 'write inblob')).toHaveLength(3);
@@ -95,19 +95,19 @@ describe('a report through configfs', () => {
     [Array(9).fill('disturbed'), 'disturbed'],
     [Array(9).fill('EBUSY'), 'EBUSY'],
     [['ENXIO'], 'ENXIO'],
-  ])('is given up after %j, and the directory with it', async (trouble, code) => {
+  ])('fails after %j, and the directory is removed', async (trouble, code) => {
     kernel.trouble = trouble;
     await expect(report()).rejects.toMatchObject({ name: 'EvidenceError', code });
     expect(kernel.entries.size).toBe(0);
   });
 
-  it('is refused of hardware that is not known', async () => {
+  it('is refused for unknown hardware', async () => {
     kernel.provider = 'arm_cca_guest';
     await expect(report()).rejects.toMatchObject({ code: 'provider_unknown' });
     expect(kernel.entries.size).toBe(0);
   });
 
-  it('says why the directory could not be made', async () => {
+  it('reports why the directory could not be created', async () => {
     kernel.makeDirectory = async () => {
       throw failWith('EACCES');
     };

@@ -1,24 +1,24 @@
 import { randomBytes } from 'node:crypto';
 import { constants, mkdir, open, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Bytes, concatBytes } from '../bytes/bytes.ts';
+import { type Bytes, concatBytes } from '../bytes.ts';
 import type { MachineReport, ReportSource } from './hardware.ts';
 import { EvidenceError } from './producer.ts';
 
-/** The file operations that making a report takes. They run off the event loop: the kernel may take seconds for one. */
+/** The file operations for making a report. They run off the event loop, because the kernel may take seconds. */
 export interface ReportFiles {
   makeDirectory(path: string): Promise<void>;
   removeDirectory(path: string): Promise<void>;
-  /** Writes all of it at once: the kernel takes an attribute in one piece. */
+  /** Writes everything at once: the kernel accepts an attribute only in one piece. */
   write(path: string, bytes: Uint8Array): Promise<void>;
-  /** Reads to the end; rejects beyond `maxBytes`. */
+  /** Reads to the end. Rejects beyond `maxBytes`. */
   read(path: string, maxBytes: number): Promise<Bytes>;
 }
 
 const bounds = { attribute: 4096, report: 65_536, certificates: 1_048_576 } as const;
 const pieceBytes = 16_384;
 
-/** The machine's own files. */
+/** The machine's own file system. */
 export const nodeFiles: ReportFiles = {
   async makeDirectory(path) {
     await mkdir(path);
@@ -38,7 +38,7 @@ export const nodeFiles: ReportFiles = {
     try {
       const pieces: Uint8Array[] = [];
       for (let length = 0; ; ) {
-        // Such files say nothing true about their size.
+        // The reported size of such files is wrong.
         const { bytesRead, buffer } = await file.read(Buffer.alloc(pieceBytes), 0, pieceBytes, null);
         if (bytesRead === 0) return concatBytes(...pieces);
         length += bytesRead;
@@ -52,10 +52,10 @@ export const nodeFiles: ReportFiles = {
 };
 
 export interface ConfigfsOptions {
-  /** Where reports are made: /sys/kernel/config/tsm/report. */
+  /** The directory for reports: /sys/kernel/config/tsm/report. */
   readonly directory: string;
   readonly files?: ReportFiles | undefined;
-  /** The wait before a further try, in ms. */
+  /** The wait before the next try, in ms. */
   readonly pauseMs?: number | undefined;
 }
 
@@ -63,8 +63,8 @@ const maxTries = 6;
 const passing: ReadonlySet<string> = new Set(['EBUSY', 'EINTR', 'EAGAIN']);
 
 /**
- * Reports of TDX and SEV-SNP guests through Linux' configfs-tsm (Documentation/ABI/testing/configfs-tsm): a directory for each
- * report, which is gone afterwards.
+ * Makes reports of TDX and SEV-SNP guests through Linux' configfs-tsm (Documentation/ABI/testing/configfs-tsm). Each
+ * report uses a directory of its own, which is removed afterwards.
  */
 export function configfsSource({ directory, files = nodeFiles, pauseMs = 50 }: ConfigfsOptions): ReportSource {
   return {
@@ -89,7 +89,7 @@ export function configfsSource({ directory, files = nodeFiles, pauseMs = 50 }: C
   };
 }
 
-/** One report; undefined where it was disturbed, which its generation tells. */
+/** Makes one report. Undefined if another process interfered, which the generation counter shows. */
 async function makeReport(files: ReportFiles, entry: string, reportData: Bytes): Promise<MachineReport | undefined> {
   const attribute = async (name: string): Promise<string> =>
     new TextDecoder().decode(await files.read(join(entry, name), bounds.attribute)).trim();
@@ -97,7 +97,7 @@ async function makeReport(files: ReportFiles, entry: string, reportData: Bytes):
   const generation = await attribute('generation');
   const report = await files.read(join(entry, 'outblob'), bounds.report);
   const provider = await attribute('provider');
-  // Hosts may leave it out, and TDX has none.
+  // Hosts may omit it, and TDX does not have it.
   const auxiliary =
     provider === 'sev_guest'
       ? await files.read(join(entry, 'auxblob'), bounds.certificates).catch(() => undefined)

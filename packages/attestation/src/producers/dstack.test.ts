@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { toHex } from '../bytes/encodings.ts';
+import { toHex } from '../bytes.ts';
 import { verifyDstackSnp, verifyDstackTdx } from '../dstack/verify-dstack.ts';
 import { parseSnpReport } from '../snp/report.ts';
 import { parseTdxQuote } from '../tdx/quote.ts';
@@ -29,7 +29,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** A guest agent on a socket of its own; `asked` collects what it was asked. */
+/** A guest agent on its own socket. `asked` collects the requests. */
 async function agent(answers: RequestListener | Record<string, unknown>) {
   const socketPath = join(folder, 'dstack.sock');
   const asked: string[] = [];
@@ -52,7 +52,7 @@ async function agent(answers: RequestListener | Record<string, unknown>) {
 }
 
 describe('a report through dstack', () => {
-  it('brings quote, event log and app-compose, and verifies as that machine', async () => {
+  it('includes quote, event log and app-compose, and verifies as that machine', async () => {
     const recorded = vectorJson<QuoteAnswer>('dstack/quote-report.json');
     const info = { tcb_info: JSON.stringify({ app_compose: '{"docker_compose_file":"x"}' }) };
     const { source, asked } = await agent({ '/GetQuote': recorded, '/Info': info });
@@ -70,7 +70,7 @@ describe('a report through dstack', () => {
     expect(verified.identity?.composeHash).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it('of SEV-SNP finds the report in the agent’s envelope, and the configuration that its host data is of', async () => {
+  it('of SEV-SNP finds the report in the agent’s envelope, and the configuration that HOST_DATA binds', async () => {
     const { attestation } = vectorJson<{ attestation: string }>('dstack/sev-snp-attestation.json');
     const config = /\{"app_id".*?"version":3\}/.exec(Buffer.from(attestation, 'hex').toString('latin1'))?.[0];
     const { source } = await agent({
@@ -111,7 +111,7 @@ describe('a report through dstack', () => {
     await expect(endless.source.report(reportData)).rejects.toMatchObject({ code: 'too_large' });
   });
 
-  it('asks the socket it was given, whatever the environment says about a simulator', async () => {
+  it('uses the given socket, even if the environment names a simulator', async () => {
     process.env.DSTACK_SIMULATOR_ENDPOINT = 'http://127.0.0.1:1';
     const { source, asked } = await agent({
       '/GetQuote': vectorJson('dstack/quote-report.json'),

@@ -1,13 +1,11 @@
 import { request } from 'node:http';
 import * as z from 'zod';
-import { type Bytes, concatBytes } from '../bytes/bytes.ts';
-import { fromHex, toHex } from '../bytes/encodings.ts';
-import { ByteReader } from '../bytes/reader.ts';
+import { ByteReader, type Bytes, concatBytes, fromHex, toHex } from '../bytes.ts';
 import type { DstackDescription, MachineReport, ReportSource } from './hardware.ts';
 import { EvidenceError } from './producer.ts';
 
 export interface DstackOptions {
-  /** The guest agent's unix socket. No variable of the environment replaces it. */
+  /** The guest agent's unix socket. No environment variable overrides it. */
   readonly socketPath: string;
   readonly timeoutMs?: number | undefined;
 }
@@ -15,7 +13,7 @@ export interface DstackOptions {
 const maxBytes = 4_194_304;
 const defaultTimeoutMs = 15_000;
 
-// Read loosely: agents of several releases are about.
+// Read loosely, because agents of several releases are in use.
 const quoteSchema = z.object({
   quote: z.string(),
   event_log: z.string().optional(),
@@ -26,10 +24,12 @@ const infoSchema = z.object({ tcb_info: z.union([z.string(), z.record(z.string()
 const tcbInfoSchema = z.object({ app_compose: z.string().max(1_048_576) });
 const machineSchema = z.object({ mr_config: z.string().max(65_536) });
 
-/** Reports through dstack's guest agent, which knows what runs besides: event log, app-compose and machine configuration. */
+/**
+ * Makes reports through dstack's guest agent, which also returns the event log, app-compose and machine configuration.
+ */
 export function dstackSource({ socketPath, timeoutMs = defaultTimeoutMs }: DstackOptions): ReportSource {
   const post = (path: string, body: object): Promise<unknown> => postJson({ socketPath, timeoutMs, path, body });
-  // It does not change while the machine runs.
+  // Cached, because it does not change while the machine runs.
   let appCompose: string | undefined;
   return {
     kind: 'dstack',
@@ -54,8 +54,8 @@ function machineReportOf({ quote, attestation = '' }: QuoteAnswer): MachineRepor
 }
 
 /**
- * The report inside the agent's own envelope, where there is no quote: a version, the kind of machine, and the report after its
- * length (SCALE). Source: dstack 0.6, `attestation`.
+ * The report inside the agent's own envelope, for machines without a quote. The envelope holds a version, the kind of
+ * machine, and the report after its length (SCALE). Source: dstack 0.6, `attestation`.
  */
 function snpReportIn(envelope: Bytes): Bytes {
   const reader = new ByteReader(envelope, 'the attestation');

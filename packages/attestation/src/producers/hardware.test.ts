@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Bytes } from '../bytes/bytes.ts';
+import type { Bytes } from '../bytes.ts';
 import { reportDataOf } from '../statement/statement.ts';
 import { SnpMachine } from '../testing/snp-machine.ts';
 import { TdxMachine } from '../testing/tdx-machine.ts';
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 
 describe('evidence from hardware', () => {
-  it('is for the statement, and stands without collateral where none is to be had', async () => {
+  it('binds the statement, and is produced without collateral if that is unavailable', async () => {
     let given: Bytes | undefined;
     const evidence = await produce(async (reportData) => {
       given = reportData;
@@ -36,7 +36,7 @@ describe('evidence from hardware', () => {
     expect(Object.keys(evidence).sort()).toEqual(['app_compose', 'event_log', 'quote', 'tee_type']);
   });
 
-  it('is refused where the machine reports other data, or no report at all', async () => {
+  it('is refused if the machine reports other data, or no report', async () => {
     const other = new Uint8Array(64).fill(1);
     const stale = produce(async () => ({ tee: 'tdx', quote: await tdx.quote({ reportData: other }) }));
     await expect(stale).rejects.toMatchObject({ code: 'report_data_differs' });

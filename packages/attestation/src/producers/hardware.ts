@@ -1,5 +1,4 @@
-import { type Bytes, sameBytes } from '../bytes/bytes.ts';
-import { toBase64 } from '../bytes/encodings.ts';
+import { type Bytes, sameBytes, toBase64 } from '../bytes.ts';
 import type { GatewayEvidence } from '../gateway/evidence.ts';
 import { parseSnpReport, type SnpReport } from '../snp/report.ts';
 import { reportDataOf } from '../statement/statement.ts';
@@ -7,29 +6,29 @@ import { parseTdxQuote } from '../tdx/quote.ts';
 import { EvidenceError, type EvidenceProducer } from './producer.ts';
 import type { VendorDocuments } from './vendor-documents.ts';
 
-/** What dstack tells about a machine beside its quote; texts byte for byte. */
+/** The description of a machine that dstack adds to its quote. Texts are byte for byte. */
 export interface DstackDescription {
   readonly eventLog?: string | undefined;
   readonly appCompose?: string | undefined;
   readonly machineConfig?: string | undefined;
 }
 
-/** What a machine reports about itself. */
+/** The report of a machine about itself. */
 export type MachineReport = DstackDescription &
   (
     | { readonly tee: 'tdx'; readonly quote: Bytes }
-    /** With the host's certificate table, where it gave one. */
+    /** Includes the host's certificate table if the host gave one. */
     | { readonly tee: 'sev_snp'; readonly report: Bytes; readonly certificates?: Bytes | undefined }
   );
 
-/** A way to a machine's reports. */
+/** A source of a machine's reports. */
 export interface ReportSource {
   readonly kind: 'configfs' | 'dstack';
-  /** Rejects with `EvidenceError`. `reportData`: 64 bytes. */
+  /** Rejects with `EvidenceError`. `reportData` has 64 bytes. */
   report(reportData: Bytes): Promise<MachineReport>;
 }
 
-/** Produces evidence from a machine's reports, with the vendors' documents that verifying it takes. */
+/** Produces evidence from a machine's reports, with the vendors' documents that verifiers need. */
 export function hardwareProducer(source: ReportSource, vendors: VendorDocuments): EvidenceProducer {
   return {
     kind: source.kind,
@@ -89,7 +88,7 @@ function read<T>(parse: () => T): T {
   }
 }
 
-/** A report for other data would be of no use to whoever asked, and hide what went wrong here. */
+/** A report with other data would be useless to the client and would hide the fault of this machine. */
 function requireReportData(reported: Bytes, wanted: Bytes): void {
   if (!sameBytes(reported, wanted)) {
     throw new EvidenceError('report_data_differs', 'the machine reported for other data than it was given');

@@ -1,17 +1,15 @@
-// Node only: how a machine comes by evidence about itself. Verifiers are behind the package's main door.
+// For Node only: producers of a machine's evidence about itself. Verifiers are in the package's main entry.
 export {
   type AttestationMode,
-  attestationModes,
   chooseProducer,
   type MachineAbilities,
+  openProducer,
   type ProducerChoice,
+  probeMachine,
+  simulatedProducer,
 } from './choose.ts';
 export { type ConfigfsOptions, configfsSource, nodeFiles, type ReportFiles } from './configfs.ts';
 export { type DstackOptions, dstackSource } from './dstack.ts';
 export { hardwareProducer, type MachineReport, type ReportSource } from './hardware.ts';
-export { openProducer } from './open.ts';
-export { probeMachine } from './probe.ts';
 export { EvidenceError, type EvidenceProducer } from './producer.ts';
-export { type ProviderVendors, providerVendors } from './provider-vendors.ts';
-export { simulatedProducer } from './simulated.ts';
-export { VendorDocuments, type VendorOptions } from './vendor-documents.ts';
+export { type ProviderVendors, providerVendors, VendorDocuments, type VendorOptions } from './vendor-documents.ts';

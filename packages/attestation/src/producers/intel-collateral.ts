@@ -1,23 +1,25 @@
-import type { Bytes } from '../bytes/bytes.ts';
-import { fromHex, toHex } from '../bytes/encodings.ts';
+import { type Bytes, fromHex, toHex } from '../bytes.ts';
 import { type TdxCollateral, tdxCollateralSchema } from '../tdx/collateral.ts';
 import { pckPlatformOf } from '../tdx/pck-extension.ts';
 import { parseTdxQuote } from '../tdx/quote.ts';
+import { parsePemChain } from '../x509/certificate.ts';
 import { crlPeriod } from '../x509/crl.ts';
 import { parseInstant } from '../x509/der.ts';
-import { parsePemChain } from '../x509/pem.ts';
 import { type Fetch, type FetchedDocument, fetchDocument } from './bounded-fetch.ts';
 import type { Dated } from './kept-documents.ts';
 import { EvidenceError } from './producer.ts';
 
-// Intel's Provisioning Certification Service, version 4. Everything it answers is signed under Intel's root, so that a mirror
-// (PCCS) can do no more than withhold or delay.
+// Intel's Provisioning Certification Service, version 4. Intel signs all its answers, so a mirror (PCCS) can only
+// withhold or delay them.
 const intel = {
   service: 'https://api.trustedservices.intel.com',
   rootCrl: 'https://certificates.trustedservices.intel.com/IntelSGXRootCA.der',
 } as const;
 
-/** Which collateral a quote needs, as one text: the platform's FMSPC and which of Intel's authorities certified it. */
+/**
+ * Identifies the collateral that a quote needs: the platform's FMSPC and the Intel authority that certified it, as one
+ * text.
+ */
 export function collateralKeyOf(quote: Uint8Array): string {
   const [leaf, authority] = parsePemChain(parseTdxQuote(quote).pckChain, 'the PCK chain');
   if (leaf === undefined || authority === undefined) throw new EvidenceError('quote_malformed', 'no PCK chain');
@@ -26,8 +28,8 @@ export function collateralKeyOf(quote: Uint8Array): string {
 }
 
 /**
- * Loads what Intel says about a platform. `mirror` is the base address of a PCCS to ask instead. Until: when the first of its
- * parts ends.
+ * Loads Intel's documents about a platform. `mirror` is the base address of a PCCS to ask instead. `until` is when the
+ * first of the documents expires.
  */
 export async function loadTdxCollateral(
   key: string,
@@ -58,7 +60,7 @@ export async function loadTdxCollateral(
   return { document, until: Math.min(...ends) };
 }
 
-/** The inner object exactly as Intel wrote and signed it: parsed and written again it would be other bytes. */
+/** The inner object exactly as Intel wrote and signed it. Parsing and writing it again would change the bytes. */
 function signedText({ body }: FetchedDocument, member: string): { text: string; signature: string; untilMs: number } {
   const whole = new TextDecoder('utf-8', { fatal: true }).decode(body);
   const match = new RegExp(
@@ -79,7 +81,7 @@ function chainOf({ headers }: FetchedDocument, names: readonly string[]): string
   return decodeURIComponent(chain);
 }
 
-/** A list as DER; mirrors answer hex. */
+/** A list as DER. Mirrors answer in hex. */
 function derOf(body: Bytes): Bytes {
   return body[0] === 0x30 ? body : fromHex(new TextDecoder().decode(body).trim(), 'the list');
 }

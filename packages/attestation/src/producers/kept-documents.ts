@@ -7,11 +7,14 @@ export interface Dated<T> {
 export interface KeptDocumentsOptions<T> {
   readonly load: (key: string) => Promise<Dated<T>>;
   readonly now: () => number;
-  /** Told about once a day of what ends within a week and could not be renewed. `key` names a platform, not a person. */
+  /**
+   * Called about once a day for a document that expires within a week and could not be renewed. `key` names a platform,
+   * not a person.
+   */
   readonly onExpiring: (key: string, until: number) => void;
-  /** How long whoever asks waits for what is not there yet, in ms. */
+  /** How long `get` waits for a document that is still loading, in ms. */
   readonly patienceMs?: number | undefined;
-  /** How many keys there may be: more would be somebody playing. */
+  /** The most keys to keep. It limits requests for made-up keys. */
   readonly maxKeys?: number | undefined;
 }
 
@@ -28,8 +31,9 @@ const times = { patienceMs: 2_000, retryMs: 60_000, expiringMs: 7 * dayMs } as c
 const keysOfOneMachine = 8;
 
 /**
- * Vendors' documents, kept while they are valid and loaded anew from half of their time on: one load at a time for a key, and
- * what is still valid serves on where that fails. It keeps documents about machines only, never evidence for a nonce.
+ * Caches vendors' documents while they are valid, and renews them after half of their lifetime. Loads each key at most
+ * once at a time. If renewing fails, a valid document remains in use. It caches only documents about machines, never
+ * evidence for a nonce.
  */
 export class KeptDocuments<T> {
   readonly #options: KeptDocumentsOptions<T>;
@@ -39,7 +43,7 @@ export class KeptDocuments<T> {
     this.#options = options;
   }
 
-  /** The document, if it is there or comes soon. */
+  /** The document, if it is present or arrives soon. */
   async get(key: string): Promise<T | undefined> {
     const valid = this.#valid(key);
     if (valid !== undefined) {
@@ -57,7 +61,7 @@ export class KeptDocuments<T> {
     return this.#valid(key);
   }
 
-  /** Loads what is due; resolves when that has ended, well or not. */
+  /** Renews all documents that are due. Resolves when the loads have ended, even if they failed. */
   async refresh(): Promise<void> {
     await Promise.all([...this.#kept.keys()].map((key) => this.#renewIfDue(key)));
     for (const [key, kept] of this.#kept) this.#warn(key, kept);
@@ -68,7 +72,7 @@ export class KeptDocuments<T> {
     return known !== undefined && this.#options.now() < known.until ? known.document : undefined;
   }
 
-  /** The load under way for a key, begun now if it is due. */
+  /** The running load for a key. Starts one if it is due. */
   #renewIfDue(key: string): Promise<void> | undefined {
     const now = this.#options.now();
     const kept = this.#kept.get(key) ?? { known: undefined, loading: undefined, nextTryAt: 0, toldAt: 0 };
@@ -81,7 +85,10 @@ export class KeptDocuments<T> {
     return loading;
   }
 
-  /** Machines go, and some were never there: where it is full, one makes room that has nothing valid and may be tried again. */
+  /**
+   * Makes room for a new key. If the cache is full, it removes an entry that has no valid document and whose retry time
+   * has passed. Such entries belong to machines that left or never existed.
+   */
   #hasRoom(): boolean {
     if (this.#kept.size < (this.#options.maxKeys ?? keysOfOneMachine)) return true;
     const now = this.#options.now();
@@ -95,7 +102,7 @@ export class KeptDocuments<T> {
     const { load, now } = this.#options;
     const loaded = await load(key).catch(() => undefined);
     const before = this.#kept.get(key);
-    // An older answer of a mirror never replaces what lasts longer.
+    // A mirror's older answer must not replace a document that lasts longer.
     const isNewer = loaded !== undefined && loaded.until > (before?.known?.until ?? now());
     this.#kept.set(key, {
       known: isNewer ? { ...loaded, loadedAt: now() } : before?.known,

@@ -1,19 +1,19 @@
 import type { GatewayEvidence } from '../gateway/evidence.ts';
 
-/** Something that vouches for a statement: hardware, or what stands in for it in development. */
+/** A source of evidence for statements: hardware, or its simulation in development. */
 export interface EvidenceProducer {
-  /** Statements for one that simulates have purposes of their own. */
+  /** Statements for simulated evidence have their own purposes. */
   readonly kind: 'configfs' | 'dstack' | 'simulated';
   /**
-   * Evidence that binds the bytes of one statement. Never call it twice at once: a quote occupies the machine, for seconds at
-   * times. Rejects with `EvidenceError` where there is none to be had now.
+   * Returns evidence that binds the bytes of one statement. Do not call it concurrently: a quote can occupy the machine
+   * for seconds. Rejects with `EvidenceError` if evidence is unavailable.
    */
   produce(statement: Uint8Array): Promise<GatewayEvidence['evidence']>;
-  /** Renews what evidence carries from the vendors, where that is due. To be called now and then. */
+  /** Renews the vendors' documents in the evidence if they are due. Call it regularly. */
   refresh(): Promise<void>;
 }
 
-/** Evidence cannot be had now. `code` is short, of a fixed set or an errno, and fit for logs. */
+/** Thrown when evidence is unavailable. `code` is short, from a fixed set or an errno, and safe for logs. */
 export class EvidenceError extends Error {
   readonly code: string;
 

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { concatBytes } from '../bytes/bytes.ts';
-import { fromHex } from '../bytes/encodings.ts';
+import { concatBytes, fromHex } from '../bytes.ts';
 import { verifySnp, verifyTdx } from '../index.ts';
 import { parseSnpReport } from '../snp/report.ts';
 import type { TdxCollateral } from '../tdx/collateral.ts';
@@ -10,7 +9,7 @@ import { flipped, vectorBytes, vectorCertificate, vectorDstackQuote, vectorJson 
 import { endorsementFromTable, vcekPathOf } from './amd-endorsement.ts';
 import { VendorDocuments } from './vendor-documents.ts';
 
-/** Answers by address; what is not there is 404. */
+/** Answers by address. Other addresses get 404. */
 let answers: Map<string, () => Response>;
 let asked: string[];
 beforeEach(() => {
@@ -36,7 +35,7 @@ describe('collateral of Intel', () => {
   const intel = 'https://api.trustedservices.intel.com';
   const chain = (name: string, pem: string) => ({ headers: { [name]: encodeURIComponent(pem) } });
 
-  /** Intel's bodies as they were before somebody took them apart. */
+  /** Intel's bodies in their original form, rebuilt from the recorded parts. */
   function serve(base: string, rootCrl: string, root: () => Response): void {
     const tcb = `{"tcbInfo":${recorded.tcb_info},"signature":"${recorded.tcb_info_signature}"}`;
     const qe = `{"enclaveIdentity":${recorded.qe_identity},"signature":"${recorded.qe_identity_signature}"}`;
@@ -55,7 +54,7 @@ describe('collateral of Intel', () => {
     answers.set(rootCrl, root);
   }
 
-  it('is what Intel signed, byte for byte, and verifies under Intel’s root', async () => {
+  it('equals Intel’s signed bytes, and verifies under Intel’s root', async () => {
     const rootCrl = 'https://certificates.trustedservices.intel.com/IntelSGXRootCA.der';
     serve(intel, rootCrl, () => new Response(fromHex(recorded.root_ca_crl, 'the list')));
     const collateral = await vendors().collateralFor(quote);
@@ -130,7 +129,7 @@ describe('certificates of AMD', () => {
     ark: 'c0b406a4-a803-4952-9743-3fb6014cd0ae',
   };
 
-  it('are taken from the host’s table, and verify under AMD’s root', async () => {
+  it('come from the host’s table, and verify under AMD’s root', async () => {
     const given = table([guids.ark, ark], [guids.ask, ask], [guids.vcek, vcek]);
     const made = await vendors().endorsementFor(report, given);
     const verified = await verifySnp({ report: bytes, ...made }, time, {});
@@ -139,7 +138,7 @@ describe('certificates of AMD', () => {
     expect(asked).toEqual([`${service}/vcek/v1/Milan/crl`]);
   });
 
-  it('else from AMD, by chip and TCB, and once', async () => {
+  it('otherwise come from AMD, by chip and TCB, loaded once', async () => {
     answers.set(`${service}/${vcekPathOf(report)}`, () => new Response(vcek));
     answers.set(`${service}/vcek/v1/Milan/cert_chain`, () => new Response(toPem(ask, ark)));
     const ours = vendors();
@@ -155,7 +154,7 @@ describe('certificates of AMD', () => {
     expect(asked.filter((url) => url.includes('SPL='))).toHaveLength(1);
   });
 
-  it('name chip and TCB as each line has them', () => {
+  it('use each line’s format of chip and TCB', () => {
     expect(vcekPathOf(report)).toMatch(
       /^vcek\/v1\/Milan\/[0-9a-f]{128}\?blSPL=\d+&teeSPL=\d+&snpSPL=\d+&ucodeSPL=\d+$/,
     );
@@ -163,7 +162,7 @@ describe('certificates of AMD', () => {
     expect(vcekPathOf(turin)).toMatch(/^vcek\/v1\/Turin\/[0-9a-f]{16}\?fmcSPL=\d+&blSPL=/);
   });
 
-  it('in a table that is broken anywhere are both or none', () => {
+  it('come both or not at all from a broken table', () => {
     const given = table([guids.ask, ask], [guids.vcek, vcek]);
     const whole = endorsementFromTable(report, given);
     expect(whole).toEqual({ endorsementKey: vcek, intermediate: ask });
@@ -172,14 +171,14 @@ describe('certificates of AMD', () => {
       const made = endorsementFromTable(report, flipped(given, bit >> 3, bit & 7));
       if (made !== undefined) found += 1;
     }
-    // Nothing reads the entry of zeros beyond its name.
+    // Only the name of the zero entry is read.
     expect(found).toBeLessThanOrEqual(8 * 24);
     for (let length = 0; length < given.length; length += 7) {
       expect(endorsementFromTable(report, given.slice(0, length))).toBeUndefined();
     }
   });
 
-  it('of a hoster’s key (VLEK) come from the host alone', async () => {
+  it('of a hoster’s key (VLEK) come only from the host', async () => {
     const hosted = parseSnpReport(vectorBytes('snp/ar_milan_vlek_report.bin'));
     const [vlek, asvk] = ['snp/ar_milan_vlek.der', 'snp/ar_milan_asvk.der'].map(vectorCertificate);
     if (vlek === undefined || asvk === undefined) throw new Error('two certificates were wanted');
@@ -189,7 +188,7 @@ describe('certificates of AMD', () => {
     expect(new Set(asked)).toEqual(new Set([`${service}/vlek/v1/Milan/crl`]));
   });
 
-  it('are missed where neither has them: then there is no evidence', async () => {
+  it('are required: without them, producing evidence fails', async () => {
     const given = table([guids.vcek, vcek]);
     given[20] = 0xff;
     for (const host of [undefined, given]) {

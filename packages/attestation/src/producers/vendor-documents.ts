@@ -1,5 +1,5 @@
-import type { Bytes } from '../bytes/bytes.ts';
-import type { SnpReport } from '../snp/report.ts';
+import type { Bytes } from '../bytes.ts';
+import { parseSnpReport, type SnpReport } from '../snp/report.ts';
 import type { TdxCollateral } from '../tdx/collateral.ts';
 import {
   endorsementFromTable,
@@ -17,16 +17,19 @@ import { EvidenceError } from './producer.ts';
 export interface VendorOptions {
   readonly fetch: Fetch;
   readonly now: () => number;
-  /** The base address of a mirror of Intel's service (PCCS); undefined: Intel itself. */
+  /** The base address of a mirror of Intel's service (PCCS). Undefined: Intel itself. */
   readonly mirror?: string | undefined;
-  /** Told of what ends within a week and could not be renewed: which document, and when it ends (Unix ms). */
+  /** Called for a document that expires within a week and could not be renewed, with its kind and expiry (Unix ms). */
   readonly onExpiring: (document: string, until: number) => void;
-  /** As of `KeptDocuments`, for each kind of document. */
+  /** Options of `KeptDocuments`, for each kind of document. */
   readonly patienceMs?: number | undefined;
   readonly maxKeys?: number | undefined;
 }
 
-/** What Intel and AMD sign about this machine, so that nobody who verifies it has to ask them. */
+/**
+ * The documents that Intel and AMD sign about this machine. The evidence includes them, so verifiers need not ask the
+ * vendors.
+ */
 export class VendorDocuments {
   readonly #collateral: KeptDocuments<TdxCollateral>;
   readonly #endorsements: KeptDocuments<SnpEndorsement>;
@@ -53,12 +56,15 @@ export class VendorDocuments {
     });
   }
 
-  /** Undefined where it cannot be had soon: evidence without it is worth less, but is evidence. */
+  /** Undefined if it is not available soon. Evidence without it is weaker but still valid. */
   collateralFor(quote: Bytes): Promise<TdxCollateral | undefined> {
     return this.#collateral.get(collateralKeyOf(quote));
   }
 
-  /** From the host's table where it has them, else from AMD. Rejects with `EvidenceError`: without them a report proves nothing. */
+  /**
+   * Takes the certificates from the host's table, or else from AMD. Rejects with `EvidenceError` if neither has them:
+   * without them a report proves nothing.
+   */
   async endorsementFor(
     report: SnpReport,
     table: Bytes | undefined,
@@ -77,4 +83,27 @@ export class VendorDocuments {
   async refresh(): Promise<void> {
     await Promise.all([this.#collateral.refresh(), this.#endorsements.refresh(), this.#lists.refresh()]);
   }
+}
+
+/**
+ * A provider has many machines that come and go. A client that waits for these documents would wait for the evidence
+ * anyway.
+ */
+const fleet = { maxKeys: 256, patienceMs: 8_000 } as const;
+
+/** The documents that Intel and AMD sign about the machines of one provider, by quote or report. */
+export interface ProviderVendors {
+  /** Undefined if it is not available soon. Rejects input that is not a quote. */
+  collateralFor(quote: Uint8Array): Promise<TdxCollateral | undefined>;
+  /** Rejects input that is not a report, and a chip for which AMD returns no certificate. */
+  endorsementFor(report: Uint8Array): Promise<SnpEndorsement & { readonly revocationList: Bytes | undefined }>;
+}
+
+/** Create one for each provider. So unverified evidence of one provider cannot fill the cache of another. */
+export function providerVendors(options: VendorOptions): ProviderVendors {
+  const vendors = new VendorDocuments({ ...fleet, ...options });
+  return {
+    collateralFor: async (quote) => vendors.collateralFor(Uint8Array.from(quote)),
+    endorsementFor: async (report) => vendors.endorsementFor(parseSnpReport(Uint8Array.from(report)), undefined),
+  };
 }

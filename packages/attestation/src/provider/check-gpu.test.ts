@@ -20,7 +20,7 @@ it('names GPUs only from tokens under NVIDIA’s own chain: their keys come with
   expect(await judged('refuted')).toEqual({ standing: 'refuted', models: [] });
 });
 
-it('judges nothing where the nonce is not known', async () => {
+it('returns no findings without a nonce', async () => {
   const gpu = await checkGpu(
     { payload: { nonce } },
     { nonce: undefined, time, verifyNvidia: () => expect.unreachable('nobody is asked') },

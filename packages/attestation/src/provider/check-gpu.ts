@@ -3,10 +3,10 @@ import type { VerificationTime } from '../moment.ts';
 import type { GpuStanding, NvidiaEvidence, NvidiaVerification } from '../nvidia/verify-nvidia.ts';
 import type { GpuEvidence } from './provider-evidence.ts';
 
-/** What is known of the provider's GPUs: an axis of its own, which never moves the verdict. */
+/** The findings about the provider's GPUs. They never change the verdict. */
 export interface ProviderGpu {
   readonly standing: GpuStanding;
-  /** Why it is not more. */
+  /** Why the standing is not higher. */
   readonly reason?: string;
   readonly models: readonly string[];
 }
@@ -24,7 +24,7 @@ const oneGpu = z.object({
   nonce: z.string().max(256).optional(),
 });
 const gpuList = z.array(oneGpu).min(1).max(16);
-/** NEAR AI, Phala and Venice wrap the list and name the nonce once; Chutes shows the list. */
+/** NEAR AI, Phala and Venice wrap the list and name the nonce once. Chutes sends only the list. */
 const payloadSchema = z.union([
   z.object({ nonce: z.string().max(256), evidence_list: gpuList }),
   gpuList.transform((evidence_list) => ({ nonce: undefined, evidence_list })),
@@ -33,8 +33,9 @@ const payloadSchema = z.union([
 const refuted = (reason: string): ProviderGpu => ({ standing: 'refuted', reason, models: [] });
 
 /**
- * Judges the evidence of GPUs for `nonce` (64 lower-case hex digits): ours, never the one that the evidence names. Malformed
- * evidence is refuted. Tokens and their keys come with the document, so only tokens under NVIDIA's own chain name models.
+ * Checks the evidence of GPUs for `nonce` (64 lower-case hex digits): the verifier's own, never the one in the
+ * evidence. Malformed evidence is refuted. Tokens and their keys come with the document, so only tokens under NVIDIA's
+ * own chain identify models.
  */
 export async function checkGpu(
   gpu: GpuEvidence | undefined,

@@ -1,9 +1,38 @@
-import type { Bytes } from '../bytes/bytes.ts';
-import type { CheckList } from '../check-list.ts';
+import type { Bytes } from '../bytes.ts';
 import type { Moment } from '../moment.ts';
-import type { ProviderKey } from './provider-key.ts';
+import type { CheckList } from '../verdict.ts';
 
-/** What is ours to check of a provider's evidence, whatever its hardware vouches for. */
+interface KeyOf<Family extends string, Algorithm extends string> {
+  readonly family: Family;
+  readonly algorithm: Algorithm;
+  /** Raw bytes. Points of secp256k1 have 65 bytes, including the prefix 04. */
+  readonly publicKey: Bytes;
+  /** The enclave's own name for the model. */
+  readonly model: string;
+}
+
+/**
+ * The encryption key that a provider's evidence binds. Encrypt to it only if the verdict suffices. `publicKey` equals
+ * the key in the quote's report data, but only the checks tell whether that quote is genuine.
+ */
+export type ProviderKey =
+  | KeyOf<'near', 'ed25519' | 'secp256k1'>
+  | KeyOf<'venice', 'secp256k1'>
+  | KeyOf<'tinfoil', 'x25519'>
+  /** `aci`: E2EE v2 of private-ai-gateway; `vllm-proxy`: version 2 of dstack-vllm-proxy. */
+  | (KeyOf<'phala', 'x25519' | 'secp256k1'> & { readonly protocol: 'aci' })
+  | (KeyOf<'phala', 'ed25519' | 'secp256k1'> & { readonly protocol: 'vllm-proxy' })
+  | (KeyOf<'chutes', 'ml-kem-768'> & {
+      readonly chuteId: string;
+      /** One instance of the chute, with one of its nonces. */
+      readonly instanceId: string;
+      /** Valid for one request. */
+      readonly nonce: string;
+      /** Unix ms. */
+      readonly expiresAt: number;
+    });
+
+/** The checks of a provider's evidence that the client makes itself, whatever the hardware. */
 export const providerChecks = [
   'provider.format',
   'provider.challenge',
@@ -17,23 +46,23 @@ export const providerChecks = [
 ] as const;
 export type ProviderCheckName = (typeof providerChecks)[number];
 
-/** What a family's own check starts from. */
+/** The inputs of a family's own check. */
 export interface FamilyTask {
   readonly checks: CheckList<ProviderCheckName>;
-  /** Ours: 64 lower-case hex digits. */
+  /** The client's own: 64 lower-case hex digits. */
   readonly nonce: string;
   readonly upstreamModel: string;
-  /** Of the quote or report: 64 bytes. */
+  /** Report data of the quote or report: 64 bytes. */
   readonly reportData: Bytes;
   readonly moment: Moment;
 }
 
-/** What the report data of one family's evidence binds. */
+/** The values that the report data of one family's evidence binds. */
 export interface FamilyFindings {
   readonly key: ProviderKey | undefined;
-  readonly tlsSpkiSha256: readonly string[];
-  /** The nonce that evidence of GPUs must be for. */
-  readonly gpuNonce: string | undefined;
-  /** When the provider itself says that its keys end. */
-  readonly expiresAtMs: number | undefined;
+  readonly tlsSpkiSha256?: readonly string[] | undefined;
+  /** The nonce that evidence of GPUs must contain. */
+  readonly gpuNonce?: string | undefined;
+  /** When the keys expire, according to the provider itself. */
+  readonly expiresAtMs?: number | undefined;
 }

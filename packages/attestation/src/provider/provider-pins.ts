@@ -1,12 +1,12 @@
 import * as z from 'zod';
-import { toHex } from '../bytes/encodings.ts';
+import { toHex } from '../bytes.ts';
 import type { DstackIdentity } from '../dstack/identity.ts';
 import { Refusal, Unmade } from '../refusal.ts';
 import { minimumTcbSchema } from '../snp/minimum-tcb.ts';
 import type { SnpReport } from '../snp/report.ts';
 import type { TdReport } from '../tdx/quote.ts';
 
-/** Bytes of each thing that a measurement may name. */
+/** The length in bytes of each value that a measurement may name. */
 const tdxNames = {
   mr_td: 48,
   rtmr0: 48,
@@ -23,7 +23,7 @@ const bytesOf: ReadonlyMap<string, number> = new Map(Object.entries({ ...tdxName
 
 type Measurement = ReadonlyMap<string, string>;
 
-/** Reads `name=hex,name=hex`, or tells what is wrong with it. */
+/** Reads `name=hex,name=hex`, or returns what is wrong with it. */
 function readMeasurement(text: string): Measurement | string {
   const named = new Map<string, string>();
   for (const pair of text.split(',')) {
@@ -47,8 +47,9 @@ function readMeasurement(text: string): Measurement | string {
 }
 
 /**
- * One machine that is accepted: comma-separated `name=hex`. TDX: `mr_td`, `rtmr1`, `rtmr2`, and what runs by `rtmr3` or
- * dstack's `compose_hash`; also `rtmr0`, `mr_config_id`, `os_image_hash`, `app_id`. SEV-SNP: `measurement`, and `host_data`.
+ * One accepted machine: comma-separated `name=hex`. TDX: `mr_td`, `rtmr1`, `rtmr2`, and the workload by `rtmr3` or
+ * dstack's `compose_hash`. Optional: `rtmr0`, `mr_config_id`, `os_image_hash`, `app_id`. SEV-SNP: `measurement`, and
+ * `host_data`.
  */
 export const measurementSchema = z
   .string()
@@ -58,7 +59,7 @@ export const measurementSchema = z
     if (typeof read === 'string') context.addIssue({ code: 'custom', message: read });
   });
 
-/** What is accepted of one provider: a set of machines, any of which will do, and how old their parts may be. */
+/** The accepted machines of one provider, of which any is sufficient, and the oldest versions of their parts. */
 export const providerPinsSchema = z.strictObject({
   measurements: z.array(measurementSchema).max(1000).optional(),
   minimum_evaluation_number: z.int().min(1).optional(),
@@ -67,7 +68,7 @@ export const providerPinsSchema = z.strictObject({
 });
 export type ProviderPins = z.infer<typeof providerPinsSchema>;
 
-/** What a machine measured, by the names of `measurementSchema`. */
+/** The measured values of a machine, by the names of `measurementSchema`. */
 export type Measured = Readonly<Record<string, string | undefined>>;
 
 export function measuredTdx(report: TdReport, identity: DstackIdentity | undefined): Measured {
@@ -89,7 +90,10 @@ export function measuredSnp({ measurement, hostData }: SnpReport): Measured {
   return { measurement: toHex(measurement), host_data: toHex(hostData) };
 }
 
-/** Refuses a machine that is none of the pinned ones; either way the reason shows what it is, in the form of a pin. */
+/**
+ * Refuses a machine that is not pinned. Without pins, the check is skipped. Either way, the reason shows the machine's
+ * measurements in the form of a pin.
+ */
 export function requirePinned(measured: Measured, { measurements }: ProviderPins): void {
   const shown = Object.entries(measured)
     .filter(([, value]) => value !== undefined)

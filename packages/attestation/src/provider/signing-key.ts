@@ -1,6 +1,5 @@
 import { keccak_256 } from '@noble/hashes/sha3.js';
-import { type Bytes, concatBytes, sameBytes } from '../bytes/bytes.ts';
-import { fromHex } from '../bytes/encodings.ts';
+import { type Bytes, concatBytes, fromHex, sameBytes } from '../bytes.ts';
 import { Refusal } from '../refusal.ts';
 
 /** A point of secp256k1 with its prefix 04, from 64 or 65 bytes of hex. */
@@ -18,13 +17,13 @@ export function addressOf(point: Bytes): Bytes {
 
 export interface SigningKey {
   readonly algorithm: 'ed25519' | 'secp256k1';
-  /** As report data names it. */
+  /** The form in which report data names it. */
   readonly address: Bytes;
-  /** Undefined where only the address of a secp256k1 key was shown. */
+  /** Undefined if only the address of a secp256k1 key was shown. */
   readonly publicKey: Bytes | undefined;
 }
 
-/** Reads a signing key as NEAR AI and dstack-vllm-proxy show it; key and address must be of each other. */
+/** Reads a signing key as NEAR AI and dstack-vllm-proxy show it. Key and address must belong together. */
 export function readSigningKey(shown: {
   readonly signing_algo: 'ecdsa' | 'ed25519';
   readonly signing_address: string;

@@ -1,171 +1,68 @@
-import { createPublicKey, generateKeyPairSync } from 'node:crypto';
-import { sha256 } from '@noble/hashes/sha2.js';
-import { keccak_256 } from '@noble/hashes/sha3.js';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Bytes, concatBytes } from '../bytes/bytes.ts';
-import { fromHex, toHex } from '../bytes/encodings.ts';
+import { describe, expect, it } from 'vitest';
+import { toBase64, toHex } from '../bytes.ts';
 import { verifyProvider } from '../hardware.ts';
-import { nvidiaIntermediates } from '../nvidia/nvidia-intermediates.ts';
 import { verifyNvidiaUnder } from '../nvidia/verify-nvidia.ts';
+import { nvidiaIntermediates } from '../pinned-roots.ts';
 import { verifySnpUnder } from '../snp/verify-snp.ts';
-import { canonicalJson } from '../statement/canonical-json.ts';
-import { keySetDigest } from '../statement/key-set.ts';
 import { verifyTdxUnder } from '../tdx/verify-tdx.ts';
 import { Issuer } from '../testing/issuer.ts';
 import { failed, notMade, reasonOf } from '../testing/outcomes.ts';
+import {
+  chuteId,
+  chutesDigest,
+  type EnclaveName,
+  enclaveNames,
+  enclaveOf,
+  makeKeys,
+  nonce,
+  nonceBytes,
+  now,
+  upstreamModel,
+} from '../testing/provider-enclaves.ts';
 import { SnpMachine } from '../testing/snp-machine.ts';
 import { type CollateralSettings, type MachineSettings, TdxMachine } from '../testing/tdx-machine.ts';
 import type { ProviderChallenge } from './provider-challenge.ts';
-import type { ProviderFamily } from './provider-evidence.ts';
 import { providerPinsSchema } from './provider-pins.ts';
 import { type ProviderVerification, type ProviderVerifiers, verifyProviderUnder } from './verify-provider.ts';
 
-const now = new Date('2026-01-15T00:00:00Z');
-const nonce = '0123456789abcdef'.repeat(4);
 const other = 'f'.repeat(64);
 const zeros = '00'.repeat(48);
 const pinned = `mr_td=${zeros},rtmr0=${zeros},rtmr1=${zeros},rtmr2=${zeros},rtmr3=${zeros}`;
-const pins = { measurements: [pinned] };
-const chuteId = '6f1e5a52-0c0e-5c57-9a37-08e1c4f3a6b1';
-const spki = 'c0'.repeat(32);
-const toBase64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
-const text = (value: string): Bytes => new TextEncoder().encode(value);
-const nonceBytes = fromHex(nonce, 'the nonce');
+const expiresAt = now.getTime() + 55_000;
 
-const point = (() => {
-  const jwk = generateKeyPairSync('ec', { namedCurve: 'secp256k1' }).publicKey.export({ format: 'jwk' });
-  return Uint8Array.from(
-    Buffer.concat([Buffer.of(4), Buffer.from(`${jwk.x}`, 'base64url'), Buffer.from(`${jwk.y}`, 'base64url')]),
-  );
-})();
-const address = Uint8Array.from(keccak_256(point.subarray(1)).subarray(12));
-const edwards = new Uint8Array(32).fill(0xed);
-const kem = new Uint8Array(1184).fill(0x3e);
-const kemText = toBase64(kem);
-const hpke = new Uint8Array(32).fill(0x19);
-
-const keySet = {
-  subject: null,
-  not_after: now.getTime() / 1000 + 86_400,
-  receipt_signing_keys: [{ key_id: 'r', algo: 'ed25519', public_key: 'ab'.repeat(32) }],
-  e2ee_public_keys: [{ key_id: 'e', algo: 'x25519-aes-256-gcm-hkdf-sha256', public_key: toHex(hpke) }],
-  tls_public_keys: [{ spki_sha256: spki }],
+const keys = await makeKeys(0x11);
+const tdx = await TdxMachine.make();
+const snp = await SnpMachine.make('genoa');
+const verifiers: ProviderVerifiers = {
+  verifyTdx: (evidence, time, policy) => verifyTdxUnder(tdx.root.anchor, evidence, time, policy),
+  verifySnp: (evidence, time, policy) => verifySnpUnder(snp.anchors, evidence, time, policy),
+  verifyNvidia: (evidence, asked, time) => verifyNvidiaUnder(nvidiaIntermediates, evidence, asked, time),
 };
-const aciReportData = (keys: unknown = keySet, asked = nonce) =>
-  concatBytes(
-    sha256(text(canonicalJson({ keyset_digest: keySetDigest(keys), nonce: asked, purpose: 'aci.report_data.v1' }))),
-    new Uint8Array(32),
-  );
 
-let tdx: TdxMachine;
-let snp: SnpMachine;
-let certificate: Bytes;
-let verifiers: ProviderVerifiers;
-beforeAll(async () => {
-  tdx = await TdxMachine.make();
-  snp = await SnpMachine.make('genoa');
-  certificate = await (await Issuer.make('an instance')).certifySelf();
-  verifiers = {
-    verifyTdx: (evidence, time, policy) => verifyTdxUnder(tdx.root.anchor, evidence, time, policy),
-    verifySnp: (evidence, time, policy) => verifySnpUnder(snp.anchors, evidence, time, policy),
-    verifyNvidia: (evidence, asked, time) => verifyNvidiaUnder(nvidiaIntermediates, evidence, asked, time),
-  };
-});
+const secp256k1 = { algorithm: 'secp256k1', publicKey: keys.point, model: upstreamModel };
+const ed25519 = { algorithm: 'ed25519', publicKey: keys.edwards, model: upstreamModel };
+const x25519 = { algorithm: 'x25519', publicKey: keys.montgomery, model: upstreamModel };
+const chute = { chuteId, instanceId: 'one', nonce: 'single-use', expiresAt };
+const mlKem = { algorithm: 'ml-kem-768', publicKey: keys.kem, model: 'up/model', ...chute };
 
-const spkiOf = (der: Bytes): Bytes =>
-  Uint8Array.from(createPublicKey({ key: certificatePem(der), format: 'pem' }).export({ type: 'spki', format: 'der' }));
-const certificatePem = (der: Bytes): string =>
-  `-----BEGIN CERTIFICATE-----\n${toBase64(der)}\n-----END CERTIFICATE-----\n`;
-
-interface Kind {
-  readonly family: ProviderFamily;
-  readonly upstreamModel?: string;
-  readonly reportData: () => Bytes;
-  readonly evidence: () => Record<string, unknown>;
-  readonly key?: Record<string, unknown>;
-  readonly tls: () => readonly string[];
-  /** What the family itself leaves open. */
+/** The keys that evidence binds. */
+interface Bound {
+  readonly key: object;
+  readonly hasTls?: true;
+  /** The checks that the family cannot make. */
   readonly open?: readonly string[];
 }
-
-const padded = (bytes: Uint8Array): Bytes => concatBytes(bytes, new Uint8Array(32 - bytes.length));
-const signing = {
-  ecdsa: { signing_algo: 'ecdsa', signing_address: toHex(address), signing_public_key: toHex(point.subarray(1)) },
-  ed25519: { signing_algo: 'ed25519', signing_address: toHex(edwards) },
+const bound: Readonly<Record<EnclaveName, Bound>> = {
+  'near, by address': { key: secp256k1 },
+  'near, by Ed25519 key': { key: ed25519 },
+  'near, with its TLS key': { key: ed25519, hasTls: true },
+  'phala, dstack-vllm-proxy': { key: { protocol: 'vllm-proxy', ...ed25519 } },
+  'phala, private-ai-gateway': { key: { protocol: 'aci', ...x25519 }, hasTls: true },
+  'venice, raw nonce': { key: secp256k1 },
+  'venice, hashed nonce': { key: secp256k1 },
+  tinfoil: { key: x25519, hasTls: true, open: ['provider.freshness'] },
+  chutes: { key: mlKem, hasTls: true },
 };
-
-const kinds = {
-  'near, by address': {
-    family: 'near',
-    reportData: () => concatBytes(padded(address), nonceBytes),
-    evidence: () => ({ ...signing.ecdsa, model_name: 'up/model' }),
-    key: { family: 'near', algorithm: 'secp256k1', publicKey: point, model: 'up/model' },
-    tls: () => [],
-  },
-  'near, with its TLS key': {
-    family: 'near',
-    reportData: () => concatBytes(sha256(concatBytes(edwards, fromHex(spki, 'it'))), nonceBytes),
-    evidence: () => ({ ...signing.ed25519, tls_spki_sha256: spki }),
-    key: { family: 'near', algorithm: 'ed25519', publicKey: edwards, model: 'up/model' },
-    tls: () => [spki],
-  },
-  'phala, by dstack-vllm-proxy': {
-    family: 'phala',
-    reportData: () => concatBytes(edwards, nonceBytes),
-    evidence: () => ({ protocol: 'vllm-proxy', ...signing.ed25519 }),
-    key: { family: 'phala', protocol: 'vllm-proxy', algorithm: 'ed25519', publicKey: edwards, model: 'up/model' },
-    tls: () => [],
-  },
-  'phala, by private-ai-gateway': {
-    family: 'phala',
-    reportData: () => aciReportData(),
-    evidence: () => ({ protocol: 'aci', key_set: keySet }),
-    key: { family: 'phala', protocol: 'aci', algorithm: 'x25519', publicKey: hpke, model: 'up/model' },
-    tls: () => [spki],
-  },
-  venice: {
-    family: 'venice',
-    reportData: () => concatBytes(padded(address), sha256(nonceBytes)),
-    evidence: () => ({ signing_public_key: toHex(point) }),
-    key: { family: 'venice', algorithm: 'secp256k1', publicKey: point, model: 'up/model' },
-    tls: () => [],
-  },
-  tinfoil: {
-    family: 'tinfoil',
-    reportData: () => concatBytes(fromHex(spki, 'it'), hpke),
-    evidence: () => ({}),
-    key: { family: 'tinfoil', algorithm: 'x25519', publicKey: hpke, model: 'up/model' },
-    tls: () => [spki],
-    open: ['provider.freshness'],
-  },
-  chutes: {
-    family: 'chutes',
-    upstreamModel: `up/model@${chuteId}`,
-    reportData: () => concatBytes(sha256(text(nonce + kemText)), sha256(spkiOf(certificate))),
-    evidence: () => ({
-      chute_id: chuteId,
-      instance_id: 'one',
-      e2e_pubkey: kemText,
-      certificate: toBase64(certificate),
-      e2e_nonce: 'single-use',
-      e2e_nonce_expires_at: now.getTime() + 55_000,
-    }),
-    key: {
-      family: 'chutes',
-      algorithm: 'ml-kem-768',
-      publicKey: kem,
-      model: 'up/model',
-      chuteId,
-      instanceId: 'one',
-      nonce: 'single-use',
-      expiresAt: now.getTime() + 55_000,
-    },
-    tls: () => [toHex(sha256(spkiOf(certificate)))],
-  },
-} satisfies Record<string, Kind>;
-type KindName = keyof typeof kinds;
-const kindNames = Object.keys(kinds) as KindName[];
-const kindOf = (name: KindName): Kind => kinds[name];
 
 interface Made {
   readonly privacyClass?: 'tee' | 'e2ee';
@@ -176,67 +73,65 @@ interface Made {
   readonly document?: Record<string, unknown>;
 }
 
-async function documentOf(name: KindName, made: Made = {}) {
-  const kind = kindOf(name);
-  const quote = await tdx.quote({ reportData: kind.reportData(), ...made.machine });
-  const collateral = await tdx.collateral(made.collateral);
+async function documentOf(name: EnclaveName, made: Made = {}) {
+  const { family, sign, show } = enclaveOf(name);
+  const machine = await tdx.shown({ reportData: sign(keys, nonceBytes), ...made.machine }, made.collateral);
   return {
     version: 'sotto.provider.evidence.v1',
     provider: 'vault',
     model: 'acme/wide',
-    upstream_model: kind.upstreamModel ?? 'up/model',
+    upstream_model: upstreamModel,
     privacy_class: made.privacyClass ?? 'e2ee',
-    family: kind.family,
+    family,
     nonce,
     obtained_at: now.toISOString(),
-    evidence: {
-      machine: { tee_type: 'tdx', quote: toBase64(quote), collateral, ...made.shown },
-      ...kind.evidence(),
-      ...made.evidence,
-    },
+    evidence: { machine: { ...machine, ...made.shown }, ...show(keys), ...made.evidence },
     ...made.document,
   };
 }
 
 /** The challenge of a client that pins a provider of this kind. */
-const challengeOf = (name: KindName): ProviderChallenge => ({
+const challengeOf = (name: EnclaveName): ProviderChallenge => ({
   nonce,
   provider: 'vault',
   model: 'acme/wide',
   privacyClass: 'e2ee',
-  family: kindOf(name).family,
-  upstreamModel: kindOf(name).upstreamModel ?? 'up/model',
-  pins,
+  family: enclaveOf(name).family,
+  upstreamModel,
+  pins: { measurements: [pinned] },
   now,
 });
 const verify = (
-  name: KindName,
+  name: EnclaveName,
   document: unknown,
   changes: Partial<ProviderChallenge> = {},
 ): Promise<ProviderVerification> => verifyProviderUnder(verifiers, document, { ...challengeOf(name), ...changes });
-/** The same for a document that is of this kind. */
-const verifyOf = async (name: KindName, made: Made = {}, changes: Partial<ProviderChallenge> = {}) =>
+/** Verifies a document of this kind under that challenge. */
+const verifyOf = async (name: EnclaveName, made: Made = {}, changes: Partial<ProviderChallenge> = {}) =>
   verify(name, await documentOf(name, made), changes);
 
-describe('a provider with everything in order', () => {
-  it.each(kindNames)('%s: its key, under the ceiling of end-to-end encryption', async (name) => {
-    const kind = kindOf(name);
+const told = ({ verdict, checks, key }: ProviderVerification) => ({ verdict, failed: failed(checks), key });
+const untrustedBy = (...checks: readonly string[]) => ({ verdict: 'untrusted', failed: checks });
+
+describe('a provider with valid evidence', () => {
+  it.each(enclaveNames)('%s: its key, under the ceiling of end-to-end encryption', async (name) => {
+    const { key, hasTls, open = [] } = bound[name];
     const result = await verifyOf(name);
     expect(failed(result.checks)).toEqual([]);
     expect(result).toMatchObject({
-      verdict: kind.open === undefined ? 'cryptographically_checked' : 'policy_matched',
-      key: kind.key,
-      tlsSpkiSha256: kind.tls(),
+      verdict: open.length === 0 ? 'cryptographically_checked' : 'policy_matched',
+      key: { family: enclaveOf(name).family, ...key },
+      tlsSpkiSha256: hasTls ? [toHex(keys.spki)] : [],
       contentVisible: false,
       isCurrent: true,
     });
-    expect(notMade(result.checks)).toEqual(expect.arrayContaining([...(kind.open ?? [])]));
+    expect(notMade(result.checks)).toEqual(expect.arrayContaining([...open]));
   });
 
-  it.each(kindNames)('%s: its TLS key, under the ceiling of a relay that sees content', async (name) => {
+  it.each(enclaveNames)('%s: its TLS key, under the ceiling of a relay that sees content', async (name) => {
     const result = await verifyOf(name, { privacyClass: 'tee' }, { privacyClass: 'tee' });
     expect(failed(result.checks)).toEqual([]);
-    const isBound = kindOf(name).tls().length > 0;
+    const isBound = bound[name].hasTls === true;
     expect(result).toMatchObject({
       verdict: isBound ? 'policy_matched' : 'untrusted',
       contentVisible: true,
@@ -246,14 +141,7 @@ describe('a provider with everything in order', () => {
   });
 
   it('on SEV-SNP, too', async () => {
-    const made = await snp.evidence({ reportData: kinds.tinfoil.reportData() });
-    const machine = {
-      tee_type: 'sev_snp',
-      report: toBase64(made.report),
-      endorsement_key: toBase64(made.endorsementKey),
-      intermediate: toBase64(made.intermediate),
-      revocation_list: toBase64(made.revocationList ?? new Uint8Array()),
-    };
+    const machine = await snp.shown({ reportData: enclaveOf('tinfoil').sign(keys, nonceBytes) });
     const document = { ...(await documentOf('tinfoil', { privacyClass: 'tee' })), evidence: { machine } };
     const asked: Partial<ProviderChallenge> = {
       privacyClass: 'tee',
@@ -264,29 +152,31 @@ describe('a provider with everything in order', () => {
     expect(await verify('tinfoil', without, asked)).toMatchObject({ verdict: 'policy_matched', isCurrent: false });
   });
 
-  it('has a session that its document alone tells, and that ends with the first of its evidence', async () => {
+  it('has a session id that follows from its document, and ends with the first part of its evidence', async () => {
     const document = await documentOf('chutes');
     const { sessionId, expiresAtMs } = await verify('chutes', document);
     expect(sessionId).toMatch(/^[0-9a-f]{64}$/);
     expect((await verify('chutes', JSON.parse(JSON.stringify(document)))).sessionId).toBe(sessionId);
-    expect((await verify('chutes', { ...document, obtained_at: '2026-01-15T00:00:01Z' })).sessionId).not.toBe(
-      sessionId,
-    );
-    expect(expiresAtMs).toBe(now.getTime() + 55_000);
-    expect((await verifyOf('venice')).expiresAtMs).toBe(now.getTime() + 600_000);
+    const later = { ...document, obtained_at: '2026-01-15T00:00:01Z' };
+    expect((await verify('chutes', later)).sessionId).not.toBe(sessionId);
+    expect(expiresAtMs).toBe(expiresAt);
+    expect((await verifyOf('venice, hashed nonce')).expiresAtMs).toBe(now.getTime() + 600_000);
     const soon = { collateral: { tcbInfo: { nextUpdate: '2026-01-15T00:02:00Z' } } };
-    expect((await verifyOf('venice', soon)).expiresAtMs).toBe(Date.parse('2026-01-15T00:02:00Z'));
+    expect((await verifyOf('venice, hashed nonce', soon)).expiresAtMs).toBe(Date.parse('2026-01-15T00:02:00Z'));
   });
 
-  it('is untrusted under the vendors’ own roots: nothing made for a test passes the public door', async () => {
-    const { verdict, checks } = await verifyProvider(await documentOf('venice'), challengeOf('venice'));
+  it('is untrusted under the vendors’ own roots, so that test evidence never passes the public functions', async () => {
+    const { verdict, checks } = await verifyProvider(
+      await documentOf('venice, hashed nonce'),
+      challengeOf('venice, hashed nonce'),
+    );
     expect(verdict).toBe('untrusted');
     expect(failed(checks)).toContain('tdx.pck_chain');
     expect(verifyProvider).toHaveLength(2);
   });
 
   it('is unavailable without a document', async () => {
-    expect(await verify('venice', undefined)).toMatchObject({
+    expect(await verify('venice, hashed nonce', undefined)).toMatchObject({
       verdict: 'unavailable',
       contentVisible: true,
       isCurrent: false,
@@ -294,8 +184,8 @@ describe('a provider with everything in order', () => {
   });
 });
 
-describe('our own nonce is in the report data, whatever is echoed', () => {
-  it.each(kindNames.filter((name) => name !== 'tinfoil'))('%s', async (name) => {
+describe('our own nonce must be in the report data, whatever the document echoes', () => {
+  it.each(enclaveNames.filter((name) => name !== 'tinfoil'))('%s', async (name) => {
     const stale = await documentOf(name);
     const { verdict, checks } = await verify(name, { ...stale, nonce: other }, { nonce: other });
     expect(verdict).toBe('untrusted');
@@ -311,17 +201,13 @@ describe('every disagreement between the route asked for and the one attested is
     ['another nonce', { nonce: other }],
     ['another model upstream', { upstream_model: 'up/other' }],
   ])('%s', async (_, document) => {
-    const { verdict, checks, key } = await verifyOf('near, with its TLS key', { document });
-    expect(key).toBeUndefined();
-    expect(verdict).toBe('untrusted');
-    expect(failed(checks)).toEqual(['provider.route']);
+    expect(told(await verifyOf('near, with its TLS key', { document }))).toEqual(untrustedBy('provider.route'));
   });
 
   it('another family', async () => {
-    const { verdict, checks, key } = await verifyOf('venice', {}, { family: 'near' });
-    expect({ verdict, key }).toEqual({ verdict: 'untrusted', key: undefined });
-    expect(failed(checks)).toEqual(['provider.route']);
-    expect(reasonOf(checks, 'provider.route')).toBe('the evidence is of the family venice, and near is pinned');
+    const result = await verifyOf('venice, hashed nonce', {}, { family: 'near' });
+    expect(told(result)).toEqual(untrustedBy('provider.route'));
+    expect(reasonOf(result.checks, 'provider.route')).toBe('the evidence is of the family venice, and near is pinned');
   });
 
   it.each<[string, Partial<ProviderChallenge>, RegExp]>([
@@ -332,58 +218,64 @@ describe('every disagreement between the route asked for and the one attested is
       /add "models": \{"acme\/wide": "<the provider's own name for it>"\}/,
     ],
   ])('a document cannot choose the %s where we pinned none', async (_, unpinned, reason) => {
-    for (const name of ['venice', 'tinfoil'] as const) {
+    for (const name of ['venice, hashed nonce', 'tinfoil'] as const) {
       const { verdict, checks, key, tlsSpkiSha256 } = await verifyOf(name, {}, unpinned);
       expect({ verdict, key, tlsSpkiSha256 }).toEqual({ verdict: 'untrusted', key: undefined, tlsSpkiSha256: [] });
       expect(failed(checks)).toEqual([]);
       expect(notMade(checks)).toContain('provider.route');
       expect(reasonOf(checks, 'provider.route')).toMatch(reason);
-      // The rest of the report helps to make pins.
+      // The rest of the report helps operators to write pins.
       expect(reasonOf(checks, 'provider.measurement')).toBe('');
     }
   });
 
-  it('tells that the chute belongs to the upstream model', async () => {
+  it('says that the chute belongs to the upstream model', async () => {
     const { checks } = await verifyOf('chutes', {}, { upstreamModel: undefined });
     expect(reasonOf(checks, 'provider.route')).toContain('own name for it>@<chute id>"');
   });
 
-  it('Chutes: another chute than is pinned, though the document agrees with itself', async () => {
+  it('Chutes: another chute than the pinned one, although the document is consistent', async () => {
     const other = '00000000-0c0e-5c57-9a37-08e1c4f3a6b1';
     const made = { document: { upstream_model: `up/model@${other}` }, evidence: { chute_id: other } };
-    const { verdict, checks, key } = await verifyOf('chutes', made);
-    expect({ verdict, key }).toEqual({ verdict: 'untrusted', key: undefined });
-    expect(failed(checks)).toEqual(['provider.route']);
+    expect(told(await verifyOf('chutes', made))).toEqual(untrustedBy('provider.route'));
   });
 
-  it.each<[KindName, Record<string, unknown>]>([
+  it.each<[EnclaveName, Record<string, unknown>]>([
     ['near, by address', { model_name: 'up/other' }],
-    ['venice', { model_name: 'up/other' }],
+    ['venice, hashed nonce', { model_name: 'up/other' }],
     ['chutes', { chute_id: '00000000-0c0e-5c57-9a37-08e1c4f3a6b1' }],
   ])('%s: evidence of another model', async (name, evidence) => {
-    const { verdict, checks } = await verifyOf(name, { evidence });
-    expect(verdict).toBe('untrusted');
-    expect(failed(checks)).toEqual(['provider.key_binding']);
+    expect(told(await verifyOf(name, { evidence }))).toMatchObject(untrustedBy('provider.key_binding'));
   });
 });
 
 describe('a key that the report data does not name', () => {
   const strange = toHex(new Uint8Array(32).fill(7));
-  it.each<[string, KindName, Record<string, unknown>, string]>([
+  it.each<[string, EnclaveName, Record<string, unknown>, string]>([
     ['another signing key', 'near, with its TLS key', { signing_address: strange }, 'provider.key_binding'],
     ['another TLS key', 'near, with its TLS key', { tls_spki_sha256: strange }, 'provider.key_binding'],
     ['a TLS key that was not bound', 'near, by address', { tls_spki_sha256: strange }, 'provider.key_binding'],
     ['a TLS key left out', 'near, with its TLS key', { tls_spki_sha256: undefined }, 'provider.key_binding'],
     ['an address without its key', 'near, by address', { signing_public_key: undefined }, 'provider.key_binding'],
     ['a key of another address', 'near, by address', { signing_public_key: 'ab'.repeat(64) }, 'provider.key_binding'],
-    ['another signing key', 'phala, by dstack-vllm-proxy', { signing_address: strange }, 'provider.key_binding'],
+    ['another signing key', 'phala, dstack-vllm-proxy', { signing_address: strange }, 'provider.key_binding'],
     [
       'another key in the key set',
-      'phala, by private-ai-gateway',
-      { key_set: { ...keySet, e2ee_public_keys: [{ algo: 'x25519-aes-256-gcm-hkdf-sha256', public_key: strange }] } },
+      'phala, private-ai-gateway',
+      {
+        key_set: {
+          ...keys.keySet,
+          e2ee_public_keys: [{ algo: 'x25519-aes-256-gcm-hkdf-sha256', public_key: strange }],
+        },
+      },
       'provider.key_binding',
     ],
-    ['another signing key', 'venice', { signing_public_key: '04'.padEnd(130, 'a') }, 'provider.key_binding'],
+    [
+      'another signing key',
+      'venice, hashed nonce',
+      { signing_public_key: '04'.padEnd(130, 'a') },
+      'provider.key_binding',
+    ],
     ['another encryption key', 'chutes', { e2e_pubkey: toBase64(new Uint8Array(1184)) }, 'provider.key_binding'],
     ['no single-use nonce', 'chutes', { e2e_nonce: undefined }, 'provider.key_binding'],
     ['a nonce that has expired', 'chutes', { e2e_nonce_expires_at: 1 }, 'provider.validity'],
@@ -394,21 +286,19 @@ describe('a key that the report data does not name', () => {
   });
 
   it('of a key set that has ended, or never ends', async () => {
+    const name = 'phala, private-ai-gateway';
     for (const not_after of [1, now.getTime() / 1000 + 91 * 86_400]) {
-      const keys = { ...keySet, not_after };
-      const made = { evidence: { key_set: keys }, machine: { reportData: aciReportData(keys) } };
-      const { verdict, checks } = await verifyOf('phala, by private-ai-gateway', made);
-      expect(failed(checks)).toEqual(['provider.validity']);
-      expect(verdict).toBe('untrusted');
+      const keySet = { ...keys.keySet, not_after };
+      const reportData = enclaveOf(name).sign({ ...keys, keySet }, nonceBytes);
+      const made = { evidence: { key_set: keySet }, machine: { reportData } };
+      expect(told(await verifyOf(name, made))).toMatchObject(untrustedBy('provider.validity'));
     }
   });
 
   it('Chutes: another certificate than the report data names', async () => {
     const strangeCertificate = await (await Issuer.make('another')).certifySelf();
     const evidence = { certificate: toBase64(strangeCertificate) };
-    const { verdict, checks } = await verifyOf('chutes', { evidence });
-    expect(failed(checks)).toEqual(['provider.tls_binding']);
-    expect(verdict).toBe('untrusted');
+    expect(told(await verifyOf('chutes', { evidence }))).toMatchObject(untrustedBy('provider.tls_binding'));
   });
 });
 
@@ -438,12 +328,10 @@ describe('the machine', () => {
     expect({ verdict, isCurrent }).toEqual({ verdict: 'untrusted', isCurrent: false });
   });
 
+  const expired = { pckCrl: { from: '2025-01-01T00:00:00Z', until: '2025-02-01T00:00:00Z' } };
   it.each<[string, Made]>([
     ['no collateral', { shown: { collateral: undefined } }],
-    [
-      'collateral that has expired',
-      { collateral: { pckCrl: { from: '2025-01-01T00:00:00Z', until: '2025-02-01T00:00:00Z' } } },
-    ],
+    ['collateral that has expired', { collateral: expired }],
   ])('with %s is none to send content to', async (_, made) => {
     const result = await verifyOf(name, { ...made, privacyClass: 'tee' }, { privacyClass: 'tee' });
     expect(failed(result.checks)).toEqual([]);
@@ -451,7 +339,7 @@ describe('the machine', () => {
   });
 });
 
-describe('GPUs are an axis of their own', () => {
+describe('GPUs do not affect the verdict', () => {
   const name = 'near, with its TLS key';
   const item = { certificate: 'c', evidence: 'e' };
   it.each<[string, unknown, string]>([
@@ -472,9 +360,8 @@ describe('GPUs are an axis of their own', () => {
   });
 
   it('of Chutes are for the digest of nonce and key, not for a nonce that they name themselves', async () => {
-    const bound = toHex(sha256(text(nonce + kemText)));
     for (const [named, standing] of [
-      [bound, 'none'],
+      [toHex(chutesDigest(nonce, keys.kemText)), 'none'],
       [nonce, 'refuted'],
     ] as const) {
       const evidence = { gpu: { payload: [{ ...item, nonce: named }] } };
@@ -482,7 +369,7 @@ describe('GPUs are an axis of their own', () => {
     }
   });
 
-  it('with tokens that are none are refuted', async () => {
+  it('with malformed tokens are refuted', async () => {
     const evidence = { gpu: { tokens: [['JWT', 'x'], { 'GPU-0': 'y' }], key_set: { keys: [] } } };
     expect((await verifyOf(name, { evidence })).gpu.standing).toBe('refuted');
   });
@@ -505,7 +392,7 @@ describe('a pin', () => {
   it('is one of a set', async () => {
     const others = [1, 2].map((digit) => pinned.replaceAll('00', `0${digit}`));
     const verdictUnder = async (measurements: string[]) =>
-      (await verifyOf('venice', {}, { pins: { measurements } })).verdict;
+      (await verifyOf('venice, hashed nonce', {}, { pins: { measurements } })).verdict;
     expect(await verdictUnder([...others, pinned])).toBe('cryptographically_checked');
     expect(await verdictUnder(others)).toBe('untrusted');
   });

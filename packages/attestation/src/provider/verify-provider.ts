@@ -1,12 +1,11 @@
 import { sha256 } from '@noble/hashes/sha2.js';
-import { toHex } from '../bytes/encodings.ts';
-import { CheckList } from '../check-list.ts';
+import { toHex } from '../bytes.ts';
 import type { HardwareVerifiers } from '../gateway/check-hardware.ts';
 import { type Moment, momentAt } from '../moment.ts';
-import { Refusal, Unmade } from '../refusal.ts';
+import { Refusal, readAs, Unmade } from '../refusal.ts';
 import { canonicalJson } from '../statement/canonical-json.ts';
 import { isNonce } from '../statement/statement.ts';
-import { type Check, compareVerdicts, judge, meetsVerdict, type Verdict } from '../verdict.ts';
+import { type Check, CheckList, compareVerdicts, judge, meetsVerdict, type Verdict } from '../verdict.ts';
 import { checkGpu, type ProviderGpu, type VerifyNvidia } from './check-gpu.ts';
 import { checkMachine, type Machine, type MachineCheckName } from './check-machine.ts';
 import { checkChutes } from './families/chutes.ts';
@@ -14,12 +13,16 @@ import { checkNear } from './families/near.ts';
 import { checkPhala } from './families/phala.ts';
 import { checkTinfoil } from './families/tinfoil.ts';
 import { checkVenice } from './families/venice.ts';
-import { type FamilyFindings, type FamilyTask, type ProviderCheckName, providerChecks } from './family-check.ts';
-import type { ProviderChallenge } from './provider-challenge.ts';
+import {
+  type FamilyFindings,
+  type FamilyTask,
+  type ProviderCheckName,
+  type ProviderKey,
+  providerChecks,
+} from './family-check.ts';
+import { type ProviderChallenge, requireRoute } from './provider-challenge.ts';
 import { type ProviderEvidence, providerEvidenceSchema } from './provider-evidence.ts';
-import type { ProviderKey } from './provider-key.ts';
-import { type ProviderPins, providerPinsSchema, requirePinned } from './provider-pins.ts';
-import { requireRoute } from './require-route.ts';
+import { providerPinsSchema, requirePinned } from './provider-pins.ts';
 
 /** A check of any part of a provider's evidence. */
 export type ProviderEvidenceCheckName = ProviderCheckName | MachineCheckName;
@@ -28,33 +31,38 @@ export interface ProviderVerification {
   readonly verdict: Verdict;
   readonly checks: readonly Check<ProviderEvidenceCheckName>[];
   readonly gpu: ProviderGpu;
-  /** Whether the service sees the content of requests on this route. */
+  /** Whether the broker sees the content of requests on this route. */
   readonly contentVisible: boolean;
-  /** The key that the evidence binds; as good as the verdict is. */
+  /** The key that the evidence binds. Trust it only as far as the verdict. */
   readonly key: ProviderKey | undefined;
-  /** The TLS keys that the evidence binds, by SHA-256 of their SubjectPublicKeyInfo; as good as the verdict is. */
+  /**
+   * The TLS keys that the evidence binds, by SHA-256 of their SubjectPublicKeyInfo. Trust them only as far as the
+   * verdict.
+   */
   readonly tlsSpkiSha256: readonly string[];
-  /** SHA-256 of the canonical JSON of what the evidence is of; undefined where it could not be read. */
+  /** SHA-256 of canonical JSON about the route and its evidence. Undefined if the evidence could not be read. */
   readonly sessionId: string | undefined;
-  /** Until when what was found may be used, Unix ms: never past any of the evidence, nor ten minutes. */
+  /**
+   * Until when these findings may be used, in Unix ms. At most ten minutes, and never beyond the end of any evidence.
+   */
   readonly expiresAtMs: number;
-  /** Whether the route can be trusted with content now: the verdict, and that nothing is revoked or out of date. */
+  /** Whether the route may receive content now: the verdict suffices, and nothing is revoked or out of date. */
   readonly isCurrent: boolean;
 }
 
-/** The verifiers of hardware and GPUs, with the vendors' roots inside. */
+/** The verifiers of hardware and GPUs, with the vendors' roots built in. */
 export interface ProviderVerifiers extends HardwareVerifiers {
   readonly verifyNvidia: VerifyNvidia;
 }
 
 const defaultToleranceMs = 5 * 60_000;
 const longestSessionMs = 10 * 60_000;
-/** Hop 2 ends here whatever passes (interface 4.2). */
+/** The highest verdict for hop 2, even if every check passes. */
 const ceilings = { tee: 'policy_matched', e2ee: 'cryptographically_checked' } as const;
 
 /**
- * Verifies hop 2 from a provider's evidence document (`undefined` where there was none to be had: `unavailable`). Total:
- * whatever it is given, it resolves to a verdict and the checks behind it. The public door is `verifyProvider`.
+ * Verifies hop 2 from a provider's evidence document. `undefined` means that no document was available: `unavailable`.
+ * Never throws: every input leads to a verdict and the checks behind it. The public function is `verifyProvider`.
  */
 export async function verifyProviderUnder(
   verifiers: ProviderVerifiers,
@@ -74,9 +82,13 @@ export async function verifyProviderUnder(
     isCurrent: false,
   });
   if (document === undefined) return nothing('unavailable');
-  const evidence = await checks.make('provider.format', () => parseEvidence(document));
+  const evidence = await checks.make('provider.format', () =>
+    readAs(providerEvidenceSchema, document, 'the evidence document is'),
+  );
   const asked = await checks.make('provider.challenge', () => requireChallenge(challenge));
-  const pins = await checks.make('provider.pins', () => parsePins(challenge.pins ?? {}));
+  const pins = await checks.make('provider.pins', () =>
+    readAs(providerPinsSchema, challenge.pins ?? {}, 'our pins are'),
+  );
   if (evidence === undefined || asked === undefined || pins === undefined) return nothing('untrusted');
   const upstreamModel = await checks.make('provider.route', () => requireRoute(evidence, challenge));
   const time = { now: challenge.now, toleranceMs: asked.toleranceMs };
@@ -112,7 +124,7 @@ export async function verifyProviderUnder(
 const hasPassed = (checks: readonly Check[], name: string): boolean =>
   checks.some((check) => check.name === name && check.outcome === 'passed');
 
-/** The verdict of the checks, no higher than hop 2 goes for the class. */
+/** The verdict of the checks, limited by the ceiling for the class. */
 function concludeVerdict(
   checks: readonly Check<ProviderEvidenceCheckName>[],
   { genuine, current }: Machine,
@@ -135,7 +147,10 @@ function concludeVerdict(
   return compareVerdicts(judged, ceiling) > 0 ? ceiling : judged;
 }
 
-/** Reads what the evidence binds, as the pinned family has it: only once the document is of that family. */
+/**
+ * Reads the values that the evidence binds, in the format of the pinned family. Runs only if the document is of that
+ * family.
+ */
 async function checkFamily(
   document: ProviderEvidence,
   {
@@ -186,22 +201,6 @@ function findingsOf(document: ProviderEvidence, task: FamilyTask): Promise<Famil
   }
 }
 
-function parseEvidence(document: unknown): ProviderEvidence {
-  const parsed = providerEvidenceSchema.safeParse(document);
-  if (parsed.success) return parsed.data;
-  throw new Refusal(`the evidence document is malformed${placeOf(parsed.error.issues[0]?.path)}`);
-}
-
-function parsePins(pins: unknown): ProviderPins {
-  const parsed = providerPinsSchema.safeParse(pins);
-  if (parsed.success) return parsed.data;
-  throw new Refusal(`our pins are malformed${placeOf(parsed.error.issues[0]?.path)}`);
-}
-
-function placeOf(path: readonly PropertyKey[] | undefined): string {
-  return path === undefined || path.length === 0 ? '' : ` at ${path.map(String).join('.').slice(0, 128)}`;
-}
-
 function requireChallenge({ nonce, privacyClass, now, toleranceMs = defaultToleranceMs }: ProviderChallenge): {
   readonly moment: Moment;
   readonly toleranceMs: number;
@@ -212,8 +211,12 @@ function requireChallenge({ nonce, privacyClass, now, toleranceMs = defaultToler
   return { moment: momentAt({ now, toleranceMs }), toleranceMs };
 }
 
-/** What stays the same as long as the evidence does: whoever holds the document computes it again. */
-function sessionIdOf(document: ProviderEvidence, { shown }: Machine, { key, tlsSpkiSha256 }: FamilyFindings): string {
+/** An id that stays the same as long as the evidence does. Every holder of the document can compute it. */
+function sessionIdOf(
+  document: ProviderEvidence,
+  { shown }: Machine,
+  { key, tlsSpkiSha256 = [] }: FamilyFindings,
+): string {
   const { provider, model, upstream_model, privacy_class, family, nonce, obtained_at } = document;
   const session = {
     version: 'sotto.provider.session.v1',

@@ -1,7 +1,7 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { describe, expect, it } from 'vitest';
-import { fromHex, toHex } from '../bytes/encodings.ts';
+import { fromHex, toHex } from '../bytes.ts';
 import { failed } from '../testing/outcomes.ts';
 import { vectorJson } from '../testing/vectors.ts';
 import { verifyProviderReceipt } from './verify-receipt.ts';
@@ -13,7 +13,7 @@ interface Signed {
   readonly signing_algo: string;
 }
 
-/** NEAR AI's documented signature names its address alone: the key is what it recovers to. */
+/** NEAR AI's documented signature names only its address, so the test recovers the key. */
 const known = vectorJson<Signed>('near/chat_signature_eip191.json');
 const [, requestSha256 = '', responseSha256 = ''] = known.text.split(':');
 const message = new TextEncoder().encode(known.text);

@@ -1,11 +1,9 @@
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import * as z from 'zod';
-import { type Bytes, concatBytes, sameBytes } from '../bytes/bytes.ts';
-import { fromHex } from '../bytes/encodings.ts';
-import { CheckList } from '../check-list.ts';
+import { type Bytes, concatBytes, fromHex, sameBytes } from '../bytes.ts';
 import { Refusal } from '../refusal.ts';
-import type { Check } from '../verdict.ts';
-import type { ProviderKey } from './provider-key.ts';
+import { type Check, CheckList } from '../verdict.ts';
+import type { ProviderKey } from './family-check.ts';
 import { addressOf } from './signing-key.ts';
 
 export const providerReceiptChecks = [
@@ -26,17 +24,18 @@ const receiptSchema = z.object({
 });
 
 export interface ReceiptChallenge {
-  /** Of the exact bytes that the enclave received and sent: 64 lower-case hex digits. */
+  /** SHA-256 of the exact bytes that the enclave received and sent: 64 lower-case hex digits. */
   readonly requestSha256: string;
   readonly responseSha256: string;
-  /** The signing key that evidence of the session bound: `publicKey` of its `ProviderKey`. */
+  /** The signing key that the session's evidence bound: `publicKey` of its `ProviderKey`. */
   readonly key: Pick<ProviderKey, 'algorithm' | 'publicKey'>;
 }
 
 /**
- * Verifies the receipt that a provider's enclave signed for one answer: `<model>:<request>:<response>`, or without the model,
- * by an attested key. Total: answers the list of checks, and only if all passed is the receipt of that exchange.
- * Source: NEAR AI and dstack-vllm-proxy (EIP-191, Ed25519); confidential.md 2.8.
+ * Verifies the receipt that a provider's enclave signed for one answer. The signed text is
+ * `<model>:<request>:<response>`, or the same without the model, and the key must be attested. Never throws: returns
+ * the list of checks. Only if all passed does the receipt belong to that exchange. Source: NEAR AI and
+ * dstack-vllm-proxy (EIP-191, Ed25519).
  */
 export async function verifyProviderReceipt(
   receipt: unknown,
@@ -86,15 +85,15 @@ function requireSame(signed: string | undefined, own: string, what: string): voi
 
 const unprefixed = (hex: string, what: string): Bytes => fromHex(hex.replace(/^0x/, ''), what);
 
-/** The address that signed a text as EIP-191 has it (`personal_sign`). */
+/** The address that signed a text under EIP-191 (`personal_sign`). */
 async function recoverSigner(text: string, signature: Bytes): Promise<Bytes> {
   if (signature.length !== 65) throw new Refusal('the signature has not 65 bytes');
-  // Loaded where it is needed: the broker, which verifies no receipts, has no curve of its own in it.
+  // Loaded on demand: the broker does not verify receipts, so it does not need this code.
   const { secp256k1 } = await import('@noble/curves/secp256k1.js');
   const utf8 = new TextEncoder();
   const message = utf8.encode(text);
   const digest = keccak_256(concatBytes(utf8.encode(`\u0019Ethereum Signed Message:\n${message.length}`), message));
-  // Ethereum counts from 27; some signers from 0.
+  // Ethereum counts from 27, some signers from 0.
   const last = signature[64] ?? 0;
   const point = secp256k1.Signature.fromBytes(signature.subarray(0, 64), 'compact')
     .addRecoveryBit(last < 27 ? last : last - 27)

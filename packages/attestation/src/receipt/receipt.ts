@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Bytes } from '../bytes/bytes.ts';
+import type { Bytes } from '../bytes.ts';
 import { canonicalJson } from '../statement/canonical-json.ts';
 
 const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/);
@@ -8,7 +8,7 @@ const text = z.string().min(1).max(512);
 const count = z.int().min(0);
 const perUnit = count.optional();
 
-/** What a request was charged, and all that it follows from: the cost of `usage` at `price`, at most what was held. */
+/** The charge for a request and everything that determines it: the cost of `usage` at `price`, at most the hold. */
 const billSchema = z.strictObject({
   /** SHA-256 of the catalog that the request was planned with. */
   catalog_digest: z.string().regex(/^sha256:[0-9a-f]{64}$/),
@@ -16,7 +16,7 @@ const billSchema = z.strictObject({
     prompt_tokens: count,
     cached_tokens: count,
     cache_write_tokens: count,
-    /** Reasoning included. */
+    /** Includes reasoning. */
     completion_tokens: count,
     reasoning_tokens: count,
     images: count,
@@ -24,7 +24,7 @@ const billSchema = z.strictObject({
   }),
   /** Whether the broker counted the tokens itself. */
   estimated: z.boolean(),
-  /** Pico-USD per token, image and character. What is absent costs as `input`, or as `output` of which it is a part. */
+  /** Pico-USD per token, image and character. An absent price equals `input`, or `output` for a part of the output. */
   price: z.strictObject({
     input: count,
     output: count,
@@ -50,41 +50,44 @@ const billSchema = z.strictObject({
 });
 export type ReceiptBill = z.infer<typeof billSchema>;
 
-/** What the broker signs of one request, where its client asks for that: hashes of bytes, where they went, and the charge. */
+/**
+ * The broker's signed receipt for one request, if the client asks for one. It contains hashes of bytes, their
+ * recipients, and the charge.
+ */
 export const receiptSchema = z.strictObject({
   version: z.literal('sotto.receipt.v1'),
-  /** Which of the key set's `receipt_signing_keys` signed. */
+  /** The key in the key set's `receipt_signing_keys` that signed. */
   key_id: z.string().min(1).max(128),
   /** The minute, in seconds since the epoch. */
   issued_at: z.int().min(0),
   operation: z.enum(['chat', 'embeddings', 'image', 'speech']),
   /** The HTTP status of the answer. */
   status: z.int().min(200).max(599),
-  /** SHA-256 of the request's body as it was received. */
+  /** SHA-256 of the request's body as received. */
   received_sha256: sha256Hex,
-  /** Every provider that content was sent to, in order: the last one served, where one did. */
+  /** Every provider that content was sent to, in order. If the request was served, the last one served it. */
   attempts: z
     .array(
       z.strictObject({
         provider: text,
         model: text,
-        /** The provider's own name of the model; null where the provider is not listed. */
+        /** The provider's own name of the model. Null if the provider is not listed. */
         upstream_model: text.nullable(),
         privacy_class: z.enum(['anonymous', 'private', 'tee', 'e2ee']),
-        /** Of the verified enclave that the connection ended in; null where the broker verified none. */
+        /** The verified enclave at the end of the connection. Null if the broker did not verify one. */
         session_id: text.nullable(),
         /** SHA-256 of the body that was sent to the provider. */
         forwarded_sha256: sha256Hex,
-        /** SHA-256 of the provider's body, as far as it came; null where none began. */
+        /** SHA-256 of the received part of the provider's body. Null if none began. */
         answered_sha256: sha256Hex.nullable(),
       }),
     )
     .max(16),
-  /** SHA-256 of the body that the client was sent. */
+  /** SHA-256 of the body that was sent to the client. */
   returned_sha256: sha256Hex,
-  /** False where that body was broken off, or the client left. */
+  /** False if that body was cut off or the client left. */
   complete: z.boolean(),
-  /** Null where nothing was served, or nothing was settled yet. */
+  /** Null if the request was not served or is not settled yet. */
   bill: billSchema.nullable(),
   /** As in the key set. */
   provider_registry_digest: z.string().regex(/^sha256:[0-9a-f]{64}$/),
@@ -93,7 +96,7 @@ export const receiptSchema = z.strictObject({
 });
 export type Receipt = z.infer<typeof receiptSchema>;
 
-/** What is signed: the canonical JSON of a receipt without its signature. */
+/** The signed bytes: the canonical JSON of a receipt without its signature. */
 export function receiptBytes({ signature: _, ...signed }: Omit<Receipt, 'signature'> & { signature?: string }): Bytes {
   return new TextEncoder().encode(canonicalJson(signed));
 }

@@ -72,7 +72,7 @@ const outcomes = async (receipt: unknown, own: OwnExchange = exchange): Promise<
   );
 
 describe('a receipt of the broker', () => {
-  it('passes every check where it is of this exchange', async () => {
+  it('passes every check if it belongs to this exchange', async () => {
     expect(await outcomes(signed())).toEqual({
       format: 'passed',
       key: 'passed',
@@ -109,7 +109,7 @@ describe('a receipt of the broker', () => {
     ['a member more', { ...signed(), prompt: 'hello' }],
     ['upper-case hex', { ...signed(), received_sha256: 'A'.repeat(64) }],
     ['a short signature', { ...signed(), signature: 'ab' }],
-  ])('has one form: %s is none, and nothing else is checked', async (_, receipt) => {
+  ])('has one form: %s is refused before any other check', async (_, receipt) => {
     const { format, ...others } = await outcomes(receipt);
     expect(format).toBe('failed');
     expect(new Set(Object.values(others))).toEqual(new Set(['not_made']));
@@ -127,7 +127,7 @@ describe('a receipt of the broker', () => {
     expect(await outcomes(other)).toMatchObject({ signature: 'passed', registry: 'failed' });
   });
 
-  it('is of this request and this answer, as far as they are known', async () => {
+  it('matches this request and this answer, as far as they are known', async () => {
     expect(await outcomes(signed(), { requestSha256: hash('3') })).toMatchObject({
       request: 'failed',
       response: 'not_made',

@@ -1,8 +1,7 @@
-import { fromHex } from '../bytes/encodings.ts';
-import { CheckList } from '../check-list.ts';
+import { fromHex } from '../bytes.ts';
 import { Refusal, Unmade } from '../refusal.ts';
 import type { KeySet } from '../statement/key-set.ts';
-import type { Check } from '../verdict.ts';
+import { type Check, CheckList } from '../verdict.ts';
 import { type Receipt, receiptBytes, receiptSchema } from './receipt.ts';
 
 export const receiptChecks = [
@@ -16,17 +15,17 @@ export const receiptChecks = [
 ] as const;
 export type ReceiptCheckName = (typeof receiptChecks)[number];
 
-/** What the client knows of the exchange; what it does not know is a check that is not made. */
+/** The client's own record of the exchange. If a value is missing, its check is skipped. */
 export interface OwnExchange {
-  /** SHA-256 of the body that it sent, and of the one that it got: 64 lower-case hex digits. */
+  /** SHA-256 of the body that the client sent, and of the one that it received: 64 lower-case hex digits. */
   readonly requestSha256?: string;
   readonly responseSha256?: string;
 }
 
 /**
- * Verifies a receipt of the broker against a key set that attestation has bound. Total: answers the list of checks. Only if
- * all passed is it the receipt of that exchange; on routes that are not end-to-end encrypted `receipt.unchanged` is not made,
- * because there the broker translates.
+ * Verifies a receipt of the broker against an attested key set. Never throws: returns the list of checks. Only if all
+ * passed does the receipt belong to that exchange. On routes without end-to-end encryption, the check
+ * `receipt.unchanged` is skipped, because the broker translates bodies there.
  */
 export async function verifyReceipt(
   receipt: unknown,
@@ -73,7 +72,7 @@ function requireSame(signed: string, own: string | undefined, what: string): voi
   if (signed !== own) throw new Refusal(`it is of another ${what}`);
 }
 
-/** What was encrypted end to end went to one provider and came back, byte for byte. */
+/** An end-to-end-encrypted body went to one provider, and its answer came back, byte for byte. */
 function requireUnchanged({ received_sha256, attempts, returned_sha256, status, complete }: Receipt): void {
   const [attempt, ...others] = attempts;
   if (attempt?.privacy_class !== 'e2ee') throw new Unmade('the route is not end-to-end encrypted');

@@ -1,25 +1,24 @@
-import { type Bytes, concatBytes, ownBytes, sameBytes } from '../bytes/bytes.ts';
-import { CheckList } from '../check-list.ts';
+import { type Bytes, concatBytes, ownBytes, sameBytes } from '../bytes.ts';
 import { Refusal } from '../refusal.ts';
-import type { Check } from '../verdict.ts';
+import { type Check, CheckList } from '../verdict.ts';
 
-export const simulatedChecks = ['simulated.format', 'simulated.signature', 'simulated.hardware'] as const;
+const simulatedChecks = ['simulated.format', 'simulated.signature', 'simulated.hardware'] as const;
 export type SimulatedCheckName = (typeof simulatedChecks)[number];
 
 const magic = new TextEncoder().encode('SIMQ1\0');
 const size = magic.length + 32 + 64;
 
 /**
- * Evidence for development: the magic, an Ed25519 public key (32 bytes), its signature (64) over a statement of a
- * simulated purpose. No hardware format begins with the magic, and no hardware parser is ever given it.
+ * Evidence for development: the magic, an Ed25519 public key (32 bytes), and its signature (64 bytes) over a statement
+ * with a simulated purpose. No hardware format begins with the magic, and no hardware parser ever receives it.
  */
 export function encodeSimulatedEvidence(publicKey: Uint8Array, signature: Uint8Array): Bytes {
   return concatBytes(magic, publicKey, signature);
 }
 
 /**
- * Reads simulated evidence, so that the whole path can be tried without a confidential machine. The last check fails by
- * definition: whatever else holds, nothing is protected, and the verdict is `untrusted`.
+ * Reads simulated evidence, so that developers can run the whole path without a confidential machine. The last check
+ * always fails: simulated evidence protects nothing, so the verdict is `untrusted`.
  */
 export async function verifySimulated(
   evidence: unknown,

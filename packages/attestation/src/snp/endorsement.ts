@@ -1,16 +1,16 @@
-import { type Bytes, sameBytes } from '../bytes/bytes.ts';
+import { type Bytes, sameBytes } from '../bytes.ts';
+import { type SnpProduct, snpProducts } from '../pinned-roots.ts';
 import { Refusal } from '../refusal.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import { derSmallInteger, derTag, readDer } from '../x509/der.ts';
-import { type SnpProduct, snpProducts } from './amd-roots.ts';
 import type { MinimumTcb, SnpTcb } from './report.ts';
 
-/** What AMD certifies about the key that signed a report: one chip's (VCEK), or one hoster's (VLEK). */
+/** AMD's certification of the key that signed a report: a chip's (VCEK) or a hoster's (VLEK). */
 export interface Endorsement {
   readonly kind: 'vcek' | 'vlek';
   readonly product: SnpProduct;
   readonly tcb: SnpTcb;
-  /** Which chip the key belongs to: 64 bytes, 8 from Turin on. VCEK only. */
+  /** The chip that the key belongs to: 64 bytes, or 8 from Turin on. VCEK only. */
   readonly hardwareId: Bytes | undefined;
 }
 
@@ -26,7 +26,7 @@ const names = {
   hoster: `${arc}.5`,
 } as const;
 
-/** Reads AMD's extensions of a VCEK or VLEK certificate (AMD document 57230, table 8 and 9). */
+/** Reads AMD's extensions of a VCEK or VLEK certificate (AMD document 57230, tables 8 and 9). */
 export function readEndorsement(certificate: Certificate): Endorsement {
   const value = (name: string): Bytes => {
     const extension = certificate.extensions.get(name);
@@ -45,7 +45,7 @@ export function readEndorsement(certificate: Certificate): Endorsement {
       snp: number(names.snp),
       microcode: number(names.microcode),
     },
-    // Raw bytes, not DER: comparing the wrong one of the two would compare nothing.
+    // Raw bytes, not DER. Confusing the two would make the comparison meaningless.
     hardwareId: certificate.extensions.get(names.hardwareId)?.value,
   };
 }
@@ -63,7 +63,7 @@ function kindOf(certificate: Certificate): Endorsement['kind'] {
   return found;
 }
 
-/** `Milan-B0` and `Genoa` alike: the stepping is not part of the line. */
+/** Accepts `Milan-B0` as well as `Genoa`: the stepping is not part of the line. */
 function productOf(name: string): SnpProduct {
   const line = name.split('-')[0]?.toLowerCase();
   const product = snpProducts.find((candidate) => candidate === line);
@@ -71,7 +71,7 @@ function productOf(name: string): SnpProduct {
   return product;
 }
 
-/** The line that CPUID names. Source: AMD document 56860, table 4; Siena and Bergamo go as Genoa. */
+/** The line that CPUID names. Siena and Bergamo count as Genoa. Source: AMD document 56860, table 4. */
 export function productOfCpu(cpu: { readonly family: number; readonly model: number }): SnpProduct | undefined {
   if (cpu.family === 0x19) return cpu.model <= 0x0f ? 'milan' : isGenoa(cpu.model) ? 'genoa' : undefined;
   return cpu.family === 0x1a && cpu.model <= 0x1f ? 'turin' : undefined;
@@ -93,19 +93,19 @@ export function sameTcb(left: SnpTcb, right: SnpTcb): boolean {
 
 const signerKinds = ['vcek', 'vlek'] as const;
 
-/** Which kind of key a report says that it is signed with (bits 2 to 4 of its signer information). */
+/** The kind of key that signed a report, according to the report (bits 2 to 4 of its signer information). */
 export function signerOf(signerInfo: number): Endorsement['kind'] | undefined {
   return signerKinds[(signerInfo >>> 2) & 0b111];
 }
 
-/** Whether no part of `tcb` is older than `minimum` asks. */
+/** Whether every part of `tcb` is at least as new as `minimum` requires. */
 export function tcbReaches(tcb: SnpTcb, minimum: MinimumTcb): boolean {
   return (['fmc', 'bootloader', 'tee', 'snp', 'microcode'] as const).every(
     (part) => minimum[part] === undefined || (tcb[part] ?? -1) >= minimum[part],
   );
 }
 
-/** Whether a chip id in a report is the one that the key was certified for; Turin's is 8 bytes, then zeros. */
+/** Whether a chip id in a report is the one that the key was certified for. On Turin it is 8 bytes, then zeros. */
 export function isChip(chipId: Bytes, hardwareId: Bytes): boolean {
   const padded = new Uint8Array(chipId.length);
   if (hardwareId.length !== 64 && hardwareId.length !== 8) return false;

@@ -5,5 +5,5 @@ const oneProduct = z
   .strictObject({ fmc: version, bootloader: version, tee: version, snp: version, microcode: version })
   .optional();
 
-/** The oldest firmware that pins accept, by product; what is not named is not asked for. */
+/** The oldest firmware that pins accept, by product. Omitted parts are not checked. */
 export const minimumTcbSchema = z.strictObject({ milan: oneProduct, genoa: oneProduct, turin: oneProduct });

@@ -1,7 +1,6 @@
-import { allZero, type Bytes, concatBytes, ownBytes } from '../bytes/bytes.ts';
-import { ByteReader } from '../bytes/reader.ts';
+import { allZero, ByteReader, type Bytes, concatBytes, ownBytes } from '../bytes.ts';
+import type { SnpProduct } from '../pinned-roots.ts';
 import { Refusal } from '../refusal.ts';
-import type { SnpProduct } from './amd-roots.ts';
 
 /** Security version numbers of the parts of a platform. `fmc` exists from Turin on. */
 export interface SnpTcb {
@@ -12,17 +11,19 @@ export interface SnpTcb {
   readonly microcode: number;
 }
 
-/** The least that each part must be; what is absent is not asked for. */
+/** The lowest accepted version of each part. Omitted parts are not checked. */
 export type MinimumTcb = { readonly [Part in keyof SnpTcb]?: number | undefined };
 
-/** An attestation report of AMD SEV-SNP, ABI 1.58 table 23. TCB versions are raw: `readTcb` needs the product. */
+/**
+ * An attestation report of AMD SEV-SNP, ABI 1.58 table 23. TCB versions are raw, because `readTcb` needs the product.
+ */
 export interface SnpReport {
   readonly version: number;
   readonly guestSvn: number;
   readonly policy: bigint;
   readonly vmpl: number;
   readonly signerInfo: number;
-  /** 64 bytes of the caller's choice. */
+  /** 64 bytes that the caller chooses. */
   readonly reportData: Bytes;
   /** The launch measurement: 48 bytes. */
   readonly measurement: Bytes;
@@ -31,7 +32,7 @@ export interface SnpReport {
   readonly authorKeyDigest: Bytes;
   readonly reportedTcb: Bytes;
   readonly committedTcb: Bytes;
-  /** CPUID family and model; reports before version 3 have none. */
+  /** CPUID family and model. Reports before version 3 do not have them. */
   readonly cpu: { readonly family: number; readonly model: number } | undefined;
   readonly chipId: Bytes;
   readonly signed: Bytes;
@@ -45,7 +46,7 @@ const ecdsaP384 = 1;
 const firstVersionWithCpu = 3;
 const versions = { oldest: 2, newest: 5 } as const;
 
-/** Reads a report of version 2 to 5, of exactly 1184 bytes. Proves nothing. */
+/** Reads a report of version 2 to 5, of exactly 1184 bytes. Does not verify anything. */
 export function parseSnpReport(report: unknown): SnpReport {
   const bytes = ownBytes(report, 'the report', size);
   if (bytes.length !== size) throw new Refusal(`the report has ${bytes.length} bytes, not ${size}`);
@@ -92,7 +93,7 @@ export function parseSnpReport(report: unknown): SnpReport {
   };
 }
 
-/** AMD writes r and s little-endian in 72 bytes each; what is above 384 bits, and after them, must be zero. */
+/** AMD writes r and s little-endian in 72 bytes each. All bytes above 384 bits, and after them, must be zero. */
 function bigEndianSignature(field: Bytes): Bytes {
   const numbers = [field.subarray(0, 72), field.subarray(72, 144)];
   if (!allZero(field.subarray(144)) || !numbers.every((number) => allZero(number.subarray(48)))) {
@@ -101,7 +102,7 @@ function bigEndianSignature(field: Bytes): Bytes {
   return concatBytes(...numbers.map((number) => number.slice(0, 48).reverse()));
 }
 
-/** The eight bytes of a TCB version, whose layout changed with Turin. */
+/** Reads the eight bytes of a TCB version. Their layout changed with Turin. */
 export function readTcb(bytes: Bytes, product: SnpProduct): SnpTcb {
   const [b0 = 0, b1 = 0, b2 = 0, b3 = 0, , , b6 = 0, b7 = 0] = bytes;
   return product === 'turin'

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { concatBytes } from '../bytes/bytes.ts';
-import { fromHex, toHex } from '../bytes/encodings.ts';
+import { concatBytes, fromHex, toHex } from '../bytes.ts';
+import { amdRoots, snpProducts } from '../pinned-roots.ts';
 import { Issuer } from '../testing/issuer.ts';
 import { failed, notMade, reasonOf } from '../testing/outcomes.ts';
 import { intermediateSerial, SnpMachine, type SnpSettings } from '../testing/snp-machine.ts';
 import { flipped, vectorBytes, vectorCertificate, vectorText } from '../testing/vectors.ts';
-import { amdRoots, snpProducts } from './amd-roots.ts';
 import { type SnpEvidence, type SnpPolicy, verifySnpUnder } from './verify-snp.ts';
 
 const snp = (name: string) => vectorCertificate(`snp/${name}`);
@@ -17,7 +16,7 @@ const real = (report: string, key: string, intermediate: string): SnpEvidence =>
 const verifyReal = (evidence: SnpEvidence, now = '2026-03-01T00:00:00Z', policy: SnpPolicy = {}) =>
   verifySnpUnder(amdRoots, evidence, { now: new Date(now) }, policy);
 
-/** Nothing recorded has a revocation list, and without a policy there is no minimum. */
+/** The recordings do not include a revocation list, and without a policy there is no minimum. */
 const unmadeByDefault = ['snp.revocation', 'snp.revocation_date', 'snp.minimum_tcb'];
 
 const milan = () => real('ms_milan_report.bin', 'ms_milan_vcek.pem', 'ms_milan_ask.pem');
@@ -31,7 +30,7 @@ const virtee = (): SnpEvidence => ({
   endorsementKey: snp('virtee_milan_vcek.der'),
   intermediate: snp('ar_milan_ask.der'),
 });
-/** dstack packs its report with other things: it lies after two bytes of version and two of length. */
+/** dstack packs its report with other data: the report follows two bytes of version and two of length. */
 const dstack = (): SnpEvidence => ({
   report: vectorBytes('dstack/sev_snp_attestation.bin').slice(4, 4 + 1184),
   endorsementKey: vectorCertificate('dstack/sev_snp_vcek.pem'),
@@ -54,7 +53,7 @@ describe('real SEV-SNP evidence that must pass', () => {
     expect(result.product).toBe(product);
   });
 
-  it('a hoster’s key, where the policy takes one and the privilege level it reports', async () => {
+  it('a hoster’s key, if the policy accepts it and the reported privilege level', async () => {
     const policy: SnpPolicy = { signers: ['vlek'], vmpl: 1 };
     expect(failed((await verifyReal(vlek(), '2025-06-01T00:00:00Z', policy)).checks)).toEqual([]);
     expect(failed((await verifyReal(vlek(), '2025-06-01T00:00:00Z')).checks)).toEqual(['snp.vmpl', 'snp.signer']);
@@ -62,7 +61,7 @@ describe('real SEV-SNP evidence that must pass', () => {
     expect(failed((await verifyReal(milan(), undefined, policy)).checks)).toEqual(['snp.vmpl', 'snp.signer']);
   });
 
-  it('reads what the machine is', async () => {
+  it('reads the machine’s identity', async () => {
     const { report, tcb } = await verifyReal(dstack(), '2026-11-21T00:00:00Z');
     expect(new TextDecoder().decode(report?.reportData.subarray(0, 24))).toBe('attest-test-fixture-2026');
     expect(toHex(report?.hostData ?? new Uint8Array())).toMatch(/^783f0057/);
@@ -231,7 +230,7 @@ describe('a platform made for the test', () => {
     }
   });
 
-  it('is refused with its intermediate revoked, and not believed with a list that is forged, expired or garbage', async () => {
+  it('is refused with its intermediate revoked, and not accepted with a forged, expired or broken list', async () => {
     const machine = await SnpMachine.make('milan');
     const forger = await Issuer.make('ARK-Milan', 'amd-pss');
     const evidence = await machine.evidence();
@@ -254,7 +253,7 @@ describe('a platform made for the test', () => {
   });
 });
 
-// Every thirteenth byte here; `tools/fuzz` turns over all of them.
+// Every thirteenth byte here; `tools/fuzz` changes all of them.
 it('refuses a real report with one bit changed, in any part of it', async () => {
   const { report, ...chain } = turin();
   for (let index = 0; index < report.length; index += 13) {

@@ -1,13 +1,12 @@
-import { allZero, ownBytes, sameBytes } from '../bytes/bytes.ts';
-import { CheckList } from '../check-list.ts';
+import { allZero, ownBytes, sameBytes } from '../bytes.ts';
 import { type Moment, momentAt, requireCurrent, type VerificationTime } from '../moment.ts';
+import { type SnpProduct, snpProducts } from '../pinned-roots.ts';
 import { Refusal, Unmade } from '../refusal.ts';
-import type { Check } from '../verdict.ts';
+import { type Check, CheckList } from '../verdict.ts';
 import { type Certificate, certificateBounds, parseCertificate } from '../x509/certificate.ts';
 import { type TrustAnchor, verifyChain } from '../x509/chain.ts';
 import { crlBounds, requireUnrevoked, verifyRevocationList } from '../x509/crl.ts';
 import { curveOf, verifyEcdsa } from '../x509/signature.ts';
-import { type SnpProduct, snpProducts } from './amd-roots.ts';
 import {
   type Endorsement,
   isChip,
@@ -19,7 +18,10 @@ import {
 } from './endorsement.ts';
 import { type MinimumTcb, parseSnpReport, readTcb, type SnpReport, type SnpTcb } from './report.ts';
 
-/** What the report and its chain show: genuine, of this chip at this TCB, of a machine its host cannot look into. */
+/**
+ * The checks of the report and its chain: genuine, from this chip at this TCB, and from a machine whose memory its host
+ * cannot read.
+ */
 export const snpReportChecks = [
   'snp.format',
   'snp.guest_policy',
@@ -33,7 +35,7 @@ export const snpReportChecks = [
   'snp.chip_binding',
 ] as const;
 
-/** What needs AMD's current list, or our own word on what is too old. */
+/** The checks that need AMD's current list, or the client's own minimum versions. */
 export const snpCurrencyChecks = ['snp.revocation', 'snp.revocation_date', 'snp.minimum_tcb'] as const;
 
 export type SnpCheckName = (typeof snpReportChecks)[number] | (typeof snpCurrencyChecks)[number];
@@ -43,24 +45,24 @@ export interface SnpEvidence {
   readonly report: Uint8Array;
   /** The VCEK's or VLEK's certificate, DER. */
   readonly endorsementKey: Uint8Array;
-  /** The ASK's (for a VCEK) or ASVK's certificate, DER. AMD's root is pinned, not shown. */
+  /** The certificate of the ASK (for a VCEK) or ASVK, DER. AMD's root is pinned and not part of the evidence. */
   readonly intermediate: Uint8Array;
-  /** AMD's revocation list for the processor line, DER; without it revocation is not checked. */
+  /** AMD's revocation list for the processor line, DER. Without it, revocation is not checked. */
   readonly revocationList?: Uint8Array | undefined;
 }
 
 export interface SnpPolicy {
-  /** The privilege level that the report must come from: 0 by default. */
+  /** The privilege level that the report must come from. 0 by default. */
   readonly vmpl?: number | undefined;
-  /** Whose keys may sign: a chip's only, by default. */
+  /** The kinds of keys that may sign. By default only a chip's. */
   readonly signers?: readonly Endorsement['kind'][] | undefined;
-  /** The oldest versions accepted, per processor line; a line without them leaves that check unmade. */
+  /** The oldest accepted versions for each processor line. For a line without them, the check is skipped. */
   readonly minimumTcb?: { readonly [Line in SnpProduct]?: MinimumTcb | undefined } | undefined;
 }
 
 export interface SnpVerification {
   readonly checks: readonly Check<SnpCheckName>[];
-  /** What the report says, if it could be read. Rely on it only as far as the checks passed. */
+  /** The parsed report, if it could be read. Rely on it only as far as the checks passed. */
   readonly report: SnpReport | undefined;
   readonly product: SnpProduct | undefined;
   /** The versions that the report claims and AMD certified. */
@@ -70,8 +72,8 @@ export interface SnpVerification {
 export type AmdAnchors = Readonly<Record<SnpProduct, TrustAnchor>>;
 
 /**
- * Verifies an AMD SEV-SNP report with its chain, under `anchors` as AMD's roots. Total: whatever it is given, it resolves
- * to the list of checks. The public door is `verifySnp`, which holds the roots.
+ * Verifies an AMD SEV-SNP report with its chain, under `anchors` as AMD's roots. Never throws: every input leads to the
+ * list of checks. The public function is `verifySnp`, which fixes the roots.
  */
 export async function verifySnpUnder(
   anchors: AmdAnchors,
@@ -111,7 +113,7 @@ interface AmdChain {
   readonly intermediate: Certificate;
 }
 
-/** The line is that of the root which signed the intermediate, so a chain across lines finds no root. */
+/** The line is that of the root which signed the intermediate, so a chain across lines does not reach a root. */
 async function readChain(anchors: AmdAnchors, evidence: SnpEvidence, moment: Moment): Promise<AmdChain> {
   const leaf = certificateFrom(evidence.endorsementKey, "the endorsement key's certificate");
   const intermediate = certificateFrom(evidence.intermediate, "the intermediate's certificate");
@@ -164,7 +166,9 @@ function requireVmpl(actual: number, wanted: number): void {
   if (actual !== wanted) throw new Refusal(`the report comes from privilege level ${actual}, not ${wanted}`);
 }
 
-/** Bit 0 says whether an author key is in use, bit 1 that the chip's key is masked, bits 2 to 4 which key signed. */
+/**
+ * Bit 0 says whether an author key is in use, bit 1 that the chip's key is masked. Bits 2 to 4 say which key signed.
+ */
 function requireSigner(signerInfo: number, endorsement: Endorsement, accepted: readonly Endorsement['kind'][]): void {
   if ((signerInfo & 0b10) !== 0) throw new Refusal("the chip's key is masked");
   if (signerInfo >>> 5 !== 0) throw new Refusal('the signer information has reserved bits set');
@@ -185,7 +189,7 @@ function requireProduct({ cpu }: SnpReport, product: SnpProduct): void {
   }
 }
 
-/** The key is derived from the TCB that it was certified for, so a report must claim exactly that. */
+/** The key is derived from the TCB that it was certified for, so a report must claim exactly that TCB. */
 function requireTcb(report: SnpReport, endorsement: Endorsement): SnpTcb {
   const reported = readTcb(report.reportedTcb, endorsement.product);
   if (!sameTcb(reported, endorsement.tcb))

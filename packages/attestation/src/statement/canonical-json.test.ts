@@ -1,6 +1,6 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { expect, it } from 'vitest';
-import { toHex } from '../bytes/encodings.ts';
+import { toHex } from '../bytes.ts';
 import { canonicalJson } from './canonical-json.ts';
 
 it('writes members in the order of their code units, without white space', () => {

@@ -4,8 +4,8 @@ const maximumDepth = 16;
 const loneSurrogate = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 
 /**
- * RFC 8785 (JCS) for what our documents hold: text, integers that a double holds exactly, true, false, null, lists and
- * objects. Anything else is refused, floating point above all, where implementations differ.
+ * RFC 8785 (JCS) for the values in our documents: text, integers that a double holds exactly, true, false, null, lists
+ * and objects. Refuses anything else, above all floating point, which implementations write differently.
  */
 export function canonicalJson(value: unknown): string {
   return write(value, 0);
@@ -22,7 +22,7 @@ function write(value: unknown, depth: number): string {
   }
   if (Array.isArray(value)) return `[${value.map((item) => write(item, depth + 1)).join(',')}]`;
   if (typeof value !== 'object') throw new Refusal(`a document has a ${typeof value} in it`);
-  // Code units, which is how JavaScript sorts and what RFC 8785 asks for.
+  // Sorts by code units, as JavaScript does and RFC 8785 requires.
   const members = Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1));
   return `{${members.map(([name, member]) => `${writeText(name)}:${write(member, depth + 1)}`).join(',')}}`;
 }

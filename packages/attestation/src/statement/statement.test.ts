@@ -1,6 +1,6 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { expect, it } from 'vitest';
-import { toHex } from '../bytes/encodings.ts';
+import { toHex } from '../bytes.ts';
 import { keySetDigest } from './key-set.ts';
 import { isNonce, isOrigin, reportDataOf, statementBytes, statementPurposes } from './statement.ts';
 
@@ -23,7 +23,7 @@ it('is reported as its SHA-256, then zeros', () => {
   expect(toHex(reportDataOf(bytes))).toBe(toHex(sha256(bytes)) + '00'.repeat(32));
 });
 
-it('has one spelling of each nonce and each origin', () => {
+it('accepts one spelling of each nonce and each origin', () => {
   expect(isNonce('0123456789abcdef'.repeat(4))).toBe(true);
   for (const wrong of [
     '',

@@ -1,13 +1,13 @@
 import { sha256 } from '@noble/hashes/sha2.js';
-import { type Bytes, concatBytes } from '../bytes/bytes.ts';
+import { type Bytes, concatBytes } from '../bytes.ts';
 import { canonicalJson } from './canonical-json.ts';
 
 /** The verifier that evidence is for: a client before it sends content, or a keeper before it releases secrets. */
 export type Audience = 'client' | 'keeper';
 
 /**
- * The purpose that a statement names. Evidence for one audience can thus never be shown to the other, and simulated evidence
- * never as hardware's.
+ * The purpose in a statement. It prevents showing evidence for one audience to the other, or simulated evidence as
+ * hardware's.
  */
 export const statementPurposes = {
   client: { hardware: 'sotto.gateway.report_data.v1', simulated: 'sotto.gateway.simulated.v1' },
@@ -16,11 +16,11 @@ export const statementPurposes = {
 type Purposes = (typeof statementPurposes)[Audience];
 
 export interface Statement {
-  /** `sha256:` and 64 hex digits: `keySetDigest`. */
+  /** `sha256:` and 64 hex digits, from `keySetDigest`. */
   readonly keySetDigest: string;
-  /** The challenger's: 64 lower-case hex digits. */
+  /** The verifier's nonce: 64 lower-case hex digits. */
   readonly nonce: string;
-  /** The origin that is connected to: `https://host` or `https://host:port`. */
+  /** The origin that the client connects to: `https://host` or `https://host:port`. */
   readonly origin: string;
   readonly purpose: Purposes[keyof Purposes];
 }
@@ -35,12 +35,12 @@ export function reportDataOf(statement: Bytes): Bytes {
   return concatBytes(sha256(statement), new Uint8Array(32));
 }
 
-/** Whether a text is a nonce: exactly 64 lower-case hex digits, so that one nonce has one spelling. */
+/** Whether a text is a nonce: exactly 64 lower-case hex digits, so that each nonce has one spelling. */
 export function isNonce(text: string): boolean {
   return /^[0-9a-f]{64}$/.test(text);
 }
 
-/** Whether a text is an origin in the one spelling that browsers give it. */
+/** Whether a text is an origin in the spelling that browsers use. */
 export function isOrigin(text: string): boolean {
   return URL.canParse(text) && new URL(text).origin === text;
 }

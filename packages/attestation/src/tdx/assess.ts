@@ -1,5 +1,4 @@
-import { type Bytes, masked, sameBytes } from '../bytes/bytes.ts';
-import { fromHex } from '../bytes/encodings.ts';
+import { type Bytes, fromHex, masked, sameBytes } from '../bytes.ts';
 import { Refusal } from '../refusal.ts';
 import type { QeIdentity, TcbInfo } from './collateral.ts';
 import type { PckPlatform } from './pck-extension.ts';
@@ -11,9 +10,9 @@ interface Level {
   readonly advisoryIDs: readonly string[];
 }
 
-/** The platform's level: the first whose components, all of them, are no higher than the platform's. */
+/** The platform's level: the first whose components are all at most the platform's. */
 export function assessPlatform(info: TcbInfo, platform: PckPlatform, report: TdReport): TcbAssessment {
-  // From module version 1 on, components 0 and 1 are the module's own and judged by its identity.
+  // From module version 1 on, components 0 and 1 belong to the module, and its identity judges them.
   const firstOfTdx = (report.teeTcbSvn[1] ?? 0) > 0 ? 2 : 0;
   const level = info.tcbLevels.find(
     ({ tcb }) =>
@@ -25,7 +24,10 @@ export function assessPlatform(info: TcbInfo, platform: PckPlatform, report: TdR
   return assessment(level);
 }
 
-/** The TDX module: signed by Intel, with the attributes it must have, and its own level from version 1 on. */
+/**
+ * Assesses the TDX module: it must be signed by Intel and have the required attributes. From version 1 on, it has its
+ * own level.
+ */
 export function assessModule(info: TcbInfo, report: TdReport): TcbAssessment {
   const [isvSvn = 0, version = 0] = report.teeTcbSvn;
   const id = `TDX_${version.toString(16).toUpperCase().padStart(2, '0')}`;
@@ -45,7 +47,7 @@ export function assessModule(info: TcbInfo, report: TdReport): TcbAssessment {
   return assessment(level);
 }
 
-/** The quoting enclave: Intel's, with the attributes it must have, and its level. */
+/** Assesses the quoting enclave: it must be Intel's and have the required attributes. Returns its level. */
 export function assessQuotingEnclave(identity: QeIdentity, report: QeReport): TcbAssessment {
   if (!sameBytes(report.mrSigner, fromHex(identity.mrsigner, 'the QE signer'))) {
     throw new Refusal('the quoting enclave is signed by someone else than Intel names');

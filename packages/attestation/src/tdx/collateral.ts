@@ -1,12 +1,11 @@
 import * as z from 'zod';
-import { fromHex, toHex } from '../bytes/encodings.ts';
+import { fromHex, toHex } from '../bytes.ts';
 import type { Moment, Period } from '../moment.ts';
-import { Refusal } from '../refusal.ts';
-import type { Certificate } from '../x509/certificate.ts';
+import { parseJson, Refusal } from '../refusal.ts';
+import { type Certificate, parsePemChain } from '../x509/certificate.ts';
 import { type TrustAnchor, verifyChain } from '../x509/chain.ts';
 import { crlBounds } from '../x509/crl.ts';
 import { parseInstant } from '../x509/der.ts';
-import { parsePemChain } from '../x509/pem.ts';
 import { verifyEcdsa } from '../x509/signature.ts';
 import { tcbStatuses } from './tcb-status.ts';
 
@@ -15,8 +14,9 @@ const hexList = z.string().max(2 * crlBounds.bytes);
 const chain = z.string().max(65_536);
 
 /**
- * Intel's signed word about platforms, in the shape that PCCS mirrors and dcap-qvl use. `tcb_info` and `qe_identity` are
- * the exact texts that Intel signed: the inner objects, not parsed and written again. Revocation lists are DER in hex.
+ * Intel's signed documents about platforms, in the shape that PCCS mirrors and dcap-qvl use. `tcb_info` and
+ * `qe_identity` are the exact texts that Intel signed: the inner objects, not parsed and written again. Revocation
+ * lists are DER in hex.
  */
 export const tdxCollateralSchema = z.object({
   root_ca_crl: hexList,
@@ -75,7 +75,7 @@ const qeIdentitySchema = z.object({
 });
 export type QeIdentity = z.infer<typeof qeIdentitySchema>;
 
-/** A document that Intel signed, with when it may be used and the certificate that signed it. */
+/** A document that Intel signed, with its validity and the certificate that signed it. */
 export interface SignedDocument<T> {
   readonly document: T;
   readonly currency: Period;
@@ -88,12 +88,12 @@ interface SignedText {
   readonly issuerChain: string;
 }
 
-/** Intel's TCB info of a platform family, signature checked over the received bytes. */
+/** Intel's TCB info of a platform family. Checks the signature over the received bytes. */
 export function verifyTcbInfo(signed: SignedText, anchor: TrustAnchor, moment: Moment) {
   return verifySignedDocument({ signed, schema: tcbInfoSchema, what: 'the TCB info', anchor, moment });
 }
 
-/** Intel's identity of the TDX quoting enclave, signature checked over the received bytes. */
+/** Intel's identity of the TDX quoting enclave. Checks the signature over the received bytes. */
 export function verifyQeIdentity(signed: SignedText, anchor: TrustAnchor, moment: Moment) {
   return verifySignedDocument({ signed, schema: qeIdentitySchema, what: 'the QE identity', anchor, moment });
 }
@@ -108,7 +108,7 @@ async function verifySignedDocument<T extends { issueDate: string; nextUpdate: s
   const { signed, schema, what, anchor, moment } = task;
   const issuers = await verifyChain(parsePemChain(signed.issuerChain, `the chain of ${what}`), anchor, moment);
   const [signer] = issuers;
-  // A platform's own PCK certificate ends at the same root: only the name tells who may speak about TCB levels.
+  // A platform's own PCK certificate has the same root. Only the name shows which certificate may sign TCB levels.
   if (issuers.length !== 1 || signer.commonName !== 'Intel SGX TCB Signing') {
     throw new Refusal(`${what} is signed by ${signer.commonName ?? 'an unnamed key'}, not by Intel SGX TCB Signing`);
   }
@@ -126,15 +126,7 @@ async function verifySignedDocument<T extends { issueDate: string; nextUpdate: s
   return { document: parsed.data, currency, signer };
 }
 
-function parseJson(text: string, what: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new Refusal(`${what} is not JSON`);
-  }
-}
-
-/** Hex of either case, compared by value. */
+/** Compares hex of either case by value. */
 export function sameHex(left: string, right: string): boolean {
   return toHex(fromHex(left, 'a value')) === toHex(fromHex(right, 'a value'));
 }

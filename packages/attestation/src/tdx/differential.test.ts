@@ -1,20 +1,19 @@
 import { verify as oracleUnderIntel, QuoteVerifier } from '@phala/dcap-qvl';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { concatBytes } from '../bytes/bytes.ts';
-import { toHex } from '../bytes/encodings.ts';
+import { concatBytes, toHex } from '../bytes.ts';
+import { intelSgxRoot } from '../pinned-roots.ts';
 import { Issuer } from '../testing/issuer.ts';
 import { failed, notMade } from '../testing/outcomes.ts';
 import { type CollateralSettings, type MachineSettings, serials, TdxMachine } from '../testing/tdx-machine.ts';
 import { flipped, vectorBytes, vectorDstackQuote, vectorJson } from '../testing/vectors.ts';
 import type { TdxCollateral } from './collateral.ts';
-import { intelSgxRoot } from './intel-root.ts';
 import { type TdxVerification, verifyTdxUnder } from './verify-tdx.ts';
 
-// `@phala/dcap-qvl` answers the same question by independent code. Each case states what both say; where they differ, it
-// states why, and a difference that nobody has explained fails. We accept when every check passed, and the oracle when it
-// says UpToDate: it leaves the judgement of a status to its caller.
+// `@phala/dcap-qvl` checks the same evidence with independent code. Each case states both results. If they differ, it
+// states why; an unexplained difference fails. We accept if every check passed, and the oracle if it says UpToDate,
+// because it leaves the judgement of a status to its caller.
 
-/** The oracle also takes the chain of the PCK CRL's issuer, which quotes carry themselves. */
+/** The oracle also needs the chain of the PCK CRL's issuer, which quotes carry themselves. */
 type OracleCollateral = TdxCollateral & { pck_crl_issuer_chain: string };
 type Answer = 'accept' | 'refuse';
 const now = new Date('2026-01-15T00:00:00Z');
@@ -75,7 +74,7 @@ describe('real evidence', () => {
     expect(ours === theirs || because !== undefined).toBe(true);
   });
 
-  it('with one bit turned over: nothing that only the oracle refuses', async () => {
+  it('with one bit flipped: refuses everything that the oracle refuses', async () => {
     const quote = vectorDstackQuote('dstack/quote-report.json');
     const collateral = vectorJson<OracleCollateral>(`tdx/${march}`);
     const time = { now: new Date('2026-03-25T00:00:00Z') };
@@ -89,7 +88,7 @@ describe('real evidence', () => {
       expect(ours, `byte ${index}`).toBe('refuse');
       if (theirs === 'accept') onlyOurs.add(index);
     }
-    // What it lets through lies after the signed part, or in the spelling of the PEM around the certificates.
+    // The oracle accepts changes after the signed part, or in the spelling of the PEM around the certificates.
     const pemStart = 636 + 134 + 450 + 32 + 6;
     expect([...onlyOurs].filter((index) => index < pemStart)).toEqual([]);
   }, 30_000);
@@ -171,7 +170,7 @@ describe('a machine made for the test, under its own root', () => {
     expect(ours === theirs || because !== undefined).toBe(true);
   });
 
-  it('lists that are garbage, empty or forged, and bytes after the quote: refused by us alone', async () => {
+  it('broken, empty or forged lists, and bytes after the quote: only we refuse them', async () => {
     const [quote, collateral] = [await machine.quote(), await machine.collateral()];
     const forger = await Issuer.make('Intel SGX PCK Platform CA');
     const alone = ['refuse', 'accept'];

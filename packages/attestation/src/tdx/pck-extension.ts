@@ -1,5 +1,4 @@
-import type { Bytes } from '../bytes/bytes.ts';
-import { toHex } from '../bytes/encodings.ts';
+import { type Bytes, toHex } from '../bytes.ts';
 import { Refusal } from '../refusal.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import {
@@ -12,7 +11,7 @@ import {
   readDer,
 } from '../x509/der.ts';
 
-/** What Intel certifies about a platform in its PCK certificate. Hex is lower case. */
+/** Intel's certification of a platform in its PCK certificate. Hex is lower case. */
 export interface PckPlatform {
   /** Identifies the processor: 16 bytes in hex. */
   readonly ppid: string;

@@ -1,9 +1,7 @@
-import { type Bytes, ownBytes } from '../bytes/bytes.ts';
-import { fromHex, toHex } from '../bytes/encodings.ts';
-import { ByteReader } from '../bytes/reader.ts';
+import { ByteReader, type Bytes, fromHex, ownBytes, toHex } from '../bytes.ts';
 import { Refusal } from '../refusal.ts';
 
-/** What the TDX module says about the virtual machine: Intel's TDREPORT body. `mr*`, `rtmrs`: 48 bytes each. */
+/** The TDX module's report about the virtual machine: Intel's TDREPORT body. `mr*`, `rtmrs`: 48 bytes each. */
 export interface TdReport {
   readonly teeTcbSvn: Bytes;
   readonly mrSeam: Bytes;
@@ -16,7 +14,7 @@ export interface TdReport {
   readonly mrOwner: Bytes;
   readonly mrOwnerConfig: Bytes;
   readonly rtmrs: readonly [Bytes, Bytes, Bytes, Bytes];
-  /** 64 bytes of the caller's choice. */
+  /** 64 bytes that the caller chooses. */
   readonly reportData: Bytes;
   /** Only with TDX 1.5: the measurement of a service TD, which could migrate this one. */
   readonly mrServiceTd: Bytes | undefined;
@@ -47,7 +45,7 @@ export interface TdxQuote {
   readonly qeAuthData: Bytes;
   /** PEM, leaf first. */
   readonly pckChain: Bytes;
-  /** What follows the quote in its buffer. */
+  /** The bytes after the quote in its buffer. */
   readonly trailing: Bytes;
 }
 
@@ -56,15 +54,15 @@ const intelQeVendor = fromHex('939a7233f79c4ca9940a0db3957f0607', 'the QE vendor
 const teeTypeTdx = 0x81;
 const ecdsaP256 = 2;
 const certificationData = { pckChain: 5, qeReport: 6 } as const;
-/** Version 5 says what its body is: 2 is a TD report of TDX 1.0, 3 of TDX 1.5. (1 is an SGX enclave's.) */
+/** Version 5 states the type of its body: 2 is a TD report of TDX 1.0, 3 of TDX 1.5. (1 is an SGX enclave's.) */
 const v5BodySizes: ReadonlyMap<number, number> = new Map([
   [2, 584],
   [3, 648],
 ]);
 
 /**
- * Reads an Intel TDX quote, version 4 or 5, with an ECDSA P-256 attestation key and the PCK chain inside. Proves nothing.
- * Source: Intel TDX DCAP Quoting Library API, appendix 3 and 4.
+ * Reads an Intel TDX quote, version 4 or 5, with an ECDSA P-256 attestation key and the PCK chain inside. Does not
+ * verify anything. Source: Intel TDX DCAP Quoting Library API, appendix 3 and 4.
  */
 export function parseTdxQuote(quote: unknown): TdxQuote {
   const bytes = ownBytes(quote, 'the quote', maximumBytes);
@@ -105,7 +103,7 @@ function readTdReport(reader: ByteReader, size: number): TdReport {
     mrOwnerConfig: reader.take(48),
     rtmrs: [reader.take(48), reader.take(48), reader.take(48), reader.take(48)],
     reportData: reader.take(64),
-    // tee_tcb_svn2 (16 bytes) says only that a relaunch would be advised.
+    // tee_tcb_svn2 (16 bytes) only says that a relaunch would be advised.
     mrServiceTd: size === 648 ? reader.take(16 + 48).subarray(16) : undefined,
   };
 }
@@ -128,7 +126,7 @@ function readSignature(reader: ByteReader) {
   };
 }
 
-/** One block of certification data, which must be of `type` and the last thing in what holds it. */
+/** Reads one block of certification data. It must be of `type` and the last element in its container. */
 function readCertification(reader: ByteReader, type: number): ByteReader {
   const actual = reader.u16();
   if (actual !== type) throw new Refusal(`certification data is of type ${actual}, not ${type}`);

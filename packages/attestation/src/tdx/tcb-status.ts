@@ -1,4 +1,4 @@
-/** Intel's words for how current a platform is, best first. */
+/** Intel's statuses of a platform, best first. */
 export const tcbStatuses = [
   'UpToDate',
   'SWHardeningNeeded',
@@ -16,7 +16,7 @@ export interface TcbAssessment {
   readonly advisories: readonly string[];
 }
 
-/** Several assessments of one platform: the worst status and all advisories. */
+/** Combines several assessments of one platform: the worst status and all advisories. */
 export function worstOf(assessments: readonly TcbAssessment[]): TcbAssessment {
   const worst = Math.max(...assessments.map(({ status }) => tcbStatuses.indexOf(status)));
   return {
@@ -26,8 +26,8 @@ export function worstOf(assessments: readonly TcbAssessment[]): TcbAssessment {
 }
 
 /**
- * Whether one assessment is accepted: up to date; or needing software hardening only, when it names advisories and our
- * software answers every one. Everything else is refused.
+ * Whether one assessment is accepted. It must be up to date, or need only software hardening. In the second case it
+ * must name advisories, and the client's software must answer all of them. Everything else is refused.
  */
 export function isAcceptable({ status, advisories }: TcbAssessment, acceptedAdvisories: readonly string[]): boolean {
   if (status === 'UpToDate') return true;

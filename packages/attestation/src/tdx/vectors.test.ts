@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { toHex } from '../bytes/encodings.ts';
+import { toHex } from '../bytes.ts';
+import { intelSgxRoot } from '../pinned-roots.ts';
 import { failed, notMade } from '../testing/outcomes.ts';
 import { vectorBytes, vectorDstackQuote, vectorJson } from '../testing/vectors.ts';
-import { intelSgxRoot } from './intel-root.ts';
 import { verifyTdxUnder } from './verify-tdx.ts';
 
 const verify = (quote: Uint8Array, collateral: string, now: string) =>
@@ -101,7 +101,7 @@ describe('real TDX evidence that must not pass', () => {
     expect(failed(checks)).toEqual(['tdx.nothing_after', 'tdx.td_attributes', 'tdx.platform_level']);
   });
 
-  it('an SGX quote is no TDX quote, with whatever collateral', async () => {
+  it('an SGX quote is not a TDX quote, with any collateral', async () => {
     const quote = vectorBytes('tdx/dcapqvl_sgx_quote_v3.bin');
     for (const collateral of ['dcapqvl_sgx_quote_v3.collateral.json', v4Collateral]) {
       const { checks } = await verify(quote, collateral, '2025-07-01T00:00:00Z');
@@ -111,11 +111,11 @@ describe('real TDX evidence that must not pass', () => {
 
   it("SGX's TCB info and QE identity are not TDX's", async () => {
     const { checks } = await verify(v4(), 'dcapqvl_sgx_quote_v3.collateral.json', '2025-07-01T00:00:00Z');
-    // Its PCK CRL is of the other PCK CA, too.
+    // Its PCK CRL is also from the other PCK CA.
     expect(failed(checks)).toEqual(['tdx.tcb_info', 'tdx.qe_identity', 'tdx.pck_crl']);
   });
 
-  it('a quote without collateral is genuine, and nothing is said about how current it is', async () => {
+  it('a quote without collateral is genuine, but not proven current', async () => {
     const quote = vectorDstackQuote('dstack/quote-report.json');
     const { checks, tcb } = await verifyTdxUnder(intelSgxRoot, { quote }, { now: new Date('2026-03-25T00:00:00Z') });
     expect(failed(checks)).toEqual([]);
@@ -124,7 +124,7 @@ describe('real TDX evidence that must not pass', () => {
   });
 });
 
-it('reads what the machine and the platform are', async () => {
+it('reads the identity of machine and platform', async () => {
   const { quote, platform } = await verify(
     vectorDstackQuote('dstack/quote-report.json'),
     march,

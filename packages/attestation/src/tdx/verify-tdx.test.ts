@@ -1,12 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { concatBytes } from '../bytes/bytes.ts';
-import { fromHex, toHex } from '../bytes/encodings.ts';
+import { concatBytes, fromHex, toHex } from '../bytes.ts';
+import { intelSgxRoot } from '../pinned-roots.ts';
 import { Issuer } from '../testing/issuer.ts';
 import { failed, notMade, reasonOf } from '../testing/outcomes.ts';
 import { type CollateralSettings, type MachineSettings, serials, TdxMachine } from '../testing/tdx-machine.ts';
 import { flipped, vectorDstackQuote, vectorJson } from '../testing/vectors.ts';
 import type { TdxCollateral } from './collateral.ts';
-import { intelSgxRoot } from './intel-root.ts';
 import { type TdxEvidence, type TdxPolicy, verifyTdxUnder } from './verify-tdx.ts';
 
 const time = { now: new Date('2026-01-15T00:00:00Z') };
@@ -87,7 +86,7 @@ describe('quotes that are refused', () => {
   });
 
   it.each([undefined, null, 'quote', 7, {}, [1, 2, 3], new ArrayBuffer(5006)])(
-    '%s, which is no byte array',
+    '%s, which is not a byte array',
     async (quote) => {
       const { checks } = await verify({
         quote: quote as unknown as Uint8Array,
@@ -197,12 +196,12 @@ describe('collateral that is refused', () => {
     },
   );
 
-  it('either revocation list in the place of the other', async () => {
+  it('either revocation list in place of the other', async () => {
     expect(await changed((given) => ({ ...given, pck_crl: given.root_ca_crl }))).toEqual(['tdx.pck_crl']);
     expect(await changed((given) => ({ ...given, root_ca_crl: given.pck_crl }))).toEqual(['tdx.root_crl']);
   });
 
-  it.each(['root_ca_crl', 'pck_crl'] as const)('%s with any one bit turned over', async (field) => {
+  it.each(['root_ca_crl', 'pck_crl'] as const)('%s with any one bit flipped', async (field) => {
     const [quote, collateral] = [await machine.quote(), await machine.collateral()];
     const list = fromHex(collateral[field], field);
     for (const index of list.keys()) {
@@ -211,7 +210,7 @@ describe('collateral that is refused', () => {
     }
   });
 
-  it('signed texts written anew: members in another order, or a space more', async () => {
+  it('signed texts written again: members in another order, or one more space', async () => {
     const reordered = (text: string) => JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(text)).reverse()));
     expect(await changed((given) => ({ ...given, tcb_info: reordered(given.tcb_info) }))).toEqual(['tdx.tcb_info']);
     expect(await changed((given) => ({ ...given, qe_identity: reordered(given.qe_identity) }))).toEqual([
@@ -258,7 +257,7 @@ describe('collateral that is refused', () => {
 describe('policy', () => {
   const hardening: MachineSettings = { teeTcbSvn: [3, 0, 4] };
 
-  it('accepts SWHardeningNeeded only for advisories that were named', async () => {
+  it('accepts SWHardeningNeeded only for accepted advisories', async () => {
     expect(failed((await verifyMade(hardening)).checks)).toEqual(['tdx.tcb_status']);
     const named = { ...policy, acceptedAdvisories: ['INTEL-SA-00001'] };
     expect(failed((await verifyMade(hardening, {}, named)).checks)).toEqual([]);
@@ -266,13 +265,13 @@ describe('policy', () => {
     expect(failed((await verifyMade(hardening, {}, others)).checks)).toEqual(['tdx.tcb_status']);
   });
 
-  describe('of platform, module and quoting enclave each by itself', () => {
+  describe('of platform, module and quoting enclave separately', () => {
     const named = { ...policy, acceptedAdvisories: ['INTEL-SA-00003'] };
     const needsHardening = (advisoryIDs?: readonly string[]) => ({
       tcbStatus: 'SWHardeningNeeded',
       ...(advisoryIDs === undefined ? {} : { advisoryIDs }),
     });
-    /** Collateral that calls each part so. */
+    /** Collateral that assigns these statuses to each part. */
     const levels = async (ofPlatform: object, ofQuotingEnclave: object): Promise<CollateralSettings> => {
       const { tcb_info: info, qe_identity: identity } = await machine.collateral();
       const [[platform], [enclave]] = [info, identity].map((text) => JSON.parse(text).tcbLevels);
@@ -290,7 +289,7 @@ describe('policy', () => {
       expect(await failedAt(await levels(explained, explained))).toEqual([]);
     });
 
-    it('does not let the advisories of one cover another that came without any', async () => {
+    it('does not let the advisories of one status cover another without any', async () => {
       const explained = needsHardening(['INTEL-SA-00003']);
       const unexplained = needsHardening();
       expect(await failedAt(await levels(unexplained, explained))).toEqual(['tdx.tcb_status']);
@@ -305,16 +304,16 @@ describe('policy', () => {
     });
   });
 
-  it('never accepts OutOfDate, whatever is named', async () => {
+  it('never accepts OutOfDate, whichever advisories are accepted', async () => {
     const named = { ...policy, acceptedAdvisories: ['INTEL-SA-00002'] };
     expect(failed((await verifyMade({ teeTcbSvn: [3, 0, 3] }, {}, named)).checks)).toEqual(['tdx.tcb_status']);
   });
 
-  it('does not make the check of the evaluation number without a number', async () => {
+  it('skips the check of the evaluation number without a minimum', async () => {
     expect(notMade((await verifyMade({}, {}, {})).checks)).toEqual(['tdx.evaluation_number']);
   });
 
-  it('grants a clock the tolerance that it is told, and fails on a clock that is none', async () => {
+  it('applies the given clock tolerance, and fails for an invalid date', async () => {
     const evidence = {
       quote: vectorDstackQuote('dstack/quote-report.json'),
       collateral: vectorJson('tdx/collateral_2026-03_90c06f.json'),
@@ -328,7 +327,7 @@ describe('policy', () => {
   });
 });
 
-// Every ninth byte here; `tools/fuzz` turns over all of them.
+// Every ninth byte here; `tools/fuzz` changes all of them.
 it('refuses a real quote with one bit changed, in any part of it', async () => {
   const quote = vectorDstackQuote('dstack/quote-report.json');
   const now = new Date('2026-03-25T00:00:00Z');

@@ -1,14 +1,11 @@
 import { sha256 } from '@noble/hashes/sha2.js';
-import { allZero, type Bytes, concatBytes, sameBytes } from '../bytes/bytes.ts';
-import { fromHex } from '../bytes/encodings.ts';
-import { CheckList } from '../check-list.ts';
+import { allZero, type Bytes, concatBytes, fromHex, sameBytes } from '../bytes.ts';
 import { type Moment, momentAt, requireCurrent, type VerificationTime } from '../moment.ts';
-import { Refusal, Unmade } from '../refusal.ts';
-import type { Check } from '../verdict.ts';
-import type { Certificate } from '../x509/certificate.ts';
+import { Refusal, readAs, Unmade } from '../refusal.ts';
+import { type Check, CheckList } from '../verdict.ts';
+import { type Certificate, parsePemChain } from '../x509/certificate.ts';
 import { type TrustAnchor, verifyChain } from '../x509/chain.ts';
 import { type RevocationList, requireUnrevoked, verifyRevocationList } from '../x509/crl.ts';
-import { parsePemChain } from '../x509/pem.ts';
 import { verifyEcdsa } from '../x509/signature.ts';
 import { assessModule, assessPlatform, assessQuotingEnclave } from './assess.ts';
 import {
@@ -21,11 +18,10 @@ import {
   verifyTcbInfo,
 } from './collateral.ts';
 import { type PckPlatform, pckPlatformOf } from './pck-extension.ts';
-import { parseTdxQuote, type TdxQuote } from './quote.ts';
+import { parseTdxQuote, type TdReport, type TdxQuote } from './quote.ts';
 import { isAcceptable, type TcbAssessment, worstOf } from './tcb-status.ts';
-import { requireNoServiceTd, requireSeamAttributes, requireTdAttributes, requireXfam } from './td-settings.ts';
 
-/** What the quote shows by itself: genuine, of a machine that its host cannot look into. */
+/** The checks of the quote itself: genuine, and from a machine whose memory its host cannot read. */
 export const tdxQuoteChecks = [
   'tdx.format',
   'tdx.nothing_after',
@@ -39,7 +35,7 @@ export const tdxQuoteChecks = [
   'tdx.quote_signature',
 ] as const;
 
-/** What only Intel's current collateral can tell: not revoked, not out of date. */
+/** The checks that need Intel's current collateral: not revoked, not out of date. */
 export const tdxCollateralChecks = [
   'tdx.collateral_format',
   'tdx.tcb_info',
@@ -57,38 +53,38 @@ export const tdxCollateralChecks = [
 export type TdxCheckName = (typeof tdxQuoteChecks)[number] | (typeof tdxCollateralChecks)[number];
 
 export interface TdxPolicy {
-  /** The oldest tcbEvaluationDataNumber accepted; without it that check is not made. */
+  /** The oldest accepted tcbEvaluationDataNumber. Without it, the check is skipped. */
   readonly minimumEvaluationNumber?: number | undefined;
   /**
-   * Advisories that our software answers, whichever part of the platform they are about: SWHardeningNeeded is accepted where
-   * they are all that explains it. None by default.
+   * Advisories that the client's software answers, for any part of the platform. SWHardeningNeeded is accepted if these
+   * explain it completely. None by default.
    */
   readonly acceptedAdvisories?: readonly string[] | undefined;
 }
 
 export interface TdxEvidence {
   readonly quote: Uint8Array;
-  /** Of the shape of `tdxCollateralSchema`; without it the checks that need it are not made. */
+  /** Has the shape of `tdxCollateralSchema`. Without it, the checks that need it are skipped. */
   readonly collateral?: unknown;
 }
 
 export interface TdxVerification {
   readonly checks: readonly Check<TdxCheckName>[];
-  /** What the quote says, if it could be read. Rely on it only as far as the checks passed. */
+  /** The parsed quote, if it could be read. Rely on it only as far as the checks passed. */
   readonly quote: TdxQuote | undefined;
-  /** What Intel certified about the platform, once its chain was checked. */
+  /** Intel's certification of the platform, once its chain was checked. */
   readonly platform: PckPlatform | undefined;
   readonly tcb: TcbAssessment | undefined;
-  /** When the first of Intel's documents ends (Unix ms), once they were read; also where it has ended. */
+  /** When the first of Intel's documents expires (Unix ms), once they were read. Also set if it has expired. */
   readonly collateralUntilMs: number | undefined;
 }
 
-/** How much zero padding hosts leave after a quote: they reserve room before they know its size. */
+/** The most zero padding that may follow a quote: hosts reserve room before they know its size. */
 const maximumPadding = 1024;
 
 /**
- * Verifies an Intel TDX quote (v4, v5) with its collateral, under `anchor` as Intel's root. Total: whatever it is given,
- * it resolves to the list of checks. The public door is `verifyTdx`, which holds the root.
+ * Verifies an Intel TDX quote (v4, v5) with its collateral, under `anchor` as Intel's root. Never throws: every input
+ * leads to the list of checks. The public function is `verifyTdx`, which fixes the root.
  */
 export async function verifyTdxUnder(
   anchor: TrustAnchor,
@@ -238,9 +234,7 @@ function p256Spki(point: Bytes): Bytes {
 
 function parseCollateral(collateral: unknown) {
   if (collateral === undefined || collateral === null) throw new Unmade('no collateral was given');
-  const parsed = tdxCollateralSchema.safeParse(collateral);
-  if (!parsed.success) throw new Refusal(`the collateral is malformed at ${parsed.error.issues[0]?.path.join('.')}`);
-  return parsed.data;
+  return readAs(tdxCollateralSchema, collateral, 'the collateral is');
 }
 
 function requireOfPlatform(info: SignedDocument<TcbInfo>, platform: PckPlatform | undefined) {
@@ -277,10 +271,41 @@ function requireEvaluation(documents: readonly SignedDocument<TcbInfo | QeIdenti
   if (!(oldest >= minimum)) throw new Refusal(`the collateral is of evaluation ${oldest}, older than ${minimum}`);
 }
 
-/** Each by itself: advisories that explain one status say nothing of another that came without any. */
+/** Judges each assessment separately: advisories that explain one status do not explain another that names none. */
 function requireAcceptable(assessments: readonly TcbAssessment[], { acceptedAdvisories = [] }: TdxPolicy): void {
   if (assessments.every((assessment) => isAcceptable(assessment, acceptedAdvisories))) return;
   const { status, advisories } = worstOf(assessments);
   const because = advisories.length > 0 ? ` (${advisories.join(', ')})` : '';
   throw new Refusal(`Intel calls this platform ${status}${because}`);
+}
+
+const septVeDisable = 1n << 28n;
+const protectionKeys = 1n << 30n;
+/** Bits of XFAM that TDX always sets, and those that it may set (Intel TDX module base specification, 11.8). */
+const xfamAlways = 0x3n;
+const xfamAllowed = 0x6dbe7n;
+
+/**
+ * Refuses a debuggable or migratable machine, reserved bits, and a machine whose host may inject #VE on private memory.
+ */
+function requireTdAttributes({ tdAttributes }: TdReport): void {
+  if ((tdAttributes & 0xffn) !== 0n) throw new Refusal('the machine can be debugged by its host');
+  if ((tdAttributes & septVeDisable) === 0n) throw new Refusal('SEPT_VE_DISABLE is not set');
+  const others = tdAttributes & ~(septVeDisable | protectionKeys);
+  if (others !== 0n) throw new Refusal(`TD attributes have bits that are not accepted: 0x${others.toString(16)}`);
+}
+
+function requireXfam({ xfam }: TdReport): void {
+  if ((xfam & xfamAlways) !== xfamAlways || (xfam & ~xfamAllowed) !== 0n) {
+    throw new Refusal(`XFAM has a value that TDX does not allow: 0x${xfam.toString(16)}`);
+  }
+}
+
+function requireSeamAttributes({ seamAttributes }: TdReport): void {
+  if (seamAttributes !== 0n) throw new Refusal('SEAM attributes are not zero');
+}
+
+/** A service TD could migrate the machine elsewhere. Accepted machines do not have one. */
+function requireNoServiceTd({ mrServiceTd }: TdReport): void {
+  if (mrServiceTd !== undefined && !allZero(mrServiceTd)) throw new Refusal('a service TD is bound to the machine');
 }

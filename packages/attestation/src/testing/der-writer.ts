@@ -1,6 +1,6 @@
-import { type Bytes, concatBytes } from '../bytes/bytes.ts';
+import { type Bytes, concatBytes } from '../bytes.ts';
 
-/** DER for tests that make their own certificates: one function a kind of element. */
+/** DER for tests that make their own certificates, with one function for each kind of element. */
 export function der(tag: number, ...contents: readonly Uint8Array[]): Bytes {
   const content = concatBytes(...contents);
   const { length } = content;

@@ -1,5 +1,4 @@
-import type { Bytes } from '../bytes/bytes.ts';
-import { fromBase64, fromHex } from '../bytes/encodings.ts';
+import { type Bytes, fromBase64, fromHex } from '../bytes.ts';
 import { parseEventLog } from '../dstack/event-log.ts';
 import { identityFromConfig, identityFromEvents } from '../dstack/identity.ts';
 import { verifyGateway, verifyNvidia, verifyProvider, verifySnp, verifyTdx } from '../hardware.ts';
@@ -11,16 +10,15 @@ import { parseSnpReport } from '../snp/report.ts';
 import { canonicalJson } from '../statement/canonical-json.ts';
 import { pckPlatformOf } from '../tdx/pck-extension.ts';
 import { parseTdxQuote } from '../tdx/quote.ts';
-import { parseCertificate, requireAuthority, requireUnderstood } from '../x509/certificate.ts';
+import { parseCertificate, parsePemChain, requireAuthority, requireUnderstood } from '../x509/certificate.ts';
 import { type DerElement, derChildren, derInteger, derObjectIdentifier, derTime, readDer } from '../x509/der.ts';
-import { parsePemChain } from '../x509/pem.ts';
 import { mutate, type SeededRandom } from './mutate.ts';
 import { vectorBytes, vectorCertificate, vectorDstackQuote, vectorJson, vectorText } from './vectors.ts';
 
-/** One reader of foreign bytes: what it starts from, and what must end in an answer or a `Refusal`. */
+/** One reader of untrusted bytes: its seed input, and the call that must return or throw a `Refusal`. */
 export interface FuzzTarget {
   readonly name: string;
-  /** How many of a hundred inputs it gets. */
+  /** Its share of a hundred inputs. */
   readonly share: number;
   readonly seeds: readonly Uint8Array[];
   readonly read: (input: Bytes) => unknown;
@@ -154,7 +152,7 @@ export const fuzzTargets: readonly FuzzTarget[] = [
   { name: 'whole gateway verification', share: 0.3, seeds: [bytes(snpDocument)], read: readDocument },
 ];
 
-/** Runs one broken input of one target. Anything but an answer or a `Refusal` is thrown on, as the finding it is. */
+/** Runs one broken input of one target. Throws any error that is not a `Refusal`, because that is a finding. */
 export async function fuzzOnce(target: FuzzTarget, random: SeededRandom): Promise<'answered' | 'refused'> {
   const input = mutate(target.seeds[random.below(target.seeds.length)] ?? new Uint8Array(), random);
   try {
@@ -169,7 +167,7 @@ export async function fuzzOnce(target: FuzzTarget, random: SeededRandom): Promis
 
 function readCertificate(input: Bytes): void {
   const certificate = parseCertificate(input);
-  // Every reader of extensions gets its turn, whatever the ones before it say.
+  // Calls every reader of extensions, even if an earlier one refuses.
   for (const read of [readEndorsement, pckPlatformOf, (of: typeof certificate) => requireAuthority(of, 0)]) {
     try {
       read(certificate);
@@ -214,7 +212,7 @@ function readTokens(input: Bytes) {
 function readProviderDocument(input: Bytes) {
   const route = { provider: 'p', model: 'm', upstreamModel: 'm@c', privacyClass: 'e2ee', pins: undefined } as const;
   const document = jsonOr(input, text(input));
-  // So that the readers of every family get their turn; no verdict comes of it.
+  // So that the readers of every family run. The verdict is not used.
   const family = providerFamilies.find((each) => text(input).includes(`"family":"${each}"`));
   return verifyProvider(document, { nonce, ...route, family, ...time });
 }
@@ -228,7 +226,7 @@ function readDocument(input: Bytes) {
   return verifyGateway(jsonOr(input, text(input)), { nonce, origin: 'https://a.example', pins: {}, ...time });
 }
 
-/** Broken JSON mostly does not parse; what still does is the interesting part. */
+/** Broken JSON usually does not parse. The inputs that still parse are the interesting ones. */
 function jsonOr(input: Bytes, otherwise: unknown): unknown {
   try {
     return JSON.parse(text(input));

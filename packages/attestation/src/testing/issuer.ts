@@ -1,7 +1,17 @@
-import type { Bytes } from '../bytes/bytes.ts';
-import { fromHex } from '../bytes/encodings.ts';
+import { type Bytes, concatBytes, fromHex } from '../bytes.ts';
 import type { TrustAnchor } from '../x509/chain.ts';
-import { bits, commonName, der, integer, objectIdentifier, octets, sequence, time, unsigned } from './der-writer.ts';
+import {
+  bits,
+  commonName,
+  der,
+  integer,
+  objectIdentifier,
+  octets,
+  sequence,
+  text,
+  time,
+  unsigned,
+} from './der-writer.ts';
 
 type Algorithm = 'p256' | 'p384' | 'amd-pss' | 'rsa';
 
@@ -34,7 +44,7 @@ const algorithms = {
   },
 } as const;
 
-export interface CertificateRequest {
+interface CertificateRequest {
   readonly subject: string;
   readonly spki: Bytes;
   readonly authority?: boolean;
@@ -44,13 +54,13 @@ export interface CertificateRequest {
   readonly extensions?: readonly Bytes[];
 }
 
-export interface RevocationRequest {
+interface RevocationRequest {
   readonly revoked?: readonly number[];
   readonly from?: string;
   readonly until?: string;
 }
 
-/** A key with a name that signs certificates, revocation lists and documents: made by tests, for tests. */
+/** A named key that signs certificates, revocation lists and documents for tests. */
 export class Issuer {
   readonly name: string;
   readonly algorithm: Algorithm;
@@ -68,7 +78,7 @@ export class Issuer {
     const pair = await crypto.subtle.generateKey(algorithms[algorithm].generate, true, ['sign', 'verify']);
     if (!('privateKey' in pair)) throw new Error('a key pair was wanted');
     const spki = new Uint8Array(await crypto.subtle.exportKey('spki', pair.publicKey));
-    // Node writes RSA-PSS keys as plain RSA keys, which is also how AMD certifies them.
+    // Node writes RSA-PSS keys as plain RSA keys, and AMD certifies them in the same form.
     return new Issuer(name, algorithm, spki, pair.privateKey);
   }
 
@@ -76,7 +86,7 @@ export class Issuer {
     return { name: this.name, subject: commonName(this.name), spki: this.spki };
   }
 
-  /** x and y of an EC key, without what comes before them. */
+  /** x and y of an EC key, without the bytes before them. */
   get point(): Bytes {
     return this.spki.subarray(this.spki.length - (this.algorithm === 'p384' ? 96 : 64));
   }
@@ -163,4 +173,30 @@ export function toPem(...certificates: readonly Bytes[]): string {
 /** Little-endian numbers of a given width, for building reports. */
 export function littleEndian(value: number | bigint, width: number): Bytes {
   return Uint8Array.from({ length: width }, (_, index) => Number((BigInt(value) >> BigInt(8 * index)) & 0xffn));
+}
+
+/** The credentials of a TLS server on loopback. PEM. */
+export interface ServerCredentials {
+  readonly cert: string;
+  readonly key: string;
+  /** DER of its SubjectPublicKeyInfo. */
+  readonly spki: Uint8Array;
+  /** DER of its certificate. */
+  readonly certificate: Uint8Array;
+}
+
+/** Makes a key and a certificate of an authority for a TLS server on loopback. */
+export async function certifyServer(authority: Issuer): Promise<ServerCredentials> {
+  const own = await Issuer.make('a stand-in provider');
+  const names = sequence(text('localhost', 0x82), der(0x87, Uint8Array.of(127, 0, 0, 1)));
+  const certificate = await authority.certify({
+    subject: own.name,
+    spki: own.spki,
+    serial: 1 + Math.floor(Math.random() * 1_000_000),
+    extensions: [extension('2.5.29.17', names)],
+  });
+  const pkcs8 = new Uint8Array(await crypto.subtle.exportKey('pkcs8', own.privateKey));
+  const body = btoa(String.fromCharCode(...concatBytes(pkcs8))).match(/.{1,64}/g) ?? [];
+  const key = `-----BEGIN PRIVATE KEY-----\n${body.join('\n')}\n-----END PRIVATE KEY-----\n`;
+  return { cert: toPem(certificate), key, spki: own.spki, certificate };
 }

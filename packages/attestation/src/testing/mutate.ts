@@ -1,6 +1,6 @@
-import type { Bytes } from '../bytes/bytes.ts';
+import type { Bytes } from '../bytes.ts';
 
-/** A stream of numbers from a seed (mulberry32): `below(n)` gives 0 to n-1. The same seed gives the same inputs. */
+/** A stream of numbers from a seed (mulberry32): `below(n)` returns 0 to n-1. The same seed gives the same inputs. */
 export class SeededRandom {
   #state: number;
 
@@ -16,7 +16,7 @@ export class SeededRandom {
   }
 }
 
-/** Bytes that lengths, tags and versions tend to be, or to be broken by. */
+/** Values that are typical for lengths, tags and versions, or that often break their readers. */
 const telling = [0x00, 0x01, 0x02, 0x05, 0x06, 0x30, 0x31, 0x7f, 0x80, 0x81, 0x82, 0x84, 0xa0, 0xa3, 0xfe, 0xff];
 
 /** A broken copy: one to four changes of bits, bytes, ranges or length. */

@@ -1,10 +1,10 @@
-import { type Bytes, concatBytes } from '../bytes/bytes.ts';
-import type { SnpProduct } from '../snp/amd-roots.ts';
+import { type Bytes, concatBytes, toBase64 } from '../bytes.ts';
+import type { SnpProduct } from '../pinned-roots.ts';
 import type { AmdAnchors, SnpEvidence } from '../snp/verify-snp.ts';
 import { integer, text } from './der-writer.ts';
 import { extension, Issuer, littleEndian } from './issuer.ts';
 
-/** What a test may choose about a report. */
+/** The settings of a report that a test may choose. */
 export interface SnpSettings {
   readonly version?: number;
   readonly policy?: bigint;
@@ -37,10 +37,10 @@ async function makeAuthorities() {
   return { roots: { milan, genoa, turin }, ask };
 }
 
-/** RSA keys take long to make, so all platforms of a run share them. */
+/** RSA keys take long to generate, so all platforms of a run share them. */
 let authorities: ReturnType<typeof makeAuthorities> | undefined;
 
-/** A SEV-SNP platform under roots made for the occasion; its lists are valid in January 2026. */
+/** A SEV-SNP platform under newly made roots. Its lists are valid in January 2026. */
 export class SnpMachine {
   readonly anchors: AmdAnchors;
   readonly #product: SnpProduct;
@@ -89,6 +89,18 @@ export class SnpMachine {
       endorsementKey: this.#endorsementKey,
       intermediate: this.#intermediate,
       revocationList: await this.#root.revoke(),
+    };
+  }
+
+  /** Evidence as a document has it. */
+  async shown(settings: SnpSettings = {}) {
+    const { report, endorsementKey, intermediate, revocationList } = await this.evidence(settings);
+    return {
+      tee_type: 'sev_snp',
+      report: toBase64(report),
+      endorsement_key: toBase64(endorsementKey),
+      intermediate: toBase64(intermediate),
+      revocation_list: toBase64(revocationList ?? new Uint8Array()),
     };
   }
 

@@ -1,6 +1,5 @@
 import { sha256 } from '@noble/hashes/sha2.js';
-import { type Bytes, concatBytes } from '../bytes/bytes.ts';
-import { fromHex, toHex } from '../bytes/encodings.ts';
+import { type Bytes, concatBytes, fromHex, toBase64, toHex } from '../bytes.ts';
 import type { TdxCollateral } from '../tdx/collateral.ts';
 import { der, integer, objectIdentifier, octets, sequence } from './der-writer.ts';
 import { extension, Issuer, littleEndian, toPem } from './issuer.ts';
@@ -8,7 +7,7 @@ import { extension, Issuer, littleEndian, toPem } from './issuer.ts';
 const sgx = '1.2.840.113741.1.13.1';
 const fmspc = Uint8Array.of(0x90, 0xc0, 0x6f, 0, 0, 0);
 
-/** What a test may choose about a machine. */
+/** The settings of a machine that a test may choose. */
 export interface MachineSettings {
   readonly version?: 4 | 5;
   readonly tdAttributes?: bigint;
@@ -26,7 +25,7 @@ export interface MachineSettings {
   readonly qeIsvSvn?: number;
 }
 
-/** What a test may choose about Intel's documents. */
+/** The settings of Intel's documents that a test may choose. */
 export interface CollateralSettings {
   readonly tcbInfo?: Record<string, unknown>;
   readonly qeIdentity?: Record<string, unknown>;
@@ -37,8 +36,8 @@ export interface CollateralSettings {
 export const serials = { pck: 7, pckAuthority: 8, tcbSigner: 9 } as const;
 
 /**
- * A whole TDX world under a root made for the occasion: quotes and collateral as real ones are built, valid in January
- * 2026. The published verifier must refuse every one of them.
+ * A complete TDX setup under a newly made root. Its quotes and collateral are built like real ones and are valid in
+ * January 2026. The published verifier must refuse all of them.
  */
 export class TdxMachine {
   readonly root: Issuer;
@@ -138,7 +137,13 @@ export class TdxMachine {
     };
   }
 
-  /** Signs as the platform's own PCK key, which may speak of quotes alone. */
+  /** Evidence as a document has it. */
+  async shown(machine: MachineSettings = {}, collateral: CollateralSettings = {}) {
+    const quote = toBase64(await this.quote(machine));
+    return { tee_type: 'tdx', quote, collateral: await this.collateral(collateral) };
+  }
+
+  /** Signs as the platform's own PCK key, which may sign only quotes. */
   signAsPlatform(text: string): Promise<Bytes> {
     return this.#pck.sign(new TextEncoder().encode(text));
   }

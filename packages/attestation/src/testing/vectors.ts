@@ -1,18 +1,25 @@
 import { readFileSync } from 'node:fs';
-import { type Bytes, ownBytes } from '../bytes/bytes.ts';
-import { fromHex } from '../bytes/encodings.ts';
-import { parsePemChain } from '../x509/pem.ts';
+import { type Bytes, fromBase64, fromHex } from '../bytes.ts';
+import { parsePemChain } from '../x509/certificate.ts';
 
-const folder = new URL('../../vectors/', import.meta.url);
+type Pack = Readonly<Record<string, string>>;
 
-/** The recorded evidence of `vectors/`, by path. */
+const packs = new Map<string, Pack>();
+
+/** One recording of `vectors/`, by `PACK/NAME`, from the file `PACK.json`: text, or bytes in base64. */
 export function vectorText(path: string): string {
-  return readFileSync(new URL(path, folder), 'utf8');
+  const [pack = '', name = ''] = path.split('/');
+  const entries =
+    packs.get(pack) ??
+    (JSON.parse(readFileSync(new URL(`../../vectors/${pack}.json`, import.meta.url), 'utf8')) as Pack);
+  packs.set(pack, entries);
+  const found = entries[name];
+  if (found === undefined) throw new Error(`there is no vector ${path}`);
+  return found;
 }
 
-export function vectorBytes(path: string): Bytes {
-  return ownBytes(readFileSync(new URL(path, folder)), path, 1_000_000);
-}
+/** The bytes of a binary recording. */
+export const vectorBytes = (path: string): Bytes => fromBase64(vectorText(path), path);
 
 export function vectorJson<T>(path: string): T {
   return JSON.parse(vectorText(path)) as T;
@@ -25,12 +32,12 @@ export function vectorCertificate(path: string): Bytes {
     : vectorBytes(path);
 }
 
-/** A quote of dstack's: hex in a JSON document. */
+/** A quote from dstack: hex in a JSON document. */
 export function vectorDstackQuote(path: string): Bytes {
   return fromHex(vectorJson<{ quote: string }>(path).quote, path);
 }
 
-/** The same bytes with one bit turned over. */
+/** The same bytes with one bit flipped. */
 export function flipped(bytes: Uint8Array, index: number, bit = 0): Bytes {
   const copy = Uint8Array.from(bytes);
   copy[index] = (copy[index] ?? 0) ^ (1 << bit);

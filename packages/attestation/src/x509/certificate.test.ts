@@ -1,14 +1,13 @@
 import { X509Certificate } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { toHex } from '../bytes/encodings.ts';
+import { toHex } from '../bytes.ts';
 import { der, objectIdentifier, sequence, time } from '../testing/der-writer.ts';
 import { extension, Issuer } from '../testing/issuer.ts';
 import { flipped, vectorBytes, vectorCertificate, vectorJson } from '../testing/vectors.ts';
-import { parseCertificate } from './certificate.ts';
+import { parseCertificate, parsePemChain } from './certificate.ts';
 import { verifyChain } from './chain.ts';
 import { requireUnrevoked, verifyRevocationList } from './crl.ts';
 import { derChildren, derObjectIdentifier, derSmallInteger, derTime, readDer } from './der.ts';
-import { parsePemChain } from './pem.ts';
 
 const collateral = vectorJson<Record<string, string>>('tdx/collateral_2026-03_90c06f.json');
 const certificates = [
@@ -32,7 +31,7 @@ it('reads real certificates as OpenSSL does', () => {
   }
 });
 
-it('refuses a certificate that is cut, has something after it, or is of no certificate at all', () => {
+it('refuses a certificate that is cut or has extra bytes, and other input', () => {
   const raw = vectorBytes('snp/ar_milan_vlek.der');
   for (const bytes of [
     raw.slice(0, -1),
@@ -56,7 +55,7 @@ it('refuses critical extensions that it does not understand, and repeated ones',
   expect(() => parseCertificate(twice)).toThrow('comes twice');
 });
 
-it('refuses a chain through a certificate that is no authority, or not of its name, or not yet valid', async () => {
+it('refuses a chain through a certificate that is not an authority, has another name, or is not yet valid', async () => {
   const [root, middle] = [await Issuer.make('Root'), await Issuer.make('Middle')];
   const moment = { earliestMs: Date.parse('2026-01-01'), latestMs: Date.parse('2026-01-01') };
   const leaf = parseCertificate(await middle.certify({ subject: 'Leaf', spki: root.spki }));
@@ -78,7 +77,7 @@ it('refuses a chain through a certificate that is no authority, or not of its na
   await expect(verify(forged)).rejects.toThrow('bad signature');
 });
 
-it('takes one spelling of each PEM', () => {
+it('accepts one spelling of each PEM', () => {
   const pem = collateral.tcb_info_issuer_chain ?? '';
   expect(parsePemChain(pem.replaceAll('\n', '\r\n'), 'chain')).toHaveLength(2);
   expect(parsePemChain(`${pem}\0`, 'chain')).toHaveLength(2);
@@ -98,7 +97,7 @@ it('takes one spelling of each PEM', () => {
   expect(() => parsePemChain(flipped(bytes, 40, 7), 'the chain')).toThrow('not ASCII');
 });
 
-it('takes one spelling of each DER', () => {
+it('accepts one spelling of each DER', () => {
   const bytes = (...values: number[]) => Uint8Array.from(values);
   for (const wrong of [
     bytes(0x30, 0x80, 0, 0), // indefinite length

@@ -1,4 +1,4 @@
-import { type Bytes, sameBytes } from '../bytes/bytes.ts';
+import { type Bytes, fromBase64, sameBytes } from '../bytes.ts';
 import type { Period } from '../moment.ts';
 import { Refusal } from '../refusal.ts';
 import {
@@ -15,18 +15,21 @@ import {
   readDer,
 } from './der.ts';
 
-export interface Extension {
+interface Extension {
   readonly critical: boolean;
-  /** What is inside the OCTET STRING. */
+  /** The content of the OCTET STRING. */
   readonly value: Bytes;
 }
 
-/** An X.509 v3 certificate (RFC 5280), as far as chains of attestation keys need it. Byte fields are views on `raw`. */
+/**
+ * An X.509 v3 certificate (RFC 5280), with the fields that chains of attestation keys need. Byte fields are views on
+ * `raw`.
+ */
 export interface Certificate {
   readonly raw: Bytes;
   readonly signed: Bytes;
   readonly serialNumber: Bytes;
-  /** DER of the distinguished name: names are compared byte for byte. */
+  /** DER of the distinguished name, because names are compared byte for byte. */
   readonly issuer: Bytes;
   readonly subject: Bytes;
   readonly commonName: string | undefined;
@@ -46,14 +49,17 @@ const oid = {
   extendedKeyUsage: '2.5.29.37',
 };
 
-/** Reads one certificate; refuses whatever is not DER, not v3, repeated or left over. It proves nothing by itself. */
+/**
+ * Reads one certificate. Refuses input that is not DER or not v3, that repeats elements or that has extra bytes. Does
+ * not verify anything.
+ */
 export function parseCertificate(der: Bytes): Certificate {
   if (der.length > certificateBounds.bytes) throw new Refusal('a certificate is too large');
   const { signed, fields, signatureAlgorithm, signature } = parseSigned(der);
   const [version, serialNumber, algorithm, issuer, validity, subject, spki, ...rest] = fields;
   if (version?.tag !== 0xa0 || derSmallInteger(onlyChild(version)) !== 2) throw new Refusal('a certificate is not v3');
   requireSameAlgorithm(algorithm, signatureAlgorithm);
-  // Unique identifiers ([1], [2]) are obsolete; what may follow the key is the extensions alone.
+  // Unique identifiers ([1], [2]) are obsolete. Only the extensions may follow the key.
   if (rest.length > 1 || (rest[0] !== undefined && rest[0].tag !== 0xa3)) {
     throw new Refusal('a certificate has fields that are not accepted');
   }
@@ -75,7 +81,7 @@ export function parseCertificate(der: Bytes): Certificate {
   };
 }
 
-/** What certificates and revocation lists share: SEQUENCE { signed part, algorithm, signature }. */
+/** The structure that certificates and revocation lists share: SEQUENCE { signed part, algorithm, signature }. */
 export function parseSigned(der: Bytes): {
   signed: Bytes;
   fields: DerElement[];
@@ -93,7 +99,7 @@ export function parseSigned(der: Bytes): {
   };
 }
 
-/** The algorithm inside the signed part must be the one outside, which nothing signs. */
+/** The algorithm inside the signed part must equal the outer one, which is not signed. */
 export function requireSameAlgorithm(inside: DerElement | undefined, outside: Bytes): void {
   if (!sameBytes(expectTag(inside, derTag.sequence).raw, outside)) {
     throw new Refusal('a certificate or list names two signature algorithms');
@@ -129,7 +135,7 @@ export function requireAuthority(certificate: Certificate, authoritiesBelow: num
     throw new Refusal(`${certificate.commonName ?? 'a certificate'} has more authorities below it than it allows`);
   }
   const usage = certificate.extensions.get(oid.keyUsage);
-  // keyCertSign is bit 5; bits count from the top of the first byte after the count of unused bits.
+  // keyCertSign is bit 5. Bits count from the top of the first byte after the count of unused bits.
   if (usage !== undefined && ((readDer(usage.value, derTag.bitString).content[1] ?? 0) & 0x04) === 0) {
     throw new Refusal(`the key of ${certificate.commonName ?? 'a certificate'} may not sign certificates`);
   }
@@ -137,7 +143,7 @@ export function requireAuthority(certificate: Certificate, authoritiesBelow: num
 
 const understood: ReadonlySet<string> = new Set([oid.basicConstraints, oid.keyUsage, oid.extendedKeyUsage]);
 
-/** A critical extension that is not understood is a reason to refuse (RFC 5280 4.2). */
+/** RFC 5280 4.2 requires refusing a critical extension that is not understood. */
 export function requireUnderstood(extensions: ReadonlyMap<string, Extension>): void {
   for (const [name, { critical }] of extensions) {
     if (critical && !understood.has(name)) throw new Refusal(`critical extension ${name} is not understood`);
@@ -150,7 +156,7 @@ function onlyChild(element: DerElement): DerElement {
   return child;
 }
 
-/** X.520's bound. */
+/** The limit of X.520. */
 const longestCommonName = 64;
 const textTags: ReadonlySet<number> = new Set([derTag.utf8String, derTag.printableString, derTag.ia5String]);
 
@@ -163,10 +169,42 @@ function commonNameOf(name: DerElement): string | undefined {
         throw new Refusal('a common name is no text, or too long');
       }
       const name = String.fromCharCode(...value.content);
-      // The vendors' names are ASCII; anything else could look like one of them and not be it.
+      // The vendors' names are ASCII. Other characters could look like one of these names without being equal.
       if (!/^[ -~]*$/.test(name)) throw new Refusal('a common name is not plain ASCII');
       return name;
     }
   }
   return undefined;
+}
+
+const begin = '-----BEGIN CERTIFICATE-----';
+const end = '-----END CERTIFICATE-----';
+const maximumCertificates = 5;
+
+/**
+ * The certificates of a PEM text, in its order. Allows BEGIN, lines of base64, END, line ends of either kind, blank
+ * lines between blocks, and the NUL that ends the text in quotes. Refuses any other byte.
+ */
+export function parsePemChain(pem: Bytes | string, what: string): Certificate[] {
+  const text = typeof pem === 'string' ? pem : asciiText(pem, what);
+  if (text.length > maximumCertificates * certificateBounds.bytes) throw new Refusal(`${what} is too large`);
+  const certificates: Certificate[] = [];
+  let body: string | undefined;
+  for (const line of text.replace(/\0$/, '').split(/\r?\n/)) {
+    if (line === begin && body === undefined) body = '';
+    else if (line === end && body !== undefined) {
+      if (certificates.length === maximumCertificates) throw new Refusal(`${what} has too many certificates`);
+      certificates.push(parseCertificate(fromBase64(body, what)));
+      body = undefined;
+    } else if (body !== undefined) body += line;
+    else if (line !== '') throw new Refusal(`${what} has something outside its certificates`);
+  }
+  if (body !== undefined) throw new Refusal(`${what} ends inside a certificate`);
+  if (certificates.length === 0) throw new Refusal(`${what} has no certificate`);
+  return certificates;
+}
+
+function asciiText(bytes: Bytes, what: string): string {
+  if (bytes.some((byte) => byte > 0x7f)) throw new Refusal(`${what} is not ASCII`);
+  return new TextDecoder().decode(bytes);
 }

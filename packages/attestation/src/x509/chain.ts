@@ -1,10 +1,10 @@
-import { type Bytes, sameBytes } from '../bytes/bytes.ts';
+import { type Bytes, sameBytes } from '../bytes.ts';
 import { type Moment, requireValid } from '../moment.ts';
 import { Refusal } from '../refusal.ts';
 import { type Certificate, requireAuthority, requireUnderstood } from './certificate.ts';
 import { verifyX509Signature } from './signature.ts';
 
-/** A vendor's root, as RFC 5280 6.1.1 has it: a name and a key that are known, not shown. Both DER. */
+/** A vendor's root as in RFC 5280 6.1.1: a name and a key that are known in advance. Both DER. */
 export interface TrustAnchor {
   readonly name: string;
   readonly subject: Bytes;
@@ -14,8 +14,8 @@ export interface TrustAnchor {
 const maximumLength = 5;
 
 /**
- * Checks a chain, leaf first, up to the anchor: names, signatures, validity, the right to sign. The anchor's own
- * certificate may end the chain and is then held to the pinned key. Returns the chain without it, never empty.
+ * Checks a chain, leaf first, up to the anchor: names, signatures, validity, and the right to sign. The anchor's own
+ * certificate may end the chain; then its key must be the pinned one. Returns the chain without it, never empty.
  */
 export async function verifyChain(
   chain: readonly Certificate[],

@@ -1,5 +1,4 @@
-import { type Bytes, sameBytes } from '../bytes/bytes.ts';
-import { toHex } from '../bytes/encodings.ts';
+import { type Bytes, sameBytes, toHex } from '../bytes.ts';
 import type { Period } from '../moment.ts';
 import { Refusal } from '../refusal.ts';
 import {
@@ -12,7 +11,7 @@ import {
 import { type DerElement, derChildren, derInteger, derSmallInteger, derTag, derTime, expectTag } from './der.ts';
 import { verifyX509Signature } from './signature.ts';
 
-/** A revocation list (RFC 5280 5) that its issuer really signed. */
+/** A revocation list (RFC 5280 5) whose signature by its issuer was checked. */
 export interface RevocationList {
   readonly currency: Period;
   /** Serial numbers in hex, as `toHex` of a certificate's `serialNumber`. */
@@ -21,7 +20,7 @@ export interface RevocationList {
 
 export const crlBounds = { bytes: 4_194_304 } as const;
 
-/** Reads a list and checks that `issuer` signed it. Its dates are for the caller to judge. */
+/** Reads a list and checks that `issuer` signed it. The caller must check its dates. */
 export async function verifyRevocationList(
   der: Bytes,
   issuer: { readonly subject: Bytes; readonly spki: Bytes },
@@ -43,18 +42,20 @@ export async function verifyRevocationList(
   if (extensions !== undefined) requireUnderstood(parseExtensions(contextZero(extensions)));
   return {
     currency: { fromMs: derTime(thisUpdate), untilMs: derTime(nextUpdate) },
-    // As many as the issuer signed: only what it signed is read this far.
+    // No limit, because only entries that the issuer signed are read here.
     revoked: new Set(entries === undefined ? [] : derChildren(entries, Number.POSITIVE_INFINITY).map(revokedSerial)),
   };
 }
 
-/** When a list was made and when the next one is due, as it says itself: nobody's word until its signature is checked. */
+/**
+ * When a list was made and when the next one is due, according to the list. Unproven until its signature is checked.
+ */
 export function crlPeriod(der: Bytes): Period {
   const [, , , thisUpdate, nextUpdate] = parseSigned(der).fields;
   return { fromMs: derTime(thisUpdate), untilMs: derTime(nextUpdate) };
 }
 
-/** Refuses when one of the certificates is on the list. */
+/** Refuses if one of the certificates is on the list. */
 export function requireUnrevoked(list: RevocationList, certificates: readonly Certificate[]): void {
   for (const { serialNumber, commonName } of certificates) {
     if (list.revoked.has(toHex(serialNumber))) throw new Refusal(`${commonName ?? 'a certificate'} is revoked`);

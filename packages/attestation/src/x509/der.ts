@@ -1,7 +1,7 @@
-import type { Bytes } from '../bytes/bytes.ts';
+import type { Bytes } from '../bytes.ts';
 import { Refusal } from '../refusal.ts';
 
-/** One element of DER (X.690): its tag byte, the whole of it, and what is inside. All views on the same memory. */
+/** One element of DER (X.690): its tag byte, the whole element, and its content. All are views on the same memory. */
 export interface DerElement {
   readonly tag: number;
   readonly raw: Bytes;
@@ -25,7 +25,9 @@ export const derTag = {
   set: 0x31,
 } as const;
 
-/** The element at `offset`. Definite, minimal lengths only; BER's other spellings of the same value are refused. */
+/**
+ * The element at `offset`. Accepts only definite, minimal lengths, and refuses BER's other encodings of the same value.
+ */
 function elementAt(bytes: Bytes, offset: number): DerElement {
   const tag = bytes[offset];
   const first = bytes[offset + 1];
@@ -46,17 +48,19 @@ function elementAt(bytes: Bytes, offset: number): DerElement {
   return { tag, raw: bytes.subarray(offset, end), content: bytes.subarray(offset + header, end) };
 }
 
-/** The one element that `bytes` are, with nothing after it. */
+/** The single element in `bytes`. Refuses bytes after it. */
 export function readDer(bytes: Bytes, tag: number): DerElement {
   const element = elementAt(bytes, 0);
   if (element.raw.length !== bytes.length) throw new Refusal('DER has bytes after its end');
   return expectTag(element, tag);
 }
 
-/** More than any structure here has: two bytes of input must not become an object each, by the million. */
+/**
+ * More than any structure here has. Without a limit, input of two bytes per element could create millions of objects.
+ */
 const mostChildren = 256;
 
-/** The elements inside a constructed one, one level deep: nesting costs no stack. */
+/** The elements inside a constructed one, one level deep. Does not recurse, so nesting cannot exhaust the stack. */
 export function derChildren(element: DerElement, most: number = mostChildren): DerElement[] {
   if ((element.tag & 0x20) === 0) throw new Refusal('DER has a value where a structure belongs');
   const children: DerElement[] = [];
@@ -144,7 +148,7 @@ export function derTime(element: DerElement | undefined): number {
   return parseInstant(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
 }
 
-/** `YYYY-MM-DDTHH:MM:SSZ` to milliseconds since the epoch; dates that do not exist are refused. */
+/** `YYYY-MM-DDTHH:MM:SSZ` to milliseconds since the epoch. Refuses dates that do not exist. */
 export function parseInstant(text: string): number {
   const instantMs = Date.parse(text);
   if (Number.isNaN(instantMs) || new Date(instantMs).toISOString() !== text.replace(/Z$/, '.000Z')) {

@@ -1,5 +1,4 @@
-import type { Bytes } from '../bytes/bytes.ts';
-import { toHex } from '../bytes/encodings.ts';
+import { type Bytes, toHex } from '../bytes.ts';
 import { Refusal } from '../refusal.ts';
 import { derChildren, derInteger, derTag, readDer } from './der.ts';
 
@@ -12,8 +11,8 @@ type SignatureScheme =
 const pss = { kind: 'rsa-pss', hash: 'SHA-384', saltLength: 48 } as const;
 
 /**
- * Every AlgorithmIdentifier that the vendors sign with, by its whole encoding: parameters are then beyond argument.
- * AMD spells its one RSASSA-PSS both with and without the default trailer field.
+ * Every AlgorithmIdentifier that the vendors sign with, by its whole encoding, so that parameters cannot vary. AMD
+ * writes its one RSASSA-PSS both with and without the default trailer field.
  */
 const signatureSchemes: ReadonlyMap<string, SignatureScheme> = new Map<string, SignatureScheme>([
   ['300a06082a8648ce3d040302', { kind: 'ecdsa', hash: 'SHA-256' }],
@@ -38,8 +37,8 @@ const rsaKey = '300d06092a864886f70d0101010500';
 const coordinateLengths: Record<EcCurve, number> = { 'P-256': 32, 'P-384': 48 };
 
 /**
- * Checks a signature as X.509 carries it: `algorithm` is the DER of the AlgorithmIdentifier, `spki` the DER of the
- * signer's public key. False when it does not verify; refuses algorithms and keys that no vendor here uses.
+ * Checks a signature in X.509 form. `algorithm` is the DER of the AlgorithmIdentifier, `spki` the DER of the signer's
+ * public key. False if it does not verify. Refuses algorithms and keys that no supported vendor uses.
  */
 export async function verifyX509Signature(
   algorithm: Bytes,
@@ -62,7 +61,7 @@ export async function verifyX509Signature(
   return crypto.subtle.verify(parameters, key, signature, signed);
 }
 
-/** ECDSA with the key in `spki`; the signature is r and s, each as long as the curve's coordinates, big-endian. */
+/** ECDSA with the key in `spki`. The signature is r and s, each as long as the curve's coordinates, big-endian. */
 export async function verifyEcdsa(
   spki: Bytes,
   hash: 'SHA-256' | 'SHA-384',

@@ -24,7 +24,7 @@ const listSchema = z.object({
   ),
 });
 
-/** What one route charges. */
+/** The price of one route. */
 export interface ListedPrice {
   readonly model: string;
   readonly provider: string;
@@ -34,11 +34,14 @@ export interface ListedPrice {
 /** Prices of one catalog. */
 export interface PriceList {
   readonly prices: readonly ListedPrice[];
-  /** `sha256:` and hex, as receipts name it; undefined where the list does not say. */
+  /** The digest that receipts name: `sha256:` and hex. Undefined if the list does not have one. */
   readonly catalogDigest: string | undefined;
 }
 
-/** Reads the prices of `GET /catalog/models`; undefined where it is none, or has a price that is no exact amount. */
+/**
+ * Reads the prices of `GET /catalog/models`. Returns undefined if the value is not such an answer, or a price is not an
+ * exact amount.
+ */
 export function readPrices(answer: unknown): PriceList | undefined {
   const parsed = listSchema.safeParse(answer);
   if (!parsed.success) return undefined;
@@ -82,7 +85,7 @@ function priceOf({ input, output, image, tiers = [], ...pricing }: Pricing): Pri
   };
 }
 
-/** Prices in pico-USD, without those that are absent; undefined where one is no exact amount. */
+/** Returns the present prices in pico-USD, or undefined if one is not an exact amount. */
 function perMillion<Name extends string>(
   prices: Readonly<Record<Name, number | undefined>>,
 ): Partial<Record<Name, number>> | undefined {

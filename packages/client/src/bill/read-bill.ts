@@ -1,13 +1,14 @@
 import { type Nusd, usdToNusd } from '@sotto/money';
+import { parseJson } from '@sotto/wire';
 import * as z from 'zod';
 
-/** One charge, and what it says it is for. */
+/** One charge and the usage that it covers. */
 export interface Charge {
-  /** What it is found by: the id of its usage row, or of its answer. */
+  /** The id of its usage row, or of its answer. */
   readonly id: string;
   readonly operation: string;
   readonly model: string;
-  /** Undefined where the bill does not say. */
+  /** Undefined if the bill does not name it. */
   readonly provider: string | undefined;
   readonly privacyClass: string | undefined;
   readonly promptTokens: number;
@@ -15,7 +16,7 @@ export interface Charge {
   readonly completionTokens: number;
   readonly reasoningTokens: number;
   readonly chargeNusd: Nusd;
-  /** Whether the service counted the tokens itself. */
+  /** Whether the service counted the tokens itself, because the provider reported none. */
   readonly estimated: boolean;
 }
 
@@ -23,7 +24,7 @@ const count = z.int().min(0);
 const cost = z.number().transform((usd, context) => {
   const nusd = usdToNusd(usd);
   if (nusd !== undefined) return nusd;
-  context.addIssue({ code: 'custom', message: 'is finer than a nano-dollar, or no amount' });
+  context.addIssue({ code: 'custom', message: 'must be an amount of at most nine decimals' });
   return z.NEVER;
 });
 
@@ -64,20 +65,16 @@ export interface Bill {
   readonly hasMore: boolean;
 }
 
-/** Reads a page of `GET /usage`, or one answer with its `usage`. Returns a sentence that says what is wrong instead. */
+/** Reads a page of `GET /usage`, or one answer with its `usage`. Returns a sentence about the problem if it is neither. */
 export function readBill(text: string): Bill | string {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return 'it is not valid JSON';
-  }
+  const value = parseJson(text);
+  if (value === undefined) return 'it is not valid JSON';
   const isPage = typeof value === 'object' && value !== null && 'data' in value;
   const parsed = isPage ? usagePageSchema.safeParse(value) : answerSchema.safeParse(value);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const what = isPage ? 'a page of GET /v1/usage' : 'an answer with its usage';
-    return `it is no bill: as ${what}, \`${issue?.path.map(String).join('.') ?? ''}\` is wrong (${issue?.message ?? ''})`;
+    return `not a bill: as ${what}, \`${issue?.path.map(String).join('.') ?? ''}\` is wrong (${issue?.message ?? ''})`;
   }
   if (!('data' in parsed.data)) return { charges: [ofAnswer(parsed.data)], hasMore: false };
   const { data, next_cursor: next } = parsed.data;

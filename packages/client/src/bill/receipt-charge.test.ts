@@ -81,28 +81,28 @@ const chargeOf = (bill?: object): ReceiptCharge => {
   return typeof read === 'object' && 'model' in read ? read : expect.unreachable(String(read));
 };
 
-describe('what a receipt charges', () => {
-  it('adds up by itself, cache writes and all, and by the list of its catalog', () => {
+describe('the charge of a receipt', () => {
+  it('adds up by its own price, including cache writes, and by the list of its catalog', () => {
     expect(chargeOf()).toMatchObject({ model: 'acme/small', provider: 'acme', chargeNusd: 65_750n, costNusd: 65_750n });
     expect(judgeReceipt(chargeOf(), undefined)).toBe('exact');
     expect(judgeReceipt(chargeOf(), list())).toBe('exact');
   });
 
-  it('does not add up by one nano-dollar, and may be less', () => {
+  it('may be less than its cost, but not one nano-dollar more', () => {
     expect(judgeReceipt(chargeOf({ charge_nusd: '65751' }), list())).toBe('above');
     expect(judgeReceipt(chargeOf({ charge_nusd: '65749' }), list())).toBe('below');
   });
 
-  it('is at a price that the catalog has, and is not judged by another catalog', () => {
+  it('must use a price of its catalog, and is not compared with another catalog', () => {
     expect(judgeReceipt(chargeOf(), list({ output: 1.4 }))).toBe('other_price');
     expect(judgeReceipt(chargeOf(), list({ output: 1.4 }, `sha256:${'d'.repeat(64)}`))).toBe('other_catalog');
   });
 
-  it('is nothing where nothing was served', () => {
+  it('is free if nothing was served', () => {
     expect(readReceiptCharge(receipt(null))).toEqual({ free: true });
   });
 
-  it('is told from other bills, and what is no receipt says why', () => {
+  it('is recognised among other bills, and an invalid receipt gets a reason', () => {
     expect(isReceipt(receipt())).toBe(true);
     for (const other of [undefined, 'x', {}, { data: [] }]) expect(isReceipt(other)).toBe(false);
     expect(readReceiptCharge({ ...receipt(), bill: { charge_nusd: '-1' } })).toContain('`bill.');

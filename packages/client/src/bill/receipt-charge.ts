@@ -2,26 +2,27 @@ import { canonicalJson, type Receipt, receiptSchema } from '@sotto/attestation';
 import { cost, type Nusd, type Price, type Usage } from '@sotto/money';
 import type { PriceList } from './price-list.ts';
 
-/** A charge that a receipt states, with all that it follows from. */
+/** A charge that a receipt states, with the usage and prices it follows from. */
 export interface ReceiptCharge {
   readonly model: string;
   readonly provider: string;
   readonly chargeNusd: Nusd;
   readonly estimated: boolean;
-  /** `sha256:` and hex: which catalog's prices these are. */
+  /** Digest of the catalog that the prices are from: `sha256:` and hex. */
   readonly catalogDigest: string;
   readonly price: Price;
-  /** What the stated usage costs at the stated price. */
+  /** The cost of the stated usage at the stated price. */
   readonly costNusd: Nusd;
 }
 
-/** Whether a document says that it is a receipt of the broker. */
+/** Whether a document claims to be a receipt of the broker. The claim is not verified here. */
 export const isReceipt = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'version' in value && value.version === 'sotto.receipt.v1';
 
 /**
- * Recomputes what a receipt charges, with the service's own arithmetic. `free`: nothing was served, and nothing is charged.
- * Returns a sentence where it is no receipt. Whether the broker signed it is for `verifyReceipt`.
+ * Recomputes the charge of a receipt with the service's own arithmetic. `free` means that nothing was served and
+ * nothing is charged. Returns a sentence about the problem if the value is not a receipt. `verifyReceipt` checks the
+ * broker's signature.
  */
 export function readReceiptCharge(value: unknown): ReceiptCharge | { readonly free: true } | string {
   const parsed = receiptSchema.safeParse(value);
@@ -78,13 +79,17 @@ const tokenPrices = (
 });
 
 /**
- * `exact`: the charge is the cost of its usage at its price, to the nano-dollar. `below`: it is less, as what its hold did not
- * cover is the operator's. `above`: it is more. `other_price`: no route of the model has this price in the catalog that the
- * receipt names. `other_catalog`: it adds up, and the list is of another catalog.
+ * The result for a receipt:
+ *
+ * - `exact`: the charge is the cost of its usage at its price, to the nano-dollar.
+ * - `below`: the charge is less. The operator bears any cost above the hold.
+ * - `above`: the charge is more.
+ * - `other_price`: in the catalog that the receipt names, no route has this price.
+ * - `other_catalog`: the charge is not above its cost, but the list is of another catalog.
  */
 export type ReceiptFinding = 'exact' | 'below' | 'above' | 'other_price' | 'other_catalog';
 
-/** Judges a receipt's charge by itself, and by the list of prices of its catalog where there is one. */
+/** Judges a receipt's charge against its own price, and against the price list of its catalog if one is given. */
 export function judgeReceipt(charge: ReceiptCharge, list: PriceList | undefined): ReceiptFinding {
   if (charge.chargeNusd > charge.costNusd) return 'above';
   if (list !== undefined) {

@@ -70,7 +70,7 @@ describe('a charge', () => {
     expect(resultOf({ ...used, cost: 0.000072001 })).toBe('above');
   });
 
-  it('of an image is one image, and of speech whole characters', () => {
+  it('counts one image for an image, and whole characters for speech', () => {
     expect(resultOf({ operation: 'image', model: 'acme/paint', provider: 'acme', cost: 0.04 })).toBe('exact');
     expect(resultOf({ operation: 'image', model: 'acme/paint', provider: 'acme', cost: 0.041 })).toBe('above');
     const speech = {
@@ -85,12 +85,12 @@ describe('a charge', () => {
     expect(resultOf({ ...speech, cost: 0.000015 * 20_001 })).toBe('above');
   });
 
-  it('has no price where the list names no such route, and none is needed where nothing was served', () => {
+  it('is unknown without a listed route, unless nothing was served', () => {
     expect(resultOf({ provider: 'gone' })).toBe('unknown');
     expect(resultOf({ provider: null, model: 'acme/none', cost: 0 })).toBe('exact');
   });
 
-  it('of an answer is compared with every route of its model', () => {
+  it('without a provider is compared with every route of its model', () => {
     const answer = {
       id: 'chatcmpl-1',
       model: 'acme/small',
@@ -106,13 +106,13 @@ describe('a charge', () => {
 it.each([
   ['nothing', 'it is not valid JSON'],
   ['{"data":[{"id":1}]}', '`data.0.id` is wrong'],
-  [JSON.stringify({ data: [{ ...row, cost: 1e-10 }] }), 'finer than a nano-dollar'],
+  [JSON.stringify({ data: [{ ...row, cost: 1e-10 }] }), 'at most nine decimals'],
   ['{"choices":[]}', 'as an answer with its usage'],
-])('a bill that is none is told: %s', (text, reason) => {
+])('an invalid bill gets a reason: %s', (text, reason) => {
   expect(readBill(text)).toContain(reason);
 });
 
-it('prices that are no exact amounts are none', () => {
+it('rejects a list with a price that is not an exact amount', () => {
   expect(
     readPrices({ data: [{ id: 'm', provider_routes: [{ provider: 'p', pricing: { input: 1e-9 } }] }] }),
   ).toBeUndefined();

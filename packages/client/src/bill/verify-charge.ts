@@ -3,14 +3,18 @@ import type { ListedPrice } from './price-list.ts';
 import type { Charge } from './read-bill.ts';
 
 /**
- * What recomputing a charge gave. `exact`: to the nano-dollar. `within`: between what it costs without cache writes and
- * with them; bills do not count those. `below`: less than the price says, as what is capped or free is. `above`: it does
- * not add up. `unknown`: the list has no price for it.
+ * The result of recomputing a charge:
+ *
+ * - `exact`: equal to the nano-dollar.
+ * - `within`: between the cost without cache writes and with them. Bills do not count cache writes.
+ * - `below`: less than the listed prices explain, for example because the charge was capped or free.
+ * - `above`: more than the listed prices explain.
+ * - `unknown`: the list does not have a price for it.
  */
 export type ChargeFinding = {
   readonly charge: Charge;
   readonly result: 'exact' | 'within' | 'below' | 'above' | 'unknown';
-  /** The least and the most that the list's prices explain; undefined where it has none. */
+  /** The least and the most that the listed prices explain. Undefined if the list has no price. */
   readonly explained: { readonly leastNusd: Nusd; readonly mostNusd: Nusd } | undefined;
 };
 
@@ -23,7 +27,7 @@ export function verifyCharge(charge: Charge, prices: readonly ListedPrice[]): Ch
   );
   const possible = listed.flatMap(({ price }) => costsOf(charge, price));
   if (possible.length === 0) {
-    // Without a route nothing was served, and nothing may be charged.
+    // A charge without a route means that nothing was served, so it must be 0.
     const isFree = charge.provider === undefined && charge.chargeNusd === 0n;
     return { charge, result: isFree ? 'exact' : 'unknown', explained: undefined };
   }
@@ -46,11 +50,11 @@ function resultOf(chargeNusd: Nusd, possible: readonly Span[], { leastNusd, most
   return chargeNusd < mostNusd ? 'below' : 'above';
 }
 
-/** What a charge may come to at one price. */
+/** The possible costs of a charge at one price. */
 function costsOf(charge: Charge, price: Price): Span[] {
   const { operation, promptTokens, cachedTokens, completionTokens, reasoningTokens } = charge;
   if (operation === 'image') return [exactly(cost({ ...noUsage, images: 1 }, price))];
-  // The length of a text is in no bill: whole characters must explain the charge.
+  // A bill does not have the length of the text, so a whole number of characters must explain the charge.
   if (operation === 'speech') return speechCosts(charge.chargeNusd, price);
   const usage: Usage = { promptTokens, cachedTokens, completionTokens, reasoningTokens, cacheWriteTokens: 0 };
   const both = [cost(usage, price), cost({ ...usage, cacheWriteTokens: promptTokens }, price)];

@@ -1,22 +1,24 @@
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
-import { SseParser } from '@sotto/wire';
+import { operationPaths, SseParser } from '@sotto/wire';
 import { ClientError } from '../errors.ts';
 import type { PrivateExchange } from '../private/private-exchange.ts';
 import { openService } from './open-service.ts';
 import { required, serviceHelp, serviceOptions } from './settings.ts';
 import { type ExitCode, printable, type Terminal } from './terminal.ts';
 
-export const chatHelp = `sotto chat: talks with a model over the verified private flow.
+export const chatHelp = `sotto chat: chat with a model through the verified private flow.
 
-Each line is a message; the whole conversation goes along with it. Ctrl-C stops an answer; /exit or Ctrl-D ends the chat.
+Each line that you type is a message. The command sends the whole conversation with it.
+Ctrl-C stops an answer. /exit or Ctrl-D ends the chat.
 
-  --model MODEL        the model to talk with
-  --system TEXT        what the model is told first
-  --provider PROVIDER  ask this provider alone
+  --model MODEL        the model to chat with, such as creator/model
+  --system TEXT        the system message
+  --provider PROVIDER  use only this provider
 ${serviceHelp}
 
-Exit codes: 0 ended; 1 the service is not verified as required; 2 the call is wrong; 3 the service cannot be reached.
+Exit codes: 0 the chat ended; 1 the verdict is too weak, or the service refused the key or, with piped input, the last message;
+2 wrong command line; 3 no connection or no evidence.
 `;
 
 interface Message {
@@ -31,13 +33,17 @@ interface Conversation {
   readonly show: (text: string) => void;
 }
 
-/** `sotto chat`. */
+/** Runs `sotto chat`. */
 export async function chatCommand(terminal: Terminal, args: readonly string[]): Promise<ExitCode> {
   const { values } = parseArgs({
     args: [...args],
     options: { ...serviceOptions, model: { type: 'string' }, system: { type: 'string' }, provider: { type: 'string' } },
   });
-  const model = required('--model', values.model);
+  const model = required(
+    '--model',
+    values.model,
+    'Pass one, such as --model creator/model. GET /v1/models lists them.',
+  );
   const client = await openService(terminal, values);
   if (typeof client === 'number') return client;
   const show = (text: string): void => terminal.out(printable(text));
@@ -45,6 +51,9 @@ export async function chatCommand(terminal: Terminal, args: readonly string[]): 
   let messages: readonly Message[] = values.system === undefined ? [] : [{ role: 'system', content: values.system }];
   const lines = createInterface({ input: terminal.input, terminal: false });
   let answering: AbortController | undefined;
+  /** Of the last message. */
+  let hasFailed = false;
+  let isRefused = false;
   const stop = terminal.onInterrupt(() => {
     if (answering === undefined) lines.close();
     else answering.abort();
@@ -58,33 +67,46 @@ export async function chatCommand(terminal: Terminal, args: readonly string[]): 
     if (text === '/exit') break;
     if (text !== '') {
       answering = new AbortController();
+      hasFailed = false;
       messages = await turn(conversation, [...messages, { role: 'user', content: text }], {
         signal: answering.signal,
-        fail: (reason) => terminal.note(`${printable(reason)}\n`),
+        fail: (reason, status) => {
+          terminal.note(`${printable(reason)}\n`);
+          hasFailed = true;
+          isRefused = status === 401 || status === 403;
+        },
       });
       answering = undefined;
     }
+    // No later message of this key can succeed.
+    if (isRefused) break;
     prompt();
   }
   stop();
   lines.close();
   client.session.close();
-  return 0;
+  return isRefused || (hasFailed && !terminal.input.isTTY) ? 1 : 0;
 }
 
-/** Asks for one answer and shows it as it comes; resolves to the conversation so far. A turn that failed is taken back. */
+/**
+ * Asks for one answer and shows it as it arrives. Resolves to the conversation so far, without the message of a failed
+ * turn.
+ */
 async function turn(
   { exchange, model, provider, show }: Conversation,
   messages: readonly Message[],
-  { signal, fail }: { readonly signal: AbortSignal; readonly fail: (reason: string) => void },
+  { signal, fail }: { readonly signal: AbortSignal; readonly fail: (reason: string, status?: number) => void },
 ): Promise<readonly Message[]> {
   let said = '';
   try {
     const body = JSON.stringify({ model, messages, stream: true, ...(provider === undefined ? {} : { provider }) });
     const header = (): undefined => undefined;
-    const answer = await exchange.ask({ method: 'POST', path: '/v1/chat/completions', header, body, signal });
+    const answer = await exchange.ask({ method: 'POST', path: operationPaths.chat, header, body, signal });
     if (answer.status !== 200) {
-      fail(errorIn(await answer.toResponse().text()) ?? `The service answered with status ${answer.status}.`);
+      fail(
+        errorIn(await answer.toResponse().text()) ?? `The service answered with status ${answer.status}.`,
+        answer.status,
+      );
       return messages.slice(0, -1);
     }
     let failure: string | undefined;
@@ -104,7 +126,11 @@ async function turn(
   } catch (error) {
     show('\n');
     if (!signal.aborted)
-      fail(error instanceof ClientError ? `${error.code}: ${error.message}` : 'The answer broke off.');
+      fail(
+        error instanceof ClientError
+          ? `${error.code}: ${error.message}`
+          : 'The answer ended early. Send the message again.',
+      );
   }
   return said === '' ? messages.slice(0, -1) : [...messages, { role: 'assistant', content: said }];
 }
@@ -121,7 +147,7 @@ function readChunk(event: string): { readonly text: string; readonly error: stri
   return { text: typeof content === 'string' ? content : '', error: undefined };
 }
 
-/** What an answer in the envelope says. */
+/** Returns the error that an envelope holds, as `type: message`. */
 function errorIn(text: string): string | undefined {
   const { error } = (parse(text) ?? {}) as { readonly error?: { readonly type?: unknown; readonly message?: unknown } };
   return error === undefined ? undefined : `${String(error.type)}: ${String(error.message)}`;

@@ -2,7 +2,7 @@
 import { sotto } from './sotto.ts';
 import type { Terminal } from './terminal.ts';
 
-/** The process itself: the one place of this package that touches it. */
+/** The only module of this package that touches the process. */
 const terminal: Terminal = {
   environment: process.env,
   userId: process.getuid?.(),
@@ -10,7 +10,7 @@ const terminal: Terminal = {
   out: (text) => void process.stdout.write(text),
   note: (text) => void process.stderr.write(text),
   onInterrupt(listener) {
-    const signals = ['SIGINT', 'SIGTERM'] as const;
+    const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
     for (const signal of signals) process.on(signal, listener);
     return () => {
       for (const signal of signals) process.off(signal, listener);
@@ -18,7 +18,8 @@ const terminal: Terminal = {
   },
 };
 
-// Whoever read along has left: what is said beside the answer may go unheard, the answer itself may not.
+// The reader of a pipe may have left. Progress and errors are dropped then; without a reader of the answer, the command
+// ends.
 process.stderr.on('error', () => undefined);
 process.stdout.on('error', () => process.exit(1));
 

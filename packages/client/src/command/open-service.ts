@@ -4,7 +4,7 @@ import type { OriginVerification } from '../gateway/verify-origin.ts';
 import { readOrigin } from '../origin.ts';
 import { nodePlatform } from '../platform/node-platform.ts';
 import { makePrivateClient, type PrivateClient } from '../private/create-private-fetch.ts';
-import { asUsage, readKey, readPinsFile, readWord, required, type serviceOptions } from './settings.ts';
+import { asUsage, readKey, readPinsFile, readWord, requiredAddress, type serviceOptions } from './settings.ts';
 import { type ExitCode, printable, type Terminal } from './terminal.ts';
 
 type Values = {
@@ -14,12 +14,12 @@ type Values = {
 };
 
 /**
- * Opens the private way to a service as `serviceOptions` say, and verifies it before anything else. What was verified is
- * noted, each time. Where it is not as required, that is noted and the exit code is the result.
+ * Opens the private way to the service that `serviceOptions` name, and verifies it before anything else. Notes each
+ * accepted verification. If the service is not verified as required, notes the reason and resolves to the exit code.
  */
 export async function openService(terminal: Terminal, values: Values): Promise<PrivateClient | ExitCode> {
-  const baseOrigin = required('--base-url', values['base-url']);
-  const controlOrigin = required('--control-url', values['control-url']);
+  const baseOrigin = requiredAddress(terminal, '--base-url', values['base-url']);
+  const controlOrigin = requiredAddress(terminal, '--control-url', values['control-url']);
   const { origin } = asUsage(() => readOrigin('--base-url', baseOrigin));
   asUsage(() => readOrigin('--control-url', controlOrigin));
   const options: Parameters<typeof makePrivateClient>[1] = {
@@ -34,7 +34,7 @@ export async function openService(terminal: Terminal, values: Values): Promise<P
     onEnclaveVerified: ({ provider, model, verdict }) =>
       terminal.note(`verified the enclave of ${printable(provider)} for ${printable(model)}: ${verdict}\n`),
   };
-  const platform = nodePlatform({ selfSigned: values['self-signed'] ?? false });
+  const platform = asUsage(() => nodePlatform({ selfSigned: values['self-signed'] ?? false, relay: values.relay }));
   const client = asUsage(() => makePrivateClient(platform, options));
   try {
     await client.session.verified();

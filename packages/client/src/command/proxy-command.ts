@@ -1,37 +1,41 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { Server } from 'node:http';
 import { parseArgs } from 'node:util';
-import { proxyHandler } from '../proxy/proxy-handler.ts';
+import { modelHelp, modelOptions, newToken, startProxy } from './local-proxy.ts';
 import { openService } from './open-service.ts';
 import { serviceHelp, serviceOptions } from './settings.ts';
 import { type ExitCode, type Terminal, UsageError } from './terminal.ts';
 
-export const proxyHelp = `sotto proxy: an OpenAI-compatible address on this machine that speaks the private flow.
+export const proxyHelp = `sotto proxy: serve the verified private flow as an address on this machine.
 
-Set the base address of any tool to http://127.0.0.1:4999/v1; the key that the tool sends is dropped. Whoever can run programs
-on this machine can use it.
+Set the base URL of an OpenAI tool to http://127.0.0.1:4999/v1, and ANTHROPIC_BASE_URL of Claude Code to http://127.0.0.1:4999.
+Set its API key to the token that the proxy prints, which is new at each start unless SOTTO_LOCAL_TOKEN has one. The proxy
+refuses other programs, and never sends the token on.
 
 ${serviceHelp}
-  --port PORT          of the listener (default: 4999)
+  --port PORT          the port to listen on (default: 4999)
+  --open               serve every program on this machine, without a token
+${modelHelp}
 
-Exit codes: 0 ended by Ctrl-C; 1 the service is not verified as required; 2 the call is wrong; 3 the service cannot be reached.
+Exit codes: 0 stopped by Ctrl-C; 1 the verdict is too weak; 2 wrong command line; 3 no connection or no evidence.
 `;
 
-/** How long answers that run may take to end after the first Ctrl-C. The second one ends them at once. */
+/** Time in ms that running answers get after the first Ctrl-C. A second Ctrl-C ends them at once. */
 const drainMs = 10_000;
 
-/** `sotto proxy`. */
+/** Runs `sotto proxy`. */
 export async function proxyCommand(terminal: Terminal, args: readonly string[]): Promise<ExitCode> {
-  const { values } = parseArgs({ args: [...args], options: { ...serviceOptions, port: { type: 'string' } } });
+  const { values } = parseArgs({
+    args: [...args],
+    options: { ...serviceOptions, ...modelOptions, port: { type: 'string' }, open: { type: 'boolean' } },
+  });
   const port = readPort(values.port ?? '4999');
   const client = await openService(terminal, values);
   if (typeof client === 'number') return client;
   const { exchange, session } = client;
-  const onUnexpected = (name: string): void => terminal.note(`A request failed: ${name}\n`);
-  const server = createServer(proxyHandler({ exchange, onUnexpected }));
-  const address = await listen(server, port);
+  const token = values.open ? undefined : (terminal.environment.SOTTO_LOCAL_TOKEN ?? newToken());
+  const { server, origin } = await startProxy(terminal, { exchange, values, token, port });
   const ended = interrupted(terminal, server);
-  terminal.out(`http://127.0.0.1:${address.port}/v1\n`);
+  terminal.out(`${origin}/v1\n${token === undefined ? '' : `API key: ${token}\n`}`);
   await ended;
   session.close();
   return 0;
@@ -40,28 +44,17 @@ export async function proxyCommand(terminal: Terminal, args: readonly string[]):
 function readPort(text: string): number {
   const port = Number(text);
   if (/^\d{1,5}$/.test(text) && port <= 65_535) return port;
-  throw new UsageError(`--port must be a number from 0 (any free one) to 65535; got "${text}".`);
+  throw new UsageError(`--port must be a number from 0 (any free port) to 65535; got "${text}".`);
 }
 
-function listen(server: Server, port: number): Promise<AddressInfo> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(
-        new UsageError(`Port ${port} cannot be listened on (${error.code ?? error.name}): choose another with --port.`),
-      ),
-    );
-    // Only this machine can reach it.
-    server.listen(port, '127.0.0.1', () => resolve(server.address() as AddressInfo));
-  });
-}
-
-/** Resolves when the server was told to stop and has: answers that run are waited for, once. */
+/** Resolves when the server has stopped. After the first interrupt it waits up to `drainMs` for running answers. */
 function interrupted(terminal: Terminal, server: Server): Promise<void> {
   return new Promise((resolve) => {
     let isStopping = false;
     const stop = terminal.onInterrupt(() => {
       if (isStopping) return server.closeAllConnections();
       isStopping = true;
+      terminal.note('Stopping. Running answers get some seconds to finish. Press Ctrl-C again to stop at once.\n');
       const timer = setTimeout(() => server.closeAllConnections(), drainMs);
       server.close(() => {
         clearTimeout(timer);

@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { ClientError } from '../errors.ts';
-import { type ClientPins, shippedPins } from '../pins/client-pins.ts';
-import { readPins } from '../pins/read-pins.ts';
-import { readKeyFile } from './key-file.ts';
+import { type ClientPins, readPins, shippedPins } from '../pins/client-pins.ts';
 import { type Terminal, UsageError } from './terminal.ts';
 
 /** Options of every command that reaches the service privately, as `parseArgs` takes them. */
@@ -12,29 +10,34 @@ export const serviceOptions = {
   'key-file': { type: 'string' },
   pins: { type: 'string' },
   require: { type: 'string' },
+  relay: { type: 'string' },
   'self-signed': { type: 'boolean' },
   'allow-simulated': { type: 'boolean' },
   e2ee: { type: 'boolean' },
 } as const;
 
-export const serviceHelp = `  --base-url URL       the confidential origin: where content goes
-  --control-url URL    the control origin: where the key goes
-  --key-file FILE      a file with the inference key, of mode 600; else it is taken from SOTTO_API_KEY
-  --pins FILE          measurements to accept, instead of those that this build ships with
-  --require VERDICT    the weakest verdict that content is sent on (default: hardware_verified)
-  --self-signed        let the broker's TLS key rest on its attestation alone, whoever signed its certificate
-  --e2ee               encrypt everything for the provider's enclave, and refuse what cannot be
-  --allow-simulated    for development: accept simulated evidence of a service on this machine`;
+export const serviceHelp = `  --base-url URL       the confidential origin, which receives your content (default: the variable BASE_URL)
+  --control-url URL    the control origin, which receives your key (default: the variable CONTROL_URL)
+  --key-file FILE      a file with the inference key, of mode 600 (default: the variable INFERENCE_KEY)
+  --relay URL          a proxy that somebody else runs, so that the service does not see this machine's address:
+                       socks5://host:port (Tor: socks5://127.0.0.1:9050) or http://host:port
+  --pins FILE          the machines to accept (default: those that this build ships with)
+  --require VERDICT    the weakest verdict on which content is sent (default: hardware_verified)
+  --self-signed        accept a certificate of any issuer, if the attestation names its TLS key
+  --e2ee               encrypt every request for the provider's enclave, or refuse it
+  --allow-simulated    for development: accept simulated evidence from a service on this machine`;
 
-/** The inference key. Never an argument: those are in every process list. */
+/** Reads the inference key. It is never an argument: every process list shows arguments. */
 export function readKey(terminal: Terminal, keyFile: string | undefined): string {
   const { environment, userId } = terminal;
-  const key = (keyFile === undefined ? environment.SOTTO_API_KEY : readKeyFile(keyFile, userId))?.trim();
+  const key = (keyFile === undefined ? environment.INFERENCE_KEY : readKeyFile(keyFile, userId))?.trim();
   if (key === undefined || key === '') {
-    throw new UsageError('No inference key: set SOTTO_API_KEY, or name a file that holds it with --key-file.');
+    throw new UsageError(
+      'The inference key is missing. Set INFERENCE_KEY, or pass a file that contains the key with --key-file.',
+    );
   }
   if (!/^[\x21-\x7e]{1,512}$/.test(key))
-    throw new UsageError('The inference key is malformed: it is one line of printable ASCII.');
+    throw new UsageError('The inference key is malformed. It must be one line of printable ASCII.');
   return key;
 }
 
@@ -45,26 +48,41 @@ export function readPinsFile(file: string | undefined): ClientPins {
   return pins;
 }
 
-/** The value of an option that takes one of a few words. */
+/** Returns the value of an option that accepts a few words. */
 export function readWord<Word extends string>(option: string, text: string | undefined, words: readonly Word[]): Word {
   const word = words.find((each) => each === text);
   if (word === undefined) throw new UsageError(`${option} must be one of ${words.join(', ')}; got "${text}".`);
   return word;
 }
 
-export function required(option: string, value: string | undefined): string {
-  if (value === undefined || value === '') throw new UsageError(`${option} is missing.`);
+/** @param fix - What to do if the value is missing, as a sentence. */
+export function required(option: string, value: string | undefined, fix: string): string {
+  if (value === undefined || value === '') throw new UsageError(`${option} is missing. ${fix}`);
   return value;
 }
 
-/** The one thing that a command is about. What is said beside it would pass for looked at. */
-export function onlyOne(name: string, positionals: readonly string[]): string {
-  const [first, second] = positionals;
-  if (second !== undefined) throw new UsageError(`Give one ${name}; "${second}" is another.`);
-  return required(name, first);
+/** Returns the address in an option, or in the variable that is its default. */
+export function requiredAddress(
+  { environment }: Terminal,
+  option: '--base-url' | '--control-url',
+  value: string | undefined,
+): string {
+  const variable = option === '--base-url' ? 'BASE_URL' : 'CONTROL_URL';
+  return required(
+    option,
+    value ?? environment[variable],
+    `Pass it, or set ${variable}: with \`npm start\`, run \`source .sotto/env\`.`,
+  );
 }
 
-/** Tells as a wrong call what the client objects to in its options. */
+/** Returns the one positional argument. A second one is an error: the user would believe that it was checked, too. */
+export function onlyOne(name: string, positionals: readonly string[]): string {
+  const [first, second] = positionals;
+  if (second !== undefined) throw new UsageError(`Pass one ${name}; "${second}" is a second one.`);
+  return required(name, first, `Pass one ${name}.`);
+}
+
+/** Turns the client's objection to an option into a `UsageError`. */
 export function asUsage<T>(read: () => T): T {
   try {
     return read();
@@ -80,7 +98,38 @@ export function readText(option: string, file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'it cannot be read';
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'cannot be read';
     throw new UsageError(`${option} ${file}: ${code}.`);
   }
 }
+
+/**
+ * Reads a file that holds a key. As ssh does, it refuses a file of the user's own that others on the machine can read
+ * or change. The user cannot change the mode of other owners' files, such as mounted secrets, so they are accepted.
+ * Windows does not have such modes; `userId` is undefined there.
+ */
+export function readKeyFile(file: string, userId: number | undefined): string {
+  try {
+    // Check and read through one descriptor: the path may name another file in between.
+    const descriptor = openSync(file, 'r');
+    try {
+      const stat = fstatSync(descriptor);
+      if (stat.isFile() && stat.uid === userId && (stat.mode & 0o077) !== 0) throw openToOthers(file, stat.mode);
+      return readFileSync(descriptor, 'utf8');
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'cannot be read';
+    throw new UsageError(`--key-file ${file}: ${code}.`);
+  }
+}
+
+const openToOthers = (file: string, mode: number): UsageError =>
+  new UsageError(
+    `--key-file ${file}: its mode is ${(mode & 0o777).toString(8).padStart(4, '0')}, so other users of this machine can read or change it. Run \`chmod 600 ${quoted(file)}\`.`,
+  );
+
+/** Quotes a path for a shell. */
+const quoted = (path: string): string => (/^[\w./~+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);

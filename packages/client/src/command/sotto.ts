@@ -1,34 +1,38 @@
 import { ClientError } from '../errors.ts';
 import { chatCommand, chatHelp } from './chat-command.ts';
 import { proxyCommand, proxyHelp } from './proxy-command.ts';
-import { type ExitCode, type Terminal, UsageError } from './terminal.ts';
+import { runCommand, runHelp } from './run-command.ts';
+import { type Terminal, UsageError } from './terminal.ts';
 import { verifyBillCommand, verifyBillHelp } from './verify-bill-command.ts';
 import { verifyCommand, verifyHelp } from './verify-command.ts';
 
 interface Command {
   readonly help: string;
-  readonly run: (terminal: Terminal, args: readonly string[]) => Promise<ExitCode>;
+  /** Resolves to an `ExitCode`, or to the exit code of an agent. */
+  readonly run: (terminal: Terminal, args: readonly string[]) => Promise<number>;
 }
 
 const commands: ReadonlyMap<string, Command> = new Map([
   ['verify', { help: verifyHelp, run: verifyCommand }],
+  ['run', { help: runHelp, run: runCommand }],
   ['proxy', { help: proxyHelp, run: proxyCommand }],
   ['chat', { help: chatHelp, run: chatCommand }],
   ['verify-bill', { help: verifyBillHelp, run: verifyBillCommand }],
 ]);
 
-const help = `sotto: use a confidential model router without trusting it.
+const help = `sotto: use a model gateway that you verify instead of trust.
 
-  sotto verify URL     verify what runs at a confidential origin
-  sotto proxy          give every tool on this machine the verified private flow
-  sotto chat           talk with a model over it
-  sotto verify-bill FILE   recompute what was charged
+  sotto verify URL     check which code a confidential origin runs
+  sotto run AGENT      run a coding agent, such as claude or codex, over the private flow
+  sotto proxy          serve the verified private flow to every tool on this machine
+  sotto chat           chat with a model through the private flow
+  sotto verify-bill FILE   recompute the charges of a bill
 
-\`sotto COMMAND --help\` says more. The inference key comes from SOTTO_API_KEY or --key-file, never from an argument.
+Run \`sotto COMMAND --help\` for options. Pass the inference key in INFERENCE_KEY or with --key-file, never as an argument.
 `;
 
-/** Runs one call of the command; resolves to its exit code. */
-export async function sotto(terminal: Terminal, args: readonly string[]): Promise<ExitCode> {
+/** Runs one command line; resolves to its exit code. */
+export async function sotto(terminal: Terminal, args: readonly string[]): Promise<number> {
   const [name, ...rest] = args;
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     terminal.out(help);
@@ -36,10 +40,12 @@ export async function sotto(terminal: Terminal, args: readonly string[]): Promis
   }
   const command = commands.get(name);
   if (command === undefined) {
-    terminal.note(`There is no command "${name}". Commands: ${[...commands.keys()].join(', ')}.\n`);
+    terminal.note(`Unknown command "${name}". Commands: ${[...commands.keys()].join(', ')}.\n`);
     return 2;
   }
-  if (rest.includes('--help') || rest.includes('-h')) {
+  // Arguments after `--` are for the agent that `sotto run` starts.
+  const own = rest.includes('--') ? rest.slice(0, rest.indexOf('--')) : rest;
+  if (own.includes('--help') || own.includes('-h')) {
     terminal.out(command.help);
     return 0;
   }

@@ -1,32 +1,36 @@
 import type { Readable } from 'node:stream';
 
-/** The process that a command runs in, as far as commands need it. */
+/** The parts of the process that commands need. */
 export interface Terminal {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Of the user that the process runs as; undefined on Windows. */
+  /** The user id of the process; undefined on Windows. */
   readonly userId: number | undefined;
   readonly input: Readable & { readonly isTTY?: boolean };
-  /** What was asked for: reports, answers. */
+  /** Writes the result that the user asked for: reports, answers. */
   out(text: string): void;
-  /** What is said beside it: progress, errors. */
+  /** Writes everything else: progress, errors. */
   note(text: string): void;
-  /** Calls back at each request to stop (Ctrl-C, SIGTERM); returns how to stop listening. */
-  onInterrupt(listener: () => void): () => void;
+  /** Calls back at each request to stop (Ctrl-C, SIGTERM, the terminal closes). Returns a function that stops listening. */
+  onInterrupt(listener: (signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP') => void): () => void;
 }
 
 /**
- * What a command ends with. 0: as asked. 1: looked, and it is not as demanded. 2: the call itself is wrong.
- * 3: could not look: nothing answered, or no evidence was to be had.
+ * The exit code of a command:
+ *
+ * - 0: success
+ * - 1: the check ran and failed
+ * - 2: wrong command line
+ * - 3: the check could not run, because it got no answer or no evidence
  */
 export type ExitCode = 0 | 1 | 2 | 3;
 
-/** A call that is wrong: its message goes to the user, with exit code 2. */
+/** Thrown when the command line is wrong. The user sees its message, with exit code 2. */
 export class UsageError extends Error {}
 
-/** What others wrote, without what would steer the terminal. */
+/** Removes control characters from others' text, so that it cannot steer the terminal. */
 export const printable = (text: string): string =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to remove
   text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, '');
 
-/** The same on one line: what others wrote cannot pass for a line of ours. */
+/** Like `printable`, on one line: others' text cannot pass for a line of this report. */
 export const printableLine = (text: string): string => printable(text).replace(/\s+/g, ' ');

@@ -5,25 +5,25 @@ import { readBill } from '../bill/read-bill.ts';
 import { isReceipt, judgeReceipt, type ReceiptFinding, readReceiptCharge } from '../bill/receipt-charge.ts';
 import { type ChargeFinding, verifyCharge } from '../bill/verify-charge.ts';
 import { readOrigin } from '../origin.ts';
+import type { ControlPath } from '../service-paths.ts';
 import { asUsage, onlyOne, readText } from './settings.ts';
 import { type ExitCode, printableLine, type Terminal, UsageError } from './terminal.ts';
 
-export const verifyBillHelp = `sotto verify-bill FILE|-: recomputes every charge of a bill, to the nano-dollar, and says which do not add up.
+export const verifyBillHelp = `sotto verify-bill FILE|-: recompute every charge of a bill, to the nano-dollar, and list those that do not add up.
 
-A bill is a receipt (GET /v1/inference/receipt), a page of GET /v1/usage, or one answer with its usage. A receipt brings its own
-usage, price and catalog digest, and is compared with a list of prices where you give one; whether the broker signed it is not
-looked at here. The others need prices: those that the service lists now, or those of a list that you kept: a charge from before
-a change of prices needs the list from before.
+A bill is a page of GET /v1/usage, one answer with its usage, or a receipt (GET /v1/inference/receipt).
+A usage page or an answer needs a price list: the current one, or the one that was valid when you were charged.
+A receipt contains its own usage, price and catalog digest, so a price list is optional. Its signature is not checked.
 
-  --control-url URL    take the prices from the control origin (GET /v1/catalog/models; no key is sent)
-  --prices FILE        take them from a file with that answer
-  --json               the findings as JSON
+  --control-url URL    fetch the current prices from the control origin (GET /v1/catalog/models; sends no key)
+  --prices FILE        read the prices from a file with that answer
+  --json               print the findings as JSON
 
-Exit codes: 0 everything adds up, or costs less; 1 something does not; 2 the call is wrong; 3 there is no price for something, or no
-list to be had.
+Exit codes: 0 every charge adds up or is lower; 1 a charge is too high; 2 wrong command line; 3 no price list, or a charge
+without a price.
 `;
 
-/** `sotto verify-bill FILE|-`. */
+/** Runs `sotto verify-bill FILE|-`. */
 export async function verifyBillCommand(terminal: Terminal, args: readonly string[]): Promise<ExitCode> {
   const { values, positionals } = parseArgs({
     args: [...args],
@@ -44,17 +44,17 @@ export async function verifyBillCommand(terminal: Terminal, args: readonly strin
   const findings = bill.charges.map((charge) => verifyCharge(charge, prices.prices));
   terminal.out(values.json ? `${JSON.stringify(findings.map(asJson), undefined, 2)}\n` : asText(findings));
   if (bill.hasMore)
-    terminal.note('There are more charges after this page: ask for it with its `next_cursor` as `cursor`.\n');
+    terminal.note('The bill has more pages. Request the next one with `cursor` set to `next_cursor`.\n');
   if (findings.some(({ result }) => result === 'above')) return 1;
   return findings.some(({ result }) => result === 'unknown') ? 3 : 0;
 }
 
 const receiptWords: Readonly<Record<ReceiptFinding, string>> = {
   exact: 'adds up',
-  below: 'is less than the price says',
+  below: 'is below the price',
   above: 'DOES NOT ADD UP',
-  other_price: 'ADDS UP AT A PRICE THAT ITS CATALOG DOES NOT HAVE',
-  other_catalog: 'adds up; the list of prices is of another catalog, and was not compared',
+  other_price: 'ADDS UP, BUT THE PRICE LIST DOES NOT HAVE ITS PRICE',
+  other_catalog: 'adds up; not compared, because the price list is of another catalog',
 };
 
 async function verifyReceiptBill(
@@ -68,10 +68,10 @@ async function verifyReceiptBill(
   },
 ): Promise<ExitCode> {
   const charge = readReceiptCharge(given.document);
-  if (typeof charge === 'string') throw new UsageError(`${given.file}: it is no bill: ${charge}.`);
+  if (typeof charge === 'string') throw new UsageError(`${given.file} is not a bill: ${charge}.`);
   if ('free' in charge) {
     terminal.out(
-      given.json ? `${JSON.stringify({ result: 'free' })}\n` : 'Nothing was served, and nothing is charged.\n',
+      given.json ? `${JSON.stringify({ result: 'free' })}\n` : 'The request was not served and not charged.\n',
     );
     return 0;
   }
@@ -88,29 +88,33 @@ async function verifyReceiptBill(
     const shown = { model, provider, charged_usd: charged, cost_usd: cost, catalog_digest: catalogDigest, result };
     terminal.out(`${JSON.stringify(shown, undefined, 2)}\n`);
   } else {
-    const counted = estimated ? ', its tokens counted by the service' : '';
-    const line = `${charged} USD for ${model} by ${provider}${counted}: ${receiptWords[result]} (usage at its price: ${cost} USD)`;
+    const counted = estimated ? ', tokens counted by the service' : '';
+    const line = `${charged} USD for ${model} by ${provider}${counted}: ${receiptWords[result]} (its usage costs ${cost} USD)`;
     terminal.out(`${printableLine(line)}\nCatalog ${printableLine(catalogDigest)}\n`);
   }
   if (result === 'above' || result === 'other_price') return 1;
   return result === 'other_catalog' ? 3 : 0;
 }
 
-/** The prices; or a sentence that says why the service gives none. */
+/** Returns the prices, or a sentence if the service does not give any. */
 async function pricesFrom(file: string | undefined, controlUrl: string | undefined): Promise<PriceList | string> {
   if ((file === undefined) === (controlUrl === undefined))
-    throw new UsageError('Give one of --control-url and --prices.');
+    throw new UsageError('Pass either --control-url or --prices.');
   if (file === undefined) return fetchPrices(controlUrl ?? '');
   const prices = readPrices(parse(readText('--prices', file)));
-  if (prices === undefined) throw new UsageError('The prices are no answer of GET /v1/catalog/models.');
+  if (prices === undefined) throw new UsageError(`--prices ${file}: not an answer of GET /v1/catalog/models.`);
   return prices;
 }
 
 async function fetchPrices(controlUrl: string): Promise<PriceList | string> {
   const { origin } = asUsage(() => readOrigin('--control-url', controlUrl));
-  const answer = await fetch(`${origin}/v1/catalog/models`, { redirect: 'error' }).catch(() => undefined);
+  const answer = await fetch(`${origin}${'/v1/catalog/models' satisfies ControlPath<'GET'>}`, {
+    redirect: 'error',
+  }).catch(() => undefined);
   const list: unknown = answer?.ok ? await answer.json().catch(() => undefined) : undefined;
-  return readPrices(list) ?? `No list of prices can be had from ${origin}.`;
+  return (
+    readPrices(list) ?? `Cannot load prices from ${origin}. Check the address, or pass a saved list with --prices.`
+  );
 }
 
 function parse(text: string): unknown {
@@ -129,10 +133,10 @@ async function readAll({ input }: Terminal): Promise<string> {
 
 const words = {
   exact: 'adds up',
-  within: 'adds up to within the cache writes that it does not count',
-  below: 'is less than the price says',
+  within: 'adds up, apart from cache writes, which the bill does not count',
+  below: 'is below the price',
   above: 'DOES NOT ADD UP',
-  unknown: 'has no price in the list',
+  unknown: 'has no price in the price list',
 } as const;
 
 function asText(findings: readonly ChargeFinding[]): string {
@@ -152,8 +156,8 @@ function lineOf({ charge, result, explained }: ChargeFinding): string {
   const span =
     explained === undefined
       ? ''
-      : ` (prices explain ${nusdToDecimal(explained.leastNusd)}${explained.mostNusd === explained.leastNusd ? '' : ` to ${nusdToDecimal(explained.mostNusd)}`} USD)`;
-  const counted = estimated ? ', its tokens counted by the service' : '';
+      : ` (expected ${nusdToDecimal(explained.leastNusd)}${explained.mostNusd === explained.leastNusd ? '' : ` to ${nusdToDecimal(explained.mostNusd)}`} USD)`;
+  const counted = estimated ? ', tokens counted by the service' : '';
   return `${nusdToDecimal(chargeNusd)} USD for ${model} by ${provider ?? 'an unnamed provider'}${counted}: ${words[result]}${span}`;
 }
 

@@ -1,36 +1,46 @@
 import { parseArgs } from 'node:util';
-import { meetsVerdict } from '@sotto/attestation';
+import { type Check, meetsVerdict, type Verdict } from '@sotto/attestation';
 import { acceptableEnclaveVerdicts } from '../enclave/enclave-sessions.ts';
-import { acceptableVerdicts } from '../gateway/acceptance.ts';
+import type { EnclaveVerification } from '../enclave/verify-enclave.ts';
+import { type AcceptableVerdict, acceptableVerdicts, isHonestSimulation } from '../gateway/acceptance.ts';
+import type { OriginVerification } from '../gateway/verify-origin.ts';
 import { readOrigin } from '../origin.ts';
 import { nodePlatform } from '../platform/node-platform.ts';
-import { reportJson } from '../report/report-json.ts';
-import { type EnclaveAsked, isVerified, verifyWith } from '../report/verify.ts';
-import { reportText } from './report-text.ts';
-import { asUsage, onlyOne, readKey, readPinsFile, readWord, required } from './settings.ts';
-import { type ExitCode, type Terminal, UsageError } from './terminal.ts';
+import {
+  type EnclaveAbsence,
+  type EnclaveAsked,
+  isVerified,
+  reportJson,
+  type VerificationReport,
+  verifyWith,
+} from '../report/verify.ts';
+import { asUsage, onlyOne, readKey, readPinsFile, readWord, requiredAddress } from './settings.ts';
+import { type ExitCode, printableLine, type Terminal, UsageError } from './terminal.ts';
 
-export const verifyHelp = `sotto verify URL: verifies what runs at a confidential origin, with a fresh nonce, and sends nothing else to it.
+export const verifyHelp = `sotto verify URL: check which code a confidential origin runs. It sends only a fresh nonce.
 
-  --json               the report as JSON
-  --require VERDICT    exit with 0 only for this verdict or a stronger one: policy_matched, cryptographically_checked or
+  --json               print the report as JSON
+  --require VERDICT    the weakest verdict for exit code 0: policy_matched, cryptographically_checked or
                        hardware_verified (default)
-  --pins FILE          measurements to accept, instead of those that this build ships with
-  --self-signed        look even where no authority vouches for the certificate
+  --pins FILE          the machines to accept (default: those that this build ships with)
+  --self-signed        connect even if no trusted authority signed the certificate
+  --allow-simulated    for development: accept simulated evidence from a service on this machine
+  --relay URL          connect through a SOCKS5 or HTTP proxy, such as socks5://127.0.0.1:9050
 
-The enclave of a provider, too (free; the inference key comes from SOTTO_API_KEY or --key-file). The pins must name the
-provider's family, its own name for the model, and its machines:
-  --model MODEL        verify a provider of this model
-  --provider PROVIDER  which one (default: one that is pinned, else the first)
-  --privacy CLASS      what it is verified for: e2ee (default), or tee
-  --control-url URL    the control origin: where the key goes
-  --key-file FILE      a file with the inference key, of mode 600
-  --require-provider VERDICT   the weakest verdict on it: policy_matched (default) or cryptographically_checked
+With --model, it also verifies a provider's enclave. This is free but needs an inference key. The pins must name the
+provider's family, its name for the model, and its machines.
+  --model MODEL        the model whose provider to verify
+  --provider PROVIDER  the provider (default: a pinned one, else the first)
+  --privacy CLASS      the kind of route: e2ee (default) or tee
+  --control-url URL    the control origin, which receives your key
+  --key-file FILE      a file with the inference key, of mode 600 (default: the variable INFERENCE_KEY)
+  --require-provider VERDICT   the weakest verdict on the enclave: policy_matched (default) or
+                       cryptographically_checked
 
-Exit codes: 0 the verdict is met; 1 it is not; 2 the call is wrong; 3 there was no evidence to look at.
+Exit codes: 0 every verdict is strong enough; 1 one is too weak; 2 wrong command line; 3 no evidence.
 `;
 
-/** `sotto verify URL`. */
+/** Runs `sotto verify URL`. */
 export async function verifyCommand(terminal: Terminal, args: readonly string[]): Promise<ExitCode> {
   const { values, positionals } = parseArgs({
     args: [...args],
@@ -40,6 +50,8 @@ export async function verifyCommand(terminal: Terminal, args: readonly string[])
       require: { type: 'string' },
       pins: { type: 'string' },
       'self-signed': { type: 'boolean' },
+      'allow-simulated': { type: 'boolean' },
+      relay: { type: 'string' },
       model: { type: 'string' },
       provider: { type: 'string' },
       privacy: { type: 'string' },
@@ -51,7 +63,7 @@ export async function verifyCommand(terminal: Terminal, args: readonly string[])
   const address = onlyOne('URL', positionals);
   const { origin } = asUsage(() => readOrigin('URL', address));
   const minimum = readWord('--require', values.require ?? 'hardware_verified', acceptableVerdicts);
-  const platform = nodePlatform({ selfSigned: values['self-signed'] ?? false });
+  const platform = asUsage(() => nodePlatform({ selfSigned: values['self-signed'] ?? false, relay: values.relay }));
   const minimumOfProvider = readWord(
     '--require-provider',
     values['require-provider'] ?? 'policy_matched',
@@ -61,14 +73,19 @@ export async function verifyCommand(terminal: Terminal, args: readonly string[])
   const report = await verifyWith(platform, origin, { pins, enclave: readEnclave(terminal, values) });
   terminal.out(values.json ? reportJson(report) : reportText(report));
   const { gateway, enclave } = report;
-  const found = [{ verdict: gateway.verdict, minimum, whose: 'of the confidential origin' }];
+  const isSimulated = values['allow-simulated'] === true && isHonestSimulation(gateway);
+  if (isHonestSimulation(gateway))
+    terminal.note('The evidence is simulated, which --allow-simulated accepts. Nothing is protected.\n');
+  const found: { verdict: Verdict; minimum: AcceptableVerdict; whose: string }[] = isSimulated
+    ? []
+    : [{ verdict: gateway.verdict, minimum, whose: 'of the confidential origin' }];
   if (enclave !== undefined) {
     const verdict = isVerified(enclave) ? enclave.verdict : 'unavailable';
     found.push({ verdict, minimum: minimumOfProvider, whose: 'of the provider' });
   }
   const missed = found.filter((each) => !meetsVerdict(each.verdict, each.minimum));
   for (const { verdict, minimum: wanted, whose } of missed) {
-    terminal.note(`The verdict ${whose} is ${verdict}, and ${wanted} is required.\n`);
+    terminal.note(`The verdict ${whose} is ${verdict}; ${wanted} is required.\n`);
   }
   if (missed.length === 0) return 0;
   return missed.every(({ verdict }) => verdict === 'unavailable') ? 3 : 1;
@@ -87,7 +104,57 @@ function readEnclave(
     model,
     provider,
     privacyClass: readWord('--privacy', privacy ?? 'e2ee', ['e2ee', 'tee'] as const),
-    controlOrigin: asUsage(() => readOrigin('--control-url', required('--control-url', values['control-url']))).origin,
+    controlOrigin: asUsage(() =>
+      readOrigin('--control-url', requiredAddress(terminal, '--control-url', values['control-url'])),
+    ).origin,
     apiKey: readKey(terminal, values['key-file']),
   };
+}
+
+/** Formats a report for people: one line for each check, with its reason. */
+function reportText({ gateway, enclave }: VerificationReport): string {
+  return [
+    ...standing(gateway),
+    '',
+    ...checkLines(gateway.checks),
+    ...(enclave === undefined ? [] : ['', ...enclaveLines(enclave)]),
+    ...(gateway.keySet?.tls_public_keys ?? []).map((key) => `TLS key of ${key.origin}: sha256 ${key.spki_sha256}`),
+    '',
+  ].join('\n');
+}
+
+function standing({ origin, verdict, teeType, verifiedAt, tlsKeySeen, absence }: OriginVerification): string[] {
+  return [
+    `Confidential origin  ${origin}`,
+    `Verdict              ${verdict}`,
+    `Evidence             ${teeType ?? 'none'}${teeType === 'simulated' ? ': no hardware protects your content' : ''}`,
+    `TLS key              ${tlsKeySeen ? 'seen' : 'not seen: the connection does not use TLS, or its key is hidden'}`,
+    `Verified at          ${new Date(verifiedAt).toISOString()}`,
+    ...(absence === undefined ? [] : [`Why                  ${absence}`]),
+  ];
+}
+
+function enclaveLines(enclave: EnclaveVerification | EnclaveAbsence): string[] {
+  if (!isVerified(enclave))
+    return [`Provider             no evidence: ${printableLine(`${enclave.type}: ${enclave.message}`)}`];
+  const { provider, model, verdict, contentVisible, gpu, checks, tlsSpkiSha256 } = enclave;
+  return [
+    `Provider             ${printableLine(provider)}, for ${printableLine(model)}`,
+    `Verdict              ${verdict}`,
+    `Content              ${contentVisible ? 'the service can read it' : 'only the enclave can read it'}`,
+    `GPUs                 ${gpu.standing}${gpu.reason === undefined ? '' : `: ${printableLine(gpu.reason)}`}`,
+    '',
+    ...checkLines(checks),
+    ...tlsSpkiSha256.map((spki) => `TLS key of the enclave: sha256 ${spki}`),
+  ];
+}
+
+const words = { passed: 'passed  ', failed: 'FAILED  ', not_made: 'skipped ' } as const;
+
+function checkLines(checks: readonly Check[]): string[] {
+  const width = Math.max(0, ...checks.map(({ name }) => name.length));
+  return checks.map((check) => {
+    const reason = check.outcome === 'passed' ? '' : `  ${printableLine(check.reason)}`;
+    return `  ${words[check.outcome]}  ${reason === '' ? check.name : check.name.padEnd(width)}${reason}`;
+  });
 }

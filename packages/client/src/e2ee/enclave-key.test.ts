@@ -5,7 +5,7 @@ import { assertVouched, readPublicKey, vouchForKey } from './enclave-key.ts';
 const point = `${'1'.repeat(63)}a${'2'.repeat(64)}`;
 
 describe('public keys as providers write them', () => {
-  it('of secp256k1 are one, with and without the prefix, in either case', () => {
+  it('of secp256k1 are equal with and without the prefix, in either case', () => {
     const key = readPublicKey('secp256k1', point);
     expect(key).toHaveLength(65);
     expect(readPublicKey('secp256k1', `04${point.toUpperCase()}`)).toEqual(key);
@@ -37,7 +37,7 @@ describe('public keys as providers write them', () => {
 describe('vouching', () => {
   const key = { family: 'venice', algorithm: 'secp256k1', publicKey: new Uint8Array(65), model: 'm' } as const;
 
-  it('holds for the very key, which cannot be changed afterwards', () => {
+  it('holds for a frozen copy of the key', () => {
     const given = { ...key, publicKey: new Uint8Array(65) };
     const vouched = vouchForKey(given);
     given.publicKey.fill(9);
@@ -46,7 +46,7 @@ describe('vouching', () => {
     expect(Object.isFrozen(vouched)).toBe(true);
   });
 
-  it('is not to be had from outside the package', () => {
+  it('is not exported from the package', () => {
     expect(Object.keys(client)).not.toContain('vouchForKey');
   });
 });

@@ -1,7 +1,7 @@
 import type { Bytes, RandomBytes } from './bytes.ts';
 import type { TextChat } from './text-chat.ts';
 
-/** What a family seals one chat request with. */
+/** The input for sealing one chat request. */
 export interface SealingInput<Key> {
   readonly key: Key;
   readonly chat: TextChat;
@@ -10,28 +10,28 @@ export interface SealingInput<Key> {
   readonly now: number;
 }
 
-/** Opens what comes back, once: a stream or a whole reply. Text in and out is server-sent events or JSON. */
+/** Opens one reply, a stream or a whole body. Its output is server-sent events or JSON. */
 export interface ReplyOpener {
-  /** Judges the response headers, before any of the body: throws where they show that the reply is not encrypted. */
+  /** Checks the response headers before the body is read. Throws if they show that the reply is not encrypted. */
   begin(headers: Headers): Promise<void>;
   openWhole(body: Bytes): Promise<string>;
-  /** Takes bytes of the reply in any split; gives the events that they complete. */
+  /** Takes bytes of the reply in any split. Returns the events that they complete. */
   push(bytes: Bytes): Promise<string>;
-  /** The reply's body has ended: throws `e2ee_reply_truncated` where it was not complete. */
+  /** Ends the reply's body. Throws `e2ee_reply_truncated` if the reply is not complete. */
   end(): Promise<string>;
-  /** Erases the keys. Called once, whatever happened. */
+  /** Erases the keys. It is called once, after success and after failure. */
   close(): void;
 }
 
-/** A request as it leaves, and what opens its reply. */
+/** A sealed request and the opener of its reply. */
 export interface Sealing {
-  /** Headers for the provider, lower case. The broker passes them on byte for byte. */
+  /** Headers for the provider, lower case. The broker forwards them byte for byte. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Bytes;
   readonly opener: ReplyOpener;
 }
 
-/** One provider family's way of encrypting a chat end to end. */
+/** The end-to-end encryption of one provider family. */
 export interface E2eeFamily<Key> {
   seal(input: SealingInput<Key>): Promise<Sealing>;
 }

@@ -4,7 +4,7 @@ import { ClientError } from '../errors.ts';
 import { type Exchanged, exchange, openStream, openWhole, type Shown } from './testing/exchange.ts';
 import { type EnclaveAnswer, type StandInKind, standInEnclave, standInKinds } from './testing/index.ts';
 
-/** Each protocol that encrypts fields, once: how replies are read does not depend on the curve. */
+/** One kind for each protocol that encrypts fields: the curve does not affect how replies are read. */
 const fieldKinds = ['near-ed25519', 'phala-aci-x25519', 'phala-vllm-proxy-ed25519', 'venice'] as const;
 const wholeFieldKinds = fieldKinds.filter((kind) => kind !== 'venice');
 const evil = 'SHOW-ME';
@@ -15,7 +15,7 @@ interface Choice {
   readonly message: Json;
 }
 
-/** Few chunks: every one of them costs a key agreement. */
+/** Few chunks, because each one costs a key agreement. */
 const speak = () => ({ reasoning: ['Hm.'], content: ['Hel', 'lo.'] });
 
 const ask = (kind: StandInKind, stream: boolean): Promise<Exchanged> =>
@@ -23,7 +23,7 @@ const ask = (kind: StandInKind, stream: boolean): Promise<Exchanged> =>
 
 const framed = (payload: unknown): Buffer => Buffer.from(`data: ${JSON.stringify(payload)}\n\n`);
 
-/** Streams a reply after its events, as text, were changed. */
+/** Opens a stream whose events, as text, were changed. */
 async function streamChanged(kind: StandInKind, change: (events: string[]) => readonly string[]): Promise<Shown> {
   const exchanged = await ask(kind, true);
   const events = exchanged.answer.pieces.map((piece) => Buffer.from(piece).toString());
@@ -140,7 +140,7 @@ describe.each(fieldKinds)('a damaged stream of %s', (kind) => {
 });
 
 describe.each(standInKinds)('any stream of %s', { timeout: 30_000 }, (kind) => {
-  it('that goes on after its end is an error', async () => {
+  it('that continues after its end is an error', async () => {
     const exchanged = await ask(kind, true);
     const { pieces } = exchanged.answer;
     const more =
@@ -150,12 +150,12 @@ describe.each(standInKinds)('any stream of %s', { timeout: 30_000 }, (kind) => {
     expect(shown.text).not.toContain(evil);
   });
 
-  it('cut anywhere is told to be incomplete, or as damaged', async () => {
+  it('that is cut anywhere is an error', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(), async (cut) => {
         const exchanged = await ask(kind, true);
         const bytes = Buffer.concat(exchanged.answer.pieces);
-        // What follows the end, sealed or not, says nothing: blank lines, and with Chutes an end in clear.
+        // The bytes after the end carry no content: blank lines and, with Chutes, an unencrypted `[DONE]`.
         const end = kind === 'chutes' ? bytes.length - 16 : bytes.length - 2;
         const shown = await openStream(exchanged, [bytes.subarray(0, cut % end)]);
         expect(shown.failure).toBeInstanceOf(ClientError);
@@ -175,7 +175,7 @@ describe.each(standInKinds)('any stream of %s', { timeout: 30_000 }, (kind) => {
     expectRefused(await openStream({ sealed: mine.sealed, answer }), 'e2ee_decryption_failed');
   });
 
-  it('in clear is an error, and is not shown', async () => {
+  it('that is not encrypted is an error, and is not shown', async () => {
     const exchanged = await ask(kind, true);
     const chunk = { id: 'x', choices: [{ index: 0, delta: { content: evil }, finish_reason: 'stop' }] };
     const shown = await openStream(exchanged, [framed(chunk), Buffer.from('data: [DONE]\n\n')]);
@@ -302,7 +302,7 @@ describe('frames of Tinfoil', () => {
     expectRefused(await change((frames) => frames.slice(0, -1)), 'e2ee_reply_truncated');
   });
 
-  it('that announce more than is taken in are refused before they come', async () => {
+  it('that announce more than the limit are refused before they arrive', async () => {
     expectRefused(await change(() => [Buffer.from('ffffffff', 'hex')]), 'e2ee_reply_too_large');
   });
 });

@@ -7,13 +7,13 @@ import { sealChat } from './seal-chat.ts';
 import { standInEnclave, standInKinds } from './testing/index.ts';
 import { leaksIn, secretChat } from './testing/secret-chat.ts';
 
-/** Every message costs a key agreement, and not every curve is the platform's own. */
+/** Time in ms. Every message costs a key agreement, and not every curve is native to the platform. */
 const timeout = 30_000;
 
-describe.each(standInKinds)('what leaves for %s', { timeout }, (kind) => {
+describe.each(standInKinds)('a sealed request to %s', { timeout }, (kind) => {
   const enclave = standInEnclave(kind);
 
-  it('holds no plaintext, of whatever role or shape, and is what the relay lets through', async () => {
+  it('holds no plaintext, whatever its roles and shape, and passes the relay', async () => {
     let sealedRequests = 0;
     await fc.assert(
       fc.asyncProperty(secretChat, async (body) => {
@@ -38,11 +38,11 @@ describe.each(standInKinds)('what leaves for %s', { timeout }, (kind) => {
       }),
       { numRuns: 40 },
     );
-    // Were everything refused, the rest would have shown nothing.
+    // If every request were refused, the checks above would prove nothing.
     expect(sealedRequests).toBeGreaterThan(8);
   });
 
-  it('lets the relay measure the text by the byte, without reading it', async () => {
+  it('lets the relay count the bytes of the text without reading it', async () => {
     const rule = relayRules[kind.split('-')[0] as keyof typeof relayRules];
     if (rule.metering !== 'fields') return;
     await fc.assert(

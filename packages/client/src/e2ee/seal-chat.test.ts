@@ -22,7 +22,7 @@ describe.each(standInKinds)('chat with %s', { timeout: 30_000 }, (kind) => {
     expect(shown.usage).toEqual({ prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 });
   });
 
-  it('is answered as a stream, with usage where that was asked for', async () => {
+  it('is answered as a stream, with usage if the request asks for it', async () => {
     const body = { model: 'acme/small', messages: [question], stream: true };
     const shown = await openStream(await exchange(standInEnclave(kind), body));
     expect(shown.failure).toBeUndefined();
@@ -59,7 +59,7 @@ describe.each(standInKinds)('chat with %s', { timeout: 30_000 }, (kind) => {
     expect(await openStream(exchanged, single)).toMatchObject({ failure: undefined, reasoning: 'Thinking.' });
   });
 
-  it('hears every turn of a conversation, re-sent under new keys', async () => {
+  it('receives every turn of a conversation, sent again under new keys', async () => {
     let heard: readonly HeardMessage[] = [];
     const enclave = standInEnclave(kind, {
       speak: (messages) => {
@@ -80,7 +80,7 @@ describe.each(standInKinds)('chat with %s', { timeout: 30_000 }, (kind) => {
       },
     ];
     const first = await exchange(enclave, { model: 'm', messages });
-    // A list in text arrives as one part that says it: what the enclave would else take for parts.
+    // Text that looks like a list arrives as one text part. Otherwise the enclave would read it as content parts.
     const asList = (text: string) => (kind === 'tinfoil' || kind === 'chutes' ? text : [{ type: 'text', text }]);
     expect(heard).toEqual([
       { role: 'system', content: '' },
@@ -97,7 +97,7 @@ describe.each(standInKinds)('chat with %s', { timeout: 30_000 }, (kind) => {
     expect(Buffer.from(second.sealed.body)).not.toEqual(Buffer.from(first.sealed.body));
   });
 
-  it('sends the settings and always a ceiling, where one is known', async () => {
+  it('sends the settings and the output limit', async () => {
     const enclave = standInEnclave(kind);
     const key = vouchForKey(enclave.nextKey());
     const sealed = await sealChat(
@@ -119,7 +119,7 @@ describe.each(standInKinds)('chat with %s', { timeout: 30_000 }, (kind) => {
     const sealed = await sealChat(vouchForKey(standInEnclave(kind).nextKey()), { model: 'm', messages: [question] });
     const other = standInEnclave(kind);
     const headers = { ...sealed.headers };
-    // Even when it is made to look as if it were for the other one.
+    // Use the other enclave's headers, so that the request looks as if it were for that one.
     const othersHeaders = (await sealChat(vouchForKey(other.nextKey()), { model: 'm', messages: [question] })).headers;
     for (const name of ['x-model-pub-key', 'x-venice-tee-model-pub-key', 'x-e2e-nonce']) {
       const value = othersHeaders[name];
@@ -140,9 +140,9 @@ describe.each(standInKinds)('chat with %s', { timeout: 30_000 }, (kind) => {
 describe('a key', () => {
   const body = { model: 'm', messages: [question] };
 
-  it('is used only when it was vouched for: neither a bare one nor a copy of one that was', async () => {
+  it('is used only if it was vouched for: a bare key and a copy are refused', async () => {
     const bare = standInEnclave('near-ed25519').nextKey();
-    // @ts-expect-error: the type alone refuses a key that nobody verified
+    // @ts-expect-error: the type alone rejects a key without a verification
     await expect(sealChat(bare, body)).rejects.toMatchObject({ code: 'attestation_untrusted' });
     await expect(sealChat({ ...vouchForKey(bare) }, body)).rejects.toMatchObject({ code: 'attestation_untrusted' });
   });
@@ -158,9 +158,9 @@ describe('a key', () => {
     });
   });
 
-  it.each(standInKinds)('of %s that is none is told as such', async (kind) => {
+  it.each(standInKinds)('of %s is refused if its bytes are not a key', async (kind) => {
     const good = standInEnclave(kind).nextKey();
-    // ML-KEM's coefficients are below 3329: 4095 is none. On the curves zero is no point, or one of low order.
+    // ML-KEM coefficients are below 3329, so 4095 is invalid. On the curves, zero is not a point, or has low order.
     const publicKey = new Uint8Array(good.publicKey.length).fill(kind === 'chutes' ? 255 : 0);
     await expect(sealChat(vouchForKey({ ...good, publicKey }), body)).rejects.toMatchObject({
       code: 'e2ee_key_invalid',

@@ -6,18 +6,21 @@ import { SealedRequest } from './sealed-request.ts';
 import { readTextChat, type TextChat } from './text-chat.ts';
 
 export interface SealOptions {
-  /** The output ceiling to ask for where the request names none; what the hold is computed with must be sent. */
+  /**
+   * The output limit, in tokens, for a request that names none. The service computes the hold with it, so the enclave
+   * must get it.
+   */
   readonly maxOutputTokens?: number;
-  /** Unix milliseconds; the clock by default. */
+  /** Unix milliseconds. Default: the current time. */
   readonly now?: number;
   readonly random?: RandomBytes;
 }
 
 /**
- * Encrypts an OpenAI-shaped chat request to an enclave whose key was verified. Each call makes fresh keys: a later turn
- * sends the whole conversation anew. The family's code is loaded on its first use.
+ * Encrypts an OpenAI-shaped chat request to an enclave whose key was verified. Each call uses fresh keys, so a later
+ * turn sends the whole conversation again. The family's code is loaded on first use. It sends nothing.
  *
- * Throws `ClientError`: `attestation_untrusted`, `e2ee_request_*`, `e2ee_key_*`. Nothing is sent here.
+ * Throws `ClientError`: `attestation_untrusted`, `e2ee_request_*`, `e2ee_key_*`.
  */
 export async function sealChat(
   key: AttestedKey,
@@ -38,7 +41,7 @@ function withCeiling(chat: TextChat, maxOutputTokens: number | undefined): TextC
 
 type Rest = { readonly chat: TextChat; readonly random: RandomBytes; readonly now: number };
 
-/** Each family is a module of its own, so that a page without end-to-end encryption loads none of them. */
+/** Each family is a separate module, so that a page without end-to-end encryption loads none of them. */
 async function sealWith(key: AttestedKey, rest: Rest): Promise<Sealing> {
   switch (key.family) {
     case 'near':

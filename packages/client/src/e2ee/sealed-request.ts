@@ -3,16 +3,16 @@ import { type Bytes, copy, utf8 } from './bytes.ts';
 import type { EnclaveKey } from './enclave-key.ts';
 import type { ReplyOpener, Sealing } from './family.ts';
 
-/** The most bytes of one reply that are taken in: above any model's longest answer, each token sealed and framed. */
+/** Limit of one reply, in bytes. It is above any model's longest answer with each token sealed and framed. */
 const maxReplyBytes = 256 * 1024 * 1024;
 
 /**
- * A chat request ready to leave, which alone can open its one reply. Send `body` with `headers`, as they are; give the
- * answer of a status of 200 to `openWhole` or `openStream`, whichever the request asked for. Answers of another status
- * are the service's own words in clear, unauthenticated: they are never for here.
+ * A sealed chat request that can open its one reply. Send `body` and `headers` unchanged. For an answer with status
+ * 200, call `openWhole` or `openStream`, as the request asked. Never pass answers of another status: the service writes
+ * them unencrypted and unauthenticated.
  *
- * What is opened is an OpenAI-shaped completion, or a stream of chunks, under the model name that the caller used.
- * Failures are `ClientError`s of the codes `e2ee_*`; what a stream gave before one stays given.
+ * The result is an OpenAI-shaped completion, or a stream of chunks, under the model name that the caller used. Failures
+ * are `ClientError`s with codes `e2ee_*`. Chunks that a stream emitted before a failure remain valid.
  */
 export class SealedRequest {
   readonly family: EnclaveKey['family'];
@@ -27,7 +27,7 @@ export class SealedRequest {
     this.#opener = opener;
   }
 
-  /** Opens a reply that has arrived whole; gives the completion's JSON. */
+  /** Opens a reply that arrived whole. Returns the completion's JSON. */
   async openWhole(headers: Headers, body: Uint8Array): Promise<string> {
     const opener = this.#take();
     try {
@@ -39,7 +39,7 @@ export class SealedRequest {
     }
   }
 
-  /** Opens a reply as it arrives: pipe its body through; out come server-sent events, the last of them `[DONE]`. */
+  /** Opens a reply as it arrives. Pipe its body through: the output is server-sent events, the last of them `[DONE]`. */
   openStream(headers: Headers): TransformStream<Uint8Array, Uint8Array> {
     return new TransformStream(new OpeningTransformer(this.#take(), headers));
   }

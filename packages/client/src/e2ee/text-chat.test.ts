@@ -28,7 +28,7 @@ describe('a text chat', () => {
     });
   });
 
-  it('takes null for absent, and leaves out what is ours or is ignored in clear too', () => {
+  it('treats null as absent, and drops routing settings and ignored fields', () => {
     const ignored = { provider: { only: ['acme'] }, plugins: ['x'], transforms: [], logprobs: true, n: 1 };
     const absent = { tools: null, stop: null, user: null, stream: null, temperature: null };
     expect(readTextChat(chat({ ...ignored, ...absent }))).toEqual(readTextChat(chat()));
@@ -42,12 +42,12 @@ describe('a text chat', () => {
     expect(refusalOf(chat({ reasoning: { effort: 'low' }, reasoning_effort: 'high' })).param).toBe('reasoning.effort');
   });
 
-  it('asks for usage where the caller does', () => {
+  it('asks for usage if the caller does', () => {
     expect(readTextChat(chat({ stream: true, stream_options: { include_usage: true } })).includeUsage).toBe(true);
   });
 });
 
-describe('what end-to-end encryption does not carry', () => {
+describe('a field that end-to-end encryption does not carry', () => {
   it.each([
     [chat({ tools: [] }), 'tools'],
     [chat({ tools: [{ type: 'function' }] }), 'tools'],
@@ -93,11 +93,11 @@ describe('what end-to-end encryption does not carry', () => {
     [withMessage({ role: 'user', content: [] }), 'messages.1.content'],
     [withMessage({ role: 'user', content: { text: 'x' } }), 'messages.1.content'],
     [withMessage({ role: 'user', content: '\ud800' }), 'messages.1.content'],
-  ])('is told as malformed where it is: %j', (body, param) => {
+  ])('is reported as malformed with its path: %j', (body, param) => {
     expect(refusalOf(body)).toEqual({ code: 'e2ee_request_invalid', param });
   });
 
-  it('is not repeated where its name may be content', () => {
+  it('is not named in the error if its name may be content', () => {
     expect(refusalOf(chat({ 'what I ask': 1 }))).toEqual({ code: 'e2ee_request_unsupported', param: '' });
     expect(refusalOf(withMessage({ ...hello, 'what I ask': 1 })).param).toBe('messages.1');
   });

@@ -1,18 +1,21 @@
 import { ClientError } from '../errors.ts';
 
-export interface TextMessage {
+interface TextMessage {
   readonly role: 'system' | 'developer' | 'user' | 'assistant';
   readonly content: string;
 }
 
-/** A chat request reduced to what end-to-end encryption carries: text, and settings that say nothing of it. */
+/**
+ * A chat request reduced to the parts that end-to-end encryption carries: text, and settings that reveal nothing about
+ * it.
+ */
 export interface TextChat {
-  /** The model as the caller named it; the enclave's own name for it comes with the key. */
+  /** The model as the caller named it. The key has the enclave's own name for it. */
   readonly model: string;
   readonly messages: readonly TextMessage[];
   readonly stream: boolean;
   readonly includeUsage: boolean;
-  /** Sampling settings and the output ceiling, each a number or one of a few known words. */
+  /** Sampling settings and the output limit. Each is a number or one of a few known words. */
   readonly settings: Readonly<Record<string, number | string>>;
 }
 
@@ -22,11 +25,11 @@ const roles: readonly string[] = ['system', 'developer', 'user', 'assistant'] sa
 const numbers = ['temperature', 'top_p', 'seed', 'frequency_penalty', 'presence_penalty'];
 const ceilings = ['max_tokens', 'max_completion_tokens'];
 const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
-/** Ours, never a provider's: the ticket carries them. */
+/** The ticket carries these settings of the service. The provider never gets them. */
 const routing = ['provider'];
-/** Accepted and ignored in a plaintext request too (interface 2.3); they stay here. */
+/** The service ignores these in a plaintext request, too (see docs/use/parameters.md). The client does not send them. */
 const ignored = ['transforms', 'route', 'usage', 'plugins', 'logprobs', 'top_logprobs', 'logit_bias'];
-/** What an assistant message of an earlier reply may bring back, and what is not sent again. */
+/** Fields of an earlier reply that an assistant message may contain. Those in `droppable` are not sent again. */
 const spokenBefore = [
   'reasoning',
   'reasoning_content',
@@ -39,9 +42,10 @@ const spokenBefore = [
 const droppable = ['reasoning', 'reasoning_content', 'annotations'];
 
 /**
- * Reads an OpenAI-shaped chat request for an end-to-end-encrypted route. Fails closed: a field that is not known to be
- * free of content, or that is content of another kind than text, is refused rather than dropped, because a client that
- * relied on it would be answered wrongly, and one that sent it in clear would be betrayed. `null` means absent.
+ * Reads an OpenAI-shaped chat request for an end-to-end-encrypted route. It fails closed. It rejects any field that is
+ * not known to be free of content, and any content other than text. Dropping such a field could give a wrong answer,
+ * and sending it would reveal plaintext. `null` means absent.
+ *
  * Throws `e2ee_request_invalid` or `e2ee_request_unsupported`, with the field's path.
  */
 export function readTextChat(body: unknown): TextChat {
@@ -83,7 +87,7 @@ function readMessage(message: unknown, path: string): TextMessage {
   return { role, content: readContent(fields.content, `${path}.content`) };
 }
 
-/** Text, or text parts, which are joined by line breaks as vLLM does for templates that take strings. */
+/** Reads text, or text parts. Parts are joined by line breaks, as vLLM does for templates that take strings. */
 function readContent(content: unknown, path: string): string {
   if (typeof content === 'string') return wellFormed(content, path);
   if (!Array.isArray(content) || content.length === 0) throw invalid(path);
@@ -98,7 +102,7 @@ function readContent(content: unknown, path: string): string {
   return texts.join('\n');
 }
 
-/** A lone surrogate has no UTF-8: encoding would replace it, and another text than the user's would be sent. */
+/** Rejects lone surrogates. UTF-8 cannot encode them, so the encoder would change the user's text. */
 function wellFormed(text: string, path: string): string {
   if (!text.isWellFormed()) throw invalid(path);
   return text;
@@ -126,7 +130,7 @@ function readEffort(fields: Fields): string | undefined {
   refuseUnknown(nested, ['effort', 'enabled'], 'reasoning');
   const { effort: inner, enabled } = nested;
   if (inner !== undefined && typeof inner !== 'string') throw invalid('reasoning.effort');
-  // How thinking is switched off differs by model; only the broker knows how, and it cannot read this request.
+  // The way to switch thinking off differs by model. Only the broker knows it, and the broker cannot read this request.
   if (enabled === false) throw unsupported('reasoning.enabled');
   if (enabled !== undefined && enabled !== true) throw invalid('reasoning.enabled');
   if (flat !== undefined && inner !== undefined && flat !== inner) throw invalid('reasoning.effort');
@@ -155,7 +159,7 @@ const present = (fields: Fields): Fields =>
 function refuseUnknown(fields: Fields, known: readonly string[], path: string): void {
   for (const name of Object.keys(fields)) {
     if (known.includes(name)) continue;
-    // A name that is no plain identifier may be content itself: then only the place is told.
+    // A name that is not a plain identifier may be content itself, so the error names only its place.
     const shown = /^[A-Za-z_]\w{0,63}$/.test(name) ? name : undefined;
     throw unsupported([path, shown].filter((part) => part !== undefined && part !== '').join('.'));
   }
@@ -165,3 +169,9 @@ const isRole = (role: unknown): role is TextMessage['role'] => typeof role === '
 const isEmpty = (value: unknown): boolean => value === '' || (Array.isArray(value) && value.length === 0);
 const invalid = (param: string): ClientError => new ClientError('e2ee_request_invalid', param);
 const unsupported = (param: string): ClientError => new ClientError('e2ee_request_unsupported', param);
+
+/** The OpenAI-shaped body for families that encrypt the whole body. */
+export function sealedBody(chat: TextChat, model: string, extra: Readonly<Record<string, unknown>> = {}): string {
+  const streaming = chat.stream ? { stream: true, stream_options: { include_usage: true } } : { stream: false };
+  return JSON.stringify({ model, messages: chat.messages, ...chat.settings, ...streaming, ...extra });
+}

@@ -7,8 +7,7 @@ import { type StandInKind, standInEnclave, standInKinds } from '../e2ee/testing/
 import { leaksIn, secretChat } from '../e2ee/testing/secret-chat.ts';
 import type { Platform } from '../gateway/platform.ts';
 import { simulatedEvidence } from '../gateway/testing/simulated-evidence.ts';
-import { makePrivateClient } from '../private/create-private-fetch.ts';
-import { fetchOver } from '../private/private-fetch.ts';
+import { fetchOver, makePrivateClient } from '../private/create-private-fetch.ts';
 import type { PrivateFetchOptions } from '../private/private-options.ts';
 
 const controlOrigin = 'http://127.0.0.1:4000';
@@ -19,7 +18,7 @@ const question = { model, provider: policy, messages: [{ role: 'user', content: 
 const json = (body: unknown, status = 200, headers: Record<string, string> = {}): Response =>
   new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json', ...headers } });
 
-/** A client whose transports are spied on, before a stand-in enclave of one kind. */
+/** A client with recorded requests, in front of a stand-in enclave of one kind. */
 function standIn(kind: StandInKind, options: Partial<PrivateFetchOptions> = {}) {
   const enclave = standInEnclave(kind);
   const toControl: { path: string; text: string }[] = [];
@@ -93,7 +92,7 @@ function standIn(kind: StandInKind, options: Partial<PrivateFetchOptions> = {}) 
 }
 
 describe.each(standInKinds)('end-to-end-encrypted chat with %s', { timeout: 60_000 }, (kind) => {
-  it('is answered as any chat is, whole and streamed', async () => {
+  it('is answered like any chat, whole and streamed', async () => {
     const at = standIn(kind);
     const whole = await at.ask(question);
     expect(whole.headers.get('x-router-privacy-class')).toBe('e2ee');
@@ -108,7 +107,7 @@ describe.each(standInKinds)('end-to-end-encrypted chat with %s', { timeout: 60_0
     );
   });
 
-  it('says to the service what the ticket was issued for, and which enclave it is for', async () => {
+  it('sends the service the parameters of the ticket and the family of the enclave', async () => {
     const at = standIn(kind);
     await at.ask({
       ...question,
@@ -133,7 +132,7 @@ describe.each(standInKinds)('end-to-end-encrypted chat with %s', { timeout: 60_0
     expect(relayHeaders(family, (name) => chat?.headers[name])).toMatchObject({ ok: true });
   });
 
-  it('verifies an enclave once for as long as its evidence lives, and once a request where a key is for one', async () => {
+  it('verifies an enclave once until its evidence expires, or for each request if a key serves one', async () => {
     let now = Date.now();
     const at = standIn(kind, { now: () => now, maxAgeMs: 3_600_000 });
     for (const _ of [1, 2]) await (await at.ask(question)).json();
@@ -146,12 +145,12 @@ describe.each(standInKinds)('end-to-end-encrypted chat with %s', { timeout: 60_0
     expect(at.attestations()).toHaveLength(2);
   });
 
-  it('lets nothing in clear leave: neither to the control origin nor to the broker', async () => {
+  it('sends no plaintext to the control origin or the broker', async () => {
     const at = standIn(kind);
     await fc.assert(
       fc.asyncProperty(secretChat, async (body) => {
         const answer = await at.ask({ ...body, model, provider: policy });
-        // What the enclave said comes back in clear, and what the client refused says nothing of it.
+        // A successful answer contains the enclave's text. A refusal of the client must not quote the request.
         if (answer.status !== 200) expect(leaksIn(await answer.text())).toEqual([]);
         else await answer.arrayBuffer();
       }),
@@ -161,7 +160,7 @@ describe.each(standInKinds)('end-to-end-encrypted chat with %s', { timeout: 60_0
     for (const { headers, body } of at.toBroker) {
       expect(leaksIn(JSON.stringify(headers) + body.toString('latin1'))).toEqual([]);
     }
-    // Were everything refused, the rest would have shown nothing.
+    // If every request were refused, the checks above would prove nothing.
     expect(at.chats().length).toBeGreaterThan(4);
   });
 });
@@ -173,7 +172,7 @@ describe('end-to-end-encrypted chat', () => {
     ['tools', { tools: [{ type: 'function', function: { name: 'f' } }] }],
     ['an image', { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }] }] }],
     ['fallback models', { models: [model] }],
-  ])('refuses %s before anything is asked of anybody', async (_, more) => {
+  ])('refuses %s before it sends any request', async (_, more) => {
     const at = standIn(kind);
     const answer = await at.ask({ ...question, ...more });
     expect(answer.status).toBe(400);
@@ -194,7 +193,7 @@ describe('end-to-end-encrypted chat', () => {
     expect(at.chats()).toEqual([]);
   });
 
-  it('asks for a receipt with the secret of its caller, and hands on no other header', async () => {
+  it('asks for a receipt with the secret of its caller, and forwards no other header', async () => {
     const at = standIn(kind);
     await at.ask(question, { 'x-router-receipt': 'ab'.repeat(32), authorization: 'Bearer mine', 'x-user': 'ann' });
     const [chat] = at.chats();
@@ -202,14 +201,14 @@ describe('end-to-end-encrypted chat', () => {
     expect(JSON.stringify(chat?.headers)).not.toMatch(/mine|ann"/);
   });
 
-  it('takes no evidence for another nonce', async () => {
+  it('rejects evidence for another nonce', async () => {
     const at = standIn(kind);
     at.relays(() => json({ nonce: '0'.repeat(64) }));
     await expect(at.ask(question)).rejects.toMatchObject({ code: 'nonce_mismatch' });
     expect(at.chats()).toEqual([]);
   });
 
-  it('hands on what the service refuses, and verifies anew after a failure', async () => {
+  it('returns refusals of the service, and verifies again after a failure', async () => {
     const at = standIn(kind);
     await (await at.ask(question)).json();
     const refusal = { error: { message: 'x', type: 'provider_fallback_not_supported_for_e2ee', request_id: 'r' } };
@@ -221,7 +220,7 @@ describe('end-to-end-encrypted chat', () => {
     expect(at.attestations()).toHaveLength(2);
   });
 
-  it('lets an SDK try again where the evidence is refused: each try has a ticket of its own', async () => {
+  it('lets an SDK retry refused evidence: each try has its own ticket', async () => {
     const at = standIn(kind);
     at.relays(() => json({ error: { message: 'x', type: 'service_unavailable' } }, 503, { 'x-should-retry': 'false' }));
     const answer = await at.ask(question);
@@ -229,7 +228,7 @@ describe('end-to-end-encrypted chat', () => {
     expect(at.chats()).toEqual([]);
   });
 
-  it('says so where the evidence of the enclave is lost on the way', async () => {
+  it('reports evidence of the enclave that was lost on the way', async () => {
     const at = standIn(kind);
     at.relays(() => {
       throw new TypeError('terminated');
@@ -238,7 +237,7 @@ describe('end-to-end-encrypted chat', () => {
     expect(at.chats()).toEqual([]);
   });
 
-  it('verifies anew after a reply that it could not open', async () => {
+  it('verifies again after a reply that it could not open', async () => {
     const at = standIn(kind);
     at.relays((each) => (each.headers.has('x-router-privacy-class') ? json({}) : each));
     expect((await at.ask(question)).status).toBe(424);
@@ -247,7 +246,7 @@ describe('end-to-end-encrypted chat', () => {
     expect(at.attestations()).toHaveLength(2);
   });
 
-  it('verifies anew after a stream that it could not open', async () => {
+  it('verifies again after a stream that it could not open', async () => {
     const at = standIn(kind);
     at.relays((each) =>
       each.headers.has('x-router-privacy-class')
@@ -261,7 +260,7 @@ describe('end-to-end-encrypted chat', () => {
     expect(at.attestations()).toHaveLength(2);
   });
 
-  it('answers an error, not a word, where the reply was not encrypted', async () => {
+  it('answers an error without any content if the reply was not encrypted', async () => {
     const at = standIn(kind);
     const clear = {
       id: 'x',
@@ -276,7 +275,7 @@ describe('end-to-end-encrypted chat', () => {
     expect(await answer.text()).toMatch(/"type":"e2ee_/);
   });
 
-  it('chooses the enclave by the policy, and of several one whose measurements are known', async () => {
+  it('chooses the enclave by the policy, and among several a pinned one', async () => {
     const routes = ['first', 'second/eu', kind].map((provider) => ({ provider, privacy_class: 'e2ee' }));
     const clear = { provider: 'clear', privacy_class: 'private' };
     const chosen = async (asked: object, pins: string[] = [], pinned = model): Promise<unknown> => {

@@ -1,18 +1,18 @@
 import {
   headerNames,
+  operationPaths,
   type ProviderPolicyObject,
   relayRules,
   type SealedQuestion,
   type TicketRequest,
 } from '@sotto/wire';
-import { answerFrom } from '../answer.ts';
+import { answerFrom, answerOfFailure } from '../answer.ts';
 import type { Bytes } from '../e2ee/bytes.ts';
 import { sealChat } from '../e2ee/seal-chat.ts';
 import type { SealedRequest } from '../e2ee/sealed-request.ts';
 import { readTextChat, type TextChat } from '../e2ee/text-chat.ts';
 import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
-import { answerOfFailure } from '../local-answer.ts';
 import type { Control } from '../private/control.ts';
 import type { ReadyContent, TicketedSender } from '../private/ticketed-sender.ts';
 import { chooseEnclave, type EnclaveModels, type EnclaveRoute, type IsPinned, readModels } from './enclave-route.ts';
@@ -22,7 +22,7 @@ export interface E2eeChatParts {
   readonly control: Control;
   readonly sender: TicketedSender;
   readonly enclaves: EnclaveSessions;
-  /** Whether our pins say of which enclave a route's evidence must be. */
+  /** Whether the client's pins name the enclave of a route. */
   readonly isPinned: IsPinned;
   readonly now: () => number;
 }
@@ -30,19 +30,19 @@ export interface E2eeChatParts {
 export interface E2eeQuestion {
   /** The body of a chat completion. */
   readonly body: unknown;
-  /** Which providers may be asked. */
+  /** The policy that selects the providers. */
   readonly policy: ProviderPolicyObject;
-  /** The secret that its receipt can be had with, where one is asked for. */
+  /** The secret that later retrieves the receipt, if the caller asked for one. */
   readonly receipt: string | undefined;
-  /** The body as text: what a second try is recognised by. */
+  /** The body as text. The client recognises a second try by it. */
   readonly asked: string;
   readonly signal: AbortSignal;
 }
 
-/** How long the list of models is taken from memory. */
+/** Time in ms that the list of models is cached. */
 const listedMs = 5 * 60_000;
 
-/** Chat that only the provider's verified enclave can read: sealed here, and opened here. */
+/** Chat that only the provider's verified enclave can read. This process seals requests and opens replies, and no other can. */
 export class E2eeChat {
   readonly #parts: E2eeChatParts;
   #models: { readonly list: EnclaveModels; readonly until: number } | undefined;
@@ -52,8 +52,8 @@ export class E2eeChat {
   }
 
   /**
-   * Asks as `fetch` would, and answers as the service would, opened. Refusals of the service are answers as they came.
-   * Throws `e2ee_request_*` before anything is asked, and what keeps the enclave from being trusted.
+   * Takes a request as `fetch` would, and returns the decrypted answer. A refusal of the service is returned unchanged.
+   * Throws `e2ee_request_*` before it asks the service, and the reason if the enclave cannot be trusted.
    */
   async ask({ body, policy, receipt, asked, signal }: E2eeQuestion): Promise<ContentAnswer> {
     const chat = readTextChat(body);
@@ -114,7 +114,7 @@ function contentOf(
     model,
     provider,
     ...(reasoning_effort === undefined ? {} : { reasoning_effort }),
-    // Venice answers as a stream, whatever its caller gets.
+    // Venice always answers with a stream.
     stream: stream || family === 'venice',
   };
   const headers = {
@@ -123,12 +123,12 @@ function contentOf(
     [headerNames.e2ee]: JSON.stringify(question),
     ...(receipt === undefined ? {} : { [headerNames.receipt]: receipt }),
   };
-  return { path: '/v1/chat/completions', headers, body: sealed.body };
+  return { path: operationPaths.chat, headers, body: sealed.body };
 }
 
 /**
- * The answer in clear. What fails here has been bought already, so it is answered and not thrown; a stream that fails later
- * breaks off, and `onUnopened` hears of it.
+ * Returns the decrypted answer. The answer has already been bought, so a failure here is returned as an answer and not
+ * thrown. A stream that fails later breaks off, and `onUnopened` is called.
  */
 async function opened(
   sealed: SealedRequest,
@@ -155,6 +155,6 @@ async function opened(
   }
 }
 
-/** The service's own headers, without those of the sealed body. */
+/** The service's own headers, without those that describe the sealed body. */
 const ownHeaders = ({ headers }: ContentAnswer): Record<string, string> =>
   Object.fromEntries(headers.filter(([name]) => /^x-(?:router|ratelimit|request)-/.test(name)));

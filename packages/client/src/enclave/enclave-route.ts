@@ -7,23 +7,23 @@ import {
 } from '@sotto/wire';
 import * as z from 'zod';
 
-/** The one provider that a request is encrypted for. */
+/** The one provider that a request is encrypted to. */
 export interface EnclaveRoute {
-  /** The canonical id. */
+  /** The model's canonical id. */
   readonly model: string;
   /** The provider's public id. */
   readonly provider: string;
-  /** The policy that says so: what ticket and request name. */
+  /** The policy that allows only this provider. The ticket and the request name it. */
   readonly policy: ProviderPolicyObject;
-  /** The most that the route may answer, in tokens. */
+  /** The output limit of the route, in tokens. */
   readonly maxOutputTokens: number | undefined;
 }
 
 type Route = ModelAnswer['provider_routes'][number];
-/** Whether our own pins say of which enclave a route's evidence must be. */
+/** Whether the client's own pins name the enclave of a route. */
 export type IsPinned = (route: { readonly provider: string; readonly model: string }) => boolean;
 
-// Of the list of models only this is read, loosely: a newer service may say more.
+// The client reads only these fields of the list, loosely: a newer service may send more.
 const routeSchema = z.object({
   provider: z.string(),
   privacy_class: z.string(),
@@ -41,14 +41,14 @@ const listSchema = z.object({
 export type EnclaveModels = z.infer<typeof listSchema>;
 
 /**
- * Reads the answer of `GET /models`; undefined where it is none. It is the control origin's word: it offers routes to ask for,
- * and says nothing of whether one can be trusted.
+ * Reads the answer of `GET /models`; returns undefined if it is not one. The control origin's list offers routes. It
+ * does not prove that one can be trusted.
  */
 export const readModels = (answer: unknown): EnclaveModels | undefined => listSchema.safeParse(answer).data;
 
 /**
- * Chooses the enclave for a request: of the model's end-to-end-encrypted routes that the policy leaves, the first by
- * `order`, then one that `isPinned`, then as listed. Throws the `ServiceError` that the service would give.
+ * Chooses the enclave for a request among the model's end-to-end-encrypted routes that the policy allows. It sorts them
+ * by `order`, then pinned ones first, then as listed. Throws the `ServiceError` that the service would return.
  */
 export function chooseEnclave(
   models: EnclaveModels,
@@ -77,7 +77,7 @@ export function chooseEnclave(
   const [route] = allowed.toSorted((a, b) => rank(a) - rank(b));
   if (route === undefined) {
     throw new ServiceError('no_provider_route_meets_privacy', {
-      message: 'No provider of this model that the policy leaves is end-to-end-encrypted.',
+      message: 'No provider of this model that your policy allows is end-to-end encrypted.',
     });
   }
   return {
@@ -94,8 +94,8 @@ export function chooseEnclave(
 }
 
 /**
- * Finds the enclave that a verification is asked for: of the model's routes of the class, that of `provider`, else one that
- * `isPinned`, else the first. Throws the `ServiceError` that the service would give.
+ * Finds the enclave to verify among the model's routes of the class: the one of `provider`, else a pinned one, else the
+ * first. Throws the `ServiceError` that the service would return.
  */
 export function findEnclave(
   models: EnclaveModels,
@@ -123,5 +123,5 @@ export function findEnclave(
   });
 }
 
-/** `acme` names its variants, too (interface 2.2). */
+/** `acme` also names its variants, such as `acme/eu`. */
 const matches = (named: string, provider: string): boolean => named === provider || provider.startsWith(`${named}/`);

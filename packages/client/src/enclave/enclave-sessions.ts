@@ -4,7 +4,7 @@ import { ClientError } from '../errors.ts';
 import { type AcceptableVerdict, acceptableVerdicts } from '../gateway/acceptance.ts';
 import type { EnclaveVerification } from './verify-enclave.ts';
 
-/** What end-to-end encryption asks of a provider. */
+/** The verdicts on a provider's enclave that end-to-end encryption accepts as a minimum. */
 export type AcceptableEnclaveVerdict = Exclude<AcceptableVerdict, 'hardware_verified'>;
 export const acceptableEnclaveVerdicts = acceptableVerdicts.filter(
   (verdict): verdict is AcceptableEnclaveVerdict => verdict !== 'hardware_verified',
@@ -17,7 +17,7 @@ export interface EnclaveSessionsOptions {
   ) => Promise<EnclaveVerification | Response>;
   readonly minimumVerdict: AcceptableEnclaveVerdict;
   readonly now: () => number;
-  /** Told of every verification that was accepted. */
+  /** Called with every accepted verification. */
   readonly onVerified: (verification: EnclaveVerification) => void;
 }
 
@@ -28,7 +28,7 @@ interface Kept {
 
 const maxKept = 64;
 
-/** Keys of enclaves that were verified, kept no longer than their evidence lives. Keys for one request are not kept. */
+/** Keys of verified enclaves, kept until their evidence expires. Keys for a single request are not kept. */
 export class EnclaveSessions {
   readonly #options: EnclaveSessionsOptions;
   readonly #kept = new Map<string, Kept>();
@@ -37,7 +37,10 @@ export class EnclaveSessions {
     this.#options = options;
   }
 
-  /** A key to encrypt to; or the refusal of the service. Throws `attestation_untrusted` for what is not good enough. */
+  /**
+   * Returns a key to encrypt to, or the refusal of the service. Throws `attestation_untrusted` if the verdict is too
+   * weak.
+   */
   async keyFor(
     route: { readonly model: string; readonly provider: string },
     signal?: AbortSignal,
@@ -58,7 +61,7 @@ export class EnclaveSessions {
     return key;
   }
 
-  /** Forgets an enclave that failed: the next request verifies anew. */
+  /** Forgets an enclave that failed, so that the next request verifies it again. */
   drop(route: { readonly model: string; readonly provider: string }): void {
     this.#kept.delete(nameOf(route));
   }
@@ -70,7 +73,7 @@ export class EnclaveSessions {
       return vouchForKey(key);
     const open = checks.filter(({ outcome }) => outcome !== 'passed').map(({ name }) => name);
     throw new ClientError('attestation_untrusted', undefined, {
-      detail: `The verdict on the enclave of ${provider} is ${verdict}, and ${minimumVerdict}, up to date, is required. Not passed: ${open.join(', ')}.${missingPin(verification)}`,
+      detail: `The verdict on the enclave of ${provider} is ${verdict}; ${minimumVerdict}, up to date, is required. Not passed: ${open.join(', ')}.${missingPin(verification)}`,
     });
   }
 }
@@ -78,7 +81,7 @@ export class EnclaveSessions {
 const nameOf = ({ model, provider }: { readonly model: string; readonly provider: string }): string =>
   JSON.stringify([model, provider]);
 
-/** Tells the user which pin to add. The reason of an unpinned route quotes only what the user asked for. */
+/** Tells the user which pin to add. The reason of an unpinned route quotes only values that the user gave. */
 function missingPin({ checks }: EnclaveVerification): string {
   const route = checks.find(({ name }) => name === 'provider.route');
   return route?.outcome === 'not_made' ? ` To trust it, change the pins: ${route.reason}.` : '';

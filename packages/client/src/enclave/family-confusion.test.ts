@@ -13,13 +13,12 @@ import { tinfoilEnclave } from '../e2ee/testing/tinfoil-enclave.ts';
 import type { ClientError } from '../errors.ts';
 import type { Platform } from '../gateway/platform.ts';
 import { simulatedEvidence } from '../gateway/testing/simulated-evidence.ts';
-import type { EnclavePins } from '../pins/enclave-pins.ts';
-import { makePrivateClient } from '../private/create-private-fetch.ts';
-import { fetchOver } from '../private/private-fetch.ts';
+import type { EnclavePins } from '../pins/client-pins.ts';
+import { fetchOver, makePrivateClient } from '../private/create-private-fetch.ts';
 
-// The genuine, pinned enclave signs the address of its key and any nonce, as those of NEAR AI, dstack-vllm-proxy and Venice
-// do. The broker's nonce is an X25519 key of its own. It shows the quote as Tinfoil's, where that place holds the encryption
-// key.
+// The genuine, pinned enclave signs the address of its key and any nonce, as the enclaves of NEAR AI, dstack-vllm-proxy
+// and Venice do. The hostile broker uses its own X25519 key as the nonce. It presents the quote as one of Tinfoil,
+// where the same bytes are the encryption key.
 
 const now = new Date('2026-01-15T00:00:00Z');
 const model = 'sealed/model';
@@ -30,7 +29,7 @@ const measurements = [`mr_td=${zeros},rtmr0=${zeros},rtmr1=${zeros},rtmr2=${zero
 const json = (body: unknown): Response =>
   new Response(JSON.stringify(body), { headers: { 'content-type': 'application/json' } });
 
-/** A client whose broker tries to read along. */
+/** A client whose broker tries to read the content. */
 async function relayed(provider: string, pinned: EnclavePins | undefined) {
   const tdx = await TdxMachine.make();
   const snp = await SnpMachine.make('genoa');
@@ -106,7 +105,7 @@ async function relayed(provider: string, pinned: EnclavePins | undefined) {
 }
 
 it.each<ProviderFamily>(['near', 'venice', 'phala'])(
-  'a quote of the %s enclave for the broker’s own key, shown as another family’s, gets nothing',
+  'sends nothing if a quote of the %s enclave for the broker’s own key is presented as another family’s',
   async (family) => {
     const { failure, read } = await relayed(family, { family, models: { [model]: 'up/model' }, measurements });
     expect(failure).toMatchObject({ code: 'attestation_untrusted', message: expect.stringMatching(/provider\.route/) });
@@ -121,7 +120,7 @@ it.each<[string, EnclavePins | undefined, RegExp]>([
     { family: 'tinfoil', measurements },
     /"models": \{"sealed\/model": "<the provider's own name for it>"\}/,
   ],
-])('a route gets nothing where the pins do not name %s, and the error says what to add', async (_, pinned, message) => {
+])('sends nothing if the pins do not name %s, and the error says what to add', async (_, pinned, message) => {
   const { failure, read } = await relayed('acme', pinned);
   expect(failure).toMatchObject({ code: 'attestation_untrusted', message: expect.stringMatching(message) });
   expect(read).toEqual([]);

@@ -4,14 +4,13 @@ import { withoutNoRetry } from '../answer.ts';
 import { secureRandom, toHex } from '../e2ee/bytes.ts';
 import { ClientError } from '../errors.ts';
 import type { ContentChannel, ContentRequest } from '../gateway/platform.ts';
-import type { ClientPins } from '../pins/client-pins.ts';
-import { pinsOfRoute } from '../pins/enclave-pins.ts';
+import { type ClientPins, pinsOfRoute } from '../pins/client-pins.ts';
 import type { Control } from '../private/control.ts';
 
-/** Verifies a document of hop 2: the vendors' roots are inside. */
+/** Verifies the evidence of a provider's enclave. It contains the vendors' root certificates. */
 export type VerifyProvider = (document: unknown, challenge: ProviderChallenge) => Promise<ProviderVerification>;
 
-/** One verification of a provider's enclave, hop 2. */
+/** One verification of a provider's enclave: the second hop, from the broker to the provider. */
 export interface EnclaveVerification extends ProviderVerification {
   readonly model: string;
   readonly provider: string;
@@ -22,14 +21,14 @@ export interface EnclaveVerification extends ProviderVerification {
 
 export interface EnclaveVerifierParts {
   readonly control: Control;
-  /** The way to the confidential origin. */
+  /** The connection to the confidential origin. */
   readonly channel: Pick<ContentChannel, 'send'>;
   readonly pins: ClientPins;
   readonly verifyProvider: VerifyProvider;
   readonly now: () => number;
 }
 
-/** Which enclave is to be verified. */
+/** The enclave to verify. */
 export interface EnclaveQuestion {
   readonly model: string;
   readonly provider: string;
@@ -37,9 +36,9 @@ export interface EnclaveQuestion {
 }
 
 /**
- * Verifies the enclave behind a route: a ticket from the control origin, evidence for a fresh nonce. How the evidence is read,
- * and for which model it must be, comes from the pins alone. A refusal of either origin is handed back as it came, but that it may be tried again. Throws
- * `ClientError`s.
+ * Verifies the enclave behind a route, with a ticket from the control origin and evidence for a fresh nonce. Only the
+ * pins decide how the evidence is read and which model it must be for. Returns the refusal of either origin, without
+ * `x-should-retry` if it is from the confidential origin. Throws `ClientError`s.
  */
 export async function verifyEnclave(
   { control, channel, pins, verifyProvider, now }: EnclaveVerifierParts,
@@ -58,11 +57,11 @@ export async function verifyEnclave(
   };
   const answer = await channel.send(request).catch((error: unknown) => {
     if (error instanceof ClientError || signal?.aborted) throw error;
-    // Whatever became of it, nothing of the content was in it.
+    // The request did not contain content, so it is safe to report the failure as retryable.
     throw new ClientError('attestation_unavailable', undefined, { detail: 'The connection failed.', cause: error });
   });
   const response = answer.toResponse();
-  // Nothing of the content has left.
+  // The request did not contain content, so an SDK may retry it.
   if (response.status !== 200) return withoutNoRetry(response);
   const document: unknown = await response.json().catch(() => null);
   if (nonceOf(document) !== nonce) throw new ClientError('nonce_mismatch');

@@ -4,27 +4,30 @@ import { readOrigin } from '../origin.ts';
 import { type ClientPins, hasMeasurements } from '../pins/client-pins.ts';
 import type { OriginVerification } from './verify-origin.ts';
 
-/** False in the bundle for browsers, by definition at its build: what follows from it is not in that bundle at all. */
+/** The build of the browser bundle defines this as false, which removes the code that depends on it. */
 declare const SOTTO_SIMULATION: boolean | undefined;
 
-/** A verdict on which content may be sent. */
+/** A verdict that allows the client to send content. */
 export type AcceptableVerdict = Exclude<Verdict, 'unavailable' | 'untrusted'>;
 export const acceptableVerdicts = verdicts.filter((verdict): verdict is AcceptableVerdict =>
   meetsVerdict(verdict, 'policy_matched'),
 );
 
 export interface AcceptanceTerms {
-  /** The weakest verdict that content is sent on. */
+  /** The weakest verdict on which the client sends content. */
   readonly minimumVerdict: AcceptableVerdict;
   readonly pins: ClientPins;
   /**
-   * For development: accepts simulated evidence of an origin on this machine, which protects nothing. Not in the bundle for
-   * browsers.
+   * For development: accepts simulated evidence of an origin on this machine. Simulated evidence protects nothing. The
+   * browser bundle does not have this option.
    */
   readonly allowSimulated?: boolean | undefined;
 }
 
-/** Throws what keeps content from being sent: `attestation_unavailable`, `nonce_mismatch` or `attestation_untrusted`. */
+const simulatedDetail =
+  'Failed: simulated.hardware. The evidence is simulated, so nothing protects your content. For development on this machine, accept it with `allowSimulated` (`--allow-simulated`).';
+
+/** Throws `attestation_unavailable`, `nonce_mismatch` or `attestation_untrusted` if content must not be sent. */
 export function requireAccepted(verification: OriginVerification, terms: AcceptanceTerms): void {
   const { minimumVerdict, pins } = terms;
   const { verdict, checks, absence } = verification;
@@ -32,22 +35,25 @@ export function requireAccepted(verification: OriginVerification, terms: Accepta
     throw new ClientError('attestation_unavailable', undefined, absence === undefined ? {} : { detail: absence });
   }
   if (typeof SOTTO_SIMULATION === 'undefined' || SOTTO_SIMULATION) {
-    if (terms.allowSimulated === true && isHonestSimulation(verification)) return;
+    if (isHonestSimulation(verification)) {
+      if (terms.allowSimulated === true) return;
+      throw new ClientError('attestation_untrusted', undefined, { detail: simulatedDetail });
+    }
   }
   if (verdict !== 'untrusted' && meetsVerdict(verdict, minimumVerdict)) return;
   const failed = checks.filter(({ outcome }) => outcome === 'failed').map(({ name }) => name);
   if (failed.includes('gateway.report_data') || failed.includes('simulated.signature'))
     throw new ClientError('nonce_mismatch');
-  const standing = `The verdict is ${verdict}, and ${minimumVerdict} is required.`;
+  const standing = `The verdict is ${verdict}; ${minimumVerdict} is required.`;
   const why = failed.length > 0 ? ` Failed: ${failed.join(', ')}.` : '';
   const advice = hasMeasurements(pins)
     ? ''
-    : ' This build ships no measurements of released images, so nothing can be trusted yet: give your own as `pins` (`--pins FILE`).';
+    : ' This build ships no measurements of released images. Pass your own as `pins` (`--pins FILE`).';
   throw new ClientError('attestation_untrusted', undefined, { detail: `${standing}${why}${advice}` });
 }
 
-/** Simulated evidence that says so, is bound to our challenge, and comes from this machine. */
-function isHonestSimulation({ teeType, checks, keySet, origin }: OriginVerification): boolean {
+/** Whether the evidence declares itself simulated, is bound to our challenge, and comes from this machine. */
+export function isHonestSimulation({ teeType, checks, keySet, origin }: OriginVerification): boolean {
   const failed = checks.filter(({ outcome }) => outcome === 'failed').map(({ name }) => name);
   return (
     teeType === 'simulated' &&

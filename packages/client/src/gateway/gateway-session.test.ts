@@ -16,7 +16,7 @@ const request: ContentRequest = {
   signal: undefined,
 };
 
-/** A gateway whose evidence and connections a test decides. */
+/** A gateway whose evidence and connections the test controls. */
 function standIn(options: Partial<GatewaySessionOptions> = {}) {
   let now = Date.now();
   let gateway: SimulatedGateway = { origin };
@@ -77,7 +77,7 @@ function standIn(options: Partial<GatewaySessionOptions> = {}) {
 }
 
 describe('the way to a confidential origin', () => {
-  it('verifies once, with a fresh nonce, before the first content, for all who ask at once', async () => {
+  it('verifies once, with a fresh nonce, before the first content, for concurrent requests', async () => {
     const at = standIn();
     await Promise.all([at.session.send(request), at.session.send(request), at.session.verified()]);
     await at.session.send(request);
@@ -85,7 +85,7 @@ describe('the way to a confidential origin', () => {
     expect(at.sent).toHaveLength(3);
   });
 
-  it('verifies again when the verification has aged, with another nonce, and leaves the old connections', async () => {
+  it('verifies again with another nonce when the verification is too old, and drops the old connections', async () => {
     const at = standIn();
     await at.session.send(request);
     at.pass(59_000);
@@ -128,7 +128,7 @@ describe('the way to a confidential origin', () => {
     expect(at.sent).toEqual([]);
   });
 
-  it('sends nothing where there is no evidence, and says why', async () => {
+  it('sends nothing without evidence, and says why', async () => {
     const at = standIn();
     at.answer(async () => ({ document: undefined, absence: 'The service offers no attestation.' }));
     await expect(at.session.send(request)).rejects.toMatchObject({
@@ -141,16 +141,19 @@ describe('the way to a confidential origin', () => {
     expect(at.sent).toEqual([]);
   });
 
-  it('sends nothing on simulated evidence unless that was allowed, nor then to another machine', async () => {
+  it('sends nothing on simulated evidence unless it is allowed and from this machine', async () => {
     const strict = standIn({ allowSimulated: false });
     await expect(strict.session.send(request)).rejects.toMatchObject({
       code: 'attestation_untrusted',
-      message: expect.stringMatching(/simulated\.hardware.*ships no measurements/s),
+      message: expect.stringContaining('accept it with `allowSimulated` (`--allow-simulated`)'),
     });
     const remote = 'https://api.example.com';
     const far = standIn({ origin: remote });
     far.is({ origin: remote });
-    await expect(far.session.send(request)).rejects.toMatchObject({ code: 'attestation_untrusted' });
+    await expect(far.session.send(request)).rejects.toMatchObject({
+      code: 'attestation_untrusted',
+      message: expect.stringMatching(/simulated\.hardware.*ships no measurements/s),
+    });
     expect([...strict.sent, ...far.sent]).toEqual([]);
   });
 
@@ -163,7 +166,7 @@ describe('the way to a confidential origin', () => {
     expect(at.sent).toHaveLength(1);
   });
 
-  it('tells of the mismatch where the second verification fails, and sends nothing', async () => {
+  it('reports the mismatch if the second verification fails, and sends nothing', async () => {
     const at = standIn();
     await at.session.verified();
     const mismatch = new ClientError('connection_not_verified');
@@ -173,7 +176,7 @@ describe('the way to a confidential origin', () => {
     expect(at.sent).toEqual([]);
   });
 
-  it('verifies once more only', async () => {
+  it('verifies only once more', async () => {
     const at = standIn();
     at.refusals.push(new ClientError('connection_not_verified'), new ClientError('connection_not_verified'));
     await expect(at.session.send(request)).rejects.toMatchObject({ code: 'connection_not_verified' });
@@ -181,7 +184,7 @@ describe('the way to a confidential origin', () => {
     expect(at.sent).toEqual([]);
   });
 
-  it('lets a request leave that waits for a verification, and goes on with it for the others', async () => {
+  it('lets a request abort while it waits for a verification that others share', async () => {
     const at = standIn();
     let begin = (): void => undefined;
     const begun = new Promise<void>((resolve) => {

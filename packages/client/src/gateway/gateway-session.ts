@@ -1,4 +1,3 @@
-import { abortable } from '../abortable.ts';
 import { ClientError } from '../errors.ts';
 import { type AcceptanceTerms, requireAccepted } from './acceptance.ts';
 import type { ContentAnswer, ContentChannel, ContentRequest, Platform } from './platform.ts';
@@ -9,9 +8,9 @@ export interface GatewaySessionOptions extends AcceptanceTerms {
   readonly verifyGateway: VerifyGateway;
   readonly origin: string;
   readonly now: () => number;
-  /** How long a verification is relied on, at most; the key set may end earlier. */
+  /** Time in ms that a verification is valid, at most. The key set may end earlier. */
   readonly maxAgeMs: number;
-  /** Told of every verification that was accepted. */
+  /** Called with every accepted verification. */
   readonly onVerified: (verification: OriginVerification) => void;
 }
 
@@ -22,8 +21,9 @@ interface Verified {
 }
 
 /**
- * The verified way to one confidential origin: verifies before the first content, again when a verification has aged or
- * its key set has ended, and once more when a connection proves a key that the verified set does not name.
+ * The verified way to one confidential origin. It verifies before the first content, and again when the verification is
+ * too old or its key set has ended. It also verifies again when a connection proves a key that the verified set does
+ * not name.
  */
 export class GatewaySession {
   readonly #options: GatewaySessionOptions;
@@ -34,19 +34,20 @@ export class GatewaySession {
     this.#options = options;
   }
 
-  /** The verification in force; verifies where there is none. Throws what `requireAccepted` throws. */
+  /** Returns the valid verification, or verifies first. Throws the errors of `requireAccepted`. */
   async verified(signal?: AbortSignal): Promise<OriginVerification> {
     return (await abortable(this.#ensure(), signal)).verification;
   }
 
-  /** Sends content over a verified connection. Throws a `ClientError` exactly where nothing of it can have left. */
+  /** Sends content over a verified connection. Throws a `ClientError` only if none of the content can have left. */
   async send(request: ContentRequest): Promise<ContentAnswer> {
     const verified = await abortable(this.#ensure(), request.signal);
     try {
       return await verified.channel.send(request);
     } catch (mismatch) {
       if (!(mismatch instanceof ClientError && mismatch.code === 'connection_not_verified')) throw mismatch;
-      // The service may have changed its key, or this verification has aged: one more tells. If it fails, the mismatch is the news.
+      // The service may have changed its key, or this verification is old. Verify once more; if that fails, report the
+      // mismatch.
       this.#drop(verified);
       const again = await abortable(
         this.#ensure().catch(() => {
@@ -93,5 +94,21 @@ export class GatewaySession {
     if (this.#current !== verified) return;
     this.#current = undefined;
     verified.channel.close();
+  }
+}
+
+/** Waits for a shared promise until the signal aborts, then throws the signal's reason. */
+async function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  signal.throwIfAborted();
+  let leave = (): void => undefined;
+  const left = new Promise<never>((_, reject) => {
+    leave = () => reject(signal.reason);
+  });
+  signal.addEventListener('abort', leave, { once: true });
+  try {
+    return await Promise.race([promise, left]);
+  } finally {
+    signal.removeEventListener('abort', leave);
   }
 }

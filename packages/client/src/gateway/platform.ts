@@ -1,50 +1,79 @@
-/** What was read of a gateway's evidence: as good as the verification that follows. */
+import type { ConfidentialPath } from '../service-paths.ts';
+
+/** A gateway's evidence as read. Nothing in it is trusted before the verification. */
 export interface EvidenceReading {
-  /** The parsed answer of `GET /v1/gateway/attestation`; undefined where there was none. */
+  /** The parsed answer of `GET /v1/gateway/attestation`; undefined if there was none. */
   readonly document: unknown;
-  /** Why there is no document: a sentence of our own. */
+  /** Why there is no document, in the client's own words. */
   readonly absence?: string;
-  /** DER of the SubjectPublicKeyInfo that the very connection proved; undefined where it cannot be seen, or without TLS. */
+  /** DER of the SubjectPublicKeyInfo that this connection proved. Undefined without TLS, or if the platform hides it. */
   readonly tlsSpki?: Uint8Array | undefined;
 }
 
 /** A request that carries content. */
 export interface ContentRequest {
   /** With its leading `/v1`. */
-  readonly path: string;
+  readonly path: ConfidentialPath<'POST'>;
   readonly method: 'POST' | 'GET';
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array<ArrayBuffer> | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
-/** An answer whose body has not been read: by one of its two doors, once. */
+/** An answer whose body has not been read. Read it once, through `body` or `toResponse`. */
 export interface ContentAnswer {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** The body as it comes, where no `Response` is needed. */
+  /** The body as it arrives, for callers that do not need a `Response`. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** The whole, as `fetch` gives it. */
+  /** The whole answer as `fetch` returns it. */
   toResponse(): Response;
 }
 
-/** Connections to the confidential origin that content may go over. */
+/** Connections to the confidential origin that may carry content. */
 export interface ContentChannel {
   /**
-   * Sends one request, once; redirects are not followed, and nothing is added to the headers that could tell users apart.
-   * Throws a `ClientError` exactly where nothing of the content can have left; any other error leaves that open.
+   * Sends one request, once. It does not follow redirects, and adds no header that could tell users apart. Throws a
+   * `ClientError` only if none of the content can have left. After any other error, content may have left.
    */
   send(request: ContentRequest): Promise<ContentAnswer>;
-  /** Takes no more requests; those that run may end. */
+  /** Takes no more requests. Running requests may end. */
   close(): void;
 }
 
-/** How one kind of runtime talks to the confidential origin. */
+/** The connection of one kind of runtime to the confidential origin. */
 export interface Platform {
-  /** Whether the TLS key of a connection can be seen: then connections to other keys than the verified are refused. */
+  /**
+   * Whether the platform shows the TLS key of a connection. If so, connections to keys that were not verified are
+   * refused.
+   */
   readonly seesTlsKeys: boolean;
+  /** The `fetch` that reaches the control origin, if it is not the global one. */
+  readonly controlFetch?: typeof fetch;
   readEvidence(origin: string, nonce: string, signal?: AbortSignal): Promise<EvidenceReading>;
   /** @param spkiSha256 - the keys that a connection may prove, SHA-256 of SPKI in hex; undefined without TLS. */
   openChannel(origin: string, spkiSha256: ReadonlySet<string> | undefined): ContentChannel;
 }
+
+/** The path where a broker returns evidence about itself. */
+export const evidencePath = '/v1/gateway/attestation' satisfies ConfidentialPath<'GET'>;
+
+/** Reads an answer of `GET /v1/gateway/attestation`. Returns the reason if it does not hold evidence. */
+export function parseEvidence(status: number, text: string): Pick<EvidenceReading, 'document' | 'absence'> {
+  if (status === 200) {
+    try {
+      return { document: JSON.parse(text) };
+    } catch {
+      // The verifier rejects invalid JSON. An absent answer is only `unavailable`.
+      return { document: null };
+    }
+  }
+  return { document: undefined, absence: absences[status] ?? `The service answered with status ${status}.` };
+}
+
+const absences: Readonly<Record<number, string>> = {
+  404: 'The service offers no attestation.',
+  429: 'The service received too many requests for evidence. Retry in a minute.',
+  503: 'The service cannot produce evidence now. Retry shortly.',
+};

@@ -6,7 +6,7 @@ import { shippedPins } from '../pins/client-pins.ts';
 import { nodePlatform } from '../platform/node-platform.ts';
 import { verifyOrigin } from './verify-origin.ts';
 
-it('evidence that drips in is given up in time', async () => {
+it('gives up on evidence that arrives too slowly, and says why a connection failed', async () => {
   const server = createServer((_, response) => {
     response.writeHead(200);
     const drip = setInterval(() => response.write(' '), 10);
@@ -24,5 +24,7 @@ it('evidence that drips in is given up in time', async () => {
   expect(given).toMatchObject({ verdict: 'unavailable', absence: 'The connection failed.' });
   const left = verifyOrigin({ ...question, signal: AbortSignal.timeout(100) });
   await expect(left).rejects.toMatchObject({ name: 'TimeoutError' });
-  server.close();
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  expect(await verifyOrigin(question)).toMatchObject({ absence: 'The connection failed (ECONNREFUSED).' });
 });

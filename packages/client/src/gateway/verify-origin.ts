@@ -3,22 +3,22 @@ import { secureRandom, toHex } from '../e2ee/bytes.ts';
 import { ClientError } from '../errors.ts';
 import type { EvidenceReading, Platform } from './platform.ts';
 
-/** One verification of a confidential origin, hop 1. */
+/** One verification of a confidential origin: the first hop, from the client to the broker. */
 export interface OriginVerification extends GatewayVerification {
   readonly origin: string;
-  /** Ours, fresh. */
+  /** The fresh nonce that this client chose. */
   readonly nonce: string;
   /** Unix milliseconds. */
   readonly verifiedAt: number;
-  /** Why nothing could be looked at; only where the verdict is `unavailable`. */
+  /** Why there was no evidence. Only set if the verdict is `unavailable`. */
   readonly absence: string | undefined;
-  /** Whether the TLS key of the connection could be seen. */
+  /** Whether the platform showed the TLS key of the connection. */
   readonly tlsKeySeen: boolean;
-  /** What was verified, to keep or to verify again. */
+  /** The verified document. Keep it to verify it again later. */
   readonly document: unknown;
 }
 
-/** Verifies a document of hop 1: the vendors' roots are inside. */
+/** Verifies the evidence of a broker. It contains the vendors' root certificates. */
 export type VerifyGateway = (document: unknown, challenge: GatewayChallenge) => Promise<GatewayVerification>;
 
 export interface OriginQuestion {
@@ -28,11 +28,11 @@ export interface OriginQuestion {
   readonly pins: GatewayPins;
   readonly now: () => number;
   readonly signal?: AbortSignal | undefined;
-  /** How long the origin may take for its evidence: a minute by default. */
+  /** Time in ms that the origin may take for its evidence. Default: one minute. */
   readonly withinMs?: number | undefined;
 }
 
-/** Asks the origin for evidence with a fresh nonce and verifies it. Never throws for what the origin does. */
+/** Asks the origin for evidence with a fresh nonce and verifies it. It does not throw for a failure of the origin. */
 export async function verifyOrigin({
   platform,
   verifyGateway,
@@ -44,7 +44,7 @@ export async function verifyOrigin({
 }: OriginQuestion): Promise<OriginVerification> {
   signal?.throwIfAborted();
   const nonce = toHex(secureRandom(32));
-  // Every request waits for the same verification: one that drips in may not hold them for ever.
+  // All requests wait for the same verification, so evidence that arrives slowly must not block them forever.
   const late = AbortSignal.timeout(withinMs);
   const reading = await readEvidence(() =>
     platform.readEvidence(origin, nonce, signal === undefined ? late : AbortSignal.any([signal, late])),
@@ -58,7 +58,7 @@ export async function verifyOrigin({
     origin,
     nonce,
     verifiedAt,
-    absence: verification.verdict === 'unavailable' ? (reading.absence ?? 'There was no answer.') : undefined,
+    absence: verification.verdict === 'unavailable' ? (reading.absence ?? 'The service did not answer.') : undefined,
     tlsKeySeen: reading.tlsSpki !== undefined,
     document: reading.document,
   };
@@ -68,6 +68,14 @@ async function readEvidence(read: () => Promise<EvidenceReading>): Promise<Evide
   try {
     return await read();
   } catch (error) {
-    return { document: undefined, absence: error instanceof ClientError ? error.message : 'The connection failed.' };
+    return { document: undefined, absence: absenceOf(error) };
   }
+}
+
+/** Why there is no evidence, without what the error of evidence says anyway. */
+function absenceOf(error: unknown): string {
+  if (!(error instanceof ClientError)) return 'The connection failed.';
+  if (error.code !== 'confidential_unreachable') return error.message;
+  const code = error.cause instanceof Error && 'code' in error.cause ? ` (${error.cause.code})` : '';
+  return `The connection failed${code}.`;
 }

@@ -1,15 +1,20 @@
 import { answerFrom } from '../answer.ts';
-import type { ContentAnswer, ContentRequest, Platform } from '../gateway/platform.ts';
-import { parseEvidence } from './read-evidence.ts';
+import {
+  type ContentAnswer,
+  type ContentRequest,
+  evidencePath,
+  type Platform,
+  parseEvidence,
+} from '../gateway/platform.ts';
 
-/** What belongs to the page stays with the page, and nobody leads a request elsewhere. */
+/** Keeps the page's cookies, address and cache out of requests, and follows no redirects. */
 const apart = { redirect: 'error', credentials: 'omit', referrerPolicy: 'no-referrer', cache: 'no-store' } as const;
 
-/** A browser: it makes the connections itself, and shows nobody the key that one proved. */
+/** A browser. It opens the connections itself and never shows the key that one proved. */
 export const browserPlatform: Platform = {
   seesTlsKeys: false,
   async readEvidence(origin, nonce, signal) {
-    const url = `${origin}/v1/gateway/attestation?nonce=${nonce}`;
+    const url = `${origin}${evidencePath}?nonce=${nonce}`;
     const answer = await fetch(url, { ...apart, ...(signal === undefined ? {} : { signal }) });
     return parseEvidence(answer.status, await answer.text());
   },

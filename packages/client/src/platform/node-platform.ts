@@ -2,35 +2,52 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import { TLSSocket } from 'node:tls';
-import { buildConnector, Client, type Dispatcher, Pool } from 'undici';
+import { Agent, type buildConnector, Client, type Dispatcher, Pool, fetch as undiciFetch } from 'undici';
 import { ClientError } from '../errors.ts';
-import type { ContentAnswer, ContentChannel, ContentRequest, EvidenceReading, Platform } from '../gateway/platform.ts';
-import { flag, requireOptions } from '../options.ts';
-import { parseEvidence } from './read-evidence.ts';
+import {
+  type ContentAnswer,
+  type ContentChannel,
+  type ContentRequest,
+  type EvidenceReading,
+  evidencePath,
+  type Platform,
+  parseEvidence,
+} from '../gateway/platform.ts';
+import { flag, optional, requireOptions, text } from '../options.ts';
+import { connectorBy, type Relay, readRelay } from './relay.ts';
 
 export interface NodePlatformOptions {
   /**
-   * Whether the broker's TLS key may rest on its attestation alone. Otherwise its certificate must also be one that this
-   * machine's authorities vouch for: they say whose the name is, which no measurement does.
+   * Whether the attestation alone may vouch for the broker's TLS key. Otherwise an authority that this machine trusts
+   * must also have signed its certificate. Authorities prove the owner of the name, which measurements do not.
    */
   readonly selfSigned: boolean;
+  /**
+   * A SOCKS5 or HTTP CONNECT proxy that somebody else runs, such as `socks5://127.0.0.1:9050` for Tor. Neither plane then sees the
+   * address of this machine. There is no direct connection if it fails.
+   */
+  readonly relay?: string | undefined;
 }
 
 const connectMs = 10_000;
 const evidenceMs = 60_000;
-/** Above what a broker waits for a provider; the callers' signals end a request earlier. */
+/** Above the time that a broker waits for a provider. The callers' signals end a request earlier. */
 const silenceMs = 20 * 60_000;
 const maxEvidenceBytes = 16 * 1024 * 1024;
 
 type Connected = Parameters<buildConnector.Callback>;
-/** Judges a connection by its proven key, before anything is sent on it. */
+/** Judges a connection by its proven key, before the first byte is sent on it. */
 type Judge = (spki: Uint8Array | undefined) => ClientError | undefined;
 
-/** Node: connections are undici's, and each one's TLS key is looked at before anything is sent on it. Throws `option_invalid`. */
-export function nodePlatform({ selfSigned }: NodePlatformOptions): Platform {
-  requireOptions({ selfSigned }, { selfSigned: flag });
-  // Without session resumption: a resumed connection would show the key of an earlier one.
-  const dial = buildConnector({
+/**
+ * Node: connections are undici's, and each one's TLS key is checked before the first byte is sent. Throws
+ * `option_invalid`.
+ */
+export function nodePlatform({ selfSigned, relay: address }: NodePlatformOptions): Platform {
+  requireOptions({ selfSigned, relay: address }, { selfSigned: flag, relay: optional(text) });
+  const relay = address === undefined ? undefined : readRelay(address);
+  // Session resumption is off: a resumed connection would show the key of an earlier one.
+  const dial = connectorBy(relay, {
     rejectUnauthorized: !selfSigned,
     maxCachedSessions: 0,
     allowH2: false,
@@ -50,6 +67,7 @@ export function nodePlatform({ selfSigned }: NodePlatformOptions): Platform {
     };
   return {
     seesTlsKeys: true,
+    ...(relay === undefined ? {} : { controlFetch: fetchThrough(relay) }),
     readEvidence: (origin, nonce, signal) => readEvidence(origin, nonce, { connectorWith, signal }),
     openChannel(origin, spkiSha256) {
       const judge: Judge = (spki) => {
@@ -68,6 +86,14 @@ export function nodePlatform({ selfSigned }: NodePlatformOptions): Platform {
   };
 }
 
+/** Returns a `fetch` whose connections all go through the relay. */
+function fetchThrough(relay: Relay): typeof fetch {
+  const dispatcher = new Agent({ connect: connectorBy(relay, { timeout: connectMs, allowH2: false }) });
+  // Undici's own types differ from those of the global `fetch`, which is the same code.
+  return ((input: string, init?: RequestInit) =>
+    undiciFetch(input, { ...(init as object), dispatcher })) as unknown as typeof fetch;
+}
+
 function spkiOf(socket: unknown): Uint8Array | undefined {
   if (!(socket instanceof TLSSocket)) return undefined;
   return socket.getPeerX509Certificate()?.publicKey.export({ type: 'spki', format: 'der' });
@@ -78,7 +104,7 @@ const unreachable = (error: Error): ClientError => {
   return new ClientError('confidential_unreachable', undefined, { detail: `(${code})`, cause: error });
 };
 
-/** On one connection of its own, whose key is the one that the evidence has to name. */
+/** Reads the evidence over a separate connection, so that the evidence must name this connection's key. */
 async function readEvidence(
   origin: string,
   nonce: string,
@@ -95,7 +121,7 @@ async function readEvidence(
   try {
     const { statusCode, body } = await client.request({
       method: 'GET',
-      path: `/v1/gateway/attestation?nonce=${nonce}`,
+      path: `${evidencePath}?nonce=${nonce}`,
       headers: { accept: 'application/json' },
       headersTimeout: evidenceMs,
       bodyTimeout: evidenceMs,
@@ -111,7 +137,7 @@ function channelOf(pool: Dispatcher): ContentChannel {
   let isClosed = false;
   return {
     async send({ path, method, headers, body, signal }: ContentRequest): Promise<ContentAnswer> {
-      // Its verification ended while this request was on its way here.
+      // The verification ended while this request was waiting.
       if (isClosed) throw new ClientError('connection_not_verified');
       const {
         statusCode,
@@ -145,7 +171,7 @@ function answerOf(status: number, received: IncomingHttpHeaders, body: Readable)
     body,
     toResponse() {
       const init = { status, headers: headers.map(([name, value]): [string, string] => [name, value]) };
-      // Answers of these kinds have no body, and a `Response` would not take one.
+      // Answers with these statuses have no body, and a `Response` would reject one.
       if (status !== 204 && status !== 205 && status !== 304) {
         return new Response(Readable.toWeb(body) as ReadableStream<Uint8Array>, init);
       }

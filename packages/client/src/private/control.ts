@@ -1,27 +1,28 @@
 import type { TicketRequest } from '@sotto/wire';
 import * as z from 'zod';
 import { ClientError, type ClientErrorCode } from '../errors.ts';
+import type { ControlPath } from '../service-paths.ts';
 
-/** The control origin, as the key's owner meets it: the only place that the key is sent to. */
+/** The control origin with an inference key. The key is sent nowhere else. */
 export interface ControlOptions {
   /** Without a path. */
   readonly origin: string;
   readonly apiKey: string;
-  /** Speaks to the control origin. */
+  /** The `fetch` that reaches the control origin. */
   readonly fetch: typeof fetch;
 }
 
-/** A single-use right to one request. */
+/** A single-use right to send one request. */
 export interface Ticket {
   readonly ticket: string;
-  /** The weakest class that its request could reach; undefined where the service does not say. */
+  /** The weakest class of the routes that its request could reach. Undefined if the service does not name it. */
   readonly privacyClass: string | undefined;
   /** Unix milliseconds. */
   readonly expiresAt: number;
 }
 
 const ticketSchema = z.object({
-  // It goes into a header, and nothing may come along with it.
+  // The ticket goes into a header, so it must not contain line breaks or spaces.
   ticket: z.string().regex(/^[\x21-\x7e]{1,8192}$/),
   privacy_class: z.string().optional(),
   expires_at: z.iso.datetime(),
@@ -35,14 +36,14 @@ export class Control {
   }
 
   /**
-   * Asks for a ticket. A refusal is the service's own answer, for the caller to see as it is.
-   * Throws `control_unreachable`, or `inference_ticket_failed` for an answer that holds no ticket.
+   * Asks for a ticket. Returns the service's answer unchanged if it refuses. Throws `control_unreachable`, or
+   * `inference_ticket_failed` for an answer without a ticket.
    */
   mint(request: TicketRequest, signal?: AbortSignal): Promise<Ticket | Response> {
     return this.#mintAt('/v1/inference/tickets', request, { signal, failure: 'inference_ticket_failed' });
   }
 
-  /** The same for the verification of one provider's enclave, with `attestation_ticket_failed`. It costs nothing. */
+  /** The same for the verification of one provider's enclave; it throws `attestation_ticket_failed`. It costs nothing. */
   mintAttestation(
     request: { readonly model: string; readonly provider: string },
     signal?: AbortSignal,
@@ -50,13 +51,13 @@ export class Control {
     return this.#mintAt('/v1/inference/attestation-tickets', request, { signal, failure: 'attestation_ticket_failed' });
   }
 
-  /** `GET /models` and the like: what carries no content, and needs the key. */
-  read(path: string, signal?: AbortSignal): Promise<Response> {
+  /** Reads a resource that needs the key and carries no content, such as `GET /models`. */
+  read(path: ControlPath<'GET'> | `${ControlPath<'GET'>}?${string}`, signal?: AbortSignal): Promise<Response> {
     return this.#send(path, { method: 'GET', signal });
   }
 
   async #mintAt(
-    path: string,
+    path: ControlPath<'POST'>,
     request: object,
     { signal, failure }: { readonly signal: AbortSignal | undefined; readonly failure: ClientErrorCode },
   ): Promise<Ticket | Response> {

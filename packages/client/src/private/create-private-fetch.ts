@@ -1,23 +1,26 @@
 import { verifyGateway, verifyProvider } from '@sotto/attestation';
+import { operationPaths, ServiceError } from '@sotto/wire';
+import { answerOfRefusal } from '../answer.ts';
 import { E2eeChat } from '../enclave/e2ee-chat.ts';
 import type { IsPinned } from '../enclave/enclave-route.ts';
 import { EnclaveSessions } from '../enclave/enclave-sessions.ts';
 import { type VerifyProvider, verifyEnclave } from '../enclave/verify-enclave.ts';
 import { GatewaySession } from '../gateway/gateway-session.ts';
 import type { Platform } from '../gateway/platform.ts';
-import type { VerifyGateway } from '../gateway/verify-origin.ts';
+import type { OriginVerification, VerifyGateway } from '../gateway/verify-origin.ts';
 import { readOrigin, requireApart } from '../origin.ts';
-import { shippedPins } from '../pins/client-pins.ts';
-import { pinsOfRoute } from '../pins/enclave-pins.ts';
+import { pinsOfRoute, shippedPins } from '../pins/client-pins.ts';
 import { Control } from './control.ts';
 import { PrivateExchange } from './private-exchange.ts';
-import { fetchOver, type PrivateFetch } from './private-fetch.ts';
 import { type DevelopmentOptions, type PrivateFetchOptions, requirePrivateOptions } from './private-options.ts';
 import { SentRequests } from './sent-requests.ts';
 import { TicketPool } from './ticket-pool.ts';
 import { TicketedSender } from './ticketed-sender.ts';
 
-/** What tests put in place: of the doors that have the vendors' roots behind them, among others. No entry of the package takes it. */
+/**
+ * Replacements for tests, for example of the verifiers with the vendors' root certificates. The package does not export
+ * them.
+ */
 interface Replaced {
   readonly verifyGateway?: VerifyGateway;
   readonly verifyProvider?: VerifyProvider;
@@ -32,10 +35,10 @@ export interface PrivateClient {
   readonly origin: string;
 }
 
-/** Asks a chat completion (an OpenAI-shaped body) and answers as the service would: JSON, or events where it streams. */
+/** Asks for a chat completion with an OpenAI-shaped body. Resolves to JSON, or to events if the body sets `stream`. */
 export type AskE2ee = (body: object, options?: { readonly signal?: AbortSignal }) => Promise<Response>;
 
-/** Puts a private client together from its options and the platform it runs on. Throws `origin_invalid`, `option_invalid`. */
+/** Builds a private client from its options and its platform. Throws `origin_invalid`, `option_invalid`. */
 export function makePrivateClient(
   platform: Platform,
   options: PrivateFetchOptions & DevelopmentOptions,
@@ -51,7 +54,7 @@ export function makePrivateClient(
   const control = new Control({
     apiKey,
     origin: controlOrigin.origin,
-    fetch: replaced.fetch ?? fetch,
+    fetch: replaced.fetch ?? platform.controlFetch ?? fetch,
   });
   const session = new GatewaySession({
     ...options,
@@ -87,7 +90,7 @@ export function makePrivateClient(
   };
 }
 
-/** The same as a `fetch`. */
+/** Returns the private client as a `fetch`. */
 export function makePrivateFetch(platform: Platform, options: PrivateFetchOptions & DevelopmentOptions): PrivateFetch {
   const { exchange, session, origin } = makePrivateClient(platform, options);
   return Object.assign(fetchOver(exchange, origin), {
@@ -96,11 +99,47 @@ export function makePrivateFetch(platform: Platform, options: PrivateFetchOption
   });
 }
 
-/** The same for chat alone, encrypted end to end. */
+/** Returns the private client as a chat function, always encrypted end to end. */
 export function makeE2eeChat(platform: Platform, options: PrivateFetchOptions & DevelopmentOptions): AskE2ee {
   requirePrivateOptions(options);
   const { exchange, origin } = makePrivateClient(platform, { ...options, e2eeOnly: true });
   const ask = fetchOver(exchange, origin);
   return (body, { signal } = {}) =>
-    ask(`${origin}/v1/chat/completions`, { method: 'POST', body: JSON.stringify(body), signal: signal ?? null });
+    ask(`${origin}${operationPaths.chat}`, { method: 'POST', body: JSON.stringify(body), signal: signal ?? null });
 }
+
+/**
+ * A `fetch` for any OpenAI SDK whose base address is the confidential origin. It throws only if none of the content has
+ * left. If content may have been sent and lost, it returns an answer with `x-should-retry: false`, so that no SDK buys
+ * it again.
+ */
+export interface PrivateFetch {
+  (input: string | URL | Request, init?: RequestInit): Promise<Response>;
+  /** Verifies the confidential origin now if no verification is valid. Throws the errors of the first request. */
+  verified(): Promise<OriginVerification>;
+  /** Closes the connections. Running requests may end. */
+  close(): void;
+}
+
+/** Wraps `exchange` in a function with the signature of `fetch`, for one confidential origin. */
+export const fetchOver =
+  (exchange: PrivateExchange, confidentialOrigin: string) =>
+  async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    const request = new Request(input, init);
+    const { origin, pathname, search } = new URL(request.url);
+    if (origin !== confidentialOrigin) {
+      return answerOfRefusal(
+        new ServiceError('not_found', {
+          message: `This fetch was made for ${confidentialOrigin} and sends nothing elsewhere.`,
+        }),
+      );
+    }
+    const answer = await exchange.ask({
+      method: request.method,
+      path: `${pathname}${search}`,
+      header: (name) => request.headers.get(name) ?? undefined,
+      body: request.body === null ? '' : await request.text(),
+      signal: request.signal,
+    });
+    return answer.toResponse();
+  };

@@ -1,11 +1,10 @@
-import { headerNames, type Operation, ServiceError } from '@sotto/wire';
-import { answerFrom } from '../answer.ts';
+import { headerNames, type Operation, operationAt, operationPaths, ServiceError } from '@sotto/wire';
+import { answerFrom, answerOfFailure, answerOfRefusal } from '../answer.ts';
 import type { E2eeChat } from '../enclave/e2ee-chat.ts';
 import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
-import { answerOfFailure, answerOfRefusal } from '../local-answer.ts';
 import type { Control } from './control.ts';
-import { asksForE2ee, e2eePolicy, operationAt, readQuestion } from './question.ts';
+import { asksForE2ee, e2eePolicy, readQuestion } from './question.ts';
 import type { SentRequests } from './sent-requests.ts';
 import type { TicketedSender } from './ticketed-sender.ts';
 
@@ -14,27 +13,34 @@ export interface PrivateExchangeParts {
   readonly sender: TicketedSender;
   readonly e2ee: E2eeChat;
   readonly sent: SentRequests;
-  /** Whether everything is encrypted end to end, and what cannot be is refused. */
+  /** Whether to encrypt every request end to end, and to refuse those that cannot be encrypted. */
   readonly e2eeOnly: boolean;
 }
 
-/** A request as some OpenAI client makes it. */
+/** Carries requests of tools out. */
+export interface Exchange {
+  ask(asked: AskedRequest): Promise<ContentAnswer>;
+}
+
+/** A request as an OpenAI client writes it. */
 export interface AskedRequest {
   readonly method: string;
   /** With its leading `/v1`, and its query. */
   readonly path: string;
-  /** Reads one of its headers, by its name in lower case. */
+  /** Returns one of its headers, by its name in lower case. */
   readonly header: (name: string) => string | undefined;
   readonly body: string;
   readonly signal: AbortSignal;
 }
 
 /**
- * Carries requests out privately: a ticket from the control origin, then the content to the verified confidential origin,
- * encrypted for the provider's enclave where the request asks for that. Refusals of either origin are answers as they
- * came. Throws `ClientError`s, and the signal's reason: then nothing of the content has left, or its caller has given up.
+ * Carries requests out privately. It gets a ticket from the control origin, then sends the content to the verified
+ * confidential origin. It encrypts the content for the provider's enclave if the request asks for that. Refusals of
+ * either origin are returned unchanged.
+ *
+ * Throws `ClientError`s if none of the content has left, and the signal's reason if the caller has given up.
  */
-export class PrivateExchange {
+export class PrivateExchange implements Exchange {
   readonly #parts: PrivateExchangeParts;
 
   constructor(parts: PrivateExchangeParts) {
@@ -47,13 +53,13 @@ export class PrivateExchange {
     try {
       const operation = method === 'POST' ? operationAt(path) : undefined;
       if (operation !== undefined) return await this.#askWithContent(asked, operation);
-      if (method === 'GET' && /^\/v1\/models(?:\?|$)/.test(path)) {
+      if (method === 'GET' && listsModels(path)) {
         return answerFrom(await this.#parts.control.read(path, signal));
       }
       throw new ServiceError('not_found', { message: offered });
     } catch (error) {
       if (error instanceof ServiceError) return answerFrom(answerOfRefusal(error));
-      // What is wrong with the request stays wrong, and an SDK would try what is thrown again.
+      // The request stays wrong, and an SDK would retry a thrown error, so return an answer.
       if (error instanceof ClientError && error.code.startsWith('e2ee_request_')) {
         return answerFrom(answerOfFailure(error));
       }
@@ -61,12 +67,9 @@ export class PrivateExchange {
     }
   }
 
-  async #askWithContent(
-    { path, header, body: asked, signal }: AskedRequest,
-    operation: Operation,
-  ): Promise<ContentAnswer> {
+  async #askWithContent({ header, body: asked, signal }: AskedRequest, operation: Operation): Promise<ContentAnswer> {
     const { sender, e2ee, sent, e2eeOnly } = this.#parts;
-    // An SDK's own second try of what was given up after it was sent.
+    // An SDK retries a request that was sent and then given up. It may have been charged.
     if (Number(header('x-stainless-retry-count') ?? 0) > 0 && (await sent.has(asked))) {
       return answerFrom(answerOfFailure(new ClientError('retry_refused')));
     }
@@ -77,10 +80,12 @@ export class PrivateExchange {
       const receipt = header(headerNames.receipt);
       return e2ee.ask({ body, policy: e2eePolicy(ticket.provider), receipt, asked, signal });
     }
-    const content = { path, headers: passedOn(header), body: asked };
+    const content = { path: operationPaths[operation], headers: passedOn(header), body: asked };
     return sender.send({ ticket, recurs, isSealed: false, asked, content, signal });
   }
 }
+
+const listsModels = (path: string): path is '/v1/models' | `/v1/models?${string}` => /^\/v1\/models(?:\?|$)/.test(path);
 
 const offered =
   'The private flow offers POST /v1/chat/completions, /v1/embeddings, /v1/images/generations and /v1/audio/speech, and ' +
@@ -94,7 +99,7 @@ function parsed(body: string): unknown {
   }
 }
 
-/** Of an SDK's headers those that say something of the request, and none that could say who makes it. */
+/** Keeps the SDK headers that describe the request, and drops those that could identify the sender. */
 function passedOn(header: AskedRequest['header']): Record<string, string> {
   const headers: Record<string, string> = { 'content-type': 'application/json' };
   for (const name of ['accept', headerNames.receipt]) {

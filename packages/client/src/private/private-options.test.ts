@@ -6,7 +6,7 @@ import * as node from '../index.ts';
 const options = { apiKey: 'key', controlOrigin: 'https://control.example', baseOrigin: 'https://broker.example' };
 const pins = { gateway: {} };
 
-/** The same options with one that is wrong, as JavaScript lets anybody write them. */
+/** The options with one invalid value, which JavaScript allows. */
 const doors: Readonly<Record<string, (changes: object) => unknown>> = {
   'createPrivateFetch of Node': (changes) => node.createPrivateFetch({ ...options, ...changes }),
   'createE2eeChat of Node': (changes) => node.createE2eeChat({ ...options, ...changes }),
@@ -67,7 +67,7 @@ const wrong: [string, object, RegExp][] = [
   ],
 ];
 
-it.each(Object.entries(doors))('%s takes no option that is misspelt or of another type', (_, make) => {
+it.each(Object.entries(doors))('%s refuses an option that is misspelt or of another type', (_, make) => {
   expect(make({ pins, minimumVerdict: undefined, minimumEnclaveVerdict: 'policy_matched' })).toBeTypeOf('function');
   for (const [name, changes, message] of wrong) {
     const error = refusal(() => make(changes));
@@ -77,14 +77,14 @@ it.each(Object.entries(doors))('%s takes no option that is misspelt or of anothe
   }
 });
 
-it('tells no key', () => {
+it('never quotes the key in an error', () => {
   const secret = ['sotto_inf_secret'];
   expect(refusal(() => node.createPrivateFetch({ ...options, apiKey: secret as never })).message).not.toContain(
     'sotto',
   );
 });
 
-it('takes `selfSigned` in Node alone, and only as a flag: a text that says "false" would switch it on', async () => {
+it('accepts `selfSigned` only in Node and only as a boolean: the text "false" would switch it on', async () => {
   const selfSigned = 'false' as never;
   const error = { code: 'option_invalid', param: 'selfSigned' };
   expect(refusal(() => node.createPrivateFetch({ ...options, selfSigned }))).toMatchObject(error);
@@ -96,7 +96,7 @@ it('takes `selfSigned` in Node alone, and only as a flag: a text that says "fals
 it.each([
   ['of Node', node.verify],
   ['of browsers', browser.verify],
-] as const)('verify %s takes no such option either', async (_, verify) => {
+] as const)('verify %s refuses such options, too', async (_, verify) => {
   const enclave = { model: 'm', apiKey: 'key', controlOrigin: 'https://control.example' };
   for (const [name, given] of [
     ['pin', { pin: pins }],

@@ -16,7 +16,7 @@ import {
 } from '../options.ts';
 import type { ClientPins } from '../pins/client-pins.ts';
 
-/** False in the bundle for browsers, by definition at its build: what follows from it is not in that bundle at all. */
+/** The build of the browser bundle defines this as false, which removes the code that depends on it. */
 declare const SOTTO_SIMULATION: boolean | undefined;
 
 export interface PrivateFetchOptions {
@@ -24,29 +24,35 @@ export interface PrivateFetchOptions {
   readonly apiKey: string;
   /** With or without `/v1`. */
   readonly controlOrigin: string;
-  /** The confidential origin, with or without `/v1`: where content goes. */
+  /** The confidential origin, with or without `/v1`. Content goes there. */
   readonly baseOrigin: string;
-  /** Which machines are accepted; by default those that this build ships with. */
+  /** The accepted machines. Default: the pins that this build ships with. */
   readonly pins?: ClientPins;
-  /** The weakest verdict that content is sent on. Default: `hardware_verified`; in browsers `cryptographically_checked`. */
+  /**
+   * The weakest verdict on which content is sent. Default: `hardware_verified`; in browsers
+   * `cryptographically_checked`.
+   */
   readonly minimumVerdict?: AcceptableVerdict;
-  /** Whether every request is encrypted for the provider's enclave, and refused where it cannot be. Default: only those that ask for it. */
+  /**
+   * Whether to encrypt every request for the provider's enclave, and to refuse those that cannot be encrypted. By
+   * default only requests that ask for it are encrypted.
+   */
   readonly e2eeOnly?: boolean;
-  /** Tickets kept ready for each kind of request; 0: none. Default 2. */
+  /** Number of tickets kept ready for each kind of request. Default: 2; 0 keeps none. */
   readonly ticketsAhead?: number;
-  /** How long a verification is relied on, at most. Default: ten minutes. */
+  /** Time in ms that a verification is valid, at most. Default: ten minutes. */
   readonly maxAgeMs?: number;
-  /** Told of each verification that was accepted. */
+  /** Called with each accepted verification. */
   readonly onVerified?: (verification: OriginVerification) => void;
-  /** The weakest verdict on a provider's enclave that content is encrypted to. Default: `policy_matched`. */
+  /** The weakest verdict on a provider's enclave to which content is encrypted. Default: `policy_matched`. */
   readonly minimumEnclaveVerdict?: AcceptableEnclaveVerdict;
-  /** Told of each verification of a provider's enclave that was accepted. */
+  /** Called with each accepted verification of a provider's enclave. */
   readonly onEnclaveVerified?: (verification: EnclaveVerification) => void;
   /** For tests: Unix milliseconds. */
   readonly now?: () => number;
 }
 
-/** What the bundle for browsers does not have. */
+/** Options that the browser bundle does not have. */
 export type DevelopmentOptions = Pick<AcceptanceTerms, 'allowSimulated'>;
 
 const kinds = {

@@ -7,26 +7,16 @@ import {
   ticketRequestSchema,
 } from '@sotto/wire';
 
-/** What a request asks for, without its content: all that the control origin is told. */
+/** The parameters of a request without its content. The control origin learns nothing else. */
 export interface PrivateQuestion {
   readonly ticket: TicketRequest;
-  /** Whether requests like this one are likely to come again, so that tickets for them are worth keeping. */
+  /** Whether similar requests are likely, so that tickets for them are worth keeping. */
   readonly recurs: boolean;
 }
 
 type Body = Readonly<Record<string, unknown>>;
 
-const operationsByPath: ReadonlyMap<string, Operation> = new Map([
-  ['/v1/chat/completions', 'chat'],
-  ['/v1/embeddings', 'embeddings'],
-  ['/v1/images/generations', 'image'],
-  ['/v1/audio/speech', 'speech'],
-]);
-
-/** The operation that a path of the confidential origin is for; undefined where it takes no content. */
-export const operationAt = (path: string): Operation | undefined => operationsByPath.get(path);
-
-/** What each operation's ticket binds beside model and policy (interface 2.4). */
+/** The fields that each operation's ticket binds, besides model and policy (see docs/concepts/tickets.md). */
 const bound: Readonly<Record<Operation, readonly string[]>> = {
   chat: ['models', 'reasoning_effort', 'reasoning'],
   embeddings: [],
@@ -35,8 +25,8 @@ const bound: Readonly<Record<Operation, readonly string[]>> = {
 };
 
 /**
- * Reads what a request's ticket must bind. The result is of the ticket's own strict form, so that nothing else of a body
- * reaches the control origin. Throws the `ServiceError` that the service would give.
+ * Reads the fields that a request's ticket must bind. The ticket's strict schema parses them, so that no other part of
+ * a body reaches the control origin. Throws the `ServiceError` that the service would return.
  */
 export function readQuestion(operation: Operation, body: unknown): PrivateQuestion {
   const fields = asFields(body);
@@ -44,11 +34,11 @@ export function readQuestion(operation: Operation, body: unknown): PrivateQuesti
   const picked = Object.fromEntries(named.flatMap((name) => (fields[name] == null ? [] : [[name, fields[name]]])));
   const length = operation === 'speech' ? { input_chars: lengthOf(fields.input) } : {};
   const ticket = parseRequest(ticketRequestSchema, { operation, ...picked, ...length });
-  // A length is seldom met twice.
+  // Two texts rarely have the same length, so a kept ticket would rarely fit.
   return { ticket, recurs: operation !== 'speech' };
 }
 
-/** Of speech: its exact length in UTF-16 code units. */
+/** The exact length of the text to speak, in UTF-16 code units. */
 function lengthOf(input: unknown): number {
   if (typeof input === 'string' && input !== '') return input.length;
   throw new ServiceError('invalid_request', { message: '`input` must be the text to speak.', param: 'input' });
@@ -63,7 +53,7 @@ function asFields(body: unknown): Body {
 export const asksForE2ee = ({ provider }: TicketRequest): boolean =>
   typeof provider === 'object' && provider?.minimum_privacy === 'e2ee';
 
-/** The same policy with end-to-end encryption asked for. */
+/** Returns the policy with end-to-end encryption required. */
 export function e2eePolicy(provider: TicketRequest['provider']): ProviderPolicyObject {
   const policy = typeof provider === 'string' ? { only: [provider] } : (provider ?? {});
   return { ...policy, minimum_privacy: 'e2ee' };

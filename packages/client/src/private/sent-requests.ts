@@ -1,12 +1,12 @@
 import { toHex, utf8 } from '../e2ee/bytes.ts';
 
-/** How long after it was given up a request is remembered: above the pauses that SDKs make between tries. */
+/** Time in ms that a request is remembered after it was given up: longer than SDKs pause between tries. */
 const rememberedMs = 2 * 60_000;
 const maxRemembered = 256;
 
 /**
- * Requests that were given up after they were sent, by a digest of their content. An SDK that runs into its own time limit
- * tries again by itself; what may have been served and charged already must not be bought twice.
+ * Requests that were given up after they were sent, by a digest of their content. An SDK retries after its own timeout.
+ * The first try may have been served and charged, so the second must not be bought.
  */
 export class SentRequests {
   readonly #now: () => number;

@@ -4,18 +4,18 @@ import type { Ticket } from './control.ts';
 export interface TicketPoolOptions {
   readonly mint: (request: TicketRequest, signal?: AbortSignal) => Promise<Ticket | Response>;
   readonly now: () => number;
-  /** How many tickets are kept ready for requests of one kind; 0 keeps none. */
+  /** Number of tickets kept ready for requests of one kind; 0 keeps none. */
   readonly size: number;
 }
 
 export type TakenTicket = Omit<Ticket, 'expiresAt'> & { readonly isFresh: boolean };
 
-/** The most kinds of request that tickets are kept for; the one that was asked for longest ago goes first. */
+/** The most kinds of request to keep tickets for. The least recently used kind is dropped first. */
 const maxKinds = 32;
-/** A ticket that ends sooner is not used: the request must still reach the broker. */
+/** Time in ms that a ticket must remain valid, so that its request can still reach the broker. */
 const marginMs = 20_000;
 
-/** After a ticket was taken, its request goes first. */
+/** Delay in ms before refilling, so that the request of the taken ticket goes first. */
 const refillAfterMs = 25;
 
 interface Kind {
@@ -24,8 +24,8 @@ interface Kind {
 }
 
 /**
- * Tickets fetched ahead, so that a request need not wait for the control origin, and so that the time of a ticket tells
- * less of the time of its request. Kept apart by everything that they bind. Each ticket is given out once.
+ * Tickets fetched ahead. A request then need not wait for the control origin, and the time of a ticket reveals less
+ * about the time of its request. Tickets are kept apart by everything that they bind. Each ticket is given out once.
  */
 export class TicketPool {
   readonly #options: TicketPoolOptions;
@@ -35,7 +35,7 @@ export class TicketPool {
     this.#options = options;
   }
 
-  /** A ticket for this request, ready or fresh; or the refusal of the control origin. */
+  /** Returns a ready or fresh ticket for this request, or the refusal of the control origin. */
   async take(request: TicketRequest, signal?: AbortSignal): Promise<TakenTicket | Response> {
     const key = JSON.stringify(request);
     const kind = this.#kinds.get(key) ?? { ready: [], isFilling: false };
@@ -55,14 +55,14 @@ export class TicketPool {
     return minted;
   }
 
-  /** A ticket that was minted for this call. */
+  /** Mints a ticket for this call. */
   async fresh(request: TicketRequest, signal?: AbortSignal): Promise<TakenTicket | Response> {
     const minted = await this.#options.mint(request, signal);
     if (minted instanceof Response) return minted;
     return { ticket: minted.ticket, privacyClass: minted.privacyClass, isFresh: true };
   }
 
-  /** Forgets the tickets for requests of this kind: one of them was refused, so they are likely all dead. */
+  /** Forgets the tickets of this kind. The broker refused one of them, so the others are probably invalid, too. */
   drop(request: TicketRequest): void {
     this.#kinds.delete(JSON.stringify(request));
   }
@@ -75,7 +75,7 @@ export class TicketPool {
     return undefined;
   }
 
-  /** In the background. What goes wrong here is told when a request has to mint for itself. */
+  /** Refills in the background. It ignores failures: the next request that mints a ticket reports them. */
   #fill(request: TicketRequest, kind: Kind): void {
     if (kind.isFilling || kind.ready.length >= this.#options.size) return;
     kind.isFilling = true;

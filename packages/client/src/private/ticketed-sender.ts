@@ -1,28 +1,28 @@
 import { headerNames, ServiceError, type TicketRequest } from '@sotto/wire';
-import { answerFrom, withoutNoRetry } from '../answer.ts';
+import { answerFrom, answerOfFailure, withoutNoRetry } from '../answer.ts';
 import { ClientError } from '../errors.ts';
 import type { GatewaySession } from '../gateway/gateway-session.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
-import { answerOfFailure } from '../local-answer.ts';
+import type { ConfidentialPath } from '../service-paths.ts';
 import type { SentRequests } from './sent-requests.ts';
 import type { TakenTicket, TicketPool } from './ticket-pool.ts';
 
-/** Content that is ready to leave. */
+/** Content that is ready to be sent. */
 export interface ReadyContent {
   /** With its leading `/v1`. */
-  readonly path: string;
+  readonly path: ConfidentialPath<'POST'>;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array<ArrayBuffer>;
 }
 
 export interface TicketedRequest {
-  /** What the ticket binds. */
+  /** The fields that the ticket binds. */
   readonly ticket: TicketRequest;
-  /** Whether requests like this one are likely to come again, so that tickets for them are worth keeping. */
+  /** Whether similar requests are likely, so that tickets for them are worth keeping. */
   readonly recurs: boolean;
   /** Whether only the provider's enclave can read the content. */
   readonly isSealed: boolean;
-  /** The body as its caller gave it: what a second try is recognised by. */
+  /** The body as the caller gave it. The client recognises a second try by it. */
   readonly asked: string;
   readonly content: ReadyContent;
   readonly signal: AbortSignal;
@@ -35,8 +35,9 @@ export interface TicketedSenderParts {
 }
 
 /**
- * Sends content with a ticket, once. A refusal of the control origin is the answer. Throws `ClientError`s, and the signal's
- * reason: then nothing of the content has left, or its caller has given up. What may have been sent and lost is answered.
+ * Sends content with a ticket, once. Returns the refusal of the control origin if there is one. Returns an answer if
+ * content may have been sent and lost. Throws `ClientError`s if none of the content has left, and the signal's reason
+ * if the caller has given up.
  */
 export class TicketedSender {
   readonly #parts: TicketedSenderParts;
@@ -48,7 +49,7 @@ export class TicketedSender {
   async send(request: TicketedRequest): Promise<ContentAnswer> {
     const { tickets, session } = this.#parts;
     const { ticket: bound, recurs, isSealed, signal } = request;
-    // Both at once; nothing of the content moves before both are there.
+    // Get both in parallel. No content moves before both are ready.
     const [ticket] = await Promise.all([
       recurs ? tickets.take(bound, signal) : tickets.fresh(bound, signal),
       session.verified(signal),
@@ -60,8 +61,8 @@ export class TicketedSender {
     if (ticket.isFresh || answer.status !== 401) return answer;
     const refused = answer.toResponse();
     if (!(await isRefusedTicket(refused.clone()))) return answerFrom(refused);
-    // A ticket that was kept may have died meanwhile: its key's limits or preferences changed. The broker says so before it
-    // redeems anything or asks a provider, so nothing was bought, and this answer comes from the broker that was verified.
+    // A kept ticket may have become invalid: its key's limits or preferences changed. The broker refuses it before it
+    // redeems the ticket or asks a provider, so nothing was bought. The refusal comes from the verified broker.
     tickets.drop(bound);
     await refused.body?.cancel();
     const fresh = await tickets.fresh(bound, signal);
@@ -74,7 +75,7 @@ export class TicketedSender {
     try {
       const answer = await this.#parts.session.send({ path, method: 'POST', headers: withTicket, body, signal });
       if (answer.status === 429) return answerFrom(withoutNoRetry(answer.toResponse()));
-      // Some SDKs count a body that breaks off, or comes too slowly, as a failed try.
+      // Some SDKs retry if a body breaks off or arrives too slowly.
       return { ...answer, body: wholeOr(answer.body, () => this.#parts.sent.remember(asked)) };
     } catch (error) {
       if (error instanceof ClientError) throw error;
@@ -89,7 +90,7 @@ const inClear =
   'Every provider that this request may use takes encrypted requests only, and this one is in clear: ask for ' +
   '`minimum_privacy: "e2ee"` in `provider`. It was not sent.';
 
-/** The same pieces; `orElse` is called where they are not read to their end. */
+/** Yields the same pieces. Calls `orElse` if they are not read to the end. */
 async function* wholeOr(pieces: AsyncIterable<Uint8Array>, orElse: () => Promise<void>): AsyncIterable<Uint8Array> {
   let isWhole = false;
   try {

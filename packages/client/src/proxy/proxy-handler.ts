@@ -1,29 +1,44 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '@sotto/wire';
-import { answerFrom } from '../answer.ts';
+import { answerFrom, answerOfFailure, answerOfRefusal } from '../answer.ts';
+import { errorAnswer } from '../dialects/messages/errors.ts';
+import type { ModelRule } from '../dialects/model-map.ts';
 import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
-import { answerOfFailure, answerOfRefusal } from '../local-answer.ts';
-import type { PrivateExchange } from '../private/private-exchange.ts';
+import type { Exchange } from '../private/private-exchange.ts';
+import { makeDialects, type ServeDialect } from './serve-dialects.ts';
+import { failureOf, writtenAnswer } from './serve-translation.ts';
 
 export interface ProxyOptions {
-  readonly exchange: PrivateExchange;
-  /** Told of an answer that had to be broken off, by the failure's code or name alone: a message may quote content. */
+  readonly exchange: Exchange;
+  /** The token that every request must show, where tools send their API key. Undefined: none is asked for. */
+  readonly token?: string | undefined;
+  /** Which models tools mean by names that the catalog does not have. Default: every name is passed on. */
+  readonly models?: { readonly rules: readonly ModelRule[]; readonly fallback: string | undefined };
+  /** Called once for each thing that a translation leaves out, without content. */
+  readonly onNote?: (text: string) => void;
+  /** Called when an answer broke off, with only the failure's code or name: a message may quote content. */
   readonly onUnexpected: (name: string) => void;
 }
 
 const maxBodyBytes = 64 * 1024 * 1024;
 const localHost = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/;
-/** Of one connection each. */
+/** Headers that apply to a single connection. */
 const hopByHop = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'trailer']);
 
 /**
- * Serves the private flow to programs on this machine. Credentials that they send are dropped. Web pages are refused: one
- * that a browser shows could otherwise spend the user's balance, and read the answers.
+ * Serves the private flow to programs on this machine, in the dialects of `makeDialects`. It drops the credentials that
+ * they send. It refuses web pages, which could otherwise spend the user's balance and read the answers.
  */
 export function proxyHandler(options: ProxyOptions): (request: IncomingMessage, response: ServerResponse) => void {
+  const serveDialect = makeDialects({
+    models: { rules: [], fallback: undefined },
+    onNote: () => undefined,
+    ...options,
+  });
   return (request, response) => {
-    serve(options, request, response).catch((error: unknown) => {
+    serve({ serveDialect, token: options.token }, request, response).catch((error: unknown) => {
       if (!response.destroyed) options.onUnexpected(nameOf(error));
       response.destroy();
     });
@@ -35,20 +50,27 @@ function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : 'unknown';
 }
 
-async function serve(options: ProxyOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+interface Serving {
+  readonly serveDialect: ServeDialect;
+  readonly token: string | undefined;
+}
+
+async function serve(serving: Serving, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const leaving = new AbortController();
   response.once('close', () => leaving.abort());
-  await passBack(await answerTo(options, request, leaving.signal), response);
+  await passBack(await answerTo(serving, request, leaving.signal), response);
 }
 
 async function answerTo(
-  { exchange }: ProxyOptions,
+  { serveDialect, token }: Serving,
   request: IncomingMessage,
   signal: AbortSignal,
 ): Promise<ContentAnswer> {
   try {
     requireLocal(request);
-    return await exchange.ask({
+    if (token !== undefined && !showsToken(request.headers, token))
+      throw new ServiceError('invalid_api_key', { message: wrongToken });
+    return await serveDialect({
       method: request.method ?? 'GET',
       path: pathOf(request),
       header: (name) => {
@@ -59,17 +81,24 @@ async function answerTo(
       signal,
     });
   } catch (error) {
+    if (readsMessages(request)) return writtenAnswer(errorAnswer(await failureOf(error)));
     if (error instanceof ServiceError) return answerFrom(answerOfRefusal(error));
     if (error instanceof ClientError) return answerFrom(answerOfFailure(error));
     throw error;
   }
 }
 
+const wrongToken =
+  'This proxy serves only programs that send its token as their API key. The token stands where the proxy was started.';
+
+/** Whether the caller reads errors in Anthropic's shape. */
+const readsMessages = ({ url = '' }: IncomingMessage): boolean => /^\/v1\/messages(?:[/?]|$)/.test(url);
+
 function requireLocal({ headers }: IncomingMessage): void {
-  // A name of somebody else's that leads here is how a web page would get around its own origin.
+  // A web page could bypass its own origin with a foreign host name that resolves to this machine (DNS rebinding).
   if (!localHost.test(headers.host ?? '')) {
     throw new ServiceError('forbidden', {
-      message: 'This proxy is for this machine: address it as 127.0.0.1 or localhost.',
+      message: 'This proxy serves only this machine. Address it as 127.0.0.1 or localhost.',
     });
   }
   const site = headers['sec-fetch-site'];
@@ -80,7 +109,7 @@ function requireLocal({ headers }: IncomingMessage): void {
 
 function pathOf({ url = '/' }: IncomingMessage): string {
   if (url.startsWith('/v1/')) return url;
-  throw new ServiceError('not_found', { message: 'The base address of this proxy ends in /v1.' });
+  throw new ServiceError('not_found', { message: 'This path does not exist. The base URL of this proxy ends in /v1.' });
 }
 
 async function readBody(request: IncomingMessage): Promise<string> {
@@ -98,7 +127,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
   }
 }
 
-/** Hands the answer on as it comes: one write for each piece, no faster than it is taken. */
+/** Forwards the answer as it arrives: one write for each piece, with backpressure. */
 async function passBack({ status, headers, body }: ContentAnswer, response: ServerResponse): Promise<void> {
   response.writeHead(status, headers.filter(([name]) => !hopByHop.has(name)).flat());
   response.flushHeaders();
@@ -119,3 +148,12 @@ function drained(response: ServerResponse): Promise<void> {
     response.on('drain', go).on('close', go);
   });
 }
+
+/** Whether a request shows the token of this proxy, where tools send their API key. Compares in constant time. */
+function showsToken(headers: IncomingHttpHeaders, token: string): boolean {
+  const bearer = /^Bearer (\S+)$/i.exec(headers.authorization ?? '')?.[1];
+  const key = headers['x-api-key'];
+  return [bearer, key].some((shown) => typeof shown === 'string' && timingSafeEqual(digest(shown), digest(token)));
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

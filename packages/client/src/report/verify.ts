@@ -17,18 +17,17 @@ import {
   text,
 } from '../options.ts';
 import { readOrigin, requireApart } from '../origin.ts';
-import { type ClientPins, shippedPins } from '../pins/client-pins.ts';
-import { pinsOfRoute } from '../pins/enclave-pins.ts';
+import { type ClientPins, pinsOfRoute, shippedPins } from '../pins/client-pins.ts';
 import { Control } from '../private/control.ts';
 
-/** The provider whose enclave is to be verified, too. */
+/** The provider whose enclave to verify, too. */
 export interface EnclaveAsked {
   readonly model: string;
-  /** Its public id; by default one of the model's enclaves that is pinned, else the first. */
+  /** Its public id. Default: a pinned enclave of the model, else the first. */
   readonly provider?: string | undefined;
   /**
-   * What it is verified for: to read what only it can (`e2ee`, the default), or to get content from a broker that sees it
-   * (`tee`). The service does not choose.
+   * The use to verify it for. `e2ee` (the default): only the enclave reads the content. `tee`: the broker sees the
+   * content and sends it on. You choose, not the service.
    */
   readonly privacyClass?: 'e2ee' | 'tee' | undefined;
   /** An inference key. It is sent to the control origin and nowhere else; verification is free. */
@@ -38,7 +37,7 @@ export interface EnclaveAsked {
 }
 
 export interface VerifyOptions {
-  /** Which machines are accepted; by default those that this build ships with. */
+  /** The accepted machines. Default: the pins that this build ships with. */
   readonly pins?: ClientPins;
   readonly enclave?: EnclaveAsked | undefined;
   /** For tests: Unix milliseconds. */
@@ -46,16 +45,16 @@ export interface VerifyOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Why there is no verification of an enclave: what the service said, or what the client found. */
+/** Why an enclave was not verified: the service's words, or the client's own finding. */
 export interface EnclaveAbsence {
   readonly type: string;
   readonly message: string;
 }
 
-/** What a verification found, each hop by itself: what runs at the confidential origin, and what runs at the provider. */
+/** The result of a verification, each hop by itself: the confidential origin and the provider. */
 export interface VerificationReport {
   readonly gateway: OriginVerification;
-  /** Of the route that was asked for: evidence of another is `untrusted`. */
+  /** For the requested route. Evidence of another route is `untrusted`. */
   readonly enclave?: EnclaveVerification | EnclaveAbsence;
 }
 
@@ -77,8 +76,8 @@ const kinds = {
 } satisfies Record<keyof VerifyOptions, OptionKind>;
 
 /**
- * Verifies a confidential origin (with or without `/v1`). Throws `origin_invalid`, `option_invalid`; all else is in the
- * report.
+ * Verifies a confidential origin (with or without `/v1`). Throws `origin_invalid`, `option_invalid`. The report holds
+ * every other failure.
  */
 export async function verifyWith(
   platform: Platform,
@@ -109,8 +108,8 @@ async function enclaveOf(
   { model, provider, privacyClass = 'e2ee', apiKey, controlOrigin }: EnclaveAsked,
   { platform, origin, pins, now, signal }: Way,
 ): Promise<EnclaveVerification | EnclaveAbsence> {
-  const control = new Control({ origin: controlOrigin, apiKey, fetch });
-  // Nothing but a ticket and a nonce goes over it: it may be whose it will.
+  const control = new Control({ origin: controlOrigin, apiKey, fetch: platform.controlFetch ?? fetch });
+  // This connection carries only a ticket and a nonce, so any TLS key is acceptable.
   const channel = platform.openChannel(origin, undefined);
   try {
     const listed = await control.read('/v1/models', signal);
@@ -139,5 +138,43 @@ async function absenceOf(answer: Response): Promise<EnclaveAbsence> {
   return {
     type: typeof type === 'string' ? type : 'attestation_unavailable',
     message: typeof message === 'string' ? message : `The service answered with status ${answer.status}.`,
+  };
+}
+
+/** Formats a report for programs. */
+export function reportJson({ gateway, enclave }: VerificationReport): string {
+  const { origin, nonce, verifiedAt, verdict, teeType, tlsKeySeen, absence, checks, keySet } = gateway;
+  return `${JSON.stringify(
+    {
+      origin,
+      nonce,
+      verified_at: new Date(verifiedAt).toISOString(),
+      verdict,
+      tee_type: teeType ?? null,
+      tls_key_seen: tlsKeySeen,
+      ...(absence === undefined ? {} : { absence }),
+      checks,
+      key_set: keySet ?? null,
+      ...(enclave === undefined ? {} : { enclave: enclaveJson(enclave) }),
+    },
+    undefined,
+    2,
+  )}\n`;
+}
+
+function enclaveJson(enclave: EnclaveVerification | EnclaveAbsence): object {
+  if (!isVerified(enclave)) return { verdict: 'unavailable', ...enclave };
+  const { provider, model, nonce, verifiedAt, verdict, contentVisible, isCurrent, gpu, checks, sessionId } = enclave;
+  return {
+    provider,
+    model,
+    nonce,
+    verified_at: new Date(verifiedAt).toISOString(),
+    verdict,
+    content_visible: contentVisible,
+    is_current: isCurrent,
+    gpu,
+    session_id: sessionId ?? null,
+    checks,
   };
 }

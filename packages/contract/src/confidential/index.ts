@@ -1,1 +1,24 @@
-export { confidentialOrigin } from './origin.ts';
+import { describeAsStated } from '../describe-routes.ts';
+import type { OriginDescription } from '../route.ts';
+import { serviceContracts } from '../service.ts';
+import { attestationContracts, inferenceContracts } from './inference.ts';
+
+/** The contracts of the confidential origin, by route. */
+export type ConfidentialContracts = typeof inferenceContracts & typeof attestationContracts & typeof serviceContracts;
+
+/** The confidential API origin: content and evidence. */
+export const confidentialOrigin: OriginDescription = {
+  title: 'Sotto: confidential origin',
+  description:
+    'Receives content and never learns whose it is. In compatibility mode it sees the hash of a key. Tickets, catalog, account and billing are at the control origin, which has its own description.\n\nEvery route can also answer 404 `not_found` (unknown address), 405 `method_not_allowed`, 408 `request_timeout` (the request arrived too slowly) and 431 `header_fields_too_large`, with the same error body.',
+  tags: [
+    { name: 'Inference', description: 'Requests with content, by ticket or in compatibility mode.' },
+    { name: 'Attestation', description: 'Evidence about this broker and about the enclaves of providers.' },
+    { name: 'Service', description: 'Health and this description.' },
+  ],
+  routes: [
+    ...describeAsStated('Inference', inferenceContracts),
+    ...describeAsStated('Attestation', attestationContracts),
+    ...describeAsStated('Service', serviceContracts),
+  ],
+};

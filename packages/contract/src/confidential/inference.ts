@@ -1,26 +1,13 @@
 import { gatewayEvidenceSchema, providerEvidenceSchema, requestReceiptSchema } from '@sotto/attestation/documents';
-import {
-  chatCompletionSchema,
-  chatRequestSchema,
-  embeddingsAnswerSchema,
-  embeddingsRequestSchema,
-  imageRequestSchema,
-  imagesAnswerSchema,
-  modelListAnswerSchema,
-  nonceSchema,
-  speechRequestSchema,
-  teeAttestationRequestSchema,
-} from '@sotto/wire';
+import * as wire from '@sotto/wire';
 import * as z from 'zod';
+import { contracts } from '../contract.ts';
 import { ofCompatibility, ofInference } from '../errors.ts';
-import { type Content, type JsonSchema, json, type RouteDescription } from '../route.ts';
-
-const tag = 'Inference';
-const messages = [{ role: 'user', content: 'Hello' }];
+import type { Content, JsonSchema } from '../route.ts';
 
 const receipt = {
   'x-router-receipt': {
-    description: 'A secret of yours: 64 hex digits. The signed receipt of this request can be had with it for an hour.',
+    description: '64 hex digits that you choose at random. For an hour, they open the signed receipt of this request.',
     type: 'string',
     pattern: '^[0-9a-fA-F]{64}$',
   },
@@ -28,7 +15,7 @@ const receipt = {
 
 const audio: Content = {
   mediaType: 'audio/mpeg',
-  schema: { type: 'string', contentMediaType: 'audio/mpeg', description: 'MP3, as it is made.' },
+  schema: { type: 'string', contentMediaType: 'audio/mpeg', description: 'MP3, streamed as the provider produces it.' },
 };
 const binary: JsonSchema = { type: 'string', contentMediaType: 'application/octet-stream' };
 
@@ -37,7 +24,7 @@ const stream: Content = {
   schema: {
     type: 'string',
     description:
-      'Server-sent events. Each `data:` holds a `ChatChunk`, and the last is `data: [DONE]`. A final chunk with `usage` is sent where `stream_options.include_usage` is true. Should the provider fail once output has begun, the last chunk carries `error` and there is no `[DONE]`: a stream without it is incomplete.',
+      'Server-sent events. Each `data:` has a `ChatChunk`, and the last is `data: [DONE]`. If `stream_options.include_usage` is true, a final chunk has `usage`. If the provider fails after output has begun, the last chunk has `error` and there is no `[DONE]`. A stream without `[DONE]` is incomplete.',
     contentMediaType: 'text/event-stream',
     contentSchema: { $ref: '#/components/schemas/ChatChunk' },
   },
@@ -49,59 +36,57 @@ const stream: Content = {
   ].join('\n\n'),
 };
 
-export const inferenceRoutes: readonly RouteDescription[] = [
-  {
-    method: 'post',
-    path: '/v1/chat/completions',
+/** Requests with content, by ticket or in compatibility mode. */
+export const inferenceContracts = contracts({
+  'POST /v1/chat/completions': {
     operationId: 'createChatCompletion',
-    tag,
-    summary: 'Chat',
+    summary: 'Create a chat completion',
     description:
-      'By ticket (private flow) or by key (compatibility mode; where both are sent, the key counts and the ticket stays unused). Unknown fields are ignored and not forwarded. A body that is encrypted for an enclave says so in `x-router-e2ee`.',
+      'Send a ticket (private flow) or a key (compatibility mode). If you send both, the key is used and the ticket stays valid. Unknown fields are ignored and not forwarded. A body that is encrypted for an enclave needs the header `x-router-e2ee`.',
     credentials: ['ticket', 'inferenceKey'],
     headers: {
       ...receipt,
       'x-router-e2ee': {
         description:
-          'Of a body that is sealed for an enclave: the JSON of `SealedQuestion`. The headers of the family go along.',
+          'For a body that is encrypted for an enclave: a `SealedQuestion` as JSON. Send the headers of the provider family with it.',
         type: 'string',
         contentMediaType: 'application/json',
         contentSchema: { $ref: '#/components/schemas/SealedQuestion' },
       },
     },
-    body: {
-      content: [
-        json(chatRequestSchema, { model: 'demo/chat', messages }),
-        { mediaType: 'application/octet-stream', schema: { ...binary, description: 'Only with `x-router-e2ee`.' } },
-      ],
-    },
-    answers: [
+    body: wire.chatRequestSchema,
+    otherBodies: [
+      { mediaType: 'application/octet-stream', schema: { ...binary, description: 'Only with `x-router-e2ee`.' } },
+    ],
+    returns: 'The answer as one body, or as events with `"stream": true`.',
+    answer: wire.chatCompletionSchema,
+    otherContent: [
+      stream,
       {
-        status: 200,
-        description: 'The answer, whole or, with `"stream": true`, as events.',
-        headers: ['rate', 'route', 'enclave'],
-        content: [
-          json(chatCompletionSchema, {
-            id: 'chatcmpl-5f0c',
-            object: 'chat.completion',
-            created: 1795248000,
-            model: 'demo/chat',
-            system_fingerprint: '',
-            choices: [
-              {
-                index: 0,
-                message: { role: 'assistant', content: 'Hello.', refusal: null },
-                logprobs: null,
-                finish_reason: 'stop',
-              },
-            ],
-            usage: { prompt_tokens: 8, completion_tokens: 3, total_tokens: 11, cost: 0.000012 },
-          }),
-          stream,
-          { mediaType: 'application/octet-stream', schema: { ...binary, description: 'Of a sealed request.' } },
-        ],
+        mediaType: 'application/octet-stream',
+        schema: { ...binary, description: 'The answer to an encrypted request.' },
       },
     ],
+    answerHeaders: ['rate', 'route', 'enclave'],
+    examples: {
+      body: { model: 'demo/chat', messages: [{ role: 'user', content: 'Hello' }] },
+      answer: {
+        id: 'chatcmpl-5f0c',
+        object: 'chat.completion',
+        created: 1795248000,
+        model: 'demo/chat',
+        system_fingerprint: '',
+        choices: [
+          {
+            index: 0,
+            message: { role: 'assistant', content: 'Hello.', refusal: null },
+            logprobs: null,
+            finish_reason: 'stop',
+          },
+        ],
+        usage: { prompt_tokens: 8, completion_tokens: 3, total_tokens: 11, cost: 0.000012 },
+      },
+    },
     errors: [
       ...ofInference,
       ...ofCompatibility,
@@ -110,124 +95,101 @@ export const inferenceRoutes: readonly RouteDescription[] = [
       'provider_fallback_not_supported_for_e2ee',
     ],
   },
-  {
-    method: 'post',
-    path: '/v1/embeddings',
+  'POST /v1/embeddings': {
     operationId: 'createEmbeddings',
-    tag,
-    summary: 'Embeddings',
+    summary: 'Create embeddings',
     credentials: ['ticket', 'inferenceKey'],
     headers: receipt,
-    body: { content: [json(embeddingsRequestSchema, { model: 'demo/embedding', input: ['one', 'two'] })] },
-    answers: [
-      {
-        status: 200,
-        description: 'A vector for each input, in order.',
-        headers: ['rate', 'route', 'enclave'],
-        content: [json(embeddingsAnswerSchema)],
-      },
-    ],
+    body: wire.embeddingsRequestSchema,
+    examples: { body: { model: 'demo/embedding', input: ['one', 'two'] } },
+    returns: 'One vector for each input, in the same order.',
+    answer: wire.embeddingsAnswerSchema,
+    answerHeaders: ['rate', 'route', 'enclave'],
     errors: [...ofInference, ...ofCompatibility, 'context_too_large'],
   },
-  {
-    method: 'post',
-    path: '/v1/images/generations',
+  'POST /v1/images/generations': {
     operationId: 'createImage',
-    tag,
-    summary: 'Image',
-    description: 'By ticket with `operation: "image"` only, and where the deployment has it on.',
+    summary: 'Generate an image',
+    description: 'Needs a ticket with `operation: "image"`. Available if the operator enabled image generation.',
     credentials: ['ticket'],
     headers: receipt,
-    body: { content: [json(imageRequestSchema, { model: 'demo/image', prompt: 'A quiet sea', size: '512x512' })] },
-    answers: [
-      {
-        status: 200,
-        description: 'The image, as base64.',
-        headers: ['rate', 'route', 'enclave'],
-        content: [json(imagesAnswerSchema)],
-      },
-    ],
+    body: wire.imageRequestSchema,
+    examples: { body: { model: 'demo/image', prompt: 'A quiet sea', size: '512x512' } },
+    returns: 'The image, as base64.',
+    answer: wire.imagesAnswerSchema,
+    answerHeaders: ['rate', 'route', 'enclave'],
     errors: [...ofInference, 'ticket_media_mismatch', 'media_disabled'],
   },
-  {
-    method: 'post',
-    path: '/v1/audio/speech',
+  'POST /v1/audio/speech': {
     operationId: 'createSpeech',
-    tag,
-    summary: 'Speech',
+    summary: 'Synthesize speech',
     description:
-      'By ticket with `operation: "speech"` only, which binds the length of the text, and where the deployment has it on.',
+      'Needs a ticket with `operation: "speech"`, which binds the length of the text. Available if the operator enabled speech synthesis.',
     credentials: ['ticket'],
     headers: receipt,
-    body: { content: [json(speechRequestSchema, { model: 'demo/speech', input: 'Hello there.' })] },
-    answers: [{ status: 200, description: 'Raw audio.', headers: ['rate', 'route', 'enclave'], content: [audio] }],
+    body: wire.speechRequestSchema,
+    examples: { body: { model: 'demo/speech', input: 'Hello there.' } },
+    returns: 'Raw audio.',
+    otherContent: [audio],
+    answerHeaders: ['rate', 'route', 'enclave'],
     errors: [...ofInference, 'ticket_media_mismatch', 'media_disabled'],
   },
-  {
-    method: 'get',
-    path: '/v1/models',
+  'GET /v1/models': {
     operationId: 'listModels',
-    tag,
-    summary: 'Models, in compatibility mode',
-    description: 'For OpenAI clients, which ask where they send content. Without a key this is 404.',
+    summary: 'List models in compatibility mode',
+    description: 'For OpenAI clients, which list models where they send content. Without a key, the answer is 404.',
     credentials: ['inferenceKey', 'managementKey'],
-    answers: [{ status: 200, description: 'As at the control origin.', content: [json(modelListAnswerSchema)] }],
+    returns: 'The same list as at the control origin.',
+    answer: wire.modelListAnswerSchema,
     errors: ['not_found', ...ofCompatibility, 'internal_error', 'service_unavailable'],
   },
-  {
-    method: 'get',
-    path: '/v1/inference/receipt',
+  'GET /v1/inference/receipt': {
     operationId: 'getRequestReceipt',
-    tag,
-    summary: 'The signed receipt of a request',
-    description: 'Hashes of what was received, forwarded, answered and returned. Kept for an hour.',
+    summary: 'Get the signed receipt of a request',
+    description:
+      'Hashes of the request as received and as forwarded, and of the answer as received and as returned. Kept for an hour.',
     credentials: [],
     headers: {
       'x-router-receipt': {
         ...receipt['x-router-receipt'],
-        description: 'The secret that the request was sent with.',
+        description: 'The secret that you sent with the request.',
         required: true,
       },
     },
-    answers: [{ status: 200, description: 'The receipt.', content: [json(requestReceiptSchema)] }],
+    returns: 'The receipt.',
+    answer: requestReceiptSchema,
     errors: ['invalid_request', 'not_found', 'rate_limited', 'internal_error', 'service_unavailable'],
   },
-];
+});
 
 const nonceNote = {
-  description: 'Exactly 64 hex digits, fresh for each verification.',
+  description: 'Exactly 64 hex digits, random and new for each verification.',
   example: '0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0',
 };
 
-export const attestationRoutes: readonly RouteDescription[] = [
-  {
-    method: 'get',
-    path: '/v1/gateway/attestation',
+/** Evidence about this broker and about the enclaves of providers. */
+export const attestationContracts = contracts({
+  'GET /v1/gateway/attestation': {
     operationId: 'getGatewayEvidence',
-    tag: 'Attestation',
-    summary: 'Evidence about this broker',
+    summary: 'Get evidence about this broker',
     description:
-      'Who answers here, shown by hardware, before any content is sent. 404 where the deployment attests nothing.',
+      'Verify the broker before you send content. The evidence is bound to your nonce. The answer is 404 if the broker has no attestation.',
     credentials: [],
-    query: { schema: z.strictObject({ nonce: nonceSchema }), notes: { nonce: nonceNote } },
-    answers: [
-      { status: 200, description: 'The evidence, made for this nonce.', content: [json(gatewayEvidenceSchema)] },
-    ],
+    query: { schema: z.strictObject({ nonce: wire.nonceSchema }), notes: { nonce: nonceNote } },
+    returns: 'The evidence, bound to your nonce.',
+    answer: gatewayEvidenceSchema,
     errors: ['invalid_request', 'not_found', 'rate_limited', 'internal_error', 'service_unavailable'],
   },
-  {
-    method: 'post',
-    path: '/v1/tee/attestation',
+  'POST /v1/tee/attestation': {
     operationId: 'createProviderEvidence',
-    tag: 'Attestation',
-    summary: "Evidence of a provider's enclave",
+    summary: "Get evidence of a provider's enclave",
     description:
-      'Obtained for this call and never kept. Free. Takes attestation tickets only; any other is left unused.',
+      'Fetched for this call and never stored. Free. Accepts attestation tickets only; another ticket stays valid.',
     credentials: ['attestationTicket'],
-    body: { content: [json(teeAttestationRequestSchema, { nonce: nonceNote.example })] },
-    answers: [
-      { status: 200, description: 'The evidence, made for this nonce.', content: [json(providerEvidenceSchema)] },
-    ],
+    body: wire.teeAttestationRequestSchema,
+    examples: { body: { nonce: nonceNote.example } },
+    returns: 'The evidence, bound to your nonce.',
+    answer: providerEvidenceSchema,
     errors: [
       'invalid_request',
       'payload_too_large',
@@ -243,15 +205,11 @@ export const attestationRoutes: readonly RouteDescription[] = [
       'service_unavailable',
     ],
   },
-  {
-    method: 'get',
-    path: '/v1/tee/attestation',
+  'GET /v1/tee/attestation': {
     operationId: 'refuseProviderEvidenceByKey',
-    tag: 'Attestation',
-    summary: 'Not here',
-    description: 'Always 404, and says where to go: with a key, evidence is given at the control origin.',
+    summary: 'Always 404',
+    description: 'The message refers you to the control origin, which accepts keys for this.',
     credentials: [],
-    answers: [],
     errors: ['not_found', 'internal_error', 'service_unavailable'],
   },
-];
+});

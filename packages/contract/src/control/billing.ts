@@ -1,44 +1,43 @@
-import {
-  billingCatalogSchema,
-  billingPageQuerySchema,
-  billingSettingsSchema,
-  billingSettingsStateSchema,
-  createOrderSchema,
-  orderAnswerSchema,
-  orderPageSchema,
-  receiptAnswerSchema,
-  receiptPageSchema,
-  receiptQuerySchema,
-} from '@sotto/wire';
-import { contracts } from '../contract.ts';
+import * as wire from '@sotto/wire';
+import { webhookOutcomeSchema } from '@sotto/wire';
+import { type Contract, contracts } from '../contract.ts';
+import { anywhere, ofBodies } from '../errors.ts';
+import { json } from '../route.ts';
 
-/** What is for sale, orders, receipts and settings. */
+/** Packages, orders, receipts and settings. */
 export const billingContracts = contracts({
   'GET /v1/billing/catalog': {
     operationId: 'getBillingCatalog',
-    summary: 'Packages, fees, limits, terms',
+    summary: 'Get packages, fees, limits and terms',
     credentials: [],
     cache: 'public',
-    status: 200,
-    answer: billingCatalogSchema,
-    returns: 'What may be bought, and which ways to pay are on.',
+    answer: wire.billingCatalogSchema,
+    returns: 'The packages for sale and the available ways to pay.',
+  },
+  'GET /v1/billing/grant': {
+    operationId: 'getMonthlyGrant',
+    summary: "Get this month's grant",
+    description: 'Deployments with `BILLING` `none` give each account a monthly grant.',
+    credentials: ['session'],
+    answer: wire.monthlyGrantAnswerSchema,
+    returns: 'The grant of this month (UTC). All amounts are 0 without one.',
   },
   'POST /v1/billing/orders': {
     operationId: 'createOrder',
     summary: 'Order a package',
     description:
-      'Send a `form_id` of your own with each order, and the same one when you send it again: after a timeout, say. The same order with the same `form_id` is not placed twice, whether the requests come one after the other or at once. Another order with it is 409 `conflict`. While the order is `created`, the payment service is being asked: read the order until it has a `checkout_url`.',
+      'Send a new `form_id` with each order, and repeat it when you retry, for example after a timeout. An order with the same `form_id` is placed once, even if requests arrive at the same time. A different order with the same `form_id` gets 409 `conflict`. While the status is `created`, Sotto is setting up the payment: poll the order until it has a `checkout_url`.',
     credentials: ['session'],
-    body: createOrderSchema,
+    body: wire.createOrderSchema,
     status: 201,
-    answer: orderAnswerSchema,
-    returns: 'The order. Pay it at `checkout_url`, if there is one.',
+    answer: wire.orderAnswerSchema,
+    returns: 'The order. Pay it at `checkout_url`, if present.',
     answerHeaders: ['location'],
     otherAnswers: [
       {
         status: 200,
-        description: 'The order that was placed with this `form_id` before, as it is now.',
-        content: [{ mediaType: 'application/json', schema: orderAnswerSchema }],
+        description: 'The existing order with this `form_id`.',
+        content: [{ mediaType: 'application/json', schema: wire.orderAnswerSchema }],
         headers: ['location'],
       },
     ],
@@ -47,50 +46,46 @@ export const billingContracts = contracts({
   },
   'GET /v1/billing/orders': {
     operationId: 'listOrders',
-    summary: 'Orders',
+    summary: 'List orders',
     credentials: ['session'],
     query: {
-      schema: billingPageQuerySchema,
-      notes: { limit: 'Entries of a page.', cursor: '`next_cursor` of the page before.' },
+      schema: wire.billingPageQuerySchema,
+      notes: { limit: 'Entries per page.', cursor: '`next_cursor` of the previous page.' },
     },
-    status: 200,
-    answer: orderPageSchema,
+    answer: wire.orderPageSchema,
     returns: 'A page of orders, newest first.',
   },
   'GET /v1/billing/orders/{orderId}': {
     operationId: 'getOrder',
-    summary: 'One order',
-    description: 'To be polled while it is `pending`.',
+    summary: 'Get an order',
+    description: 'Poll this while the order is `pending`.',
     credentials: ['session'],
     params: { orderId: { note: 'The id of an order of this account.', id: 'order' } },
-    status: 200,
-    answer: orderAnswerSchema,
+    answer: wire.orderAnswerSchema,
     returns: 'The order.',
   },
   'GET /v1/billing/receipts': {
     operationId: 'listReceipts',
-    summary: 'Receipts and credit notes',
+    summary: 'List receipts and credit notes',
     credentials: ['session'],
     query: {
-      schema: billingPageQuerySchema,
-      notes: { limit: 'Entries of a page.', cursor: '`next_cursor` of the page before.' },
+      schema: wire.billingPageQuerySchema,
+      notes: { limit: 'Entries per page.', cursor: '`next_cursor` of the previous page.' },
     },
-    status: 200,
-    answer: receiptPageSchema,
+    answer: wire.receiptPageSchema,
     returns: 'A page of receipts, newest first.',
   },
   'GET /v1/billing/receipts/{receiptNumber}': {
     operationId: 'getReceipt',
-    summary: 'One receipt',
+    summary: 'Get a receipt',
     credentials: ['session'],
     params: { receiptNumber: { note: 'The number of a receipt of this account.' } },
     query: {
-      schema: receiptQuerySchema,
-      notes: { format: 'Without it the header `accept` decides; JSON where that does not.' },
+      schema: wire.receiptQuerySchema,
+      notes: { format: 'Overrides the header `accept`. The default is JSON.' },
     },
-    status: 200,
-    answer: receiptAnswerSchema,
-    returns: 'The receipt, as JSON, as a page to print or as a PDF.',
+    answer: wire.receiptAnswerSchema,
+    returns: 'The receipt as JSON, as a printable page or as a PDF.',
     otherContent: [
       { mediaType: 'text/html', schema: { type: 'string' } },
       { mediaType: 'application/pdf', schema: { type: 'string', contentMediaType: 'application/pdf' } },
@@ -99,22 +94,39 @@ export const billingContracts = contracts({
   },
   'GET /v1/billing/settings': {
     operationId: 'getBillingSettings',
-    summary: 'Low-balance notice and auto top-up',
+    summary: 'Get low-balance notice and auto top-up',
     credentials: ['session'],
-    status: 200,
-    answer: billingSettingsStateSchema,
-    returns: 'What is set, and how things stand.',
+    answer: wire.billingSettingsStateSchema,
+    returns: 'The settings and the current state.',
   },
   'PUT /v1/billing/settings': {
     operationId: 'putBillingSettings',
-    summary: 'Replace these settings',
-    description: 'Auto top-up needs a card saved by an order with `save_card`.',
+    summary: 'Replace low-balance notice and auto top-up',
+    description: 'Auto top-up needs a card that an order with `save_card` saved.',
     credentials: ['session'],
-    body: billingSettingsSchema,
-    status: 200,
-    answer: billingSettingsStateSchema,
-    returns: 'What is set now.',
+    body: wire.billingSettingsSchema,
+    answer: wire.billingSettingsStateSchema,
+    returns: 'The new settings.',
     examples: { body: { low_balance_usd: 5, auto_top_up: null } },
     errors: ['conflict', 'rail_disabled'],
   },
+});
+
+const webhook = (service: string, rail: string, header: string) =>
+  ({
+    operationId: `receive${service.replace(/\W/g, '')}Event`,
+    summary: `Receive an event of ${service}`,
+    description: `For ${service} only. Every event with a valid signature gets 200 and an explanation.`,
+    credentials: [],
+    headers: { [header]: { description: `Signature by ${service}.`, required: true, type: 'string' } },
+    otherBodies: [json({ type: 'object', description: `An event in the format of ${service}.` })],
+    returns: `The effect of the event on its order (rail \`${rail}\`).`,
+    answer: webhookOutcomeSchema,
+    errors: [...anywhere, ...ofBodies, 'rail_disabled'],
+  }) satisfies Contract;
+
+/** The routes that payment services call. */
+export const webhookContracts = contracts({
+  'POST /v1/billing/webhooks/stripe': webhook('Stripe', 'card', 'stripe-signature'),
+  'POST /v1/billing/webhooks/btcpay': webhook('BTCPay Server', 'crypto', 'btcpay-sig'),
 });

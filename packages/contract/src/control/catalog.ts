@@ -1,36 +1,33 @@
 import { capabilitiesAnswerSchema, modelListAnswerSchema, uptimeAnswerSchema, uptimeQuerySchema } from '@sotto/wire';
 import { contracts } from '../contract.ts';
 
-/** Models, and what this deployment offers. */
+/** Models, and the features of the deployment. */
 export const catalogContracts = contracts({
   'GET /v1/models': {
     operationId: 'listModels',
-    summary: 'Models, for a key',
+    summary: 'List the models of a key',
     description:
-      "Every model and its routes. `auto_provider` and the fields beside it are of the route that Auto would pick now under the preferences of the key's workspace.",
+      "Every model and its routes. `auto_provider` and the fields beside it describe the route that Auto would choose now under the preferences of the key's workspace. `insecure_http` marks routes without TLS, whose network can read content.",
     credentials: ['inferenceKey', 'managementKey', 'accessToken'],
-    status: 200,
     answer: modelListAnswerSchema,
     returns: 'The models.',
   },
   'GET /v1/catalog/models': {
     operationId: 'listCatalog',
-    summary: 'Models, for everybody',
-    description: 'The same list under the preferences that a new workspace has. May be cached.',
+    summary: 'List models without a key',
+    description: 'The same list under the preferences of a new workspace. Caches may keep it.',
     credentials: [],
     cache: 'public',
-    status: 200,
     answer: modelListAnswerSchema,
     returns: 'The models.',
   },
   'GET /v1/capabilities': {
     operationId: 'getCapabilities',
-    summary: 'What this deployment offers',
+    summary: 'Get the features of this deployment',
     credentials: [],
     cache: 'public',
-    status: 200,
     answer: capabilitiesAnswerSchema,
-    returns: 'Which gated features are on.',
+    returns: 'The optional features, and whether the operator enabled them.',
     examples: {
       answer: {
         image_generation: { enabled: true },
@@ -41,14 +38,14 @@ export const catalogContracts = contracts({
   },
   'GET /v1/models/uptime': {
     operationId: 'getUptime',
-    summary: 'How the routes of a model do',
-    description: 'Success and speed of the last 24 hours, by route. Null where fewer than 20 requests were measured.',
+    summary: 'Get the measured health of routes',
+    description:
+      'Success rate and speed of each route of a model over 24 hours. Null if fewer than 20 requests were measured.',
     credentials: [],
     cache: 'public',
     query: { schema: uptimeQuerySchema, notes: { model: { description: 'A model id.', example: 'demo/chat' } } },
-    // A missing model has an error of its own.
+    // A missing model has its own error type.
     parsesQuery: true,
-    status: 200,
     answer: uptimeAnswerSchema,
     returns: 'The measurements.',
     errors: ['missing_model', 'model_not_found'],

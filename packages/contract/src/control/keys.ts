@@ -1,50 +1,57 @@
-import {
-  createKeySchema,
-  keyAnswerSchema,
-  keyListAnswerSchema,
-  keyListQuerySchema,
-  newKeyAnswerSchema,
-  updateKeySchema,
-} from '@sotto/wire';
+import * as wire from '@sotto/wire';
 import { contracts } from '../contract.ts';
 
-/** Keys, by session. The secret of a key is in the answer that makes it. */
+/** Keys, by session. Only the answer that creates or rotates a key has its secret. */
 export const keyContracts = contracts({
   'GET /v1/keys': {
     operationId: 'listKeys',
-    summary: 'Keys',
+    summary: 'List keys',
     credentials: ['session'],
     query: {
-      schema: keyListQuerySchema,
-      notes: { workspace_id: 'Of a workspace, whoever made them; without it, those that the account pays for.' },
+      schema: wire.keyListQuerySchema,
+      notes: { workspace_id: 'Lists the keys of this workspace. The default is all keys that the account pays for.' },
     },
-    status: 200,
-    answer: keyListAnswerSchema,
-    returns: 'The keys of the account, without their secrets.',
+    answer: wire.keyListAnswerSchema,
+    returns: 'The keys, without their secrets.',
     errors: ['not_found'],
   },
   'POST /v1/keys': {
     operationId: 'createKey',
-    summary: 'Make a key',
+    summary: 'Create a key',
     credentials: ['session'],
-    body: createKeySchema,
+    body: wire.createKeySchema,
     status: 201,
-    answer: newKeyAnswerSchema,
-    returns: 'The key. Its secret, `key`, is shown here and never again.',
+    answer: wire.newKeyAnswerSchema,
+    returns: 'The key. Only this answer has its secret, `key`.',
     examples: { body: { name: 'laptop', kind: 'inference', credit_limit_usd: 5 } },
     errors: ['not_found'],
   },
   'PATCH /v1/keys/{id}': {
     operationId: 'updateKey',
     summary: 'Change a key',
-    description: 'What is absent stays.',
+    description:
+      'Absent fields keep their values. `null` removes a limit, the expiry or the allowed models. A key that is `disabled` is refused, ' +
+      'and so are its unused tickets, until it is enabled again.',
     credentials: ['session'],
     params: { id: { note: 'The id of a key of this account.', id: 'key' } },
-    body: updateKeySchema,
-    status: 200,
-    answer: keyAnswerSchema,
-    returns: 'The key, as it is now.',
+    body: wire.updateKeySchema,
+    answer: wire.keyAnswerSchema,
+    returns: 'The updated key.',
     examples: { body: { name: 'old laptop', openai_compatible: false } },
+  },
+  'POST /v1/keys/{id}/rotate-secret': {
+    operationId: 'rotateKeySecret',
+    summary: 'Rotate the secret of a key',
+    description:
+      'The key gets another secret and keeps its limits, budgets and usage. Its secrets so far work for `overlap_hours` more, or ' +
+      'until an earlier rotation ends them. Its unused tickets stop working.',
+    credentials: ['session'],
+    params: { id: { note: 'The id of a key of this account.', id: 'key' } },
+    body: wire.rotateKeySchema,
+    answer: wire.newKeyAnswerSchema,
+    returns: 'The key with its new secret, `key`, which is shown only here.',
+    examples: { body: { overlap_hours: 24 } },
+    errors: ['conflict'],
   },
   'DELETE /v1/keys/{id}': {
     operationId: 'revokeKey',
@@ -52,6 +59,6 @@ export const keyContracts = contracts({
     credentials: ['session'],
     params: { id: { note: 'The id of a key of this account.', id: 'key' } },
     status: 204,
-    returns: 'It is revoked, for good.',
+    returns: 'The key is revoked. This cannot be undone.',
   },
 });

@@ -1,45 +1,34 @@
-import {
-  effectiveRoutingAnswerSchema,
-  eligibleModelsAnswerSchema,
-  eligibleModelsRequestSchema,
-  preferencesRequestSchema,
-  preferencesSchema,
-  routingPreviewAnswerSchema,
-  routingPreviewRequestSchema,
-  workspaceQuerySchema,
-} from '@sotto/wire';
+import * as wire from '@sotto/wire';
 import { contracts } from '../contract.ts';
 
-/** Preferences of workspaces, and what they lead to. */
+/** Routing preferences of workspaces, and their effect. */
 export const routingContracts = contracts({
   'GET /v1/routing/preferences': {
     operationId: 'getPreferences',
-    summary: 'Preferences of a workspace',
+    summary: 'Get the preferences of a workspace',
     credentials: ['session'],
     query: {
-      schema: workspaceQuerySchema,
-      notes: { workspace_id: 'A workspace of the account; without it, the default one.' },
+      schema: wire.workspaceQuerySchema,
+      notes: { workspace_id: 'A workspace of the account. The default is its default workspace.' },
     },
-    status: 200,
-    answer: preferencesSchema,
+    answer: wire.preferencesSchema,
     returns: 'The preferences.',
     errors: ['not_found'],
   },
   'PUT /v1/routing/preferences': {
     operationId: 'putPreferences',
-    summary: 'Replace preferences of a workspace',
+    summary: 'Replace the preferences of a workspace',
     description:
-      'Of the five `provider_` fields, what is absent becomes as in a new workspace; the others are kept where they are absent.',
+      'An absent `provider_` field is reset to its value in a new workspace. Other absent fields keep their values.',
     credentials: ['session'],
     query: {
-      schema: workspaceQuerySchema,
-      notes: { workspace_id: 'A workspace of the account; without it, the default one.' },
+      schema: wire.workspaceQuerySchema,
+      notes: { workspace_id: 'A workspace of the account. The default is its default workspace.' },
     },
-    body: preferencesRequestSchema,
+    body: wire.preferencesRequestSchema,
     parsesBody: true,
-    status: 200,
-    answer: preferencesSchema,
-    returns: 'The preferences, now in force.',
+    answer: wire.preferencesSchema,
+    returns: 'The preferences, now in effect.',
     examples: {
       body: {
         provider_allow_fallbacks: true,
@@ -53,34 +42,31 @@ export const routingContracts = contracts({
   },
   'GET /v1/routing/effective': {
     operationId: 'getEffectiveRouting',
-    summary: 'What the saved preferences allow',
+    summary: 'Get the models that the preferences allow',
     credentials: ['inferenceKey', 'accessToken'],
-    status: 200,
-    answer: effectiveRoutingAnswerSchema,
-    returns: "The preferences of the key's workspace, and the models with providers that they allow.",
+    answer: wire.effectiveRoutingAnswerSchema,
+    returns: "The preferences of the key's workspace, and the models and providers that they allow.",
   },
   'POST /v1/routing/preview': {
     operationId: 'previewRouting',
-    summary: 'The plan of a request, and why',
+    summary: 'Preview the plan of a request',
     description:
-      'A request without its content, perhaps under a draft of preferences. A request that would be refused is answered 200, too, with the `refusal`.',
+      'Send a request without its content, and optionally a draft of preferences. If the request would be refused, the answer is 200 with `refusal`.',
     credentials: ['session'],
-    body: routingPreviewRequestSchema,
-    status: 200,
-    answer: routingPreviewAnswerSchema,
-    returns: 'The plan.',
+    body: wire.routingPreviewRequestSchema,
+    answer: wire.routingPreviewAnswerSchema,
+    returns: 'The plan, with the reason for each route.',
     examples: { body: { model: 'demo/chat', prompt_tokens: 1200, max_tokens: 400 } },
     errors: ['invalid_provider_policy', 'not_found'],
   },
   'POST /v1/routing/eligible-models': {
     operationId: 'listEligibleModels',
-    summary: 'Models that draft preferences would allow',
+    summary: 'Preview the models of draft preferences',
     credentials: [],
     openToPages: true,
-    body: eligibleModelsRequestSchema,
-    status: 200,
-    answer: eligibleModelsAnswerSchema,
-    returns: 'The models, and their providers, best first.',
+    body: wire.eligibleModelsRequestSchema,
+    answer: wire.eligibleModelsAnswerSchema,
+    returns: 'The models and their providers, best first.',
     examples: {
       body: {
         preferences: {

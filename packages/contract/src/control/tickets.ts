@@ -1,28 +1,20 @@
 import { providerEvidenceSchema } from '@sotto/attestation/documents';
-import {
-  attestationTicketAnswerSchema,
-  attestationTicketRequestSchema,
-  providerReceiptSchema,
-  teeAttestationQuerySchema,
-  ticketAnswerSchema,
-  ticketRequestSchema,
-} from '@sotto/wire';
+import * as wire from '@sotto/wire';
 import { contracts } from '../contract.ts';
 import { ofPlanning } from '../errors.ts';
 
-/** What the private flow needs before content goes anywhere. */
+/** Tickets and evidence, which clients get before they send content. */
 export const ticketContracts = contracts({
   'POST /v1/inference/tickets': {
     operationId: 'createTicket',
     limit: 'minting',
     summary: 'Get a ticket',
     description:
-      'A single-use right to one request at the confidential origin. It binds model, provider policy and reasoning selection, and for media their settings: the request that redeems it must ask for the same. Content never belongs here: unknown fields are refused.',
+      'A ticket allows one request at the confidential origin. It binds the model, the provider policy, the reasoning selection and the media settings. The request must have the same values. Never send content here; unknown fields are refused.',
     credentials: ['inferenceKey', 'accessToken'],
-    body: ticketRequestSchema,
-    status: 200,
-    answer: ticketAnswerSchema,
-    returns: 'The ticket. `privacy_class` is the weakest class that the policy could reach.',
+    body: wire.ticketRequestSchema,
+    answer: wire.ticketAnswerSchema,
+    returns: 'The ticket. `privacy_class` is the weakest class that the policy allows.',
     examples: {
       body: { model: 'demo/chat' },
       answer: { ticket: 'AbHk3n0rT2…', privacy_class: 'private', expires_at: '2026-11-21T08:05:00.000Z' },
@@ -33,11 +25,10 @@ export const ticketContracts = contracts({
     operationId: 'createAttestationTicket',
     limit: 'minting',
     summary: 'Get an attestation ticket',
-    description: 'A single-use right to evidence of the enclave that would serve this model. Free.',
+    description: 'The ticket allows one request for evidence of the enclave that would serve this model. Free.',
     credentials: ['inferenceKey', 'accessToken'],
-    body: attestationTicketRequestSchema,
-    status: 200,
-    answer: attestationTicketAnswerSchema,
+    body: wire.attestationTicketRequestSchema,
+    answer: wire.attestationTicketAnswerSchema,
     returns: 'The ticket, for `POST /v1/tee/attestation` at the confidential origin.',
     examples: {
       body: { model: 'acme/small', provider: 'acme' },
@@ -48,37 +39,43 @@ export const ticketContracts = contracts({
   'GET /v1/tee/attestation': {
     operationId: 'getProviderEvidence',
     limit: 'minting',
-    summary: "Evidence of a provider's enclave",
+    summary: "Get evidence of a provider's enclave",
     description:
-      'The same evidence as by attestation ticket at the confidential origin, which control asks for it. Free.',
+      'Control fetches the evidence from the confidential origin, where an attestation ticket gets the same. Free.',
     credentials: ['inferenceKey', 'accessToken'],
     query: {
-      schema: teeAttestationQuerySchema,
+      schema: wire.teeAttestationQuerySchema,
       notes: {
-        model: 'The model whose enclave is to be verified.',
-        provider: 'Which of its providers; without it, the one that would serve.',
+        model: 'The model whose enclave you verify.',
+        provider: 'The provider. The default is the one that would serve.',
         nonce: {
-          description: 'Exactly 64 hex digits, fresh for each verification.',
+          description: 'Exactly 64 hex digits, random and new for each verification.',
           example: '0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0',
         },
       },
     },
-    status: 200,
     answer: providerEvidenceSchema,
-    returns: 'The evidence, made for this nonce.',
+    returns: 'The evidence, bound to your nonce.',
     errors: [...ofPlanning, 'invalid_ticket'],
   },
   'GET /v1/tee/signature/{providerRequestId}': {
     operationId: 'getProviderReceipt',
     limit: 'minting',
-    summary: "An enclave's own receipt of one answer",
+    summary: "Get an enclave's own receipt of an answer",
     description:
-      'Signed by the enclave after its answer has ended, and kept for an hour. Not every provider gives them.',
+      'The enclave signs it when the answer has ended. It is kept for an hour. Not every provider has receipts.',
     credentials: ['inferenceKey', 'accessToken'],
     params: { providerRequestId: { note: 'The header `x-router-provider-request-id` of the answer.' } },
-    status: 200,
-    answer: providerReceiptSchema,
+    answer: wire.providerReceiptSchema,
     returns: 'The receipt: hashes and a signature.',
     errors: ['not_found'],
+  },
+  'POST /v1/tee/attestation': {
+    operationId: 'refuseProviderEvidenceByTicket',
+    summary: 'Always 404',
+    description: 'The message refers you to the confidential origin, which accepts tickets for this.',
+    credentials: [],
+    errors: ['not_found'],
+    openToPages: true,
   },
 });

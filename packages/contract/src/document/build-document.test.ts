@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { confidentialOrigin } from '../confidential/origin.ts';
-import { controlOrigin } from '../control/origin.ts';
+import { confidentialOrigin } from '../confidential/index.ts';
+import { controlOrigin } from '../control/index.ts';
 import { buildDocument } from './build-document.ts';
 
 describe.each([
@@ -11,14 +11,14 @@ describe.each([
   const document = buildDocument(origin);
   const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
 
-  it('has each route once, under an id and a tag of its own', () => {
+  it('has each route once, with its own id and a tag', () => {
     expect(operations.length).toBe(origin.routes.length);
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
     const tags = origin.tags.map(({ name }) => name);
     expect([...new Set(operations.flatMap((operation) => operation.tags))].sort()).toEqual([...tags].sort());
   });
 
-  it('gives examples that its own schemas take', () => {
+  it('has examples that match its schemas', () => {
     let parsed = 0;
     for (const { body, answers } of origin.routes) {
       const contents = [...(body?.content ?? []), ...answers.flatMap(({ content = [] }) => content)];
@@ -31,7 +31,7 @@ describe.each([
     expect(parsed).toBeGreaterThan(3);
   });
 
-  it('refers only to what it has, and holds nothing that nobody refers to', () => {
+  it('has every component that it refers to, and no other', () => {
     const text = JSON.stringify(document);
     for (const [kind, named] of Object.entries(document.components)) {
       if (kind === 'securitySchemes') continue;

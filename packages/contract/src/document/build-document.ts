@@ -1,4 +1,4 @@
-import { type ErrorType, errorEnvelope, errorTable } from '@sotto/wire';
+import { type ErrorType, errorEnvelope, errorTable, headerNames } from '@sotto/wire';
 import * as z from 'zod';
 import type {
   AnswerDescription,
@@ -9,14 +9,11 @@ import type {
   OriginDescription,
   RouteDescription,
 } from '../route.ts';
-import { annotate } from './annotate.ts';
-import { components, nameOf } from './components.ts';
 import { allHeaders, headerGroups, headersOfAll, headersOfErrors } from './headers.ts';
-import { namedJsonSchemas, propertiesOf, queryJsonSchemas } from './json-schema.ts';
-import { notes } from './notes.ts';
-import { securitySchemes } from './security.ts';
+import { components, namedJsonSchemas, nameOf, propertiesOf, queryJsonSchemas } from './json-schema.ts';
+import { annotate, notes } from './notes.ts';
 
-/** An OpenAPI 3.1 document, as far as what reads it here needs to know. */
+/** An OpenAPI 3.1 document, with the fields that its readers here use. */
 export interface OpenApiDocument {
   readonly openapi: '3.1.1';
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
@@ -59,7 +56,7 @@ export type MediaTypes = Readonly<Record<string, { readonly schema: JsonSchema; 
 
 const version = '1';
 
-/** The document of one origin. The address of its server is relative, so that it is true wherever it is served. */
+/** Builds the document of one origin. The address of its server is relative, so that it holds at every deployment. */
 export function buildDocument(origin: OriginDescription): OpenApiDocument {
   const paths: Record<string, Record<string, Operation>> = {};
   for (const route of origin.routes) {
@@ -88,7 +85,7 @@ export function buildDocument(origin: OriginDescription): OpenApiDocument {
   return document;
 }
 
-/** The headers that something in `paths` refers to. */
+/** Returns the headers that `paths` refers to. */
 function headersReferredTo(paths: unknown): Record<string, JsonSchema> {
   const text = JSON.stringify(paths);
   return Object.fromEntries(Object.entries(allHeaders).filter(([name]) => text.includes(`"${headerRef(name)}"`)));
@@ -96,7 +93,7 @@ function headersReferredTo(paths: unknown): Record<string, JsonSchema> {
 
 let everySchema: Readonly<Record<string, JsonSchema>> | undefined;
 
-/** Made once: all of them, with their notes. */
+/** Returns all schemas with their notes. Built once. */
 function allSchemas(): Readonly<Record<string, JsonSchema>> {
   if (everySchema !== undefined) return everySchema;
   const schemas = namedJsonSchemas(Object.fromEntries(components));
@@ -105,7 +102,7 @@ function allSchemas(): Readonly<Record<string, JsonSchema>> {
   return schemas;
 }
 
-/** The components that something in `root` refers to, and what these refer to, in the order of their names. */
+/** Returns the components that `root` refers to, directly or through others, in the order of their names. */
 function schemasReachedFrom(root: unknown): Record<string, JsonSchema> {
   const all = allSchemas();
   const reached = new Set<string>();
@@ -194,7 +191,7 @@ function responsesOf(answers: readonly AnswerDescription[], errors: readonly Err
   return responses;
 }
 
-/** A status under which a route has an answer of its own, beside the envelope: `/readyz`. */
+/** Merges a status that has both an answer of its own and the error body, as 503 of `/readyz` does. */
 function eitherOf(own: ApiResponse, error: ApiResponse): ApiResponse {
   const schemas = [own, error].map(({ content }) => content?.['application/json']?.schema ?? {});
   return {
@@ -217,7 +214,7 @@ function errorResponse(types: readonly ErrorType[]): ApiResponse {
   };
 }
 
-/** The envelope with these types alone. It is one object, because linters do not merge the parts of an `allOf`. */
+/** The error body with only these types. One object, because linters do not merge the parts of an `allOf`. */
 function errorSchema(types: readonly ErrorType[]): JsonSchema {
   const { Error: envelope = {} } = allSchemas();
   const { error = {} } = propertiesOf(envelope);
@@ -230,7 +227,7 @@ const headerRef = (name: string): string => `#/components/headers/${name}`;
 const headerRefs = (names: readonly string[]): Record<string, JsonSchema> =>
   Object.fromEntries(names.map((name) => [name, { $ref: headerRef(name) }]));
 
-/** Each error as it is where nothing more can be said. */
+/** An example of each error, with its default message. */
 const errorExamples = (types: readonly ErrorType[]): Record<string, JsonSchema> =>
   Object.fromEntries(
     [...new Set(types)]
@@ -240,3 +237,46 @@ const errorExamples = (types: readonly ErrorType[]): Record<string, JsonSchema> 
         { value: errorEnvelope({ message: errorTable[type].message, type }, 'req_3kTq9vXbA2mNcR7d') },
       ]),
   );
+
+/** The credentials, as `securitySchemes` of the document. */
+const securitySchemes: Readonly<Record<Credential, JsonSchema>> = {
+  inferenceKey: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'An inference key, `sotto_inf_…`. At the confidential origin, it selects compatibility mode.',
+  },
+  managementKey: { type: 'http', scheme: 'bearer', description: 'A management key, `sotto_mgt_…`.' },
+  accessToken: {
+    type: 'http',
+    scheme: 'bearer',
+    description:
+      'An access token of a connected app, with the scope `inference` (tickets, evidence, models, effective routing) or `usage:read` (usage of its workspace, balance). Only if the operator enabled Connected Apps.',
+  },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'sotto.session_token',
+    description:
+      'The cookie of `POST /v1/auth/sign-in/email`. Its name begins with `__Secure-` unless the origin is loopback.',
+  },
+  operator: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'sotto.session_token',
+    description:
+      'The session of an operator. A request that changes something also needs a second factor, which counts for five minutes: a passkey, or a code of `POST /v1/auth/two-factor/verify-totp`.',
+  },
+  ticket: {
+    type: 'apiKey',
+    in: 'header',
+    name: headerNames.ticket,
+    description:
+      'A ticket of `POST /v1/inference/tickets`. It serves one request. Do not send `authorization` with it.',
+  },
+  attestationTicket: {
+    type: 'apiKey',
+    in: 'header',
+    name: headerNames.ticket,
+    description: 'A ticket of `POST /v1/inference/attestation-tickets`, for one verification of a provider.',
+  },
+};

@@ -11,56 +11,66 @@ const text = (description: string, more: JsonSchema = {}): Header => ({
   schema: { type: 'string', ...more },
 });
 const count = (description: string): Header => ({ description, schema: { type: 'integer', minimum: 0 } });
-const duration = (what: string): Header => text(`Until ${what} are whole again, such as \`1s\` or \`6m0s\`.`);
+const duration = (what: string): Header =>
+  text(`Time until all ${what} of the minute are available again, such as \`1s\` or \`6m0s\`.`);
 
-/** On every answer that a route makes. */
+/** Headers of every answer of a route. */
 export const headersOfAll: Readonly<Record<string, Header>> = {
-  [headerNames.requestId]: text('Of this one request; it joins with nothing else.'),
+  [headerNames.requestId]: text('Id of this request. Name it when you report a problem.'),
 };
 
-/** On errors, where they apply. */
+/** Headers that errors may have. */
 export const headersOfErrors: Readonly<Record<string, Header>> = {
   ...headersOfAll,
   'retry-after': {
-    description: 'Whole seconds until it is worth coming back.',
+    description: 'Whole seconds to wait before a retry.',
     schema: { type: 'integer', minimum: 1 },
   },
-  'x-should-retry': text('`false`: to send it again cannot help, or could be paid twice. The OpenAI SDKs obey it.', {
-    const: 'false',
-  }),
+  'x-should-retry': text(
+    '`false`: do not retry, because it cannot help or could be charged twice. SDKs for OpenAI obey it.',
+    {
+      const: 'false',
+    },
+  ),
 };
 
-/** Headers of interface 4.7, and a few more. */
+/** Headers of successes, by the group that contracts name. */
 export const headerGroups: Readonly<Record<HeaderGroup, Readonly<Record<string, Header>>>> = {
   rate: {
-    [headerNames.limitRequests]: count('Requests a minute.'),
-    [headerNames.remainingRequests]: count('Of these, what is left.'),
+    [headerNames.limitRequests]: count('Requests per minute that the key may send.'),
+    [headerNames.remainingRequests]: count('Requests that remain in this minute.'),
     [headerNames.resetRequests]: duration('requests'),
-    [headerNames.limitTokens]: count('Tokens a minute.'),
-    [headerNames.remainingTokens]: count('Of these, what is left.'),
+    [headerNames.limitTokens]: count('Tokens per minute that the key may use.'),
+    [headerNames.remainingTokens]: count('Tokens that remain in this minute.'),
     [headerNames.resetTokens]: duration('tokens'),
   },
   route: {
-    [headerNames.selectedModel]: text('Who served: `<provider id>/<model id>`.'),
-    [headerNames.routing]: text('`auto` where `/auto` chose the model.', { enum: ['auto', 'exact'] }),
-    [headerNames.provider]: text('The provider that served; `other` for one that is not listed.'),
-    [headerNames.providerAttempts]: { description: 'Providers tried.', schema: { type: 'integer', minimum: 1 } },
-    [headerNames.providerFallback]: { description: 'Whether a fallback served.', schema: { type: 'boolean' } },
+    [headerNames.selectedModel]: text('The provider and model that served: `<provider id>/<model id>`.'),
+    [headerNames.routing]: text('`auto` if `/auto` chose the model, else `exact`.', { enum: ['auto', 'exact'] }),
+    [headerNames.provider]: text('The provider that served; `other` if it is not listed.'),
+    [headerNames.providerAttempts]: {
+      description: 'Number of providers tried.',
+      schema: { type: 'integer', minimum: 1 },
+    },
+    [headerNames.providerFallback]: {
+      description: 'Whether another than the first provider served.',
+      schema: { type: 'boolean' },
+    },
     [headerNames.privacyClass]: {
-      description: 'Of the route that served.',
+      description: 'Privacy tier of the route that served.',
       schema: { $ref: '#/components/schemas/PrivacyClass' },
     },
   },
   enclave: {
-    [headerNames.providerRequestId]: text('Of an answer by an enclave: what its receipt is asked for by.'),
+    [headerNames.providerRequestId]: text('Id to ask the provider of an enclave for its own receipt by.'),
   },
-  location: { location: text('Where it is, or where to go next.') },
+  location: { location: text('Address of the created object, or of the next page.') },
 };
 
-/** Those that are on every success of their route; the others are there where they apply. */
+/** Groups that every success of their routes has. The other groups are optional. */
 const alwaysThere: readonly HeaderGroup[] = ['rate', 'route', 'location'];
 
-/** All of them by name, for `components.headers`. */
+/** All headers by name, for `components.headers`. */
 export const allHeaders: Readonly<Record<string, JsonSchema>> = {
   ...headersOfErrors,
   ...Object.fromEntries(

@@ -1,3 +1,5 @@
+import * as evidence from '@sotto/attestation/documents';
+import * as wire from '@sotto/wire';
 import * as z from 'zod';
 import type { JsonSchema } from '../route.ts';
 
@@ -7,8 +9,8 @@ type Mutable = Record<string, unknown>;
 const refOf = (name: string): string => `#/components/schemas/${name}`;
 
 /**
- * Named schemas as JSON schemas that refer to each other by `#/components/schemas/`: as what is taken. What is sent has the same
- * shape, because schemas of answers transform nothing.
+ * Converts named schemas to JSON schemas that refer to each other by `#/components/schemas/`. Uses their input form. The output
+ * form of answers is the same, because their schemas transform nothing.
  */
 export function namedJsonSchemas(schemas: Readonly<Record<string, z.ZodType>>): Record<string, JsonSchema> {
   const registry = z.registry<{ id: string }>();
@@ -17,7 +19,7 @@ export function namedJsonSchemas(schemas: Readonly<Record<string, z.ZodType>>): 
   return Object.fromEntries(Object.entries(made).map(([name, schema]) => [name, withoutIds(schema)]));
 }
 
-/** The JSON schema of each parameter of a query, and whether it must be there. */
+/** The JSON schema of each parameter of a query, and whether it is required. */
 export function queryJsonSchemas(query: z.ZodObject): { name: string; required: boolean; schema: JsonSchema }[] {
   const taken = withoutIds(z.toJSONSchema(query, options('input')));
   const read = withoutIds(z.toJSONSchema(query, options('output')));
@@ -25,12 +27,12 @@ export function queryJsonSchemas(query: z.ZodObject): { name: string; required: 
   return Object.entries(propertiesOf(taken)).map(([name, schema]) => ({
     name,
     required: required.includes(name),
-    // A number that is read from text has its bounds where it comes out.
+    // The bounds of a number that is read from text are on the output side.
     schema: schema.type === 'number' ? (propertiesOf(read)[name] ?? schema) : schema,
   }));
 }
 
-/** The schemas of an object's fields by their names; empty without fields. */
+/** The schemas of an object's fields by name. Empty without fields. */
 export const propertiesOf = (schema: JsonSchema): Record<string, JsonSchema> =>
   (schema.properties ?? {}) as Record<string, JsonSchema>;
 
@@ -40,11 +42,11 @@ const options = (io: Direction) =>
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodTypes; jsonSchema: Mutable }) => {
       const { def } = zodSchema._zod;
-      // Fields that are refused with a sentence of their own.
+      // Fields that are refused with their own message.
       if (def.type === 'undefined') jsonSchema.not = {};
-      // Only what is strict promises that there is nothing more.
+      // Only strict objects exclude additional properties.
       if (def.type === 'object' && def.catchall === undefined) delete jsonSchema.additionalProperties;
-      // OpenAPI 3.1 and JSON schema know no format of this name, but a keyword.
+      // OpenAPI 3.1 and JSON schema have a keyword for this instead of a format.
       if (jsonSchema.format === 'base64') {
         delete jsonSchema.format;
         jsonSchema.contentEncoding = 'base64';
@@ -56,4 +58,30 @@ const options = (io: Direction) =>
 
 function withoutIds({ $id: _id, $schema: _schema, '~standard': _standard, ...schema }: JsonSchema): JsonSchema {
   return schema;
+}
+
+const ending = /(?:Answer)?Schema$/;
+
+/** The schemas of the document by name. Names follow the exports: `createKeySchema` is `CreateKey`, `keyAnswerSchema` is `Key`. */
+export const components: ReadonlyMap<string, z.ZodType> = namedSchemas();
+
+function namedSchemas(): Map<string, z.ZodType> {
+  const named = new Map<string, z.ZodType>();
+  const exports = Object.entries({ ...wire, ...wire.authAnswers, ...wire.authRequests, ...evidence });
+  for (const [exported, value] of exports) {
+    if (!(value instanceof z.ZodType) || !ending.test(exported)) continue;
+    const name = exported.charAt(0).toUpperCase() + exported.slice(1).replace(ending, '');
+    if (named.has(name)) throw new Error(`two schemas would be called ${name} in the document`);
+    named.set(name, value);
+  }
+  return named;
+}
+
+const names: ReadonlyMap<z.ZodType, string> = new Map([...components].map(([name, schema]) => [schema, name]));
+
+/** Returns the name of a schema in the document. Throws if no package exports the schema. */
+export function nameOf(schema: z.ZodType): string {
+  const name = names.get(schema);
+  if (name === undefined) throw new Error('a route uses a schema that has no name: export it from @sotto/wire');
+  return name;
 }

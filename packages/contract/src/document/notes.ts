@@ -1,48 +1,47 @@
 import type { JsonSchema } from '../route.ts';
 
-const modelId = 'A model id, or `/auto`; `:nitro` sorts its providers by throughput, `:floor` by price.';
-const policy = 'Which providers may serve: one id, which pins it, or a policy. Without it, the workspace decides.';
-const effort = 'How much to reason, by the levels that the model has.';
+const modelId = 'A model id, or `/auto`. The suffix `:nitro` sorts providers by throughput, `:floor` by price.';
+const policy = 'The id of one provider, or a policy. Anything you omit uses the preferences of the workspace.';
+const effort = 'How much to reason. Each model has its own levels.';
 const usd = 'USD.';
 
 /**
- * What the generated schemas cannot say: a sentence, or more of a schema, by component and field. A name without a field is
- * the component itself; fields are found at any depth of unions and arrays below it.
+ * Descriptions and schema keywords that the generated schemas lack, by component and field. A name without a field means the
+ * component itself. Fields are found at any depth of unions and arrays.
  */
 export const notes: Readonly<Record<string, string | JsonSchema>> = {
   PrivacyClass:
-    'Weakest to strongest. `anonymous`: the provider gets content without identity and may keep it. `private`: contractually neither kept nor trained on. `tee`, `e2ee`: in an attested enclave, which for `e2ee` alone can read it.',
-  ProviderId:
-    '`acme`, or `acme/eu` for a variant or region of it. `other` stands for every provider that is not listed by name.',
-  MaxPrice: 'A ceiling in USD per million tokens; a side that is absent is not limited.',
+    'Weakest to strongest. `anonymous`: the provider gets content without identity and may keep it. `private`: the provider agreed not to keep content or train on it. `tee`: an attested enclave processes content. `e2ee`: only the attested enclave can read content.',
+  ProviderId: '`acme`, or `acme/eu` for a variant or region of it. `other` means all providers without a listed name.',
+  MaxPrice: 'Price limits in USD per million tokens. An absent side has no limit.',
   ProviderPolicy:
-    'One provider id is `{"only": [id], "allow_fallbacks": false}`. A request can tighten what its workspace allows, never loosen it.',
-  'ProviderPolicy.order': 'Tried first, in this order.',
-  'ProviderPolicy.only': 'Use only these.',
-  'ProviderPolicy.ignore': 'Never use these.',
-  'ProviderPolicy.allow_fallbacks': 'False: a single attempt, on the first eligible route. Default true.',
+    'A provider id alone means `{"only": [id], "allow_fallbacks": false}`. A request can tighten the preferences of its workspace, never loosen them.',
+  'ProviderPolicy.order': 'Providers to try first, in this order.',
+  'ProviderPolicy.only': 'Use only these providers.',
+  'ProviderPolicy.ignore': 'Never use these providers.',
+  'ProviderPolicy.allow_fallbacks': 'False: only one attempt, at the first eligible route. Default true.',
   'ProviderPolicy.sort': 'Order of the eligible routes. Default `privacy`.',
-  'ProviderPolicy.minimum_privacy': 'The lowest class that any attempt may use.',
-  'ProviderPolicy.require_parameters': 'Only routes that take every parameter of the request.',
-  'ProviderPolicy.max_attempts': "How many providers may be tried. Default 3, or the workspace's limit.",
-  'Preferences.provider_sort': 'For requests that say nothing about providers.',
+  'ProviderPolicy.minimum_privacy': 'The weakest class that any attempt may use.',
+  'ProviderPolicy.require_parameters': 'Use only routes that accept every parameter of the request.',
+  'ProviderPolicy.max_attempts': "Most providers to try. Default 3, or the workspace's limit.",
+  'Preferences.provider_sort': 'Sort for requests without `provider`.',
   'Preferences.privacy_boundary': 'The weakest class that any request may use: `anonymous`, `private` or `tee`.',
   'Preferences.fallback_floor':
-    'How far a fallback may step down, never below the boundary; null: not at all, unless the request says so.',
-  'Preferences.auto': 'Of requests to `/auto` alone.',
+    'The weakest class that a fallback may use, never below the boundary. Null: fallbacks keep the class unless the request allows less.',
+  'Preferences.auto': 'For requests to `/auto` only.',
   // Not `patternProperties`: generators turn it into an index signature, which contradicts the other fields.
   ChatRequest:
-    'Further fields named `<provider id>_parameters` are objects (or null) for that provider alone. ' +
-    'They hold the few parameters that only its API takes. Every provider honours `strip_thinking_response`.',
+    'A field `<provider id>_parameters` is an object (or null) for that provider only. ' +
+    'It has the parameters that only the API of this provider accepts. Every provider accepts `strip_thinking_response`.',
   'ChatRequest.model': modelId,
-  'ChatRequest.models': 'Further models to fall back to; `model` counts as the first of at most 3.',
-  'ChatRequest.stream': 'As server-sent events.',
-  'ChatRequest.max_tokens': 'The same as `max_completion_tokens`. Sent with different values they are refused.',
+  'ChatRequest.models': 'Models to fall back to. At most 3, and `model` counts as the first.',
+  'ChatRequest.stream': 'Send the answer as server-sent events.',
+  'ChatRequest.max_tokens': 'The same as `max_completion_tokens`. Different values are refused.',
   'ChatRequest.provider': policy,
   'ChatRequest.reasoning_effort': effort,
   'ChatRequest.n': 'Only 1.',
-  'ChatRequest.user': 'Accepted, and not forwarded as a name for anybody.',
-  'SealedQuestion.family': 'Whose enclave the body is sealed for.',
+  'ChatRequest.user': 'Accepted and not forwarded to providers.',
+  'SealedQuestion.family': 'The provider family whose enclave the body is encrypted for.',
   'EmbeddingsRequest.model': modelId,
   'EmbeddingsRequest.input': {
     description: 'A text, up to 2048 texts, a token array, or up to 2048 token arrays.',
@@ -64,50 +63,95 @@ export const notes: Readonly<Record<string, string | JsonSchema>> = {
     pattern: '^[1-9][0-9]{2,3}x[1-9][0-9]{2,3}$',
   },
   'SpeechRequest.input': 'The text, up to 20,000 UTF-16 code units.',
-  'SpeechRequest.voice': "The provider's own name of a voice.",
+  'SpeechRequest.voice': "The provider's name of a voice.",
   'TicketRequest.model': modelId,
-  'TicketRequest.operation': 'What the ticket is for. Default: what the model does.',
-  'TicketRequest.provider': 'The same as the body will have.',
-  'TicketRequest.reasoning_effort': 'The same as the body will have.',
+  'TicketRequest.operation': 'The operation that the ticket is for. Default: the operation of the model.',
+  'TicketRequest.provider': 'The same value as in the body that you will send.',
+  'TicketRequest.reasoning_effort': 'The same value as in the body that you will send.',
   'TicketRequest.size': {
     description: 'For images: `WIDTHxHEIGHT`, each from 128 to 2048.',
     pattern: '^[1-9][0-9]{2,3}x[1-9][0-9]{2,3}$',
   },
   'TicketRequest.input_chars': 'For speech: the exact length of the text in UTF-16 code units.',
-  'CreateKey.credit_limit_usd': 'What the key may ever spend. USD.',
+  'CreateKey.credit_limit_usd': 'The most that the key can spend in total, in USD.',
   'CreateKey.openai_compatible': 'Whether the key may be sent to the confidential origin. Default true.',
   'UpdateKey.credit_limit_usd': 'Null removes the limit.',
+  'SetBudget.limit_usd': 'The most that a UTC month may cost, in USD. 0 stops all requests that cost something.',
+  'SetBudget.member_id': 'The budget limits the keys that this member created in the workspace.',
+  'SetBudget.key_id': 'The budget limits this key.',
+  'Budget.spent_usd': 'The charges of the month. Running requests count against the budget, but are not in this sum.',
+  'SetAlertWebhook.url': 'https, leading to a public address. Redirects are not followed.',
+  'WebhookDelivery.outcome':
+    '`refused`: the server answered with another status than 2xx. `unreachable`: no connection, or no valid certificate.',
   'CreateApp.homepage': 'https, or http on loopback.',
   'CreateApp.type':
-    '`confidential`: a server that keeps a secret. `public`: runs in browsers or on devices, and has none.',
-  'CreateApp.redirect_uris': 'https, or http on loopback; compared exactly.',
-  'CreateApp.scopes': 'What it may ask people for.',
-  'UpdateApp.redirect_uris': 'Another list ends the grants of the app.',
-  'AnswerInteraction.workspace_id': 'Whose models, limits and balance the app uses. Default: the default workspace.',
+    '`confidential`: a server that can keep a secret. `public`: runs in browsers or on devices and has no secret.',
+  'CreateApp.redirect_uris': 'https, or http on loopback. Compared exactly.',
+  'CreateApp.scopes': 'The scopes that the app can request.',
+  'UpdateApp.redirect_uris': 'A change ends all grants of the app.',
+  'AnswerInteraction.workspace_id':
+    'The workspace whose models, limits and balance the app uses. Default: the default workspace.',
   'AnswerInteraction.credit_limit_usd':
-    'What the app may ever spend, USD; null: no limit. Required where it asks for `inference`.',
-  'App.client_secret': 'Only in the answer that made it.',
-  'Grant.key_id': 'Under which usage tells what the app did. Nobody holds that key.',
-  'Grant.ended_at': 'Null while it is active.',
-  'Interaction.app.verified': 'Nobody has checked that an app is whose it says.',
-  'CreateOrder.save_card': 'Consent to keep the card for auto top-up; only with the rail `card`.',
-  Error: 'The envelope of every failure.',
-  'Error.message': 'What was wrong, and what would be right.',
-  'Error.type': 'A machine-readable name.',
-  'Error.code': 'The same as `type`. OpenAI clients read the name here.',
-  'Error.param': 'The one field at fault, or null.',
-  'Error.request_id': 'The id of this request; it joins with nothing else.',
+    'The most that the app can spend in total, in USD. Null: no limit. Required if it requests `inference`.',
+  'App.client_secret': 'Only in the answer that created it.',
+  'Grant.key_id': 'The key that usage lists the requests of the app under. Its secret does not exist.',
+  'Grant.ended_at': 'Null while the grant is active.',
+  'Interaction.app.verified': 'Always false: publishers of apps are not verified.',
+  'SetMonthlyGrant.amount_usd': 'USD a month. Null: the amount of the deployment, `MONTHLY_GRANT_USD`.',
+  'Account.monthly_grant': 'Null: this deployment gives no monthly grants.',
+  'MonthlyGrant.spent': 'What the grant has paid of booked requests. Running requests are not in this sum.',
+  'MonthlyGrant.renews_at': 'When what is left expires, and the next grant comes.',
+  'CreateOrder.save_card': 'Consent to keep the card for auto top-up. Only with the rail `card`.',
+  Error: 'The body of every error.',
+  'Error.message': 'Says what failed and how to fix it.',
+  'Error.type': 'The machine-readable name of the error.',
+  'Error.code': 'The same as `type`, for OpenAI clients.',
+  'Error.param': 'The field at fault, or null.',
+  'Error.request_id': 'The id of this request. Name it when you report a problem.',
   'Usage.cost': usd,
   'ChatCompletion.model': 'The canonical id of the model that served.',
   'ChatChunk.error': 'Only in the last chunk of a stream that broke.',
-  'Ticket.privacy_class': 'The weakest class that the policy could reach.',
+  'Ticket.privacy_class': 'The weakest class that the policy allows.',
   Pricing: 'USD per million tokens, per image, per million input characters.',
-  'Model.auto_provider': 'The provider that Auto would pick now.',
+  'Model.auto_provider': 'The provider that Auto would choose now.',
   'Uptime.success_rate': 'From 0 to 1.',
   'UsagePage.at': 'The minute in which the request ended.',
-  'UsagePage.estimated': 'The provider gave no usage, and tokens were counted here.',
-  'Key.key': 'The secret: only in the answer that made it.',
-  'NewKey.key': 'The secret. It is shown here and never again.',
-  'Order.amount': 'What the balance gets.',
-  'Order.total': 'What is paid: amount and fee.',
+  'UsagePage.kept_from': 'Rows before this month were deleted. Their daily sums stay. Null: none were deleted.',
+  'UsagePage.estimated': 'The provider reported no usage, so Sotto counted the tokens.',
+  'Key.key': 'The secret. Only in the answer that created it.',
+  'NewKey.key': 'The secret. Only this answer has it.',
+  'Order.amount': 'The amount that is added to the balance.',
+  'Order.total': 'The price: amount and fee.',
 };
+
+type Mutable = { [keyword: string]: unknown };
+
+/**
+ * Writes notes into named schemas, in place. A note is for a component (`Pricing`) or for every field of a name in it, at any
+ * depth (`Uptime.success_rate`). Throws if a note matches nothing, because its subject was removed or renamed.
+ */
+export function annotate(
+  schemas: Readonly<Record<string, JsonSchema>>,
+  notes: Readonly<Record<string, string | JsonSchema>>,
+): void {
+  for (const [place, note] of Object.entries(notes)) {
+    const [component = '', field] = place.split('.');
+    const schema = schemas[component];
+    const found = schema === undefined ? [] : field === undefined ? [schema] : fieldsNamed(field, schema);
+    if (found.length === 0) throw new Error(`a note about ${place}, which there is not`);
+    for (const target of found)
+      Object.assign(target as Mutable, typeof note === 'string' ? { description: note } : note);
+  }
+}
+
+function fieldsNamed(name: string, schema: unknown): JsonSchema[] {
+  if (Array.isArray(schema)) return schema.flatMap((each) => fieldsNamed(name, each));
+  if (typeof schema !== 'object' || schema === null) return [];
+  const { properties, items, anyOf, oneOf, allOf } = schema as Mutable;
+  const own = Object.entries((properties ?? {}) as Record<string, JsonSchema>);
+  return [
+    ...own.filter(([each]) => each === name).map(([, found]) => found),
+    ...own.filter(([each]) => each !== name).flatMap(([, inner]) => fieldsNamed(name, inner)),
+    ...[items, anyOf, oneOf, allOf].flatMap((inner) => fieldsNamed(name, inner)),
+  ];
+}

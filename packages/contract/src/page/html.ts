@@ -1,4 +1,4 @@
-/** Text as HTML shows it, in elements and in quoted attributes. */
+/** Escapes text for HTML elements and quoted attributes. */
 export const escaped = (text: string): string =>
   text
     .replaceAll('&', '&amp;')
@@ -7,7 +7,7 @@ export const escaped = (text: string): string =>
     .replaceAll('"', '&quot;')
     .replaceAll("'", '&#39;');
 
-/** A sentence of the description: backquotes become code, blank lines paragraphs. */
+/** Renders a description: backquotes become code, blank lines become paragraphs. */
 export const prose = (text: string): string =>
   text
     .split('\n\n')
@@ -17,6 +17,6 @@ export const prose = (text: string): string =>
 /** The same within a line. */
 export const inline = (text: string): string => escaped(text).replace(/`([^`]+)`/g, '<code>$1</code>');
 
-/** A block that scrolls sideways, and can be reached and scrolled by keyboard. */
+/** A block that scrolls sideways, also by keyboard. */
 export const block = (text: string, label: string): string =>
   `<pre tabindex="0" role="region" aria-label="${escaped(label)}">${escaped(text)}</pre>`;

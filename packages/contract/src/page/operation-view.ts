@@ -3,9 +3,9 @@ import type { JsonSchema } from '../route.ts';
 import { block, escaped, inline, prose } from './html.ts';
 import { typeOf } from './schema-view.ts';
 
-/** Where an operation stands in the page. */
+/** The context of an operation in the page. */
 export interface Place {
-  /** Of anchors: two origins may have operations and schemas of one name. */
+  /** Prefix of anchors, because two origins may have operations and schemas with the same name. */
   readonly prefix: string;
   /** The public address of the origin. */
   readonly origin: string;
@@ -21,7 +21,7 @@ const credentialNames: Readonly<Record<string, string>> = {
   attestationTicket: 'attestation ticket (<code>x-router-ticket</code>)',
 };
 
-/** One operation: what to send, an example to run, what comes back. */
+/** Renders one operation: the request, an example command and the answers. */
 export function operationView(operation: Operation, place: Place): string {
   const { operationId, summary, description, parameters = [], requestBody, security, responses } = operation;
   const { prefix, method, path } = place;
@@ -55,14 +55,14 @@ const contentTypes = (content: MediaTypes, prefix: string): string =>
     .map(([type, { schema }]) => `<code>${escaped(type)}</code>${schemaWord(schema, prefix)}`)
     .join(', ');
 
-/** The schema of a body where it has a name; of events, that of each. */
+/** Links the schema of a body if it has a name. For events, links the schema of each event. */
 function schemaWord(schema: MediaTypes[string]['schema'], prefix: string): string {
   const { $ref, contentSchema } = schema;
   if (typeof $ref === 'string') return ` ${typeOf(schema, prefix)}`;
   return contentSchema === undefined ? '' : ` of ${typeOf(contentSchema as JsonSchema, prefix)}`;
 }
 
-/** A command that does it, with placeholders in capitals. */
+/** A curl command for the operation, with placeholders in capitals. */
 function curlOf({ security, requestBody, parameters = [] }: Operation, { origin, method, path }: Place): string {
   const needed = parameters.filter(({ in: where, required }) => where === 'query' && required);
   const query = needed.map((each) => `${each.name}=${exampleOf(each)}`).join('&');

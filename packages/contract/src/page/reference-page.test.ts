@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { confidentialOrigin } from '../confidential/origin.ts';
-import { controlOrigin } from '../control/origin.ts';
+import { confidentialOrigin } from '../confidential/index.ts';
+import { controlOrigin } from '../control/index.ts';
 import { buildDocument } from '../document/build-document.ts';
 import { referencePage } from './reference-page.ts';
 
@@ -18,7 +18,7 @@ describe('referencePage', () => {
     }
   });
 
-  it('links only to places that there are, each of them once', () => {
+  it('has a target for every link, each of them once', () => {
     const ids = [...page.matchAll(/ id="([^"]+)"/g)].map((found) => found[1]);
     expect(new Set(ids).size).toBe(ids.length);
     const links = [...page.matchAll(/href="#([^"]+)"/g)].map((found) => found[1]);
@@ -26,12 +26,12 @@ describe('referencePage', () => {
     expect(links.filter((link) => !ids.includes(link))).toEqual([]);
   });
 
-  it('has no script, no style but its own, and loads nothing', () => {
+  it('has no script, only its own style, and loads nothing', () => {
     expect(page).not.toMatch(/<script|<link|<img|<iframe|\son\w+=|\sstyle=|\ssrc=|url\(|@import/i);
     expect(page.match(/<style>/g)).toHaveLength(1);
   });
 
-  it('shows what a description says as text', () => {
+  it('escapes descriptions', () => {
     const [control] = documents;
     if (control === undefined) throw new Error('no document');
     const hostile = { ...control, info: { ...control.info, title: '<img src=x>"&\'', description: 'a <b>`<i>`' } };

@@ -2,7 +2,7 @@ import type { JsonSchema } from '../route.ts';
 import { escaped, inline } from './html.ts';
 
 const refPrefix = '#/components/schemas/';
-/** Deeper than this a reader needs the document itself. */
+/** Deepest level that the page shows. Readers find deeper levels in the document. */
 const deepest = 6;
 
 /** A type in words: `string`, `array of Model`, `integer, at least 1`. Names of components are links into `prefix`. */
@@ -50,7 +50,7 @@ function bounds(schema: JsonSchema): string {
   return said.length === 0 ? '' : escaped(`, ${said.join(', ')}`);
 }
 
-/** The fields of a schema as a list, nested as deep as they are; empty where it has none of its own. */
+/** Renders the fields of a schema as a nested list. Empty if it has no fields. */
 export function fieldsOf(schema: JsonSchema, prefix: string, depth = 0): string {
   if (depth > deepest) return '';
   const { properties, items, anyOf, oneOf } = schema as Record<string, unknown>;
@@ -77,7 +77,7 @@ function variantsOf(variants: readonly JsonSchema[], prefix: string, depth: numb
     .join('')}</ul>`;
 }
 
-/** A variant by the constant that tells it from the others. */
+/** Names a variant by the constant that distinguishes it. */
 function variantName({ properties }: JsonSchema, index: number): string {
   for (const [name, field] of Object.entries((properties ?? {}) as Record<string, JsonSchema>)) {
     if (typeof field.const === 'string') return `with <code>${escaped(`${name}: "${field.const}"`)}</code>`;

@@ -1,10 +1,11 @@
 import { type AttemptOutcome, outcomeOfStatus } from '@sotto/router';
-import { asObject, asString, parseJson } from '../json.ts';
+import { parseJson } from '@sotto/wire';
+import { asObject, asString } from '../json.ts';
 import { saysContextOverflow } from '../translate/context-overflow.ts';
 
 /**
- * Reads a failed answer. Only the words of a 400 tell a malformed request from an account without credit, a refused
- * content, and a prompt that is too long. The words go no further than here.
+ * Classifies a failed answer. Only the message of a 400 distinguishes a malformed request from an account without
+ * credit, a refused content, and a prompt that is too long. The message itself is never passed on.
  *
  * @see https://platform.claude.com/docs/en/api/errors
  */
@@ -30,8 +31,8 @@ const outcomes: Readonly<Record<string, AttemptOutcome>> = {
 };
 
 /**
- * Reads the `error` of an error event or body under status 200. A bad request is not believed there: a provider that
- * took the request has accepted it.
+ * Classifies the `error` of an error event or of a body with status 200. It never reports a bad request: a provider
+ * that started to answer has accepted the request.
  */
 export const classifyEmbedded = (error: unknown): AttemptOutcome =>
   outcomes[asString(asObject(error)?.type) ?? ''] ?? 'malformed_answer';

@@ -1,13 +1,13 @@
 import type { ChatRequest } from '@sotto/wire';
 
 /**
- * What a Claude model takes, told by its id. The list of the older ones is closed; whatever is not on it is newer. Works
- * for ids with a platform's prefix or a date, such as `us.anthropic.claude-sonnet-4-5-20250929-v1:0`.
+ * The parameters that a Claude model accepts, by its id. The list of older models is complete, so any other id is
+ * newer. Ids may have a platform's prefix or a date, such as `us.anthropic.claude-sonnet-4-5-20250929-v1:0`.
  */
 export interface ClaudeGeneration {
-  /** Thinks within a budget of tokens; later models decide for themselves, guided by an effort. */
+  /** Whether the model thinks within a budget of tokens. Later models decide for themselves, guided by an effort. */
   readonly hasThinkingBudget: boolean;
-  /** Takes `temperature` and `top_p`, though not both at once, and `top_k`; later models refuse all three. */
+  /** Whether the model accepts `top_k`, and `temperature` or `top_p` but not both. Later models refuse all three. */
   readonly takesSampling: boolean;
 }
 
@@ -20,7 +20,7 @@ export function claudeGeneration(model: string): ClaudeGeneration {
   return { hasThinkingBudget, takesSampling: hasThinkingBudget || withSampling.test(model) };
 }
 
-/** How tokens are sampled; undefined: as the provider does it. */
+/** The sampling parameters. Undefined leaves one to the provider. */
 export interface ClaudeSampling {
   readonly temperature: number | undefined;
   readonly topP: number | undefined;
@@ -28,8 +28,8 @@ export interface ClaudeSampling {
 }
 
 /**
- * The sampling that a Claude model takes: none where it thinks or refuses it, else `top_k`, and either a temperature of at
- * most 1 or `top_p`.
+ * Returns the sampling that a Claude model accepts. It is empty if the model thinks or refuses sampling. Otherwise it
+ * is `top_k` and either a temperature of at most 1, or `top_p`.
  */
 export function claudeSampling(
   { temperature, top_p: topP, top_k: topK }: Pick<ChatRequest, 'temperature' | 'top_p' | 'top_k'>,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { claudeSchema } from './claude-schema.ts';
 
-it('keeps what the decoder takes, closes objects, and leaves bounds out, at every depth', () => {
+it('keeps accepted keywords, closes objects, and drops bounds, at every depth', () => {
   const schema = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     type: 'object',

@@ -1,14 +1,13 @@
 import { asArray, asObject, type JsonObject } from '../json.ts';
 
-/** Keywords that the schema of an answer may have; others are refused with a 400. */
+/** The keywords that the schema of an answer may have. The API refuses others with a 400. */
 const kept = new Set(['$ref', '$schema', '$id', 'title', 'description', 'default', 'const', 'enum', 'type', 'format']);
 const keptLists = new Set(['anyOf', 'allOf']);
 const keptMaps = new Set(['properties', '$defs', 'definitions']);
 
 /**
- * A JSON schema as far as Claude's constrained decoding takes it: bounds and patterns, which it refuses, are left out,
- * objects are closed, as it demands, and `oneOf` becomes `anyOf`. The answer may be looser than the schema in what was
- * left out.
+ * Reduces a JSON schema to the part that Claude's constrained decoding accepts. It drops bounds and patterns, closes
+ * objects, and turns `oneOf` into `anyOf`. The answer may violate the dropped parts.
  *
  * @see https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations
  */
@@ -26,7 +25,7 @@ export function claudeSchema(schema: JsonObject): JsonObject {
   return result;
 }
 
-/** A schema inside a schema: an object, or `true` and `false`. */
+/** Converts a nested schema: an object, or `true` and `false`. */
 function sub(value: unknown): unknown {
   const object = asObject(value);
   return object === undefined ? value : claudeSchema(object);

@@ -29,7 +29,7 @@ const newer = [
 ];
 
 describe('thinking of Claude', () => {
-  it.each(older)('%s: an effort is a budget within the ceiling, which is not raised', (model) => {
+  it.each(older)('%s: an effort becomes a budget within the output limit, which is not raised', (model) => {
     for (const [effort, budget] of [
       ['minimal', 1024],
       ['low', 2000],
@@ -49,7 +49,7 @@ describe('thinking of Claude', () => {
     });
   });
 
-  it.each([...middle, ...newer])('%s: an effort is an effort', (model) => {
+  it.each([...middle, ...newer])('%s: an effort is passed on as an effort', (model) => {
     const { thinking, output_config } = sent(model, { reasoning: { effort: 'minimal' } });
     expect({ thinking, output_config }).toEqual({
       thinking: { type: 'adaptive', display: 'summarized' },
@@ -60,14 +60,14 @@ describe('thinking of Claude', () => {
   });
 
   it.each([...older, ...middle, ...newer])(
-    '%s: is switched off where that is asked for, and else left alone',
+    '%s: is switched off on request, and otherwise left to the model',
     (model) => {
       expect(sent(model, { reasoning: 'off' }).thinking).toEqual({ type: 'disabled' });
       expect(sent(model)).not.toHaveProperty('thinking');
     },
   );
 
-  it('is not had where the ceiling leaves no room for it', () => {
+  it('is omitted if the output limit leaves no room for it', () => {
     expect(sent('claude-sonnet-4-5', { reasoning: { effort: 'low' }, maxOutputTokens: 1024 })).not.toHaveProperty(
       'thinking',
     );
@@ -78,7 +78,7 @@ describe('thinking of Claude', () => {
   });
 
   it.each(['required', { type: 'function', function: { name: 'f' } }])(
-    'gives way to a tool that is forced: %j',
+    'is omitted if a tool is forced: %j',
     (tool_choice) => {
       const body = { tools, tool_choice };
       expect(sent('claude-sonnet-4-5', { reasoning: { effort: 'low' } }, body)).not.toHaveProperty('thinking');
@@ -91,7 +91,7 @@ describe('thinking of Claude', () => {
     },
   );
 
-  it('with a budget is not begun in the middle of a tool loop whose thoughts are lost', () => {
+  it('with a budget does not begin inside a tool loop whose thoughts are lost', () => {
     const loop = (assistant: object) => ({
       tools,
       messages: [
@@ -117,7 +117,7 @@ describe('thinking of Claude', () => {
 describe('sampling of Claude', () => {
   const body = { temperature: 1.7, top_p: 0.5 };
 
-  it('is one of the two where it is taken at all, within what is taken', () => {
+  it('is a limited temperature or top_p, if the model accepts either', () => {
     for (const model of [...older, ...middle]) {
       expect(sent(model, {}, body)).toMatchObject({ temperature: 1 });
       expect(sent(model, {}, body)).not.toHaveProperty('top_p');
@@ -129,7 +129,7 @@ describe('sampling of Claude', () => {
     }
   });
 
-  it('is left out where the model thinks', () => {
+  it('is omitted if the model thinks', () => {
     const thinking = sent('claude-sonnet-4-5', { reasoning: { effort: 'low' } }, body);
     expect(thinking).not.toHaveProperty('temperature');
     expect(sent('claude-sonnet-4-5', { reasoning: 'off' }, body)).toMatchObject({ temperature: 1 });

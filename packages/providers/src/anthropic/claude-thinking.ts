@@ -2,15 +2,15 @@ import type { ChatTarget } from '../adapter.ts';
 import type { Turn } from '../translate/conversation.ts';
 import { claudeGeneration } from './claude-generation.ts';
 
-/** How a Claude model shall think: fields of the Messages API, which Bedrock takes under the same names. */
+/** The thinking fields of the Messages API. Bedrock accepts them under the same names. */
 export interface ClaudeThinking {
   readonly thinking?: { readonly type: string; readonly budget_tokens?: number; readonly display?: string };
   readonly effort?: string;
 }
 
-/** The smallest budget that the API takes. */
+/** The smallest budget that the API accepts, in tokens. */
 const smallestBudget = 1024;
-/** The share of the output ceiling that each effort may think for. */
+/** The share of the output limit that each effort may use for thinking. */
 const budgetShares: Readonly<Record<string, number>> = {
   minimal: 0.1,
   low: 0.2,
@@ -23,14 +23,14 @@ const budgetShares: Readonly<Record<string, number>> = {
 export interface ThinkingQuestion {
   readonly target: ChatTarget;
   readonly turns: readonly Turn[];
-  /** Whether the request forces the use of a tool, which a thinking model must be free in. */
+  /** Whether the request forces the use of a tool. A model that thinks must be free to choose. */
   readonly forcesTool: boolean;
 }
 
 /**
- * Maps the reasoning selection onto what the model takes. Thinking comes out of the output ceiling, which is never
- * raised: it is what the hold was made for. Where thinking cannot be had (a tool is forced; the ceiling leaves no room;
- * a tool loop that began with thoughts which the client has not kept) the answer comes without.
+ * Maps the reasoning selection to the model's parameters. Thinking counts towards the output limit, which is never
+ * raised, because the hold was made for it. The answer comes without thinking if a tool is forced. With a budget, it
+ * also does if the limit leaves no room, or in a tool loop whose thoughts the client has not kept.
  *
  * @see https://platform.claude.com/docs/en/build-with-claude/extended-thinking
  */
@@ -53,8 +53,8 @@ export function claudeThinking({ target, turns, forcesTool }: ThinkingQuestion):
 }
 
 /**
- * Whether the conversation stands in the middle of a tool loop whose last assistant turn has no signed thoughts. With a
- * thinking budget the API refuses to go on from there.
+ * Whether the conversation is inside a tool loop whose last assistant turn has no signed thoughts. With a thinking
+ * budget, the API refuses to continue there.
  */
 function hasLostThoughts(turns: readonly Turn[]): boolean {
   const last = turns.at(-1);

@@ -3,20 +3,19 @@ import type { ChatTarget, UnsupportedRequest, UpstreamRequest } from '../adapter
 import {
   type AssistantBlock,
   type Conversation,
+  jsonInstruction,
   readConversation,
   type Turn,
   type UserBlock,
 } from '../translate/conversation.ts';
-import { jsonInstruction } from '../translate/json-instruction.ts';
 import { detailFormats } from '../translate/reasoning-details.ts';
-import { safeCallId } from '../translate/safe-call-id.ts';
-import { unfitToolName } from '../translate/tool-names.ts';
+import { safeCallId, unfitToolName } from '../translate/tool-calls.ts';
 import { claudeSampling } from './claude-generation.ts';
 import { claudeSchema } from './claude-schema.ts';
 import { claudeThinking } from './claude-thinking.ts';
 
 /**
- * A chat request as the Messages API takes it.
+ * Builds a chat request for the Messages API.
  * @see https://platform.claude.com/docs/en/api/messages
  */
 export function messagesRequest(request: ChatRequest, target: ChatTarget): UpstreamRequest | UnsupportedRequest {
@@ -107,7 +106,7 @@ function assistantContent(block: AssistantBlock): object[] {
     case 'reasoning': {
       const { detail } = block;
       if (detail.type === 'reasoning.encrypted') return [{ type: 'redacted_thinking', data: detail.data }];
-      // Without its signature a thought is refused.
+      // The API refuses a thought without its signature.
       if (detail.type !== 'reasoning.text' || detail.signature == null) return [];
       return [{ type: 'thinking', thinking: detail.text ?? '', signature: detail.signature }];
     }

@@ -1,12 +1,11 @@
 import type { AttemptOutcome } from '@sotto/router';
 import { asCount, asObject, asString, type JsonObject } from '../json.ts';
 import { JsonEventStream } from '../translate/json-event-stream.ts';
-import { OpenToolCalls } from '../translate/open-tool-calls.ts';
 import { detailFormats } from '../translate/reasoning-details.ts';
+import { finishReasonOfMessages } from '../translate/stop-reason.ts';
+import { OpenToolCalls } from '../translate/tool-calls.ts';
 import { classifyEmbedded } from './classify-failure.ts';
-import { readMessagesUsage } from './messages-usage.ts';
-import { blockDetails } from './read-message.ts';
-import { finishReasonOf } from './stop-reason.ts';
+import { blockDetails, readMessagesUsage } from './read-message.ts';
 
 /**
  * Reads the event stream of the Messages API.
@@ -39,12 +38,12 @@ export class MessagesStream extends JsonEventStream {
       case 'error':
         if (!this.isComplete) this.fail(classifyEmbedded(event.error));
         break;
-      // `ping`, and what the API's versioning policy lets be added.
+      // Ignore `ping`, and event types that the API's versioning policy allows Anthropic to add.
       default:
     }
   }
 
-  /** Texts and thoughts begin empty, unless an imitation of the API sends them whole. */
+  /** Texts and thoughts begin empty, except in imitations of the API that send them whole. */
   #start(at: unknown, block: JsonObject): void {
     if (block.type === 'tool_use') this.#startCall(at, block);
     else if (block.type === 'redacted_thinking') this.write({ details: blockDetails(block, asCount(at)) });
@@ -87,7 +86,7 @@ export class MessagesStream extends JsonEventStream {
   #finish(delta: JsonObject, usage: unknown): void {
     const stopReason = asString(delta.stop_reason);
     if (stopReason === 'tool_use' && this.#calls.isSpliced) this.fail('malformed_answer');
-    else if (stopReason !== undefined) this.write({ finishReason: finishReasonOf(stopReason) });
+    else if (stopReason !== undefined) this.write({ finishReason: finishReasonOfMessages(stopReason) });
     this.report(readMessagesUsage(usage, this.#startUsage));
   }
 

@@ -1,13 +1,13 @@
-import type { ReasoningDetail } from '@sotto/wire';
-import type { AnswerReading, ChatAnswer, ChatStreamOptions } from '../adapter.ts';
-import { asArray, asObject, asString, type JsonObject, parseJson } from '../json.ts';
+import { parseJson, type ReasoningDetail } from '@sotto/wire';
+import type { AnswerReading, ChatAnswer, ChatStreamOptions, ReportedUsage } from '../adapter.ts';
+import { asArray, asCount, asObject, asString, type JsonObject } from '../json.ts';
 import { detailFormats } from '../translate/reasoning-details.ts';
+import { reportedUsage } from '../translate/reported-usage.ts';
+import { finishReasonOfMessages } from '../translate/stop-reason.ts';
 import { writeWholeAnswer } from '../translate/whole-answer.ts';
 import { classifyEmbedded } from './classify-failure.ts';
-import { readMessagesUsage } from './messages-usage.ts';
-import { finishReasonOf } from './stop-reason.ts';
 
-/** Reads a whole message. Blocks of kinds that were never asked for (the provider's own tools) are left out. */
+/** Reads a whole message. It drops blocks of kinds that were not requested, such as the provider's own tools. */
 export function readMessage(body: Buffer, options: ChatStreamOptions): AnswerReading<ChatAnswer> {
   const raw = asObject(parseJson(body.toString('utf8')));
   if (raw?.type === 'error') return { ok: false, outcome: classifyEmbedded(raw.error) };
@@ -30,12 +30,12 @@ export function readMessage(body: Buffer, options: ChatStreamOptions): AnswerRea
     }
     details.push(...blockDetails(block, index));
   }
-  const finishReason = finishReasonOf(stopReason);
+  const finishReason = finishReasonOfMessages(stopReason);
   const reported = readMessagesUsage(raw?.usage);
   return writeWholeAnswer({ content, reasoning, details, toolCalls, finishReason, reported }, options);
 }
 
-/** What a block of thoughts takes to be sent back. */
+/** Returns the details that a client needs to send a block of thoughts back. */
 export function blockDetails(block: JsonObject, index: number | undefined): ReasoningDetail[] {
   const format = detailFormats.anthropic;
   const signature = asString(block.signature);
@@ -45,3 +45,21 @@ export function blockDetails(block: JsonObject, index: number | undefined): Reas
   }
   return block.type === 'redacted_thinking' && data ? [{ type: 'reasoning.encrypted', data, format, index }] : [];
 }
+
+/**
+ * Reads the `usage` of a message. Its `input_tokens` exclude tokens that were read from the cache or written to it. In
+ * a stream the last `message_delta` counts. It may omit fields of `message_start`, which `before` holds.
+ */
+export function readMessagesUsage(value: unknown, before: unknown = undefined): ReportedUsage | undefined {
+  const raw: JsonObject = { ...asObject(before), ...known(asObject(value)) };
+  const input = asCount(raw.input_tokens);
+  const completion = asCount(raw.output_tokens);
+  if (input === undefined || completion === undefined) return undefined;
+  const cached = asCount(raw.cache_read_input_tokens) ?? 0;
+  const cacheWrite = asCount(raw.cache_creation_input_tokens) ?? 0;
+  const reasoning = asCount(asObject(raw.output_tokens_details)?.thinking_tokens);
+  return reportedUsage({ prompt: input + cached + cacheWrite, cached, cacheWrite, completion, reasoning });
+}
+
+const known = (raw: JsonObject = {}): JsonObject =>
+  Object.fromEntries(Object.entries(raw).filter(([, value]) => value != null));

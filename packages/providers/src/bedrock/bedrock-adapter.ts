@@ -1,5 +1,4 @@
-import type { Adapter } from '../adapter.ts';
-import { bearer } from '../bearer.ts';
+import { type Adapter, bearer } from '../adapter.ts';
 import { withoutEmbeddings } from '../translate/unsupported.ts';
 import { classifyFailure } from './classify-failure.ts';
 import { converseRequest } from './converse-request.ts';
@@ -7,8 +6,9 @@ import { ConverseStream } from './converse-stream.ts';
 import { readConverse } from './read-converse.ts';
 
 /**
- * The adapter of Amazon Bedrock's Converse. `base_url` names the region: `https://bedrock-runtime.REGION.amazonaws.com`;
- * the key is a Bedrock API key, the upstream model the id of a model or of an inference profile.
+ * The adapter of Amazon Bedrock's Converse. `base_url` names the region:
+ * `https://bedrock-runtime.REGION.amazonaws.com`. The key is a Bedrock API key. The upstream model is the id of a model
+ * or of an inference profile.
  *
  * @see https://docs.aws.amazon.com/bedrock/latest/userguide/api-keys.html
  */

@@ -1,10 +1,11 @@
 import { type AttemptOutcome, outcomeOfStatus } from '@sotto/router';
-import { asObject, asString, parseJson } from '../json.ts';
+import { parseJson } from '@sotto/wire';
+import { asObject, asString } from '../json.ts';
 import { saysContextOverflow } from '../translate/context-overflow.ts';
 
 /**
- * Reads a failed answer. 403 is about our key as well as about what it may do, and 424 is a failure of the model's; only
- * the words tell some of it apart, and they go no further than here.
+ * Classifies a failed answer. A 403 may concern the key or its permissions, and a 424 is a failure of the model. Only
+ * the message distinguishes some of these cases. It is never passed on.
  *
  * @see https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html#API_runtime_Converse_Errors
  */
@@ -20,7 +21,7 @@ export function classifyFailure(status: number, body: Buffer): AttemptOutcome {
   return saysContextOverflow(message) ? 'context_exceeded' : outcome;
 }
 
-/** Exceptions inside a stream, and under status 200, by the names that Converse gives them. */
+/** Outcomes of exceptions inside a stream, and with status 200, by Converse's own names. */
 const exceptions: Readonly<Record<string, AttemptOutcome>> = {
   internalServerException: 'server_error',
   modelStreamErrorException: 'server_error',
@@ -29,6 +30,9 @@ const exceptions: Readonly<Record<string, AttemptOutcome>> = {
   modelTimeoutException: 'timeout',
 };
 
-/** A bad request is not believed inside a stream: a provider that took the request has accepted it. */
+/**
+ * Classifies an exception inside a stream. It never reports a bad request: a provider that started to answer has
+ * accepted the request.
+ */
 export const outcomeOfException = (name: string | undefined): AttemptOutcome =>
   exceptions[name ?? ''] ?? 'malformed_answer';

@@ -15,7 +15,7 @@ it.each([
   ['anthropic.claude-haiku-4-5-20251001-v1:0', 3],
   ['us.amazon.nova-lite-v1:0', 3],
   ['meta.llama3-3-70b-instruct-v1:0', 0],
-])('%s gets %i cache points: a model that caches nothing would refuse them', (upstreamModel, points) => {
+])('%s gets %i cache points: a model without a cache would refuse them', (upstreamModel, points) => {
   const asked = converseRequest(request, target({ upstreamModel }));
   if ('unsupported' in asked) throw new Error(asked.unsupported);
   expect(asked.body.split('cachePoint').length - 1).toBe(points);

@@ -6,18 +6,17 @@ import { asObject } from '../json.ts';
 import {
   type AssistantBlock,
   type Conversation,
+  jsonInstruction,
   readConversation,
   type Turn,
   type UserBlock,
 } from '../translate/conversation.ts';
-import { jsonInstruction } from '../translate/json-instruction.ts';
 import { detailFormats } from '../translate/reasoning-details.ts';
-import { safeCallId } from '../translate/safe-call-id.ts';
-import { unfitToolName } from '../translate/tool-names.ts';
-import { converseReasoning, isClaude } from './converse-reasoning.ts';
+import { safeCallId, unfitToolName } from '../translate/tool-calls.ts';
+import { converseReasoning, isClaude } from './reasoning.ts';
 
 /**
- * A chat request as Converse and ConverseStream take it.
+ * Builds a chat request for Converse and ConverseStream.
  * @see https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
  */
 export function converseRequest(request: ChatRequest, target: ChatTarget): UpstreamRequest | UnsupportedRequest {
@@ -81,7 +80,10 @@ function unfitImage(turns: readonly Turn[]): UnsupportedRequest | undefined {
   return undefined;
 }
 
-/** Converse refuses calls and results in a conversation whose request offers no tools, and cannot offer and forbid them. */
+/**
+ * Converse refuses calls and results in a conversation if the request offers no tools. It cannot offer and forbid
+ * tools.
+ */
 function unfitTools(
   { tools, tool_choice: choice }: ChatRequest,
   turns: readonly Turn[],
@@ -101,7 +103,7 @@ const cachePoint = (cached: boolean): object[] => (cached ? [{ cachePoint: { typ
 
 type KeptBlocks = (blocks: object[]) => object[];
 
-/** A model that caches no prompt refuses to be told where: cache points are kept for those that do. */
+/** Keeps cache points only for models that cache prompts. Other models refuse them. */
 const cachePointsOf = (model: string): KeptBlocks =>
   isClaude(model) || model.includes('amazon.nova')
     ? (blocks) => blocks
@@ -196,7 +198,7 @@ function toolChoice(choice: ChatRequest['tool_choice']): object | undefined {
   return choice === 'required' ? { any: {} } : { tool: { name: choice.function.name } };
 }
 
-/** The schema goes as text. Claude's decoder has the limits here that it has at home. */
+/** Converse takes the schema as text. Claude's decoder has the same limits here as at Anthropic. */
 function outputConfig({ response_format: format }: ChatRequest, model: string): object | undefined {
   if (format?.type !== 'json_schema' || format.json_schema.schema === undefined) return undefined;
   const { name, description, schema } = format.json_schema;

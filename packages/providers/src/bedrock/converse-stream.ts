@@ -1,11 +1,12 @@
-import { asCount, asObject, asString, type JsonObject, parseJson } from '../json.ts';
-import { OpenToolCalls } from '../translate/open-tool-calls.ts';
+import { parseJson } from '@sotto/wire';
+import { asCount, asObject, asString, type JsonObject } from '../json.ts';
+import { finishReasonOfConverse } from '../translate/stop-reason.ts';
+import { OpenToolCalls } from '../translate/tool-calls.ts';
 import { TranslatedStream } from '../translate/translated-stream.ts';
 import { outcomeOfException } from './classify-failure.ts';
-import { readConverseUsage } from './converse-usage.ts';
 import { type EventStreamMessage, EventStreamParser } from './event-stream.ts';
-import { reasoningDetail } from './reasoning-detail.ts';
-import { finishReasonOf } from './stop-reason.ts';
+import { readConverseUsage } from './read-converse.ts';
+import { reasoningDetail } from './reasoning.ts';
 
 /**
  * Reads the event stream of ConverseStream.
@@ -35,7 +36,7 @@ export class ConverseStream extends TranslatedStream {
     const event = asObject(parseJson(payload));
     if (event === undefined) this.fail('malformed_answer');
     else this.#event(headers.get(':event-type'), event);
-    // Usage and the reason to stop come in either order; after both there is nothing more.
+    // Usage and the stop reason arrive in either order. Nothing follows after both.
     if (this.#isStopped && this.#hasUsage) this.terminate();
   }
 
@@ -58,7 +59,7 @@ export class ConverseStream extends TranslatedStream {
         this.#hasUsage = true;
         this.report(readConverseUsage(event.usage));
         break;
-      // `messageStart`, and what may be added.
+      // Ignore `messageStart`, and event types that Bedrock may add.
       default:
     }
   }
@@ -85,7 +86,7 @@ export class ConverseStream extends TranslatedStream {
   }
 
   #finish(stopReason: string): void {
-    const finishReason = finishReasonOf(stopReason);
+    const finishReason = finishReasonOfConverse(stopReason);
     if (finishReason === undefined) this.fail('malformed_answer');
     else this.write({ finishReason });
     this.#isStopped = true;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { message } from '../testing/event-stream-bytes.ts';
+import { message } from '../testing/fixtures.ts';
 import { type EventStreamMessage, EventStreamParser } from './event-stream.ts';
 
 function parse(pieces: readonly Buffer[]): {
@@ -31,7 +31,7 @@ describe('an event stream', () => {
     );
   });
 
-  it('may hold headers of every type; those that are no strings are passed over', () => {
+  it('may hold headers of every type; only strings are read', () => {
     const sizes = [0, 0, 1, 2, 4, 8, undefined, undefined, 8, 16];
     const others = sizes.flatMap((size, type) =>
       size === undefined ? [] : [[`h${type}`, { type, bytes: Buffer.alloc(size, 0xff) }] as const],
@@ -52,7 +52,7 @@ describe('an event stream', () => {
     ['a header that was changed', 16],
     ['a payload that was changed', hello.length - 10],
     ['a checksum that was changed', hello.length - 1],
-  ])('with %s is not believed', (_, at) => {
+  ])('with %s is rejected', (_, at) => {
     const changed = Buffer.from(hello);
     changed[at] = (changed[at] ?? 0) ^ 1;
     expect(() => parse([changed])).toThrow();
@@ -63,7 +63,7 @@ describe('an event stream', () => {
     ['a length beyond all measure', huge()],
     ['headers longer than the message', overlong()],
     ['a header of an unknown type', message({ h: { type: 11, bytes: Buffer.from([1]) } }, '')],
-  ])('that is %s is not believed', (_, bytes) => {
+  ])('that is %s is rejected', (_, bytes) => {
     expect(() => parse([bytes])).toThrow();
   });
 });

@@ -1,33 +1,36 @@
 import { crc32 } from 'node:zlib';
-import { utf8 } from '../translate/bytes.ts';
+import { utf8 } from '../translate/stream-text.ts';
 
 /** One message of an AWS event stream. */
 export interface EventStreamMessage {
-  /** Headers that are strings, by their names: `:message-type`, `:event-type`, `:exception-type`. */
+  /** Headers with string values, by name: `:message-type`, `:event-type`, `:exception-type`. */
   readonly headers: ReadonlyMap<string, string>;
-  /** As text. */
+  /** Decoded as UTF-8. */
   readonly payload: string;
 }
 
-/** Two lengths and a checksum before the headers, a checksum after the payload. */
+/** Two lengths and a checksum precede the headers. A checksum follows the payload. */
 const preludeBytes = 12;
 const checksumBytes = 4;
-/** Nothing that a model says in one piece comes near it. */
+/** Far above the longest piece that a model sends. */
 const maxMessageBytes = 4 * 1024 * 1024;
 
 /**
- * Incremental parser of the binary framing of AWS streams. Takes bytes in any split, one character each. Throws where a
- * length or a checksum is wrong: from there on nothing can be told apart any more.
+ * Incremental parser of the binary framing of AWS streams. Takes bytes in any split, one character for each byte.
+ * Throws if a length or a checksum is wrong, because the boundaries of later messages are then unknown.
  *
  * @see https://docs.aws.amazon.com/AmazonS3/latest/API/RESTSelectObjectAppendix.html and Smithy's
  *   `vnd.amazon.eventstream` (https://smithy.io/2.0/aws/amazon-eventstream.html)
  */
 export class EventStreamParser {
   readonly #onMessage: (message: EventStreamMessage) => void;
-  /** What has come of the message under way. Joined once it is whole: a long one may come in very many pieces. */
+  /**
+   * The received bytes of the current message. They are joined once it is complete: a long one may arrive in many
+   * pieces.
+   */
   #parts: Buffer[] = [];
   #length = 0;
-  /** How long the parts must be before there is more to tell. */
+  /** The number of bytes needed before the next step. */
   #wanted = preludeBytes;
 
   constructor(onMessage: (message: EventStreamMessage) => void) {
@@ -52,7 +55,7 @@ export class EventStreamParser {
     this.#length = buffer.length;
   }
 
-  /** Whether everything that was pushed was whole messages. */
+  /** Whether all pushed bytes formed whole messages. */
   get isBetweenMessages(): boolean {
     return this.#length === 0;
   }
@@ -78,7 +81,7 @@ function readMessage(message: Buffer): EventStreamMessage {
 }
 
 const stringType = 7;
-/** Bytes of the values of other types, by type; those of bytes (6) and strings (7) say their own length. */
+/** Value lengths of the other types, by type. Values of bytes (6) and strings (7) carry their own length. */
 const valueBytes: readonly (number | undefined)[] = [0, 0, 1, 2, 4, 8, undefined, undefined, 8, 16];
 
 function readHeaders(bytes: Buffer): Map<string, string> {

@@ -1,16 +1,16 @@
-import type { ReasoningDetail } from '@sotto/wire';
-import type { AnswerReading, ChatAnswer, ChatStreamOptions } from '../adapter.ts';
-import { asArray, asObject, asString, parseJson } from '../json.ts';
+import { parseJson, type ReasoningDetail } from '@sotto/wire';
+import type { AnswerReading, ChatAnswer, ChatStreamOptions, ReportedUsage } from '../adapter.ts';
+import { asArray, asCount, asObject, asString } from '../json.ts';
+import { reportedUsage } from '../translate/reported-usage.ts';
+import { finishReasonOfConverse } from '../translate/stop-reason.ts';
 import { writeWholeAnswer } from '../translate/whole-answer.ts';
-import { readConverseUsage } from './converse-usage.ts';
-import { reasoningDetail } from './reasoning-detail.ts';
-import { finishReasonOf } from './stop-reason.ts';
+import { reasoningDetail } from './reasoning.ts';
 
 /** Reads a whole answer of Converse. */
 export function readConverse(body: Buffer, options: ChatStreamOptions): AnswerReading<ChatAnswer> {
   const raw = asObject(parseJson(body.toString('utf8')));
   const blocks = asArray(asObject(asObject(raw?.output)?.message)?.content);
-  const finishReason = finishReasonOf(asString(raw?.stopReason) ?? 'malformed_model_output');
+  const finishReason = finishReasonOfConverse(asString(raw?.stopReason) ?? 'malformed_model_output');
   if (blocks === undefined || finishReason === undefined) return { ok: false, outcome: 'malformed_answer' };
   let content = '';
   let reasoning = '';
@@ -34,4 +34,20 @@ export function readConverse(body: Buffer, options: ChatStreamOptions): AnswerRe
   }
   const reported = readConverseUsage(raw?.usage);
   return writeWholeAnswer({ content, reasoning, details, toolCalls, finishReason, reported }, options);
+}
+
+/**
+ * Reads `usage`. Its `inputTokens` exclude tokens that were read from the cache or written to it. It does not report
+ * how many output tokens were reasoning.
+ *
+ * @see https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_TokenUsage.html
+ */
+export function readConverseUsage(value: unknown): ReportedUsage | undefined {
+  const raw = asObject(value);
+  const input = asCount(raw?.inputTokens);
+  const completion = asCount(raw?.outputTokens);
+  if (input === undefined || completion === undefined) return undefined;
+  const cached = asCount(raw?.cacheReadInputTokens) ?? 0;
+  const cacheWrite = asCount(raw?.cacheWriteInputTokens) ?? 0;
+  return reportedUsage({ prompt: input + cached + cacheWrite, cached, cacheWrite, completion, reasoning: undefined });
 }

@@ -1,26 +1,26 @@
 import { type AttemptOutcome, outcomeOfStatus } from '@sotto/router';
 import type { EmbeddingsRequest } from '@sotto/wire';
-import type {
-  Adapter,
-  AnswerReader,
-  EmbeddingsResult,
-  UnsupportedRequest,
-  UpstreamRequest,
-  UpstreamTarget,
+import {
+  type Adapter,
+  type AnswerReader,
+  bearer,
+  type EmbeddingsResult,
+  type UnsupportedRequest,
+  type UpstreamRequest,
+  type UpstreamTarget,
 } from '../adapter.ts';
-import { bearer } from '../bearer.ts';
 import { asArray, asCount, asObject } from '../json.ts';
 import { promptUsage } from '../openai/usage.ts';
 import { embeddingTexts } from '../translate/embedding-texts.ts';
 import { withoutChat } from '../translate/unsupported.ts';
 import { VectorsReader } from '../vectors-reader.ts';
 
-/** The most texts of one call. */
+/** The most texts that one call may have. */
 const mostTexts = 96;
 
 /**
- * The adapter of Cohere's embeddings. `base_url`: `https://api.cohere.com/v2`. Its chat speaks the shape of OpenAI, at
- * another address and with the adapter of that name.
+ * The adapter of Cohere's embeddings. `base_url`: `https://api.cohere.com/v2`. Cohere's chat uses OpenAI's shape at
+ * another address, so it uses the `openai` adapter.
  */
 export const cohereAdapter: Adapter = {
   ...withoutChat,
@@ -38,10 +38,10 @@ function embeddingsRequest(request: EmbeddingsRequest, target: UpstreamTarget): 
     ...target.extraBody,
     model: target.upstreamModel,
     texts,
-    // The shape of OpenAI does not say what the vectors are for; this is what most of them are for.
+    // OpenAI's shape does not state the purpose of the vectors. This is the most common one.
     input_type: 'search_document',
     embedding_types: ['float'],
-    // A text that is too long is refused, not cut in silence.
+    // Refuse a text that is too long instead of silently truncating it.
     truncate: 'NONE',
     output_dimension: request.dimensions ?? undefined,
   };
@@ -55,7 +55,7 @@ function openEmbeddings(request: EmbeddingsRequest): AnswerReader<EmbeddingsResu
   }));
 }
 
-/** @see https://docs.cohere.com/reference/errors: 498 is a refusal of the content, 499 a call that we ended. */
+/** @see https://docs.cohere.com/reference/errors: 498 is a refused content, 499 a call that this service ended. */
 function classifyFailure(status: number): AttemptOutcome {
   return status === 498 ? 'content_refused' : (outcomeOfStatus(status) ?? 'malformed_answer');
 }

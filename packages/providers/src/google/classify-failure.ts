@@ -1,10 +1,11 @@
 import { type AttemptOutcome, outcomeOfStatus } from '@sotto/router';
-import { asArray, asObject, asString, type JsonObject, parseJson } from '../json.ts';
+import { parseJson } from '@sotto/wire';
+import { asArray, asObject, asString, type JsonObject } from '../json.ts';
 import { saysContextOverflow } from '../translate/context-overflow.ts';
 
 /**
- * Reads a failed answer. Some of what Google answers with 400 is about the account and not about the request: a key
- * that is not valid, and a project that may not do this or does not pay.
+ * Classifies a failed answer. Some 400s of Google concern the account rather than the request: an invalid key, or a
+ * project without permission or billing.
  *
  * @see https://ai.google.dev/gemini-api/docs/troubleshooting
  */
@@ -18,10 +19,13 @@ export function classifyFailure(status: number, body: Buffer): AttemptOutcome {
   return saysContextOverflow(asString(error?.message)) ? 'context_exceeded' : outcome;
 }
 
-/** The `error` of a body, which streams that are not server-sent events put into an array. */
+/** Returns the `error` of a body. Streams that are not server-sent events wrap it in an array. */
 const errorOf = (body: unknown): JsonObject | undefined => asObject(asObject(asArray(body)?.[0] ?? body)?.error);
 
-/** Reads an `error` under status 200. A bad request is not believed there: who took the request has accepted it. */
+/**
+ * Classifies an `error` with status 200. It never reports a bad request: a provider that started to answer has accepted
+ * the request.
+ */
 export function classifyEmbedded(error: unknown): AttemptOutcome {
   const code = asObject(error)?.code;
   const outcome = typeof code === 'number' && code >= 400 ? outcomeOfStatus(code) : undefined;

@@ -1,16 +1,14 @@
 import type { ChatRequest } from '@sotto/wire';
 import type { ChatTarget, UnsupportedRequest, UpstreamRequest } from '../adapter.ts';
-import { asObject } from '../json.ts';
-import { jsonInteger } from '../json-integer.ts';
+import { asObject, jsonInteger } from '../json.ts';
 import { type AssistantBlock, readConversation, type Turn, type UserBlock } from '../translate/conversation.ts';
 import { detailFormats } from '../translate/reasoning-details.ts';
-import { unfitToolName } from '../translate/tool-names.ts';
-import { geminiThinking, isOlderGemini } from './gemini-thinking.ts';
+import { unfitToolName } from '../translate/tool-calls.ts';
 
 const mostStops = 5;
 
 /**
- * A chat request as `generateContent` and `streamGenerateContent` take it.
+ * Builds a chat request for `generateContent` and `streamGenerateContent`.
  * @see https://ai.google.dev/api/generate-content
  */
 export function generateRequest(request: ChatRequest, target: ChatTarget): UpstreamRequest | UnsupportedRequest {
@@ -79,7 +77,7 @@ function userParts(block: UserBlock): object[] {
   }
 }
 
-/** What Google has clients send for a call whose signature they have not: it came from elsewhere, or was not kept. */
+/** Google's placeholder for a call without a signature: it came from elsewhere, or the client did not keep it. */
 const noSignature = 'skip_thought_signature_validator';
 
 /**
@@ -142,4 +140,32 @@ function generationConfig(request: ChatRequest, target: ChatTarget): object {
     responseJsonSchema: format.type === 'json_schema' ? format.json_schema.schema : undefined,
     thinkingConfig: geminiThinking(target),
   };
+}
+
+/** Thinking budgets in tokens, as Google maps the efforts of OpenAI's shape for models with a budget. */
+const budgets: Readonly<Record<string, number>> = { minimal: 1024, low: 1024, medium: 8192, high: 24_576 };
+/** The share of the output limit that thinking may use, so that tokens remain for the answer. */
+const mostOfCeiling = 0.8;
+/** Some models refuse a smaller budget. Below it, the model decides. */
+const leastBudget = 512;
+const levels = new Set(['minimal', 'low', 'medium', 'high']);
+
+/** Gemini up to 2.5: it takes a budget instead of a level and does not require signatures. Unknown ids count as newer. */
+const isOlderGemini = (model: string): boolean => /gemini-(?:1|2)(?:[.-]|$)/.test(model);
+
+/**
+ * Returns `thinkingConfig` for a reasoning selection. Thinking counts towards the output limit, as at other providers.
+ * @see https://ai.google.dev/gemini-api/docs/thinking and https://ai.google.dev/gemini-api/docs/openai#thinking
+ */
+export function geminiThinking({ reasoning, upstreamModel, maxOutputTokens }: ChatTarget): object | undefined {
+  if (reasoning === undefined) return undefined;
+  const isOlder = isOlderGemini(upstreamModel);
+  if (reasoning === 'off') return isOlder ? { thinkingBudget: 0 } : { thinkingLevel: 'minimal' };
+  const { effort } = reasoning;
+  if (effort === undefined) return { includeThoughts: true };
+  if (isOlder) {
+    const thinkingBudget = Math.min(budgets[effort] ?? 24_576, Math.floor(maxOutputTokens * mostOfCeiling));
+    return thinkingBudget < leastBudget ? { includeThoughts: true } : { includeThoughts: true, thinkingBudget };
+  }
+  return { includeThoughts: true, thinkingLevel: levels.has(effort) ? effort : 'high' };
 }

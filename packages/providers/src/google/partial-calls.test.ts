@@ -14,7 +14,7 @@ const part = (jsonPath: string, value: object, willContinue = true) => ({
 });
 
 describe('a function call in parts', () => {
-  it('is one call with all its arguments', () => {
+  it('becomes one call with all its arguments', () => {
     expect(
       gather(
         { name: 'light', willContinue: true },
@@ -35,7 +35,7 @@ describe('a function call in parts', () => {
     ]);
   });
 
-  it('ends with the next one, or with the answer', () => {
+  it('ends with the next call, or with the answer', () => {
     expect(
       gather(
         { name: 'a', willContinue: true },
@@ -53,7 +53,7 @@ describe('a function call in parts', () => {
     ]);
   });
 
-  it('takes no key for more than a key', () => {
+  it('treats `__proto__` and the like as plain keys', () => {
     const [call] = gather({ name: 'a', ...part('$.__proto__.polluted', { boolValue: true }, false) });
     expect(Object.hasOwn(call?.args ?? {}, '__proto__')).toBe(true);
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();

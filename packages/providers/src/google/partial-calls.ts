@@ -1,6 +1,6 @@
 import { asArray, asObject, asString, type JsonObject } from '../json.ts';
 
-/** A whole `functionCall`, and the thought signature that came with it. */
+/** A whole `functionCall` and the thought signature that came with it. */
 export interface GatheredCall {
   readonly called: JsonObject;
   readonly signature: string | undefined;
@@ -9,15 +9,15 @@ export interface GatheredCall {
 type Container = Record<string, unknown> | unknown[];
 
 /**
- * Puts function calls together that Gemini streams in parts: values for paths of the arguments (`partialArgs`), until a
- * part no longer says `willContinue`. A call that comes whole passes unchanged.
+ * Assembles function calls that Gemini streams in parts. Each part holds values for paths of the arguments
+ * (`partialArgs`). The last part lacks `willContinue`. A call that arrives whole passes unchanged.
  *
  * @see https://docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling#streaming-fc
  */
 export class PartialCalls {
   #open: { name: unknown; id: unknown; args: Record<string, unknown>; signature: string | undefined } | undefined;
 
-  /** Takes one `functionCall`; answers the calls that are whole now. */
+  /** Takes one `functionCall` and returns the calls that are now whole. */
   take(called: JsonObject, signature: string | undefined): GatheredCall[] {
     const isPart = called.willContinue === true || called.partialArgs !== undefined;
     const begins = asString(called.name) !== undefined;
@@ -29,7 +29,7 @@ export class PartialCalls {
     return called.willContinue === true ? done : [...done, ...this.end()];
   }
 
-  /** The call that is still open, as far as it came. */
+  /** Closes and returns the open call with the arguments so far. */
   end(): GatheredCall[] {
     const open = this.#open;
     this.#open = undefined;
@@ -39,7 +39,7 @@ export class PartialCalls {
   }
 }
 
-/** Writes one value at its JSONPath; text goes on where the path has some already. */
+/** Writes one value at its JSONPath. Text is appended to text that the path already has. */
 function place(args: Record<string, unknown>, { jsonPath, ...value }: JsonObject): void {
   const keys = keysOf(asString(jsonPath) ?? '');
   const last = keys.pop();
@@ -60,7 +60,7 @@ function place(args: Record<string, unknown>, { jsonPath, ...value }: JsonObject
   else write(at, last, (asString(read(at, last)) ?? '') + text);
 }
 
-/** The keys of a path such as `$.items[0]['name']`. */
+/** Returns the keys of a path such as `$.items[0]['name']`. */
 function keysOf(path: string): (string | number)[] {
   const keys: (string | number)[] = [];
   for (const [, name, index, quoted] of path.matchAll(/\.([^.[\]]+)|\[(\d{1,4})\]|\[['"]([^'"]*)['"]\]/g)) {
@@ -69,7 +69,7 @@ function keysOf(path: string): (string | number)[] {
   return keys;
 }
 
-/** Without a prototype, so that no key of the model's means more than a key. */
+/** Has no prototype, so that a key from the model cannot reach inherited properties. */
 const emptyObject = (): Record<string, unknown> => Object.create(null);
 
 const isContainer = (value: unknown): value is Container => typeof value === 'object' && value !== null;

@@ -7,18 +7,18 @@ import { detailFormats } from '../translate/reasoning-details.ts';
 import { classifyEmbedded } from './classify-failure.ts';
 import type { GatheredCall, PartialCalls } from './partial-calls.ts';
 
-/** What one `GenerateContentResponse`, whole or an event of a stream, says. */
+/** The content of one `GenerateContentResponse`: a whole answer or one event of a stream. */
 export interface Candidate {
   content: string;
   reasoning: string;
   readonly details: ReasoningDetail[];
   /** Whole calls. */
   readonly toolCalls: ToolCallPiece[];
-  /** Google's own word. */
+  /** Google's own name for it. */
   readonly finishReason: string | undefined;
 }
 
-/** Tells the calls of an answer apart, over all the events of a stream. */
+/** State that identifies the calls of an answer across all events of a stream. */
 export interface CandidateCalls {
   readonly ids: ToolCallIds;
   readonly partial: PartialCalls;
@@ -68,13 +68,13 @@ function callOf(called: JsonObject): ReadToolCall {
   };
 }
 
-/** What a body without a candidate means: an error, a prompt that was refused, or nothing that we know. */
+/** Classifies a body without a candidate: an error, a refused prompt, or undefined. */
 export function outcomeWithout(raw: JsonObject): AttemptOutcome | undefined {
   if (raw.error !== undefined) return classifyEmbedded(raw.error);
   return asObject(raw.promptFeedback)?.blockReason === undefined ? undefined : 'content_refused';
 }
 
-/** Reasons by which Google says that the model failed, rather than came to an end. */
+/** Finish reasons that report a failure of the model. */
 const failures = new Set([
   'MALFORMED_FUNCTION_CALL',
   'UNEXPECTED_TOOL_CALL',
@@ -93,7 +93,7 @@ const endings: Readonly<Record<string, FinishReason>> = {
   SPII: 'content_filter',
 };
 
-/** `finishReason` as the shape of OpenAI says it; undefined where it is a failure. */
+/** Returns OpenAI's name for `finishReason`; undefined for a failure. */
 export function finishReasonOf(finishReason: string, hasToolCalls: boolean): FinishReason | undefined {
   if (failures.has(finishReason)) return undefined;
   return endings[finishReason] ?? (hasToolCalls ? 'tool_calls' : 'stop');

@@ -1,8 +1,9 @@
-import type { AnswerReading, ChatAnswer, ChatStreamOptions } from '../adapter.ts';
-import { asObject, parseJson } from '../json.ts';
+import { parseJson } from '@sotto/wire';
+import type { AnswerReading, ChatAnswer, ChatStreamOptions, ReportedUsage } from '../adapter.ts';
+import { asCount, asObject } from '../json.ts';
 import { ToolCallIds } from '../openai/tool-call-ids.ts';
+import { reportedUsage } from '../translate/reported-usage.ts';
 import { writeWholeAnswer } from '../translate/whole-answer.ts';
-import { readUsageMetadata } from './gemini-usage.ts';
 import { PartialCalls } from './partial-calls.ts';
 import { finishReasonOf, outcomeWithout, readCandidate } from './read-candidate.ts';
 
@@ -25,4 +26,29 @@ export function readGenerated(body: Buffer, options: ChatStreamOptions): AnswerR
   }));
   const reported = readUsageMetadata(raw.usageMetadata);
   return writeWholeAnswer({ content, reasoning, details, toolCalls, finishReason, reported }, options);
+}
+
+/**
+ * Reads `usageMetadata`. Thoughts are counted beside the candidates and billed like them. Cached tokens are part of the
+ * prompt. A count of zero may be absent.
+ *
+ * @see https://ai.google.dev/api/generate-content#UsageMetadata
+ */
+export function readUsageMetadata(value: unknown): ReportedUsage | undefined {
+  const raw = asObject(value);
+  const prompt = asCount(raw?.promptTokenCount);
+  if (raw === undefined || prompt === undefined) return undefined;
+  const reasoning = asCount(raw.thoughtsTokenCount);
+  const toolUse = asCount(raw.toolUsePromptTokenCount) ?? 0;
+  const total = asCount(raw.totalTokenCount);
+  const rest = total === undefined ? undefined : Math.max(total - prompt - toolUse - (reasoning ?? 0), 0);
+  const candidates = asCount(raw.candidatesTokenCount) ?? rest;
+  if (candidates === undefined) return undefined;
+  return reportedUsage({
+    prompt: prompt + toolUse,
+    cached: asCount(raw.cachedContentTokenCount) ?? 0,
+    cacheWrite: 0,
+    completion: candidates + (reasoning ?? 0),
+    reasoning,
+  });
 }

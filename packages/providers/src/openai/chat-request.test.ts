@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { chat, target } from '../testing/fixtures.ts';
 import { chatRequest } from './chat-request.ts';
 
-/** What goes upstream for a body as a client sends it. */
+/** Returns the upstream body for a client's body. */
 const upstream = (body: object = {}, more: Parameters<typeof target>[0] = {}): Record<string, unknown> =>
   JSON.parse(chatRequest(chat(body), target(more)).body);
 
 const tool = { type: 'function', function: { name: 'weather', parameters: { type: 'object' } } };
 
-describe('what goes upstream', () => {
-  it('is the model of the route, the messages, the ceiling and nothing else, for the plainest request', () => {
+describe('the upstream request', () => {
+  it('has only the model of the route, the messages and the output limit for a minimal request', () => {
     expect(upstream()).toEqual({
       model: 'small-v1',
       messages: [{ role: 'user', content: 'hi' }],
@@ -18,7 +18,7 @@ describe('what goes upstream', () => {
     });
   });
 
-  it('is built field by field: nothing of the body that was not checked', () => {
+  it('is built field by field, from validated parts of the body only', () => {
     const unknown = {
       provider: { only: ['acme'] },
       models: ['acme/large'],
@@ -44,7 +44,7 @@ describe('what goes upstream', () => {
     expect(upstream(unknown)).toEqual(upstream());
   });
 
-  it('drops what was not checked inside messages, parts, tools and formats, too', () => {
+  it('drops unknown fields inside messages, parts, tools and formats, too', () => {
     const sent = upstream({
       messages: [
         { role: 'system', content: 'be brief', cache_control: { type: 'ephemeral', ttl: 'CANARY' } },
@@ -59,7 +59,7 @@ describe('what goes upstream', () => {
     expect(sent.messages).toHaveLength(4);
   });
 
-  it('has every parameter that is passed through, unchanged', () => {
+  it('has every supported parameter, unchanged', () => {
     const through = {
       temperature: 0,
       top_p: 0.5,
@@ -76,7 +76,7 @@ describe('what goes upstream', () => {
     expect(upstream(through)).toMatchObject(through);
   });
 
-  it('has a multi-turn conversation with tool calls as it was sent', () => {
+  it('has a multi-turn conversation with tool calls, unchanged', () => {
     const messages = [
       { role: 'developer', content: 'be brief' },
       { role: 'user', content: 'weather?', name: 'ann' },
@@ -90,7 +90,7 @@ describe('what goes upstream', () => {
     expect(upstream({ messages, tools: [tool] }).messages).toEqual(messages);
   });
 
-  it('has the reasoning of earlier answers in the field that the provider takes it in, and else not at all', () => {
+  it('has earlier reasoning in the field that the provider accepts, or not at all', () => {
     const details = [{ type: 'reasoning.text', text: 'hm', signature: 's', format: 'anthropic-claude-v1' }];
     const thought = { role: 'assistant', content: 'ok', reasoning: 'hm', reasoning_details: details };
     const alias = { role: 'assistant', content: 'ok', reasoning_content: 'hm' };
@@ -100,7 +100,7 @@ describe('what goes upstream', () => {
     expect(upstream({ messages: [thought, alias, plain] }, { dialect }).messages).toEqual([alias, alias, plain]);
   });
 
-  it('has no null: what was sent as null is absent', () => {
+  it('omits fields that are null', () => {
     const nulls = Object.fromEntries(
       [
         ...['temperature', 'top_p', 'stop', 'seed', 'frequency_penalty', 'presence_penalty', 'tools', 'tool_choice'],
@@ -117,12 +117,12 @@ describe('what goes upstream', () => {
     expect(JSON.stringify(inside)).not.toContain('null');
   });
 
-  it('has no tool choice where there are no tools', () => {
+  it('has no tool choice without tools', () => {
     const sent = upstream({ tools: [], tool_choice: 'auto', parallel_tool_calls: true });
     expect(sent).toEqual(upstream());
   });
 
-  it('has the ceiling of the route in the field that the provider takes, whatever the client named', () => {
+  it('has the output limit of the route in the field that the provider accepts, whichever the client used', () => {
     const asked = { max_tokens: 5, max_completion_tokens: 5 };
     expect(upstream(asked, { maxOutputTokens: 3 })).toEqual({ ...upstream(), max_tokens: 3 });
     const dialect = { ...target().dialect, max_tokens_field: 'max_completion_tokens' as const };
@@ -136,7 +136,7 @@ describe('what goes upstream', () => {
     expect(upstream({}, { reasoning: { effort: 'low' } }).reasoning_effort).toBe('low');
   });
 
-  it('switches thinking off as the provider takes it, and not otherwise', () => {
+  it('switches thinking off with the field that the provider accepts', () => {
     expect(upstream({ reasoning: { enabled: false } })).toEqual(upstream());
     expect(upstream({}, { reasoning: 'off' })).toEqual({ ...upstream(), reasoning_effort: 'none' });
     const dialect = { ...target().dialect, reasoning_off: { thinking: { type: 'disabled' } } };
@@ -148,14 +148,14 @@ describe('what goes upstream', () => {
     });
   });
 
-  it('has the extra body, which replaces nothing that is ours, not even what is absent', () => {
+  it('has the extra body, which never replaces our own fields, not even absent ones', () => {
     const extraBody = { store: false, top_k: 5, model: 'X', messages: [], stream: true, temperature: 2, tools: [tool] };
     expect(upstream({}, { extraBody })).toEqual({ ...upstream(), store: false, top_k: 5 });
   });
 });
 
 describe('a stream', () => {
-  it('is asked for with usage, whether or not the client wants to see it', () => {
+  it('requests usage, whether or not the client asks for it', () => {
     for (const stream_options of [undefined, null, {}, { include_usage: false }, { include_usage: true }]) {
       expect(upstream({ stream: true, stream_options })).toMatchObject({
         stream: true,
@@ -165,7 +165,7 @@ describe('a stream', () => {
     expect(upstream({ stream: false })).not.toHaveProperty('stream_options');
   });
 
-  it('is accepted as a stream, a whole answer as JSON', () => {
+  it('accepts events, and a whole answer accepts JSON', () => {
     expect(chatRequest(chat({ stream: true }), target())).toMatchObject({
       path: '/chat/completions',
       accept: 'text/event-stream',

@@ -1,10 +1,10 @@
 import type { ChatRequest } from '@sotto/wire';
 import type { ChatTarget, UpstreamRequest } from '../adapter.ts';
-import { jsonInteger } from '../json-integer.ts';
+import { jsonInteger } from '../json.ts';
 
 /**
- * Builds the provider's request from what was checked, field by field; nothing of the raw body goes upstream.
- * `null` means absent and is left out; usage is always asked for.
+ * Builds the provider's request from validated fields, one by one. No other part of the body is sent upstream. `null`
+ * means absent and is dropped. Usage is always requested.
  */
 export function chatRequest(request: ChatRequest, target: ChatTarget): UpstreamRequest {
   const stream = request.stream === true;
@@ -49,7 +49,7 @@ type Tool = NonNullable<ChatRequest['tools']>[number];
 type Cacheable = { readonly cache_control?: unknown };
 type Format = NonNullable<ChatRequest['response_format']>;
 
-/** The messages as providers of this shape take them. Images of tool results follow the results as a user's message. */
+/** Converts the messages for providers of OpenAI's shape. Images of tool results follow the results as a user message. */
 function openAiMessages(messages: readonly Message[], dialect: ChatTarget['dialect']): object[] {
   const sent: object[] = [];
   let images: ImagePart[] = [];
@@ -72,7 +72,7 @@ function openAiMessages(messages: readonly Message[], dialect: ChatTarget['diale
 
 type ImagePart = Extract<Exclude<Extract<Message, { role: 'tool' }>['content'], string>[number], { type: 'image_url' }>;
 
-/** What stands in for images where a tool's result can be text alone, and what introduces them. */
+/** Replaces the images of a tool result, which may hold only text. The next text introduces the images. */
 const imageFollows = '(see the image that follows)';
 const imagesOfResults = 'Images of the tool results above:';
 
@@ -87,9 +87,8 @@ function splitParts(content: Exclude<Extract<Message, { role: 'tool' }>['content
 }
 
 /**
- * A message as every provider of this shape takes it. Those that check their input know no `refusal` of null, no
- * reasoning of earlier answers, no `cache_control` and no empty lists. A `content` of null is the usual form beside tool
- * calls.
+ * Converts one message for every provider of OpenAI's shape. Providers that validate their input refuse a `refusal` of
+ * null, reasoning of earlier answers, `cache_control` and empty lists. A `content` of null is usual beside tool calls.
  */
 function openAiMessage(message: Message, dialect: ChatTarget['dialect']): object {
   if (message.role !== 'assistant') return withPlainParts(message);

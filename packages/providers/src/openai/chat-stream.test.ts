@@ -7,7 +7,7 @@ const done = frame('[DONE]');
 const stop = frame(event({}, 'stop'));
 
 describe('a stream of the plain OpenAI shape', () => {
-  it('arrives under our id, time and model, and nothing of the provider’s own names in any chunk', () => {
+  it('arrives under our id, time and model, without the provider’s own names in any chunk', () => {
     const role = event({ role: 'assistant', content: '', refusal: null }, null, {
       service_tier: 'x',
       obfuscation: 'y',
@@ -24,7 +24,7 @@ describe('a stream of the plain OpenAI shape', () => {
     }
   });
 
-  it('is given on while it comes: an event with its last byte, copied or parsed', () => {
+  it('is forwarded as it arrives: each event with its last byte, copied or parsed', () => {
     const reader = new OpenAiChatStream({ identity: ours, stripReasoning: false });
     for (const content of ['a', 'b', 'c']) {
       const piece = word(content);
@@ -33,7 +33,7 @@ describe('a stream of the plain OpenAI shape', () => {
     }
   });
 
-  it('keeps usage back for the meter and leaves the terminator to the caller', () => {
+  it('holds usage back for the meter and leaves the terminator to the caller', () => {
     const usage = { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 };
     const { reader, sent } = runStream([word('a'), stop, frame({ ...theirs, choices: [], usage }), done]);
     expect(reader.reported?.usage).toMatchObject({ promptTokens: 5, completionTokens: 2 });
@@ -52,7 +52,7 @@ describe('a stream of the plain OpenAI shape', () => {
     expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe('stop');
   });
 
-  it('takes the cached tokens that come in a last event without choices, after a usage without them', () => {
+  it('reads cached tokens from a last event without choices, after usage without them', () => {
     const plain = { prompt_tokens: 50, completion_tokens: 1, total_tokens: 51 };
     const cached = { ...plain, prompt_tokens_details: { cached_tokens: 40 } };
     const last = { ...event({}, null), choices: [], usage: cached };
@@ -71,14 +71,14 @@ describe('a stream of the plain OpenAI shape', () => {
     expect(reader.reported?.usage).toMatchObject({ promptTokens: 5, completionTokens: 7 });
   });
 
-  it('takes of usage that is repeated in every event the last', () => {
+  it('uses the last usage if every event repeats it', () => {
     const at = (n: number) => ({ usage: { prompt_tokens: 5, completion_tokens: n, total_tokens: 5 + n } });
     const { reader, text } = runStream([1, 2, 3].map((n) => frame(event({ content: 'x' }, null, at(n)))));
     expect(reader.reported?.usage.completionTokens).toBe(3);
     expect(text).toBe('xxx');
   });
 
-  it('tells how much had been produced when usage came, and how much in all', () => {
+  it('reports the bytes produced before usage arrived, and in total', () => {
     const early = frame(event({ content: 'ab' }, null, { usage: { prompt_tokens: 5, total_tokens: 6 } }));
     const { reader } = runStream([word('é'), early, word('cd'), word('ef') + word('gh')]);
     expect(reader).toMatchObject({ reportedAtBytes: 4, producedBytes: 10 });
@@ -123,7 +123,7 @@ describe('dialects', () => {
     expect(run.reader.failure).toBeUndefined();
   });
 
-  it('leaves the reasoning trace out where that was asked for, yet counts it and takes it for output', () => {
+  it('hides the reasoning trace on request, but counts it as output', () => {
     const thoughts = ['a', 'b', 'c'].map((reasoning) => frame(event({ reasoning })));
     const { sent, reader } = runStream(thoughts, { stripReasoning: true });
     expect(sent).toBe('');
@@ -135,7 +135,7 @@ describe('dialects', () => {
     expect(run.sent).not.toMatch(/secret|reasoning/);
   });
 
-  it('leaves out the empty ids and names that later pieces of a tool call repeat', () => {
+  it('drops the empty ids and names that later pieces of a tool call repeat', () => {
     const piece = (id: string, name: string, args: string) =>
       frame(
         event({ content: null, tool_calls: [{ index: 0, id, type: 'function', function: { name, arguments: args } }] }),
@@ -156,7 +156,7 @@ describe('dialects', () => {
     expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe('tool_calls');
   });
 
-  it('makes up an id for each tool call that comes without, so that it can be answered', () => {
+  it('creates an id for each tool call without one, so that a client can answer it', () => {
     const piece = (index: number, more: object) => frame(event({ tool_calls: [{ index, ...more }] }));
     const { chunks } = runStream([
       piece(0, { id: '', function: { name: 'f', arguments: '' } }),
@@ -178,14 +178,14 @@ describe('dialects', () => {
     ['sensitive', 'content_filter'],
     ['eos', 'stop'],
     ['constructor', 'stop'],
-  ])('shows the finish reason %s as %s: OpenAI’s clients know no other names', (said, shown) => {
+  ])('shows the finish reason %s as %s: OpenAI’s clients only know its names', (said, shown) => {
     const { chunks, reader } = runStream([word('a'), frame(event({}, said))]);
     expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe(shown);
     expect(reader.isComplete).toBe(true);
   });
 
   it.each(['error', 'abort', 'network_error', 'insufficient_system_resource'])(
-    'takes the finish reason %s for the failure that it tells of',
+    'treats the finish reason %s as a failure',
     (reason) => {
       const { reader, text } = runStream([word('a'), frame(event({}, reason)), done]);
       expect(text).toBe('a');
@@ -193,7 +193,7 @@ describe('dialects', () => {
     },
   );
 
-  it('takes an empty finish reason for none', () => {
+  it('treats an empty finish reason as absent', () => {
     const { reader } = runStream([frame(event({ content: 'a' }, ''))]);
     expect(reader.isComplete).toBe(false);
   });
@@ -204,7 +204,7 @@ describe('dialects', () => {
     expect(reader.hasOutput).toBe(true);
   });
 
-  it('hears the first choice only', () => {
+  it('reads only the first choice', () => {
     const two = {
       ...theirs,
       choices: [
@@ -230,13 +230,13 @@ describe('output', () => {
     expect(reader.failure).toBeUndefined();
   });
 
-  it('is over with its finish reason: a provider that goes on is not heard, copied or parsed', () => {
+  it('ends with its finish reason: later events are neither copied nor parsed', () => {
     const { text, chunks } = runStream([word('a'), word('b'), stop, word('more'), word('more') + word('more'), done]);
     expect(text).toBe('ab');
     expect(chunks).toHaveLength(3);
   });
 
-  it('is over with the terminator', () => {
+  it('ends with the terminator', () => {
     expect(runStream([word('a'), word('b'), done, word('c') + word('d')]).text).toBe('ab');
   });
 
@@ -277,7 +277,7 @@ describe('framing', () => {
     }
   });
 
-  it('refuses an event without end instead of keeping it', () => {
+  it('rejects an endless event instead of buffering it', () => {
     const endless = 'x'.repeat(1024 * 1024);
     const { reader } = runStream([`data: {"a":"${endless}`, endless, endless, endless, endless]);
     expect(reader.failure).toBe('malformed_answer');
@@ -292,7 +292,7 @@ describe('a stream that fails', () => {
     ['an error that is only a string', { error: 'RAW' }, 'malformed_answer'],
     ['an error beside text', event({ content: 'RAW' }, null, { error: { code: 500 } }), 'server_error'],
     ['vLLM’s error object', { object: 'error', message: 'RAW', code: 500 }, 'server_error'],
-  ])('says so with %s, and nothing of it is sent', (_, payload, outcome) => {
+  ])('is recognised by %s, which is not sent to the client', (_, payload, outcome) => {
     const { reader, sent, text } = runStream([word('a'), word('b'), frame(payload), word('c'), done]);
     expect(reader.failure).toBe(outcome);
     expect(text).toBe('ab');
@@ -308,7 +308,7 @@ describe('a stream that fails', () => {
     ['an error field', 'error: {"message":"RAW"}\n\n', 'malformed_answer'],
     ['an event that is no JSON', 'data: RAW\n\n', 'malformed_answer'],
     ['an event that is no object', 'data: ["RAW"]\n\n', 'malformed_answer'],
-  ])('is no stream: %s', (_, body, outcome) => {
+  ])('is malformed if it is not a stream: %s', (_, body, outcome) => {
     for (const pieces of [[body], [word('a'), word('b'), body]]) {
       const { reader, sent } = runStream(pieces);
       expect(reader.failure).toBe(outcome);
@@ -316,17 +316,17 @@ describe('a stream that fails', () => {
     }
   });
 
-  it('closes without a finish reason or the terminator: it is not complete', () => {
+  it('is not complete if it closes without a finish reason or the terminator', () => {
     expect(runStream([word('a'), word('b')]).reader.isComplete).toBe(false);
   });
 
-  it('breaks off in the middle of an event', () => {
+  it('is malformed if it breaks off inside an event', () => {
     const { reader, text } = runStream([word('a'), word('b'), word('c').slice(0, 40)]);
     expect(reader).toMatchObject({ failure: 'malformed_answer', isComplete: false });
     expect(text).toBe('ab');
   });
 
-  it('breaks off in its closing words, after the finish reason: the answer is whole', () => {
+  it('is complete if it breaks off after the finish reason', () => {
     const { reader } = runStream([word('a'), stop, 'data: {"choices":[],"usage":{"prompt_to']);
     expect(reader).toMatchObject({ failure: undefined, isComplete: true, reported: undefined });
   });

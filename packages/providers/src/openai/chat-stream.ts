@@ -1,31 +1,29 @@
 import type { AttemptOutcome } from '@sotto/router';
-import { SseParser, sseFrame } from '@sotto/wire';
+import { parseJson, SseParser, sseFrame } from '@sotto/wire';
 import type { ChatStreamOptions, ChatStreamReader, ReportedUsage } from '../adapter.ts';
-import { asObject, parseJson } from '../json.ts';
-import { unknownField } from '../stray-line.ts';
-import { latin1, utf8 } from '../translate/bytes.ts';
-import { type CompleteChunk, isOutput, readChunk, writeChunk } from './chunk.ts';
+import { asObject } from '../json.ts';
+import { latin1, unknownField, utf8 } from '../translate/stream-text.ts';
+import { type CompleteChunk, failedFinish, isOutput, readChunk, writeChunk } from './chunk.ts';
 import { type ChunkTemplate, copyRun, learnTemplate, matchTemplate, unescapedBytes } from './chunk-template.ts';
 import { classifyEmbeddedError, embeddedError } from './classify-failure.ts';
-import { failedFinish } from './finish-reason.ts';
 import { ThinkTags } from './think-tags.ts';
 import { ToolCallIds } from './tool-call-ids.ts';
 
-/** Content and reasoning alternate at most; more templates than this mean that the envelope never repeats. */
+/** Limit of learned templates. Content and reasoning need two; more than this means that the envelope never repeats. */
 const maxTemplates = 4;
-/** A stream stops being learned from after so many tries in a row that nothing came of. */
+/** Limit of attempts to learn a template since the last event that one matched. */
 const maxLearningTries = 12;
 
 /**
- * Reads an OpenAI-shaped stream. Events that fit a learned template are copied by bytes; all others are parsed,
- * checked and written anew. Usage is kept back for the meter, `[DONE]` is left to the caller.
+ * Reads an OpenAI-shaped stream. Events that match a learned template are copied by bytes. All others are parsed,
+ * validated and rewritten. Usage is held back for the meter, and `[DONE]` is left to the caller.
  */
 export class OpenAiChatStream implements ChatStreamReader {
   readonly #options: ChatStreamOptions;
   readonly #parser: SseParser;
   readonly #templates: ChunkTemplate[] = [];
   readonly #toolCallIds: ToolCallIds;
-  /** Where the reasoning trace is hidden: the content may have it, too. */
+  /** Set if the reasoning trace is hidden, because the content may contain the trace, too. */
   readonly #thinkTags: ThinkTags | undefined;
   #hasRole = false;
   #learningTries = 0;
@@ -45,7 +43,7 @@ export class OpenAiChatStream implements ChatStreamReader {
     this.#thinkTags = options.stripReasoning ? new ThinkTags() : undefined;
     this.#parser = new SseParser({
       onEvent: (data) => this.#event(data),
-      onStray: (line) => this.#stray(line),
+      onUnknownLine: (line) => this.#unknownLine(line),
     });
   }
 
@@ -78,7 +76,7 @@ export class OpenAiChatStream implements ChatStreamReader {
     return out;
   }
 
-  /** Copies runs of events that fit a template; everything else goes through the parser, event by event. */
+  /** Copies runs of events that match a template. All other events go through the parser, one by one. */
   #take(bytes: string): void {
     if (this.#templates.length === 0 || bytes.includes('\r')) {
       this.#parser.push(bytes);
@@ -94,7 +92,7 @@ export class OpenAiChatStream implements ChatStreamReader {
     }
   }
 
-  /** After its finish reason an answer has no more text; its usage is still to come. */
+  /** After its finish reason an answer has no more text. Its usage may still follow. */
   #isOver(): boolean {
     return this.#finished || this.#terminated || this.failure !== undefined;
   }
@@ -136,7 +134,7 @@ export class OpenAiChatStream implements ChatStreamReader {
     }
     const raw = asObject(parseJson(utf8(data)));
     if (raw === undefined) {
-      // After its finish reason the answer is whole, whatever is left of its closing words.
+      // After its finish reason the answer is whole, even if the rest of the stream is damaged.
       if (data.trim() !== '' && !this.#finished) this.failure = 'malformed_answer';
       return;
     }
@@ -145,7 +143,7 @@ export class OpenAiChatStream implements ChatStreamReader {
     if (read.finishReason !== undefined) toolCalls.push(...this.#toolCallIds.close());
     const { error, finishReason } = read;
     if (error !== undefined) {
-      // A client that has the whole answer is not told of a failure after it.
+      // A client that has the whole answer does not need to see a later failure.
       if (!this.#finished) this.failure = classifyEmbeddedError(error);
       return;
     }
@@ -154,7 +152,7 @@ export class OpenAiChatStream implements ChatStreamReader {
       return;
     }
     const chunk = { ...read, toolCalls, finishReason };
-    // After its finish reason an answer is over: a provider that goes on must not be heard.
+    // After its finish reason an answer is over, so drop any further output.
     if (chunk.hasChoice && (!this.#finished || chunk.finishReason)) {
       this.#write(chunk);
       this.#learn(data, chunk);
@@ -181,7 +179,7 @@ export class OpenAiChatStream implements ChatStreamReader {
     this.#out += latin1(sseFrame(JSON.stringify(writeChunk(shown, identity, stripReasoning))));
   }
 
-  /** The content of an event, without a reasoning trace that is to be hidden. */
+  /** Returns the content of an event without a hidden reasoning trace. */
   #shownContent({ content }: CompleteChunk): string | undefined {
     const tags = this.#thinkTags;
     if (tags === undefined || tags.isDone) return content;
@@ -200,10 +198,10 @@ export class OpenAiChatStream implements ChatStreamReader {
   }
 
   /**
-   * A line that is no event: a JSON error body inside a 200 stream, or noise, which says that this is no stream.
-   * A field that the format does not know is to be ignored.
+   * Handles a line outside the event format: a JSON error body inside a 200 stream, or noise, which means that this is
+   * not a stream. A field that the format does not define is ignored.
    */
-  #stray(line: string): void {
+  #unknownLine(line: string): void {
     if (this.#isOver() || unknownField.test(line)) return;
     const error = embeddedError(asObject(parseJson(utf8(line))) ?? {});
     this.failure = error === undefined ? 'malformed_answer' : classifyEmbeddedError(error);

@@ -69,7 +69,7 @@ const usage = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10, cost: 
 const written = (style: Style, created: number, choice: object | undefined, more: object = {}): string =>
   (serializers[style.serialize] ?? JSON.stringify)(envelopes[style.envelope]?.(created, choice, more) ?? {});
 
-/** JSON source put where a text belongs, as no serializer would. */
+/** JSON source in the place of a text, in a form that no serializer writes. */
 const rawSource = fc
   .array(
     fc.constantFrom(
@@ -197,7 +197,7 @@ function cut(whole: Buffer, how: Split): Buffer[] {
   return [0, ...ends].map((start, i) => whole.subarray(start, ends[i] ?? whole.length));
 }
 
-it('gives for every stream, in every split, exactly the chunks that parsing every event gives', () => {
+it('produces the same chunks as parsing every event, for every stream and split', () => {
   fc.assert(
     fc.property(stream, split, fc.boolean(), (source, how, stripReasoning) => {
       const whole = Buffer.from(source, 'utf8');
@@ -207,7 +207,7 @@ it('gives for every stream, in every split, exactly the chunks that parsing ever
       const { failure, isComplete, isTerminated, hasOutput, reported, events } = reader;
       const { chunks: _, producedBytes, reportedAtBytes, ...others } = slow;
       expect({ failure, isComplete, isTerminated, hasOutput, reported, events }).toEqual(others);
-      // Half a pair has no bytes of its own to be counted.
+      // Half of a surrogate pair has no bytes of its own to count.
       if (sent.isWellFormed() && !/\\ud[89a-f]/.test(source))
         expect(reader).toMatchObject({ producedBytes, reportedAtBytes });
     }),
@@ -215,7 +215,7 @@ it('gives for every stream, in every split, exactly the chunks that parsing ever
   );
 });
 
-it('carries every text unchanged, and of the provider’s names none', () => {
+it('forwards every text unchanged, and none of the provider’s names', () => {
   const texts = fc.array(
     text.filter((piece) => !piece.includes('THEIRS')),
     { minLength: 1, maxLength: 30 },

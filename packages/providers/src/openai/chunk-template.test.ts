@@ -29,7 +29,7 @@ describe('events that pretend to be text', () => {
     ['ends our stream, by further data lines', 'abc\ndata: \ndata: data: [DONE]\ndata: \ndata: '],
     ['closes the text too early', 'abc"def'],
     ['closes the text and leaves a rest', 'abc"}}]} '],
-  ])('one whose text %s is malformed, and not a byte of it is sent', (_, text) => {
+  ])('an event whose text %s is malformed, and none of it is sent', (_, text) => {
     for (const pieces of arrivals(hostile(text))) {
       const { reader, text: read, sent } = runStream(pieces);
       expect(reader.failure).toBe('malformed_answer');
@@ -49,7 +49,7 @@ describe('events that pretend to be text', () => {
       'abc","tool_calls":[{"index":0,"id":"i","function":{"name":"f","arguments":"{}"}}],"z":"',
       { failure: undefined },
     ],
-  ])('one that brings %s along is read for what it is', (what, text, expected) => {
+  ])('an event that also has %s is parsed', (what, text, expected) => {
     for (const pieces of arrivals(hostile(text))) {
       const run = runStream(pieces);
       expect(run.reader).toMatchObject(expected);
@@ -65,7 +65,7 @@ describe('events that pretend to be text', () => {
     }
   });
 
-  it('one whose envelope changes is read anew, and our own stays', () => {
+  it('an event with a changed envelope is parsed, and our envelope stays the same', () => {
     const changed = frame(event({ content: 'c' }, null, { id: 'chatcmpl-OTHER', model: 'other-SECRET', created: 5 }));
     for (const pieces of arrivals(changed + changed)) {
       const { text, sent } = runStream(pieces);
@@ -74,7 +74,7 @@ describe('events that pretend to be text', () => {
     }
   });
 
-  it('one that differs in as many bytes as it repeats is no repetition', () => {
+  it('an event of the same length with a different envelope is parsed', () => {
     for (const finish of ['eo', null]) {
       const same = frame(event({ content: 'abc' }, finish, { error: null }));
       const other = finish === null ? same.replace('"error":null', '"error":"no"') : same;
@@ -93,7 +93,7 @@ describe('events that pretend to be text', () => {
   it.each([
     ['an open data line', 'data: {"a":1}\n'],
     ['half a line', 'data: {"a":"'],
-  ])('one that follows %s is part of what that began', (_, open) => {
+  ])('an event after %s continues it', (_, open) => {
     const { reader, text } = runStream([known, open, word('c') + word('d')]);
     expect(reader.failure).toBe('malformed_answer');
     expect(text).toBe('ab');
@@ -104,7 +104,7 @@ describe('events that pretend to be text', () => {
     ['holds an escape', '"a\\u0041"'],
     ['is not closed', '"a'],
     ['brings a finish reason along', '"","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"x":""'],
-  ])('one whose padding %s is read for what it is', (_, value) => {
+  ])('an event whose padding %s is parsed', (_, value) => {
     const padded = (content: string, obfuscation: string): string =>
       `data: {"choices":[{"index":0,"delta":{"content":"${content}"},"finish_reason":null}],"obfuscation":${obfuscation}}\n\n`;
     const known = padded('a', '"x"') + padded('b', '"yz"');
@@ -115,7 +115,7 @@ describe('events that pretend to be text', () => {
     expect(after.text).toBe(`ab${alone.text}`);
   });
 
-  it('one that repeats line breaks of an earlier event without its framing is no event', () => {
+  it('an event with the line breaks of an earlier one but not its framing is malformed', () => {
     const lines = (content: string, lineBreak: string): string =>
       `data: {${lineBreak}"choices":[{"delta":{"content":"${content}"}}]}\n\n`;
     const { reader, text } = runStream([lines('a', '\ndata: '), lines('b', '\ndata: '), lines('evil', '\n')]);
@@ -123,14 +123,14 @@ describe('events that pretend to be text', () => {
     expect(text).toBe('ab');
   });
 
-  it('text that looks like our own probe is text', () => {
+  it('text that looks like our own probe is forwarded as text', () => {
     const texts = ['SottoProbe7f3a9c', 'aSottoProbe7f3a9cb', 'SottoProbe7f3a9c'];
     expect(runStream(texts.map(word)).text).toBe(texts.join(''));
   });
 });
 
-describe('what is not parsed', () => {
-  /** How many events of a stream were parsed. */
+describe('without parsing', () => {
+  /** Returns the number of events of a stream that were parsed. */
   const count = (pieces: readonly string[]): number => {
     const reader = new OpenAiChatStream({ identity: ours, stripReasoning: false });
     const parse = vi.spyOn(JSON, 'parse');
@@ -140,19 +140,19 @@ describe('what is not parsed', () => {
   };
   const words = Array.from({ length: 300 }, (_, i) => `w${i}`);
 
-  it('is text in a known envelope, one event a read or many', () => {
+  it('copies text in a known envelope, with one event or many in a read', () => {
     expect(count(words.map(word))).toBeLessThan(5);
     expect(count([word('first'), words.map(word).join('')])).toBeLessThan(5);
   });
 
-  it('is text of providers that repeat the role', () => {
+  it('copies text of providers that repeat the role', () => {
     const pieces = words.map((content) => frame(event({ role: 'assistant', content })));
     expect(count(pieces)).toBeLessThan(5);
     const { chunks } = runStream(pieces);
     expect(chunks.at(-1)?.choices[0]?.delta).toEqual({ role: 'assistant', content: 'w299' });
   });
 
-  it('is text padded against guessing, and the padding is not sent on', () => {
+  it('copies padded text, and drops the padding', () => {
     const padded = words.map((content, i) =>
       frame(event({ content }, null, { usage: null, obfuscation: 'PADDING'.repeat(i % 5) })),
     );
@@ -163,18 +163,18 @@ describe('what is not parsed', () => {
     expect(sent).not.toContain('PADDING');
   });
 
-  it('is text and reasoning that take turns', () => {
+  it('copies text and reasoning that alternate', () => {
     expect(
       count(words.map((text, i) => (i % 2 ? word(text) : frame(event({ reasoning_content: text }))))),
     ).toBeLessThan(9);
   });
 
-  it('is text in an envelope that changes once a second, however long the stream', () => {
+  it('copies text in an envelope that changes once a second, however long the stream', () => {
     const later = words.map((content, i) => frame(event({ content }, null, { created: Math.floor(i / 10) })));
     expect(count(later)).toBeLessThan(70);
   });
 
-  it('is sent in frames that hold one line of JSON each', () => {
+  it('sends frames with one line of JSON each', () => {
     const { sent, text } = runStream([words.map(word).join('')]);
     expect(parseFrames(sent)).toHaveLength(words.length);
     expect(text).toBe(words.join(''));
@@ -185,7 +185,7 @@ describe('copyRun', () => {
   const first = JSON.stringify(event({ content: 'a' }));
   const template = learnTemplate(first, ours, false);
 
-  it('copies whole events up to the first that does not fit, and says where it stopped and what it took', () => {
+  it('copies whole events up to the first that does not match, and reports its position and counts', () => {
     if (template === undefined) throw new Error('nothing was learned');
     const fitting = word('b\n') + word('') + word('cd');
     const run = copyRun(`: ${fitting}${word('e').slice(0, -1)}`, 2, template);

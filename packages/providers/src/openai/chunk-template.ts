@@ -1,27 +1,27 @@
-import { sseFrame } from '@sotto/wire';
+import { parseJson, sseFrame } from '@sotto/wire';
 import type { AnswerIdentity } from '../adapter.ts';
-import { asObject, parseJson } from '../json.ts';
-import { latin1, utf8 } from '../translate/bytes.ts';
+import { asObject } from '../json.ts';
+import { latin1, utf8 } from '../translate/stream-text.ts';
 import { readChunk, writeChunk } from './chunk.ts';
 
 /**
- * What all text events of one provider stream have in common: everything but the text. Parsing and writing each event
- * anew costs several times what copying its text costs, and providers repeat their envelope to the byte.
+ * The bytes that all text events of one provider stream share: all except the text. Providers repeat their envelope
+ * byte for byte. Parsing and rewriting an event costs several times as much as copying its text.
  */
 export interface ChunkTemplate {
-  /** The event's bytes up to the text, and after it; of an event with padding, up to the padding. */
+  /** The bytes before and after the text. In an event with padding, `tail` ends at the padding. */
   readonly head: string;
   readonly tail: string;
   /**
-   * The bytes after the padding, where the event has any: characters of no meaning, their number drawn by lot, which
-   * keep the length of a token from whoever counts encrypted bytes (OpenAI's `obfuscation`).
+   * The bytes after the padding, if the event has any. Padding is a random number of meaningless characters. It hides
+   * the length of a token from an observer who counts encrypted bytes (OpenAI's `obfuscation`).
    */
   readonly afterPadding: string | undefined;
   /** The same with the event's framing: `data: ` before, the blank line after. */
   readonly framedHead: string;
   readonly framedTail: string;
   readonly framedAfterPadding: string | undefined;
-  /** The same for the frame that clients get; both empty where the text is not shown. */
+  /** The same for the frame that clients get. Both are empty if the text is hidden. */
   readonly outHead: string;
   readonly outTail: string;
 }
@@ -31,16 +31,15 @@ const probe = 'SottoProbe7f3a9c';
 const padding = /"obfuscation": ?"(?=[^"\\]*")/;
 
 /**
- * Learns a template from an event that carries text and nothing else. All strings are `latin1`.
- * The template is proven before it is used: the event with its text replaced by a probe must read as the same event
- * with the probe as its text.
+ * Learns a template from an event that carries only text. All strings are `latin1`. The template is tested before use:
+ * with the text replaced by a probe, the event must parse as the same event with the probe as its text.
  */
 export function learnTemplate(
   event: string,
   identity: AnswerIdentity,
   stripReasoning: boolean,
 ): ChunkTemplate | undefined {
-  // An event of several `data:` lines: its line breaks are not those of a run of bytes.
+  // An event with several `data:` lines has line breaks that are not part of its data.
   if (event.includes('\n')) return undefined;
   for (const field of textFields) {
     const start = textStart(event, field);
@@ -70,7 +69,10 @@ export function learnTemplate(
   return undefined;
 }
 
-/** What follows a text, up to the padding and after it; undefined for the second where there is none. */
+/**
+ * Splits the bytes after a text into those up to the padding and those after it. The second is undefined without
+ * padding.
+ */
 function cutAtPadding(rest: string): [tail: string, afterPadding: string | undefined] {
   const found = padding.exec(rest);
   if (found === null) return [rest, undefined];
@@ -93,10 +95,10 @@ const makeTemplate = (
   outTail,
 });
 
-/** The text of an event that fits a template, still escaped as JSON; undefined where it does not fit. */
+/** Returns the text of an event that matches a template, still escaped as JSON. Undefined if it does not match. */
 export function matchTemplate(event: string, template: ChunkTemplate): string | undefined {
   const { head, tail, afterPadding } = template;
-  // Slices compared as strings: several times as fast as `startsWith`, which compares character by character.
+  // Comparing slices is several times as fast as `startsWith`, which compares character by character.
   if (event.slice(0, head.length) !== head) return undefined;
   if (afterPadding !== undefined) {
     const textAt = textEnd(event, head.length);
@@ -108,7 +110,10 @@ export function matchTemplate(event: string, template: ChunkTemplate): string | 
   return textEnd(event, head.length) === end ? event.slice(head.length, end) : undefined;
 }
 
-/** Where an event ends whose text ends at `from` and is followed by `tail`, padding and `after`; -1: it is not. */
+/**
+ * Returns the end of an event whose text ends at `from`, followed by `tail`, padding and `after`. Returns -1 if it does
+ * not match.
+ */
 function paddedEnd(bytes: string, from: number, tail: string, after: string): number {
   const start = from + tail.length;
   if (bytes.slice(from, start) !== tail) return -1;
@@ -116,7 +121,7 @@ function paddedEnd(bytes: string, from: number, tail: string, after: string): nu
   return bytes.slice(end, end + after.length) === after ? end + after.length : -1;
 }
 
-/** What `copyRun` copied: the frames for the client, where it stopped, and the bytes of text in between. */
+/** The result of `copyRun`: the frames for the client, the position where it stopped, and the bytes of text copied. */
 export interface CopiedRun {
   readonly frames: string;
   readonly end: number;
@@ -125,8 +130,8 @@ export interface CopiedRun {
 }
 
 /**
- * Copies a run of whole events that fit a template straight out of the bytes of a read, from `start` on, without
- * framing them first. `bytes` must hold no carriage return. Stops before the first event that does not fit.
+ * Copies a run of whole events that match a template, from `start` on, without parsing their framing. `bytes` must not
+ * hold a carriage return. Stops before the first event that does not match.
  */
 export function copyRun(bytes: string, start: number, template: ChunkTemplate): CopiedRun {
   const { framedHead, framedTail, framedAfterPadding, outHead, outTail } = template;
@@ -163,8 +168,8 @@ function textStart(event: string, field: string): number {
 }
 
 /**
- * Where the JSON string that is open at `start` is closed. -1: nowhere, or it holds what no parser takes (a line break
- * or another control character, an unknown escape), which must not be copied into a frame of ours.
+ * Returns the end of the JSON string that is open at `start`. Returns -1 if it has no end or is invalid: a line break
+ * or another control character, or an unknown escape. Such text must not be copied into a frame for clients.
  */
 function textEnd(source: string, start: number): number {
   let at = plainEnd(source, start);
@@ -180,7 +185,7 @@ function textEnd(source: string, start: number): number {
   return source.charCodeAt(at) === 34 ? at : -1;
 }
 
-/** Where the characters end that stand for themselves inside a JSON string. */
+/** Returns the end of the unescaped characters inside a JSON string. */
 function plainEnd(source: string, start: number): number {
   let at = start;
   for (; at < source.length; at += 1) {
@@ -193,7 +198,7 @@ function plainEnd(source: string, start: number): number {
 const simpleEscapes: ReadonlySet<number> = new Set(Array.from('"\\/bfnrt', (letter) => letter.charCodeAt(0)));
 const fourHexDigits = /^[0-9a-fA-F]{4}$/;
 
-/** How many bytes the inside of a JSON string has once its escapes are resolved. */
+/** Returns the length in bytes of the inside of a JSON string after its escapes are resolved. */
 export function unescapedBytes(source: string): number {
   let bytes = source.length;
   for (let at = source.indexOf('\\'); at !== -1; at = source.indexOf('\\', at)) {
@@ -204,7 +209,7 @@ export function unescapedBytes(source: string): number {
   return bytes;
 }
 
-/** Bytes of one UTF-16 unit in UTF-8; half of a pair counts half of its four. */
+/** Bytes of one UTF-16 unit in UTF-8. Half of a surrogate pair counts as half of its four bytes. */
 function utf8Bytes(unit: number): number {
   if (unit < 0x80) return 1;
   return unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 2 : 3;

@@ -3,12 +3,11 @@ import type { AnswerIdentity, ReportedUsage } from '../adapter.ts';
 import { asArray, asObject, asString, type JsonObject } from '../json.ts';
 import { embeddedError } from './classify-failure.ts';
 import { type ReadToolCall, readContent, readToolCalls, type ToolCallPiece } from './content.ts';
-import { type failedFinish, readFinishReason } from './finish-reason.ts';
 import { readUsage } from './usage.ts';
 
-/** One event of a provider's stream, as far as we need it. */
+/** The fields of a provider's stream event that this service uses. */
 export interface ProviderChunk {
-  /** The `error` member, where the event carries one. */
+  /** The `error` member, if the event has one. */
   readonly error: unknown;
   readonly role: boolean;
   readonly content: string | undefined;
@@ -16,7 +15,7 @@ export interface ProviderChunk {
   readonly refusal: string | undefined;
   readonly toolCalls: readonly ReadToolCall[];
   readonly finishReason: FinishReason | typeof failedFinish | undefined;
-  /** Whether there was a first choice at all; events with usage alone have none. */
+  /** Whether the event has a first choice. Events with only usage do not. */
   readonly hasChoice: boolean;
   readonly reported: ReportedUsage | undefined;
 }
@@ -39,23 +38,23 @@ export function readChunk(raw: JsonObject): ProviderChunk {
   };
 }
 
-/** Most providers report usage beside the choices, Groq in a field of its own, Moonshot in the choice that ends. */
+/** Most providers report usage beside the choices. Groq uses its own field, and Moonshot the last choice. */
 function reportedIn(raw: JsonObject, choice: JsonObject | undefined): ReportedUsage | undefined {
   const usage = raw.usage ?? asObject(raw.x_groq)?.usage ?? choice?.usage;
   return usage == null ? undefined : readUsage(usage);
 }
 
-/** Whether an event is output: anything that must not be followed by another provider's text. */
+/** Whether an event is output. Text of another provider must not follow output. */
 export const isOutput = (chunk: ProviderChunk): boolean =>
   Boolean(chunk.content || chunk.reasoning || chunk.refusal || chunk.finishReason) || chunk.toolCalls.length > 0;
 
-/** An event without a failure, whose tool calls are told apart. */
+/** An event without a failure, whose tool calls have their indexes and ids. */
 export interface CompleteChunk extends ProviderChunk {
   readonly toolCalls: readonly ToolCallPiece[];
   readonly finishReason: FinishReason | undefined;
 }
 
-/** The event as clients get it, under our own id and model. */
+/** Writes the event for clients, under our own id and model. */
 export function writeChunk(chunk: CompleteChunk, identity: AnswerIdentity, stripReasoning: boolean): ChatChunk {
   return {
     id: identity.id,
@@ -77,3 +76,31 @@ export function writeChunk(chunk: CompleteChunk, identity: AnswerIdentity, strip
     ],
   };
 }
+
+/** Marks an answer that the provider could not finish, even if it closed the stream properly. */
+export const failedFinish = 'failed';
+
+/** Providers' names for finish reasons, in lower case. */
+const known: ReadonlyMap<string, FinishReason | typeof failedFinish> = new Map([
+  ['length', 'length'],
+  ['model_length', 'length'],
+  ['max_tokens', 'length'],
+  ['max_length', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['tool_calls', 'tool_calls'],
+  ['tool_use', 'tool_calls'],
+  ['function_call', 'function_call'],
+  ['content_filter', 'content_filter'],
+  ['sensitive', 'content_filter'],
+  ['safety', 'content_filter'],
+  ['recitation', 'content_filter'],
+  ['refusal', 'content_filter'],
+  ['error', failedFinish],
+  ['abort', failedFinish],
+  ['network_error', failedFinish],
+  ['insufficient_system_resource', failedFinish],
+]);
+
+/** Returns OpenAI's name for a provider's `finish_reason`. An unknown name counts as `stop`. */
+export const readFinishReason = (said: string): FinishReason | typeof failedFinish =>
+  known.get(said.toLowerCase()) ?? 'stop';

@@ -57,12 +57,12 @@ describe('an error inside a 200 answer', () => {
     expect(classifyEmbeddedError(error)).toBe(outcome);
   });
 
-  it('is never the client’s fault: who took the request has accepted it, and the next provider is tried', () => {
+  it('is never a bad request: the provider accepted the request, so the next one is tried', () => {
     expect(classifyEmbeddedError({ code: 400 })).toBe('malformed_answer');
     expect(classifyEmbeddedError({ code: '400', type: 'invalid_request_error' })).toBe('malformed_answer');
   });
 
-  it('is found as a member, or as the object itself', () => {
+  it('is the `error` member, or the object itself', () => {
     expect(embeddedError({ error: 'x' })).toBe('x');
     expect(embeddedError({ object: 'error', code: 500 })).toMatchObject({ code: 500 });
     expect(embeddedError({ object: 'chat.completion', error: null })).toBeUndefined();

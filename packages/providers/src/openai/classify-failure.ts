@@ -1,8 +1,9 @@
 import { type AttemptOutcome, outcomeOfStatus } from '@sotto/router';
-import { asObject, asString, type JsonObject, parseJson } from '../json.ts';
+import { parseJson } from '@sotto/wire';
+import { asObject, asString, type JsonObject } from '../json.ts';
 import { saysContextOverflow } from '../translate/context-overflow.ts';
 
-/** Codes by which OpenAI-shaped providers say that they refuse the content rather than the form of a request. */
+/** Codes of OpenAI-shaped providers for a refusal of the content rather than the form of a request. */
 const refusalCodes = new Set([
   'content_filter',
   'content_policy_violation',
@@ -11,12 +12,15 @@ const refusalCodes = new Set([
   'data_inspection_failed',
 ]);
 
-/** Reads a failed HTTP answer. The status decides, but a bad request may be a refused content or too long a prompt. */
+/**
+ * Classifies a failed HTTP answer by its status. A bad request may also be a refused content or a prompt that is too
+ * long.
+ */
 export function classifyFailure(status: number, body: Buffer): AttemptOutcome {
   const outcome = outcomeOfStatus(status) ?? 'malformed_answer';
   if (outcome !== 'invalid_request' && outcome !== 'unprocessable') return outcome;
   const raw = asObject(parseJson(body.toString('utf8')));
-  // Mistral, Cohere and older vLLM put the error's members at the top.
+  // Mistral, Cohere and older vLLM put the error's members at the top level.
   const error = asObject(raw?.error) ?? raw;
   const code = asString(error?.code) ?? asString(error?.type);
   if (code !== undefined && refusalCodes.has(code)) return outcome === 'invalid_request' ? 'content_refused' : outcome;
@@ -24,12 +28,13 @@ export function classifyFailure(status: number, body: Buffer): AttemptOutcome {
   return saysContextOverflow(message, code) ? 'context_exceeded' : outcome;
 }
 
-/** What an answer or an event reports as its error: its `error` member or, in vLLM's older form, the object itself. */
+/** Returns the error of an answer or an event: its `error` member or, in vLLM's older form, the object itself. */
 export const embeddedError = (raw: JsonObject): unknown => raw.error ?? (raw.object === 'error' ? raw : undefined);
 
 /**
- * Reads an `error` object that came inside a 200 answer. Some gateways put the HTTP status into `code`; without one,
- * the answer is malformed. A bad request is not believed here: a provider that took the request has accepted it.
+ * Classifies an `error` object inside a 200 answer. Some gateways put the HTTP status into `code`. Without a known code
+ * or type, the answer is malformed. It never reports a bad request: a provider that started to answer has accepted the
+ * request.
  */
 export function classifyEmbeddedError(error: unknown): AttemptOutcome {
   const object = asObject(error);

@@ -1,14 +1,14 @@
 import { asArray, asCount, asObject, asString, type JsonObject } from '../json.ts';
 
-/** The text and the reasoning of a message or a delta; undefined where it has none. */
+/** The text and the reasoning of a message or a delta; undefined if absent. */
 export interface ReadContent {
   readonly content: string | undefined;
   readonly reasoning: string | undefined;
 }
 
 /**
- * Reads content and reasoning in every dialect of the OpenAI shape: `reasoning_content` or `reasoning` beside the
- * content, or a content list with `thinking` parts.
+ * Reads content and reasoning in every dialect of OpenAI's shape. Reasoning is in `reasoning_content` or `reasoning`
+ * beside the content, or in `thinking` parts of a content list.
  */
 export function readContent(message: JsonObject): ReadContent {
   const beside = asString(message.reasoning_content) ?? asString(message.reasoning);
@@ -30,7 +30,7 @@ export function readContent(message: JsonObject): ReadContent {
   return { content, reasoning: beside ?? thinking };
 }
 
-/** A tool call, or a piece of one, with empty ids and names left out: some providers repeat them as `""`. */
+/** Reads tool calls, or pieces of them. It drops empty ids and names, because some providers repeat them as `""`. */
 export function readToolCalls(value: unknown): ReadToolCall[] {
   const pieces: ReadToolCall[] = [];
   for (const entry of asArray(value) ?? []) {
@@ -50,16 +50,16 @@ export function readToolCalls(value: unknown): ReadToolCall[] {
   return pieces;
 }
 
-/** A piece of a tool call as it was read. */
+/** A piece of a tool call as the provider sent it. */
 export interface ReadToolCall {
-  /** Undefined where the provider did not say. */
+  /** Undefined if the provider did not send one. */
   readonly index: number | undefined;
   readonly id?: string;
   readonly type?: 'function';
   readonly function: { readonly name?: string; readonly arguments?: string };
 }
 
-/** A piece of a tool call whose place among the calls of its answer is known. */
+/** A piece of a tool call with the index of its call in the answer. */
 export interface ToolCallPiece extends ReadToolCall {
   readonly index: number;
 }

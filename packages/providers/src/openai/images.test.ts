@@ -11,7 +11,7 @@ function read(body: unknown, pieceBytes = 1000) {
   return reader.end();
 }
 
-/** The image of an answer, with its base64 in one. */
+/** The image of an answer, with its base64 joined. */
 function imageOf(body: unknown, pieceBytes?: number): { readonly base64: string; readonly mimeType: string } {
   const reading = read(body, pieceBytes);
   if (!reading.ok) throw new Error(`not read: ${reading.outcome}`);
@@ -32,7 +32,7 @@ describe('a request for an image', () => {
       responseFormat,
     });
 
-  it('goes upstream field by field, with what the interface defaults to', () => {
+  it('is sent upstream field by field, with our defaults', () => {
     const request = ask({ provider: 'acme', user: 'u', quality: 'hd', CANARY: 1, size: null });
     expect(request).toMatchObject({ path: '/images/generations', accept: 'application/json' });
     expect(JSON.parse(request.body)).toEqual({
@@ -44,7 +44,7 @@ describe('a request for an image', () => {
     });
   });
 
-  it('asks for base64 in the words of the provider', () => {
+  it('asks for base64 by the provider’s own name', () => {
     expect(JSON.parse(ask({ size: '512x2048' }, 'base64').body)).toMatchObject({
       size: '512x2048',
       response_format: 'base64',
@@ -54,7 +54,7 @@ describe('a request for an image', () => {
 });
 
 describe('an answer with an image', () => {
-  it('is the first image, byte for byte, however it comes in pieces', () => {
+  it('is the first image, byte for byte, in whatever pieces it arrives', () => {
     const base64 = png.toString('base64');
     for (const size of [1, 7, 100, 100_000]) {
       expect(imageOf({ ...answer(base64), usage: { input_tokens: 5 } }, size)).toEqual({
@@ -83,7 +83,7 @@ describe('an answer with an image', () => {
     expect(imageOf(answer(bytes.toString('base64'), { output_format: 'tiff' })).mimeType).toBe(mimeType);
   });
 
-  it('is what the provider says where its bytes say nothing', () => {
+  it('has the type that the provider declares if its bytes are not recognised', () => {
     const unknown = Buffer.from('who knows').toString('base64');
     expect(imageOf(answer(unknown, { output_format: 'jpg' })).mimeType).toBe('image/jpeg');
     expect(imageOf({ data: [{ b64_json: unknown, mime_type: 'image/svg+xml' }] }).mimeType).toBe('image/svg+xml');
@@ -109,7 +109,7 @@ describe('an answer with an image', () => {
     expect(read(body)).toEqual({ ok: false, outcome: 'malformed_answer' });
   });
 
-  it('may be an error under status 200', () => {
+  it('may be an error with status 200', () => {
     expect(read({ error: { code: 429 } })).toEqual({ ok: false, outcome: 'rate_limited' });
     expect(read({ error: { code: 'moderation_blocked' } })).toEqual({ ok: false, outcome: 'content_refused' });
   });

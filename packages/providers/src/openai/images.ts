@@ -1,4 +1,4 @@
-import { type ImageRequest, imageSettings } from '@sotto/wire';
+import { type ImageRequest, imageSettings, parseJson } from '@sotto/wire';
 import type {
   AnswerReader,
   AnswerReading,
@@ -8,10 +8,10 @@ import type {
   UpstreamRequest,
 } from '../adapter.ts';
 import { type Bulk, BulkyJson, bulkPosition } from '../bulky-json.ts';
-import { asArray, asObject, asString, parseJson } from '../json.ts';
+import { asArray, asObject, asString } from '../json.ts';
 import { classifyEmbeddedError, embeddedError } from './classify-failure.ts';
 
-/** Images as OpenAI's `POST /images/generations` makes them. */
+/** Images by OpenAI's `POST /images/generations`. */
 export const openAiImages: ImageAdapter = { request: imageRequest, openReader: () => new ImageReader() };
 
 function imageRequest(
@@ -28,7 +28,7 @@ function imageRequest(
   return { path: '/images/generations', body: JSON.stringify(body), accept: 'application/json' };
 }
 
-/** Reads an answer for its first image; the base64 is checked and kept, everything else is dropped. */
+/** Reads the first image of an answer. It checks and keeps the base64, and drops everything else. */
 class ImageReader implements AnswerReader<ImageResult> {
   readonly #bulk: Bulk[] = [];
   readonly #json = new BulkyJson((bulk) => this.#bulk.push(bulk));
@@ -54,7 +54,7 @@ class ImageReader implements AnswerReader<ImageResult> {
     };
   }
 
-  /** The base64 in its pieces; undefined where it is none. Some providers escape its slashes. */
+  /** Returns the base64 in its pieces; undefined if it is not base64. Some providers escape its slashes. */
   #base64Of(value: unknown): readonly Buffer[] | undefined {
     const position = bulkPosition(value);
     const bulk = position === undefined ? undefined : this.#bulk[position];
@@ -65,7 +65,7 @@ class ImageReader implements AnswerReader<ImageResult> {
   }
 }
 
-/** Every four characters of base64 are three bytes; some providers leave the padding out. */
+/** Adds missing padding. Every four characters of base64 are three bytes, but some providers omit the padding. */
 function padded(base64: readonly Buffer[]): readonly Buffer[] | undefined {
   const length = base64.reduce((sum, piece) => sum + piece.length, 0);
   if (length % 4 === 0) return base64;
@@ -73,7 +73,7 @@ function padded(base64: readonly Buffer[]): readonly Buffer[] | undefined {
   return length % 4 === 1 || hasPadding ? undefined : [...base64, Buffer.from('='.repeat(4 - (length % 4)))];
 }
 
-/** How the formats of images begin. */
+/** The first bytes of image formats. */
 const signatures: readonly (readonly [mimeType: string, pattern: RegExp])[] = [
   ['image/png', /^\x89PNG\r\n/],
   ['image/jpeg', /^\xff\xd8\xff/],
@@ -82,7 +82,7 @@ const signatures: readonly (readonly [mimeType: string, pattern: RegExp])[] = [
   ['image/avif', /^.{4}ftypavi[fs]/s],
 ];
 
-/** What the image's own first bytes say; no provider's word is needed where they do. */
+/** Detects the type from the image's first bytes, which are more reliable than the provider's claim. */
 function sniffedMimeType(base64: readonly Buffer[]): string | undefined {
   let start = '';
   for (const piece of base64) {
@@ -96,6 +96,6 @@ function sniffedMimeType(base64: readonly Buffer[]): string | undefined {
 const mimeTypeOfFormat = (format: string | undefined): string | undefined =>
   format === undefined ? undefined : `image/${format === 'jpg' ? 'jpeg' : format}`;
 
-/** The provider's word, else the format that this API has where it says nothing. */
+/** Returns the type that the provider declares, or this API's default. */
 const declaredMimeType = (declared: string | undefined): string =>
   declared !== undefined && /^image\/[a-z0-9.+-]{1,40}$/.test(declared) ? declared : 'image/png';

@@ -23,7 +23,7 @@ function answered(body: unknown, stripReasoning = false): ChatAnswer {
 const messageOf = (body: unknown, stripReasoning = false) => answered(body, stripReasoning).choices[0]?.message;
 
 describe('a whole answer', () => {
-  it('is written under our id, time and model, with nothing besides', () => {
+  it('is written under our id, time and model, without other fields', () => {
     const body = completion({ content: 'hi', refusal: null, annotations: [] }, 'stop', {
       service_tier: 'x',
       x_groq: {},
@@ -43,7 +43,7 @@ describe('a whole answer', () => {
     });
   });
 
-  it('comes with the usage that was reported and with what it produced', () => {
+  it('has the reported usage and the bytes that it produced', () => {
     const reading = read(completion({ content: 'é', reasoning_content: 'ab' }));
     expect(reading).toMatchObject({ reported: { usage: { promptTokens: 3, completionTokens: 4 } }, producedBytes: 4 });
     expect(read(completion({ content: 'x' }, 'stop', { usage: null }))).toMatchObject({
@@ -52,7 +52,7 @@ describe('a whole answer', () => {
     });
   });
 
-  it('keeps content as it is: empty, absent, escaped', () => {
+  it('keeps content unchanged: empty, absent, escaped', () => {
     expect(messageOf(completion({ content: '' }))?.content).toBe('');
     expect(messageOf(completion({ content: null }))?.content).toBeNull();
     expect(messageOf(completion({ content: '"\\\n🦔\u2028' }))?.content).toBe('"\\\n🦔\u2028');
@@ -77,13 +77,13 @@ describe('a whole answer', () => {
         ],
       },
     ],
-  ])('has its reasoning as one text, from %s, unless it is to be left out', (_, message) => {
+  ])('has its reasoning as one text, from %s, unless the trace is hidden', (_, message) => {
     const said = { role: 'assistant', content: 'x', refusal: null };
     expect(messageOf(completion(message))).toEqual({ ...said, reasoning: 'let me see' });
     expect(messageOf(completion(message), true)).toEqual(said);
   });
 
-  it('joins the text parts of a content list and passes over parts of other kinds', () => {
+  it('joins the text parts of a content list and skips other parts', () => {
     const content = [
       { type: 'text', text: 'a' },
       { type: 'reference', reference_ids: [1] },
@@ -103,14 +103,14 @@ describe('a whole answer', () => {
     });
   });
 
-  it('carries tool calls, without what providers add to them', () => {
+  it('carries tool calls, without fields that providers add', () => {
     const call = { id: 'c1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } };
     const message = { content: null, tool_calls: [{ ...call, index: 0, extra: 1 }] };
     expect(messageOf(completion(message, 'tool_calls'))?.tool_calls).toEqual([call]);
     expect(messageOf(completion({ content: 'x', tool_calls: null }))).not.toHaveProperty('tool_calls');
   });
 
-  it('makes up different ids for tool calls that come without', () => {
+  it('creates different ids for tool calls without one', () => {
     const bare = { type: 'function', function: { name: 'f', arguments: '{}' } };
     const calls = messageOf(completion({ tool_calls: [bare, { ...bare, id: '' }] }, 'tool_calls'))?.tool_calls ?? [];
     expect(calls.map(({ id }) => id)).toEqual([
@@ -122,7 +122,7 @@ describe('a whole answer', () => {
   });
 });
 
-describe('what is no answer', () => {
+describe('an invalid answer', () => {
   it.each([
     ['nothing', '', 'malformed_answer'],
     ['a page', '<html>', 'malformed_answer'],
@@ -140,7 +140,7 @@ describe('what is no answer', () => {
     expect(read(body)).toEqual({ ok: false, outcome });
   });
 
-  it('an `error` of null is none', () => {
+  it('treats an `error` of null as absent', () => {
     expect(read(completion({ content: 'x' }, 'stop', { error: null })).ok).toBe(true);
   });
 });

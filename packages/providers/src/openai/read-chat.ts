@@ -1,14 +1,15 @@
+import { parseJson } from '@sotto/wire';
 import type { AnswerReading, ChatAnswer, ChatStreamOptions } from '../adapter.ts';
-import { asArray, asObject, asString, type JsonObject, parseJson } from '../json.ts';
-import { chatAnswer } from '../translate/chat-answer.ts';
+import { asArray, asObject, asString, type JsonObject } from '../json.ts';
+import { chatAnswer } from '../translate/whole-answer.ts';
+import { failedFinish, readFinishReason } from './chunk.ts';
 import { classifyEmbeddedError, embeddedError } from './classify-failure.ts';
 import { readContent, readToolCalls } from './content.ts';
-import { failedFinish, readFinishReason } from './finish-reason.ts';
 import { withoutThinking } from './think-tags.ts';
 import { ToolCallIds } from './tool-call-ids.ts';
 import { readUsage } from './usage.ts';
 
-/** Reads a whole chat completion and writes it under our own id and model; the first choice counts. */
+/** Reads a whole chat completion and rewrites it under our own id and model. Only the first choice counts. */
 export function readChat(body: Buffer, { identity, stripReasoning }: ChatStreamOptions): AnswerReading<ChatAnswer> {
   const raw = asObject(parseJson(body.toString('utf8')));
   if (raw === undefined) return { ok: false, outcome: 'malformed_answer' };
@@ -20,7 +21,7 @@ export function readChat(body: Buffer, { identity, stripReasoning }: ChatStreamO
   if (message === undefined || said === undefined) return { ok: false, outcome: 'malformed_answer' };
   const { content, reasoning } = readContent(message);
   const toolCalls = wholeToolCalls(message, new ToolCallIds(identity.id));
-  // Some providers say nothing where a stream would say `null`; a whole answer has come to its end.
+  // Some providers send an empty finish reason instead of `null`. A whole answer has ended, so derive the reason.
   const finishReason = readFinishReason(said || (toolCalls.length > 0 ? 'tool_calls' : 'stop'));
   if (finishReason === failedFinish) return { ok: false, outcome: 'server_error' };
   const refusal = asString(message.refusal) ?? null;

@@ -3,7 +3,7 @@ import { frame, ours, runStream } from '../testing/fixtures.ts';
 import { ownRecordings, type Recording } from '../testing/recordings.ts';
 import { openAiAdapter } from './openai-adapter.ts';
 
-/** What each recording says, as a reader of the file sees it. */
+/** The expected content of a recording, as a reader of the file sees it. */
 const expected: Record<string, { text: string; reasoning: string; calls: string[]; finish: string; usage: object }> = {
   'own-text': {
     text: 'Ein "Igel" läuft über C:\\wiese\\tau.\n\n\t🦔 → 日本語, done.',
@@ -33,7 +33,7 @@ const names = ({ whole }: Recording): string[] =>
     .map(([, name]) => name ?? '')
     .filter((name) => !name.startsWith('call_'));
 
-const recordings = ownRecordings();
+const recordings = ownRecordings('openai');
 
 it('there are recordings, and each says what a provider calls itself', () => {
   expect(recordings.map(({ name }) => name).sort()).toEqual(Object.keys(expected).sort());

@@ -28,7 +28,7 @@ describe('content without its reasoning trace', () => {
     );
   });
 
-  it('is cut at a closing tag whose opening one was in the prompt, where it is whole', () => {
+  it('is cut at a closing tag whose opening tag was in the prompt, if it is whole', () => {
     expect(withoutThinking('hm\n</think>\n\nYes.')).toBe('Yes.');
   });
 });

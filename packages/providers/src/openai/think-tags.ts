@@ -2,9 +2,9 @@ const opening = '<think>';
 const closing = '</think>';
 
 /**
- * Takes a reasoning trace out of the content of an answer, where a model writes it there between `<think>` tags. The
- * trace comes first, after white space at most; a tag later in the text belongs to the answer. Feed it the pieces of the
- * content in order: a tag may be cut over several.
+ * Removes a reasoning trace from the content of an answer, if the model writes it between `<think>` tags. Only white
+ * space may precede the trace; a later tag belongs to the answer. Pass the pieces of the content in order: a tag may
+ * span several.
  */
 export class ThinkTags {
   #state: 'start' | 'inside' | 'after' | 'text' = 'start';
@@ -16,7 +16,7 @@ export class ThinkTags {
     return this.#state === 'text';
   }
 
-  /** The part of the content so far that is shown; it may be empty. */
+  /** Returns the visible part of the content so far. It may be empty. */
   take(piece: string): string {
     this.#held += piece;
     if (this.#state === 'start') {
@@ -39,7 +39,7 @@ export class ThinkTags {
     return this.#held === '' ? '' : this.#showAll();
   }
 
-  /** The content is over: text that could have become a tag, and did not. */
+  /** Ends the content. Returns held text that did not become a tag. */
   end(): string {
     return this.#state === 'start' ? this.#showAll() : '';
   }
@@ -52,7 +52,7 @@ export class ThinkTags {
   }
 }
 
-/** A whole content without its trace. A trace may lack its opening tag, where the prompt's template wrote it. */
+/** Returns the whole content without its trace. A trace may lack its opening tag if the prompt's template wrote the tag. */
 export function withoutThinking(content: string): string {
   const end = content.indexOf(closing);
   const start = content.indexOf(opening);

@@ -105,13 +105,13 @@ describe('tool calls of a stream', () => {
     expect(assembled(...chunks)).toEqual(want);
   });
 
-  it('whose later pieces have new ids, but no name, go on', () => {
+  it('continue if later pieces have new ids but no name', () => {
     expect(assembled([{ index: 0, id: 'a', name: 'f', args: '{' }], [{ index: 0, id: 'zz', args: '}' }])).toEqual([
       'a f {}',
     ]);
   });
 
-  it('without ids have ours, one each, and the same again', () => {
+  it('without ids each get one of ours, the same every time', () => {
     const chunks = [[{ name: 'f', args: '{}' }], [{ name: 'g', args: '{}' }]];
     expect(assembled(...chunks)).toEqual(['ours f {}', 'ours g {}']);
     const ids = new Set(

@@ -3,23 +3,23 @@ import type { ReadToolCall, ToolCallPiece } from './content.ts';
 
 /** A call that has begun. */
 interface BegunCall {
-  /** Its place among the calls of the answer, from 0. */
+  /** Its position among the calls of the answer, from 0. */
   readonly index: number;
-  /** The provider's id for it. */
+  /** The provider's id for the call. */
   readonly id: string | undefined;
   hasArguments: boolean;
 }
 
 /**
- * Tells the tool calls of one answer apart and gives each an index and an id. Clients expect indexes from 0 without
- * gaps; some providers begin at 1, send no index, or send the same one for all calls. Clients name a call by its id when
- * they answer, and we name it so to the provider. A call without an id gets one that is derived from the completion's
- * id, which it does not reveal.
+ * Identifies the tool calls of one answer and gives each an index and an id. Clients expect indexes from 0 without
+ * gaps. Some providers begin at 1, send no index, or send the same one for all calls. Clients refer to a call by its
+ * id, and this service sends that id to the provider. A call without an id gets one derived from the completion's id by
+ * a hash, which does not reveal it.
  */
 export class ToolCallIds {
   readonly #completionId: string;
   readonly #calls: BegunCall[] = [];
-  /** The call that began last under each index of the provider's. */
+  /** The latest call under each of the provider's indexes. */
   readonly #byIndex = new Map<number, BegunCall>();
   #last: BegunCall | undefined;
 
@@ -27,7 +27,7 @@ export class ToolCallIds {
     this.#completionId = completionId;
   }
 
-  /** The pieces, each with its call's index, and each call's first one with an id. */
+  /** Returns the pieces with their calls' indexes. The first piece of each call has an id. */
   complete(pieces: readonly ReadToolCall[]): ToolCallPiece[] {
     return pieces.map((piece) => {
       const known = this.#callOf(piece);
@@ -40,7 +40,7 @@ export class ToolCallIds {
     });
   }
 
-  /** The arguments of calls that had none: an empty object, because clients parse them. */
+  /** Returns empty objects for calls without arguments, because clients parse the arguments. */
   close(): ToolCallPiece[] {
     return this.#calls.flatMap((call) => {
       if (call.hasArguments) return [];
@@ -49,7 +49,7 @@ export class ToolCallIds {
     });
   }
 
-  /** The call that a piece continues; undefined where it begins one. */
+  /** The call that a piece continues; undefined if the piece begins a call. */
   #callOf({ index, id, function: { name } }: ReadToolCall): BegunCall | undefined {
     if (index !== undefined) {
       const call = this.#byIndex.get(index);

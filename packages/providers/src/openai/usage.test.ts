@@ -41,27 +41,27 @@ describe('usage for the meter', () => {
     expect(usage).toMatchObject({ completionTokens: 20, reasoningTokens: 15 });
   });
 
-  it('adds reasoning that xAI counts outside completion_tokens, as its total gives away', () => {
+  it('adds reasoning that xAI counts outside completion_tokens, by its total', () => {
     const more = { completion_tokens: 2, total_tokens: 442, completion_tokens_details: { reasoning_tokens: 340 } };
     expect(metered(more)).toMatchObject({ completionTokens: 342, reasoningTokens: 340 });
   });
 
-  it('adds what Gemini’s OpenAI-shaped endpoint thinks and tells in its total alone', () => {
+  it('adds thinking that Gemini’s OpenAI-shaped endpoint reports only in its total', () => {
     const more = { completion_tokens: 20, total_tokens: 520 };
     expect(metered(more)).toMatchObject({ completionTokens: 420, reasoningTokens: 400 });
   });
 
-  it('does not take a cached prompt outside prompt_tokens for output', () => {
+  it('does not count a cached prompt outside prompt_tokens as output', () => {
     for (const outside of [{ cache_read_input_tokens: 64 }, { cached_tokens: 44, cache_creation_input_tokens: 20 }])
       expect(metered({ ...outside, total_tokens: 184 })).toMatchObject({ completionTokens: 20, reasoningTokens: 0 });
   });
 
-  it('has reasoning that is counted beside the details', () => {
+  it('has reasoning that is reported beside the details', () => {
     expect(metered({ reasoning_tokens: 5 })).toMatchObject({ completionTokens: 20, reasoningTokens: 5 });
     expect(shown({ reasoning_tokens: 5 })?.completion_tokens_details).toEqual({ reasoning_tokens: 5 });
   });
 
-  it('of embeddings is a prompt without a completion', () => {
+  it('of embeddings has a prompt and no completion', () => {
     expect(readUsage({ prompt_tokens: 8, total_tokens: 8 })?.usage).toMatchObject({
       promptTokens: 8,
       completionTokens: 0,
@@ -88,7 +88,7 @@ describe('usage for the meter', () => {
 });
 
 describe('usage for the client', () => {
-  it('is what the provider said, in the OpenAI shape, and nothing else', () => {
+  it('has only the provider’s details, in OpenAI’s shape', () => {
     const details = {
       prompt_tokens_details: { cached_tokens: 0, audio_tokens: 3 },
       completion_tokens_details: { reasoning_tokens: 0, accepted_prediction_tokens: 1 },
@@ -107,7 +107,7 @@ describe('usage for the client', () => {
     });
   });
 
-  it('leaves out details that are no counts', () => {
+  it('drops details that are not counts', () => {
     const prompt_tokens_details = { cached_tokens: 1, note: 'CANARY', nested: { a: 1 }, 'CANARY field': 5 };
     expect(shown({ prompt_tokens_details })?.prompt_tokens_details).toEqual({ cached_tokens: 1 });
     expect(shown({ prompt_tokens_details: null, completion_tokens_details: 'x' })).toEqual(plain);

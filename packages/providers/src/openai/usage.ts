@@ -2,11 +2,11 @@ import type { ReportedUsage } from '../adapter.ts';
 import { asCount, asObject, type JsonObject } from '../json.ts';
 
 /**
- * Reads the `usage` object of an OpenAI-shaped answer; undefined where there is none that can be used.
- * A provider's own `cost` is never read, and fields beyond the OpenAI shape are dropped.
+ * Reads the `usage` object of an OpenAI-shaped answer; returns undefined if it is not usable. It never reads a
+ * provider's own `cost`, and drops fields beyond OpenAI's shape.
  *
- * @param options.hasCompletion - False for answers that have none, such as vectors. Elsewhere a usage that does not say
- *   what the completion was is no usage: taken as 0 it would give the answer away.
+ * @param options.hasCompletion - False for answers without a completion, such as vectors. If true, usage without a completion
+ *   count is not usable: counting it as 0 would make the answer free.
  */
 export function readUsage(value: unknown, { hasCompletion = true } = {}): ReportedUsage | undefined {
   const raw = asObject(value);
@@ -54,8 +54,9 @@ export function readUsage(value: unknown, { hasCompletion = true } = {}): Report
 }
 
 /**
- * Output that a provider bills and leaves out of `completion_tokens`; its total gives it away. xAI names it in the
- * details, Gemini's OpenAI-shaped endpoint nowhere. A surplus that is the cached part of the prompt is not output.
+ * Returns output that a provider bills but leaves out of `completion_tokens`; it only shows in the total. xAI names it
+ * in the details. Gemini's OpenAI-shaped endpoint does not name it. A surplus that equals the cached part of the prompt
+ * is not output.
  */
 function outsideCompletion(
   surplus: number,
@@ -66,11 +67,11 @@ function outsideCompletion(
   return [cachedTokens, cacheWriteTokens, cachedTokens + cacheWriteTokens].includes(surplus) ? 0 : surplus;
 }
 
-/** The usage of an answer that has no completion, where its API tells the prompt alone. */
+/** The usage of an answer without a completion, if its API reports only the prompt. */
 export const promptUsage = (tokens: number | undefined): ReportedUsage | undefined =>
   readUsage({ prompt_tokens: tokens, total_tokens: tokens }, { hasCompletion: false });
 
-/** The whole counts of a details object. */
+/** Returns the counts of a details object that are whole numbers. */
 function counts(value: unknown): Record<string, number> | undefined {
   const raw: JsonObject | undefined = asObject(value);
   if (raw === undefined) return undefined;

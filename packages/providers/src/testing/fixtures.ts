@@ -1,11 +1,12 @@
+import { crc32 } from 'node:zlib';
 import { type ChatRequest, chatRequestSchema } from '@sotto/wire';
 import type { AnswerIdentity, ChatStreamReader, ChatTarget } from '../adapter.ts';
 import { OpenAiChatStream } from '../openai/chat-stream.ts';
 
-/** What clients see instead of a provider's own names. */
+/** The names that clients see instead of a provider's own. */
 export const ours: AnswerIdentity = { id: 'chatcmpl-ours', created: 1_750_000_000, model: 'acme/small' };
 
-/** What a provider calls itself; none of it may reach a client. */
+/** A provider's own names. None of them may reach a client. */
 export const theirs = {
   id: 'chatcmpl-THEIRS',
   created: 1_711_111_111,
@@ -13,7 +14,7 @@ export const theirs = {
   system_fingerprint: 'fp_THEIRS',
 } as const;
 
-/** A chat request as the edge hands it on: parsed, whatever else the body held. */
+/** A chat request as the edge passes it on: parsed, whatever else the body held. */
 export const chat = (body: object = {}): ChatRequest =>
   chatRequestSchema.parse({ model: 'acme/small', messages: [{ role: 'user', content: 'hi' }], ...body });
 
@@ -38,7 +39,7 @@ export const frame = (payload: object | string): string =>
   `data: ${typeof payload === 'string' ? payload : JSON.stringify(payload)}\n\n`;
 
 /** A chunk as clients parse it. */
-export interface SeenChunk {
+interface SeenChunk {
   readonly id: string;
   readonly object: string;
   readonly created: number;
@@ -61,9 +62,9 @@ export interface SeenChunk {
   }[];
 }
 
-export interface StreamRun {
+interface StreamRun {
   readonly reader: ChatStreamReader;
-  /** Everything that was sent to the client, decoded. */
+  /** All text that was sent to the client, decoded. */
   readonly sent: string;
   readonly chunks: readonly SeenChunk[];
   readonly text: string;
@@ -72,7 +73,7 @@ export interface StreamRun {
 
 const bytes = (piece: string | Buffer): string => Buffer.from(piece as string).toString('latin1');
 
-/** Reads a provider's stream, given in the pieces in which it arrives, to its end. */
+/** Reads a provider's stream to its end, in the given pieces. */
 export function runStream(
   pieces: readonly (string | Buffer)[],
   options: { readonly stripReasoning?: boolean } = {},
@@ -88,7 +89,7 @@ export function runStream(
   return { reader, sent, chunks, text: joined('content'), reasoning: joined('reasoning') };
 }
 
-/** Splits frames as strictly as the strictest client: one `data:` line and a blank line each, and nothing besides. */
+/** Splits frames as strictly as the strictest client. Each frame must be one `data:` line and a blank line. */
 export function parseFrames(sent: string): SeenChunk[] {
   const frames = sent.split('\n\n');
   if (frames.pop() !== '') throw new Error('the last frame has no end');
@@ -96,4 +97,31 @@ export function parseFrames(sent: string): SeenChunk[] {
     if (!/^data: [^\r\n]*$/.test(text)) throw new Error(`no frame: ${JSON.stringify(text)}`);
     return JSON.parse(text.slice(6)) as SeenChunk;
   });
+}
+
+/** A message in the binary framing of AWS streams. A header value that is not a string is bytes of the given type. */
+export function message(
+  headers: Readonly<Record<string, string | { readonly type: number; readonly bytes: Buffer }>>,
+  payload: string,
+): Buffer {
+  const named = Buffer.concat(
+    Object.entries(headers).map(([name, value]) => {
+      const { type, bytes } = typeof value === 'string' ? { type: 7, bytes: withLength(value) } : value;
+      return Buffer.concat([Buffer.from([name.length]), Buffer.from(name), Buffer.from([type]), bytes]);
+    }),
+  );
+  const body = Buffer.from(payload);
+  const prelude = Buffer.alloc(12);
+  prelude.writeUInt32BE(16 + named.length + body.length, 0);
+  prelude.writeUInt32BE(named.length, 4);
+  prelude.writeUInt32BE(crc32(prelude.subarray(0, 8)), 8);
+  const bytes = Buffer.concat([prelude, named, body, Buffer.alloc(4)]);
+  bytes.writeUInt32BE(crc32(bytes.subarray(0, -4)), bytes.length - 4);
+  return bytes;
+}
+
+function withLength(text: string): Buffer {
+  const bytes = Buffer.concat([Buffer.alloc(2), Buffer.from(text)]);
+  bytes.writeUInt16BE(bytes.length - 2, 0);
+  return bytes;
 }

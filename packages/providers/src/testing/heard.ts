@@ -1,6 +1,6 @@
 import type { UpstreamHandler } from '../transport/upstream.ts';
 
-/** Everything a call reports, in order, and promises of what tests wait for. */
+/** Records everything that a call reports, in order. Its promises let tests wait for events. */
 export class Heard implements UpstreamHandler {
   readonly told: string[] = [];
   bytes = 0;

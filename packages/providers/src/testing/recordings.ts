@@ -1,23 +1,23 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 
-/** A recorded provider answer: `NAME.json` is a whole body, `NAME.chunks.txt` a stream with one payload a line. */
+export type RecordedApi = 'openai' | 'anthropic' | 'bedrock' | 'google' | 'cohere';
+
+/** A recorded provider answer: its whole body, and the payloads of its stream, if it has one. */
 export interface Recording {
   readonly name: string;
   readonly whole: string;
   readonly events: readonly string[];
 }
 
-const folder = join(import.meta.dirname, 'recordings');
+/** A body is text if `JSON.stringify` would spell its numbers differently. */
+type Pack = Readonly<Record<RecordedApi, Record<string, { readonly whole: unknown; readonly events?: string[] }>>>;
 
-/** The project's own recordings of the OpenAI shape: made-up conversations. Those of other APIs are named for them. */
-export function ownRecordings(): Recording[] {
-  const names = readdirSync(folder).filter((file) => /^own-(?!anthropic|google|bedrock|cohere).*\.json$/.test(file));
-  return names.map((file) => {
-    const name = file.slice(0, -'.json'.length);
-    const events = readFileSync(join(folder, `${name}.chunks.txt`), 'utf8')
-      .trimEnd()
-      .split('\n');
-    return { name, whole: readFileSync(join(folder, file), 'utf8'), events };
-  });
-}
+const pack = JSON.parse(readFileSync(new URL('recordings.json', import.meta.url), 'utf8')) as Pack;
+
+/** The project's own recordings of one API. Their conversations are made up. */
+export const ownRecordings = (api: RecordedApi): Recording[] =>
+  Object.entries(pack[api]).map(([name, { whole, events = [] }]) => ({
+    name,
+    whole: typeof whole === 'string' ? whole : JSON.stringify(whole, null, 2),
+    events,
+  }));

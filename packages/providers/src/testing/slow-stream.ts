@@ -1,13 +1,12 @@
 import type { AttemptOutcome } from '@sotto/router';
 import type { ReportedUsage } from '../adapter.ts';
-import { type CompleteChunk, isOutput, readChunk, writeChunk } from '../openai/chunk.ts';
+import { type CompleteChunk, failedFinish, isOutput, readChunk, writeChunk } from '../openai/chunk.ts';
 import { classifyEmbeddedError } from '../openai/classify-failure.ts';
-import { failedFinish } from '../openai/finish-reason.ts';
 import { ThinkTags } from '../openai/think-tags.ts';
 import { ToolCallIds } from '../openai/tool-call-ids.ts';
 import { ours } from './fixtures.ts';
 
-/** What a stream means. */
+/** The result of reading a stream. */
 export interface SlowReading {
   readonly chunks: unknown[];
   failure: AttemptOutcome | undefined;
@@ -21,8 +20,8 @@ export interface SlowReading {
 }
 
 /**
- * Reads a whole stream the slow and obvious way: split into lines, every event parsed and written anew. The oracle of
- * the reader that copies events by template.
+ * Reads a whole stream the slow and obvious way: it splits it into lines, and parses and rewrites every event. Tests
+ * compare it with the reader that copies events by template.
  */
 export function readSlowly(stream: Buffer, { stripReasoning }: { readonly stripReasoning: boolean }): SlowReading {
   const ids = new ToolCallIds(ours.id);
@@ -89,7 +88,7 @@ export function readSlowly(stream: Buffer, { stripReasoning }: { readonly stripR
     if (read.isTerminated || read.failure !== undefined) break;
     if ('data' in item) onEvent(item.data);
     else if (!isFinished) {
-      const error = parsed(item.stray)?.error;
+      const error = parsed(item.unknown)?.error;
       read.failure = error == null ? 'malformed_answer' : classifyEmbeddedError(error);
     }
   }
@@ -97,7 +96,7 @@ export function readSlowly(stream: Buffer, { stripReasoning }: { readonly stripR
   return read;
 }
 
-function* splitEvents(stream: string): Generator<{ readonly data: string } | { readonly stray: string }> {
+function* splitEvents(stream: string): Generator<{ readonly data: string } | { readonly unknown: string }> {
   let lines: string[] = [];
   for (const line of [...stream.split(/\r\n|\r|\n/), '']) {
     if (line === '') {
@@ -107,8 +106,8 @@ function* splitEvents(stream: string): Generator<{ readonly data: string } | { r
     }
     const [, name, value] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
     if (name === 'data') lines.push(value ?? '');
-    else if (name === 'error' && line.includes(':')) yield { stray: line };
-    else if (!/^(|event|id|retry)$/.test(name ?? '') && !/^[a-z][\w-]*:/i.test(line)) yield { stray: line };
+    else if (name === 'error' && line.includes(':')) yield { unknown: line };
+    else if (!/^(|event|id|retry)$/.test(name ?? '') && !/^[a-z][\w-]*:/i.test(line)) yield { unknown: line };
   }
 }
 

@@ -1,7 +1,7 @@
-/** Codes by which OpenAI-shaped providers say that a prompt is longer than the model's context. */
+/** Codes of OpenAI-shaped providers for a prompt that is longer than the model's context. */
 const codes: ReadonlySet<unknown> = new Set(['context_length_exceeded', 'exceed_context_size_error']);
 
-/** The words of those that send no code: OpenAI, vLLM, Anthropic, Google, Bedrock, Mistral, Groq, xAI, llama.cpp. */
+/** Messages of providers that send no code: OpenAI, vLLM, Anthropic, Google, Bedrock, Mistral, Groq, xAI, llama.cpp. */
 const words = new RegExp(
   [
     'maximum context length',
@@ -19,8 +19,8 @@ const words = new RegExp(
 );
 
 /**
- * Whether a failed answer says that the prompt and the output do not fit the model's context. Agents shorten a
- * conversation for this error and for no other, so it must not look like any bad request.
+ * Whether a failed answer says that the prompt and the output exceed the model's context. Agents shorten a conversation
+ * only for this error, so it must differ from other bad requests.
  */
 export const saysContextOverflow = (message: string | undefined, code?: unknown): boolean =>
   codes.has(code) || (message !== undefined && words.test(message));

@@ -16,7 +16,7 @@ const hi = { role: 'user', content: 'hi' };
 const call = (id: string, args = '{}') => ({ id, type: 'function', function: { name: 'f', arguments: args } });
 
 describe('a conversation of two sides', () => {
-  it('has system and developer messages in front, wherever they stood', () => {
+  it('has system and developer messages first, wherever they were', () => {
     const { system, turns } = read([
       { role: 'system', content: 'a' },
       hi,
@@ -30,7 +30,7 @@ describe('a conversation of two sides', () => {
     expect(turns).toHaveLength(1);
   });
 
-  it('has the results of several calls in the order of the calls, ahead of all else', () => {
+  it('has the results of several calls first, in the order of the calls', () => {
     const result = (id: string) => ({ role: 'tool', tool_call_id: id, content: `of ${id}` });
     const { turns } = read([
       hi,
@@ -66,7 +66,7 @@ describe('a conversation of two sides', () => {
     expect([system.length, turns[0]?.blocks.length]).toEqual([200_000, 200_001]);
   });
 
-  it('has messages of one side in a row as one turn, tool results on the side of the user', () => {
+  it('merges consecutive messages of one side, with tool results on the user’s side', () => {
     const { turns } = read([
       hi,
       { role: 'assistant', content: 'one' },
@@ -92,7 +92,7 @@ describe('a conversation of two sides', () => {
     expect(turns[2]?.blocks[0]).toMatchObject({ callId: 'c1', name: 'f', text: 'r\n1' });
   });
 
-  it('has no blank text, and no turn of nothing', () => {
+  it('drops blank texts and empty turns', () => {
     const { turns } = read([
       {
         role: 'user',
@@ -112,7 +112,7 @@ describe('a conversation of two sides', () => {
     ).toMatchObject({ param: 'messages' });
   });
 
-  it('has a refusal of an earlier answer as what it said', () => {
+  it('has a refusal of an earlier answer as its text', () => {
     const { turns } = read([
       hi,
       { role: 'assistant', content: [{ type: 'refusal', refusal: 'no' }] },
@@ -126,7 +126,7 @@ describe('a conversation of two sides', () => {
     ]);
   });
 
-  it('has the reasoning that the provider takes back, put together, and nobody else’s', () => {
+  it('has the joined reasoning in the provider’s own format, and no other', () => {
     const text = (text: string, more: object = {}) => ({
       type: 'reasoning.text',
       text,
@@ -178,7 +178,7 @@ describe('a conversation of two sides', () => {
       'messages.1.tool_calls.0.function.arguments',
     ],
     ['a result of no call', [hi, { role: 'tool', tool_call_id: 'CANARY', content: 'x' }], 'messages.1.tool_call_id'],
-  ])('refuses %s, says where, and repeats nothing of it', (_, messages, param) => {
+  ])('refuses %s, names the path, and quotes no content', (_, messages, param) => {
     const { unsupported, param: at } = refused(messages);
     expect(at).toBe(param);
     expect(unsupported).toContain(`\`${param}\``);

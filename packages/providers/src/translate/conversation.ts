@@ -1,45 +1,51 @@
-import { type ChatRequest, isJsonWithinDepth, type Message, maxJsonDepth, type ReasoningDetail } from '@sotto/wire';
+import {
+  type ChatRequest,
+  isJsonWithinDepth,
+  type Message,
+  maxJsonDepth,
+  parseJson,
+  type ReasoningDetail,
+} from '@sotto/wire';
 import type { UnsupportedRequest } from '../adapter.ts';
-import { asObject, type JsonObject, parseJson } from '../json.ts';
-import { type ImageSource, readImageUrl } from './image-source.ts';
+import { asObject, type JsonObject } from '../json.ts';
 import { mergeDetails } from './reasoning-details.ts';
 
-/** What a user turn consists of. `cached`: the prompt may be kept in the provider's cache up to here. */
+/** A block of a user turn. `cached`: the provider may cache the prompt up to here. */
 export type UserBlock =
   | { readonly kind: 'text'; readonly text: string; readonly cached: boolean }
   | { readonly kind: 'image'; readonly source: ImageSource; readonly cached: boolean; readonly param: string }
   | {
       readonly kind: 'tool_result';
       readonly callId: string;
-      /** Of the function that was called. */
+      /** The name of the called function. */
       readonly name: string;
       readonly text: string;
       readonly cached: boolean;
     };
 
-/** What an assistant turn consists of, in the order in which the shape of OpenAI has it. */
+/** A block of an assistant turn, in the order of OpenAI's shape. */
 export type AssistantBlock =
   | { readonly kind: 'reasoning'; readonly detail: ReasoningDetail }
   | { readonly kind: 'text'; readonly text: string; readonly cached: boolean }
   | { readonly kind: 'tool_call'; readonly id: string; readonly name: string; readonly input: JsonObject };
 
-export type TextBlock = Extract<UserBlock, { kind: 'text' }>;
+type TextBlock = Extract<UserBlock, { kind: 'text' }>;
 
 export type Turn =
   | { readonly role: 'user'; readonly blocks: UserBlock[] }
   | { readonly role: 'assistant'; readonly blocks: AssistantBlock[] };
 
-/** A conversation as APIs have it that know a system prompt beside turns of two sides which alternate. */
+/** A conversation for APIs with a system prompt and alternating turns of two sides. */
 export interface Conversation {
   readonly system: readonly TextBlock[];
   readonly turns: readonly Turn[];
 }
 
 /**
- * Reads messages as alternating turns. System and developer messages are gathered in front, wherever they stood; tool
- * results are part of the user's side; blocks without any text are left out, because those APIs refuse them.
+ * Reads messages as alternating turns. System and developer messages move to the front, and tool results belong to the
+ * user's side. Blocks without text are dropped, because those APIs refuse them.
  *
- * @param formats - Of the reasoning details that the provider takes back; those of others are left out.
+ * @param formats - The formats of reasoning details that the provider accepts. Others are dropped.
  */
 export function readConversation(
   messages: ChatRequest['messages'],
@@ -65,8 +71,8 @@ export function readConversation(
 }
 
 /**
- * Puts results before all else, because Anthropic refuses another order, and among themselves in the order of their
- * calls: some APIs match the results of one function by nothing else.
+ * Puts results first, because Anthropic refuses another order. It sorts them in the order of their calls, because some
+ * APIs match several results of one function only by order.
  */
 function resultsFirst(blocks: UserBlock[], calls: readonly AssistantBlock[]): void {
   const order = new Map<string, number>();
@@ -76,12 +82,12 @@ function resultsFirst(blocks: UserBlock[], calls: readonly AssistantBlock[]): vo
   blocks.sort((a, b) => placeOf(a) - placeOf(b));
 }
 
-/** Not by spreading: a message may have more parts than a call may have arguments. */
+/** Adds without spreading: a message may have more parts than a call may have arguments. */
 function addAll<Block>(blocks: Block[], more: readonly Block[]): void {
   for (const block of more) blocks.push(block);
 }
 
-/** Two messages of one side in a row are one turn. */
+/** Merges consecutive messages of one side into one turn. */
 function append(turns: Turn[], turn: Turn): void {
   const last = turns.at(-1);
   if (last?.role === 'user' && turn.role === 'user') addAll(last.blocks, turn.blocks);
@@ -90,10 +96,10 @@ function append(turns: Turn[], turn: Turn): void {
 }
 
 interface Reading {
-  /** Where the message stands in the request. */
+  /** The path of the message in the request. */
   readonly param: string;
   readonly formats: readonly string[];
-  /** Names of the functions called so far, by the call's id. */
+  /** Names of the functions called so far, by the id of the call. */
   readonly calls: Map<string, string>;
 }
 
@@ -135,7 +141,7 @@ function readUser(message: Extract<Message, { role: 'user' }>, { param }: Readin
 
 type ImageBlock = Extract<UserBlock, { kind: 'image' }>;
 
-/** The parts of a tool's result, empty texts included. */
+/** The parts of a tool's result, including empty texts. */
 function partsOf(content: SeenContent, param: string): { readonly texts: TextBlock[]; readonly images: ImageBlock[] } {
   if (typeof content === 'string') return { texts: textBlocks(content, true), images: [] };
   const texts: TextBlock[] = [];
@@ -192,3 +198,25 @@ function textBlocks(content: TextContent, evenEmpty = false): TextBlock[] {
 }
 
 const isCached = (part: { readonly cache_control?: unknown }): boolean => part.cache_control != null;
+
+/** The source of an image: the request itself, or an https address that the provider fetches. */
+type ImageSource = { readonly mediaType: string; readonly base64: string } | { readonly url: string };
+
+/** Reads the URL of an image part. The request's schema has validated it. The media type is lower case. */
+export function readImageUrl(url: string): ImageSource {
+  if (!/^data:/i.test(url)) return { url };
+  const comma = url.indexOf(',');
+  const [mediaType = ''] = url.slice('data:'.length, comma).toLowerCase().split(';');
+  return { mediaType, base64: url.slice(comma + 1) };
+}
+
+const anyObject = 'Answer with one valid JSON object and nothing else: no words around it and no code fence.';
+
+/**
+ * Replaces `json_object`, and a `json_schema` without a schema, on APIs without such a mode. It is a sentence at the
+ * end of the system prompt. Undefined if the request asks for neither.
+ */
+export function jsonInstruction(format: ChatRequest['response_format']): string | undefined {
+  if (format?.type === 'json_object') return anyObject;
+  return format?.type === 'json_schema' && format.json_schema.schema === undefined ? anyObject : undefined;
+}

@@ -1,7 +1,7 @@
 import type { EmbeddingsRequest } from '@sotto/wire';
 import type { UnsupportedRequest } from '../adapter.ts';
 
-/** The texts of an embeddings request, for APIs that take texts only and at most so many at a time. */
+/** Returns the texts of an embeddings request, for APIs that accept only texts and limit their number. */
 export function embeddingTexts({ input }: EmbeddingsRequest, most: number): readonly string[] | UnsupportedRequest {
   const texts = (typeof input === 'string' ? [input] : input).filter((entry) => typeof entry === 'string');
   if (typeof input !== 'string' && texts.length !== input.length) {

@@ -24,7 +24,7 @@ async function read(api: 'cohere' | 'google', body: object) {
 }
 
 describe.each(['cohere', 'google'] as const)('embeddings of %s', (api) => {
-  it('are asked for as the vendor documents it', async () => {
+  it('are requested as the vendor documents', async () => {
     const asked = (await loadAdapter(api)).embeddingsRequest(request({ dimensions: 256, user: 'u' }), target);
     if ('unsupported' in asked) throw new Error(asked.unsupported);
     expect({ path: asked.path, body: JSON.parse(asked.body) }).toEqual(
@@ -53,7 +53,7 @@ describe.each(['cohere', 'google'] as const)('embeddings of %s', (api) => {
     );
   });
 
-  it('come in order, without a loss, and with their usage', async () => {
+  it('are read in order, exactly, and with their usage', async () => {
     const floats = [
       [0.99945468, -0.03302002],
       [-1e-7, 1],
@@ -64,7 +64,7 @@ describe.each(['cohere', 'google'] as const)('embeddings of %s', (api) => {
     expect(texts).toEqual(floats.map((vector) => JSON.stringify(vector)));
   });
 
-  it('come with length 1 where the vendor cuts them and does not scale them', async () => {
+  it('are scaled to length 1 if the vendor cuts them without scaling', async () => {
     const reading = await read(
       api,
       vectors[api]([
@@ -76,7 +76,7 @@ describe.each(['cohere', 'google'] as const)('embeddings of %s', (api) => {
     expect(texts).toEqual(api === 'google' ? ['[0.6,0.8]', '[0,0]'] : ['[3,4]', '[0,0]']);
   });
 
-  it('are malformed where there are not as many as texts', async () => {
+  it('are malformed if their number differs from the texts', async () => {
     for (const body of [vectors[api]([[1]]), vectors[api]([[1], []]), {}, { embeddings: 'x' }]) {
       expect(await read(api, body)).toEqual({ ok: false, outcome: 'malformed_answer' });
     }
@@ -86,13 +86,13 @@ describe.each(['cohere', 'google'] as const)('embeddings of %s', (api) => {
     ['token arrays', { input: [[1, 2], [3]] }],
     ['one token array', { input: [1, 2] }],
     ['more texts than a call takes', { input: Array.from({ length: 101 }, () => 'x') }],
-  ])('of %s are refused, and what would be right is said', async (_, body) => {
+  ])('of %s are refused with a message that says what is accepted', async (_, body) => {
     const asked = (await loadAdapter(api)).embeddingsRequest(request(body), target);
     expect(asked).toMatchObject({ param: 'input', unsupported: expect.stringContaining('`input` must be') });
   });
 });
 
-it.each(['anthropic', 'bedrock'] as const)('%s has none, and says so', async (api) => {
+it.each(['anthropic', 'bedrock'] as const)('%s has no embeddings, and the message says so', async (api) => {
   const adapter = await loadAdapter(api);
   expect(adapter.embeddingsRequest(request(), target)).toMatchObject({
     param: 'model',

@@ -1,8 +1,7 @@
 import type { AttemptOutcome } from '@sotto/router';
 import { describe, expect, it } from 'vitest';
 import { loadAdapter } from '../load-adapter.ts';
-import { message } from '../testing/event-stream-bytes.ts';
-import { ours } from '../testing/fixtures.ts';
+import { message, ours } from '../testing/fixtures.ts';
 
 type Api = 'anthropic' | 'google' | 'bedrock' | 'azure' | 'cohere';
 
@@ -122,14 +121,14 @@ describe('a stream that reports a failure', () => {
     ['bedrock', exception('validationException'), 'malformed_answer'],
     ['bedrock', message({ ':message-type': 'error', ':error-code': 'x' }, '').toString('latin1'), 'malformed_answer'],
     ['bedrock', 'HTTP is no event stream at all', 'malformed_answer'],
-  ])('of %s, %j, is %s, and nothing of it is sent', async (api, bytes, outcome) => {
+  ])('of %s, %j, is %s, and none of it is sent', async (api, bytes, outcome) => {
     const reader = (await loadAdapter(api)).openChatStream(options);
     expect(reader.push(bytes) + reader.end()).toBe('');
     expect(reader).toMatchObject({ failure: outcome, hasOutput: false });
   });
 });
 
-describe('a stream with what its format does not know', () => {
+describe('a stream with lines that its format does not define', () => {
   const streams: Record<'anthropic' | 'google', readonly string[]> = {
     anthropic: [
       frame({ type: 'message_start', message: { usage: { input_tokens: 3, output_tokens: 1 } } }),
@@ -158,7 +157,7 @@ describe('a stream with what its format does not know', () => {
   ];
   const pairs = (['anthropic', 'google'] as const).flatMap((api) => between.map((extra) => [api, extra] as const));
 
-  it.each(pairs)('of %s goes on after %j, wherever it is', async (api, extra) => {
+  it.each(pairs)('of %s continues after %j, wherever it is', async (api, extra) => {
     const read = async (parts: readonly string[]): Promise<string> => {
       const reader = (await loadAdapter(api)).openChatStream(options);
       const text = parts.map((part) => reader.push(part)).join('') + reader.end();

@@ -1,15 +1,14 @@
 import type { AttemptOutcome } from '@sotto/router';
-import { SseParser } from '@sotto/wire';
-import { asObject, type JsonObject, parseJson } from '../json.ts';
-import { unknownField } from '../stray-line.ts';
-import { utf8 } from './bytes.ts';
+import { parseJson, SseParser } from '@sotto/wire';
+import { asObject, type JsonObject } from '../json.ts';
+import { unknownField, utf8 } from './stream-text.ts';
 import { TranslatedStream } from './translated-stream.ts';
 
-/** A stream whose format is server-sent events of JSON objects. */
+/** A stream of server-sent events with JSON objects. */
 export abstract class JsonEventStream extends TranslatedStream {
   readonly #parser = new SseParser({
     onEvent: (data) => this.#event(data),
-    onStray: (line) => this.#stray(line),
+    onUnknownLine: (line) => this.#unknownLine(line),
   });
 
   protected override take(bytes: string): void {
@@ -22,7 +21,7 @@ export abstract class JsonEventStream extends TranslatedStream {
 
   /** Takes one event. */
   protected abstract event(event: JsonObject): void;
-  /** What an object that is no event reports; undefined where it reports no failure. */
+  /** Returns the failure that an object outside an event reports, or undefined. */
   protected abstract failureIn(body: JsonObject): AttemptOutcome | undefined;
 
   #event(data: string): void {
@@ -34,8 +33,11 @@ export abstract class JsonEventStream extends TranslatedStream {
     else if (!this.isComplete) this.fail('malformed_answer');
   }
 
-  /** A line that is no event: a JSON error body inside a 200 stream, or noise. A field that nobody knows is ignored. */
-  #stray(line: string): void {
+  /**
+   * Handles a line outside the event format: a JSON error body inside a 200 stream, or noise. An unknown field is
+   * ignored.
+   */
+  #unknownLine(line: string): void {
     if (this.isOver || this.isComplete || unknownField.test(line)) return;
     this.fail(this.failureIn(asObject(parseJson(utf8(line))) ?? {}) ?? 'malformed_answer');
   }

@@ -1,6 +1,6 @@
 import type { ReasoningDetail } from '@sotto/wire';
 
-/** Whose reasoning details these are. The names are those that OpenRouter's clients know. */
+/** The formats of reasoning details, by the names that OpenRouter's clients know. */
 export const detailFormats = {
   anthropic: 'anthropic-claude-v1',
   bedrock: 'amazon-bedrock-v1',
@@ -8,7 +8,7 @@ export const detailFormats = {
 } as const;
 
 /**
- * Puts pieces together that a stream brought apart, for clients that kept them as they came: texts of one index, up to
+ * Joins pieces that a stream sent separately and a client kept as they came. It joins texts with the same index, up to
  * the signature that closes them.
  */
 export function mergeDetails(pieces: readonly ReasoningDetail[]): ReasoningDetail[] {

@@ -1,18 +1,21 @@
 import type { ReportedUsage } from '../adapter.ts';
 
-/** Token counts as providers report them, each already meaning what our meter means by it. */
+/** Token counts as providers report them, converted to the meanings of our meter. */
 export interface TokenCounts {
-  /** All of the prompt, from the cache or not. */
+  /** The whole prompt, cached or not. */
   readonly prompt: number;
   readonly cached: number;
   readonly cacheWrite: number;
-  /** All that was produced, reasoning included. */
+  /** All output, including reasoning. */
   readonly completion: number;
-  /** Undefined where the provider does not tell. */
+  /** Undefined if the provider does not report it. */
   readonly reasoning: number | undefined;
 }
 
-/** Usage for the meter and, in the shape of OpenAI, for the client; undefined where a sum is no count any more. */
+/**
+ * Converts counts to usage for the meter and, in OpenAI's shape, for the client. Returns undefined if a sum is not a
+ * safe integer.
+ */
 export function reportedUsage(counts: TokenCounts): ReportedUsage | undefined {
   const { prompt, cached, cacheWrite, completion, reasoning } = counts;
   if (!Number.isSafeInteger(prompt + completion)) return undefined;

@@ -2,7 +2,7 @@ import type { AttemptOutcome } from '@sotto/router';
 import { type FinishReason, type ReasoningDetail, sseFrame } from '@sotto/wire';
 import type { ChatStreamOptions, ChatStreamReader, ReportedUsage } from '../adapter.ts';
 import type { ToolCallPiece } from '../openai/content.ts';
-import { latin1 } from './bytes.ts';
+import { latin1 } from './stream-text.ts';
 import { shownDetails } from './whole-answer.ts';
 
 /** One piece of an answer on its way to the client. */
@@ -15,8 +15,8 @@ export interface AnswerPiece {
 }
 
 /**
- * A stream in a provider's own format, written as chunks of the shape of OpenAI. The format's half reads: it takes
- * bytes and says what came. This half writes, counts, and keeps to one end.
+ * A stream in a provider's own format, rewritten as chunks of OpenAI's shape. A subclass reads the format: it takes
+ * bytes and reports pieces. This class writes and counts them, and ignores pieces after the end.
  */
 export abstract class TranslatedStream implements ChatStreamReader {
   readonly #options: ChatStreamOptions;
@@ -54,17 +54,20 @@ export abstract class TranslatedStream implements ChatStreamReader {
     return this.#read(() => this.close());
   }
 
-  /** Takes bytes of the provider's stream, one character a byte; what it throws makes the answer malformed. */
+  /**
+   * Takes bytes of the provider's stream, one character for each byte. An error that it throws makes the answer
+   * malformed.
+   */
   protected abstract take(bytes: string): void;
-  /** The provider has closed the stream. */
+  /** Called when the provider has closed the stream. */
   protected abstract close(): void;
 
-  /** Whether nothing that comes is listened to any more. */
+  /** Whether further input is ignored. */
   protected get isOver(): boolean {
     return this.#terminated || this.failure !== undefined;
   }
 
-  /** After its finish reason an answer has no more text. */
+  /** Writes a piece. After its finish reason an answer has no more text, so later pieces are dropped. */
   protected write(piece: AnswerPiece): void {
     if (this.#finished || this.isOver) return;
     const { content, reasoning, toolCalls = [], finishReason } = piece;
@@ -89,7 +92,7 @@ export abstract class TranslatedStream implements ChatStreamReader {
     this.#out += latin1(frame);
   }
 
-  /** The provider's usage so far; the last one counts. */
+  /** Records the provider's usage so far. The last report counts. */
   protected report(reported: ReportedUsage | undefined): void {
     if (reported === undefined) return;
     this.reported = reported;
@@ -100,7 +103,7 @@ export abstract class TranslatedStream implements ChatStreamReader {
     this.failure ??= outcome;
   }
 
-  /** The provider has said that nothing more follows. */
+  /** Records that the provider has said that nothing more follows. */
   protected terminate(): void {
     this.#terminated = true;
   }

@@ -7,13 +7,13 @@ const nothing = (what: string, param: string) => ({
   param,
 });
 
-/** The half of an adapter whose API makes no vectors. */
+/** Part of an adapter whose API does not offer embeddings. */
 export const withoutEmbeddings: Pick<Adapter, 'embeddingsRequest' | 'openEmbeddings'> = {
   embeddingsRequest: () => nothing('embeddings', 'model'),
   openEmbeddings: () => new BufferedReader(() => ({ ok: false, outcome: 'malformed_answer' })),
 };
 
-/** The half of an adapter whose API, as far as we speak it, holds no conversations. */
+/** Part of an adapter that does not offer chat. */
 export const withoutChat: Pick<Adapter, 'callerParameters' | 'chatRequest' | 'readChat' | 'openChatStream'> = {
   callerParameters: {},
   chatRequest: () => nothing('chat', 'model'),
@@ -21,7 +21,7 @@ export const withoutChat: Pick<Adapter, 'callerParameters' | 'chatRequest' | 're
   openChatStream: (options) => new SilentStream(options),
 };
 
-/** Reads nothing: there was no request that it could answer. */
+/** Rejects all input, because no request was sent. */
 class SilentStream extends TranslatedStream {
   protected override take(): void {
     this.fail('malformed_answer');

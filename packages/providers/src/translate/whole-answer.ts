@@ -1,9 +1,8 @@
-import type { FinishReason, ReasoningDetail } from '@sotto/wire';
-import type { AnswerReading, ChatAnswer, ChatStreamOptions, ReportedUsage } from '../adapter.ts';
-import { chatAnswer } from './chat-answer.ts';
+import type { ChatCompletion, FinishReason, ReasoningDetail } from '@sotto/wire';
+import type { AnswerIdentity, AnswerReading, ChatAnswer, ChatStreamOptions, ReportedUsage } from '../adapter.ts';
 
-/** What a whole answer says, gathered from the provider's own shape. */
-export interface WholeAnswer {
+/** A whole answer, read from the provider's own shape. */
+interface WholeAnswer {
   readonly content: string;
   readonly reasoning: string;
   readonly details: readonly ReasoningDetail[];
@@ -12,7 +11,7 @@ export interface WholeAnswer {
   readonly reported: ReportedUsage | undefined;
 }
 
-/** Writes a whole answer in the shape of OpenAI, under our own id and model. */
+/** Writes a whole answer in OpenAI's shape, under our own id and model. */
 export function writeWholeAnswer(
   said: WholeAnswer,
   { identity, stripReasoning }: ChatStreamOptions,
@@ -39,6 +38,22 @@ export function writeWholeAnswer(
   };
 }
 
-/** The details that a client gets: where the trace is to be hidden, only what nobody but the provider can read. */
+/** Returns the details for the client. If the trace is hidden, these are only the ones that the provider alone can read. */
 export const shownDetails = (details: readonly ReasoningDetail[], stripReasoning: boolean): ReasoningDetail[] =>
   details.filter(({ type }) => !stripReasoning || type === 'reasoning.encrypted');
+
+type Message = ChatCompletion['choices'][number]['message'];
+
+/** A whole answer of one choice, under our own id and model. */
+export const chatAnswer = (
+  identity: AnswerIdentity,
+  message: Omit<Message, 'role'>,
+  finishReason: FinishReason,
+): ChatAnswer => ({
+  ...identity,
+  object: 'chat.completion',
+  // The provider's own value would reveal which of its systems answered. OpenRouter's SDK rejects an answer without the
+  // field.
+  system_fingerprint: '',
+  choices: [{ index: 0, message: { role: 'assistant', ...message }, logprobs: null, finish_reason: finishReason }],
+});

@@ -1,7 +1,7 @@
 import { Agent } from 'undici';
 import type { UpstreamAddress } from './upstream.ts';
 
-/** What a provider answered to a GET. */
+/** A provider's answer to a GET. */
 export interface ProviderDocument {
   readonly status: number;
   readonly body: Buffer;
@@ -9,8 +9,8 @@ export interface ProviderDocument {
 
 export interface Documents {
   /**
-   * One GET below the provider's base address, or with `atRoot` below its origin. Rejects where it cannot be reached in time
-   * or says more than `maxBytes`. Redirects are not followed.
+   * Sends one GET to a path below the provider's base address, or with `atRoot` below its origin. Rejects if the
+   * provider does not answer in time, or answers more than `maxBytes`. Redirects are not followed.
    */
   get(path: string, options?: { readonly atRoot?: boolean; readonly maxBytes?: number }): Promise<ProviderDocument>;
   close(): Promise<void>;
@@ -19,7 +19,7 @@ export interface Documents {
 const timeoutMs = 10_000;
 const defaultMaxBytes = 8 * 1024 * 1024;
 
-/** Opens a provider for what it says about itself: evidence and signatures, never content. */
+/** Opens a provider for documents about itself: evidence and signatures, never content. */
 export function openDocuments({ baseUrl, headers, connectTimeoutMs, ca }: UpstreamAddress): Documents {
   const url = new URL(baseUrl);
   const basePath = url.pathname.replace(/\/+$/, '');

@@ -1,5 +1,11 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import type { Dispatcher } from 'undici';
@@ -25,10 +31,34 @@ interface Answering {
   readonly server: Server;
 }
 
+type Answer = (response: ServerResponse, request: IncomingMessage) => void;
+
+/** Begins an answer with this status, headers and pieces. */
+const begins =
+  (status: number, headers: OutgoingHttpHeaders = {}, ...pieces: readonly (string | Buffer)[]): Answer =>
+  (response) => {
+    response.writeHead(status, headers);
+    for (const piece of pieces) response.write(piece);
+  };
+/** The same, to its end. */
+const answers =
+  (...parts: Parameters<typeof begins>): Answer =>
+  (response, request) => {
+    begins(...parts)(response, request);
+    response.end();
+  };
+/** The same, and closes the connection before the end. */
+const breaksOff =
+  (headers: OutgoingHttpHeaders, piece: string): Answer =>
+  (response) => {
+    response.writeHead(200, headers);
+    response.write(piece, () => response.destroy());
+  };
+
 /** A provider on loopback, and the upstream that calls it. */
 async function answering(
-  answer: (response: ServerResponse, request: IncomingMessage) => void,
-  options: { readonly headers?: readonly string[]; readonly path?: string } = {},
+  answer: Answer = answers(200, {}, '{}'),
+  { headers = [], path = '/v1' }: { readonly headers?: readonly string[]; readonly path?: string } = {},
 ): Promise<Answering> {
   const seen: Answering['seen'] = [];
   const sockets = new Set<Socket>();
@@ -49,11 +79,7 @@ async function answering(
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const upstream = openUpstream({
-    baseUrl: `http://127.0.0.1:${port}${options.path ?? '/v1'}`,
-    headers: options.headers ?? [],
-    connectTimeoutMs: 5000,
-  });
+  const upstream = openUpstream({ baseUrl: `http://127.0.0.1:${port}${path}`, headers, connectTimeoutMs: 5000 });
   stops.push(
     () => upstream.close(),
     () => {
@@ -64,45 +90,77 @@ async function answering(
   return { upstream, seen, sockets, server };
 }
 
-function call(upstream: Upstream): { readonly heard: Heard; readonly made: UpstreamCall } {
+function call(
+  upstream: Upstream,
+  asked: Parameters<Upstream['call']>[0] = request,
+): { readonly heard: Heard; readonly made: UpstreamCall } {
   const heard = new Heard();
-  return { heard, made: upstream.call(request, heard) };
+  return { heard, made: upstream.call(asked, heard) };
+}
+
+/** A call whose connection the test plays. */
+function played() {
+  let handler: Dispatcher.DispatchHandler = {};
+  const done: string[] = [];
+  const dispatcher = {
+    dispatch(_: unknown, given: Dispatcher.DispatchHandler) {
+      handler = given;
+      return true;
+    },
+  } as unknown as Dispatcher;
+  const address = { baseUrl: 'https://acme.example/v1', headers: [], connectTimeoutMs: 1 };
+  const { heard, made } = call(openUpstream(address, () => dispatcher));
+  const controller = {
+    pause: () => done.push('pause'),
+    resume: () => done.push('resume'),
+    abort: () => done.push('abort'),
+  } as unknown as Dispatcher.DispatchController;
+  return { heard, made, handler, controller, done };
+}
+
+/** Does this within `onBytes`, and waits for it. */
+const firstPiece = (heard: Heard, act: () => void): Promise<void> =>
+  new Promise((resolve) => {
+    heard.onPiece = () => {
+      act();
+      resolve();
+    };
+  });
+
+/** Calls a provider that answers so, and waits until the call is over. */
+async function heardFrom(...provider: Parameters<typeof answering>): Promise<Answering & { readonly heard: Heard }> {
+  const made = await answering(...provider);
+  const { heard } = call(made.upstream);
+  await heard.over;
+  return { ...made, heard };
 }
 
 describe('a call', () => {
-  it('reports the response, its bytes and its end, in this order and once each', async () => {
-    const { upstream } = await answering((response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream', 'x-secret': 'LEAK', 'retry-after': '7' });
-      response.write('data: grü');
-      response.end('ße\n\n');
-    });
-    const { heard } = call(upstream);
-    await heard.over;
+  it('reports the response, its bytes and its end, once each and in this order', async () => {
+    const headers = { 'content-type': 'text/event-stream', 'x-secret': 'LEAK', 'retry-after': '7' };
+    const { heard } = await heardFrom(answers(200, headers, 'data: grü', 'ße\n\n'));
     expect(heard.told).toEqual(['response 200', 'bytes', 'end']);
     expect(heard.body).toBe('data: grüße\n\n');
     expect(heard.headers).toEqual({ contentType: 'text/event-stream', retryAfter: '7', isDelimited: true });
   });
 
-  it('tells whether an answer says where it ends', async () => {
+  it('reports whether an answer states its length or framing', async () => {
     for (const [answer, isDelimited] of [
       ['content-length: 2\r\n\r\nhi', true],
       ['transfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n', true],
       ['connection: close\r\n\r\nhi', false],
     ] as const) {
-      const { upstream } = await answering((response) => response.socket?.end(`HTTP/1.1 200 OK\r\n${answer}`));
-      const { heard } = call(upstream);
-      await heard.over;
+      const { heard } = await heardFrom((response) => response.socket?.end(`HTTP/1.1 200 OK\r\n${answer}`));
       expect(heard.headers).toMatchObject({ isDelimited });
       expect(heard.body).toBe('hi');
     }
   });
 
-  it('sends the fixed headers, the key and the body, and nothing else', async () => {
-    const { upstream, seen } = await answering((response) => response.end('{}'), {
-      headers: ['authorization', 'Bearer sk-ours'],
-      path: '/api/v1/',
-    });
-    await call(upstream).heard.over;
+  it.each([
+    ['the key', ['authorization', 'Bearer sk-ours'], { authorization: 'Bearer sk-ours' }],
+    ['no key where there is none', [], {}],
+  ])('sends the fixed headers, the body, %s, and nothing else', async (_, headers, authorization) => {
+    const { seen } = await heardFrom(undefined, { headers, path: '/api/v1/' });
     const [sent] = seen;
     expect(sent?.request.method).toBe('POST');
     expect(sent?.request.url).toBe('/api/v1/chat/completions');
@@ -114,30 +172,22 @@ describe('a call', () => {
       'content-length': String(Buffer.byteLength(request.body)),
       'accept-encoding': 'identity',
       accept: 'text/event-stream',
-      authorization: 'Bearer sk-ours',
+      ...authorization,
     });
   });
 
-  it('of a relayed request passes bytes and named headers on, and hands over the headers that were asked for', async () => {
-    const { upstream, seen } = await answering(
-      (response) => {
-        response.writeHead(200, { 'x-sealed': 'yes', 'x-words': 'some words', 'x-secret': 'LEAK' });
-        response.end('ok');
-      },
-      { headers: ['authorization', 'Bearer sk-ours'] },
-    );
-    const heard = new Heard();
-    upstream.call(
-      {
-        path: '/e2e/invoke',
-        body: Uint8Array.of(0, 255, 34, 10),
-        accept: '*/*',
-        contentType: 'application/octet-stream',
-        headers: ['x-chute-id', 'c'],
-        answerHeaders: ['x-sealed', 'x-words', 'x-absent'],
-      },
-      heard,
-    );
+  it('of a relayed request forwards its bytes and headers, and returns the requested headers', async () => {
+    const headers = { 'x-sealed': 'yes', 'x-words': 'some words', 'x-secret': 'LEAK' };
+    const key = ['authorization', 'Bearer sk-ours'];
+    const { upstream, seen } = await answering(answers(200, headers, 'ok'), { headers: key });
+    const { heard } = call(upstream, {
+      path: '/e2e/invoke',
+      body: Uint8Array.of(0, 255, 34, 10),
+      accept: '*/*',
+      contentType: 'application/octet-stream',
+      headers: ['x-chute-id', 'c'],
+      answerHeaders: ['x-sealed', 'x-words', 'x-absent'],
+    });
     await heard.over;
     const [sent] = seen;
     expect(sent?.request.headers).toEqual({
@@ -154,151 +204,79 @@ describe('a call', () => {
     expect(heard.headers).toMatchObject({ relayed: ['x-sealed', 'yes'] });
   });
 
-  it('sends no authorization where there is no key', async () => {
-    const { upstream, seen } = await answering((response) => response.end('{}'));
-    await call(upstream).heard.over;
-    expect(seen[0]?.request.headers).not.toHaveProperty('authorization');
-  });
-
-  it('keeps its connection for the next, the body of a failed answer read to its end', async () => {
-    const { upstream, sockets } = await answering((response) => {
-      response.writeHead(503, { 'content-type': 'application/json', 'retry-after': '3' });
-      response.end('{"error":{}}');
-    });
+  it('reuses its connection after it has read the body of a failed answer', async () => {
+    const { upstream, sockets } = await answering(answers(503, { 'retry-after': '3' }, '{"error":{}}'));
     for (let i = 0; i < 20; i += 1) {
       const { heard } = call(upstream);
       await heard.over;
       expect(heard.told).toEqual(['response 503', 'bytes', 'end']);
       expect(heard.headers?.retryAfter).toBe('3');
-      // The pool hands the connection back after it has told of the end.
+      // The pool releases the connection only after it reports the end.
       await turn();
     }
     expect(sockets.size).toBe(1);
   });
 
-  it('does not follow a redirect: it is the answer', async () => {
-    const { upstream, seen } = await answering((response) => {
-      response.writeHead(307, { location: '/elsewhere' });
-      response.end();
-    });
-    const { heard } = call(upstream);
-    await heard.over;
+  it('returns a redirect as the answer instead of following it', async () => {
+    const { heard, seen } = await heardFrom(answers(307, { location: '/elsewhere' }));
     expect(heard.told).toEqual(['response 307', 'end']);
     expect(seen).toHaveLength(1);
   });
 
-  it('passes over an interim response, and takes an answer that says it is not compressed', async () => {
-    const { upstream } = await answering((response) => {
+  it('skips interim responses, and accepts the encoding `identity`', async () => {
+    const { heard } = await heardFrom((response) => {
       response.writeProcessing();
       response.writeEarlyHints({ link: '</x>; rel=preload' });
       response.setHeader('content-encoding', 'identity');
       response.end('{}');
     });
-    const { heard } = call(upstream);
-    await heard.over;
     expect(heard.told).toEqual(['response 200', 'bytes', 'end']);
   });
 
-  it('takes a compressed answer for malformed, and closes', async () => {
-    const { upstream, seen } = await answering((response) => {
-      response.writeHead(200, { 'content-encoding': 'gzip' });
-      response.write(gzipSync('{"choices":[]}'));
-    });
-    const { heard } = call(upstream);
-    await heard.over;
+  it('treats a compressed answer as malformed, and closes the connection', async () => {
+    const { heard, seen } = await heardFrom(begins(200, { 'content-encoding': 'gzip' }, gzipSync('{"choices":[]}')));
     expect(heard.told).toEqual(['malformed_answer']);
     await seen[0]?.closed;
   });
 
-  it('takes a failure for what its status says, compressed or not', async () => {
-    const { upstream } = await answering((response) => {
-      response.writeHead(429, { 'content-encoding': 'gzip', 'retry-after': '9' });
-      response.end(gzipSync('{"error":{}}'));
-    });
-    const { heard } = call(upstream);
-    await heard.over;
+  it('classifies a failed answer by its status, compressed or not', async () => {
+    const headers = { 'content-encoding': 'gzip', 'retry-after': '9' };
+    const { heard } = await heardFrom(answers(429, headers, gzipSync('{"error":{}}')));
     expect(heard.told).toEqual(['response 429', 'bytes', 'end']);
     expect(heard.headers?.retryAfter).toBe('9');
   });
 });
 
 describe('a call that fails', () => {
-  it('finds nobody there: a network failure', async () => {
-    const { upstream, server } = await answering(() => {});
+  it('is a network failure if the connection is refused', async () => {
+    const { upstream, server } = await answering();
     await new Promise((resolve) => server.close(resolve));
     const { heard } = call(upstream);
     await heard.over;
     expect(heard.told).toEqual(['network_failure']);
   });
 
-  it('is reset before any answer: a network failure', async () => {
-    const { upstream } = await answering((response) => response.socket?.resetAndDestroy());
-    const { heard } = call(upstream);
-    await heard.over;
-    expect(heard.told).toEqual(['network_failure']);
-  });
-
-  it('is closed after the headers: a network failure, and no end', async () => {
-    const { upstream } = await answering((response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.write('data: a\n\n', () => response.destroy());
-    });
-    const { heard } = call(upstream);
-    await heard.over;
-    expect(heard.told).toEqual(['response 200', 'bytes', 'network_failure']);
-  });
-
-  it('gets fewer bytes than were promised: a network failure', async () => {
-    const { upstream } = await answering((response) => {
-      response.writeHead(200, { 'content-length': '100' });
-      response.write('{"half":', () => response.destroy());
-    });
-    const { heard } = call(upstream);
-    await heard.over;
-    expect(heard.told).toEqual(['response 200', 'bytes', 'network_failure']);
-  });
-
-  it('gets what is no HTTP: a network failure', async () => {
-    const server = createTcpServer((socket) => {
-      socket.on('error', () => {});
-      socket.once('data', () => socket.end('SSH-2.0-OpenSSH\r\n\r\n'));
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
-    const upstream = openUpstream({
-      baseUrl: `http://127.0.0.1:${port}/v1`,
-      headers: [],
-      connectTimeoutMs: 5000,
-    });
-    stops.push(
-      () => upstream.close(),
-      () => new Promise((resolve) => server.close(resolve)),
-    );
-    const { heard } = call(upstream);
-    await heard.over;
-    expect(heard.told).toEqual(['network_failure']);
+  const begun = ['response 200', 'bytes'];
+  it.each<[string, string[], Answer]>([
+    ['the connection is reset before an answer', [], (response) => response.socket?.resetAndDestroy()],
+    ['it is closed after the headers, without an end', begun, breaksOff({}, 'data: a\n\n')],
+    ['fewer bytes arrive than were announced', begun, breaksOff({ 'content-length': '100' }, '{"half":')],
+    ['the answer is not HTTP', [], (response) => response.socket?.end('SSH-2.0-OpenSSH\r\n\r\n')],
+  ])('is a network failure if %s', async (_, before, answer) => {
+    expect((await heardFrom(answer)).heard.told).toEqual([...before, 'network_failure']);
   });
 
   it.each([
     ['UND_ERR_CONNECT_TIMEOUT', 'timeout'],
     ['ECONNREFUSED', 'network_failure'],
-  ])('tells by its code alone what happened: %s is a %s', (code, outcome) => {
-    const failing = {
-      dispatch(_: unknown, handler: Dispatcher.DispatchHandler) {
-        handler.onResponseError?.(controller([]), Object.assign(new Error('SECRET'), { code }));
-        return true;
-      },
-    } as unknown as Dispatcher;
-    const upstream = openUpstream(
-      { baseUrl: 'https://acme.example/v1', headers: [], connectTimeoutMs: 1 },
-      () => failing,
-    );
-    const { heard } = call(upstream);
+  ])('is classified only by its code: %s is a %s', (code, outcome) => {
+    const { heard, handler, controller } = played();
+    handler.onResponseError?.(controller, Object.assign(new Error('SECRET'), { code }));
     expect(heard.told).toEqual([outcome]);
   });
 
-  it('is made on a closed upstream: a network failure, not an exception', async () => {
-    const { upstream } = await answering((response) => response.end('{}'));
+  it('is a network failure, not an exception, on a closed upstream', async () => {
+    const { upstream } = await answering();
     await upstream.close();
     const { heard } = call(upstream);
     await heard.over;
@@ -307,11 +285,8 @@ describe('a call that fails', () => {
 });
 
 describe('abort', () => {
-  it('closes the connection of a call that waits for its answer, and nothing more is heard', async () => {
-    let asked = (): void => {};
-    const wasAsked = new Promise<void>((resolve) => {
-      asked = resolve;
-    });
+  it('closes the connection of a call that waits for its answer, and reports nothing more', async () => {
+    const { promise: wasAsked, resolve: asked } = Promise.withResolvers<void>();
     const { upstream, seen, sockets } = await answering(() => asked());
     const { heard, made } = call(upstream);
     await wasAsked;
@@ -322,37 +297,27 @@ describe('abort', () => {
     expect(sockets.size).toBe(0);
   });
 
-  it('closes the connection of a stream in the middle, from within its own bytes', async () => {
-    const { upstream, seen } = await answering((response) => {
-      response.writeHead(200);
-      response.write('data: 1\n\n');
-      response.write('data: 2\n\n');
-    });
+  it('closes the connection of a running stream, from its own `onBytes`', async () => {
+    const { upstream, seen } = await answering(begins(200, {}, 'data: 1\n\n', 'data: 2\n\n'));
     const { heard, made } = call(upstream);
-    const aborted = new Promise<void>((resolve) => {
-      heard.onPiece = () => {
-        made.abort();
-        resolve();
-      };
-    });
-    await aborted;
+    await firstPiece(heard, () => made.abort());
     await seen[0]?.closed;
     expect(heard.told).toEqual(['response 200', 'bytes']);
   });
 
-  it('before there is a connection ends the call all the same', async () => {
-    const { upstream, seen, sockets } = await answering((response) => response.end('{}'));
+  it('ends a call that has no connection yet', async () => {
+    const { upstream, seen, sockets } = await answering();
     const { heard, made } = call(upstream);
     made.abort();
-    // A further call shows that the upstream has gone on; by then the aborted one would have been heard of.
+    // A second call shows that the upstream has moved on. By then it would have reported the aborted call.
     await call(upstream).heard.over;
     expect(heard.told).toEqual([]);
     expect(seen.length).toBe(1);
     expect(sockets.size).toBeLessThanOrEqual(2);
   });
 
-  it('after the end leaves the connection alone', async () => {
-    const { upstream, sockets } = await answering((response) => response.end('{}'));
+  it('leaves the connection alone after the end', async () => {
+    const { upstream, sockets } = await answering();
     const { heard, made } = call(upstream);
     await heard.over;
     made.abort();
@@ -366,12 +331,9 @@ describe('abort', () => {
 describe('pause', () => {
   const size = 32 * 1024 * 1024;
 
-  it('holds bytes back at the provider until resume, and loses none', async () => {
+  it('stops the provider until resume, and loses no bytes', async () => {
     let written = 0;
-    let blocked = (): void => {};
-    const isBlocked = new Promise<void>((resolve) => {
-      blocked = resolve;
-    });
+    const { promise: isBlocked, resolve: blocked } = Promise.withResolvers<void>();
     const piece = Buffer.alloc(64 * 1024, 120);
     const { upstream } = await answering((response) => {
       const write = (): void => {
@@ -388,14 +350,9 @@ describe('pause', () => {
       write();
     });
     const { heard, made } = call(upstream);
-    await new Promise<void>((resolve) => {
-      heard.onPiece = () => {
-        made.pause();
-        resolve();
-      };
-    });
+    await firstPiece(heard, () => made.pause());
     await isBlocked;
-    // Whatever the sockets still hold arrives now; a paused call must not hear of it.
+    // Data that is still in the sockets arrives now. A paused call must not receive it.
     const heardWhilePaused = heard.bytes;
     for (let i = 0; i < 50; i += 1) await turn();
     expect(heard.bytes).toBe(heardWhilePaused);
@@ -407,29 +364,17 @@ describe('pause', () => {
     expect(heard.told).toEqual(['response 200', 'bytes', 'end']);
   });
 
-  it('before the response holds for its bytes', () => {
-    const done: string[] = [];
-    let handler: Dispatcher.DispatchHandler | undefined;
-    const waiting = {
-      dispatch(_: unknown, given: Dispatcher.DispatchHandler) {
-        handler = given;
-        return true;
-      },
-    } as unknown as Dispatcher;
-    const upstream = openUpstream({ baseUrl: 'https://acme.example', headers: [], connectTimeoutMs: 1 }, () => waiting);
-    const { made } = call(upstream);
+  it('applies to the bytes if it precedes the response', () => {
+    const { made, handler, controller, done } = played();
     made.pause();
-    handler?.onRequestStart?.(controller(done), {});
+    handler.onRequestStart?.(controller, {});
     expect(done).toEqual(['pause']);
     made.resume();
     expect(done).toEqual(['pause', 'resume']);
   });
 
   it('does not keep a call from being aborted', async () => {
-    const { upstream, seen } = await answering((response) => {
-      response.writeHead(200);
-      response.write('data: 1\n\n');
-    });
+    const { upstream, seen } = await answering(begins(200, {}, 'data: 1\n\n'));
     const { heard, made } = call(upstream);
     await heard.responded;
     made.pause();
@@ -438,11 +383,3 @@ describe('pause', () => {
     expect(heard.told).not.toContain('network_failure');
   });
 });
-
-function controller(done: string[]): Dispatcher.DispatchController {
-  return {
-    abort: () => done.push('abort'),
-    pause: () => done.push('pause'),
-    resume: () => done.push('resume'),
-  } as unknown as Dispatcher.DispatchController;
-}

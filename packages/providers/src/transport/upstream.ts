@@ -1,28 +1,28 @@
-import { type Dispatcher, Pool } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { RelayedRequest, UpstreamRequest } from '../adapter.ts';
-import { type MakePool, unattestedKey } from './attested-pool.ts';
+import { type MakePool, plainPool, unattestedKey } from './pool.ts';
 
-/** Where a provider is and how to be let in. */
+/** The address of a provider and the headers that authenticate us. */
 export interface UpstreamAddress {
   readonly baseUrl: string;
   /** Headers of every request, as name, value, name, value. */
   readonly headers: readonly string[];
   readonly connectTimeoutMs: number;
-  /** Certificates (PEM) that the server's may be under in place of the well-known ones. */
+  /** CA certificates (PEM) that replace the well-known ones. */
   readonly ca?: string | undefined;
 }
 
-/** What is read of a response's headers. */
+/** The data that is read from a response's headers. */
 export interface UpstreamHeaders {
   readonly contentType: string;
   readonly retryAfter: string | undefined;
-  /** Whether the answer says where it ends: without that, a connection that breaks looks like the end. */
+  /** Whether the answer states its length or framing. Without it, a broken connection looks like the end. */
   readonly isDelimited: boolean;
-  /** Of a relayed request: those of the headers that it asked for which came, as name, value, name, value. */
+  /** For a relayed request: the requested headers that were present, as name, value, name, value. */
   readonly relayed?: readonly string[];
 }
 
-/** What a call reports, in order: a response, its bytes, its end; or, at any point, one failure. */
+/** Receives the reports of a call in order: a response, its bytes, its end. One failure may come at any point. */
 export interface UpstreamHandler {
   onResponse(status: number, headers: UpstreamHeaders): void;
   onBytes(bytes: Buffer): void;
@@ -34,7 +34,7 @@ export interface UpstreamHandler {
 /** `attestation_failed`: the connection showed a TLS key that was not attested, and nothing was sent on it. */
 export type UpstreamFailure = 'timeout' | 'network_failure' | 'malformed_answer' | 'attestation_failed';
 
-/** A call under way. After `abort` the handler hears nothing more and the connection is closed. */
+/** A running call. After `abort` the connection is closed, and the handler is not called again. */
 export interface UpstreamCall {
   abort(): void;
   pause(): void;
@@ -46,43 +46,35 @@ export interface Upstream {
   call(request: UpstreamRequest | RelayedRequest, handler: UpstreamHandler): UpstreamCall;
   /** Ends every call. */
   close(): Promise<void>;
-  /** Takes no further call, and closes when those under way have ended. */
+  /** Takes no further calls, and closes when the running ones have ended. */
   retire(): void;
 }
 
 const aborted = new Error('aborted');
 
 /**
- * Opens a provider. Redirects are never followed, compression is refused, no header of the client's is passed on, and
- * of the provider's headers only `content-type`, `retry-after` and those that frame the body are read; what is relayed
- * names its own, in both directions. Time limits are the caller's, but for connecting.
+ * Opens a provider. It never follows redirects, refuses compression, and forwards no header of the client. Of the
+ * provider's headers it reads only `content-type`, `retry-after` and those that frame the body. A relayed request names
+ * further headers in both directions. The caller sets all time limits except the one for connecting.
  */
 export function openUpstream(
   { baseUrl, headers, connectTimeoutMs, ca }: UpstreamAddress,
-  makePool: MakePool = newPool(ca),
+  makePool: MakePool = plainPool(ca),
 ): Upstream {
   const url = new URL(baseUrl);
   const basePath = url.pathname.replace(/\/+$/, '');
   const pool = makePool(url.origin, connectTimeoutMs);
-  const fixed = ['content-type', 'application/json', 'accept-encoding', 'identity', ...headers];
-  const relayedHeaders = ({ contentType, headers: own }: RelayedRequest): string[] => [
-    'content-type',
-    contentType,
-    'accept-encoding',
-    'identity',
-    ...headers,
-    ...own,
-  ];
+  const fixed = ['accept-encoding', 'identity', ...headers];
   return {
     call(request, handler) {
       const relayed = 'contentType' in request ? request : undefined;
       const call = new Call(handler, relayed?.answerHeaders);
-      const sent = relayed === undefined ? fixed : relayedHeaders(relayed);
+      const own = ['content-type', relayed?.contentType ?? 'application/json', ...(relayed?.headers ?? [])];
       pool.dispatch(
         {
           path: basePath + request.path,
           method: 'POST',
-          headers: [...sent, 'accept', request.accept],
+          headers: [...fixed, ...own, 'accept', request.accept],
           body: request.body,
           headersTimeout: 0,
           bodyTimeout: 0,
@@ -95,17 +87,6 @@ export function openUpstream(
     retire: () => void pool.close().catch(() => {}),
   };
 }
-
-const newPool =
-  (ca: string | undefined): MakePool =>
-  (origin, connectTimeoutMs) =>
-    new Pool(origin, {
-      connections: null,
-      pipelining: 1,
-      keepAliveTimeout: 10_000,
-      connect: { timeout: connectTimeoutMs, ca },
-      maxHeaderSize: 32 * 1024,
-    });
 
 class Call implements UpstreamCall, Dispatcher.DispatchHandler {
   readonly #handler: UpstreamHandler;
@@ -148,7 +129,7 @@ class Call implements UpstreamCall, Dispatcher.DispatchHandler {
   ): void {
     if (this.#over || status < 200) return;
     const encoding = headers['content-encoding'];
-    // Of a failed answer the status is enough.
+    // The status of a failed answer is enough, so its body may be compressed.
     if (status < 300 && encoding !== undefined && encoding !== 'identity') {
       this.#fail('malformed_answer');
       return;
@@ -186,7 +167,7 @@ class Call implements UpstreamCall, Dispatcher.DispatchHandler {
 
 const single = (value: string | string[] | undefined): string | undefined => (Array.isArray(value) ? value[0] : value);
 
-/** What a header that is passed on may hold: a token or a key, never text. */
+/** Allowed values of a forwarded header: a token or a key, never text. */
 const relayable = /^[\x21-\x7e]{1,256}$/;
 
 const pick = (headers: Record<string, string | string[] | undefined>, names: readonly string[]): string[] =>

@@ -37,13 +37,19 @@ const bind = (file: CatalogFile, ...providers: PublicProvider[]) => {
 };
 
 describe('bindCatalog', () => {
-  it('design 1: drops and reports a route whose provider the registry does not know', () => {
+  it('marks the routes of a provider that is reached without TLS', () => {
+    const file = fileOf([{ provider: 'acme' }, { provider: 'bolt' }]);
+    const { model } = bind(file, provider('acme', { insecure_http: true }), provider('bolt'));
+    expect(model.routes.map(({ insecureHttp }) => insecureHttp)).toEqual([true, false]);
+  });
+
+  it('drops and reports a route whose provider the registry does not know', () => {
     const bound = bind(fileOf([{ provider: 'evil' }, { provider: 'acme' }]), provider('acme'));
     expect(bound.providers).toEqual(['acme']);
     expect(bound.dropped).toEqual([{ modelId: 'acme/small', providerId: 'evil', reason: 'unknown_provider' }]);
   });
 
-  it('design 1: drops and reports a route that claims a stronger class than the registry allows', () => {
+  it('drops and reports a route that claims a stronger class than the registry allows', () => {
     const file = fileOf([
       { provider: 'acme', privacy_class: 'tee' },
       { provider: 'bolt', privacy_class: 'tee' },
@@ -64,14 +70,14 @@ describe('bindCatalog', () => {
     expect(bound.dropped).toEqual([{ modelId: 'acme/small', providerId: 'acme', reason: 'model_type_not_served' }]);
   });
 
-  it('drops and reports a route without a price that its type must have: nothing is free in silence', () => {
+  it('drops and reports a route without a required price, so that it is not served for free', () => {
     const file = fileOf([{ provider: 'acme', pricing: { input: 1 } }, { provider: 'bolt' }]);
     const bound = bind(file, provider('acme'), provider('bolt'));
     expect(bound.providers).toEqual(['bolt']);
     expect(bound.dropped).toEqual([{ modelId: 'acme/small', providerId: 'acme', reason: 'price_missing' }]);
   });
 
-  it('design 1: judges the class by the upstream model, where the registry narrows it', () => {
+  it('judges the class by the upstream model, where the registry narrows it', () => {
     const narrowed = provider('acme', { models: [{ match: 'llama-*', privacy_class: 'private' }] });
     expect(bind(fileOf([{ provider: 'acme' }]), narrowed).dropped).toHaveLength(1);
     expect(bind(fileOf([{ provider: 'acme', upstream_model: 'llama-3' }]), narrowed).providers).toEqual(['acme']);
@@ -87,14 +93,14 @@ describe('bindCatalog', () => {
     expect(bind(fileOf([{ provider: 'evil' }])).model.routes).toEqual([]);
   });
 
-  it('interface 2.2 rule 2: shows an unlisted provider as `other`, and keeps its own id for itself', () => {
+  it('shows an unlisted provider as `other`, and keeps its own id for itself', () => {
     const { model } = bind(fileOf([{ provider: 'acme' }]), provider('acme', { listed: false }));
     expect(model.routes).toMatchObject([{ publicProviderId: 'other', providerId: 'acme', id: 'acme/small@acme' }]);
     const listed = bind(fileOf([{ provider: 'acme' }]), provider('acme'));
     expect(listed.model.routes).toMatchObject([{ publicProviderId: 'acme' }]);
   });
 
-  it('design 6: ranks routes by the registry, not by the catalog', () => {
+  it('ranks routes by the registry, not by the catalog', () => {
     const { model } = bind(fileOf([{ provider: 'acme' }, { provider: 'bolt' }]), provider('bolt'), provider('acme'));
     expect(model.routes.map(({ providerId, rank }) => [providerId, rank])).toEqual([
       ['acme', 1],
@@ -102,7 +108,7 @@ describe('bindCatalog', () => {
     ]);
   });
 
-  it('design 6: a route’s own context and output limits hold where they are smaller', () => {
+  it('a route’s own context and output limits hold where they are smaller', () => {
     const limits = (route: object, model: object) => {
       const [bound] = bind(fileOf([{ provider: 'acme', ...route }], model), provider('acme')).model.routes;
       return [bound?.contextLength, bound?.maxOutputTokens];
@@ -114,7 +120,7 @@ describe('bindCatalog', () => {
     expect(limits({}, { context_length: undefined })).toEqual([undefined, undefined]);
   });
 
-  it('carries prices and capabilities over', () => {
+  it('copies prices and capabilities', () => {
     const capabilities = { tools: true, structured_output: true, reasoning: { efforts: ['low'], can_disable: true } };
     const { model } = bind(fileOf([{ provider: 'acme', capabilities }]), provider('acme'));
     expect(model.routes).toMatchObject([
@@ -157,14 +163,14 @@ describe('bindCatalog', () => {
     ]);
   });
 
-  it('takes a model that knows the level `none` for one that can do without', () => {
+  it('a model with the effort `none` can turn reasoning off', () => {
     const capabilities = { reasoning: { efforts: ['none', 'high'] } };
     expect(bind(fileOf([{ provider: 'acme', capabilities }]), provider('acme')).model.routes).toMatchObject([
       { capabilities: { reasoning: { efforts: ['none', 'high'], canDisable: true } } },
     ]);
   });
 
-  it('names a model by its id where it has no name', () => {
+  it('uses the id of a model without a name', () => {
     expect(bind(fileOf([{ provider: 'acme' }]), provider('acme')).model.name).toBe('acme/small');
     expect(bind(fileOf([{ provider: 'acme' }], { name: 'Small' }), provider('acme')).model.name).toBe('Small');
   });

@@ -18,9 +18,9 @@ export interface DroppedRoute {
 }
 
 /**
- * Binds a catalog file to a registry: the only routes that remain are those the registry permits, and of them only the
- * ones whose provider can be called. The broker runs this on whatever control published, so that an operator cannot
- * add a listener through the catalog (design 1).
+ * Binds a catalog file to a registry. Keeps only the routes that the registry permits and whose provider can be called.
+ * The broker runs this on every catalog that control publishes. So an operator cannot direct prompts to another
+ * recipient through the catalog.
  */
 export function bindCatalog(
   file: CatalogFile,
@@ -42,7 +42,7 @@ export function bindCatalog(
         drop('class_too_strong');
       } else if (!servesType(known.provider, model.model_type)) drop('model_type_not_served');
       else if (missingPrices(model, route).length > 0) drop('price_missing');
-      else if (known.provider.available) routes.push(toRoute(model, route, known.provider.listed, known.rank));
+      else if (known.provider.available) routes.push(toRoute(model, route, known));
     }
     models.set(model.id, {
       id: model.id,
@@ -50,20 +50,25 @@ export function bindCatalog(
       type: model.model_type,
       contextLength: model.context_length,
       maxOutputTokens: model.max_output_tokens,
+      auto: model.auto ?? true,
       routes,
     });
   }
   return { catalog: { ...identity, models }, dropped };
 }
 
-function toRoute(model: CatalogFileModel, route: CatalogFileRoute, listed: boolean, rank: number): Route {
+function toRoute(
+  model: CatalogFileModel,
+  route: CatalogFileRoute,
+  { provider, rank }: { readonly provider: RegistryPublic['providers'][number]; readonly rank: number },
+): Route {
   const { tools, vision, structured_output: structuredOutput, reasoning } = route.capabilities;
   const supported = route.supported_parameters ?? model.supported_parameters;
   return {
     id: `${model.id}@${route.provider}`,
     modelId: model.id,
     providerId: route.provider,
-    publicProviderId: listed ? route.provider : otherProviderId,
+    publicProviderId: provider.listed ? route.provider : otherProviderId,
     upstreamModel: route.upstream_model,
     privacyClass: route.privacy_class,
     price: toPrice(route.pricing),
@@ -80,10 +85,11 @@ function toRoute(model: CatalogFileModel, route: CatalogFileRoute, listed: boole
     parameterRanges: route.parameter_ranges ?? model.parameter_ranges ?? {},
     exclusiveParameters: route.exclusive_parameters ?? model.exclusive_parameters ?? [],
     rank,
+    insecureHttp: provider.insecure_http === true,
   };
 }
 
-/** A model that knows the level `none` can do without. */
+/** A model that lists the effort `none` can answer without reasoning. */
 const toReasoning = ({ efforts, can_disable }: NonNullable<CatalogFileRoute['capabilities']['reasoning']>) => ({
   efforts,
   canDisable: can_disable || efforts.includes('none'),

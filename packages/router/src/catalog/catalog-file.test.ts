@@ -15,7 +15,7 @@ function parsedModel(changes: object): CatalogFileModel {
 }
 
 describe('catalogFileSchema', () => {
-  it('takes what it does not find as not offered', () => {
+  it('treats an omitted capability as not offered', () => {
     expect(parsedModel({}).routes[0]?.capabilities).toEqual({ tools: false, vision: false, structured_output: false });
     expect(parsedModel({ routes: [{ ...route, capabilities: { reasoning: {} } }] }).routes[0]?.capabilities).toEqual({
       tools: false,
@@ -98,7 +98,7 @@ describe('missingPrices', () => {
     ['image', { image: 0.04 }, []],
     ['tts', { input: 1, output: 1 }, ['input_characters']],
     ['tts', { input_characters: 15 }, []],
-  ])('nothing is priced 0 in silence: a %s route with %j lacks %j', (modelType, pricing, missing) => {
+  ])('a missing price is reported, not counted as 0: a %s route with %j lacks %j', (modelType, pricing, missing) => {
     const parsed = parsedModel({ model_type: modelType, routes: [{ ...route, pricing }] });
     expect(parsed.routes.map((each) => missingPrices(parsed, each))).toEqual([missing]);
   });
@@ -127,7 +127,7 @@ describe('toPrice', () => {
     });
   });
 
-  it('leaves out what has no price of its own, so that it falls back to the base price', () => {
+  it('omits a price that is not stated, so that the base price applies', () => {
     expect(Object.keys(toPrice({ input: 1, output: 1 }))).toEqual(['input', 'output']);
   });
 

@@ -50,9 +50,9 @@ const exclusiveList = z
     error: '`tools` and `structured_outputs` are never dropped: they can only stand first',
   });
 
-/** What a model and each of its routes may say alike; a route's own word replaces the model's. */
+/** Fields that a model and each of its routes share. A value on the route replaces the model's. */
 const facts = {
-  /** The day on which this was true, by what the provider publishes. */
+  /** The date on which the provider's published facts were last checked. */
   as_of: z.iso.date({ error: 'must be a date such as 2026-01-31' }).optional(),
   supported_parameters: z
     .array(z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, { error: 'must be the name of a parameter' }))
@@ -91,11 +91,13 @@ const modelSchema = z.strictObject({
   model_type: z.enum(modelTypes),
   context_length: tokens.optional(),
   max_output_tokens: tokens.optional(),
+  /** `false`: `/auto` never chooses this model. A request must name it. */
+  auto: z.boolean().optional(),
   ...facts,
   routes: z.array(routeSchema).min(1).max(200),
 });
 
-/** CATALOG_FILE (design 6). */
+/** The schema of CATALOG_FILE (docs/operate/providers-and-catalog.md). */
 export const catalogFileSchema = z.strictObject({
   as_of: facts.as_of,
   models: z.array(modelSchema).max(10_000),
@@ -111,12 +113,12 @@ const requiredPrices = {
   tts: ['input_characters'],
 } as const;
 
-/** The prices a route of this model type must have and lacks: nothing is ever priced 0 in silence. */
+/** The prices that this model type requires and the route lacks. A missing price must never silently count as 0. */
 export function missingPrices(model: CatalogFileModel, route: CatalogFileRoute): string[] {
   return requiredPrices[model.model_type].filter((name) => route.pricing[name] === undefined);
 }
 
-/** A route's pricing in pico-USD. Only for pricing that `catalogFileSchema` accepted. */
+/** A route's pricing in pico-USD. Accepts only pricing that `catalogFileSchema` accepted. */
 export function toPrice(pricing: CatalogFileRoute['pricing']): Price {
   const pico = (usd: number | undefined): number | undefined =>
     usd === undefined ? undefined : usdPerMillionToPico(usd);

@@ -1,11 +1,12 @@
 import { comparePrivacy } from '@sotto/wire';
+import type { FileProblem, YamlSource } from '@sotto/yaml';
+import { knownParameters } from '../parameters/parameter-names.ts';
 import { type CatalogFile, type CatalogFileModel, type CatalogFileRoute, missingPrices } from './catalog-file.ts';
 import { type RegistryPublic, servesType, strongestAllowedClass } from './registry.ts';
-import type { FileProblem, YamlSource } from './yaml-source.ts';
 
 /**
- * What makes a catalog file unfit to be put in force, each problem with its line. Without a registry, everything but
- * what its routes may claim.
+ * Returns the problems that stop a catalog file from being published, each with its line. Without a registry, it does
+ * not check providers or their privacy classes.
  */
 export function catalogProblems(
   file: CatalogFile,
@@ -58,7 +59,7 @@ export function catalogProblems(
   return problems;
 }
 
-/** The parameters that a route's capabilities promise and its list of parameters does not have. */
+/** The parameters that a route's capabilities promise but its list of parameters lacks. */
 function contradicted(model: CatalogFileModel, route: CatalogFileRoute): string[] {
   const listed = route.supported_parameters ?? model.supported_parameters;
   if (listed === undefined) return [];
@@ -71,4 +72,96 @@ function contradicted(model: CatalogFileModel, route: CatalogFileRoute): string[
       ? ['reasoning_effort']
       : []),
   ];
+}
+
+/** Days after which the facts of a catalog should be checked again. */
+const staleAfterDays = 180;
+const dayMs = 86_400_000;
+
+type Warn = (path: PropertyKey[], message: string) => void;
+
+/**
+ * Returns what is allowed in a catalog file but is probably a mistake, each with its line. `today` is a date such as
+ * 2026-01-31.
+ */
+export function catalogWarnings(file: CatalogFile, source: YamlSource, today: string): FileProblem[] {
+  const warnings: FileProblem[] = [];
+  const upstream = new Map<string, string>();
+  const folded = new Map<string, string>();
+  for (const [m, model] of file.models.entries()) {
+    const warn: Warn = (path, message) => {
+      warnings.push({ line: source.lineOf(['models', m, ...path]), message: `${model.id}: ${message}` });
+    };
+    const twin = folded.get(model.id.toLowerCase());
+    if (twin !== undefined && twin !== model.id) warn(['id'], `differs from ${twin} only in upper and lower case`);
+    folded.set(model.id.toLowerCase(), model.id);
+    warnAboutParameters(model, [], warn);
+    for (const [r, route] of model.routes.entries()) {
+      const path = ['routes', r];
+      const served = `${route.provider} ${route.upstream_model}`;
+      const other = upstream.get(served);
+      if (other !== undefined && other !== model.id) {
+        warn([...path, 'upstream_model'], `${route.provider} serves ${route.upstream_model} as ${other} too`);
+      }
+      upstream.set(served, model.id);
+      warnAboutPrices(route, path, warn);
+      warnAboutLimits(model, route, path, warn);
+      warnAboutParameters(route, path, warn);
+      if (route.as_of !== undefined) warnAboutAge(route.as_of, today, (message) => warn([...path, 'as_of'], message));
+    }
+    if (model.as_of !== undefined) warnAboutAge(model.as_of, today, (message) => warn(['as_of'], message));
+  }
+  if (file.as_of !== undefined) {
+    warnAboutAge(file.as_of, today, (message) => {
+      warnings.push({ line: source.lineOf(['as_of']), message: `the file: ${message}` });
+    });
+  }
+  return warnings;
+}
+
+function warnAboutPrices({ provider, pricing }: CatalogFileRoute, path: PropertyKey[], warn: Warn): void {
+  const { tiers, ...prices } = pricing;
+  for (const [name, usd] of Object.entries(prices)) {
+    if (usd === 0) warn([...path, 'pricing'], `the ${name} price of ${provider} is 0: nothing is charged for it`);
+  }
+  const { input, cached_input: cached } = pricing;
+  if (input !== undefined && cached !== undefined && cached > input) {
+    warn([...path, 'pricing'], `at ${provider}, cached input costs more than input`);
+  }
+  for (const tier of tiers ?? []) {
+    if ((tier.input ?? input ?? 0) < (input ?? 0)) {
+      const above = tier.above_prompt_tokens;
+      warn([...path, 'pricing'], `at ${provider}, input costs less above ${above} prompt tokens than below`);
+    }
+  }
+}
+
+function warnAboutLimits(model: CatalogFileModel, route: CatalogFileRoute, path: PropertyKey[], warn: Warn): void {
+  for (const name of ['context_length', 'max_output_tokens'] as const) {
+    const [own, whole] = [route[name], model[name]];
+    if (own !== undefined && whole !== undefined && own > whole) {
+      warn([...path, name], `${name} of ${route.provider} is above the model's, which rules`);
+    }
+  }
+  const context = route.context_length ?? model.context_length;
+  const output = route.max_output_tokens ?? model.max_output_tokens;
+  if (context !== undefined && output !== undefined && output > context) {
+    warn(path, `max_output_tokens of ${route.provider} is above its context_length`);
+  }
+}
+
+function warnAboutParameters(
+  { supported_parameters: listed }: Pick<CatalogFileModel, 'supported_parameters'>,
+  path: PropertyKey[],
+  warn: Warn,
+): void {
+  for (const [at, name] of (listed ?? []).entries()) {
+    if (!knownParameters.has(name)) warn([...path, 'supported_parameters', at], `\`${name}\` is no known parameter`);
+  }
+}
+
+function warnAboutAge(asOf: string, today: string, warn: (message: string) => void): void {
+  const days = Math.floor((Date.parse(today) - Date.parse(asOf)) / dayMs);
+  if (days < 0) warn(`as_of ${asOf} lies in the future`);
+  if (days > staleAfterDays) warn(`as of ${asOf}, ${days} days ago: look the facts up again`);
 }

@@ -5,7 +5,7 @@ import type { ChatParameter, RangedParameter } from '../parameters/parameter-nam
 export const modelTypes = ['text', 'embedding', 'image', 'tts'] as const;
 export type ModelType = (typeof modelTypes)[number];
 
-/** The type of the models that serve an operation; each type serves one. */
+/** Model type by operation, one to one. */
 export const modelTypeOf = {
   chat: 'text',
   embeddings: 'embedding',
@@ -13,7 +13,7 @@ export const modelTypeOf = {
   speech: 'tts',
 } as const satisfies Record<Operation, ModelType>;
 
-/** What a route offers; what the catalog leaves out is not offered. */
+/** Capabilities of a route. A capability that the catalog omits is not offered. */
 export interface RouteCapabilities {
   readonly tools: boolean;
   readonly vision: boolean;
@@ -23,12 +23,12 @@ export interface RouteCapabilities {
 
 /** One provider serving one model. */
 export interface Route {
-  /** `<model id>@<provider id>`: stable across catalogs; key of penalties and measurements. */
+  /** `<model id>@<provider id>`: stable across catalogs. Penalties and measurements use it as a key. */
   readonly id: string;
   readonly modelId: string;
-  /** The registry's id, never shown for an unlisted provider. */
+  /** The registry's id. Never shown for an unlisted provider. */
   readonly providerId: string;
-  /** The id users see and name: the provider's own, or `other` where it is not listed. */
+  /** The id that users see and send: the provider's own, or `other` for an unlisted provider. */
   readonly publicProviderId: string;
   readonly upstreamModel: string;
   readonly privacyClass: PrivacyClass;
@@ -36,18 +36,23 @@ export interface Route {
   /** The price as the catalog file writes it. */
   readonly pricing: PricingAnswer;
   readonly capabilities: RouteCapabilities;
-  /** The parameters that the provider takes; undefined: the catalog does not say, and everything is sent. */
+  /** The parameters that the provider accepts. Undefined if the catalog does not list them: then everything is sent. */
   readonly supportedParameters: ReadonlySet<string> | undefined;
-  /** Bounds that the provider sets to numbers; a value outside is brought inside. */
+  /** The provider's limits for numbers. A value outside is moved to the nearest limit. */
   readonly parameterRanges: Readonly<
     Partial<Record<RangedParameter, { readonly min?: number | undefined; readonly max?: number | undefined }>>
   >;
-  /** Lists of parameters of which the provider takes one at a time: the first that a request uses. */
+  /**
+   * Lists of parameters that the provider does not accept together. Of each list, the first that a request uses is
+   * sent.
+   */
   readonly exclusiveParameters: readonly (readonly ChatParameter[])[];
   readonly contextLength: number | undefined;
   readonly maxOutputTokens: number | undefined;
   /** Position of the provider in the registry: the fixed order that breaks ties. */
   readonly rank: number;
+  /** Whether the broker reaches the provider without TLS, in a private network. */
+  readonly insecureHttp: boolean;
 }
 
 export interface Model {
@@ -56,12 +61,14 @@ export interface Model {
   readonly type: ModelType;
   readonly contextLength: number | undefined;
   readonly maxOutputTokens: number | undefined;
+  /** Whether `/auto` may choose it. */
+  readonly auto: boolean;
   readonly routes: readonly Route[];
 }
 
-/** Everything the router knows of models: a catalog bound to a registry. */
+/** Everything the router knows about models: a catalog bound to a registry. */
 export interface Catalog {
-  /** Rises with every catalog that control puts in force. */
+  /** Increases with every catalog that control publishes. */
   readonly version: number;
   /** SHA-256 of the catalog file, lower-case hex. */
   readonly digest: string;

@@ -15,7 +15,7 @@ const entryOf = (catalog: Catalog, around: Surroundings = {}): ModelAnswer => {
   return entry;
 };
 
-describe('modelList (interface 2.1, design 6)', () => {
+describe('modelList', () => {
   it('lists `/auto` first, as a text model without routes', () => {
     expect(listed(aCatalog())).toMatchObject([
       { id: '/auto', model_type: 'text', provider_routes: [], auto_provider: null, privacy_class: null },
@@ -40,6 +40,14 @@ describe('modelList (interface 2.1, design 6)', () => {
     const [known, unknown] = entryOf(catalog).provider_routes;
     expect(known?.supported_parameters).toEqual(['seed', 'stop']);
     expect(unknown).not.toHaveProperty('supported_parameters');
+  });
+
+  it('shows which routes have no TLS', () => {
+    const [plain, other] = entryOf(
+      oneModel({ provider: 'acme', insecureHttp: true }, { provider: 'bolt' }),
+    ).provider_routes;
+    expect(plain?.insecure_http).toBe(true);
+    expect(other).not.toHaveProperty('insecure_http');
   });
 
   it('shows every route with its class, price, capabilities and limits', () => {

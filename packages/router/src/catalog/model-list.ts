@@ -4,10 +4,16 @@ import { planRequest } from '../plan/plan-request.ts';
 import type { PlanningContext } from '../plan/planning-context.ts';
 import type { Model, Route } from './catalog.ts';
 
-/** The models and their routes as users see them (interface 2.1, design 6 "route list"). `created` is in Unix seconds. */
-export function modelList(context: PlanningContext, created: number): ModelListAnswer {
+/** The models and their routes as users see them. `created` is in Unix seconds. */
+export function modelList(
+  context: PlanningContext,
+  created: number,
+  allowed?: readonly string[] | undefined,
+): ModelListAnswer {
   const models = [...context.catalog.models.values()].filter((model) => model.routes.length > 0);
-  return { object: 'list', data: [autoEntry(created), ...models.map((model) => modelEntry(model, context, created))] };
+  const isAllowed = ({ id }: { readonly id: string }): boolean => allowed === undefined || allowed.includes(id);
+  const entries = models.filter(isAllowed).map((model) => modelEntry(model, context, created));
+  return { object: 'list', data: [...[autoEntry(created)].filter(isAllowed), ...entries] };
 }
 
 function modelEntry(model: Model, context: PlanningContext, created: number): ModelAnswer {
@@ -22,6 +28,7 @@ function modelEntry(model: Model, context: PlanningContext, created: number): Mo
     model_type: model.type,
     context_length: model.contextLength ?? null,
     max_output_tokens: model.maxOutputTokens ?? null,
+    ...(model.auto ? {} : { auto: false as const }),
     provider_routes: model.routes.map(routeEntry),
     auto_provider: auto?.publicProviderId ?? null,
     privacy_class: auto?.privacyClass ?? null,
@@ -61,5 +68,6 @@ function routeEntry(route: Route): RouteAnswer {
     context_length: route.contextLength ?? null,
     max_output_tokens: route.maxOutputTokens ?? null,
     ...(route.supportedParameters === undefined ? {} : { supported_parameters: [...route.supportedParameters] }),
+    ...(route.insecureHttp ? { insecure_http: true } : {}),
   };
 }

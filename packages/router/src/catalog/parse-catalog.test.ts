@@ -63,7 +63,7 @@ describe('parseCatalog', () => {
     ]);
   });
 
-  it('does not take a known provider for its variants: each has an address of its own', () => {
+  it('refuses a variant of a known provider: each variant needs its own entry', () => {
     expect(problemsOf(good.replace('provider: acme', 'provider: acme/eu'))).toEqual([
       { line: 6, message: 'acme/small: provider acme/eu is not in the registry' },
     ]);
@@ -86,7 +86,7 @@ describe('parseCatalog', () => {
     ]);
   });
 
-  it('takes ids that differ in case for two models', () => {
+  it('treats ids that differ in case as two models', () => {
     expect(problemsOf(good + good.replace('models:\n', '').replace('acme/small', 'acme/Small'))).toEqual([]);
   });
 
@@ -110,7 +110,7 @@ describe('parseCatalog', () => {
     expect(problemsOf(bolt.replace('small-v1', 'llama-3'))).toEqual([]);
   });
 
-  it('refuses a text route whose context nobody knows, and takes one of its own', () => {
+  it('refuses a text route without a context length, and accepts one on the route itself', () => {
     const unknown = good.replace('    context_length: 1000\n', '');
     expect(problemsOf(unknown)).toEqual([
       { line: 5, message: "acme/small: the route of acme needs a context_length, its own or the model's" },
@@ -131,7 +131,7 @@ describe('parseCatalog', () => {
       { line: 4 },
     ]);
     expect(problemsOf(`${good}        price: 3\n`)).toEqual([
-      { line: 6, message: expect.stringMatching(/^models\.0\.routes\.0: .*price/) },
+      { line: 6, message: expect.stringMatching(/^`models\.0\.routes\.0` has an unknown field: `price`/) },
     ]);
   });
 });

@@ -1,9 +1,9 @@
+import { type FileProblem, type FileResult, readYamlAs } from '@sotto/yaml';
 import { bindCatalog } from './bind-catalog.ts';
 import type { Catalog } from './catalog.ts';
 import { type CatalogFile, catalogFileSchema } from './catalog-file.ts';
-import { catalogProblems } from './catalog-problems.ts';
+import { catalogProblems, catalogWarnings } from './catalog-problems.ts';
 import type { RegistryPublic } from './registry.ts';
-import { type FileResult, readYamlAs } from './yaml-source.ts';
 
 export interface ParsedCatalog {
   readonly file: CatalogFile;
@@ -11,8 +11,8 @@ export interface ParsedCatalog {
 }
 
 /**
- * Parses a catalog file against a registry's public half. A file that names an unknown provider, misses a price,
- * repeats a model or claims more privacy than the registry allows is refused whole, each problem with its line.
+ * Parses a catalog file against a registry's public half. Refuses the whole file if it names an unknown provider, lacks
+ * a price, repeats a model or claims more privacy than the registry allows. Each problem has its line.
  */
 export function parseCatalog(
   text: string,
@@ -26,3 +26,29 @@ export function parseCatalog(
   if (problems.length > 0) return { ok: false, problems };
   return { ok: true, value: { file, catalog: bindCatalog(file, registry, identity).catalog } };
 }
+
+export interface CatalogCheck {
+  /** Undefined if the file does not match the schema. */
+  readonly file: CatalogFile | undefined;
+  /** Reasons to refuse the file, in the order of the file. */
+  readonly problems: readonly FileProblem[];
+  /** Probable mistakes that are allowed, in the order of the file. */
+  readonly warnings: readonly FileProblem[];
+}
+
+/**
+ * Checks a catalog file as `parseCatalog` does, and also reports probable mistakes. Without a registry, it skips the
+ * checks that need one. `today` is a date such as 2026-01-31.
+ */
+export function checkCatalog(text: string, registry: RegistryPublic | undefined, today: string): CatalogCheck {
+  const read = readYamlAs(text, catalogFileSchema);
+  if (!read.ok) return { file: undefined, problems: byLine(read.problems), warnings: [] };
+  const { file, source } = read.value;
+  return {
+    file,
+    problems: byLine(catalogProblems(file, source, registry)),
+    warnings: byLine(catalogWarnings(file, source, today)),
+  };
+}
+
+const byLine = (problems: readonly FileProblem[]): FileProblem[] => [...problems].sort((a, b) => a.line - b.line);

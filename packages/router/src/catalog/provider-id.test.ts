@@ -7,7 +7,7 @@ describe('matchesProvider', () => {
     ['acme', 'acme/eu'],
     ['acme/eu', 'acme/eu'],
     ['other', 'other'],
-  ])('interface 2.2 rule 1: `%s` names `%s`', (entry, provider) => {
+  ])('`%s` names `%s`', (entry, provider) => {
     expect(matchesProvider(entry, provider)).toBe(true);
   });
 
@@ -19,7 +19,7 @@ describe('matchesProvider', () => {
     ['acme/e', 'acme/eu', 'a region is matched whole'],
     ['eu', 'acme/eu', 'a region alone names nobody'],
     ['acmeco', 'acme', 'a prefix of a name is another provider'],
-  ])('interface 2.2 rule 1: `%s` does not name `%s`: %s', (entry, provider) => {
+  ])('`%s` does not name `%s`: %s', (entry, provider) => {
     expect(matchesProvider(entry, provider)).toBe(false);
   });
 });

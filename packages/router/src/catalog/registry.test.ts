@@ -16,6 +16,7 @@ const problemsOf = (text: string) => {
   return parsed.ok ? [] : parsed.problems;
 };
 const withBaseUrl = (url: string) => lines(...required.map((f) => (f.startsWith('base_url') ? `base_url: ${url}` : f)));
+const onlyHttps = 'must be https: plain http is for loopback, or with `insecure_http: true` for a private network';
 const withClass = (name: string, ...extra: string[]) =>
   lines(...required.slice(0, 3), `privacy_class: ${name}`, ...extra);
 
@@ -27,13 +28,14 @@ function parsedProvider(text: string) {
 }
 
 describe('parseRegistry', () => {
-  it('design 6: fills in what a provider leaves out', () => {
+  it('fills in what a provider leaves out', () => {
     expect(parsedProvider(lines(...required))).toEqual({
       id: 'acme',
       name: 'Acme',
       adapter: 'openai',
       base_url: 'https://api.acme.example/v1',
       privacy_class: 'private',
+      insecure_http: false,
       listed: true,
       timeouts: { connect_ms: 5000, first_byte_ms: 30_000, idle_ms: 60_000, total_ms: 600_000 },
       request: { max_tokens_field: 'max_tokens', extra_body: {}, reasoning_off: { reasoning_effort: 'none' } },
@@ -63,49 +65,97 @@ describe('parseRegistry', () => {
     expect(problemsOf(lines(...required).replace('id: acme', `id: "${id}"`))).toMatchObject([{ line: 2 }]);
   });
 
-  it('interface 2.2 rule 2: refuses a provider of the id `other`', () => {
+  it('refuses a provider of the id `other`', () => {
     expect(problemsOf(lines(...required).replace('id: acme', 'id: other'))).toEqual([
-      { line: 2, message: 'providers.0.id: `other` stands for unlisted providers' },
+      { line: 2, message: '`providers.0.id`: `other` stands for unlisted providers' },
     ]);
   });
 
   it.each(['https://api.acme.example/v1', 'http://localhost:9000', 'http://127.0.0.1:9000/v1', 'http://[::1]:9000'])(
-    'design 6: takes the address %s',
+    'takes the address %s',
     (url) => {
       expect(problemsOf(withBaseUrl(url))).toEqual([]);
     },
   );
 
   it.each([
-    ['http://api.acme.example/v1', 'must be https: plain http is for loopback only'],
-    ['http://127.0.0.1.acme.example', 'must be https: plain http is for loopback only'],
-    ['http://localhost.acme.example', 'must be https: plain http is for loopback only'],
+    ['http://api.acme.example/v1', onlyHttps],
+    ['http://127.0.0.1.acme.example', onlyHttps],
+    ['http://localhost.acme.example', onlyHttps],
     ['ftp://api.acme.example', 'must be an https URL'],
     ['api.acme.example', 'must be an https URL'],
     ['https://user@api.acme.example', 'must be an origin and a path: no credentials, query or fragment'],
     ['https://:secret@api.acme.example', 'must be an origin and a path: no credentials, query or fragment'],
     ['https://api.acme.example/?key=1', 'must be an origin and a path: no credentials, query or fragment'],
     ['https://api.acme.example/#top', 'must be an origin and a path: no credentials, query or fragment'],
-  ])('design 6: refuses the address %s', (url, message) => {
-    expect(problemsOf(withBaseUrl(url))).toEqual([{ line: 5, message: `providers.0.base_url: ${message}` }]);
+  ])('refuses the address %s', (url, message) => {
+    const shown = /[@?]/.test(url) || message === onlyHttps ? '' : ` is \`${url}\`: it`;
+    expect(problemsOf(withBaseUrl(url))).toEqual([{ line: 5, message: `\`providers.0.base_url\`${shown} ${message}` }]);
   });
 
-  it.each(['tee', 'e2ee'])('design 6: requires attestation of a provider that is %s', (name) => {
-    const message = 'providers.0.attestation: `attestation` is required where the privacy class is tee or e2ee';
+  const plain = (url: string, name = 'private', ...extra: string[]) =>
+    problemsOf(
+      lines(...required.slice(0, 2), `base_url: ${url}`, `privacy_class: ${name}`, 'insecure_http: true', ...extra),
+    );
+
+  it.each(['http://ollama:11434/v1', 'http://10.0.0.5:8000/v1', 'http://[fd12::5]:8000', 'http://127.0.0.1:9000'])(
+    'takes the address %s with insecure_http',
+    (url) => {
+      expect(plain(url)).toEqual([]);
+      expect(plain(url, 'anonymous')).toEqual([]);
+    },
+  );
+
+  it('takes insecure_http only without TLS, without attestation, and at most for private', () => {
+    const wrong = (message: RegExp) => [{ line: expect.any(Number), message: expect.stringMatching(message) }];
+    expect(plain('https://ollama:11434/v1')).toEqual(
+      wrong(/insecure_http` is for a `base_url` that begins with http:/),
+    );
+    expect(plain('ftp://ollama')).toEqual(wrong(/base_url` is `ftp:.*must be an https URL/));
+    const enclave = 'attestation: {family: near}';
+    expect(plain('http://ollama', 'private', enclave)).toEqual(wrong(/insecure_http` is not possible beside/));
+    expect(plain('http://ollama', 'tee', enclave)).toHaveLength(2);
+    const models = 'models: [{match: "*", privacy_class: e2ee}]';
+    expect(plain('http://ollama', 'private', enclave, models).at(-1)?.message).toMatch(
+      /privacy_class` is at most private/,
+    );
+  });
+
+  it('asks whether the broker may reach a host without TLS, and reports the line', () => {
+    const ask = (url: string, ...extra: string[]) => {
+      const asked: string[] = [];
+      const text = lines(...required.slice(0, 2), `base_url: ${url}`, 'privacy_class: private', ...extra);
+      const parsed = parseRegistry(text, 'digest', {
+        problemOfPlainHttp: (hostname) => {
+          asked.push(hostname);
+          return 'no';
+        },
+      });
+      return { asked, problems: parsed.ok ? [] : parsed.problems };
+    };
+    expect(ask('http://ollama:11434/v1', 'insecure_http: true')).toEqual({
+      asked: ['ollama'],
+      problems: [{ line: 7, message: 'provider acme: no' }],
+    });
+    expect(ask('https://api.acme.example')).toEqual({ asked: [], problems: [] });
+  });
+
+  it.each(['tee', 'e2ee'])('requires attestation of a provider that is %s', (name) => {
+    const message = '`providers.0.attestation`: `attestation` is required where the privacy class is tee or e2ee';
     expect(problemsOf(withClass(name))).toEqual([{ line: 2, message }]);
     expect(problemsOf(withClass(name, 'attestation: {family: near}'))).toEqual([]);
   });
 
-  it('design 6: requires attestation where only some models claim tee', () => {
+  it('requires attestation where only some models claim tee', () => {
     const models = 'models: [{match: "llama-*", privacy_class: tee}]';
     expect(problemsOf(withClass('private', models))).toHaveLength(1);
     expect(problemsOf(withClass('private', models, 'attestation: {family: phala, measurements: [aa]}'))).toEqual([]);
   });
 
-  it('refuses to hide a provider in an enclave, whose evidence names it', () => {
+  it('refuses to unlist a provider with attestation, whose evidence names it', () => {
     const enclave = ['attestation: {family: near}', 'listed: false'];
     const message =
-      "providers.0.listed: `listed: false` is not possible beside `attestation`: an enclave's evidence names its provider";
+      "`providers.0.listed`: `listed: false` is not possible beside `attestation`: an enclave's evidence names its provider";
     expect(problemsOf(withClass('tee', ...enclave))).toEqual([{ line: 8, message }]);
     expect(problemsOf(withClass('private', ...enclave))).toEqual([{ line: 8, message }]);
     expect(problemsOf(withClass('private', 'listed: false'))).toEqual([]);
@@ -125,7 +175,20 @@ describe('parseRegistry', () => {
 });
 
 describe('publicRegistry', () => {
-  it('design 1: publishes neither addresses nor names of secrets nor what is sent', () => {
+  it('says which providers are reached without TLS, and nothing of the others', () => {
+    const of = (...extra: string[]) => {
+      const url = extra.length > 0 ? 'http://ollama:11434/v1' : 'https://ollama:11434/v1';
+      const text = lines(...required.slice(0, 2), `base_url: ${url}`, 'privacy_class: private', ...extra);
+      const parsed = parseRegistry(text, 'digest');
+      if (!parsed.ok) throw new Error('not parsed');
+      const [published] = registryPublicSchema.parse(publicRegistry(parsed.value, () => true)).providers;
+      return published;
+    };
+    expect(of('insecure_http: true')).toMatchObject({ insecure_http: true });
+    expect(of()).not.toHaveProperty('insecure_http');
+  });
+
+  it('publishes neither addresses nor names of secrets nor what is sent', () => {
     const parsed = parse(
       'api_key_env: ACME_API_KEY',
       'listed: false',
@@ -151,7 +214,7 @@ describe('publicRegistry', () => {
     expect(registryPublicSchema.parse(published)).toEqual(published);
   });
 
-  it('design 6: says which gated operations the broker serves, so that no ticket is sold that none would take', () => {
+  it('says which gated operations the broker serves, so that no ticket is sold that none would take', () => {
     const parsed = parse();
     if (!parsed.ok) throw new Error('not parsed');
     const published = publicRegistry(parsed.value, () => true, { image: true, speech: false });
@@ -161,7 +224,7 @@ describe('publicRegistry', () => {
     expect(on).toEqual(['chat', 'embeddings', 'image']);
   });
 
-  it('leaves the models out of a provider that has none of its own', () => {
+  it('omits `models` of a provider that does not define any', () => {
     const parsed = parse();
     if (!parsed.ok) throw new Error('not parsed');
     const [provider] = publicRegistry(parsed.value, () => true).providers;
@@ -180,11 +243,11 @@ describe('strongestAllowedClass', () => {
       model,
     );
 
-  it('is the provider’s class where no models are named', () => {
+  it('is the provider’s class if no models are named', () => {
     expect(allowed(undefined, 'llama-3')).toBe('private');
   });
 
-  it('design 6: narrows by model, and a model that matches nothing is anonymous', () => {
+  it('narrows by model, and a model that matches nothing is anonymous', () => {
     expect(allowed([['llama-*', 'private']], 'llama-3')).toBe('private');
     expect(allowed([['llama-*', 'anonymous']], 'llama-3')).toBe('anonymous');
     expect(allowed([['llama-*', 'private']], 'qwen-3')).toBe('anonymous');

@@ -6,10 +6,10 @@ import {
   privacyClassSchema,
   providerIdSchema,
 } from '@sotto/wire';
+import { type FileProblem, type FileResult, readYamlAs } from '@sotto/yaml';
 import { z } from 'zod';
 import { type ModelType, modelTypes } from './catalog.ts';
 import { otherProviderId } from './provider-id.ts';
-import { type FileProblem, type FileResult, readYamlAs } from './yaml-source.ts';
 
 /** Adapters that a registry may name. */
 const adapterNames = ['openai', 'anthropic', 'google', 'bedrock', 'azure', 'cohere'] as const;
@@ -32,8 +32,6 @@ const baseUrlSchema = z.string().superRefine((text, context) => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
     context.addIssue({ code: 'custom', message: 'must be an https URL' });
-  } else if (url.protocol === 'http:' && !loopbackHosts.has(url.hostname)) {
-    context.addIssue({ code: 'custom', message: 'must be https: plain http is for loopback only' });
   } else if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     context.addIssue({ code: 'custom', message: 'must be an origin and a path: no credentials, query or fragment' });
   }
@@ -45,6 +43,8 @@ const providerSchema = z
     name: z.string().min(1).max(100),
     adapter: z.enum(adapterNames),
     base_url: baseUrlSchema,
+    /** Allows http to a private network. The broker checks the address at each connection. */
+    insecure_http: z.boolean().default(false),
     api_key_env: z
       .string()
       .regex(/^[A-Z][A-Z0-9_]{1,63}$/, { error: 'must be the name of an environment variable' })
@@ -63,25 +63,31 @@ const providerSchema = z
     attestation: z
       .strictObject({ family: z.enum(e2eeFamilies), measurements: z.array(z.string()).optional() })
       .optional(),
-    /** How this provider's dialect of the adapter's API differs. */
+    /** How this provider's API differs from the adapter's. */
     request: z
       .strictObject({
-        /** What makes it answer an image as base64, absent: `b64_json`; `none`: it always does, and takes no such field. */
+        /**
+         * The field that requests an image as base64; `b64_json` if absent. `none`: the provider always returns base64
+         * and accepts no such field.
+         */
         image_response_format: z.enum(['b64_json', 'base64', 'none']).optional(),
-        /** The voice for speech requests that name none; absent: the provider is not told of one either. */
+        /** The voice for speech requests that name none. If absent, the provider receives no voice either. */
         default_voice: z.string().min(1).max(128).optional(),
         max_tokens_field: z.enum(['max_tokens', 'max_completion_tokens']).default('max_tokens'),
         /** Fixed fields of every request, such as the switch that turns storing off. */
         extra_body: z.record(z.string(), z.unknown()).default({}),
-        /** The fields by which a request switches thinking off, on models that can do without. */
+        /** The fields by which a request turns reasoning off, on models that can do without it. */
         reasoning_off: z.record(z.string(), z.unknown()).default({ reasoning_effort: 'none' }),
-        /** The field in which assistant messages carry their reasoning back; absent: it stays here. */
+        /** The field in which assistant messages return their reasoning to the provider. If absent, it is not sent. */
         reasoning_field: z.enum(['reasoning_content', 'reasoning']).optional(),
       })
       .prefault({}),
   })
   .superRefine((provider, context) => {
     const claims = [provider.privacy_class, ...(provider.models ?? []).map((model) => model.privacy_class)];
+    for (const [field, message] of plainHttpProblems(provider, claims)) {
+      context.addIssue({ code: 'custom', path: [field], message });
+    }
     if (claims.some((claim) => comparePrivacy(claim, 'tee') >= 0) && provider.attestation === undefined) {
       const message = '`attestation` is required where the privacy class is tee or e2ee';
       context.addIssue({ code: 'custom', path: ['attestation'], message });
@@ -92,28 +98,68 @@ const providerSchema = z
     }
   });
 
-const registryFileSchema = z.strictObject({ providers: z.array(providerSchema).min(1).max(1000) });
+/** What stands against a provider's connections without TLS, by field. */
+function plainHttpProblems(
+  provider: {
+    readonly base_url: string;
+    readonly insecure_http: boolean;
+    readonly attestation?: object | undefined;
+  },
+  claims: readonly PrivacyClass[],
+): [field: string, message: string][] {
+  const { protocol, hostname } = URL.parse(provider.base_url) ?? { protocol: '', hostname: '' };
+  // What is no web address at all is reported already.
+  if (protocol !== 'https:' && protocol !== 'http:') return [];
+  if (!provider.insecure_http) {
+    return protocol === 'https:' || loopbackHosts.has(hostname)
+      ? []
+      : [
+          [
+            'base_url',
+            'must be https: plain http is for loopback, or with `insecure_http: true` for a private network',
+          ],
+        ];
+  }
+  const problems: [string, string][] = [];
+  if (protocol === 'https:') problems.push(['insecure_http', 'is for a `base_url` that begins with http://']);
+  if (provider.attestation !== undefined) {
+    problems.push(['insecure_http', "is not possible beside `attestation`: an enclave's evidence names its TLS key"]);
+  }
+  if (claims.some((claim) => comparePrivacy(claim, 'private') > 0)) {
+    problems.push([
+      'privacy_class',
+      'is at most private where `insecure_http` is true: the network can read the content',
+    ]);
+  }
+  return problems;
+}
 
-/** One provider of the registry file, in its own spelling. */
+/** The schema of PROVIDERS_FILE (docs/operate/providers-and-catalog.md). */
+export const registryFileSchema = z.strictObject({ providers: z.array(providerSchema).min(1).max(1000) });
+
+/** One provider of the registry file, with the field names of the file. */
 export type RegistryProvider = z.infer<typeof providerSchema>;
 
-/** The provider registry: part of the broker's measured image (design 1). */
+/** The provider registry. It is part of the broker's measured image (docs/concepts/attestation.md). */
 export interface ProviderRegistry {
   /** SHA-256 of the file's bytes, lower-case hex. */
   readonly digest: string;
   readonly providers: readonly RegistryProvider[];
 }
 
+/** Checks of a registry that need more than its text. Each returns the problem, or undefined. */
+export interface RegistryChecks {
+  /** Checks the form of a measurement. */
+  readonly problemOfMeasurement?: (measurement: string) => string | undefined;
+  /** Checks whether this broker may reach a host without TLS. */
+  readonly problemOfPlainHttp?: (hostname: string) => string | undefined;
+}
+
 /**
- * Parses a provider registry (PROVIDERS_FILE, design 6).
- * `digest` is that of the bytes the text was decoded from; the caller computes it. `problemOf` tells what is wrong with a
- * measurement: their form is the verifier's.
+ * Parses a provider registry (PROVIDERS_FILE). The caller computes `digest` over the bytes that `text` was decoded
+ * from. `checks` knows what only the broker can judge.
  */
-export function parseRegistry(
-  text: string,
-  digest: string,
-  problemOf: (measurement: string) => string | undefined = () => undefined,
-): FileResult<ProviderRegistry> {
+export function parseRegistry(text: string, digest: string, checks: RegistryChecks = {}): FileResult<ProviderRegistry> {
   const read = readYamlAs(text, registryFileSchema);
   if (!read.ok) return read;
   const { file, source } = read.value;
@@ -127,8 +173,13 @@ export function parseRegistry(
       });
     }
     seen.add(provider.id);
+    const plain = provider.insecure_http ? checks.problemOfPlainHttp?.(new URL(provider.base_url).hostname) : undefined;
+    if (plain !== undefined) {
+      const line = source.lineOf(['providers', index, 'insecure_http']);
+      problems.push({ line, message: `provider ${provider.id}: ${plain}` });
+    }
     for (const [at, measurement] of (provider.attestation?.measurements ?? []).entries()) {
-      const problem = problemOf(measurement);
+      const problem = checks.problemOfMeasurement?.(measurement);
       if (problem === undefined) continue;
       const line = source.lineOf(['providers', index, 'attestation', 'measurements', at]);
       problems.push({ line, message: `provider ${provider.id}: ${problem}` });
@@ -137,7 +188,7 @@ export function parseRegistry(
   return problems.length > 0 ? { ok: false, problems } : { ok: true, value: { digest, providers: file.providers } };
 }
 
-/** What the broker publishes of its registry, for control to plan with: no addresses, no names of secrets. */
+/** The part of the broker's registry that control needs for planning. It omits addresses and the names of secrets. */
 export const registryPublicSchema = z.strictObject({
   digest: z.string(),
   providers: z.array(
@@ -147,30 +198,31 @@ export const registryPublicSchema = z.strictObject({
       listed: z.boolean(),
       privacy_class: privacyClassSchema,
       models: z.array(z.strictObject({ match: z.string(), privacy_class: privacyClassSchema })).optional(),
-      /** The kinds of models that its API serves; absent: all. */
+      /** The kinds of models that its API serves. Absent: all. */
       model_types: z.array(z.enum(modelTypes)).optional(),
-      /** Whether this broker can reach it: its key is in the environment, or it needs none. */
+      /** Whether brokers reach it without TLS, in a private network. Absent: no. */
+      insecure_http: z.literal(true).optional(),
+      /** Whether this broker can call it: its key is in the environment, or it does not need one. */
       available: z.boolean(),
     }),
   ),
-  /** Which of the gated operations the brokers serve; absent: what control is told itself. */
+  /** The optional operations that the brokers serve. If absent, control uses its own settings. */
   media: z.strictObject({ image: z.boolean(), speech: z.boolean() }).optional(),
 });
 export type RegistryPublic = z.infer<typeof registryPublicSchema>;
 
-/** The operations that are on only where the operator says so (design 6). */
+/** The operations that are off unless the operator enables them. */
 export interface MediaSwitches {
   readonly image: boolean;
   readonly speech: boolean;
 }
 
-/** Whether an operation is on. */
 export const isSwitchedOn = (media: MediaSwitches, operation: Operation): boolean =>
   operation === 'image' || operation === 'speech' ? media[operation] : true;
 
 /**
- * The public half of a registry; `available` tells which providers have what they need to be called, `media` what the
- * broker serves at all.
+ * The public half of a registry. `available` says whether a provider has everything that a call needs. `media` says
+ * which optional operations the broker serves.
  */
 export function publicRegistry(
   registry: ProviderRegistry,
@@ -187,6 +239,8 @@ export function publicRegistry(
       privacy_class: provider.privacy_class,
       ...(provider.models === undefined ? {} : { models: provider.models }),
       model_types: [...adapterModelTypes[provider.adapter]],
+      // An older control does not know the field.
+      ...(provider.insecure_http ? { insecure_http: true } : {}),
       available: available(provider),
     })),
   };
@@ -199,8 +253,8 @@ export const servesType = (
 ): boolean => types === undefined || types.includes(type);
 
 /**
- * The strongest class a provider's route may claim for an upstream model.
- * The first matching rule narrows the provider's class; where rules exist, a model that matches none is `anonymous`.
+ * The strongest class that a provider's route may claim for an upstream model. The first rule that matches the model
+ * can only lower the provider's class. If rules exist and none matches, the class is `anonymous`.
  */
 export function strongestAllowedClass(
   provider: Pick<RegistryPublic['providers'][number], 'privacy_class' | 'models'>,
@@ -212,7 +266,7 @@ export function strongestAllowedClass(
   return comparePrivacy(rule.privacy_class, provider.privacy_class) < 0 ? rule.privacy_class : provider.privacy_class;
 }
 
-/** `*` stands for any run of characters; everything else for itself. Linear in the text for any pattern. */
+/** Matches `*` to any run of characters, and every other character to itself. Takes linear time for any pattern. */
 function matchesGlob(pattern: string, text: string): boolean {
   const [head = '', ...rest] = pattern.split('*');
   if (rest.length === 0) return pattern === text;

@@ -2,7 +2,7 @@ import { errorTable } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
 import { type AttemptOutcome, failoverTable, nextStep, outcomeOfStatus } from './failover.ts';
 
-/** Interface 3.3 and the table "One provider tried" of design 6, side by side. */
+/** The failover rules (docs/concepts/routing.md) and the answer of a request that tried one provider, side by side. */
 const rows: [said: string, outcome: AttemptOutcome, next: boolean, penalty: string, status: number, type: string][] = [
   ['429', 'rate_limited', true, 'route', 429, 'rate_limited'],
   ['5xx', 'server_error', true, 'route', 502, 'provider_error'],
@@ -25,27 +25,27 @@ describe('failoverTable', () => {
     expect(Object.keys(failoverTable).sort()).toEqual(rows.map(([, outcome]) => outcome).sort());
   });
 
-  it.each(rows)('interface 3.3: after %s (%s) the next provider is tried: %s; penalty: %s', (...row) => {
+  it.each(rows)('after %s (%s) the next provider is tried: %s; penalty: %s', (...row) => {
     const [, outcome, next, penalty] = row;
     expect(failoverTable[outcome]).toMatchObject({ triesNext: next, penalizes: penalty });
   });
 });
 
 describe('nextStep', () => {
-  it.each(rows)('interface 3.3: after %s from the first of several providers', (_, outcome, next, __, ___, type) => {
+  it.each(rows)('after %s from the first of several providers', (_, outcome, next, __, ___, type) => {
     expect(nextStep(outcome, { attempt: 1, remaining: 2 })).toEqual(
       next ? { step: 'try_next' } : { step: 'answer', error: type },
     );
   });
 
-  it.each(rows)('design 6: after %s from the only provider tried, its own sanitized error', (...row) => {
+  it.each(rows)('after %s from the only provider tried, its own sanitized error', (...row) => {
     const [, outcome, , , status, type] = row;
     const step = nextStep(outcome, { attempt: 1, remaining: 0 });
     expect(step).toEqual({ step: 'answer', error: type });
     expect(step.step === 'answer' && errorTable[step.error].status).toBe(status);
   });
 
-  it.each(rows)('interface 3.3: after %s from the last of several, `provider_fallback_exhausted`', (_, outcome) => {
+  it.each(rows)('after %s from the last of several, `provider_fallback_exhausted`', (_, outcome) => {
     expect(nextStep(outcome, { attempt: 2, remaining: 0 })).toEqual({
       step: 'answer',
       error: 'provider_fallback_exhausted',
@@ -56,7 +56,7 @@ describe('nextStep', () => {
     });
   });
 
-  it('interface 7: a 400 from a later attempt ends the chain as `provider_fallback_exhausted`, though providers remain', () => {
+  it('a 400 from a later attempt ends the chain as `provider_fallback_exhausted`, though providers remain', () => {
     expect(nextStep('invalid_request', { attempt: 2, remaining: 1 })).toEqual({
       step: 'answer',
       error: 'provider_fallback_exhausted',
@@ -74,7 +74,7 @@ describe('nextStep', () => {
 
 describe('nextStep of an encrypted request', () => {
   it.each(rows)(
-    'interface 3.3: after %s (%s) there is no next, however many remain',
+    'after %s (%s) no other provider is tried, however many remain',
     (_, outcome, __, ___, status, type) => {
       const error = status < 500 ? type : 'provider_fallback_not_supported_for_e2ee';
       for (const remaining of [0, 2]) {

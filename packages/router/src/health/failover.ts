@@ -1,4 +1,4 @@
-import { type ErrorType, errorTable } from '@sotto/wire';
+import { type ErrorType, errorTable, type UsageError } from '@sotto/wire';
 
 /** How one attempt ended before any output reached the client. */
 export type AttemptOutcome =
@@ -20,39 +20,44 @@ export type AttemptOutcome =
 export interface FailoverRow {
   readonly triesNext: boolean;
   readonly penalizes: 'route' | 'provider' | 'none';
-  /** What the client gets where this was the only provider tried (design 6). */
+  /** The error that the client gets if only this provider was tried. */
   readonly aloneAs: ErrorType;
+  /** The class that the request's row of usage gets if this was its last attempt. */
+  readonly usageError: Exclude<UsageError, 'cancelled'>;
 }
 
-const row = (triesNext: boolean, penalizes: FailoverRow['penalizes'], aloneAs: ErrorType): FailoverRow => ({
-  triesNext,
-  penalizes,
-  aloneAs,
-});
+const row = (
+  triesNext: boolean,
+  penalizes: FailoverRow['penalizes'],
+  aloneAs: ErrorType,
+  usageError: FailoverRow['usageError'] = 'provider',
+): FailoverRow => ({ triesNext, penalizes, aloneAs, usageError });
 
-/** Automatic failover (interface 3.3), and the answer when there was nobody to fail over to (design 6). */
+/** The effect of each outcome: whether the next provider is tried, the penalty, and the error if no other was tried. */
 export const failoverTable = {
-  rate_limited: row(true, 'route', 'rate_limited'),
+  rate_limited: row(true, 'route', 'rate_limited', 'rate_limit'),
   server_error: row(true, 'route', 'provider_error'),
-  timeout: row(true, 'route', 'provider_timeout'),
+  timeout: row(true, 'route', 'provider_timeout', 'timeout'),
   network_failure: row(true, 'route', 'provider_error'),
   malformed_answer: row(true, 'route', 'provider_error'),
   model_unavailable: row(true, 'route', 'provider_error'),
   authentication_failed: row(true, 'provider', 'provider_error'),
   quota_exhausted: row(true, 'provider', 'provider_error'),
-  invalid_request: row(false, 'none', 'invalid_request'),
-  /** 413 and 422: the request is at fault, yet another provider may take it. */
-  unprocessable: row(true, 'none', 'invalid_request'),
+  invalid_request: row(false, 'none', 'invalid_request', 'request'),
+  /** 413 and 422: the request is at fault, but another provider may accept it. */
+  unprocessable: row(true, 'none', 'invalid_request', 'request'),
   /** 403, 409 and every other 4xx. */
   other_client_error: row(true, 'none', 'provider_error'),
-  content_refused: row(false, 'none', 'invalid_request'),
-  /** A 400 that says so: another provider of the model has no larger context to offer. */
-  context_exceeded: row(false, 'none', 'context_too_large'),
-  /** Ours, not of interface 3.3: the enclave could not be verified, so that nothing was sent to it. */
+  content_refused: row(false, 'none', 'invalid_request', 'request'),
+  /** A 400 that reports a context overflow. Other providers of the model do not have a larger context. */
+  context_exceeded: row(false, 'none', 'context_too_large', 'request'),
+  /** The broker could not verify the enclave, so it sent nothing there. */
   attestation_failed: row(true, 'route', 'provider_error'),
 } as const satisfies Record<AttemptOutcome, FailoverRow>;
 
-/** Reads a provider's HTTP status; undefined for a success. A redirect is never followed: it is malformed. */
+/**
+ * Reads a provider's HTTP status; undefined for a success. The broker never follows a redirect: it counts as malformed.
+ */
 export function outcomeOfStatus(status: number): AttemptOutcome | undefined {
   if (status >= 200 && status < 300) return undefined;
   switch (status) {
@@ -77,7 +82,7 @@ export function outcomeOfStatus(status: number): AttemptOutcome | undefined {
   }
 }
 
-/** What a request does after an attempt failed before output. */
+/** The step that follows an attempt that failed before any output. */
 export type NextStep = { readonly step: 'try_next' } | { readonly step: 'answer'; readonly error: ErrorType };
 
 export interface AttemptPlace {
@@ -85,14 +90,15 @@ export interface AttemptPlace {
   readonly attempt: number;
   /** How many permitted routes are left. */
   readonly remaining: number;
-  /** Whether the request was encrypted to the provider that was tried: nobody else could read it. */
+  /** Whether the request was encrypted to the provider that was tried, so that no other provider can read it. */
   readonly encrypted?: boolean;
 }
 
 /**
- * The step after a failed attempt. A single provider's failure is its own; after a fallback every failure is
- * `provider_fallback_exhausted`. An encrypted request has no next (interface 3.3): what the provider did wrong asks for
- * fresh attestation, and what the client did wrong stays as it is.
+ * Decides what follows a failed attempt. If only one provider was tried, the client gets that provider's error. After a
+ * fallback, every failure is `provider_fallback_exhausted`.
+ * An encrypted request is never sent to another provider. If the provider failed, the client must fetch new
+ * attestation. If the client was at fault, it gets the same error as without encryption.
  */
 export function nextStep(outcome: AttemptOutcome, { attempt, remaining, encrypted = false }: AttemptPlace): NextStep {
   const { triesNext, aloneAs } = failoverTable[outcome];

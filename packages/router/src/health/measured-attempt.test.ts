@@ -4,7 +4,7 @@ import { type AttemptEnd, type MeasuredOutput, measureAttempt } from './measured
 
 type Streamed = Extract<AttemptEnd, { kind: 'streamed' }>;
 
-/** 201 tokens in two seconds after the first, which came after 300 ms. */
+/** 201 tokens: the first after 300 ms, the others within two seconds. */
 const output: MeasuredOutput = { tokens: 201, reasoningTokens: 0, bytes: 804 };
 const streamed = (changes: Partial<Omit<Streamed, 'output'>> = {}, produced: Partial<MeasuredOutput> = {}) =>
   measureAttempt({
@@ -14,7 +14,7 @@ const streamed = (changes: Partial<Omit<Streamed, 'output'>> = {}, produced: Par
 const whole = (durationMs: number, produced: Partial<MeasuredOutput> = {}) =>
   measureAttempt({ kind: 'whole', durationMs, output: { ...output, ...produced } });
 
-describe('what counts (docs/guides/measurements.md)', () => {
+describe('what counts (docs/reference/measurements.md)', () => {
   const outcomes = Object.keys(failoverTable) as AttemptOutcome[];
   const callersOwn: AttemptOutcome[] = [
     ...(['invalid_request', 'unprocessable', 'other_client_error', 'content_refused', 'context_exceeded'] as const),
@@ -52,21 +52,21 @@ describe('speed', () => {
   it('is the tokens after the first by the time after the first', () => {
     expect(speed({ flowMs: 1000 }, { tokens: 51 })).toBe(50);
   });
-  it('is not told by a tiny answer', () => {
+  it('is undefined for a tiny answer', () => {
     expect(speed({ flowMs: 100 }, { tokens: 10 })).toBeUndefined();
     expect(speed({ flowMs: 100 }, { tokens: 11 })).toBe(100);
     expect(speed({}, { tokens: 0 })).toBeUndefined();
   });
-  it('is not told by a burst', () => {
+  it('is undefined for a burst', () => {
     expect(speed({ flowMs: 9 })).toBeUndefined();
     expect(speed({ flowMs: 19.9 })).toBeUndefined();
     expect(speed({ flowMs: 20 })).toBe(10_000);
   });
-  it('is not told where the tokens were not reported', () => {
+  it('is undefined if the tokens were not reported', () => {
     expect(speed({}, { tokens: undefined })).toBeUndefined();
     expect(whole(4000, { tokens: undefined })?.wholeTokensPerSecond).toBeUndefined();
   });
-  it('is not told where the client set the pace', () => {
+  it('is undefined if the client set the pace', () => {
     expect(speed({ heldBackMs: 100 })).toBe(100);
     expect(speed({ heldBackMs: 101 })).toBeUndefined();
   });

@@ -1,32 +1,38 @@
 import { type AttemptOutcome, failoverTable } from './failover.ts';
 
-/** What one attempt says about its route (docs/guides/measurements.md). Durations in ms, speeds in tokens per second. */
+/**
+ * The measurements that one attempt adds to its route (docs/reference/measurements.md). Durations in ms, speeds in tokens
+ * per second.
+ */
 export interface MeasuredAttempt {
   readonly success: boolean;
-  /** From the start of the attempt to its first output; of an operation that has no streams, to its answer. */
+  /** From the start of the attempt to its first output. For an operation without streams, to its answer. */
   readonly ttftMs?: number | undefined;
-  /** Output tokens after the first, by the time after the first. */
+  /** Output tokens after the first, divided by the time since the first. */
   readonly tokensPerSecond?: number | undefined;
-  /** Of a chat answered whole: from the start of the attempt to the whole answer. */
+  /** For a chat that was not streamed: from the start of the attempt to the whole answer. */
   readonly wholeMs?: number | undefined;
-  /** Of a chat answered whole: all its output tokens by the time of the whole answer. */
+  /** For a chat that was not streamed: all output tokens divided by the time to the whole answer. */
   readonly wholeTokensPerSecond?: number | undefined;
 }
 
-/** Output as far as it is known: undefined where the provider did not report it, because a guess is no measurement. */
+/**
+ * The output of an attempt. `tokens` is undefined if the provider did not report it, because a guess is not a
+ * measurement.
+ */
 export interface MeasuredOutput {
   readonly tokens: number | undefined;
-  /** How many of them were reasoning, which some providers bill and never show. */
+  /** How many of `tokens` were reasoning, which some providers bill and never show. */
   readonly reasoningTokens: number;
-  /** Bytes of text, reasoning and tool arguments that came. */
+  /** Received bytes of text, reasoning and tool arguments. */
   readonly bytes: number;
 }
 
-/** How an attempt ended, as far as it concerns its route. Durations in ms, by a clock that never steps. */
+/** How an attempt ended, as far as it concerns its route. Durations in ms, by a monotonic clock. */
 export type AttemptEnd =
-  /** Failed before output. */
+  /** Failed before any output. */
   | { readonly kind: 'failed'; readonly outcome: AttemptOutcome }
-  /** Vectors, an image, speech: what such an operation answers first is all there is to wait for. */
+  /** Vectors, an image or speech. These operations have one answer, so its time is the time to first output. */
   | { readonly kind: 'answered'; readonly ttftMs: number }
   | { readonly kind: 'whole'; readonly durationMs: number; readonly output: MeasuredOutput }
   | {
@@ -42,16 +48,19 @@ export type AttemptEnd =
       readonly ttftMs: number;
       /** From the first output to the end. */
       readonly flowMs: number;
-      /** How much of that the client held the stream back. */
+      /** How long of that the client held the stream back. */
       readonly heldBackMs: number;
       readonly output: MeasuredOutput;
     };
 
-/** What an attempt says about its route; undefined where it says nothing, and does not count as a request either. */
+/**
+ * The measurements of an attempt. Undefined if it says nothing about its route: then it does not count as a request
+ * either.
+ */
 export function measureAttempt(end: AttemptEnd): MeasuredAttempt | undefined {
   switch (end.kind) {
     case 'failed':
-      // What the caller got wrong says nothing about the provider.
+      // A mistake of the caller says nothing about the provider.
       return failoverTable[end.outcome].penalizes === 'none' ? undefined : { success: false };
     case 'answered':
       return { success: true, ttftMs: end.ttftMs };
@@ -69,19 +78,19 @@ export function measureAttempt(end: AttemptEnd): MeasuredAttempt | undefined {
   }
 }
 
-/** Less than this is a burst of the network, not a speed; and no provider is faster than that. */
+/** Fewer tokens or less time are a burst of the network. No provider is faster than the upper limit. */
 const leastTokens = 10;
 const leastMs = 10;
 const mostTokensPerSecond = 10_000;
-/** A client that held the stream back for more than this part of it has set the pace itself. */
+/** If a client held the stream back for more than this fraction, it set the pace itself. */
 const mostHeldBack = 0.05;
-/** As the meter counts where a provider reports nothing. */
+/** The meter's estimate if a provider reports no tokens. */
 const bytesPerToken = 4;
 
 function speedOfStream(end: Extract<AttemptEnd, { kind: 'streamed' }>): number | undefined {
   const { flowMs, heldBackMs, output } = end;
   if (output.tokens === undefined || heldBackMs > flowMs * mostHeldBack) return undefined;
-  // Reasoning that was billed but never streamed took its time before the first output.
+  // Reasoning that was billed but not streamed took its time before the first output, so it does not count here.
   const streamed =
     output.reasoningTokens > 0 ? Math.min(output.tokens, Math.ceil(output.bytes / bytesPerToken)) : output.tokens;
   return speedOf(streamed - 1, flowMs);

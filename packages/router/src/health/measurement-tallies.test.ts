@@ -14,7 +14,7 @@ function opened() {
 }
 
 describe('MeasurementTallies', () => {
-  it('gives all that was counted of a route in its hour, once, and again when more was', () => {
+  it('returns the total of a route and hour once, and again after more was counted', () => {
     const { tallies, take } = opened();
     tallies.count(7, 'a', success);
     tallies.count(7, 'a', { success: false });
@@ -25,21 +25,21 @@ describe('MeasurementTallies', () => {
     expect(take()).toEqual({ hour: 7, source: 'source-1', records: { a: '3;2;;;;' } });
   });
 
-  it('what was counted before the hour struck belongs to the hour before', () => {
+  it('counts an attempt in the hour in which it was measured', () => {
     const { tallies, take } = opened();
     tallies.count(7, 'a', success);
     tallies.count(8, 'a', success);
     expect([take(), take()]).toMatchObject([{ hour: 7 }, { hour: 8 }]);
   });
 
-  it('gives no more at once than it is asked for', () => {
+  it('returns at most `limit` records', () => {
     const { tallies, take } = opened();
     for (const routeId of ['a', 'b', 'c']) tallies.count(7, routeId, success);
     expect(Object.keys(take(2)?.records ?? {})).toEqual(['a', 'b']);
     expect(Object.keys(take(2)?.records ?? {})).toEqual(['c']);
   });
 
-  it('what could not be shared is given again, with what came since', () => {
+  it('returns a record again if sharing failed, including newer counts', () => {
     const { tallies, take } = opened();
     tallies.count(7, 'a', success);
     const batch = tallies.take(100);
@@ -57,7 +57,7 @@ describe('MeasurementTallies', () => {
     expect(take()).toEqual({ hour: 7, source: 'source-2', records: { a: '1;1;;;;' } });
   });
 
-  it('tells what was not shared yet apart from what was, before it forgets', () => {
+  it('tells `isOver` whether an hour was shared completely', () => {
     const { tallies, take } = opened();
     tallies.count(7, 'a', success);
     tallies.forget((_, isShared) => isShared);

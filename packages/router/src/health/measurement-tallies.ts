@@ -1,7 +1,7 @@
 import type { MeasuredAttempt } from './measured-attempt.ts';
 import { RouteTally } from './route-tally.ts';
 
-/** Records to be shared: all that one source counted of these routes in an hour. */
+/** Records to share: the totals of one source for these routes and one hour. */
 export interface MeasurementBatch {
   /** Unix hours. */
   readonly hour: number;
@@ -17,15 +17,14 @@ interface OpenHour {
 }
 
 /**
- * What one broker counts itself, by the hour it happened in. A record stands for all that was counted of a route in an
- * hour, so that sending it again changes nothing; an hour that was forgotten and comes again, because the clock went
- * back, counts as another source.
+ * The counts of one broker, by hour. A record holds the total of a route in an hour, so sending it again changes
+ * nothing. If the clock goes back to an hour that was forgotten, that hour counts as another source.
  */
 export class MeasurementTallies {
   readonly #newSource: () => string;
   readonly #hours = new Map<number, OpenHour>();
 
-  /** `newSource` makes a random name without `|`. */
+  /** `newSource` returns a random name without `|`. */
   constructor(newSource: () => string) {
     this.#newSource = newSource;
   }
@@ -39,7 +38,7 @@ export class MeasurementTallies {
     open.unshared.add(routeId);
   }
 
-  /** Takes at most so many records that are to be shared; undefined: there are none. */
+  /** Takes at most `limit` records that are not shared yet. Undefined if there are none. */
   take(limit: number): MeasurementBatch | undefined {
     for (const [hour, { source, tallies, unshared }] of this.#hours) {
       const records = new Map<string, string>();
@@ -54,13 +53,13 @@ export class MeasurementTallies {
     return undefined;
   }
 
-  /** What was taken could not be shared, or nobody knows: it is taken again. */
+  /** Marks a batch as unshared again, if sharing it failed or its result is unknown. */
   giveBack({ hour, records }: MeasurementBatch): void {
     const open = this.#hours.get(hour);
     for (const routeId of records.keys()) open?.unshared.add(routeId);
   }
 
-  /** Forgets the hours that `isOver` names. */
+  /** Forgets the hours for which `isOver` returns true. */
   forget(isOver: (hour: number, isShared: boolean) => boolean): void {
     for (const [hour, { unshared }] of this.#hours) if (isOver(hour, unshared.size === 0)) this.#hours.delete(hour);
   }

@@ -4,7 +4,7 @@ import { MeasurementWindow } from './measurement-window.ts';
 import { RouteTally } from './route-tally.ts';
 
 const [a, b] = ['lab/one@acme', 'lab/one@beta'];
-/** A record of so many requests that all succeeded with this time to first token. */
+/** A record of this many requests, all successful and with this time to first token. */
 const record = (requests: number, ttftMs = 100): string => {
   const tally = new RouteTally('r');
   for (let count = 0; count < requests; count += 1) tally.count({ success: true, ttftMs });
@@ -26,13 +26,13 @@ describe('MeasurementWindow', () => {
     expect(window.tallyOf(1000, a).requests).toBe(7);
   });
 
-  it('takes a record in place of the one before, so that a repeat counts once', () => {
+  it('replaces the previous record, so that a repeat counts once', () => {
     const window = opened();
     for (const requests of [3, 3, 5]) window.put(1000, 'one', a, record(requests));
     expect(requestsOf(window)).toBe(5);
   });
 
-  it('keeps what it has where a record cannot be read', () => {
+  it('keeps the previous record if a new one is malformed', () => {
     const window = opened();
     window.put(1000, 'one', a, record(3));
     window.put(1000, 'one', a, 'nonsense');
@@ -60,7 +60,7 @@ describe('MeasurementWindow', () => {
     expect(window.measurements().get(a)?.ttftMs).toBeLessThan(110);
   });
 
-  it('a clock that goes back leaves out what is ahead of it, and has it again when it is read again', () => {
+  it('a clock that goes back drops later hours, which count again once they are read again', () => {
     const window = opened();
     window.put(1000, 'one', a, record(3));
     window.put(999, 'one', a, record(2));

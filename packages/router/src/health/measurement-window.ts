@@ -1,14 +1,14 @@
 import { isSameMeasurement, type Measurements, measurementOf, type RouteMeasurement } from './measurement.ts';
 import { RouteTally } from './route-tally.ts';
 
-/** Hours that a measurement looks back, the present one included. */
+/** Hours that measurements cover, including the current one. */
 export const windowHours = 24;
 const routesAtOnce = 200;
 
 /**
- * What all brokers counted in the last 24 hours. Each broker's record of a route and an hour stands for all that it
- * counted there, so that taking it again changes nothing; the sums are kept up with each change, and what is older than
- * the window leaves them when the clock says so. Hours are Unix hours.
+ * The counts of all brokers in the last 24 hours. Each record holds a broker's total for a route and an hour, so taking
+ * it again changes nothing. The sums follow each change. Hours that leave the window are subtracted when the clock
+ * advances. Hours are Unix hours.
  */
 export class MeasurementWindow {
   #hour: number;
@@ -18,12 +18,12 @@ export class MeasurementWindow {
   readonly #changed = new Set<string>();
   #measurements: Measurements = new Map();
 
-  /** `hour` is the present one. */
+  /** `hour` is the current one. */
   constructor(hour: number) {
     this.#hour = hour;
   }
 
-  /** The hours of the window, the oldest first. */
+  /** The hours of the window, oldest first. */
   get hours(): readonly number[] {
     return Array.from({ length: windowHours }, (_, index) => this.#hour - windowHours + 1 + index);
   }
@@ -32,7 +32,10 @@ export class MeasurementWindow {
     return hour <= this.#hour && hour > this.#hour - windowHours;
   }
 
-  /** The clock says that it is this hour: what is not of the 24 hours up to it goes, even what is ahead of it. */
+  /**
+   * Sets the current hour and drops all records outside the 24 hours up to it. That includes later hours, after a clock
+   * was set back.
+   */
   advance(hour: number): void {
     if (hour === this.#hour) return;
     this.#hour = hour;
@@ -45,7 +48,7 @@ export class MeasurementWindow {
     }
   }
 
-  /** Takes a source's record of a route; one that is out of the window or cannot be read is left out. */
+  /** Takes a source's record of a route. Ignores a record that is outside the window or cannot be read. */
   put(hour: number, source: string, routeId: string, record: string): void {
     if (!this.includes(hour)) return;
     const records = this.#recordsOf(hour, source);
@@ -56,8 +59,8 @@ export class MeasurementWindow {
   }
 
   /**
-   * An hour is over, and nobody adds to it any more: one record a route is enough. To be iterated to its end: it pauses
-   * every few routes, so that whoever has other work can do some; meanwhile nothing may be put.
+   * Merges the sources of an hour that is over into one record per route. Iterate it to its end. It pauses every 200
+   * routes, so that the caller can do other work. Do not call `put` before the end.
    */
   *settle(hour: number): Generator<void, void> {
     const sources = this.#records.get(hour);
@@ -74,13 +77,13 @@ export class MeasurementWindow {
     this.#records.set(hour, new Map([['', merged]]));
   }
 
-  /** What ordering needs. What has not changed since the last call is the same object. */
+  /** Measurements for ordering routes. Anything that has not changed since the last call is the same object. */
   measurements(): Measurements {
     for (const _ of this.update());
     return this.#measurements;
   }
 
-  /** Does the work of `measurements`, which then has none left. It pauses as `settle` does. */
+  /** Does the work of `measurements` in advance. It pauses as `settle` does. */
   *update(): Generator<void, void> {
     const next = new Map(this.#measurements);
     let differs = false;
@@ -100,12 +103,12 @@ export class MeasurementWindow {
     if (differs) this.#measurements = next;
   }
 
-  /** What was counted of a route in the whole window; undefined where nothing was. */
+  /** The counts of a route in the whole window. Undefined if there are none. */
   sumOf(routeId: string): RouteTally | undefined {
     return this.#sums.get(routeId);
   }
 
-  /** What was counted of a route in one hour. */
+  /** The counts of a route in one hour. */
   tallyOf(hour: number, routeId: string): RouteTally {
     const tally = new RouteTally(routeId);
     for (const records of this.#records.get(hour)?.values() ?? []) {

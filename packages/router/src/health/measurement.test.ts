@@ -5,12 +5,12 @@ import { RouteTally } from './route-tally.ts';
 const measured = (requests: number) => ({ requests, successes: 1, ttftMs: 100, tokensPerSecond: 50 });
 
 describe('reliable', () => {
-  it('interface 8: believes a measurement from 20 recent requests on', () => {
+  it('believes a measurement from 20 recent requests on', () => {
     expect(reliable(new Map([['a', measured(19)]]), 'a')).toBeUndefined();
     expect(reliable(new Map([['a', measured(20)]]), 'a')).toEqual(measured(20));
   });
 
-  it('knows nothing of a route that was never measured', () => {
+  it('returns nothing for a route that was never measured', () => {
     expect(reliable(new Map([['a', measured(99)]]), 'b')).toBeUndefined();
   });
 });

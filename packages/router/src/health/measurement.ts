@@ -1,33 +1,33 @@
 import type { RouteTally } from './route-tally.ts';
 
-/** What the last 24 hours say about a route, as far as ordering needs it. */
+/** The measurements of a route in the last 24 hours that ordering uses. */
 export interface RouteMeasurement {
   readonly requests: number;
   readonly successes: number;
-  /** Median time to first token in ms; undefined where nothing was measured. */
+  /** Median time to first token in ms. Undefined if it was not measured. */
   readonly ttftMs: number | undefined;
-  /** Median output tokens per second; undefined where nothing was measured. */
+  /** Median output tokens per second. Undefined if it was not measured. */
   readonly tokensPerSecond: number | undefined;
   /**
-   * Medians of chats answered whole: the first token came no later than the answer, and the tokens no slower than the
-   * answer took. A route is at least as good as this; it must not count against one whose streams were measured.
+   * Medians of chats that were not streamed. The first token came no later than the answer, and the tokens came no
+   * slower. So a route is at least this good. These bounds must not count against a route whose streams were measured.
    */
   readonly atLeast?: { readonly ttftMs: number | undefined; readonly tokensPerSecond: number | undefined };
 }
 
-/** Measurements by route id. What has not changed keeps its identity, the whole as well as each route's. */
+/** Measurements by route id. If nothing changed, the map and each measurement in it stay the same objects. */
 export type Measurements = ReadonlyMap<string, RouteMeasurement>;
 
-/** With fewer recent requests than this, a measurement says nothing (interface part 8). */
+/** The fewest recent requests for which a measurement counts (docs/reference/measurements.md). */
 export const measurementMinimum = 20;
 
-/** A route's measurement where it has enough requests to be believed. */
+/** A route's measurement, if it has enough requests to be reliable. */
 export function reliable(measurements: Measurements, routeId: string): RouteMeasurement | undefined {
   const found = measurements.get(routeId);
   return found !== undefined && found.requests >= measurementMinimum ? found : undefined;
 }
 
-/** Assumed where a route's speed was not measured: what a large model writes at least. */
+/** Assumed if a route's speed was not measured: the least speed of a large model. */
 const assumedTokensPerSecond = 50;
 
 /** Output tokens per second that a route is likely to produce. */
@@ -36,7 +36,7 @@ export function expectedTokensPerSecond(measurements: Measurements, routeId: str
   return measured?.tokensPerSecond ?? measured?.atLeast?.tokensPerSecond ?? assumedTokensPerSecond;
 }
 
-/** What ordering needs of a tally. */
+/** Extracts the measurements that ordering uses from a tally. */
 export function measurementOf(tally: RouteTally): RouteMeasurement {
   const atLeast = {
     ttftMs: tally.percentile('wholeMs', 50),
@@ -51,7 +51,7 @@ export function measurementOf(tally: RouteTally): RouteMeasurement {
   };
 }
 
-/** Whether two measurements of a route say the same. */
+/** Whether two measurements of a route are equal. */
 export const isSameMeasurement = (a: RouteMeasurement, b: RouteMeasurement): boolean =>
   a.requests === b.requests &&
   a.successes === b.successes &&

@@ -11,7 +11,7 @@ const fail = (current: Penalty | undefined, now: number, startedAt = now): Penal
 const lengthOf = (penalty: Penalty): number => penalty.expiresAt - penalty.lastStrikeAt;
 
 describe('strike', () => {
-  it('interface 3.2: demotes for 30 s at the first failure', () => {
+  it('demotes for 30 s at the first failure', () => {
     expect(fail(undefined, start)).toEqual({
       kind: 'server_error',
       strikes: 1,
@@ -20,7 +20,7 @@ describe('strike', () => {
     });
   });
 
-  it('interface 3.2: doubles with every further failure to 60, 120 and 240 s, and stays at 5 minutes', () => {
+  it('doubles with every further failure to 60, 120 and 240 s, and stays at 5 minutes', () => {
     const lengths: number[] = [];
     let penalty: Penalty | undefined;
     for (let strikes = 1; strikes <= 15; strikes += 1) {
@@ -38,7 +38,7 @@ describe('strike', () => {
     expect(later).toMatchObject({ strikes: 2, expiresAt: start + 11 * minute - 1 });
   });
 
-  it('interface 3.2: 10 minutes without a failure reset the count', () => {
+  it('10 minutes without a failure reset the count', () => {
     const third = fail(fail(fail(undefined, start), start + minute), start + 2 * minute);
     expect(third.strikes).toBe(3);
     const afterwards = fail(third, start + 12 * minute);
@@ -46,7 +46,7 @@ describe('strike', () => {
     expect(lengthOf(afterwards)).toBe(30 * second);
   });
 
-  it('design 6: a failure of an attempt that began before the last strike is not a further strike', () => {
+  it('a failure of an attempt that began before the last strike is not a further strike', () => {
     const first = fail(undefined, start);
     expect(fail(first, start + 20 * second, start - 1)).toBe(first);
   });
@@ -81,19 +81,19 @@ describe('penaltyKey', () => {
     'network_failure',
     'malformed_answer',
     'model_unavailable',
-  ])('interface 3.3: %s concerns that route', (outcome) => {
+  ])('%s concerns that route', (outcome) => {
     expect(penaltyKey(outcome, route)).toBe('route:lab/one@acme/eu');
   });
 
   it.each<AttemptOutcome>(['authentication_failed', 'quota_exhausted'])(
-    'interface 3.3: %s concerns every route of that provider',
+    '%s concerns every route of that provider',
     (outcome) => {
       expect(penaltyKey(outcome, route)).toBe('provider:acme/eu');
     },
   );
 
   it.each<AttemptOutcome>(['invalid_request', 'unprocessable', 'other_client_error', 'content_refused'])(
-    'interface 3.3: %s is nobody’s fault',
+    '%s is nobody’s fault',
     (outcome) => {
       expect(penaltyKey(outcome, route)).toBeUndefined();
     },
@@ -129,7 +129,7 @@ describe('isPenalized', () => {
     expect(penalized(known, 'acme', 'lab/one', start - 60 * minute)).toBe(false);
   });
 
-  it('interface 3.3: a penalty of a route leaves the provider’s other routes alone', () => {
+  it('a penalty of a route leaves the provider’s other routes alone', () => {
     const known = penalties('server_error', 'acme');
     expect(penalized(known, 'acme', 'lab/one')).toBe(true);
     expect(penalized(known, 'acme', 'lab/two')).toBe(false);
@@ -138,7 +138,7 @@ describe('isPenalized', () => {
   });
 
   it.each<AttemptOutcome>(['authentication_failed', 'quota_exhausted'])(
-    'interface 3.3: %s demotes every route of that provider, variants and all models, and of no other',
+    '%s demotes every route of that provider, variants and all models, and of no other',
     (outcome) => {
       const known = penalties(outcome, 'acme');
       expect(penalized(known, 'acme', 'lab/one')).toBe(true);
@@ -162,7 +162,7 @@ describe('isPenalized', () => {
     expect(orderAt(start + 30 * second)).toEqual(['acme', 'bolt']);
   });
 
-  it('interface 3.2: a model with a single route keeps working while it is penalized', () => {
+  it('a model with a single route keeps working while it is penalized', () => {
     const known = penalties('timeout', 'acme');
     const status = {
       measurements: new Map(),

@@ -30,7 +30,7 @@ describe('RouteTally', () => {
     expect(tally.percentile('wholeMs', 50)).toBeUndefined();
   });
 
-  it('knows no percentile of fewer than ten answers', () => {
+  it('has no percentile of fewer than ten answers', () => {
     expect(counted(...Array.from({ length: 9 }, () => first(5))).percentile('ttftMs', 50)).toBeUndefined();
     expect(counted(...Array.from({ length: 10 }, () => first(5))).percentile('ttftMs', 50)).toBeCloseTo(5, 0);
   });
@@ -97,7 +97,7 @@ describe('RouteTally', () => {
     '1;1;5:99999999999;;;',
     '1e3;1;;;;',
     '1,1;;;;',
-  ])('takes nothing of %j, which is no record', (text) => {
+  ])('ignores %j, which is not a record', (text) => {
     const tally = counted(first(100));
     const before = tally.toRecord();
     expect(tally.combine(text)).toBe(false);

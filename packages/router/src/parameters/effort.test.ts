@@ -24,7 +24,7 @@ describe('nearestEffort', () => {
     for (const level of effortLadder) expect(nearestEffort(level, effortLadder)).toBe(level);
   });
 
-  it('tells the common ladder from words that only a model knows', () => {
+  it('distinguishes the common ladder from a model’s own levels', () => {
     expect(effortLadder.every(isOnLadder)).toBe(true);
     expect(isOnLadder('default')).toBe(false);
   });

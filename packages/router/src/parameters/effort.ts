@@ -1,15 +1,15 @@
-/** Reasoning efforts from none to the most. A model may name further levels of its own. */
+/** Reasoning efforts in ascending order. A model may also have levels of its own. */
 export const effortLadder = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
 const ranks: ReadonlyMap<string, number> = new Map(effortLadder.map((level, rank) => [level, rank]));
 const rankOf = (effort: string): number => ranks.get(effort) ?? -1;
 
-/** Whether an effort is a level of the ladder, which has a nearest level on every model that offers any. */
+/** Whether an effort is on the ladder. Every model that offers any effort has a nearest level for it. */
 export const isOnLadder = (effort: string): boolean => rankOf(effort) !== -1;
 
 /**
- * The level of a model that comes nearest to an effort: itself where the model offers it; of two as near, the lower.
- * `none` is only ever itself: who asks for some thought gets some. Undefined where nothing offered can be compared.
+ * The level of a model that is nearest to an effort. If two are equally near, the lower one. An effort above `none`
+ * never becomes `none`: a request for some reasoning gets some. Undefined if no offered level can be compared.
  */
 export function nearestEffort(asked: string, offered: readonly string[]): string | undefined {
   if (offered.includes(asked)) return asked;

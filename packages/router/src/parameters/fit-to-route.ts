@@ -4,7 +4,7 @@ import type { Needs } from '../plan/needs.ts';
 import { type ChatParameter, type RangedParameter, rangedParameters } from './parameter-names.ts';
 import { crowdedOut, takes } from './route-parameters.ts';
 
-/** Parameters that are one field each, which can be left out alone. */
+/** Parameters that each consist of one field, which can be omitted alone. */
 const plainParameters = [
   ...rangedParameters,
   'repetition_penalty',
@@ -17,8 +17,8 @@ const plainParameters = [
 ] as const satisfies readonly ChatParameter[];
 
 /**
- * A chat request as one route takes it: without the parameters that its provider would refuse, and with numbers inside
- * its ranges (docs/guides/parameters.md). The reasoning selection is not touched: `reasoningOn` decides that.
+ * Fits a chat request to one route: removes parameters that its provider would refuse and moves numbers into its ranges
+ * (docs/use/parameters.md). Does not change the reasoning selection: `reasoningOn` decides that.
  */
 export function fitToRoute(request: ChatRequest, needs: Needs, route: Route): ChatRequest {
   const crowded = crowdedOut(route, needs);
@@ -33,7 +33,7 @@ export function fitToRoute(request: ChatRequest, needs: Needs, route: Route): Ch
   if (format !== undefined && !kept(format === 'json_schema' ? 'structured_outputs' : 'response_format')) {
     changes.response_format = null;
   }
-  // Tools whose `none` cannot be said are left out with it: the provider would be free to call them.
+  // If `tool_choice: none` cannot be sent, the tools are removed as well: the provider would be free to call them.
   const unsaid = request.tool_choice === 'none' && changes.tool_choice === null;
   if ((request.tools?.length ?? 0) > 0 && (unsaid || !kept('tools'))) changes.tools = null;
   return Object.keys(changes).length === 0 ? request : { ...request, ...changes };

@@ -1,4 +1,4 @@
-/** Fields of a chat body that a provider may refuse, in the field's standard names (OpenRouter's `supported_parameters`). */
+/** Fields of a chat body that a provider may refuse, by the names in OpenRouter's `supported_parameters`. */
 export const chatParameters = [
   'temperature',
   'top_p',
@@ -18,13 +18,13 @@ export const chatParameters = [
 ] as const;
 export type ChatParameter = (typeof chatParameters)[number];
 
-/** The parameters with a value that can be brought into a range. */
+/** The parameters whose values can be limited to a range. */
 export const rangedParameters = ['temperature', 'top_p', 'frequency_penalty', 'presence_penalty'] as const;
 export type RangedParameter = (typeof rangedParameters)[number];
 
 /**
- * Names that lists of models carry beside ours. They are kept as facts and decide nothing: the output ceiling is always
- * sent, and what else stands here is no field of the interface.
+ * Further names in lists of models. The catalog keeps them, but they decide nothing. The broker always sends an output
+ * ceiling. The other names are not fields of the API.
  */
 const otherParameters = [
   'max_tokens',

@@ -9,10 +9,13 @@ import { fitToRoute } from './fit-to-route.ts';
 import { chatParameters } from './parameter-names.ts';
 import { reasoningOn } from './route-parameters.ts';
 
-/** The guide's table is the specification: each of its rows is done here as it says. */
-const guide = readFileSync(new URL('../../../../docs/guides/parameters.md', import.meta.url), 'utf8');
+/** The guide's table is the specification: this test runs each of its rows. */
+const guide = readFileSync(new URL('../../../../docs/use/parameters.md', import.meta.url), 'utf8');
+function quoted(cell: string): string[] {
+  return [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
+}
 const rows = guide
-  .slice(guide.indexOf('| the route |'))
+  .slice(guide.indexOf('| route |'))
   .split('\n\n', 1)
   .join()
   .split('\n')
@@ -23,9 +26,10 @@ const rows = guide
       .split('|')
       .slice(1, -1)
       .map((cell) => cell.trim()),
-  );
+  )
+  // A row may have several bodies with the same outcome.
+  .flatMap(([route = '', bodies = '', ...outcomes]) => quoted(bodies).map((body) => [route, body, ...outcomes]));
 
-const quoted = (cell: string): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
 const fromCode = (cell: string): object => JSON.parse(cell.replace(/^`|`$/g, ''));
 
 const whole = {
@@ -35,9 +39,9 @@ const whole = {
   reasoning: { efforts: ['low', 'high'], canDisable: true },
 };
 
-/** The route that the first column describes. */
-function sketchOf(cell: string): RouteSketch {
-  const names = quoted(cell);
+/** The route in the first column. */
+function sketchOf(cell: string, body: object): RouteSketch {
+  const names = cell === 'lacks the parameter' ? Object.keys(body) : quoted(cell);
   const base = { provider: 'acme', capabilities: whole };
   if (cell.startsWith('lacks')) {
     const [lacked = ''] = names;
@@ -51,34 +55,34 @@ function sketchOf(cell: string): RouteSketch {
       supportedParameters: chatParameters.filter((name) => name !== lacked),
     };
   }
-  if (cell.startsWith('takes `temperature` up to 1')) return { ...base, parameterRanges: { temperature: { max: 1 } } };
-  if (cell.startsWith('takes one of')) {
+  if (cell.startsWith('allows `temperature` up to 1')) return { ...base, parameterRanges: { temperature: { max: 1 } } };
+  if (cell.startsWith('accepts one of')) {
     return {
       ...base,
       exclusiveParameters: [chatParameters.filter((name) => names.includes(name)).sort(inOrderOf(names))],
     };
   }
-  if (cell.startsWith('thinks at')) {
+  if (cell.startsWith('reasons at')) {
     return {
       ...base,
-      capabilities: { ...whole, reasoning: { efforts: names, canDisable: cell.includes('not at all') } },
+      capabilities: { ...whole, reasoning: { efforts: names, canDisable: cell.includes('can disable') } },
     };
   }
-  if (cell === 'does not think') return { ...base, capabilities: { tools: true, structuredOutput: true } };
+  if (cell === 'no reasoning') return { ...base, capabilities: { tools: true, structuredOutput: true } };
   if (cell.startsWith('writes at most 100')) return { ...base, maxOutputTokens: 100 };
   throw new Error(`no such route: ${cell}`);
 }
 
 const inOrderOf = (names: readonly string[]) => (a: string, b: string) => names.indexOf(a) - names.indexOf(b);
 
-/** What becomes of a body on a route, in the words of the table. */
+/** The result of a body on a route, in the words of the table. */
 function outcomeOf(body: object, sketch: RouteSketch, provider?: ProviderPolicyObject): object | string {
   const chat = chatRequestSchema.parse({ model: theModel, messages: [{ role: 'user', content: 'hi' }], ...body });
   const ceiling = requestedOutputTokens(chat);
   if (ceiling === 'conflict') throw new Error('two ceilings');
   const { needs, size } = measureChat(chat, ceiling);
   const plan = planRequest({ model: theModel, provider }, needs, contextOf(oneModel(sketch)));
-  if (!plan.ok) return 'passed over';
+  if (!plan.ok) return 'skipped';
   const route = aRoute(sketch);
   const {
     model: _,
@@ -89,7 +93,7 @@ function outcomeOf(body: object, sketch: RouteSketch, provider?: ProviderPolicyO
     ...rest
   } = fitToRoute(chat, needs, route);
   const reasoning = reasoningOn(route, needs);
-  if (reasoning === 'off') return 'switched off';
+  if (reasoning === 'off') return 'disabled';
   const limited = ceiling !== undefined || route.maxOutputTokens !== undefined;
   const upstream = {
     ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null)),
@@ -99,17 +103,19 @@ function outcomeOf(body: object, sketch: RouteSketch, provider?: ProviderPolicyO
   return Object.keys(upstream).length === 0 ? 'dropped' : upstream;
 }
 
-describe('docs/guides/parameters.md', () => {
-  it('says what becomes of every parameter', () => {
+describe('docs/use/parameters.md', () => {
+  it('covers every parameter', () => {
     expect(rows.length).toBeGreaterThanOrEqual(29);
     const told = new Set(rows.flatMap(([, body = '']) => Object.keys(fromCode(body))));
     const fields = chatParameters.map((name) => (name === 'structured_outputs' ? 'response_format' : name));
     expect(fields.filter((name) => !told.has(name))).toEqual([]);
   });
 
-  it.each(rows)('%s, %s: %s; strictly: %s', (route = '', body = '', usual = '', strict = '') => {
+  it.each(rows)('%s, %s: %s; with `require_parameters`: %s', (route = '', body = '', usual = '', strict = '') => {
     const expected = (cell: string) => (cell.startsWith('`') ? fromCode(cell) : cell);
-    expect(outcomeOf(fromCode(body), sketchOf(route))).toEqual(expected(usual));
-    expect(outcomeOf(fromCode(body), sketchOf(route), { require_parameters: true })).toEqual(expected(strict));
+    expect(outcomeOf(fromCode(body), sketchOf(route, fromCode(body)))).toEqual(expected(usual));
+    expect(outcomeOf(fromCode(body), sketchOf(route, fromCode(body)), { require_parameters: true })).toEqual(
+      expected(strict),
+    );
   });
 });

@@ -46,13 +46,13 @@ describe('crowdedOut', () => {
     expect(crowded('seed', 'temperature', 'top_p')).toEqual(['top_p', 'seed']);
   });
 
-  it('lets what was crowded out crowd out nothing', () => {
+  it('a parameter that was crowded out does not crowd out others', () => {
     expect(crowded('temperature', 'top_p', 'stop')).toEqual(['top_p']);
     expect(crowded('top_p', 'stop')).toEqual(['stop']);
   });
 });
 
-describe('lackedParameters (interface 2.2, `require_parameters`)', () => {
+describe('lackedParameters (`require_parameters`)', () => {
   const lacked = (sketch: Partial<RouteSketch>, needs: Parameters<typeof needing>[0]) =>
     lackedParameters(route(sketch), needing(needs));
 
@@ -79,20 +79,20 @@ describe('lackedParameters (interface 2.2, `require_parameters`)', () => {
     ).toEqual(['response_format']);
   });
 
-  it('is an effort that the route would only come near to', () => {
+  it('includes an effort that the route can only approximate', () => {
     expect(lacked({ capabilities: able }, { reasoningEffort: 'high' })).toEqual([]);
     expect(lacked({ capabilities: able }, { reasoningEffort: 'medium' })).toEqual(['reasoning_effort']);
     expect(lacked({}, { reasoningEffort: 'high' })).toEqual(['reasoning_effort']);
   });
 
-  it('is the switch for reasoning where it cannot be done without, and not where there is none', () => {
+  it('includes turning reasoning off where the route cannot, but not where it has no reasoning', () => {
     const stuck = { capabilities: { reasoning: { efforts: ['low'], canDisable: false } } };
     expect(lacked(stuck, { reasoningDisabled: true })).toEqual(['reasoning.enabled']);
     expect(lacked({ capabilities: able }, { reasoningDisabled: true })).toEqual([]);
     expect(lacked({}, { reasoningDisabled: true })).toEqual([]);
   });
 
-  it('is the wish to think, where there is no reasoning', () => {
+  it('includes a request to reason, on a route without reasoning', () => {
     expect(lacked({}, { reasoningEnabled: true })).toEqual(['reasoning.enabled']);
     expect(lacked({ capabilities: able }, { reasoningEnabled: true })).toEqual([]);
   });
@@ -130,7 +130,7 @@ describe('reasoningOn', () => {
     expect(on(reasoning, needs)).toEqual(expected);
   });
 
-  it('asks a route to think as it likes where that is all the request says', () => {
+  it('enables reasoning at the route’s default effort if the request states none', () => {
     const thinker = route({ capabilities: { reasoning: usual } });
     expect(reasoningOn(thinker, needing(), true)).toEqual({ effort: undefined });
     expect(reasoningOn(thinker, needing({ reasoningEffort: 'low' }), true)).toEqual({ effort: 'low' });

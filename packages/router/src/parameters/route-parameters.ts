@@ -5,8 +5,8 @@ import type { ChatParameter } from './parameter-names.ts';
 import { usedParameters } from './used-parameters.ts';
 
 /**
- * Whether a route takes a parameter. What a capability says of it decides; else the catalog's list, and a route
- * without a list takes everything.
+ * Whether a route accepts a parameter. A capability decides if there is one for the parameter, otherwise the catalog's
+ * list. A route without a list accepts everything.
  */
 export function takes({ capabilities, supportedParameters }: Route, name: ChatParameter): boolean {
   const listed = supportedParameters?.has(name) ?? true;
@@ -26,8 +26,8 @@ export function takes({ capabilities, supportedParameters }: Route, name: ChatPa
 }
 
 /**
- * The parameters of a request that have to give way on this route, because its provider refuses them beside another
- * that the request uses: of each exclusive list, every used one but the first.
+ * The parameters of a request that this route must omit, because its provider refuses them beside another parameter.
+ * From each exclusive list, every used parameter except the first is omitted.
  */
 export function crowdedOut({ exclusiveParameters }: Route, needs: Needs): ReadonlySet<ChatParameter> {
   const out = new Set<ChatParameter>();
@@ -39,14 +39,17 @@ export function crowdedOut({ exclusiveParameters }: Route, needs: Needs): Readon
   return out;
 }
 
-/** What `require_parameters` finds lacking in a route: parameters that it would not get as the request sent them. */
+/**
+ * The parameters that make `require_parameters` exclude a route, because the provider would not get them as the request
+ * sent them.
+ */
 export function lackedParameters(route: Route, needs: Needs): readonly string[] {
   const { reasoning, structuredOutput } = route.capabilities;
   const crowded = crowdedOut(route, needs);
   const lacked: string[] = usedParameters(needs).filter((name) => {
     if (crowded.has(name)) return true;
     if (name === 'reasoning_effort') return !reasoning?.efforts.includes(needs.reasoningEffort ?? '');
-    // Who demands JSON wants proof of it: without a list, only a route that follows schemas gives any.
+    // A client that requires JSON needs certainty. Without a list, only a route with structured outputs gives that.
     if (name === 'response_format') return !(route.supportedParameters?.has(name) ?? structuredOutput);
     return !takes(route, name);
   });
@@ -56,10 +59,10 @@ export function lackedParameters(route: Route, needs: Needs): readonly string[] 
 }
 
 /**
- * The reasoning that a route is asked for: `off` where it can do without and the request wants that, else the level
- * nearest to the effort that was asked for. A route that cannot do without gets its lowest level instead. An effort that
- * is undefined is the provider's own, for a request that only asks it to think (`enabled`); no reasoning at all leaves
- * everything to the provider.
+ * The reasoning to request from a route. `off` if the request wants that and the route allows it, otherwise the level
+ * nearest to the effort. A route that cannot turn reasoning off gets its lowest level.
+ * An undefined effort means the provider's default, for a request that only enables reasoning (`enabled`). Undefined
+ * leaves everything to the provider.
  */
 export function reasoningOn(
   route: Route,
@@ -77,8 +80,8 @@ export function reasoningOn(
 }
 
 /**
- * Whether an answer of this route may cost more than it shows before its usage arrives: reasoning that is billed and not
- * streamed, or images, whose tokens only the provider knows.
+ * Whether an answer may cost more than it shows before its usage arrives. Reasons are reasoning that is billed but not
+ * streamed, and images, whose tokens only the provider knows.
  */
 export const hidesOutput = (route: Route, needs: Needs): boolean =>
   needs.vision || (route.capabilities.reasoning !== undefined && reasoningOn(route, needs) !== 'off');

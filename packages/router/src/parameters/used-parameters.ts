@@ -3,8 +3,8 @@ import type { Needs } from '../plan/needs.ts';
 import type { ChatParameter } from './parameter-names.ts';
 
 /**
- * The parameters of a body that it can do without: tools, schemas and the reasoning selection are needs of their own.
- * Tools that may not be called (`tool_choice: none`) are not used, nor is what is said of them.
+ * The parameters of a body that it can do without. Tools, schemas and the reasoning selection are separate needs. With
+ * `tool_choice: none`, the tools and their settings count as unused.
  */
 export function optionalParametersOf(request: OptionalFields): readonly ChatParameter[] {
   const usesTools = (request.tools?.length ?? 0) > 0 && request.tool_choice !== 'none';
@@ -44,7 +44,7 @@ type OptionalFields = Partial<
   >
 >;
 
-/** Every parameter that a request uses, those that it needs and those that it can do without. */
+/** Every parameter that a request uses, required and optional. */
 export function usedParameters(needs: Needs): readonly ChatParameter[] {
   const used = [...needs.optionalParameters];
   if (needs.tools) used.push('tools');

@@ -13,14 +13,14 @@ const size = (changes: Partial<RequestSize> = {}): RequestSize => ({
 });
 
 describe('outputCeiling', () => {
-  it('design 5: is the request’s where it has one, and never above the route’s', () => {
+  it('is the request’s where it has one, and never above the route’s', () => {
     expect(outputCeiling(route({ maxOutputTokens: 500 }), size({ maxOutputTokens: 200 }))).toBe(200);
     expect(outputCeiling(route({ maxOutputTokens: 500 }), size({ maxOutputTokens: 900 }))).toBe(500);
     expect(outputCeiling(route({ contextLength: 800 }), size({ maxOutputTokens: 900 }))).toBe(800);
     expect(outputCeiling(route({}), size({ maxOutputTokens: 100_000 }))).toBe(32_768);
   });
 
-  it('is the route’s where the request has none', () => {
+  it('is the route’s if the request has none', () => {
     expect(outputCeiling(route({ maxOutputTokens: 500 }), size())).toBe(500);
     expect(outputCeiling(route({}), size())).toBe(32_768);
   });
@@ -39,7 +39,7 @@ describe('outputCeiling', () => {
 });
 
 describe('attemptBounds', () => {
-  it('design 5: bounds the prompt by its bytes and by the window', () => {
+  it('bounds the prompt by its bytes and by the window', () => {
     expect(attemptBounds(route({ contextLength: 5000 }), size()).promptTokens).toBe(1000);
     expect(attemptBounds(route({ contextLength: 600 }), size()).promptTokens).toBe(600);
     expect(attemptBounds(route({}), size()).promptTokens).toBe(1000);
@@ -64,7 +64,7 @@ describe('holdOf', () => {
   const million = size({ promptTokensAtMost: 1_000_000, maxOutputTokens: 1_000_000 });
   const open = { contextLength: 5_000_000, maxOutputTokens: 2_000_000 };
 
-  it('interface 4.8: reserves for the most expensive attempt that the policy permits', () => {
+  it('reserves for the most expensive attempt that the policy permits', () => {
     const cheap = route({ ...open, input: 1, output: 2 });
     const dear = route({ ...open, input: 2, output: 4 });
     expect(holdOf([cheap], million)).toBe(3n * usd);
@@ -97,7 +97,7 @@ describe('holdOf', () => {
     expect(holdOf([route({ input: 2, output: 9, contextLength: 10 })], million, embeddingBounds)).toBe(2n * usd);
   });
 
-  it('design 5: covers the cost of any usage within the bounds of any attempt', () => {
+  it('covers the cost of any usage within the bounds of any attempt', () => {
     const anySize: fc.Arbitrary<RequestSize> = fc.record({
       promptTokensAtMost: fc.nat(5000),
       promptTokensLikely: fc.nat(5000),
@@ -124,7 +124,7 @@ describe('holdOf', () => {
     );
   });
 
-  it('design 5: is no more than the dearest attempt could cost at its highest prices', () => {
+  it('never exceeds the cost of the dearest attempt at its highest prices', () => {
     fc.assert(
       fc.property(anyRoute, (attempt) => {
         const request = size({ promptTokensAtMost: 400, maxOutputTokens: 100 });

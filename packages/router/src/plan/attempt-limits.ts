@@ -1,23 +1,23 @@
 import { dearestCost, type Nusd, type TokenBounds } from '@sotto/money';
 import type { Route } from '../catalog/catalog.ts';
 
-/** How large a request is, in the three ways that matter: none of them is content. */
+/** The size of a request. It reveals no content. */
 export interface RequestSize {
-  /** A true upper bound of the prompt in tokens: a token is at least one byte. */
+  /** An upper bound of the prompt in tokens: a token is at least one byte. */
   readonly promptTokensAtMost: number;
-  /** An estimate of the prompt in tokens that errs towards more. */
+  /** An estimate of the prompt in tokens, rather too high than too low. */
   readonly promptTokensLikely: number;
   /** The output ceiling of the request, if it has one. */
   readonly maxOutputTokens: number | undefined;
 }
 
-/** Without any limit in the catalog an answer may still not be endless. */
+/** Limits an answer if the catalog does not state any limit. */
 const fallbackOutputTokens = 32_768;
 const smallestCeiling = 256;
 
 /**
- * The output ceiling that is sent upstream on this route: the request's, else what the route allows beside the prompt.
- * It is always sent, so that the hold is a true bound (design 5).
+ * The output ceiling to send on this route: the request's, or the room that the prompt leaves. The broker always sends
+ * one, so that the hold is a true upper bound.
  */
 export function outputCeiling(route: Route, size: RequestSize): number {
   const most = route.maxOutputTokens ?? route.contextLength ?? fallbackOutputTokens;
@@ -32,7 +32,10 @@ export const attemptBounds = (route: Route, size: RequestSize): TokenBounds => (
   completionTokens: outputCeiling(route, size),
 });
 
-/** What must be set aside before the first attempt: the dearest attempt that the plan permits (interface 4.8). */
+/**
+ * The amount to hold before the first attempt: the cost of the dearest attempt that the plan permits
+ * (docs/concepts/holds-and-charges.md).
+ */
 export function holdOf(attempts: readonly Route[], size: RequestSize, bounds = attemptBounds): Nusd {
   let most = 0n;
   for (const route of attempts) {
@@ -42,8 +45,19 @@ export function holdOf(attempts: readonly Route[], size: RequestSize, bounds = a
   return most;
 }
 
-/** The most tokens one embeddings attempt can use: every input counts, and there is no output. */
+/** The most tokens that one embeddings attempt can use. Every input counts, and the output costs no tokens. */
 export const embeddingBounds = (_route: Route, size: RequestSize): TokenBounds => ({
   promptTokens: size.promptTokensAtMost,
   completionTokens: 0,
 });
+
+/** Images and speech have flat prices. They use no tokens, neither for the charge nor for the rate limits. */
+export const noTokens: RequestSize = { promptTokensAtMost: 0, promptTokensLikely: 0, maxOutputTokens: undefined };
+
+const flat = { promptTokens: 0, completionTokens: 0 } as const;
+
+/** The most that one image attempt can use: one image. */
+export const imageBounds = (): TokenBounds => ({ ...flat, images: 1 });
+
+/** The most that one speech attempt can use: the whole text, in UTF-16 code units. */
+export const speechBounds = (inputCharacters: number): TokenBounds => ({ ...flat, inputCharacters });

@@ -1,13 +1,13 @@
 import type { Preferences } from '@sotto/wire';
 import type { Lead } from './plan-model.ts';
-import type { Standing } from './standing.ts';
+import type { ScoredRoute } from './scored-route.ts';
 
 export type AutoStrategy = Preferences['auto']['strategy'];
 
-/** What a strategy compares leads by: the smaller figure wins. */
+/** A figure by which a strategy compares leads. The smaller figure wins. */
 export type Criterion = 'tier' | 'price' | 'latency' | 'score';
 
-/** What each strategy of `/auto` goes by (interface 2.8): the first that differs decides. */
+/** The figures that each strategy of `/auto` compares, in order. The first that differs decides. */
 export const criteria: Readonly<Record<AutoStrategy, readonly Criterion[]>> = {
   cheapest: ['price', 'tier'],
   fastest: ['latency', 'price', 'tier'],
@@ -15,25 +15,27 @@ export const criteria: Readonly<Record<AutoStrategy, readonly Criterion[]>> = {
   balanced: ['tier', 'score', 'price'],
 };
 
-/** A route that is not measured counts as slower than any that is, by a finite amount. */
+/**
+ * An unmeasured route counts as slower than any measured route. The number is finite, so that two can be subtracted.
+ */
 export const latencyFigure = (ttftMs: number | undefined): number => ttftMs ?? Number.MAX_SAFE_INTEGER;
 
-export function figureOf(criterion: Criterion, standing: Standing): number {
+export function figureOf(criterion: Criterion, scored: ScoredRoute): number {
   switch (criterion) {
     case 'tier':
-      return -standing.strength;
+      return -scored.strength;
     case 'price':
-      return standing.price;
+      return scored.price;
     case 'latency':
-      return latencyFigure(standing.ttftAtMostMs);
+      return latencyFigure(scored.ttftAtMostMs);
     case 'score':
-      return standing.score;
+      return scored.score;
     default:
       return criterion satisfies never;
   }
 }
 
-export function compareByStrategy(strategy: AutoStrategy, a: Standing, b: Standing): number {
+export function compareByStrategy(strategy: AutoStrategy, a: ScoredRoute, b: ScoredRoute): number {
   for (const criterion of criteria[strategy]) {
     const difference = figureOf(criterion, a) - figureOf(criterion, b);
     if (difference !== 0) return difference;
@@ -42,8 +44,8 @@ export function compareByStrategy(strategy: AutoStrategy, a: Standing, b: Standi
 }
 
 /**
- * The lead that wins by a strategy; of equal ones the first. A lead that has failed recently goes behind the healthy
- * ones, yet never so that the choice falls on a weaker tier than it would on a day when every route is healthy.
+ * The winning lead under a strategy; if several are equal, the first. A lead that failed recently goes behind healthy
+ * ones. But that never selects a weaker tier than if every route were healthy.
  */
 export function bestLead(leads: readonly Lead[], strategy: AutoStrategy): Lead | undefined {
   const usual = firstOf(leads, (a, b) => compareByStrategy(strategy, a.first, b.first));

@@ -11,7 +11,7 @@ const says = (content: unknown, more: object = {}) => ({ messages: [{ role: 'use
 const tool = { type: 'function', function: { name: 'look', parameters: { type: 'object' } } };
 const image = { type: 'image_url', image_url: { url: 'https://images.example/1.png' } };
 
-describe('requestedOutputTokens (interface 2.3)', () => {
+describe('requestedOutputTokens', () => {
   it('reads `max_tokens` and `max_completion_tokens` as aliases', () => {
     expect(requestedOutputTokens(chat({ max_tokens: 5 }))).toBe(5);
     expect(requestedOutputTokens(chat({ max_completion_tokens: 6 }))).toBe(6);
@@ -51,7 +51,7 @@ describe('measureChat: what a request needs', () => {
     expect(measure(says([{ type: 'text', text: 'What is this?' }])).needs.vision).toBe(false);
   });
 
-  it('tells a schema, which is a need, from `json_object`, which is a wish', () => {
+  it('tells a schema, which is required, from `json_object`, which is optional', () => {
     const schema = { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' } } };
     expect(measure({ response_format: schema }).needs).toMatchObject({
       structuredOutput: true,
@@ -84,7 +84,7 @@ describe('measureChat: what a request needs', () => {
   });
 });
 
-describe('measureChat: how large a request can be (design 5)', () => {
+describe('measureChat: how large a request can be', () => {
   it('counts the reasoning of earlier answers for the bound, and not for context windows', () => {
     const text = 'x'.repeat(4000);
     const details = [

@@ -4,11 +4,11 @@ import type { RequestSize } from './attempt-limits.ts';
 import { type Needs, noNeeds, reasoningNeeds } from './needs.ts';
 import { expandedSchemaBytes, hasReferences } from './schema-size.ts';
 
-/** Tokens that templates add around content. They are generous, because a hold must be a true bound. */
+/** Tokens that templates add around content. They are generous, because a hold must be a true upper bound. */
 export const allowance = { request: 64, message: 16, tool: 512, toolUse: 1024, format: 512, image: 49_152 } as const;
 const imageTokensLikely = 1_000;
 
-/** The output ceiling of a chat request; `conflict` where its two aliases differ. */
+/** The output ceiling of a chat request. `conflict` if its two aliases differ. */
 export function requestedOutputTokens(request: ChatRequest): number | undefined | 'conflict' {
   const a = request.max_tokens ?? undefined;
   const b = request.max_completion_tokens ?? undefined;
@@ -18,14 +18,16 @@ export function requestedOutputTokens(request: ChatRequest): number | undefined 
 
 interface Measured {
   readonly bytes: number;
-  /** Of earlier answers' reasoning. Most models are not sent it or forget it: it counts for the bound alone. */
+  /**
+   * Reasoning of earlier answers. Most models do not receive it or ignore it, so it counts only for the upper bound.
+   */
   readonly reasoningBytes: number;
   readonly images: number;
 }
 
 /**
- * The longest JSON text of all tools together, and of a response format, in bytes. Models cannot use more, and a reader
- * that writes references out would spend seconds on it.
+ * The longest JSON text, in bytes, of all tools together and of a response format. Models cannot use more. A reader
+ * that expands references would spend seconds on it.
  */
 export const maxSchemaBytes = 1024 * 1024;
 
@@ -36,8 +38,8 @@ export interface OversizedSchemas {
 }
 
 /**
- * The sizes of a chat request, and what it needs of a route. Reads lengths and kinds, keeps nothing of the content.
- * With `oversized` the request must be refused: its schemas were not measured. Throws where reasoning fields contradict each other.
+ * Measures a chat request and its needs of a route. Reads lengths and kinds and keeps no content. If `oversized` is
+ * set, refuse the request: its schemas were not measured. Throws if reasoning fields contradict each other.
  */
 export function measureChat(
   request: ChatRequest,
@@ -84,14 +86,14 @@ export function measureChat(
 
 interface MeasuredSchemas {
   readonly bytes: number;
-  /** With all references written out; 0 where there are none. */
+  /** The size with all references expanded. 0 without references. */
   readonly writtenOutBytes: number;
   readonly oversized: OversizedSchemas | undefined;
 }
 
 const noSchemas: MeasuredSchemas = { bytes: 0, writtenOutBytes: 0, oversized: undefined };
 
-/** Measures a field by its JSON text. For the bound, schemas with references count a second time, written out. */
+/** Measures a field by its JSON text. For the upper bound, schemas with references count a second time, expanded. */
 function measureSchemas(
   param: OversizedSchemas['param'],
   field: object,
@@ -125,7 +127,7 @@ function measureMessages(messages: ChatRequest['messages']): Measured {
     if ('name' in message && message.name) bytes += Buffer.byteLength(message.name);
     if (message.role === 'tool') {
       bytes += Buffer.byteLength(message.tool_call_id);
-      // Some providers are sent the images of a result in a message of their own.
+      // For some providers, the images of a tool result go into a separate message.
       if (typeof content !== 'string') bytes += allowance.message * 4;
     }
     if (message.role === 'assistant') {
@@ -140,7 +142,7 @@ function measureMessages(messages: ChatRequest['messages']): Measured {
   return { bytes, reasoningBytes, images };
 }
 
-/** Reasoning goes back to models that need it, in one of its two forms: counted as if both went. */
+/** Models that need reasoning get it in one of its two forms. Both count, to be safe. */
 function measureReasoning({ reasoning, reasoning_content, reasoning_details }: AssistantMessage): number {
   let bytes = Buffer.byteLength(reasoning ?? '') + Buffer.byteLength(reasoning_content ?? '');
   for (const detail of reasoning_details ?? []) {
@@ -153,7 +155,7 @@ function measureReasoning({ reasoning, reasoning_content, reasoning_details }: A
 
 type AssistantMessage = Extract<ChatRequest['messages'][number], { role: 'assistant' }>;
 
-/** The sizes of an embeddings request. Its output are vectors, which cost no tokens. */
+/** Measures an embeddings request. Its output is vectors, which cost no tokens. */
 export function measureEmbeddings(request: EmbeddingsRequest): { readonly needs: Needs; readonly size: RequestSize } {
   const inputs = typeof request.input === 'string' ? [request.input] : request.input;
   let atMost = allowance.request;
@@ -172,7 +174,7 @@ export function measureEmbeddings(request: EmbeddingsRequest): { readonly needs:
     }
   }
   return {
-    // Each input meets the context window on its own.
+    // The context window applies to each input separately.
     needs: { ...noNeeds('embedding'), promptTokens: longest },
     size: { promptTokensAtMost: atMost, promptTokensLikely: likely, maxOutputTokens: undefined },
   };

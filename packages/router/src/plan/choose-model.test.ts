@@ -28,7 +28,7 @@ import type { RouteStatus } from './order-routes.ts';
 import { planModel } from './plan-model.ts';
 import { planRequest, type RoutingRequest } from './plan-request.ts';
 import { bestOfBand, type PlanningContext } from './planning-context.ts';
-import { type Standing, standingsOf } from './standing.ts';
+import { type ScoredRoute, scoredRoutesOf } from './scored-route.ts';
 
 type Auto = Preferences['auto'];
 const auto = (changes: Partial<Auto> = {}): { auto: Auto } => ({
@@ -49,7 +49,7 @@ const refusal = (catalog: Catalog, request: Partial<RoutingRequest> = {}, around
 const models = (sketches: Record<string, RouteSketch[]>): Catalog =>
   aCatalog(...Object.entries(sketches).map(([id, routes]) => aModel(id, routes)));
 
-describe('/auto and the policy (interface 2.2 rule 6)', () => {
+describe('/auto and the policy', () => {
   const catalog = models({ 'lab/a': [{ provider: 'acme', input: 1 }], 'lab/b': [{ provider: 'bolt', input: 2 }] });
 
   it('chooses only among models with an eligible route under the policy', () => {
@@ -95,7 +95,7 @@ describe('/auto and the policy (interface 2.2 rule 6)', () => {
   });
 });
 
-describe('/auto and the workspace (interface 2.8)', () => {
+describe('/auto and the workspace', () => {
   const catalog = models({
     'lab/anon': [{ provider: 'acme', privacy: 'anonymous', input: 0 }],
     'lab/priv': [{ provider: 'acme', privacy: 'private', input: 1 }],
@@ -206,7 +206,7 @@ describe('strategies of /auto', () => {
     expect(by('most_private', penalizing('safe', 'dear'))).toBe('lab/safe');
   });
 
-  it('takes the first of the catalog where models are equal', () => {
+  it('takes the first in the catalog if models are equal', () => {
     const equal = models({ 'lab/z': [cheap], 'lab/a': [cheap] });
     for (const strategy of ['cheapest', 'fastest', 'most_private', 'balanced'] as const) {
       expect(by(strategy, allHealthy, equal)).toBe('lab/z');
@@ -218,12 +218,12 @@ describe('/auto refused', () => {
   const anon: RouteSketch = { provider: 'acme', privacy: 'anonymous', contextLength: 100 };
   const catalog = models({ 'lab/a': [anon], 'lab/b': [{ ...anon, provider: 'bolt' }], 'lab/gone': [] });
 
-  it('design 6: below the boundary it is `privacy_boundary_not_met`', () => {
+  it('below the boundary it is `privacy_boundary_not_met`', () => {
     const preferences = { ...auto(), privacy_boundary: 'Private' } as const;
     expect(refusal(catalog, {}, { preferences }).type).toBe('privacy_boundary_not_met');
   });
 
-  it('design 6: below the floor or the allowed tiers it is `no_provider_route_meets_privacy`', () => {
+  it('below the floor or the allowed tiers it is `no_provider_route_meets_privacy`', () => {
     const stated = { provider: { minimum_privacy: 'private' } } as const;
     expect(refusal(catalog, stated).type).toBe('no_provider_route_meets_privacy');
     const tiers = { preferences: auto({ tiers: 'Private' }) };
@@ -233,7 +233,7 @@ describe('/auto refused', () => {
     });
   });
 
-  it('design 6: says how to ask for `anonymous` where the sort carried the floor, and only there', () => {
+  it('says how to ask for `anonymous` where the sort carried the floor, and only there', () => {
     const advice = '`provider.minimum_privacy: "anonymous"`';
     expect(refusal(catalog, { model: '/auto:floor' }).message).toContain(advice);
     expect(refusal(catalog, { provider: { sort: 'latency' } }).message).toContain(advice);
@@ -241,7 +241,7 @@ describe('/auto refused', () => {
     expect(refusal(catalog, { model: '/auto:floor' }, tiers).message).not.toContain(advice);
   });
 
-  it('design 6: is the error of the last rule that left no model, in the order of errors', () => {
+  it('is the error of the last rule that left no model, in the order of errors', () => {
     expect(refusal(catalog, { provider: 'nobody' })).toMatchObject({ type: 'no_provider_route', param: 'provider' });
     expect(refusal(catalog, {}, { preferences: auto(), needs: { tools: true } }).type).toBe('no_provider_route');
     expect(refusal(catalog, { provider: { max_price: { input: 0.5 } } })).toMatchObject({
@@ -253,20 +253,20 @@ describe('/auto refused', () => {
     expect(refusal(catalog, either).type).toBe('no_provider_route_meets_price');
   });
 
-  it('speaks of no model by name', () => {
+  it('does not name a model', () => {
     for (const around of [{ needs: { promptTokens: 500 } }, { needs: { tools: true } }]) {
       expect(refusal(catalog, {}, { preferences: auto(), ...around }).message).not.toMatch(/lab\//);
     }
   });
 
-  it('has no model to choose where the workspace allows none', () => {
+  it('refuses if the workspace allows no model', () => {
     const none = { preferences: auto({ models: { mode: 'only', ids: [] } }) };
     expect(refusal(catalog, {}, none).type).toBe('no_provider_route');
     expect(refusal(aCatalog()).type).toBe('no_provider_route');
   });
 });
 
-describe('penalties and the tier of the choice (interface 3.2)', () => {
+describe('penalties and the tier of the choice', () => {
   const catalog = models({
     'lab/weak': [{ provider: 'weak', privacy: 'private', input: 2 }],
     'lab/strong': [{ provider: 'strong', privacy: 'tee', input: 1 }],
@@ -281,7 +281,7 @@ describe('penalties and the tier of the choice (interface 3.2)', () => {
 });
 
 describe('/auto, made quick', () => {
-  /** The choice as one would write it without a care for time: every model planned, the leads put in order. */
+  /** The choice without shortcuts: plans every model and sorts the leads. */
   function slowly(context: PlanningContext, request: RoutingRequest, needs: Needs): string | undefined {
     const own = accepted(readRequestPolicy(request.provider, request.model.endsWith(':floor') ? 'floor' : undefined));
     const demands = autoDemands(mergePolicy(context.preferences, own), needs, context.preferences);
@@ -289,13 +289,13 @@ describe('/auto, made quick', () => {
     const healthy = { ...context.status, penalized: () => false };
     const leads = [...context.catalog.models.values()].flatMap((model) => {
       const isAllowed = allowed.mode === 'all' || allowed.ids.includes(model.id) === (allowed.mode === 'only');
-      const standing = (status: RouteStatus): Standing[] => {
+      const scored = (status: RouteStatus): ScoredRoute[] => {
         const plan = planModel(model, demands, status);
         const routes = plan.ok ? plan.value.routes.slice(0, 1) : [];
-        const standings = standingsOf(model, status.measurements);
-        return routes.flatMap(({ id }) => standings.find(({ route }) => route.id === id) ?? []);
+        const scoredRoutes = scoredRoutesOf(model, status.measurements);
+        return routes.flatMap(({ id }) => scoredRoutes.find(({ route }) => route.id === id) ?? []);
       };
-      const [[first], [now]] = [standing(healthy), standing(context.status)];
+      const [[first], [now]] = [scored(healthy), scored(context.status)];
       if (!isAllowed || model.type !== needs.modelType || first === undefined || now === undefined) return [];
       return [{ model, first, now, sick: Number(context.status.penalized(now.route)) }];
     });
@@ -304,14 +304,14 @@ describe('/auto, made quick', () => {
     return candidates.sort((a, b) => a.sick - b.sick || compareByStrategy(strategy, a.now, b.now))[0]?.model.id;
   }
 
-  it('chooses what planning every model would choose, and refuses where that would', () => {
+  it('chooses, or refuses, exactly as planning every model would', () => {
     let choices = 0;
     const request = fc.record({ model: fc.constantFrom('/auto', '/auto:floor'), provider: fc.option(anyPolicy) });
     fc.assert(
       fc.property(
         ...[anyCatalog, anyCatalog, anyPreferences, request, anyNeeds, anyStatus],
         (few, more, preferences, asked, needs, status) => {
-          // Six models, of which three are named differently: enough for some to be passed over unseen.
+          // Six models, three of them renamed. That is enough for some to be skipped without planning.
           const others = [...more.models.values()].map((model) => {
             const id = `${model.id}-b`;
             return {
@@ -333,7 +333,7 @@ describe('/auto, made quick', () => {
     expect(choices).toBeGreaterThan(50);
   }, 30_000);
 
-  it('keeps nothing of measurements that have changed, and all of those that have not', () => {
+  it('recomputes changed measurements and keeps unchanged ones', () => {
     const catalog = models({ 'lab/a': [{ provider: 'acme' }], 'lab/b': [{ provider: 'bolt' }] });
     const by = (a: number, b: number): string | undefined => {
       const measured = { requests: 20, successes: 20, tokensPerSecond: undefined };

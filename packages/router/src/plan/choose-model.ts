@@ -11,13 +11,12 @@ import { type Lead, leadOf } from './plan-model.ts';
 import type { PlanningContext } from './planning-context.ts';
 import { modelFacts } from './route-facts.ts';
 
-/** What a choice is made from. */
 export type AutoContext = Pick<PlanningContext, 'catalog' | 'preferences' | 'status'>;
 
 /**
- * Chooses the model for `/auto` (interface 2.2, rule 6; 2.8): among the models that the workspace allows and that have
- * an eligible route under the policy, the best first route by the workspace's strategy; catalog order breaks ties.
- * `demands` are those of `autoDemands`.
+ * Chooses the model for `/auto`. Candidates are the models that the workspace allows and that have an eligible route
+ * under the policy. The workspace's strategy compares their first routes. Catalog order breaks ties. `demands` are
+ * those of `autoDemands`.
  */
 export function chooseModel(context: AutoContext, demands: Demands): Decision<Lead> {
   const { strategy } = context.preferences.auto;
@@ -25,21 +24,21 @@ export function chooseModel(context: AutoContext, demands: Demands): Decision<Le
   return lead === undefined ? refusalOf(context, demands) : accept(lead);
 }
 
-/** What a request for `/auto` demands of routes: the workspace's allowed tiers are a floor of their own. */
+/** The demands of a request for `/auto` on routes. The workspace's allowed tiers act as a further floor. */
 export function autoDemands(policy: MergedPolicy, needs: Needs, { auto }: Preferences): Demands {
   const narrowed: MergedPolicy = {
     ...policy,
     floor: strongest(policy.floor, boundaryClass[auto.tiers]),
-    // Where the allowed tiers demand as much as the sort does, asking for `anonymous` would not help.
+    // If the allowed tiers demand as much as the sort, asking for `anonymous` would not help.
     floorCarriedBySort: policy.floorCarriedBySort && auto.tiers === 'Standard',
   };
   return demandsOf(narrowed, needs);
 }
 
-/** The models that the workspace lets `/auto` choose from, of the kind that is asked for. */
+/** The models of the requested type that the catalog and the workspace allow for `/auto`. */
 export function autoModels({ catalog, preferences }: AutoContext, { needs }: Demands): readonly Model[] {
   const { mode, ids } = preferences.auto.models;
-  const ofKind = [...catalog.models.values()].filter(({ type }) => type === needs.modelType);
+  const ofKind = [...catalog.models.values()].filter(({ type, auto }) => auto && type === needs.modelType);
   if (mode === 'all') return ofKind;
   const named = new Set(ids);
   return ofKind.filter(({ id }) => named.has(id) === (mode === 'only'));
@@ -49,7 +48,7 @@ export function autoModels({ catalog, preferences }: AutoContext, { needs }: Dem
 export const allLeads = (context: AutoContext, demands: Demands): readonly Lead[] =>
   autoModels(context, demands).flatMap((model) => leadOf(model, demands, context.status) ?? []);
 
-/** The leads without those that cannot win, most of which are passed over without a look at their routes. */
+/** The leads that can win. Most other models are skipped without examining their routes. */
 function likelyLeads(context: AutoContext, demands: Demands): readonly Lead[] {
   const { strategy } = context.preferences.auto;
   const comparing = { strategy, demands, measurements: context.status.measurements };
@@ -66,13 +65,15 @@ function likelyLeads(context: AutoContext, demands: Demands): readonly Lead[] {
     leads.push(lead);
     if (usual === undefined || compareByStrategy(strategy, lead.first, usual.first) < 0) usual = lead;
   }
-  // Where the usual choice has failed recently, a model that it outdid may be the one to stand in for it.
+  // If the usual choice failed recently, a model that it dominated may replace it.
   return isComplete || usual === undefined || isSteady(usual) ? leads : allLeads(context, demands);
 }
 
 const isSteady = (lead: Lead): boolean => lead.now === lead.first && !lead.isPenalized;
 
-/** Where the models drop out, in the order of errors (design 6): the last of these that any model reached is the error. */
+/**
+ * The stages at which models drop out, in the order of errors. The furthest stage that any model reached is the error.
+ */
 const stages = [
   { type: 'privacy_boundary_not_met', lacks: 'within the workspace privacy boundary', param: undefined },
   { type: 'no_provider_route_meets_privacy', lacks: 'that meets the privacy floor', param: undefined },
@@ -95,8 +96,8 @@ const typeOfRule = {
 } as const satisfies Record<EligibilityRule, Refusal['type']>;
 
 /**
- * The type of the refusal that a model without a lead would get; undefined for one without a route that `only` names.
- * Routes that it does not name do not count, so that a request learns what keeps the named ones from serving it.
+ * The type of the refusal for a model without a lead. Undefined if `only` names none of its routes. Other routes do not
+ * count, so that the client learns why the named ones cannot serve.
  */
 function refusedAs(model: Model, demands: Demands): (typeof stages)[number]['type'] | undefined {
   const { only } = demands;
@@ -110,7 +111,7 @@ function refusedAs(model: Model, demands: Demands): (typeof stages)[number]['typ
 function refusalOf(context: AutoContext, demands: Demands): ReturnType<typeof refuse> {
   let furthest = -1;
   for (const model of autoModels(context, demands)) {
-    // What is too dear got no further than to its price.
+    // A model that is too expensive got no further than the price stage.
     if (furthest >= priceStage && isTooDear(model, demands)) continue;
     const type = refusedAs(model, demands);
     furthest = Math.max(
@@ -131,9 +132,19 @@ function refusalOf(context: AutoContext, demands: Demands): ReturnType<typeof re
   const { type, lacks, param } = stage;
   const sentence = `No model that \`/auto\` may choose has a provider ${lacks}`;
   if (type !== 'no_provider_route_meets_privacy') return refuse(type, `${sentence}.`, param);
-  const { floor, sort, floorCarriedBySort } = demands.policy;
-  const asked = floorCarriedBySort
-    ? `, which sorting by ${sort} asks for. To allow anonymous providers, send \`provider.minimum_privacy: "anonymous"\`.`
-    : '.';
-  return refuse(type, `${sentence} (${floor} or stronger)${asked}`);
+  return refuse(type, `${sentence} (${demands.policy.floor} or stronger). ${howToAllowWeaker(context, demands)}`);
+}
+
+/** Names the setting or the request field that demands the floor. */
+function howToAllowWeaker({ preferences }: AutoContext, { policy }: Demands): string {
+  const { floor, sort, floorCarriedBySort, statedMinimum } = policy;
+  if (floorCarriedBySort) {
+    return `Sorting by ${sort} asks for this. To allow anonymous providers, send \`provider.minimum_privacy: "anonymous"\`.`;
+  }
+  if (statedMinimum === floor) return 'The request asks for this: send a weaker `provider.minimum_privacy`.';
+  if (boundaryClass[preferences.auto.tiers] === floor) {
+    const weaker = floor === 'private' ? '`Standard`' : '`Private` or `Standard`';
+    return `The workspace asks for this: set \`auto.tiers\` to ${weaker} in its routing preferences, or name a model instead of \`/auto\`.`;
+  }
+  return 'The workspace asks for this: lower `provider_minimum_privacy` in its routing preferences.';
 }

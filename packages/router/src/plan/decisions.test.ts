@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { decisionOf, readExamples } from '../testing/decision-tables.ts';
 
-const document = new URL('../../../../docs/routing-by-example.md', import.meta.url);
+const document = new URL('../../../../docs/reference/routing-by-example.md', import.meta.url);
 const examples = readExamples(readFileSync(document, 'utf8'));
 
-/** The specification for people is the test: each row of `docs/routing-by-example.md` is decided anew. */
+/** The readable specification is the test: this runs each row of `docs/reference/routing-by-example.md`. */
 describe.each([...Map.groupBy(examples, ({ section }) => section)])('%s', (_, rows) => {
   for (const example of rows) {
     const { request, workspace, meanwhile } = example.cells;

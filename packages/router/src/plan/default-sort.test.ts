@@ -27,7 +27,7 @@ const tee: RouteSketch = { provider: 'encl', privacy: 'tee', input: 2, output: 2
 const priv: RouteSketch = { provider: 'priv', privacy: 'private', input: 2, output: 2 };
 const anon: RouteSketch = { provider: 'anon', privacy: 'anonymous', input: 2, output: 2 };
 const at = (sketch: RouteSketch, usd: number): RouteSketch => ({ ...sketch, input: usd, output: usd });
-/** Fallbacks may step down to any tier, so that the whole order shows. */
+/** Fallbacks may step down to any tier, so that the whole order is visible. */
 const all = { fallback_floor: 'anonymous' } as const;
 const order = (catalog: Catalog, around: Surroundings = {}) =>
   providersFor(catalog, {}, { ...around, preferences: { ...all, ...around.preferences } });
@@ -99,7 +99,7 @@ describe('Default rule 2: tee over private', () => {
     ]);
   });
 
-  it('an enclave that is worth its price goes before one that is not, whatever they score', () => {
+  it('an enclave that is worth its price goes before one that is not, whatever their scores', () => {
     const other = { ...tee, provider: 'more' };
     const status = measuring({ encl: { ttftMs: 100 }, more: { ttftMs: 300 }, priv: { ttftMs: 100 } });
     expect(order(oneModel(at(tee, 2.9), at(other, 0.5), priv), { status })).toEqual(['encl', 'priv', 'more']);
@@ -234,7 +234,7 @@ describe('Default rule 5: fallback', () => {
   });
 });
 
-describe('Default and context windows (interface 3.4 step 3)', () => {
+describe('Default and context windows', () => {
   const small = { contextLength: 100 };
   const long = { needs: { promptTokens: 500 } };
 
@@ -254,7 +254,7 @@ describe('Default and context windows (interface 3.4 step 3)', () => {
   });
 });
 
-describe('Default and penalties (interface 3.2)', () => {
+describe('Default and penalties', () => {
   const catalog = oneModel(tee, priv, at(anon, 1), { ...tee, provider: 'dear', input: 9 });
 
   it('a recently failed provider goes behind the healthy ones of its tier and stronger ones, ahead of weaker tiers', () => {
@@ -277,7 +277,7 @@ describe('Default and penalties (interface 3.2)', () => {
 });
 
 describe('every plan under Default', () => {
-  /** Half of the catalogs have one price, so that many routes share traffic. */
+  /** Half of the catalogs have equal prices, so that many routes share traffic. */
   const catalogs = fc.tuple(anyCatalog, fc.boolean()).map(([catalog, isEven]) => {
     if (!isEven) return catalog;
     const even = (route: Route): Route => ({ ...route, price: { input: 1_000_000, output: 1_000_000 } });

@@ -2,7 +2,7 @@ import type { MergedPolicy } from '../policy/merge-policy.ts';
 import type { Needs } from './needs.ts';
 import { offerBits, strengthOf } from './route-facts.ts';
 
-/** All that one request demands of routes: policy and needs, and what they come to where every route is held to them. */
+/** Everything that one request demands of routes: its policy and needs, in the form in which each route is checked. */
 export interface Demands {
   readonly policy: MergedPolicy;
   readonly needs: Needs;
@@ -12,7 +12,7 @@ export interface Demands {
   readonly only: readonly string[] | undefined;
   readonly ignore: readonly string[];
   readonly allow: readonly string[] | undefined;
-  /** The offers that a route must have, as `offerBits`. */
+  /** The capabilities that a route must have, as `offerBits`. */
   readonly offers: number;
   readonly strictly: boolean;
   /** Price ceilings in pico-USD per token. */

@@ -1,18 +1,17 @@
-import type { Model } from '../catalog/catalog.ts';
+import type { Catalog, Model } from '../catalog/catalog.ts';
 import type { Measurements } from '../health/measurement.ts';
 import { type AutoStrategy, figureOf, latencyFigure } from './auto-strategy.ts';
-import { bestScore } from './default-score.ts';
 import type { Demands } from './demands.ts';
 import { modelFacts, type RouteFacts, strengthOf } from './route-facts.ts';
-import { measuredOf, type Standing, standingsOf } from './standing.ts';
+import { bestScore, measuredOf, type ScoredRoute, scoredRoutesOf } from './scored-route.ts';
 
 /**
- * Whether no lead of a model can be as good as this one: told from the best figure among all its routes, without a look
- * at which of them the request may use. Never true of a model that could win or draw.
+ * Whether every lead of a model is worse than this one. Compares the best figures of all its routes, without checking
+ * which of them the request may use. Never true for a model that could win or draw.
  */
 export function isDominated(
   model: Model,
-  by: Standing,
+  by: ScoredRoute,
   { strategy, demands, measurements }: { strategy: AutoStrategy; demands: Demands; measurements: Measurements },
 ): boolean {
   const { needs, floor } = demands;
@@ -37,14 +36,16 @@ export function isDominated(
   }
 }
 
-/** Whether every plaintext route of a model costs more than the request may: told without a look at its routes. */
+/**
+ * Whether every plaintext route of a model exceeds the request's price ceiling. Does not examine the routes themselves.
+ */
 export function isTooDear(model: Model, { encrypted, floor, maxInput, maxOutput }: Demands): boolean {
   if (encrypted) return false;
   const bounds = boundsOf(model);
   return from(bounds.input, floor) > maxInput || from(bounds.output, floor) > maxOutput;
 }
 
-/** The least figure among the routes of each strength or more that take plaintext, by strength. */
+/** For each strength: the least figure among plaintext routes of at least that strength. */
 type Least = readonly number[];
 
 const from = (least: Least, strength: number): number => least[strength] ?? Number.POSITIVE_INFINITY;
@@ -65,7 +66,7 @@ function leastOf(routes: readonly RouteFacts[], figure: (route: RouteFacts, at: 
 }
 
 interface Bounds {
-  /** The strongest class that takes plaintext; negative where there is none. */
+  /** The strongest class that accepts plaintext. Negative for a model without such a route. */
   readonly strength: number;
   readonly price: Least;
   readonly input: Least;
@@ -92,7 +93,7 @@ function boundsOf(model: Model): Bounds {
 
 const latencies = new WeakMap<ReturnType<typeof measuredOf>, Least>();
 
-/** The least time to first token: from the measurements alone, so that most models are passed over for it. */
+/** The least time to first token. It needs only the measurements, so most models can be skipped cheaply. */
 export function latencyBound(model: Model, measurements: Measurements): Least {
   const measured = measuredOf(model, measurements);
   const found = latencies.get(measured);
@@ -104,13 +105,30 @@ export function latencyBound(model: Model, measurements: Measurements): Least {
   return bound;
 }
 
-const scores = new WeakMap<readonly Standing[], Least>();
+const scores = new WeakMap<readonly ScoredRoute[], Least>();
 
 export function scoreBound(model: Model, measurements: Measurements): Least {
-  const standings = standingsOf(model, measurements);
-  const found = scores.get(standings);
+  const scoredRoutes = scoredRoutesOf(model, measurements);
+  const found = scores.get(scoredRoutes);
   if (found !== undefined) return found;
-  const bound = leastOf(standings, (_, at) => standings[at]?.score ?? 0);
-  scores.set(standings, bound);
+  const bound = leastOf(scoredRoutes, (_, at) => scoredRoutes[at]?.score ?? 0);
+  scores.set(scoredRoutes, bound);
   return bound;
+}
+
+const slice = 25;
+
+/**
+ * Computes what planning caches for a catalog and new measurements, before a request needs it. Unchanged values are
+ * kept. It yields every 25 models, so that the caller can serve requests in between. Without it, the first request for
+ * a model computes that model, and the first for `/auto` computes most models.
+ */
+export function* prepareRouting(catalog: Catalog, measurements: Measurements): Generator<void> {
+  let done = 0;
+  for (const model of catalog.models.values()) {
+    latencyBound(model, measurements);
+    scoreBound(model, measurements);
+    done += 1;
+    if (done % slice === 0) yield;
+  }
 }

@@ -53,7 +53,7 @@ describe('providers', () => {
     ['acme/eu', ['acme/eu']],
     ['acmeco', ['acmeco']],
     ['other', ['hidden', 'shadow']],
-  ])('interface 2.2 rules 1 and 2: `only: [%s]` leaves %j', (entry, left) => {
+  ])('`only: [%s]` leaves %j', (entry, left) => {
     expect(eligible(family, merged({ only: [entry] }))).toEqual(left);
     expect(eligible(family, merged(entry))).toEqual(left);
   });
@@ -63,17 +63,17 @@ describe('providers', () => {
     ['acme/eu', ['acme', 'acmeco', 'hidden', 'shadow']],
     ['acmeco', ['acme', 'acme/eu', 'hidden', 'shadow']],
     ['other', ['acme', 'acme/eu', 'acmeco']],
-  ])('interface 2.2 rules 1 and 2: `ignore: [%s]` leaves %j', (entry, left) => {
+  ])('`ignore: [%s]` leaves %j', (entry, left) => {
     expect(eligible(family, merged({ ignore: [entry] }))).toEqual(left);
     expect(eligible(family, merged({}, { provider_ignore: [entry] }))).toEqual(left);
   });
 
-  it('interface 2.2 rule 2: nobody can name an unlisted provider by its own id', () => {
+  it('a request cannot name an unlisted provider by its own id', () => {
     expect(refusal(family, merged('hidden')).type).toBe('no_provider_route');
     expect(eligible(family, merged({ ignore: ['hidden'] }))).toContain('hidden');
   });
 
-  it('interface 2.8: a request cannot bring a disabled provider back', () => {
+  it('a request cannot bring a disabled provider back', () => {
     expect(refusal(family, merged('acme/eu', { provider_ignore: ['acme'] }))).toMatchObject({
       type: 'no_provider_route',
       message: expect.stringContaining('disabled in the workspace'),
@@ -83,11 +83,11 @@ describe('providers', () => {
     );
   });
 
-  it('interface 2.2: `order` excludes nobody', () => {
+  it('`order` excludes no provider', () => {
     expect(eligible(family, merged({ order: ['acmeco'] }))).toHaveLength(family.length);
   });
 
-  it('design 6: a provider that nobody knows is `no_provider_route`', () => {
+  it('an unknown provider is `no_provider_route`', () => {
     expect(refusal(family, merged({ only: ['nobody'] }))).toMatchObject({
       type: 'no_provider_route',
       param: 'provider',
@@ -110,7 +110,7 @@ describe('privacy', () => {
     expect(eligible(tiers, merged({}, { privacy_boundary: 'Maximum' }))).toEqual(['encl']);
   });
 
-  it('design 6: below the boundary it is `privacy_boundary_not_met`, below the rest `no_provider_route_meets_privacy`', () => {
+  it('below the boundary it is `privacy_boundary_not_met`, below the rest `no_provider_route_meets_privacy`', () => {
     const anonymous = tiers.slice(0, 1);
     expect(refusal(anonymous, merged({}, { privacy_boundary: 'Private' }))).toMatchObject({
       type: 'privacy_boundary_not_met',
@@ -125,7 +125,7 @@ describe('privacy', () => {
   });
 
   it.each(['price', 'latency', 'throughput'] as const)(
-    'design 6: an error caused by the floor that a sort by %s carries says how to ask for `anonymous`',
+    'an error caused by the floor that a sort by %s carries says how to ask for `anonymous`',
     (sort) => {
       const { type, message } = refusal(tiers.slice(0, 1), merged({ sort }));
       expect(type).toBe('no_provider_route_meets_privacy');
@@ -140,7 +140,7 @@ describe('privacy', () => {
     expect(refusal(tiers.slice(0, 1), floor).message).not.toContain('minimum_privacy');
   });
 
-  it('interface 1: an e2ee route is never chosen for a plaintext request, however private that wants to be', () => {
+  it('an e2ee route is never chosen for a plaintext request, however private that wants to be', () => {
     for (const policy of [
       merged(),
       merged('sealed'),
@@ -152,7 +152,7 @@ describe('privacy', () => {
     }
   });
 
-  it('design 6: plaintext where only e2ee would do is 403 `no_provider_route_meets_privacy`', () => {
+  it('plaintext where only e2ee would do is 403 `no_provider_route_meets_privacy`', () => {
     expect(refusal(tiers, merged({ minimum_privacy: 'e2ee' })).type).toBe('no_provider_route_meets_privacy');
     expect(refusal(tiers.slice(3), merged())).toMatchObject({
       type: 'no_provider_route_meets_privacy',
@@ -160,7 +160,7 @@ describe('privacy', () => {
     });
   });
 
-  it('design 6: plaintext pinned to an e2ee provider is refused for its privacy, though others would take it', () => {
+  it('plaintext pinned to an e2ee provider is refused for its privacy, though others would take it', () => {
     expect(refusal(tiers, merged('sealed'))).toMatchObject({
       type: 'no_provider_route_meets_privacy',
       message: expect.stringContaining('end-to-end-encrypted'),
@@ -171,7 +171,7 @@ describe('privacy', () => {
     expect(eligible(tiers, merged('sealed'), { encrypted: true })).toEqual(['sealed']);
   });
 
-  it('interface 1: an encrypted request is served by e2ee routes only', () => {
+  it('an encrypted request is served by e2ee routes only', () => {
     expect(eligible(tiers, merged(), { encrypted: true })).toEqual(['sealed']);
     expect(refusal(tiers.slice(0, 3), merged(), { encrypted: true })).toMatchObject({
       type: 'no_provider_route_meets_privacy',
@@ -193,7 +193,7 @@ describe('capabilities', () => {
     [{ tools: true }, 'tools'],
     [{ vision: true }, 'image input'],
     [{ structuredOutput: true }, 'structured output'],
-  ])('interface 3.4 step 1: drops routes that lack what %j needs, and says what was missing', (needs, name) => {
+  ])('drops routes that lack what %j needs, and says what was missing', (needs, name) => {
     expect(eligible(both, merged(), needs)).toEqual(['able']);
     const { type, message } = refusal(both.slice(0, 1), merged(), needs);
     expect(type).toBe('no_provider_route');
@@ -203,7 +203,7 @@ describe('capabilities', () => {
   it.each([
     [{ optionalParameters: ['response_format'] as const }, '`response_format`'],
     [{ reasoningEffort: 'low' }, '`reasoning_effort`'],
-  ])('interface 2.2: under `require_parameters` drops routes that lack %j, by a rule of its own', (needs, name) => {
+  ])('under `require_parameters` drops routes that lack %j, by a rule of its own', (needs, name) => {
     const strict = merged({ require_parameters: true });
     expect(eligible(both, strict, needs)).toEqual(['able']);
     expect(eligible(both, merged(), needs)).toEqual(['plain', 'able']);
@@ -249,7 +249,7 @@ describe('price ceilings', () => {
     { provider: 'output', input: 1, output: 4 },
   ];
 
-  it('interface 2.2: skips routes above the ceiling, each side by itself; at the ceiling is within it', () => {
+  it('skips routes above the ceiling, each side by itself; at the ceiling is within it', () => {
     expect(eligible(priced, merged({ max_price: { input: 1 } }))).toEqual(['cheap', 'output']);
     expect(eligible(priced, merged({ max_price: { output: 2 } }))).toEqual(['cheap', 'input']);
     expect(eligible(priced, merged({ max_price: { input: 1, output: 2 } }))).toEqual(['cheap']);
@@ -263,7 +263,7 @@ describe('price ceilings', () => {
     });
   });
 
-  it('interface 2.8 rule 3: a request cannot raise the workspace’s ceiling', () => {
+  it('a request cannot raise the workspace’s ceiling', () => {
     const dear = priced.slice(1, 2);
     expect(refusal(dear, merged({ max_price: { input: 9 } }, { max_price: { input: 2 } })).type).toBe(
       'no_provider_route_meets_price',
@@ -284,7 +284,7 @@ describe('price ceilings', () => {
   });
 });
 
-describe('order of errors (design 6)', () => {
+describe('order of errors', () => {
   it('a model without routes is not enabled: 404 before everything else', () => {
     expect(refusal([], merged('acme', { privacy_boundary: 'Maximum' })).type).toBe('model_not_found');
   });
@@ -339,12 +339,12 @@ describe('routesThatHold', () => {
   const names = (...question: Parameters<typeof holding>): string[] =>
     accepted(holding(...question)).map(({ route }) => route.providerId);
 
-  it('interface 3.4 step 3: skips routes whose window cannot hold the request', () => {
+  it('skips routes whose window cannot hold the request', () => {
     expect(names(50, 'tee')).toEqual(['small', 'large', 'huge']);
     expect(names(500, 'tee')).toEqual(['large', 'huge']);
   });
 
-  it('interface 3.4 step 3: fails with `context_too_large` rather than move to a weaker tier', () => {
+  it('fails with `context_too_large` rather than move to a weaker tier', () => {
     expect(refusalOf(holding(5000, 'tee'))).toMatchObject({
       type: 'context_too_large',
       message: expect.stringMatching(

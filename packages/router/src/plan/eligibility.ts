@@ -6,7 +6,7 @@ import type { Demands } from './demands.ts';
 import { holds, isOwnLevel, knowsEffort, type Needs } from './needs.ts';
 import { modelFacts, type RouteFacts, strengthOf } from './route-facts.ts';
 
-/** The rules in the order in which they are judged, which is the order of their errors (design 6). */
+/** The rules in the order in which they are checked. Errors follow the same order. */
 export const eligibilityRules = [
   'boundary',
   'encryption',
@@ -19,12 +19,12 @@ export const eligibilityRules = [
 ] as const;
 export type EligibilityRule = (typeof eligibilityRules)[number];
 
-/** What `firstFailing` says of a route that every rule keeps: it comes after the last rule. */
+/** The result of `firstFailing` for a route that passes every rule: the number after the last rule. */
 export const passesAll: number = eligibilityRules.length;
 
 const e2ee = strengthOf('e2ee');
 
-/** The first rule that leaves a route out, as its place in `eligibilityRules`; `passesAll` where each keeps it. */
+/** The first rule that excludes a route, as an index of `eligibilityRules`; `passesAll` if every rule keeps it. */
 export function firstFailing(facts: RouteFacts, demands: Demands): number {
   if (facts.strength < demands.boundary) return 0;
   if ((facts.strength === e2ee) !== demands.encrypted) return 1;
@@ -37,13 +37,13 @@ export function firstFailing(facts: RouteFacts, demands: Demands): number {
   return facts.hasTiers && !areTiersWithin(facts.route.price, demands) ? 7 : passesAll;
 }
 
-/** Whether one of these entries of a policy names the provider of a route: `matchesProvider`, made quick. */
+/** Whether one of these policy entries names the provider of a route. A faster `matchesProvider`. */
 export function isNamed(entries: readonly string[], { provider, baseProvider }: RouteFacts): boolean {
   for (const entry of entries) if (entry === provider || entry === baseProvider) return true;
   return false;
 }
 
-/** A price tier that a prompt of this size meets counts with its prices: a tier above the ceiling is above the ceiling. */
+/** The price tiers that a prompt of this size reaches must be within the ceiling too. */
 function areTiersWithin({ tiers = [] }: Price, { needs, maxInput, maxOutput }: Demands): boolean {
   for (const tier of tiers) {
     if (needs.promptTokens <= tier.abovePromptTokens) break;
@@ -52,14 +52,17 @@ function areTiersWithin({ tiers = [] }: Price, { needs, maxInput, maxOutput }: D
   return true;
 }
 
-/** Of a model's routes, those that every rule keeps, in their order. */
+/** The routes that every rule keeps, in their order. */
 export function keptBy<Facts extends RouteFacts>(demands: Demands, routes: readonly Facts[]): readonly Facts[] {
   const kept: Facts[] = [];
   for (const route of routes) if (firstFailing(route, demands) === passesAll) kept.push(route);
   return kept;
 }
 
-/** The routes of a model that a request may use, before context windows: or the refusal of the rule that left none. */
+/**
+ * The routes of a model that a request may use, before context windows are checked. If none is left, the refusal of the
+ * rule that excluded the last.
+ */
 export function eligibleRoutes<Facts extends RouteFacts>(
   model: Model,
   routes: readonly Facts[],
@@ -72,14 +75,14 @@ export function eligibleRoutes<Facts extends RouteFacts>(
   return { ok: false, refusal: refusals[rule](model, demands) };
 }
 
-/** The rule at which a model without an eligible route lost its last one; -1 where it has no route at all. */
+/** The rule that excluded the last route of a model without an eligible one. -1 if it has no route at all. */
 export function lastFailing(routes: readonly RouteFacts[], demands: Demands): number {
   let furthest = -1;
   for (const route of routes) furthest = Math.max(furthest, firstFailing(route, demands));
   return furthest;
 }
 
-/** The first rule that leaves a route out, with its reason; undefined where every rule keeps it. */
+/** The first rule that excludes a route, with its reason. Undefined if every rule keeps it. */
 export function exclusionOf(
   facts: RouteFacts,
   demands: Demands,
@@ -88,7 +91,7 @@ export function exclusionOf(
   return rule === undefined ? undefined : { rule, message: reasons[rule](facts.route, demands) };
 }
 
-/** Why a rule left one route out, in a sentence for people. */
+/** Why a rule excluded one route, as a sentence for people. */
 const reasons: Readonly<Record<EligibilityRule, (route: Route, demands: Demands) => string>> = {
   boundary: ({ privacyClass }, { policy }) =>
     `It is \`${privacyClass}\`; the privacy boundary of the workspace allows \`${policy.boundary}\` or stronger.`,
@@ -119,7 +122,7 @@ const encryptionRefusal = ({ id }: Model, { needs }: Demands): Refusal =>
       : `${id} is served only to end-to-end-encrypted requests here; a plaintext request is never sent to them.`,
   );
 
-/** What to say where a rule keeps no route of a model. */
+/** The refusal if a rule keeps no route of a model. */
 const refusals: Readonly<Record<EligibilityRule, (model: Model, demands: Demands) => Refusal>> = {
   boundary: ({ id }, { policy }) =>
     refusalOf(
@@ -166,7 +169,10 @@ const refusals: Readonly<Record<EligibilityRule, (model: Model, demands: Demands
     ),
 };
 
-/** What keeps a provider that the request names, the first in the registry, from serving it, where the model has one. */
+/**
+ * Explains why the model's provider that the request names cannot serve it. If the request names several, the first in
+ * the registry.
+ */
 function whyNotTheNamed(model: Model, demands: Demands): string {
   const { only = [] } = demands.policy;
   const [named] = modelFacts(model)
@@ -176,7 +182,7 @@ function whyNotTheNamed(model: Model, demands: Demands): string {
   return left === undefined ? '' : ` \`${named?.route.publicProviderId}\`: ${left.message}`;
 }
 
-/** A plaintext body pinned to an encrypted provider is refused for its privacy (design 6, "e2ee when minting"). */
+/** Whether a plaintext body names only an encrypted provider. The refusal then concerns privacy. */
 export function isPinnedToEncryption(model: Model, { policy, needs }: Demands): boolean {
   const { only } = policy;
   if (needs.encrypted || only === undefined) return false;
@@ -184,8 +190,8 @@ export function isPinnedToEncryption(model: Model, { policy, needs }: Demands): 
 }
 
 /**
- * Of the eligible routes, those whose context window holds the request. A sort that goes by tier rather refuses than
- * moves below the tier from which it starts, `startsFrom` (interface 3.4, step 3); others take whichever holds it.
+ * The eligible routes whose context window holds the request. A sort by tier refuses rather than move below the tier
+ * from which it starts, `startsFrom`. Other sorts use any route that holds it.
  */
 export function routesThatHold<Facts extends RouteFacts>(
   model: Model,
@@ -203,7 +209,7 @@ export function routesThatHold<Facts extends RouteFacts>(
     const most = `eligible providers of ${model.id}${tier} allow at most ${largestOutput}`;
     return refuse('context_too_large', `\`max_tokens\` is ${needs.maxOutputTokens}; ${most}.`, 'max_tokens');
   }
-  // Agents recognise a context overflow by these words, and shorten the conversation.
+  // Agents recognise a context overflow by these words, and then shorten the conversation.
   const largest = Math.max(...considered.map((route) => route.contextLength ?? Number.POSITIVE_INFINITY));
   const asked = `about ${needs.promptTokens} prompt tokens plus ${needs.maxOutputTokens ?? 1} of output`;
   return refuse(

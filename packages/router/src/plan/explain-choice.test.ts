@@ -62,7 +62,7 @@ describe('explainChoice', () => {
     expect(explained(twins, 'balanced')?.text).toContain('0.00500 USD for a typical request');
   });
 
-  it('says where only the catalog order tells two models apart, and where there is no other', () => {
+  it('says when only the catalog order decided, and when no other model could serve', () => {
     expect(explained({ 'lab/a': [small], 'lab/b': [small] }, 'cheapest')).toMatchObject({
       decidedBy: 'catalog_order',
       text: expect.stringContaining('comes before it in the catalog'),
@@ -104,7 +104,7 @@ describe('explainChoice', () => {
     expect(found?.text).toContain('Left out: 3 without what the request needs');
   });
 
-  it('has nothing to say of a model that was named', () => {
+  it('is undefined for a model that the request named', () => {
     expect(explained(both, 'cheapest', { request: { model: 'lab/small' } })).toBeUndefined();
   });
 

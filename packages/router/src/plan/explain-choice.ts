@@ -7,28 +7,30 @@ import type { Lead } from './plan-model.ts';
 import type { Plan } from './plan-request.ts';
 import type { PlanningContext } from './planning-context.ts';
 import { modelFacts } from './route-facts.ts';
-import type { Standing } from './standing.ts';
+import type { ScoredRoute } from './scored-route.ts';
 
-/** What leaves a model out of a choice: the workspace, having no provider at all, or a rule that left no route of it. */
+/**
+ * Why a model was not a candidate: the catalog or the workspace excludes it, it has no provider, or a rule excluded all its routes.
+ */
 export type DropRule = 'models' | 'routes' | EligibilityRule | 'context';
 
 /** Why `/auto` chose the model that it chose. */
 export interface ChoiceExplanation {
-  /** All of it in words that a person understands. */
+  /** The whole explanation, in words for people. */
   readonly text: string;
-  /** How many models could have served, the chosen one included. */
+  /** How many models could have served, including the chosen one. */
   readonly candidates: number;
-  /** The model that would have been chosen next; undefined where no other could serve. */
+  /** The model that would have been chosen next. Undefined if no other could serve. */
   readonly runnerUp: string | undefined;
-  /** What set the chosen one apart from the runner-up. */
+  /** The criterion that separated the chosen model from the runner-up. */
   readonly decidedBy: Criterion | 'health' | 'catalog_order' | 'alone';
-  /** How many models of the asked kind each rule left out. */
+  /** How many models of the requested type each rule excluded. */
   readonly dropped: ReadonlyMap<DropRule, number>;
 }
 
 /**
- * Explains the choice of a plan that `/auto` made: undefined where a model was named. Needs and context must be those
- * of the plan. Looks at every model in full: for previews, not for requests.
+ * Explains the choice of a plan that `/auto` made. Undefined if the request named a model. Needs and context must be
+ * those of the plan. Examines every model in full: for previews, not for requests.
  */
 export function explainChoice(
   { choice }: Plan,
@@ -108,18 +110,18 @@ const merits: Readonly<Record<Criterion, string>> = {
   score: 'the best score of price, speed and success',
 };
 
-function inWords(criterion: Criterion, standing: Standing): string {
+function inWords(criterion: Criterion, scored: ScoredRoute): string {
   switch (criterion) {
     case 'tier':
-      return `\`${standing.route.privacyClass}\``;
+      return `\`${scored.route.privacyClass}\``;
     case 'price':
-      return `${standing.input / 1e6} USD for input and ${standing.output / 1e6} USD for output per million tokens`;
+      return `${scored.input / 1e6} USD for input and ${scored.output / 1e6} USD for output per million tokens`;
     case 'latency':
-      if (standing.ttftMs !== undefined) return `${standing.ttftMs} ms`;
-      return standing.ttftAtMostMs === undefined ? 'none measured yet' : `at most ${standing.ttftAtMostMs} ms`;
+      if (scored.ttftMs !== undefined) return `${scored.ttftMs} ms`;
+      return scored.ttftAtMostMs === undefined ? 'none measured yet' : `at most ${scored.ttftAtMostMs} ms`;
     case 'score':
-      // Nano-USD: the score is a cost that speed and success have changed.
-      return `${(standing.score / 1e9).toPrecision(3)} USD for a typical request as weighed`;
+      // Nano-USD: the score is a cost, weighted by speed and success.
+      return `${(scored.score / 1e9).toPrecision(3)} USD for a typical request as weighed`;
     default:
       return criterion satisfies never;
   }
@@ -143,7 +145,7 @@ function dropsOf(demands: Demands, context: Omit<PlanningContext, 'random'>): Re
 }
 
 const whyDropped: Readonly<Record<DropRule, string>> = {
-  models: 'not among the models that the workspace allows',
+  models: 'not among the models that the catalog and the workspace allow',
   routes: 'without a provider at present',
   boundary: 'below the privacy boundary of the workspace',
   encryption: 'not for this kind of encryption',

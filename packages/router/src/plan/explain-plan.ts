@@ -11,24 +11,24 @@ import { attemptsOf, type Plan, planRequest, type RoutingRequest } from './plan-
 import type { PlanningContext } from './planning-context.ts';
 import { factsOf } from './route-facts.ts';
 
-/** A route that is not in a plan, and the one rule that left it out. */
+/** A route that is not in a plan, and the rule that excluded it. */
 export interface Exclusion {
   readonly route: Route;
   readonly rule: EligibilityRule | 'context' | 'step_down' | 'attempts';
-  /** In words a person understands. */
+  /** In words for people. */
   readonly message: string;
 }
 
 export interface Explanation {
-  /** The decision itself: what the real request would get, made by the same function. */
+  /** The decision that the real request would get. The same function makes it. */
   readonly decision: Decision<Plan>;
   /** The routes that would be tried, in order. */
   readonly attempts: readonly Route[];
-  /** Every other route of the models that were asked for; of `/auto`, of the model that it chose. */
+  /** Every other route of the requested models. For `/auto`, of the model that it chose. */
   readonly excluded: readonly Exclusion[];
 }
 
-/** Makes the decision for a request, and says of every route left out why (design 6, "routing preview"). */
+/** Makes the decision for a request, and says why each other route was excluded. The routing preview shows this. */
 export function explainPlan(request: RoutingRequest, needs: Needs, context: PlanningContext): Explanation {
   const decision = planRequest(request, needs, context);
   const plan = decision.ok ? decision.value : undefined;
@@ -61,7 +61,7 @@ function reasonOf(route: Route, demands: Demands, plan: Plan | undefined): Pick<
   };
 }
 
-/** The models that a request names, each with what it demands there: a suffix sorts, `/auto` has tiers of its own. */
+/** The models that a request names, each with its own demands: a suffix sets the sort, `/auto` has its own tiers. */
 function modelsOf(
   request: RoutingRequest,
   needs: Needs,

@@ -16,15 +16,14 @@ import {
   oneModel,
 } from '../testing/fixtures.ts';
 import { firstFailing, passesAll } from './eligibility.ts';
-import { narrowPreferences } from './narrow-preferences.ts';
+import { namesOf, narrowPreferences, scopeOf } from './narrow-preferences.ts';
 import type { Needs } from './needs.ts';
 import { planAttested } from './plan-attested.ts';
 import { type Plan, planRequest, type RoutingRequest } from './plan-request.ts';
 import { bestOfBand, type PlanningContext } from './planning-context.ts';
 import { factsOf } from './route-facts.ts';
-import { namesOf, scopeOf } from './scope.ts';
 
-/** What a broker plans with after it has opened a ticket. */
+/** The context with which a broker plans after it has opened a ticket. */
 const narrowed = (request: RoutingRequest, context: PlanningContext): PlanningContext => ({
   ...context,
   preferences: { auto: initialPreferences.auto, ...narrowPreferences(request, needing(), context) },
@@ -204,14 +203,17 @@ describe('narrowed preferences', () => {
   });
 });
 
-/** How a decision is answered; the ticket no longer says whether a floor is the workspace's boundary. */
+/**
+ * The error type of a decision. A ticket does not say whether a floor is the workspace's boundary, so both privacy
+ * errors count as one.
+ */
 function typeOf(decision: Decision<Plan> | undefined): string | undefined {
   if (decision === undefined || decision.ok) return decision && 'ok';
   const { type } = decision.refusal;
   return type === 'privacy_boundary_not_met' ? 'no_provider_route_meets_privacy' : type;
 }
 
-/** Whether control would mint a ticket: a request that can be planned for some body. */
+/** Whether control would mint a ticket: the request can be planned for some body. */
 function isPlannable(request: RoutingRequest, context: PlanningContext): boolean {
   const bodies: readonly Needs[] = [needing(), needing({ encrypted: true })];
   return bodies.some((needs) => planRequest(request, needs, context).ok);

@@ -7,14 +7,16 @@ import {
   parseModelReference,
   strongest,
 } from '@sotto/wire';
-import type { MergedPolicy, RequestPreferences } from '../policy/merge-policy.ts';
-import type { Demands } from './demands.ts';
+import type { Model } from '../catalog/catalog.ts';
+import { type MergedPolicy, mergePolicy, type RequestPreferences } from '../policy/merge-policy.ts';
+import { type RequestPolicy, readRequestPolicy } from '../policy/request-policy.ts';
+import { autoDemands, autoModels } from './choose-model.ts';
+import { type Demands, demandsOf } from './demands.ts';
 import { eligibilityRules, firstFailing } from './eligibility.ts';
 import type { Needs } from './needs.ts';
 import type { RoutingRequest } from './plan-request.ts';
 import type { PlanningContext } from './planning-context.ts';
 import { modelFacts, type RouteFacts } from './route-facts.ts';
-import { type NamedScope, namesOf, scopeOf } from './scope.ts';
 
 /** Preferences for one request; `auto` is absent unless the request asks for `/auto`. */
 export type NarrowedPreferences = Omit<RequestPreferences, 'auto' | 'provider_allow'> & {
@@ -23,13 +25,13 @@ export type NarrowedPreferences = Omit<RequestPreferences, 'auto' | 'provider_al
 };
 
 /**
- * Reduces a workspace's preferences to what they mean for one request, so that a ticket tells workspaces apart only by
- * settings that the request depends on. With the result the request plans as it does with all preferences, as long as
- * the catalog stays the same. With a later catalog it can reach less, never more.
+ * Reduces a workspace's preferences to those that affect one request. So a ticket reveals no other settings of the
+ * workspace. With the result, the request plans as with all preferences, as long as the catalog stays the same. With a
+ * later catalog it can reach less, never more.
  *
- * The result names the providers that may serve the request, not those that may not. A list of disabled providers is as
- * telling as a name. It would also let through a disabled provider that gains a route later. Throws for a request that
- * cannot be planned.
+ * The result names the providers that may serve the request, not those that may not. A list of disabled providers could
+ * identify a workspace. It would also let through a disabled provider that gains a route later. Throws for a request
+ * that cannot be planned.
  */
 export function narrowPreferences(
   request: RoutingRequest,
@@ -59,10 +61,10 @@ export function narrowPreferences(
   };
 }
 
-/** The rules up to here judge a route by policy alone; those behind it also by the body and by prices. */
+/** The rules up to this one check a route by policy alone. Later rules also check the body and prices. */
 const lastOfPolicy = eligibilityRules.indexOf('ignore');
 
-/** The routes that some body may be sent to, encrypted or not, as far as their class and their provider go. */
+/** The routes that some body may be sent to, encrypted or not, judged only by class and provider. */
 function servingIn({ models, demands }: NamedScope): readonly RouteFacts[] {
   const bodies = [false, true].map((encrypted): Demands => ({ ...demands, encrypted }));
   return models.flatMap((model) =>
@@ -71,8 +73,8 @@ function servingIn({ models, demands }: NamedScope): readonly RouteFacts[] {
 }
 
 /**
- * Price ceilings in USD per million tokens, each lowered to the next price that a route of these models has. They leave
- * out the same routes, and all amounts between two prices look alike.
+ * Price ceilings in USD per million tokens, each lowered to the next price that a route of these models has. They
+ * exclude the same routes. All ceilings between two prices become equal, so they do not identify a workspace.
  */
 function narrowCeilings({ maxPrice }: MergedPolicy, scopes: readonly NamedScope[]): Preferences['max_price'] {
   const prices = scopes.flatMap(({ models }) =>
@@ -88,7 +90,7 @@ function narrowCeilings({ maxPrice }: MergedPolicy, scopes: readonly NamedScope[
   return Object.keys(ceilings).length === 0 ? null : ceilings;
 }
 
-/** The settings of `/auto`, with the models of this catalog that a list leaves in place of the list. */
+/** The settings of `/auto`. A list of models is replaced by the models of this catalog that it allows. */
 function narrowAuto(
   { strategy, tiers, models }: Preferences['auto'],
   { models: left }: NamedScope,
@@ -99,4 +101,36 @@ function narrowAuto(
     tiers: comparePrivacy(boundaryClass[tiers], minimum) <= 0 ? 'Standard' : tiers,
     models: models.mode === 'all' ? { mode: 'all', ids: [] } : { mode: 'only', ids: left.map(({ id }) => id) },
   };
+}
+
+/** The models that one name of a request may select. */
+interface NamedScope {
+  /** The request's own policy under this name. */
+  readonly own: RequestPolicy;
+  readonly models: readonly Model[];
+  readonly demands: Demands;
+}
+
+/** The names of a request, `model` first, without repetitions. */
+export const namesOf = ({ model, models }: RoutingRequest): readonly string[] => [
+  ...new Set([model, ...(models ?? [])]),
+];
+
+/** The scope of one of a request's names. Throws if the policy contradicts itself, so plan the request first. */
+export function scopeOf(
+  name: string,
+  request: RoutingRequest,
+  needs: Needs,
+  context: Pick<PlanningContext, 'catalog' | 'preferences' | 'status'>,
+): NamedScope {
+  const { id, suffix } = parseModelReference(name);
+  const own = readRequestPolicy(request.provider, suffix);
+  if (!own.ok) throw new Error('a policy that was planned with contradicts itself');
+  const policy = mergePolicy(context.preferences, own.value);
+  if (id === autoModelId) {
+    const demands = autoDemands(policy, needs, context.preferences);
+    return { own: own.value, models: autoModels(context, demands), demands };
+  }
+  const model = context.catalog.models.get(id);
+  return { own: own.value, models: model === undefined ? [] : [model], demands: demandsOf(policy, needs) };
 }

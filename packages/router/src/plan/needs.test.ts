@@ -22,13 +22,13 @@ describe('knowsEffort', () => {
     knowsEffort(route(capabilities), needing({ reasoningEffort }));
 
   it.each([undefined, 'low', 'max'])(
-    'takes the effort %s for a wish: every model has a level that is nearest',
+    'treats the effort %s as optional: every model has a level that is nearest',
     (effort) => {
       expect(knows({}, effort)).toBe(true);
     },
   );
 
-  it('never does without an effort that only some models know', () => {
+  it('requires a route that lists an effort off the common ladder', () => {
     expect(knows({ reasoning: { efforts: ['low', 'deep'], canDisable: true } }, 'deep')).toBe(true);
     expect(knows({ reasoning: { efforts: ['low', 'high'], canDisable: true } }, 'deep')).toBe(false);
     expect(knows({}, 'deep')).toBe(false);
@@ -39,13 +39,13 @@ describe('holds', () => {
   const fits = (limits: { contextLength?: number; maxOutputTokens?: number }, prompt: number, output?: number) =>
     holds(aRoute({ provider: 'acme', ...limits }), needing({ promptTokens: prompt, maxOutputTokens: output }));
 
-  it('interface 3.4 step 3: wants prompt plus requested output within the window', () => {
+  it('wants prompt plus requested output within the window', () => {
     expect(fits({ contextLength: 100 }, 60, 40)).toBe(true);
     expect(fits({ contextLength: 100 }, 60, 41)).toBe(false);
     expect(fits({ contextLength: 100 }, 61, 40)).toBe(false);
   });
 
-  it('wants room for one token of output where the request asks for none in particular', () => {
+  it('requires room for one output token if the request states no limit', () => {
     expect(fits({ contextLength: 100 }, 99)).toBe(true);
     expect(fits({ contextLength: 100 }, 100)).toBe(false);
   });
@@ -56,7 +56,7 @@ describe('holds', () => {
     expect(fits({ maxOutputTokens: 40 }, 1_000_000)).toBe(true);
   });
 
-  it('knows no limits where the catalog has none', () => {
+  it('does not limit a route without limits in the catalog', () => {
     expect(fits({}, 1e9, 1e9)).toBe(true);
   });
 });

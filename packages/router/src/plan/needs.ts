@@ -3,29 +3,29 @@ import type { ModelType, Route } from '../catalog/catalog.ts';
 import { isOnLadder } from '../parameters/effort.ts';
 import type { ChatParameter } from '../parameters/parameter-names.ts';
 
-/** What one request body needs of a route. Counts only: nothing of the content itself. */
+/** The needs of one request body. It holds counts and flags, no content. */
 export interface Needs {
   readonly modelType: ModelType;
   readonly tools: boolean;
   readonly vision: boolean;
   /** A JSON schema that the answer must follow. */
   readonly structuredOutput: boolean;
-  /** Parameters that the body uses and could do without: a need only under `require_parameters`. */
+  /** Optional parameters that the body uses. They are a need only under `require_parameters`. */
   readonly optionalParameters: readonly ChatParameter[];
   readonly reasoningEffort: string | undefined;
-  /** The request switches thinking off. */
+  /** The request turns reasoning off. */
   readonly reasoningDisabled: boolean;
-  /** The request asks to think, at whatever effort. */
+  /** The request enables reasoning without an effort. */
   readonly reasoningEnabled: boolean;
   /** An estimate of the prompt, for context windows. */
   readonly promptTokens: number;
-  /** The output ceiling that the request asks for; undefined where it leaves it to the route. */
+  /** The output ceiling of the request. Undefined if the request leaves it to the route. */
   readonly maxOutputTokens: number | undefined;
-  /** Whether the content is encrypted to a provider: only e2ee routes serve that, and they serve nothing else. */
+  /** Whether the content is encrypted to a provider. Only e2ee routes serve such requests, and they serve no others. */
   readonly encrypted: boolean;
 }
 
-/** A request that needs nothing in particular: what is known before there is a body. */
+/** The needs of a request whose body is not known yet. */
 export const noNeeds = (modelType: ModelType): Needs => ({
   modelType,
   tools: false,
@@ -40,7 +40,6 @@ export const noNeeds = (modelType: ModelType): Needs => ({
   encrypted: false,
 });
 
-/** What a reasoning selection needs. */
 export const reasoningNeeds = ({ effort, enabled }: ReasoningSelection): Pick<Needs, ReasoningNeed> => ({
   reasoningEffort: effort,
   reasoningDisabled: enabled === false || effort === 'none',
@@ -48,11 +47,11 @@ export const reasoningNeeds = ({ effort, enabled }: ReasoningSelection): Pick<Ne
 });
 type ReasoningNeed = 'reasoningEffort' | 'reasoningDisabled' | 'reasoningEnabled';
 
-/** Whether a route can do something with the effort that is asked for: of the common ladder it has a nearest level. */
+/** Whether a route can use the requested effort. An effort on the common ladder always has a nearest level. */
 export const knowsEffort = ({ capabilities }: Route, { reasoningEffort }: Needs): boolean =>
   !isOwnLevel(reasoningEffort) || capabilities.reasoning?.efforts.includes(reasoningEffort) === true;
 
-/** An effort off the common ladder has no nearest level: only a model that names it can mean anything by it. */
+/** An effort off the common ladder has no nearest level, so only a model that lists it can use it. */
 export const isOwnLevel = (effort: string | undefined): effort is string => effort !== undefined && !isOnLadder(effort);
 
 /** Whether prompt and requested output fit the route's context window and output limit. */

@@ -14,21 +14,21 @@ import {
   theModel,
 } from '../testing/fixtures.ts';
 import { arrange, comparisonOf, type RouteStatus, withPenalties } from './order-routes.ts';
-import { standingsOf } from './standing.ts';
+import { scoredRoutesOf } from './scored-route.ts';
 
 const sorts: Sort[] = ['default', 'privacy', 'price', 'latency', 'throughput'];
 const routesOf = (...sketches: RouteSketch[]): readonly Route[] => aModel(theModel, sketches).routes;
 const orderOf = (routes: readonly Route[], sort: Sort, status: RouteStatus, order: string[] = []): Route[] => {
   const policy = { sort, order };
-  const standings = standingsOf({ ...aModel(theModel, []), routes }, status.measurements);
-  const healthy = arrange(standings, policy).sort(comparisonOf(policy));
-  return withPenalties(healthy, policy, status.penalized).map(({ standing }) => standing.route);
+  const scoredRoutes = scoredRoutesOf({ ...aModel(theModel, []), routes }, status.measurements);
+  const healthy = arrange(scoredRoutes, policy).sort(comparisonOf(policy));
+  return withPenalties(healthy, policy, status.penalized).map(({ scored }) => scored.route);
 };
 const ordered = (sort: Sort, sketches: RouteSketch[], status: RouteStatus = allHealthy, order: string[] = []) =>
   orderOf(routesOf(...sketches), sort, status, order).map((route) => route.providerId);
 
 describe('sort by privacy', () => {
-  it('interface 3.4: strongest tier, then health, then price', () => {
+  it('strongest tier, then health, then price', () => {
     const sketches: RouteSketch[] = [
       { provider: 'anon', privacy: 'anonymous', input: 1 },
       { provider: 'dear', privacy: 'tee', input: 3 },
@@ -41,7 +41,7 @@ describe('sort by privacy', () => {
     expect(ordered('privacy', sketches)).toEqual(['sick', 'cheap', 'dear', 'mid', 'anon']);
   });
 
-  it('interface 3.2: a penalized route goes ahead of any weaker tier', () => {
+  it('a penalized route goes ahead of any weaker tier', () => {
     const sketches: RouteSketch[] = [
       { provider: 'weak', privacy: 'private' },
       { provider: 'sick', privacy: 'tee' },
@@ -49,7 +49,7 @@ describe('sort by privacy', () => {
     expect(ordered('privacy', sketches, penalizing('sick'))).toEqual(['sick', 'weak']);
   });
 
-  it('interface 3.4 step 5: breaks ties of price by latency, then by the fixed provider order', () => {
+  it('breaks ties of price by latency, then by the fixed provider order', () => {
     const sketches: RouteSketch[] = [
       { provider: 'third', rank: 7 },
       { provider: 'second', rank: 3 },
@@ -61,7 +61,7 @@ describe('sort by privacy', () => {
 });
 
 describe('sort by price', () => {
-  it('interface 3.4: cheapest first, whatever the tier', () => {
+  it('cheapest first, whatever the tier', () => {
     const sketches: RouteSketch[] = [
       { provider: 'dear', privacy: 'tee', input: 3 },
       { provider: 'cheap', privacy: 'private', input: 1 },
@@ -100,7 +100,7 @@ describe.each([
       Object.fromEntries(Object.entries(of).map(([name, [value, more]]) => [name, { ...merit(value), ...more }])),
     );
 
-  it('interface 3.4: best measurement first, whatever the price', () => {
+  it('best measurement first, whatever the price', () => {
     const sketches: RouteSketch[] = [
       { provider: 'slow', input: 1 },
       { provider: 'fast', input: 3 },
@@ -108,7 +108,7 @@ describe.each([
     expect(ordered(sort, sketches, measured({ slow: [500], fast: [100] }))).toEqual(['fast', 'slow']);
   });
 
-  it('interface 3.4: with fewer than 20 requests a route goes by health, then price, behind the measured ones', () => {
+  it('with fewer than 20 requests a route goes by health, then price, behind the measured ones', () => {
     const sketches: RouteSketch[] = [
       { provider: 'dear', input: 3 },
       { provider: 'cheap', input: 1 },
@@ -157,7 +157,7 @@ describe.each([
 });
 
 describe('penalties', () => {
-  it.each(sorts)('interface 3.4: under %s a recently failed route goes behind healthy ones of its tier', (sort) => {
+  it.each(sorts)('under %s a recently failed route goes behind healthy ones of its tier', (sort) => {
     const best = { input: 1 };
     const status = { ...measuring({ sick: { ttftMs: 1, tokensPerSecond: 999 } }), ...{ penalized: isSick } };
     const sketches: RouteSketch[] = [
@@ -168,7 +168,7 @@ describe('penalties', () => {
     expect(ordered(sort, sketches, { ...status, penalized: () => false })).toEqual(['sick', 'well']);
   });
 
-  it.each(sorts)('interface 3.2: under %s routes that are all penalized go in normal order', (sort) => {
+  it.each(sorts)('under %s routes that are all penalized go in normal order', (sort) => {
     const sketches: RouteSketch[] = [
       { provider: 'c', input: 3 },
       { provider: 'a', input: 1 },
@@ -190,28 +190,28 @@ describe('an explicit order', () => {
     { provider: 'shadow', unlisted: true, input: 3 },
   ];
 
-  it('interface 2.2: is tried first, as written; the rest follows by sort', () => {
+  it('is tried first, as written; the rest follows by sort', () => {
     expect(ordered('price', sketches, allHealthy, ['bolt', 'acmeco'])).toEqual([
       ...['bolt', 'acmeco'],
       ...['acme', 'acme/eu', 'shadow', 'hidden'],
     ]);
   });
 
-  it('interface 2.2 rule 1: an entry places a provider’s variants too, among themselves by sort', () => {
+  it('an entry places a provider’s variants too, among themselves by sort', () => {
     expect(ordered('price', sketches, allHealthy, ['acme']).slice(0, 2)).toEqual(['acme', 'acme/eu']);
     expect(ordered('price', sketches, penalizing('acme'), ['acme']).slice(0, 2)).toEqual(['acme/eu', 'acme']);
   });
 
-  it('interface 2.2 rule 1: a variant named before its provider goes first', () => {
+  it('a variant named before its provider goes first', () => {
     expect(ordered('price', sketches, allHealthy, ['acme/eu', 'acme']).slice(0, 2)).toEqual(['acme/eu', 'acme']);
   });
 
-  it('interface 2.2 rule 2: `other` places every unlisted provider', () => {
+  it('`other` places every unlisted provider', () => {
     expect(ordered('price', sketches, allHealthy, ['other', 'bolt']).slice(0, 3)).toEqual(['shadow', 'hidden', 'bolt']);
     expect(ordered('price', sketches, allHealthy, ['hidden']).slice(0, 2)).toEqual(['acme', 'acmeco']);
   });
 
-  it('interface 3.2: is honoured as written, whoever is penalized', () => {
+  it('is honoured as written, whichever providers are penalized', () => {
     const sick = penalizing('bolt', 'acme');
     expect(ordered('price', sketches, sick, ['bolt', 'acmeco'])).toEqual([
       ...['bolt', 'acmeco'],
@@ -225,7 +225,7 @@ describe('an explicit order', () => {
 });
 
 describe('every order', () => {
-  it('design 6: is total and does not depend on where routes stand in the catalog', () => {
+  it('is total and does not depend on where routes stand in the catalog', () => {
     const anyOrder = fc.shuffledSubarray(['acme', 'acme/eu', 'bolt', 'other'], { maxLength: 2 });
     const model = anyCatalog.map((catalog) => catalog.models.get(theModel)?.routes ?? []);
     const shuffled = model.chain((routes) =>
@@ -237,7 +237,7 @@ describe('every order', () => {
         expect(ids(others)).toEqual(ids(routes));
         const policy = { sort, order };
         const compare = comparisonOf(policy);
-        const arranged = arrange(standingsOf({ ...aModel(theModel, []), routes }, status.measurements), policy);
+        const arranged = arrange(scoredRoutesOf({ ...aModel(theModel, []), routes }, status.measurements), policy);
         for (const a of arranged) {
           for (const b of arranged) expect(Math.sign(compare(a, b))).toBe(-Math.sign(compare(b, a)) + 0);
           expect(arranged.filter((b) => compare(a, b) === 0)).toEqual([a]);

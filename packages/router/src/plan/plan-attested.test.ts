@@ -46,7 +46,7 @@ describe('the enclave that evidence is of', () => {
     expect(attested(model, provider)).toBe(refusal);
   });
 
-  it('is none of a provider that the workspace has switched off', () => {
+  it('is never at a provider that the workspace has disabled', () => {
     expect(attested('lab/tee', undefined, { provider_ignore: ['cheap'] })).toBe('vault');
     expect(attested('lab/tee', 'cheap', { provider_ignore: ['cheap'] })).toBe('no_provider_route');
   });

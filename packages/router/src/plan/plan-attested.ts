@@ -6,9 +6,9 @@ import { planRequest, type RoutingRequest } from './plan-request.ts';
 import type { PlanningContext } from './planning-context.ts';
 
 /**
- * The enclave that a request under this policy would meet first: what an attestation ticket is of (interface 4.2). An
- * end-to-end-encrypted route where there is one, for that is what asks for its evidence; else a `tee` route. Refused as
- * `planRequest` refuses where neither serves.
+ * The enclave that a request under this policy would reach first: an attestation ticket is for this route. Prefers an
+ * end-to-end-encrypted route, because such clients need its evidence before they send. Otherwise a `tee` route. Refuses
+ * as `planRequest` does if neither serves.
  */
 export function planAttested(request: RoutingRequest, context: PlanningContext): Decision<Route> {
   const { id } = parseModelReference(request.model);
@@ -20,7 +20,7 @@ export function planAttested(request: RoutingRequest, context: PlanningContext):
   return route === undefined ? refuse('no_provider_route', 'No provider of this model has an enclave.') : accept(route);
 }
 
-/** A policy's own floor may be higher. */
+/** Raises the floor to `tee`, and keeps a higher floor of the policy. */
 function withFloor(request: RoutingRequest): RoutingRequest {
   const policy: ProviderPolicyObject =
     typeof request.provider === 'string'

@@ -9,7 +9,7 @@ import {
   type Surroundings,
 } from '../testing/fixtures.ts';
 
-/** In a workspace that sorts by privacy, where nothing else is said. */
+/** Plans in a workspace that sorts by privacy, unless a test says otherwise. */
 const providersFor: typeof providersOf = (catalog, request, around: Surroundings = {}) =>
   providersOf(catalog, request, { ...around, preferences: { provider_sort: 'privacy', ...around.preferences } });
 
@@ -18,8 +18,8 @@ const priv: RouteSketch = { provider: 'priv', privacy: 'private', input: 1 };
 const anon: RouteSketch = { provider: 'anon', privacy: 'anonymous', input: 0 };
 const tiers = oneModel(anon, priv, tee);
 
-describe('step-down (design 6)', () => {
-  it('leaves routes weaker than the first out where nobody asked for them', () => {
+describe('step-down', () => {
+  it('excludes routes weaker than the first unless the request or the workspace allows them', () => {
     expect(providersFor(tiers)).toEqual(['encl']);
     expect(providersFor(oneModel(anon, priv))).toEqual(['priv']);
   });
@@ -36,7 +36,7 @@ describe('step-down (design 6)', () => {
     expect(providersFor(tiers, { provider: { minimum_privacy: 'tee' } })).toEqual(['encl']);
   });
 
-  it('does not take the workspace’s minimum for a wish to step down', () => {
+  it('does not take the workspace’s minimum for a request to step down', () => {
     expect(providersFor(tiers, {}, { preferences: { provider_minimum_privacy: 'private' } })).toEqual(['encl']);
   });
 
@@ -92,7 +92,7 @@ describe('step-down (design 6)', () => {
   });
 });
 
-describe('context windows (interface 3.4 step 3)', () => {
+describe('context windows', () => {
   const windows = oneModel({ ...tee, input: 1, contextLength: 100 }, { ...priv, contextLength: 1000 });
 
   it('fails rather than move to a weaker tier, even to one that is allowed', () => {
@@ -128,7 +128,7 @@ describe('context windows (interface 3.4 step 3)', () => {
   });
 });
 
-describe('penalties in a plan (interface 3.2)', () => {
+describe('penalties in a plan', () => {
   it('do not move a request to a weaker tier, not even where that is allowed', () => {
     const stated = { provider: { minimum_privacy: 'anonymous' } } as const;
     expect(providersFor(tiers, stated, { status: penalizing('encl') })).toEqual(['encl', 'priv', 'anon']);

@@ -8,83 +8,86 @@ import { eligibleRoutes, keptBy, routesThatHold } from './eligibility.ts';
 import { type Arranged, arrange, comparisonOf, type RouteStatus, sharing, withPenalties } from './order-routes.ts';
 import type { PlanningContext } from './planning-context.ts';
 import { strengthOf } from './route-facts.ts';
-import { type Standing, standingsOf } from './standing.ts';
+import { type ScoredRoute, scoredRoutesOf } from './scored-route.ts';
 
 export interface ModelPlan {
-  /** In order, before attempts are counted. */
+  /** In order, before the number of attempts is limited. */
   readonly routes: readonly Route[];
-  /** The class of the route that is first on a healthy day: weaker ones are a step down. */
+  /** The class of the route that is first if all are healthy. Weaker classes are a step down. */
   readonly startsFrom: PrivacyClass;
-  /** How many of the first routes share traffic; which of them goes first is not drawn yet. */
+  /** How many of the first routes share traffic. The one that goes first is not drawn yet. */
   readonly sharing: number;
 }
 
 /** The routes of one model that a request may be sent to, best first. */
 export function planModel(model: Model, demands: Demands, status: RouteStatus): Decision<ModelPlan> {
-  const eligible = eligibleRoutes(model, standingsOf(model, status.measurements), demands);
+  const eligible = eligibleRoutes(model, scoredRoutesOf(model, status.measurements), demands);
   if (!eligible.ok) return eligible;
   const healthy = healthyDay(model, eligible.value, demands);
   if (!healthy.ok) return healthy;
   const { first, inOrder } = ordersOf(healthy.value, demands, status);
   return accept({
-    routes: inOrder.map(({ standing }) => standing.route),
+    routes: inOrder.map(({ scored }) => scored.route),
     startsFrom: first.route.privacyClass,
     sharing: sharing(inOrder, demands.policy),
   });
 }
 
-/** Which route of a model comes first, before any of those that share traffic is drawn. */
+/** The route of a model that comes first, before one of those that share traffic is drawn. */
 export interface Lead {
   readonly model: Model;
-  /** On a day when every route is healthy. */
-  readonly first: Standing;
+  /** If every route were healthy. */
+  readonly first: ScoredRoute;
   /** At this moment. */
-  readonly now: Standing;
-  /** Whether `now` has failed recently: then so has every other route that could stand in for it. */
+  readonly now: ScoredRoute;
+  /** Whether `now` failed recently. Then every other route that could replace it has failed too. */
   readonly isPenalized: boolean;
 }
 
-/** The lead of one model; undefined where it has no route for the request. The first of what `planModel` says. */
+/** The lead of one model: the first route of `planModel`. Undefined if it has no route for the request. */
 export function leadOf(model: Model, demands: Demands, status: RouteStatus): Lead | undefined {
-  const eligible = keptBy(demands, standingsOf(model, status.measurements));
+  const eligible = keptBy(demands, scoredRoutesOf(model, status.measurements));
   if (eligible.length === 0) return undefined;
   const healthy = healthyDay(model, eligible, demands);
   if (!healthy.ok) return undefined;
-  const { standing: first } = foremost(healthy.value, demands.policy);
-  // A route that is first on a healthy day and is healthy is first today: penalties only move routes back.
+  const { scored: first } = foremost(healthy.value, demands.policy);
+  // Penalties only move routes back. So if the usual first route is healthy, it is first now.
   if (!status.penalized(first.route)) return { model, first, now: first, isPenalized: false };
-  const now = ordersOf(healthy.value, demands, status).inOrder[0]?.standing ?? first;
+  const now = ordersOf(healthy.value, demands, status).inOrder[0]?.scored ?? first;
   return { model, first, now, isPenalized: status.penalized(now.route) };
 }
 
 /**
- * Of the routes that every rule keeps, those for a request on a day when every route is healthy, in no order yet. That day says which class the plan
- * starts from: a penalty only reorders, it must never decide how private a request is.
+ * The routes that can take the request as if every route were healthy, unordered. This decides the class from which the
+ * plan starts. A penalty may reorder routes, but must never decide how private a request is.
  */
 function healthyDay(
   model: Model,
-  kept: readonly Standing[],
+  kept: readonly ScoredRoute[],
   { policy, needs }: Demands,
 ): Decision<readonly Arranged[]> {
   const eligible = aboveFallbackFloor(kept, policy);
   const all = arrange(eligible, policy);
-  const start = goesByTier(policy) ? foremost(all, policy).standing.route.privacyClass : undefined;
+  const start = goesByTier(policy) ? foremost(all, policy).scored.route.privacyClass : undefined;
   const holding = routesThatHold(model, eligible, needs, start);
   if (!holding.ok) return holding;
   if (holding.value.length === eligible.length) return accept(all);
   const arranged = arrange(holding.value, policy);
   const least = start === undefined ? 0 : strengthOf(start);
-  // Only under Default: what made an enclave worth its price may be too small for this request, so that a weaker tier
-  // would go ahead of the enclaves that remain.
-  if (foremost(arranged, policy).standing.strength >= least) return accept(arranged);
-  return accept(arranged.filter(({ standing }) => standing.strength >= least));
+  // Only under Default: the private route that made an enclave too expensive may be too small for this request. Then a
+  // weaker tier would go ahead of the enclaves that remain.
+  if (foremost(arranged, policy).scored.strength >= least) return accept(arranged);
+  return accept(arranged.filter(({ scored }) => scored.strength >= least));
 }
 
 /**
- * Under the sort Default the fallback floor applies first (interface 3.4, rule 1): a weaker tier than a workspace lets a
- * request fall back to does not go first either, unless there is no other.
+ * Under the sort Default, the fallback floor applies first. A tier below the workspace's fallback floor does not go
+ * first either, unless no other tier is left.
  */
-function aboveFallbackFloor(eligible: readonly Standing[], { sort, fallbackFloor }: MergedPolicy): readonly Standing[] {
+function aboveFallbackFloor(
+  eligible: readonly ScoredRoute[],
+  { sort, fallbackFloor }: MergedPolicy,
+): readonly ScoredRoute[] {
   if (sort !== 'default' || fallbackFloor === undefined) return eligible;
   const least = strengthOf(fallbackFloor);
   const above = eligible.filter(({ strength }) => strength >= least);
@@ -95,18 +98,18 @@ function ordersOf(
   healthy: readonly Arranged[],
   { policy }: Demands,
   status: RouteStatus,
-): { readonly first: Standing; readonly inOrder: readonly Arranged[] } {
+): { readonly first: ScoredRoute; readonly inOrder: readonly Arranged[] } {
   const sorted = [...healthy].sort(comparisonOf(policy));
-  const { standing: first } = foremost(healthy, policy);
-  const permitted = sorted.filter(({ standing }) => isWithinStepDown(standing.route, first.route.privacyClass, policy));
+  const { scored: first } = foremost(healthy, policy);
+  const permitted = sorted.filter(({ scored }) => isWithinStepDown(scored.route, first.route.privacyClass, policy));
   return { first, inOrder: withPenalties(permitted, policy, status.penalized) };
 }
 
-/** Whether a tier is chosen first, and a route within it then. */
+/** Whether the sort first chooses a tier, and then a route within it. */
 export const goesByTier = ({ sort, order }: MergedPolicy): boolean =>
   (sort === 'privacy' || sort === 'default') && order.length === 0;
 
-/** The first of the order of one route or more, without making that order. */
+/** The first route of an order, without sorting. Throws for an empty list. */
 function foremost(routes: readonly Arranged[], policy: MergedPolicy): Arranged {
   const compare = comparisonOf(policy);
   let best = routes[0];
@@ -115,7 +118,10 @@ function foremost(routes: readonly Arranged[], policy: MergedPolicy): Arranged {
   return best;
 }
 
-/** Whether a plan that starts from a class may use a route: one that is weaker needs the request's word or the workspace's. */
+/**
+ * Whether a plan that starts from a class may use a route. A weaker route needs permission from the request or the
+ * workspace.
+ */
 export function isWithinStepDown(route: Route, startsFrom: PrivacyClass, policy: MergedPolicy): boolean {
   if (comparePrivacy(route.privacyClass, startsFrom) >= 0) return true;
   const { statedMinimum, fallbackFloor } = policy;
@@ -124,7 +130,7 @@ export function isWithinStepDown(route: Route, startsFrom: PrivacyClass, policy:
   return policy.order.some((entry) => matchesProvider(entry, route.publicProviderId));
 }
 
-/** A plan's routes with the first one drawn from those that share traffic; the others stay as they are. */
+/** A plan's routes, with the first one drawn from those that share traffic. The others keep their order. */
 export function drawn({ routes, sharing: sharers }: ModelPlan, random: PlanningContext['random']): readonly Route[] {
   const at = sharers < 2 ? 0 : Math.min(Math.floor(random() * sharers), sharers - 1);
   const first = routes[at];

@@ -29,7 +29,7 @@ const situationOf = (request: fc.Arbitrary<RoutingRequest>): fc.Arbitrary<Situat
 const decisionOf = ({ request, needs, ...context }: Situation, random = bestOfBand) =>
   planRequest(request, needs, { ...context, random });
 
-/** Checks a promise in 300 situations that have a plan. */
+/** Checks a property in 300 situations that have a plan. */
 function always(situation: fc.Arbitrary<Situation>, check: (plan: Plan, of: Situation) => void): void {
   const property = fc.property(situation, (each) => {
     const decision = decisionOf(each);
@@ -50,7 +50,7 @@ const statedMinimum = ({ provider }: RoutingRequest): PrivacyClass => {
 const boundary = { Standard: 'anonymous', Private: 'private', Maximum: 'tee' } as const;
 
 describe('every plan', () => {
-  it('holds no route below the boundary, the workspace’s minimum or the request’s', () => {
+  it('has no route below the boundary, the workspace’s minimum or the request’s', () => {
     always(anySituation, (plan, { preferences, request }) => {
       for (const { privacyClass } of plan.routes) {
         expect(atLeast(privacyClass, boundary[preferences.privacy_boundary])).toBe(true);
@@ -104,7 +104,7 @@ describe('every plan', () => {
     });
   });
 
-  it('is for at least one route, and tries no more than everybody allows', () => {
+  it('has at least one route, and tries no more than request and workspace allow', () => {
     always(anySituation, (plan, { preferences, request }) => {
       const { provider } = request;
       const attempts = attemptsOf(plan);
@@ -195,7 +195,7 @@ describe('planning', () => {
   });
 });
 
-describe('penalties (interface 3.2)', () => {
+describe('penalties', () => {
   const exactModels = situationOf(
     anyRequest.filter(({ model, models }) => ![model, ...(models ?? [])].some((name) => name.startsWith('/auto'))),
   );
@@ -293,7 +293,7 @@ describe('a request that sends no policy', () => {
 });
 
 describe('status', () => {
-  it('of no route at all is a healthy day', () => {
+  it('without any measurements or penalties, routes count as healthy', () => {
     always(
       exactSituation.map((each) => ({ ...each, status: allHealthy })),
       (plan, situation) => {

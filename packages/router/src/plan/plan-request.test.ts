@@ -24,30 +24,30 @@ const attempted = (...request: Parameters<typeof planned>): string[] =>
   attemptsOf(planned(...request)).map((route) => route.providerId);
 
 describe('attempts', () => {
-  it('interface 3.3: at most 3 providers, of however many the plan names', () => {
+  it('at most 3 providers, of however many the plan names', () => {
     expect(providersFor(four)).toEqual(['acme', 'bolt', 'cora', 'dune']);
     expect(attempted(four)).toEqual(['acme', 'bolt', 'cora']);
   });
 
-  it('interface 2.2: `max_attempts` and `allow_fallbacks: false` allow fewer', () => {
+  it('`max_attempts` and `allow_fallbacks: false` allow fewer', () => {
     expect(attempted(four, { provider: { max_attempts: 2 } })).toEqual(['acme', 'bolt']);
     expect(attempted(four, { provider: { allow_fallbacks: false } })).toEqual(['acme']);
   });
 
-  it('interface 2.8 rule 4: the workspace allows fewer, and a request no more than that', () => {
+  it('the workspace allows fewer, and a request no more than that', () => {
     const preferences = { provider_max_attempts: 2 };
     expect(attempted(four, { provider: { max_attempts: 3 } }, { preferences })).toEqual(['acme', 'bolt']);
     const off = { preferences: { provider_allow_fallbacks: false } };
     expect(attempted(four, { provider: { allow_fallbacks: true } }, off)).toEqual(['acme']);
   });
 
-  it('interface 3.3: an e2ee request is not failed over', () => {
+  it('an e2ee request is not failed over', () => {
     const sealed = oneModel({ ...acme, privacy: 'e2ee' }, { ...bolt, privacy: 'e2ee' });
     expect(attempted(sealed, {}, { needs: { encrypted: true } })).toEqual(['acme']);
   });
 });
 
-describe('pins (interface 2.2)', () => {
+describe('pins', () => {
   const family = oneModel(
     { provider: 'acme/eu', input: 2 },
     { provider: 'acme/us', input: 1 },
@@ -74,7 +74,7 @@ describe('pins (interface 2.2)', () => {
     expect(attempted(family, { provider: 'acmeco' }, { status: penalizing('acmeco') })).toEqual(['acmeco']);
   });
 
-  it('design 6: of a provider without a route, well-formed or not, are `no_provider_route`', () => {
+  it('of a provider without a route, well-formed or not, are `no_provider_route`', () => {
     expect(refused(family, { provider: 'nobody' })).toBe('no_provider_route');
     expect(refused(family, { provider: 'acmeco' }, { preferences: { provider_ignore: ['acmeco'] } })).toBe(
       'no_provider_route',
@@ -82,7 +82,7 @@ describe('pins (interface 2.2)', () => {
   });
 });
 
-describe('suffixes (interface 2.1)', () => {
+describe('suffixes', () => {
   const status = measuring({ bolt: { tokensPerSecond: 90 }, acme: { tokensPerSecond: 30 } });
 
   it(':nitro orders by throughput, :floor by price', () => {
@@ -98,7 +98,7 @@ describe('suffixes (interface 2.1)', () => {
     },
   );
 
-  it('design 6: carries the floor `private`, and its error says how to ask for `anonymous`', () => {
+  it('carries the floor `private`, and its error says how to ask for `anonymous`', () => {
     const anonymous = oneModel({ ...acme, privacy: 'anonymous' });
     const { type, message } = refusalOf(decide(anonymous, { model: 'lab/one:floor' }));
     expect(type).toBe('no_provider_route_meets_privacy');
@@ -110,12 +110,12 @@ describe('suffixes (interface 2.1)', () => {
 });
 
 describe('models', () => {
-  it('interface 2.1: ids are case-sensitive', () => {
+  it('ids are case-sensitive', () => {
     expect(refused(four, { model: 'lab/One' })).toBe('model_not_found');
     expect(refused(four, { model: 'LAB/one' })).toBe('model_not_found');
   });
 
-  it('interface 7: unknown or not enabled is 404 `model_not_found`', () => {
+  it('unknown or not enabled is 404 `model_not_found`', () => {
     expect(refusalOf(decide(four, { model: 'lab/none' }))).toMatchObject({
       type: 'model_not_found',
       param: 'model',
@@ -147,11 +147,11 @@ describe('models', () => {
     const [cheap, dear] = ['lab/cheap', 'lab/dear'];
     expect(routings({ model: dear })).toEqual([`${dear} exact`]);
     expect(routings({ model: '/auto' })).toEqual([`${cheap} auto`]);
-    // Each route by how its own model came to be asked, whatever came first.
+    // Each route's routing depends on how its own model was requested, not on the first model.
     expect(routings({ model: dear, models: [dear, '/auto'] })).toEqual([`${dear} exact`, `${cheap} auto`]);
     expect(routings({ model: '/auto', models: ['/auto', dear] })).toEqual([`${cheap} auto`, `${dear} exact`]);
     expect(routings({ model: cheap, models: [cheap, '/auto'] })).toEqual([`${cheap} exact`]);
-    // It may be asked twice, and choose another each time.
+    // `/auto` may be named twice and choose a different model each time.
     const auto = { ...initialPreferences.auto, strategy: 'cheapest', tiers: 'Standard' } as const;
     const tiers = aCatalog(
       aModel('lab/open', [{ ...acme, input: 0.1, output: 0.1, privacy: 'anonymous' }]),
@@ -164,19 +164,19 @@ describe('models', () => {
     ]);
   });
 
-  it('interface 2.2 rule 3: a policy that contradicts itself is refused before anything is planned', () => {
+  it('a policy that contradicts itself is refused before anything is planned', () => {
     expect(refused(four, { provider: { only: ['acme'], ignore: ['acme'] } })).toBe('provider_policy_conflict');
     expect(refused(four, { model: 'lab/one:floor', provider: { sort: 'latency' } })).toBe('provider_policy_conflict');
   });
 
-  it('design 6, order of errors: an unknown model comes before its privacy, providers, price and context', () => {
+  it('an unknown model comes before its privacy, providers, price and context', () => {
     const provider = { only: ['nobody'], max_price: { input: 0 } };
     const around = { preferences: { privacy_boundary: 'Maximum' }, needs: { promptTokens: 1e9 } } as const;
     expect(refused(four, { model: 'lab/none', provider }, around)).toBe('model_not_found');
     expect(refused(four, { provider }, around)).toBe('privacy_boundary_not_met');
   });
 
-  it('design 6, order of errors: price comes before context', () => {
+  it('price comes before context', () => {
     const small = oneModel({ ...acme, contextLength: 100 });
     const around = { needs: { promptTokens: 500 } };
     expect(refused(small, { provider: { max_price: { input: 0 } } }, around)).toBe('no_provider_route_meets_price');
@@ -184,7 +184,7 @@ describe('models', () => {
   });
 });
 
-describe('models to fall back to (design 6)', () => {
+describe('models to fall back to', () => {
   const catalog = aCatalog(
     aModel('lab/a', [
       { ...acme, privacy: 'private' },
@@ -250,7 +250,7 @@ describe('models to fall back to (design 6)', () => {
     expect(message).toContain('lab/a');
   });
 
-  it('are no way to step down: weaker routes of a later model stay out unless they are allowed', () => {
+  it('do not allow a step down: weaker routes of a later model stay out', () => {
     const down = { model: 'lab/c', models: ['lab/a'] };
     expect(steps(catalog, down)).toEqual(['lab/c@dune']);
     expect(steps(catalog, { ...down, provider: { minimum_privacy: 'private' } })).toEqual([
@@ -262,7 +262,7 @@ describe('models to fall back to (design 6)', () => {
     expect(steps(catalog, { ...down, provider: { order: ['bolt'] } })).toEqual(['lab/c@dune', 'lab/a@bolt']);
   });
 
-  it('interface 3.2: a penalty reorders the routes of a model, and drops none of any model', () => {
+  it('a penalty reorders the routes of a model, and drops none of any model', () => {
     const mixed = aCatalog(
       aModel('lab/a', [
         { ...acme, privacy: 'private' },

@@ -9,18 +9,18 @@ import type { Needs } from './needs.ts';
 import { drawn, isWithinStepDown, type ModelPlan, planModel } from './plan-model.ts';
 import type { PlanningContext } from './planning-context.ts';
 
-/** The part of a request that decides where it may go. */
+/** The fields of a request that decide where it may go. */
 export interface RoutingRequest {
   readonly model: string;
-  /** Further models to fall back to, in order. */
+  /** Fallback models, in order. */
   readonly models?: readonly string[] | null | undefined;
   readonly provider?: ProviderPolicy | null | undefined;
 }
 
-/** What `/auto` decided: `explainChoice` says why. */
+/** The choice of `/auto`. `explainChoice` gives the reasons. */
 export interface Choice {
   readonly modelId: string;
-  /** The route that won for the model. Where it shares traffic, another one may be first in the plan. */
+  /** The route that won for the model. If it shares traffic, another one may be first in the plan. */
   readonly route: Route;
   /** The request's policy, narrowed to the tiers that the workspace lets `/auto` use. */
   readonly policy: MergedPolicy;
@@ -28,15 +28,15 @@ export interface Choice {
 
 /** The ordered routes chosen for one request. */
 export interface Plan {
-  /** The models whose routes are here because `/auto` chose them. */
+  /** The models that are in the plan because `/auto` chose them. */
   readonly autoModelIds: ReadonlySet<string>;
-  /** Every route the request may be sent to, in order; of these only the first `maxAttempts` are tried. */
+  /** Every route that the request may be sent to, in order. Only the first `maxAttempts` are tried. */
   readonly routes: readonly Route[];
   readonly maxAttempts: number;
   readonly policy: MergedPolicy;
-  /** The routes that each go first for an equal share of such requests, best first; empty where only one does. */
+  /** The routes that each go first for an equal share of such requests, best first. Empty if only one does. */
   readonly shares: readonly Route[];
-  /** Where `/auto` chose the first model. */
+  /** Set if `/auto` chose the first model. */
   readonly choice?: Choice;
 }
 
@@ -44,12 +44,12 @@ export interface Plan {
 export const routingOf = ({ autoModelIds }: Plan, { modelId }: Route): 'auto' | 'exact' =>
   autoModelIds.has(modelId) ? 'auto' : 'exact';
 
-/** The routes of a plan that can really be tried. */
+/** The routes of a plan that can be tried. */
 export const attemptsOf = (plan: Plan): readonly Route[] => plan.routes.slice(0, plan.maxAttempts);
 
 /**
- * Decides where a request may go and in which order. The one function behind tickets, requests and previews.
- * Refusals come in the order of design 6: model, boundary, floor, providers and capabilities, price, context.
+ * Decides where a request may go and in which order. Tickets, requests and previews all use this function. Refusals
+ * come in this order: model, boundary, floor, providers and capabilities, price, context.
  */
 export function planRequest(request: RoutingRequest, needs: Needs, context: PlanningContext): Decision<Plan> {
   const references = modelReferences(request);
@@ -61,7 +61,7 @@ export function planRequest(request: RoutingRequest, needs: Needs, context: Plan
   const policy = policyOf(references.value[0]?.suffix);
   if (!policy.ok) return policy;
 
-  // By id: one model asked for in two ways, or chosen by `/auto` and named, still has each route once.
+  // Keyed by id, so that a model which is named twice, or named and chosen by `/auto`, has each route once.
   const routes = new Map<string, Route>();
   let first: PlannedReference | undefined;
   const autoModelIds = new Set<string>();
@@ -72,7 +72,7 @@ export function planRequest(request: RoutingRequest, needs: Needs, context: Plan
     const planned = planReference(reference.id, own.value, needs, context);
     if (planned.ok) {
       const { choice } = planned.value;
-      // One that was named before is tried because it was named.
+      // A model that the request named earlier is tried because it was named.
       if (choice !== undefined && ![...routes.values()].some(({ modelId }) => modelId === choice.modelId)) {
         autoModelIds.add(choice.modelId);
       }
@@ -80,7 +80,8 @@ export function planRequest(request: RoutingRequest, needs: Needs, context: Plan
       for (const route of inOrder) if (!routes.has(route.id)) routes.set(route.id, route);
       first ??= planned.value;
     }
-    // An unknown model, or one of another type, is the caller's mistake anywhere; a model without a route now drops out.
+    // An unknown model, or one of another type, is always the caller's mistake. A model without a route at present is
+    // skipped.
     else if (planned.refusal.type === 'model_not_found' || planned.refusal.type === 'invalid_request') return planned;
     else refusal ??= planned.refusal;
   }
@@ -91,7 +92,7 @@ export function planRequest(request: RoutingRequest, needs: Needs, context: Plan
   return accept({
     autoModelIds,
     routes: [...routes.values()].filter((route) => isWithinStepDown(route, startsFrom, policy.value)),
-    // An encrypted request is bound to one provider's attested key: nobody else could read it (interface 3.3).
+    // An encrypted request is bound to one provider's attested key, so no other provider can read it.
     maxAttempts: needs.encrypted ? 1 : policy.value.maxAttempts,
     policy: policy.value,
     shares: sharing > 1 ? first.routes.slice(0, sharing) : [],
@@ -112,7 +113,11 @@ function planReference(
   if (id === autoModelId) return planAuto(policy, needs, context);
   const model = context.catalog.models.get(id);
   if (model === undefined)
-    return refuse('model_not_found', `The model \`${id}\` does not exist or is not enabled.`, 'model');
+    return refuse(
+      'model_not_found',
+      `The model \`${id}\` does not exist or is not enabled. \`GET /v1/models\` lists those that are.`,
+      'model',
+    );
   const mismatch = typeMismatch(model, needs);
   return mismatch ?? planModel(model, demandsOf(policy, needs), context.status);
 }
@@ -140,7 +145,7 @@ function typeMismatch(model: Model, needs: Needs): ReturnType<typeof refuse> | u
   return refuse('invalid_request', message, 'model');
 }
 
-/** `model` and `models` as one list: `model` counts as the first, repetitions count once, at most 3 remain. */
+/** `model` and `models` as one list: `model` is first, and repetitions count once. Refuses more than 3 models. */
 function modelReferences(request: RoutingRequest): Decision<{ id: string; suffix?: ModelSuffix }[]> {
   const names = [...new Set([request.model, ...(request.models ?? [])])];
   if (names.length > 3) {

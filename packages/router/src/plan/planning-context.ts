@@ -2,14 +2,14 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { RequestPreferences } from '../policy/merge-policy.ts';
 import type { RouteStatus } from './order-routes.ts';
 
-/** What every plan is made against: the models, the workspace, how the routes are, and who draws lots. */
+/** The inputs of every plan: models, workspace preferences, the state of the routes, and a source of randomness. */
 export interface PlanningContext {
   readonly catalog: Catalog;
   readonly preferences: RequestPreferences;
   readonly status: RouteStatus;
-  /** From 0 inclusive to 1 exclusive: says which of the routes that share traffic goes first (interface 3.4). */
+  /** Returns a number from 0 inclusive to 1 exclusive. It selects which of the routes that share traffic goes first. */
   readonly random: () => number;
 }
 
-/** Draws no lots: of routes that share traffic the best one is first. For answers that must not change by looking. */
+/** Always selects the best of the routes that share traffic. For previews, which must not vary between calls. */
 export const bestOfBand = (): number => 0;

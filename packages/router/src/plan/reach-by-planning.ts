@@ -7,18 +7,19 @@ import { attemptsOf, type Plan, planRequest, type RoutingRequest } from './plan-
 import type { PlanningContext } from './planning-context.ts';
 
 /**
- * The routes of a plan that a request may be sent to by the time its ticket is used. With several attempts these are all:
- * which ones are tried depends on the bodies and the penalties of then.
+ * The routes of a plan that a request may be sent to when its ticket is used. With several attempts, that is every
+ * route of the plan: which ones are tried depends on the bodies and penalties at that time.
  */
 export const sentTo = (plan: Plan): readonly Route[] => (plan.maxAttempts > 1 ? plan.routes : attemptsOf(plan));
 
 /**
- * The weakest class, no stronger than `weakest`, that any body of a request for named models could reach, found by
- * planning: which of several models serves depends on what the ones before it cannot do, and the shortcuts of
- * `weakestReachable` do not see that. A route is reachable if a body may be sent to it while it measures best and all others
- * are penalized; so
- * for each route the bodies are planned that it can just take and that rule out as many others as possible. Only the
- * `likely` routes are asked about.
+ * Finds the weakest class that any body of a request for named models could reach, by planning. The result is never
+ * stronger than `weakest`. The shortcuts of `weakestReachable` do not cover this case: the model that serves depends on
+ * what earlier models cannot do.
+ *
+ * A route is reachable if a body may be sent to it while it has the best measurements and all others are penalized. For
+ * each route, this plans the bodies that the route can just take and that exclude as many others as possible. It
+ * considers only the `likely` routes.
  */
 export function weakestByPlanning(
   request: RoutingRequest,
@@ -50,11 +51,11 @@ export function weakestByPlanning(
 
 interface Scope {
   readonly routes: readonly Route[];
-  /** Whether one model can step in for another. */
+  /** Whether another model can serve if one cannot. */
   readonly severalModels: boolean;
 }
 
-/** A status in which this route could not be faster, and all others are penalized and could not be worse. */
+/** A status in which this route has the best possible measurements, and all others are penalized and have the worst. */
 function favouring(route: Route, routes: readonly Route[]): RouteStatus {
   const best = { successes: measurementMinimum, ttftMs: 0, tokensPerSecond: Number.MAX_SAFE_INTEGER };
   const worst = { successes: 0, ttftMs: Number.MAX_SAFE_INTEGER, tokensPerSecond: 0 };
@@ -66,14 +67,15 @@ function favouring(route: Route, routes: readonly Route[]): RouteStatus {
   };
 }
 
-/** More tokens than any window holds: what a route without limits can take. */
+/** More tokens than any context window. Stands for a route without limits. */
 const unlimited = 2 ** 50;
 
-/** The bodies that ask most of a route and that it can still take. */
+/** The most demanding bodies that a route can still take. */
 function* hardestBodies(route: Route, needs: Needs, scope: Scope): Iterable<Needs> {
   const window = route.contextLength ?? unlimited;
   const most = Math.min(route.maxOutputTokens ?? window, window);
-  // Prices, and so ceilings, change at tiers; between two of them, the longest prompt rules out the most.
+  // Prices change at tiers, so a ceiling may exclude a route from there on. Between two tiers, the longest prompt
+  // excludes the most routes.
   const tiers = scope.routes.flatMap(({ price }) => (price.tiers ?? []).map((tier) => tier.abovePromptTokens));
   const prompts = new Set([needs.promptTokens, window - most, ...tiers.flatMap((above) => [above, above + 1])]);
   for (const capabilities of capabilitiesFor(route, needs, scope.severalModels)) {
@@ -86,8 +88,8 @@ function* hardestBodies(route: Route, needs: Needs, scope: Scope): Iterable<Need
 }
 
 /**
- * Everything the route offers; where another model can step in, any part of it too: what rules a model's strongest tier
- * out may let its next tier serve a prompt that the strongest did not hold.
+ * Everything that the route offers. If another model can serve, also every part of that. The need that excludes a
+ * model's strongest tier may let its next tier serve a prompt that was too long for the strongest.
  */
 function* capabilitiesFor(
   { capabilities }: Route,

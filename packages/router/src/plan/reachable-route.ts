@@ -8,15 +8,16 @@ import { goesByTier, isWithinStepDown } from './plan-model.ts';
 import { modelFacts, type RouteFacts, strengthOf } from './route-facts.ts';
 
 /**
- * The weakest route of a model, weaker than `below`, that some body could be sent to at some time; undefined where there
- * is none. The demands are those of a body without needs.
+ * The weakest route of a model, weaker than `below`, that some body could be sent to at some time; undefined without
+ * such a route. The demands are those of a body without needs.
  *
- * A route is in a plan if the policy allows to step down to it, or if no stronger route is first. Where only one attempt
- * is made, it must be first itself. So for each route: is there a body that it can take, and for which no stronger route
- * that must go ahead of it is left? The more a body needs,
- * the longer its prompt and its answer, the more routes it rules out; the bodies to ask about are therefore those of
- * which the route itself could not take more. They need all that it offers and fill its window, and differ only in
- * how the window is shared between prompt and answer.
+ * A route is in a plan if the policy allows a step down to it, or if no stronger route is first. If only one attempt is
+ * allowed, the route must itself be first. So for each route the question is: can it take a body that excludes every
+ * stronger route which must go ahead of it?
+ *
+ * More needs, a longer prompt and a longer answer exclude more routes. So only the bodies at the limit of the route
+ * matter. They need everything that the route offers and fill its window. They differ only in how prompt and answer
+ * share the window.
  */
 export function weakestReachable(model: Model, demands: Demands, below: number): Route | undefined {
   const eligible = takersOf(model, demands);
@@ -29,8 +30,8 @@ export function weakestReachable(model: Model, demands: Demands, below: number):
 }
 
 /**
- * The routes of a model that a plan could hold beside or instead of those of the models before it. A route drops out
- * that its own model never lets serve, or that is shadowed: a route of a model before takes every body that it takes.
+ * The routes of a model that a plan could hold beside or instead of those of earlier models. Excludes a route that its
+ * own model never uses. Excludes a shadowed route as well: a route of an earlier model takes every body that it takes.
  */
 export function reachableAfter(model: Model, demands: Demands, before: readonly Scope[]): readonly Route[] {
   const eligible = takersOf(model, demands);
@@ -40,7 +41,7 @@ export function reachableAfter(model: Model, demands: Demands, before: readonly 
   return eligible
     .filter((facts) => isReachable(facts, eligible, demands))
     .filter((facts) => {
-      // Where a step down to it is allowed, it may follow the routes of a model that serves.
+      // If a step down to it is allowed, it may follow the routes of another model.
       if (isWithinStepDown(facts.route, 'e2ee', demands.policy)) return true;
       const taker = { facts, room: roomIn({ model, demands }, facts) };
       return !shadows.some((shadow) => takesAllOf(shadow, taker));
@@ -57,7 +58,10 @@ export interface Scope {
 const takersOf = (model: Model, demands: Demands): readonly RouteFacts[] =>
   keptBy(demands, modelFacts(model)).filter(({ route }) => holds(route, demands.needs));
 
-/** The routes whose model is not refused as long as they take the body: by tier, those of the strongest tier alone. */
+/**
+ * The routes that keep their model from being refused if they can take the body. For a sort by tier, only those of the
+ * strongest tier.
+ */
 function servingAnyway({ model, demands }: Scope): readonly RouteFacts[] {
   const eligible = takersOf(model, demands);
   if (!goesByTier(demands.policy)) return eligible;
@@ -82,10 +86,10 @@ function isReachable(facts: RouteFacts, eligible: readonly RouteFacts[], demands
   const { policy } = demands;
   const mayFollow = isWithinStepDown(facts.route, 'e2ee', policy);
   if (mayFollow && policy.maxAttempts > 1) return true;
-  // Where a step down to it is allowed, the penalties of stronger routes may bring it to the front.
+  // If a step down to it is allowed, penalties on stronger routes may move it to the front.
   const goesAhead = mayFollow ? goesAheadDespitePenalties : mustGoAhead;
   const ahead = eligible.filter((other) => other.strength > facts.strength && goesAhead(other, facts, policy));
-  // What offers less than the route is ruled out by a body that needs all that the route offers.
+  // A body that needs everything the route offers excludes every route that offers less.
   const rivals = ahead
     .filter(({ offers }) => (offers & facts.offers) === facts.offers)
     .map((rival) => roomOf(rival, policy));
@@ -100,13 +104,13 @@ function isReachable(facts: RouteFacts, eligible: readonly RouteFacts[], demands
       const answer = Math.min(room.answer, room.window - prompt);
       return rivals.every(
         (rival) =>
-          // A tier is chosen before context windows are looked at.
+          // A sort by tier chooses the tier before it checks context windows.
           prompt > rival.prompt || (!byTier && (prompt + answer > rival.window || answer > rival.answer)),
       );
     });
 }
 
-/** Whether a stronger route goes ahead of a weaker one whatever is measured, as long as a body leaves both. */
+/** Whether a stronger route always goes ahead of a weaker one, if a body can use both. Measurements must not matter. */
 function mustGoAhead(stronger: RouteFacts, weaker: RouteFacts, policy: MergedPolicy): boolean {
   const [left, right] = [positionIn(policy.order, stronger.route), positionIn(policy.order, weaker.route)];
   if (left !== right) return left < right;
@@ -119,7 +123,7 @@ function mustGoAhead(stronger: RouteFacts, weaker: RouteFacts, policy: MergedPol
     case 'throughput':
       return false;
     case 'default': {
-      // Measurements may say that every stronger route keeps failing; against a fallback floor they say nothing.
+      // Measurements may show that every stronger route is failing. They cannot override a fallback floor.
       const floor = policy.fallbackFloor === undefined ? 0 : strengthOf(policy.fallbackFloor);
       return stronger.strength >= floor && weaker.strength < floor;
     }
@@ -128,7 +132,7 @@ function mustGoAhead(stronger: RouteFacts, weaker: RouteFacts, policy: MergedPol
   }
 }
 
-/** Whether a stronger route goes ahead of a weaker one even while it is penalized, as long as a body leaves both. */
+/** Whether a stronger route goes ahead of a weaker one even while it is penalized, if a body can use both. */
 function goesAheadDespitePenalties(stronger: RouteFacts, weaker: RouteFacts, policy: MergedPolicy): boolean {
   const [left, right] = [positionIn(policy.order, stronger.route), positionIn(policy.order, weaker.route)];
   return left === right ? policy.sort === 'privacy' : left < right;
@@ -139,10 +143,10 @@ function positionIn(order: readonly string[], { publicProviderId }: Route): numb
   return index === -1 ? order.length : index;
 }
 
-/** More tokens than any window holds: what a route without limits can take. */
+/** More tokens than any context window. Stands for a route without limits. */
 const unlimited = 2 ** 50;
 
-/** How much of a prompt, of an answer and of both together a route takes under a policy, in tokens. */
+/** The most tokens of prompt, answer and both together that a route takes under a policy. */
 interface Room {
   /** The longest prompt within the price ceiling. */
   readonly prompt: number;

@@ -1,18 +1,34 @@
-import { comparablePrice } from '@sotto/money';
+import { comparablePrice, cost, noUsage, type Price, type Usage } from '@sotto/money';
 import { comparePrivacy, type PrivacyClass } from '@sotto/wire';
 import type { Model, Route, RouteCapabilities } from '../catalog/catalog.ts';
 import { baseProviderId } from '../catalog/provider-id.ts';
 import type { Needs } from './needs.ts';
-import { expectedCost } from './typical-request.ts';
 
-/** What planning asks of a route time and again and what never changes, worked out once. */
+/**
+ * The request by which the sort Default compares prices. It has three prompt tokens, one of them cached, for each
+ * completion token (docs/concepts/routing.md). Images and speech have units of their own, so one request covers all
+ * kinds.
+ */
+const typicalRequest: Usage = {
+  ...noUsage,
+  promptTokens: 3000,
+  cachedTokens: 1000,
+  completionTokens: 1000,
+  images: 1,
+  inputCharacters: 1000,
+};
+
+/** The cost of a typical request, in nano-USD. At least one, so that free routes still compare by speed and success. */
+const expectedCost = (price: Price): number => Math.max(1, Number(cost(typicalRequest, price)));
+
+/** Constant facts about a route that planning uses often, computed once. */
 export interface RouteFacts {
   readonly route: Route;
   /** Its privacy class as a number: 0 is the weakest. */
   readonly strength: number;
   /** Its public provider id. */
   readonly provider: string;
-  /** The provider that it is a variant of; `provider` itself where it is none. */
+  /** The provider that it is a variant of. Equals `provider` if it is not a variant. */
   readonly baseProvider: string;
   /** Its capabilities as bits, see `offerBits`. */
   readonly offers: number;
@@ -21,16 +37,16 @@ export interface RouteFacts {
   /** Its base prices, in pico-USD per token. */
   readonly input: number;
   readonly output: number;
-  /** Above a prompt size other prices hold. */
+  /** Whether other prices apply above some prompt size. */
   readonly hasTiers: boolean;
-  /** What a typical request costs, in nano-USD. */
+  /** The cost of a typical request, in nano-USD. */
   readonly cost: number;
 }
 
 /** How strong a privacy class is, from 0. */
 export const strengthOf = (privacyClass: PrivacyClass): number => comparePrivacy(privacyClass, 'anonymous');
 
-/** Capabilities that a request may be unable to do without, one bit each. */
+/** Capabilities that a request may require, one bit each. */
 export const offerBits = ({
   tools,
   vision,

@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 import { privacyClassSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
 import { aCatalog, aModel, planned, theModel } from '../testing/fixtures.ts';
-import { standingsOf } from './standing.ts';
+import { scoredRoutesOf } from './scored-route.ts';
 
-const document = readFileSync(new URL('../../../../docs/routing.md', import.meta.url), 'utf8');
+const document = readFileSync(new URL('../../../../docs/concepts/routing.md', import.meta.url), 'utf8');
 
-/** What stands behind `<!-- test: name -->`, up to the next blank line. */
+/** The text after `<!-- test: name -->`, up to the next blank line. */
 function marked(name: string): string[] {
   const [, after] = document.split(`<!-- test: ${name} -->\n`);
-  if (after === undefined) throw new Error(`docs/routing.md has no example ${name}`);
+  if (after === undefined) throw new Error(`docs/concepts/routing.md has no example ${name}`);
   return (after.split('\n\n')[0] ?? '').split('\n');
 }
 
@@ -41,14 +41,14 @@ const measurements = new Map(
   ]),
 );
 
-describe('docs/routing.md: the worked example', () => {
+describe('docs/concepts/routing.md: the worked example', () => {
   it('has a row for each rule that it explains', () => expect(rows.length).toBeGreaterThanOrEqual(6));
 
   it.each(rows.map((row, at) => ({ ...row, at })))('$provider costs and scores what stands there', (row) => {
-    const standing = standingsOf(model, measurements)[row.at];
+    const scored = scoredRoutesOf(model, measurements)[row.at];
     // Thousandths of a dollar are millions of nano-dollars.
-    expect(((standing?.cost ?? 0) / 1e6).toFixed(3)).toBe(row.cost?.toFixed(3));
-    expect(((standing?.score ?? 0) / 1e6).toFixed(3)).toBe(row.score?.toFixed(3));
+    expect(((scored?.cost ?? 0) / 1e6).toFixed(3)).toBe(row.cost?.toFixed(3));
+    expect(((scored?.score ?? 0) / 1e6).toFixed(3)).toBe(row.score?.toFixed(3));
   });
 
   it('the formula gives these scores', () => {

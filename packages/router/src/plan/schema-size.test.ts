@@ -24,7 +24,7 @@ describe('expandedSchemaBytes', () => {
     expect(expandedSchemaBytes(used(10))).toBeLessThan(12_500);
   });
 
-  it('tells what doubles twenty times over, without writing it out', () => {
+  it('measures a schema that doubles twenty times, without expanding it', () => {
     const pair = (next: number) => ({
       properties: { l: { $ref: `#/$defs/d${next}` }, r: { $ref: `#/$defs/d${next}` } },
     });
@@ -42,7 +42,7 @@ describe('expandedSchemaBytes', () => {
       return { $defs: { ...Object.fromEntries(links.reverse()), d0: item } };
     };
     const count = 2000;
-    // Each link is written out with all links below it.
+    // Each link is expanded together with all links below it.
     expect(expandedSchemaBytes(chain(count))).toBeGreaterThan((count * count * '{"$ref":"#/$defs/d0"}'.length) / 2);
     expect(expandedSchemaBytes(chain(count))).toBeLessThan(unboundedBytes);
     for (const more of [2001, 3000, 40_000]) expect(expandedSchemaBytes(chain(more))).toBe(unboundedBytes);
@@ -91,7 +91,7 @@ describe('expandedSchemaBytes', () => {
 });
 
 describe('hasReferences', () => {
-  it('is not misled by texts', () => {
+  it('is not misled by strings', () => {
     expect(hasReferences(JSON.stringify({ description: '{"$ref": "#"} and "$ref":"#"' }))).toBe(false);
     expect(hasReferences(JSON.stringify({ a: [{ $ref: '#' }] }))).toBe(true);
   });

@@ -1,20 +1,23 @@
 /** Stands for more bytes than any context window holds. */
 export const unboundedBytes = 2 ** 40;
 
-/** The most references whose parts are written out. Schemas of people and of generators have a few hundred at most. */
+/** The most references that are expanded. Handwritten and generated schemas have a few hundred at most. */
 const mostReferences = 2000;
 
-/** Whether JSON text has a name by which a schema refers to a part of itself. Quotes inside texts are escaped. */
+/**
+ * Whether JSON text has a keyword by which a schema refers to a part of itself. Quotes inside strings are escaped, so
+ * they do not match.
+ */
 export const hasReferences = (json: string): boolean =>
   json.includes('"$ref":') || json.includes('"$dynamicRef":') || json.includes('"$recursiveRef":');
 
 /**
- * How many bytes a JSON schema has where every reference into it is written out: some providers do that, and bill its
- * tokens. Linear in the schema, however often it uses its parts, and without recursion.
+ * How many bytes a JSON schema has with every reference expanded. Some providers expand references and bill the tokens.
+ * Takes time linear in the schema, however often parts are used, and does not recurse.
  *
- * Returns `unboundedBytes` where the size depends on the reader: references go in a circle, use `$dynamicRef`, an anchor
- * or an address, or stand beside parts with their own `$id`. So it does for more than 2,000 references. Only the context
- * window bounds such a request.
+ * Returns `unboundedBytes` if the size depends on the reader. That is so if references form a circle, use
+ * `$dynamicRef`, an anchor or an address, or stand beside parts with their own `$id`. More than 2,000 references also
+ * count as unbounded. Only the context window bounds such a request.
  */
 export function expandedSchemaBytes(schema: unknown): number {
   if (!isContainer(schema)) return leafBytes(schema);
@@ -51,10 +54,10 @@ export function expandedSchemaBytes(schema: unknown): number {
   return sizes.get(schema) ?? 0;
 }
 
-/** An object or a list of a schema, while its size is worked out. */
+/** An object or array in a schema, while its size is computed. */
 interface Part {
   readonly node: object;
-  /** The parts that it holds or refers to, until their bytes are added. */
+  /** The parts that it contains or refers to, until their bytes are added. */
   readonly inner: object[];
   bytes: number;
   references: number;
@@ -83,15 +86,15 @@ function openPart(node: object, root: object): Part {
       if (targets === undefined) part.bytes = unboundedBytes;
       else for (const target of targets) add(target);
     } else if (name === '$dynamicRef' || name === '$recursiveRef') part.bytes = unboundedBytes;
-    // Drafts 3 and 4 write `id`. Pointers below such a part start there, not at the root.
+    // Drafts 3 and 4 use `id`. Pointers below such a part start there, not at the root.
     else if (node !== root && (name === '$id' || name === 'id')) part.hasOwnAddress = true;
   }
   return part;
 }
 
 /**
- * Returns the parts that a pointer such as `#/$defs/item` may mean: readers differ in whether they decode percent signs.
- * The set is empty where no part has that name. Undefined for an anchor or an address.
+ * Returns the parts that a pointer such as `#/$defs/item` may mean. Readers differ in whether they decode percent
+ * signs. The set is empty if no part has that name. Undefined for an anchor or an address.
  */
 function targetsOf(root: object, reference: string): ReadonlySet<unknown> | undefined {
   if (reference !== '#' && !reference.startsWith('#/')) return undefined;
@@ -121,7 +124,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** The bytes of a value as JSON, for most texts without writing it. */
+/** The bytes of a value as JSON. For most strings, it does not create the JSON text. */
 const leafBytes = (value: unknown): number =>
   typeof value === 'string' && plainText.test(value)
     ? value.length + 2

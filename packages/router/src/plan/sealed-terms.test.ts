@@ -32,7 +32,7 @@ describe('the terms of a sealed request', () => {
     expect(dearestSealedPrice(terms, { promptTokens: 1, producedBytes: 400 })).toBe(cheap.price);
   });
 
-  it('interface 4.2: where it was packed as well, are the full window and the full ceiling', () => {
+  it('if it was compressed as well, are the full window and the full ceiling', () => {
     const terms = sealedTerms('none', { route: cheap, neighbours: [], size });
     expect(terms.flat).toMatchObject({ promptTokens: 5000, completionTokens: 400, cachedTokens: 0 });
     expect(terms.mostOutputTokens).toBe(400);

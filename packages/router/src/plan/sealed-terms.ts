@@ -10,26 +10,32 @@ import {
   type TokenBounds,
   type Usage,
 } from '@sotto/money';
-import { type RelayRule, sealedOutputSlack } from '@sotto/wire';
+import { type ReasoningSelection, type RelayRule, type SealedChat, sealedOutputSlack } from '@sotto/wire';
 import type { Route } from '../catalog/catalog.ts';
+import { optionalParametersOf } from '../parameters/used-parameters.ts';
 import { attemptBounds, type RequestSize } from './attempt-limits.ts';
+import { allowance } from './chat-needs.ts';
+import { type Needs, noNeeds, reasoningNeeds } from './needs.ts';
 
-/** What a sealed request is charged by. */
+/** The terms by which a sealed request is charged. */
 export interface SealedTerms {
   /** The most tokens that it can use. */
   readonly bounds: TokenBounds;
-  /** It costs what it costs at the dearest of these. */
+  /** The usage is charged at whichever of these makes it dearest. */
   readonly prices: readonly Price[];
-  /** Where nothing of its size is known: what it is charged, whatever it was. */
+  /** The charge if the broker cannot tell the size: it applies to every such request. */
   readonly flat: Usage | undefined;
-  /** An answer that must have more output tokens than this is ended, and charged; undefined where the body shows its ceiling. */
+  /**
+   * The broker ends, and charges, an answer that certainly has more output tokens than this. Undefined if the body
+   * shows its ceiling.
+   */
   readonly mostOutputTokens: number | undefined;
 }
 
 /**
- * The terms of a sealed request on its route. `neighbours` are the routes at the same address: a body that was sealed
- * whole may name any of their models, so it is held and charged as the dearest of them. It may ask for several answers at
- * once, so a multiple of the output ceiling is set aside. One that was packed as well is charged the route's full
+ * The terms of a sealed request on its route. `neighbours` are the routes at the same address. A body that was sealed
+ * whole may name any of their models, so it is held and charged as the dearest of them. It may request several answers
+ * at once, so a multiple of the output ceiling is held. A body that was also compressed is charged the route's full
  * context window and full output ceiling.
  */
 export function sealedTerms(
@@ -59,7 +65,7 @@ export function sealedTerms(
   };
 }
 
-/** What must be set aside for a sealed request: no usage within its bounds costs more at any of its prices. */
+/** The amount to hold for a sealed request. No usage within its bounds costs more at any of its prices. */
 export function sealedHold({ bounds, prices }: SealedTerms): Nusd {
   let most = 0n;
   for (const price of prices) {
@@ -78,4 +84,41 @@ export function dearestSealedPrice({ prices, bounds }: SealedTerms, counted: Cou
     if (dearest === undefined || own > dearest.cost) dearest = { price, cost: own };
   }
   return dearest?.price;
+}
+
+/** The facts about a chat request that a relay knows without reading it. */
+export interface SealedMeasure {
+  readonly reasoning: ReasoningSelection;
+  /**
+   * UTF-8 bytes of the sealed plaintext. If each content was sealed separately, the sum of the contents; otherwise the
+   * whole JSON body. 0 if it was compressed, because then the size is unknown.
+   */
+  readonly plaintextBytes: number;
+  /** The body around contents that were sealed separately. */
+  readonly chat?: SealedChat;
+  readonly maxOutputTokens?: number | undefined;
+}
+
+/** Measures a sealed chat request and its needs of a route. */
+export function measureSealed({ reasoning, plaintextBytes, chat, maxOutputTokens }: SealedMeasure): {
+  readonly needs: Needs;
+  readonly size: RequestSize;
+} {
+  // In a body that was sealed whole, each message's own JSON is longer than its allowance.
+  const messages = chat?.messages.length ?? 0;
+  return {
+    needs: {
+      ...noNeeds('text'),
+      optionalParameters: chat === undefined ? [] : optionalParametersOf(chat),
+      ...reasoningNeeds(reasoning),
+      promptTokens: Math.ceil(plaintextBytes / 4) + messages * 4,
+      maxOutputTokens,
+      encrypted: true,
+    },
+    size: {
+      promptTokensAtMost: plaintextBytes + allowance.request + messages * allowance.message,
+      promptTokensLikely: Math.ceil(plaintextBytes / 3) + messages * 8,
+      maxOutputTokens,
+    },
+  };
 }

@@ -46,7 +46,7 @@ const anon: RouteSketch = { provider: 'anon', privacy: 'anonymous', input: 3, co
 const able = { tools: true, vision: true, structuredOutput: true };
 const byPrice = { provider: { sort: 'price' } } as const;
 
-describe('weakestReachableClass (interface 2.4)', () => {
+describe('weakestReachableClass', () => {
   it('is the class of the strongest tier where nothing permits a step down', () => {
     expect(weakest(oneModel(tee, priv, anon))).toBe('tee');
     expect(weakest(oneModel(anon))).toBe('anonymous');
@@ -70,7 +70,7 @@ describe('weakestReachableClass (interface 2.4)', () => {
     expect(
       weakest(catalog, { provider: { order: ['encl', 'anon'] } }, { preferences: { provider_max_attempts: 1 } }),
     ).toBe('tee');
-    // Where the first route is too small or penalized, or lacks what the body needs, another one is first.
+    // If the first route is too small, penalized, or lacks a capability that the body needs, another one is first.
     expect(once({ minimum_privacy: 'anonymous', sort: 'price' })).toBe('anonymous');
     const small = oneModel({ ...tee, contextLength: 500 }, anon);
     expect(weakest(small, alone)).toBe('anonymous');
@@ -234,7 +234,7 @@ describe('weakestReachableClass never overstates', () => {
   }, 30_000);
 });
 
-/** Under `require_parameters` each route counts that may serve at all: the promise may be weaker, never stronger. */
+/** Under `require_parameters`, every route that may serve counts. So the promise may be weaker, never stronger. */
 function expectPromise(promised: PrivacyClass, slowly: PrivacyClass, provider: RoutingRequest['provider']): void {
   if (typeof provider === 'object' && provider?.require_parameters === true) {
     expect(comparePrivacy(promised, slowly)).toBeLessThanOrEqual(0);
@@ -242,7 +242,9 @@ function expectPromise(promised: PrivacyClass, slowly: PrivacyClass, provider: R
 }
 
 describe('weakestReachableClass knows without planning', () => {
-  /** Where lists of parameters tell routes apart, `require_parameters` counts every route: that is not compared. */
+  /**
+   * If lists of parameters differ between routes, `require_parameters` counts every route, so these are not compared.
+   */
   const withoutLists = anyCatalog.map((catalog) =>
     aCatalog(
       ...[...catalog.models.values()].map((model) => ({
@@ -267,7 +269,7 @@ describe('weakestReachableClass knows without planning', () => {
           const needs = needing({ encrypted });
           const plain = planRequest(request, needs, context);
           fc.pre(plain.ok);
-          // One by one: which model `/auto` chooses may change until the ticket is used.
+          // Each model separately, because the model that `/auto` chooses may change before the ticket is used.
           const alone = request.model.startsWith('/auto') ? [...catalog.models.values()] : [undefined];
           let slowly: PrivacyClass = 'e2ee';
           for (const model of alone) {

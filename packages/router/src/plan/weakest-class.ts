@@ -2,19 +2,19 @@ import { autoModelId, comparePrivacy, type PrivacyClass, parseModelReference } f
 import type { Route } from '../catalog/catalog.ts';
 import { accept, type Decision } from '../policy/refusal.ts';
 import { keptBy } from './eligibility.ts';
+import { namesOf, scopeOf } from './narrow-preferences.ts';
 import type { Needs } from './needs.ts';
 import { planRequest, type RoutingRequest } from './plan-request.ts';
 import type { PlanningContext } from './planning-context.ts';
 import { sentTo, weakestByPlanning } from './reach-by-planning.ts';
 import { reachableAfter, weakestReachable } from './reachable-route.ts';
 import { modelFacts, strengthOf } from './route-facts.ts';
-import { namesOf, scopeOf } from './scope.ts';
 
 /**
- * The weakest class that any body sent under this policy could reach: what a ticket promises (interface 2.4).
- * A ticket is minted before the body is known and used later than it is minted: a body that needs tools, images, a
- * schema, a long context or a long answer can rule out the strongest routes, and measurements and penalties change.
- * `needs` are those of a body that asks for nothing; refused like `planRequest` where not even that has a route.
+ * The weakest class that any body sent under this policy could reach. A ticket promises this class. The ticket is
+ * minted before the body is known, and used later. A body that needs tools, images, a schema, a long context or a long
+ * answer can exclude the strongest routes. Measurements and penalties also change.
+ * `needs` are those of a body without needs. Refuses as `planRequest` does if not even that has a route.
  */
 export function weakestReachableClass(
   request: RoutingRequest,
@@ -27,8 +27,8 @@ export function weakestReachableClass(
   const names = namesOf(request);
   weakest = weakestUnderLists(names, request, { needs, context, weakest });
   const isAuto = (name: string): boolean => parseModelReference(name).id === autoModelId;
-  // Measurements and penalties may make `/auto` choose any of its models, and fall back from any to the others. Of named
-  // models the first stands for itself; what a later one adds depends on the ones before it.
+  // Measurements and penalties may make `/auto` choose any of its models, and fall back from any to the others. Of
+  // several named models, the first does not depend on the others. Each later one depends on those before it.
   const alone = names.some(isAuto) ? names : names.slice(0, 1);
   for (const name of alone) {
     const { models, demands } = scopeOf(name, request, needs, context);
@@ -48,8 +48,8 @@ export function weakestReachableClass(
 }
 
 /**
- * Under `require_parameters` a body can rule out every route but one, where the catalog's lists of parameters tell them
- * apart: then each route counts that may serve at all. Which bodies there are is not worth enumerating.
+ * Under `require_parameters`, a body can exclude every route but one if the catalog's lists of parameters differ. Then
+ * every route that may serve counts: enumerating the possible bodies is not worth it.
  */
 function weakestUnderLists(
   names: readonly string[],

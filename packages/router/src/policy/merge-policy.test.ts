@@ -15,12 +15,12 @@ import { mergePolicy } from './merge-policy.ts';
 import { readRequestPolicy } from './request-policy.ts';
 
 describe('mergePolicy on providers', () => {
-  it('interface 2.8 rule 2: adds the request’s `ignore` to the workspace’s disabled providers', () => {
+  it('adds the request’s `ignore` to the workspace’s disabled providers', () => {
     expect(merged({ ignore: ['bolt'] }, { provider_ignore: ['acme'] }).ignore).toEqual(['acme', 'bolt']);
     expect(merged({}, { provider_ignore: ['acme'] }).ignore).toEqual(['acme']);
   });
 
-  it('interface 2.8: naming a disabled provider does not enable it', () => {
+  it('naming a disabled provider does not enable it', () => {
     expect(merged({ only: ['acme'], order: ['acme'] }, { provider_ignore: ['acme'] }).ignore).toContain('acme');
   });
 
@@ -43,18 +43,18 @@ describe('mergePolicy on attempts', () => {
     [{ allow_fallbacks: true, max_attempts: 3 }, { provider_allow_fallbacks: false }, 1],
     [{}, { provider_allow_fallbacks: false }, 1],
     ['acme', {}, 1],
-  ])('interface 2.8 rule 4: %j under %j allows %i', (policy, preferences, attempts) => {
+  ])('%j under %j allows %i', (policy, preferences, attempts) => {
     expect(merged(policy, preferences).maxAttempts).toBe(attempts);
   });
 });
 
 describe('mergePolicy on sort', () => {
-  it('design 6: no policy at all takes the sort of the workspace', () => {
+  it('no policy at all takes the sort of the workspace', () => {
     expect(merged(undefined, { provider_sort: 'latency' }).sort).toBe('latency');
     expect(merged({}, { provider_sort: 'default' }).sort).toBe('default');
   });
 
-  it('design 6: any other policy without a sort sorts by privacy', () => {
+  it('any other policy without a sort sorts by privacy', () => {
     expect(merged({ max_attempts: 2 }, { provider_sort: 'latency' }).sort).toBe('privacy');
     expect(merged('acme', { provider_sort: 'price' }).sort).toBe('privacy');
   });
@@ -73,11 +73,11 @@ describe('mergePolicy on privacy', () => {
     ['Standard', 'anonymous'],
     ['Private', 'private'],
     ['Maximum', 'tee'],
-  ] as const)('design 6: the boundary %s is %s', (privacy_boundary, boundary) => {
+  ] as const)('the boundary %s is %s', (privacy_boundary, boundary) => {
     expect(merged({}, { privacy_boundary })).toMatchObject({ boundary, floor: boundary });
   });
 
-  it('design 6: the floor is the strongest of boundary, workspace minimum and request minimum', () => {
+  it('the floor is the strongest of boundary, workspace minimum and request minimum', () => {
     const floor = (own: PrivacyClass, workspace: PrivacyClass, boundary: Boundary) =>
       merged({ minimum_privacy: own }, { provider_minimum_privacy: workspace, privacy_boundary: boundary }).floor;
     expect(floor('anonymous', 'anonymous', 'Standard')).toBe('anonymous');
@@ -88,7 +88,7 @@ describe('mergePolicy on privacy', () => {
   });
 
   it.each(['price', 'latency', 'throughput'] as const)(
-    'interface 3.4: a sort by %s without `minimum_privacy` carries the floor `private`, whoever asks for it',
+    'a sort by %s without `minimum_privacy` carries the floor `private`, from request or workspace',
     (sort) => {
       for (const policy of [merged({ sort }), merged(undefined, { provider_sort: sort })]) {
         expect(policy).toMatchObject({ floor: 'private', floorCarriedBySort: true, boundary: 'anonymous' });
@@ -100,12 +100,12 @@ describe('mergePolicy on privacy', () => {
     },
   );
 
-  it.each(['nitro', 'floor'] as const)('design 6: the suffix `:%s` carries the floor `private`', (suffix) => {
+  it.each(['nitro', 'floor'] as const)('the suffix `:%s` carries the floor `private`', (suffix) => {
     const policy = mergePolicy(initial, accepted(readRequestPolicy(undefined, suffix)));
     expect(policy).toMatchObject({ floor: 'private', floorCarriedBySort: true });
   });
 
-  it('interface 3.4: sorting by privacy carries no floor', () => {
+  it('sorting by privacy carries no floor', () => {
     expect(merged({ sort: 'privacy' })).toMatchObject({ floor: 'anonymous', floorCarriedBySort: false });
     expect(merged({}, { provider_sort: 'default' })).toMatchObject({ floor: 'anonymous', floorCarriedBySort: false });
   });
@@ -118,12 +118,12 @@ describe('mergePolicy on privacy', () => {
     });
   });
 
-  it('design 6: remembers a minimum that the request states, which permits a step down to it', () => {
+  it('remembers a minimum that the request states, which permits a step down to it', () => {
     expect(merged({ minimum_privacy: 'private' }).statedMinimum).toBe('private');
     expect(merged({ sort: 'price' }, { provider_minimum_privacy: 'private' }).statedMinimum).toBeUndefined();
   });
 
-  it('interface 2.8: a fallback floor below the boundary is raised to it', () => {
+  it('a fallback floor below the boundary is raised to it', () => {
     expect(merged({}, { fallback_floor: null }).fallbackFloor).toBeUndefined();
     expect(merged({}, { fallback_floor: 'private' }).fallbackFloor).toBe('private');
     expect(merged({}, { fallback_floor: 'anonymous', privacy_boundary: 'Maximum' }).fallbackFloor).toBe('tee');
@@ -131,7 +131,7 @@ describe('mergePolicy on privacy', () => {
 });
 
 describe('mergePolicy on prices and parameters', () => {
-  it('interface 2.8 rule 3: the lower ceiling of the two holds, each side by itself', () => {
+  it('the lower ceiling of the two holds, each side by itself', () => {
     const both = { input: 2, output: 5 };
     expect(merged({ max_price: { input: 3, output: 4 } }, { max_price: both }).maxPrice).toEqual({
       input: 2_000_000,
@@ -144,7 +144,7 @@ describe('mergePolicy on prices and parameters', () => {
     expect(merged({}, { max_price: both }).maxPrice).toEqual({ input: 2_000_000, output: 5_000_000 });
   });
 
-  it('limits nothing where nobody sets a ceiling', () => {
+  it('limits nothing without a ceiling', () => {
     expect(merged().maxPrice).toEqual({ input: Number.POSITIVE_INFINITY, output: Number.POSITIVE_INFINITY });
   });
 
@@ -166,7 +166,7 @@ describe('mergePolicy on prices and parameters', () => {
   });
 });
 
-describe('mergePolicy never loosens (interface 2.8)', () => {
+describe('mergePolicy never loosens', () => {
   const noLess = (a: PrivacyClass, b: PrivacyClass | undefined): boolean =>
     b === undefined || comparePrivacy(a, b) >= 0;
 
@@ -213,7 +213,7 @@ describe('mergePolicy never loosens (interface 2.8)', () => {
         if (model === undefined) return;
         const facts = modelFacts(model);
         const own = eligibleRoutes(model, facts, demandsOf(mergePolicy(preferences, accepted(request)), needs));
-        // A sort of the workspace would carry a floor that a request with settings of its own does not have.
+        // The workspace's sort would carry a floor. A request with its own provider settings does not have that floor.
         const without = mergePolicy({ ...preferences, provider_sort: 'privacy' }, { unset: true });
         const all = eligibleRoutes(model, facts, demandsOf(without, needs));
         const eligible = all.ok ? all.value : [];

@@ -11,44 +11,44 @@ import type { RequestPolicy } from './request-policy.ts';
 
 export type Sort = RequestSort | 'default';
 
-/** Preferences as a plan takes them: a workspace's own, or what a ticket says of them. */
+/** Preferences as a plan uses them, from a workspace or from a ticket. */
 export interface RequestPreferences extends Preferences {
-  /** The public ids of the only providers that may serve; absent: all that are not ignored. */
+  /** The public ids of the only providers that may serve. Absent: all that are not ignored. */
   readonly provider_allow?: readonly string[];
 }
 
-/** What a request and its workspace together demand of routes. */
+/** The combined demands of a request and its workspace. */
 export interface MergedPolicy {
   readonly order: readonly string[];
   /** Undefined: every provider that is not ignored. */
   readonly only: readonly string[] | undefined;
   readonly ignore: readonly string[];
-  /** The public ids of the only providers that the workspace allows; undefined: all that are not ignored. */
+  /** The public ids of the only providers that the workspace allows. Undefined: all that are not ignored. */
   readonly allow: readonly string[] | undefined;
   readonly maxAttempts: number;
   readonly sort: Sort;
-  /** The workspace's boundary: the weakest class any of its requests may use. */
+  /** The workspace's boundary: the weakest class that any of its requests may use. */
   readonly boundary: PrivacyClass;
-  /** The weakest class this request may use; never below the boundary. */
+  /** The weakest class that this request may use. Never below the boundary. */
   readonly floor: PrivacyClass;
-  /** True where the floor is `private` only because a sort by price, latency or throughput carries it. */
+  /** True if the floor is `private` only because the request sorts by price, latency or throughput. */
   readonly floorCarriedBySort: boolean;
-  /** The `minimum_privacy` that the request states itself: it allows the plan to step down to there. */
+  /** The `minimum_privacy` of the request. It allows the plan to step down to that class. */
   readonly statedMinimum: PrivacyClass | undefined;
-  /** The workspace's word on how far a fallback may step down; where set, it always caps. */
+  /** The workspace's limit for stepping down in a fallback. If set, it always applies. */
   readonly fallbackFloor: PrivacyClass | undefined;
   /** Ceilings in pico-USD per token. */
   readonly maxPrice: { readonly input: number; readonly output: number };
   readonly requireParameters: boolean;
 }
 
-/** Merges a request's policy into its workspace's preferences: the request may only tighten (interface 2.8). */
+/** Merges a request's policy into its workspace's preferences. The request may only tighten them. */
 export function mergePolicy(preferences: RequestPreferences, request: RequestPolicy): MergedPolicy {
   const boundary = boundaryClass[preferences.privacy_boundary];
   const sort = request.suffixSort ?? (request.unset ? preferences.provider_sort : (request.sort ?? 'privacy'));
   const stated = request.minimum_privacy;
   const demanded = strongest(boundary, preferences.provider_minimum_privacy, stated);
-  // Interface 3.4: a sort other than by privacy must not drift to anonymous routes unasked.
+  // A sort by price, latency or throughput must not use anonymous routes unless the request asks for them.
   const carriesFloor = (sort === 'price' || sort === 'latency' || sort === 'throughput') && stated === undefined;
   const floor = carriesFloor ? strongest(demanded, 'private') : demanded;
   const fallbacks = preferences.provider_allow_fallbacks && request.allow_fallbacks !== false;
@@ -72,7 +72,7 @@ export function mergePolicy(preferences: RequestPreferences, request: RequestPol
   };
 }
 
-/** A ceiling finer than our prices can be is rounded down to the next one: never above what was asked. */
+/** Rounds down a ceiling that is finer than prices can be, so that it never exceeds the requested one. */
 function ceiling(usdPerMillion: number | undefined): number {
   if (usdPerMillion === undefined) return Number.POSITIVE_INFINITY;
   return usdPerMillionToPico(usdPerMillion) ?? Math.floor(usdPerMillion * 1e6);

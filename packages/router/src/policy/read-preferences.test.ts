@@ -12,7 +12,7 @@ const kept: Preferences = {
   max_price: { input: 1 },
 };
 
-describe('preferences that are put (interface 2.8)', () => {
+describe('preferences that are put', () => {
   it('replace all of the five fields, and keep what stands beside them', () => {
     expect(readPreferences({ provider_sort: 'price' }, kept)).toEqual({
       ok: true,
@@ -42,7 +42,7 @@ describe('preferences that are put (interface 2.8)', () => {
     expect(() => readPreferences(sent)).toThrow(expect.objectContaining({ type: 'invalid_request', param }));
   });
 
-  it('are refused where nobody knows a field', () => {
+  it('are refused with an unknown field', () => {
     expect(() => readPreferences({ provider_quantizations: [] })).toThrow(/Unknown field `provider_quantizations`/);
   });
 

@@ -8,7 +8,7 @@ import {
 } from '@sotto/wire';
 import { accept, type Decision, refuse } from './refusal.ts';
 
-/** The five fields of interface 2.8, which a PUT replaces. The others stay as they are where it does not name them. */
+/** The five fields that a PUT always replaces. The others keep their values if the PUT omits them. */
 const replaced = [
   'provider_allow_fallbacks',
   'provider_max_attempts',
@@ -19,17 +19,17 @@ const replaced = [
 
 const sentSchema = preferencesSchema.partial();
 
-/** The fields of which null is a value: none. Elsewhere it stands for a field that was left out. */
+/** The fields in which null is a value. In other fields, null means that the field was omitted. */
 const nullable: ReadonlySet<string> = new Set<keyof Preferences>(['fallback_floor', 'max_price']);
 
 /**
- * Reads preferences as somebody sends them, on top of what the workspace has; a draft is on top of a new workspace's. Of
- * the five fields, what is absent is as in a new workspace. Throws the `ServiceError` that names the field where one is
- * malformed.
+ * Reads submitted preferences on top of the workspace's current ones, or a draft on top of a new workspace's. If one of
+ * the five replaced fields is absent, it gets its value in a new workspace. Throws a `ServiceError` that names a
+ * malformed field.
  *
- * What the workspace chose for fallbacks and `/auto` may be below its boundary: each plan goes by the stronger of both, so
- * a boundary that is raised and lowered again leaves these choices as they were. A choice for fallbacks that is new and
- * below the boundary is refused.
+ * The choices for fallbacks and `/auto` may be below the workspace's boundary. Each plan uses the stronger of both. So
+ * raising and lowering the boundary leaves these choices unchanged. A new fallback choice below the boundary is
+ * refused.
  */
 export function readPreferences(sent: unknown, kept?: Preferences): Decision<Preferences> {
   const asked = parseRequest(sentSchema, withoutOmissions(sent));

@@ -1,6 +1,6 @@
 import type { ErrorType } from '@sotto/wire';
 
-/** Why no plan can be made: an error type of the interface and a sentence that says what would be right. */
+/** Why a plan is impossible: an error type of the API and a sentence that says how to fix the request. */
 export interface Refusal {
   readonly type: ErrorType;
   readonly message: string;

@@ -17,19 +17,19 @@ const conflictOf = (policy: ProviderPolicyObject) => {
 const isAccepted = (policy: ProviderPolicyObject): boolean => readRequestPolicy(policy).ok;
 
 describe('readRequestPolicy', () => {
-  it('interface 2.2: a string `X` means `{only: [X], allow_fallbacks: false}`', () => {
+  it('a string `X` means `{only: [X], allow_fallbacks: false}`', () => {
     expect(accepted(readRequestPolicy('acme/eu'))).toEqual({ only: ['acme/eu'], allow_fallbacks: false, unset: false });
   });
 
   it.each([undefined, null, {}, { order: undefined, sort: undefined }] as ProviderPolicy[])(
-    'design 6: %j sends no provider settings, so that the sort of the workspace applies',
+    '%j sends no provider settings, so that the sort of the workspace applies',
     (policy) => {
       expect(accepted(readRequestPolicy(policy)).unset).toBe(true);
     },
   );
 
   it.each([{ allow_fallbacks: true }, { order: [] }, { max_price: {} }, { require_parameters: false }])(
-    'design 6: %j is a policy, though it demands nothing',
+    '%j is a policy, though it demands nothing',
     (policy) => {
       expect(accepted(readRequestPolicy(policy)).unset).toBe(false);
     },
@@ -38,7 +38,7 @@ describe('readRequestPolicy', () => {
   it.each([
     ['nitro', 'throughput'],
     ['floor', 'price'],
-  ] as const)('interface 2.1: the suffix `:%s` sorts by %s', (suffix, sort) => {
+  ] as const)('the suffix `:%s` sorts by %s', (suffix, sort) => {
     expect(accepted(readRequestPolicy(undefined, suffix))).toMatchObject({ suffixSort: sort, unset: true });
     expect(accepted(readRequestPolicy({ sort }, suffix)).suffixSort).toBe(sort);
     expect(accepted(readRequestPolicy(undefined))).not.toHaveProperty('suffixSort');
@@ -55,7 +55,7 @@ describe('readRequestPolicy', () => {
 });
 
 describe('readRequestPolicy on conflicts', () => {
-  it('interface 2.2 rule 3: refuses a provider in both `only` and `ignore`', () => {
+  it('refuses a provider in both `only` and `ignore`', () => {
     expect(conflictOf({ only: ['bolt', 'acme'], ignore: ['acme'] })).toEqual({
       type: 'provider_policy_conflict',
       param: 'provider.ignore',
@@ -63,7 +63,7 @@ describe('readRequestPolicy on conflicts', () => {
     expect(isAccepted({ only: ['bolt'], ignore: ['acme'] })).toBe(true);
   });
 
-  it('interface 2.2 rule 3: refuses an `order` entry that `only` excludes', () => {
+  it('refuses an `order` entry that `only` excludes', () => {
     expect(conflictOf({ only: ['bolt'], order: ['acme'] })).toEqual({
       type: 'provider_policy_conflict',
       param: 'provider.order',
@@ -71,7 +71,7 @@ describe('readRequestPolicy on conflicts', () => {
     expect(isAccepted({ only: ['bolt', 'acme'], order: ['acme'] })).toBe(true);
   });
 
-  it('interface 2.2 rule 3: refuses an `order` entry that `ignore` removes', () => {
+  it('refuses an `order` entry that `ignore` removes', () => {
     expect(conflictOf({ order: ['bolt', 'acme'], ignore: ['acme'] })).toEqual({
       type: 'provider_policy_conflict',
       param: 'provider.order',
@@ -79,28 +79,28 @@ describe('readRequestPolicy on conflicts', () => {
     expect(isAccepted({ order: ['bolt'], ignore: ['acme'] })).toBe(true);
   });
 
-  it('interface 2.2 rule 1: a variant falls with the provider that is ignored', () => {
+  it('a variant falls with the provider that is ignored', () => {
     expect(conflictOf({ only: ['acme/eu'], ignore: ['acme'] }).type).toBe('provider_policy_conflict');
     expect(conflictOf({ order: ['acme/eu'], ignore: ['acme'] }).type).toBe('provider_policy_conflict');
   });
 
-  it('interface 2.2 rule 1: ignoring a variant leaves the rest of its provider, which is no conflict', () => {
+  it('ignoring a variant leaves the rest of its provider, so it does not conflict', () => {
     expect(isAccepted({ only: ['acme'], ignore: ['acme/eu'] })).toBe(true);
     expect(isAccepted({ order: ['acme'], ignore: ['acme/eu'] })).toBe(true);
   });
 
-  it('interface 2.2 rule 1: `order` and `only` may name a provider and its variant in either place', () => {
+  it('`order` and `only` may name a provider and its variant in either place', () => {
     expect(isAccepted({ only: ['acme'], order: ['acme/eu'] })).toBe(true);
     expect(isAccepted({ only: ['acme/eu'], order: ['acme'] })).toBe(true);
     expect(isAccepted({ only: ['acme/eu'], order: ['acme/us'] })).toBe(false);
   });
 
-  it('interface 2.2 rule 1: a provider whose name merely begins alike is another one', () => {
+  it('a provider whose name merely begins alike is another one', () => {
     expect(isAccepted({ only: ['acmeco'], ignore: ['acme'] })).toBe(true);
     expect(isAccepted({ only: ['acmeco'], order: ['acme'] })).toBe(false);
   });
 
-  it('interface 2.2 rule 2: `other` conflicts as any id does', () => {
+  it('`other` conflicts as any id does', () => {
     expect(isAccepted({ only: ['other'], ignore: ['other'] })).toBe(false);
     expect(isAccepted({ order: ['other'], ignore: ['other'] })).toBe(false);
     expect(isAccepted({ only: ['acme'], order: ['other'] })).toBe(false);
@@ -189,7 +189,7 @@ describe('canonicalPolicy', () => {
     };
     fc.assert(
       fc.property(anyPolicy, anyPolicy, fc.subarray(Object.keys(emptyPolicy)), (a, b, keys) => {
-        // Take a few fields of another policy, so that near misses are frequent.
+        // Copies a few fields from another policy, so that near misses are frequent.
         const changed = { ...a, ...Object.fromEntries(Object.entries(b).filter(([key]) => keys.includes(key))) };
         if (same(a, changed)) expect(meaning(changed)).toBe(meaning(a));
         if (JSON.stringify(a) === JSON.stringify(changed)) expect(same(a, changed)).toBe(true);

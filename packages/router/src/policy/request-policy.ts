@@ -2,19 +2,19 @@ import type { ModelSuffix, Preferences, ProviderPolicy, ProviderPolicyObject, Re
 import { matchesProvider } from '../catalog/provider-id.ts';
 import { accept, type Decision, refuse } from './refusal.ts';
 
-/** A request's own demands, in one form for every way to write them. */
+/** A request's own policy, in one form for every way to write it. */
 export interface RequestPolicy extends ProviderPolicyObject {
-  /** True where the request sent no provider settings: the workspace's sort applies. */
+  /** True if the request sent no provider settings. Then the workspace's sort applies. */
   readonly unset: boolean;
-  /** The sort that `:nitro` or `:floor` asks for. */
+  /** The sort that `:nitro` or `:floor` requests. */
   readonly suffixSort?: RequestSort;
 }
 
 const suffixSorts = { nitro: 'throughput', floor: 'price' } as const;
 
 /**
- * Brings the request field `provider` into one form and refuses a policy that contradicts itself (interface 2.2).
- * A pin `X` is `{only: [X], allow_fallbacks: false}`; absent and `{}` are the same.
+ * Brings the request field `provider` into one form and refuses a policy that contradicts itself. A pin `X` is `{only:
+ * [X], allow_fallbacks: false}`. An absent field equals `{}`.
  */
 export function readRequestPolicy(
   provider: ProviderPolicy | null | undefined,
@@ -32,8 +32,8 @@ export function readRequestPolicy(
 }
 
 /**
- * A policy as text, equal only for two policies that demand the same: what a ticket binds.
- * The order of `only` and `ignore` carries no meaning; that of `order` does.
+ * A policy as text. Two policies have equal text only if they demand the same. A ticket is bound to this text. The
+ * order of `only` and `ignore` has no meaning; that of `order` does.
  */
 export function canonicalPolicy(provider: ProviderPolicy | null | undefined): string {
   const policy = asObject(provider);
@@ -54,13 +54,13 @@ export function canonicalPolicy(provider: ProviderPolicy | null | undefined): st
   ]);
 }
 
-/** Whether a request names the one provider that may serve it, in either way to write that. */
+/** Whether a request names exactly one provider that may serve it, in either notation. */
 export function isPin(provider: ProviderPolicy | null | undefined): boolean {
   const { only, allow_fallbacks } = asObject(provider);
   return only?.length === 1 && allow_fallbacks === false;
 }
 
-/** Whether a request asks for end-to-end encryption: by a pin, by its floor, or by its workspace's. */
+/** Whether a request demands end-to-end encryption: by a pin, by its floor, or by its workspace's floor. */
 export const asksForE2ee = (
   provider: ProviderPolicy | null | undefined,
   { provider_minimum_privacy: minimum }: Pick<Preferences, 'provider_minimum_privacy'>,

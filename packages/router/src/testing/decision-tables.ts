@@ -6,21 +6,21 @@ import type { RouteMeasurement } from '../health/measurement.ts';
 import { attemptsOf, planRequest } from '../plan/plan-request.ts';
 import { aCatalog, aModel, contextOf, needing, type RouteSketch } from './fixtures.ts';
 
-/** One row of a table of decisions, with the catalog that stands above it. */
+/** One row of a table of decisions, with the catalog above it. */
 export interface Example {
-  /** The headings that it stands under, outermost first. */
+  /** The headings above it, outermost first. */
   readonly section: string;
-  /** Its line in the document, from 1. */
+  /** Its line in the document, counted from 1. */
   readonly line: number;
   readonly cells: { readonly request: string; readonly workspace: string; readonly meanwhile: string };
-  /** Attempts in order, ` > ` between them, ` ~ ` between those that share a place; or `refused: <error type>`. */
+  /** Attempts in order, separated by ` > `. ` ~ ` separates those that share traffic. Or `refused: <error type>`. */
   readonly decision: string;
   readonly catalog: Catalog;
 }
 
 /**
- * Reads the tables of a Markdown document. A table that begins with `model` is the catalog of the tables after it, one
- * that begins with `request` holds decisions; other tables and the text between them are for people.
+ * Reads the tables of a Markdown document. A table that begins with `model` is the catalog for the tables after it. A
+ * table that begins with `request` holds decisions. Other tables and text are only for readers.
  */
 export function readExamples(markdown: string): Example[] {
   const examples: Example[] = [];
@@ -151,7 +151,7 @@ const meanwhileCell = z.strictObject({
   measured: z.record(z.string(), measurementCell).default({}),
 });
 
-/** Makes the decision of an example, and writes it as the document does. */
+/** Makes the decision of an example, and writes it in the notation of the document. */
 export function decisionOf({ cells, catalog }: Example): string {
   const { model, models, provider, ...body } = requestCell.parse(mappingOf(cells.request));
   const policy = providerPolicySchema.nullish().safeParse(provider);
@@ -199,10 +199,13 @@ export function decisionOf({ cells, catalog }: Example): string {
   return summaryOf(orders);
 }
 
-/** Random numbers that reach each of up to four routes which share traffic as often as the others. */
+/** Random numbers that select each of up to four sharing routes equally often. */
 const draws = Array.from({ length: 12 }, (_, index) => (index + 0.5) / 12);
 
-/** One line for the orders of all draws: those that go first in turn are joined by `~`, and named in the first's order. */
+/**
+ * One line for the orders of all draws. Routes that take turns at the front are joined by `~`, in the order of the best
+ * draw.
+ */
 function summaryOf(orders: readonly (readonly string[] | string)[]): string {
   const [first] = orders;
   if (first === undefined || typeof first === 'string') return first ?? '';
@@ -221,7 +224,7 @@ function summaryOf(orders: readonly (readonly string[] | string)[]): string {
     .join(' > ');
 }
 
-/** What the front door says of a policy that its schema refuses. */
+/** The API's error type for a policy that its schema refuses. */
 function typeOfError(provider: unknown): string {
   const body = z.object({ provider: providerPolicySchema.nullish() }).safeParse({ provider });
   if (body.success) throw new Error('only the policy alone is refused');

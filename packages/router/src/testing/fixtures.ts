@@ -20,7 +20,7 @@ import { type MergedPolicy, mergePolicy } from '../policy/merge-policy.ts';
 import type { Decision, Refusal } from '../policy/refusal.ts';
 import { readRequestPolicy } from '../policy/request-policy.ts';
 
-/** The few things a test says of a route; everything else is ordinary. */
+/** The facts that a test states about a route. Everything else has defaults. */
 export interface RouteSketch {
   readonly provider: string;
   readonly unlisted?: boolean | undefined;
@@ -36,11 +36,12 @@ export interface RouteSketch {
   readonly supportedParameters?: readonly string[] | undefined;
   readonly parameterRanges?: Route['parameterRanges'] | undefined;
   readonly exclusiveParameters?: Route['exclusiveParameters'] | undefined;
-  /** Position in the registry; absent: in the model's list. */
+  /** Position in the registry. Absent: the position in the model's list. */
   readonly rank?: number | undefined;
+  readonly insecureHttp?: boolean | undefined;
 }
 
-/** The model that tests speak of when they do not say which. */
+/** The default model in tests. */
 export const theModel = 'lab/one';
 
 export function aRoute(sketch: RouteSketch, modelId = theModel, position = 0): Route {
@@ -61,6 +62,7 @@ export function aRoute(sketch: RouteSketch, modelId = theModel, position = 0): R
     parameterRanges: sketch.parameterRanges ?? {},
     exclusiveParameters: sketch.exclusiveParameters ?? [],
     rank: sketch.rank ?? position,
+    insecureHttp: sketch.insecureHttp ?? false,
   };
 }
 
@@ -70,6 +72,7 @@ export const aModel = (id: string, sketches: readonly RouteSketch[], type: Model
   type,
   contextLength: undefined,
   maxOutputTokens: undefined,
+  auto: true,
   routes: sketches.map((sketch, position) => aRoute(sketch, id, position)),
 });
 
@@ -91,7 +94,7 @@ export const penalizing = (...providers: readonly string[]): RouteStatus => ({
   ...allHealthy,
   penalized: (route) => providers.includes(route.providerId),
 });
-/** A status in which routes of `theModel` are measured, by provider; 20 requests where nothing else is said. */
+/** A status in which routes of `theModel` are measured, by provider. The default is 20 requests. */
 export const measuring = (measured: Record<string, Partial<RouteMeasurement>>): RouteStatus => ({
   ...allHealthy,
   measurements: new Map(
@@ -102,7 +105,7 @@ export const measuring = (measured: Record<string, Partial<RouteMeasurement>>): 
   ),
 });
 
-/** What surrounds a request in a test; whatever is absent is ordinary. */
+/** The context of a request in a test. Absent fields have defaults. */
 export interface Surroundings {
   readonly preferences?: Partial<Preferences>;
   readonly needs?: Partial<Needs>;
@@ -125,13 +128,13 @@ export const decide = (
 ): Decision<Plan> =>
   planRequest({ model: theModel, ...request }, needing(surroundings.needs), contextOf(catalog, surroundings));
 
-/** The value of a decision that must be positive. */
+/** The value of a decision that must be accepted. */
 export function accepted<T>(decision: Decision<T>): T {
   if (decision.ok) return decision.value;
   throw new Error(`refused: ${decision.refusal.type}: ${decision.refusal.message}`);
 }
 
-/** The refusal of a decision that must be negative. */
+/** The refusal of a decision that must be refused. */
 export function refusalOf(decision: Decision<unknown>): Refusal {
   if (!decision.ok) return decision.refusal;
   throw new Error('accepted, though a refusal was expected');
@@ -141,15 +144,15 @@ export function refusalOf(decision: Decision<unknown>): Refusal {
 export const planned = (...request: Parameters<typeof decide>): Plan => accepted(decide(...request));
 /** The error type of a request that must not have a plan. */
 export const refused = (...request: Parameters<typeof decide>): Refusal['type'] => refusalOf(decide(...request)).type;
-/** The providers of a plan, in order, of a request that must have one. */
+/** The providers, in order, of a request that must have a plan. */
 export const providersFor = (...request: Parameters<typeof decide>): string[] =>
   planned(...request).routes.map((route) => route.providerId);
 
-/** A request's policy merged into a workspace's preferences, where neither is at fault. */
+/** A request's policy merged into a workspace's preferences. Neither may contradict itself. */
 export const merged = (provider?: ProviderPolicy, preferences: Partial<Preferences> = {}): MergedPolicy =>
   mergePolicy(preferring(preferences), accepted(readRequestPolicy(provider)));
 
-/** Providers whose names differ in the ways that matching must tell apart. Their order is the registry's. */
+/** Providers whose names differ in the ways that matching must distinguish. Their order is the registry's. */
 const providers: readonly Pick<RouteSketch, 'provider' | 'unlisted'>[] = [
   { provider: 'acme' },
   { provider: 'acme/eu' },
@@ -238,7 +241,7 @@ export const anyCatalog: fc.Arbitrary<Catalog> = fc
 
 const anyMaxPrice = fc.record({ input: anyUsd, output: anyUsd }, { requiredKeys: [] });
 
-/** A few of these fields: a policy that sets all of them at once leaves no route. */
+/** Sets only a few of these fields: a policy that sets all of them leaves no route. */
 const someOf = <Fields extends object>(
   most: number,
   fields: { [Name in keyof Fields]: fc.Arbitrary<Fields[Name]> },
@@ -290,14 +293,14 @@ export const anyExactRequest: fc.Arbitrary<RoutingRequest> = fc
   .tuple(anySuffix, anyProvider)
   .map(([suffix, policy]) => ({ model: `${theModel}${suffix}`, provider: policy }));
 const anyName = fc.tuple(fc.constantFrom(...modelIds, '/auto'), anySuffix).map(([id, suffix]) => `${id}${suffix}`);
-/** A request of any kind: exact models, `/auto`, and both with models to fall back to. */
+/** A request of any kind: exact models, `/auto`, and both with fallback models. */
 export const anyRequest: fc.Arbitrary<RoutingRequest> = fc.record({
   model: anyName,
   models: fc.oneof(fc.constant(undefined), fc.array(anyName, { maxLength: 2 })),
   provider: anyProvider,
 });
 
-/** Bodies that one ticket allows: they share the kind, the reasoning selection and whether they are encrypted. */
+/** Bodies that one ticket allows. They share the model type, the reasoning selection and whether they are encrypted. */
 export const anyBodies = (count: number): fc.Arbitrary<Needs[]> =>
   fc
     .tuple(
@@ -319,7 +322,7 @@ export const anyBodies = (count: number): fc.Arbitrary<Needs[]> =>
       ),
     )
     .map(([bound, bodies]) => bodies.map((body) => needing({ ...bound, ...body })));
-/** The body of a request: with fewer needs than `anyBodies`, so that most requests have a plan. */
+/** The body of a request. It has fewer needs than `anyBodies`, so that most requests have a plan. */
 export const anyNeeds: fc.Arbitrary<Needs> = fc.oneof(
   fc.constant(needing()),
   anyBodies(1).map(([body]) => body ?? needing()),

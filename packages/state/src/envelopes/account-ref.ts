@@ -1,7 +1,6 @@
-import type { Keys } from './keys.ts';
-import { seal, unseal } from './sealed.ts';
+import { type Keys, seal, unseal } from './sealing.ts';
 
-/** Whom a request belongs to. Known to control only. */
+/** The owner of a request. Only control can read it. */
 export interface AccountRef {
   readonly accountId: string;
   readonly workspaceId: string;
@@ -11,13 +10,13 @@ export interface AccountRef {
 const purpose = 'sotto account ref v1';
 const order = ['accountId', 'workspaceId', 'keyId'] as const;
 
-/** Seals whom a request belongs to, for control alone: always of one length, and fresh each time. Ids are UUIDs. */
+/** Encrypts the owner of a request for control. The result has a fixed length and differs each time. Ids are UUIDs. */
 export function sealAccountRef(key: Buffer, ref: AccountRef): string {
   const ids = order.map((name) => Buffer.from(ref[name].replaceAll('-', ''), 'hex'));
   return seal(key, Buffer.concat(ids), purpose).toString('base64url');
 }
 
-/** Opens a reference; undefined where it was sealed under none of these keys. */
+/** Decrypts a reference. Returns undefined if none of these keys encrypted it. */
 export function openAccountRef(keys: Keys, text: string): AccountRef | undefined {
   const body = unseal(keys, Buffer.from(text, 'base64url'), purpose);
   if (body?.length !== 48) return undefined;

@@ -9,13 +9,13 @@ const checksumLength = 6;
 const checksum = (text: string): string =>
   hash('sha256', `sotto key checksum ${text}`, 'base64url').slice(0, checksumLength);
 
-/** Makes a key: prefix, 32 random bytes, checksum. The checksum lets typing errors and leaks be told without a look-up. */
+/** Creates a key: prefix, 32 random bytes, checksum. The checksum reveals typing errors and leaked keys without a look-up. */
 export function createApiKey(kind: KeyKind, random: (bytes: number) => Buffer = randomBytes): string {
   const body = prefixes[kind] + random(32).toString('base64url');
   return body + checksum(body);
 }
 
-/** The kind of a well-formed key; undefined for anything else. Says nothing about whether the key exists. */
+/** Returns the kind of a well-formed key, which may not exist. Returns undefined for anything else. */
 export function apiKeyKind(text: string): KeyKind | undefined {
   const kind = text.startsWith(prefixes.inference)
     ? 'inference'
@@ -27,5 +27,5 @@ export function apiKeyKind(text: string): KeyKind | undefined {
   return checksum(body) === text.slice(-checksumLength) ? kind : undefined;
 }
 
-/** The only form in which a key is kept. Plain SHA-256: the key itself has 256 random bits. */
+/** The only stored form of a key. Plain SHA-256 suffices, because the key has 256 random bits. */
 export const hashSecret = (secret: string): string => hash('sha256', secret, 'base64url');

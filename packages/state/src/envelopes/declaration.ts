@@ -1,21 +1,24 @@
 import { z } from 'zod';
-import type { Keys } from './keys.ts';
-import { type Signed, sign, verify } from './signed.ts';
+import { monthPattern } from '../budgets.ts';
+import { type Keys, type Signed, sign, verify } from './sealing.ts';
 
 const hold = z.object({
   id: z.string(),
   /** Decimal nano-USD. */
   nusd: z.string().regex(/^\d{1,16}$/),
   accountRef: z.string(),
+  /** The month in whose budgets it counts. Brokers of an earlier version do not state it. */
+  month: z.string().regex(monthPattern).optional(),
 });
-/** A settlement as it was handed over, with its own MAC. */
+/** A settlement as the broker wrote it, with its MAC. */
 const settlement = z.object({ payload: z.string(), mac: z.string() });
 
 /**
- * What a broker says it holds in a shard when the shard begins a new epoch: the holds of requests that run, and charges
- * that the ledger has not acknowledged: they are handed over anew, should the broker not come to it. It names no account: `accountRef` is opened by control alone.
+ * A broker's declaration when a shard begins a new epoch: the holds of running requests, and the charges that the ledger has not
+ * acknowledged, so that control can book these even if the broker dies. It names no account, because only control can decrypt
+ * `accountRef`.
  */
-export const declarationSchema = z.object({
+const declarationSchema = z.object({
   v: z.literal(1),
   client: z.string(),
   shard: z.int(),
@@ -30,6 +33,6 @@ const purpose = 'sotto declaration v1';
 /** Writes a declaration with the broker's MAC. */
 export const signDeclaration = (key: Buffer, declaration: Declaration): Signed => sign(key, purpose, declaration);
 
-/** Reads a declaration; undefined where its MAC is wrong or it is of no version we read. */
+/** Reads a declaration. Returns undefined if its MAC is wrong or its version is unknown. */
 export const verifyDeclaration = (keys: Keys, signed: Signed): Declaration | undefined =>
   declarationSchema.safeParse(verify(keys, purpose, signed)).data;

@@ -3,14 +3,15 @@ import { initialPreferences } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
 import { openAccountRef, sealAccountRef } from './account-ref.ts';
 import { apiKeyKind, createApiKey, hashSecret } from './api-key.ts';
-import { type Settlement, signSettlement, verifySettlement } from './settlement.ts';
+import { openReceipt, receiptIdOf, sealReceipt } from './receipt.ts';
+import { type Settlement, settlementSchema, signSettlement, verifySettlement } from './settlement.ts';
 import { bindingsOf, openTicket, roundedExpiry, sealTicket, type TicketEnvelope } from './ticket.ts';
 
 const key = randomBytes(32);
 const ref = { accountId: randomUUID(), workspaceId: randomUUID(), keyId: randomUUID() };
 
 describe('API keys', () => {
-  it('tell their kind, and a changed character is told from a key', () => {
+  it('show their kind, and a changed character makes them invalid', () => {
     const made = createApiKey('inference');
     expect(made).toMatch(/^sotto_inf_[\w-]{49}$/);
     expect(apiKeyKind(made)).toBe('inference');
@@ -23,7 +24,7 @@ describe('API keys', () => {
 });
 
 describe('account references', () => {
-  it('have one length, are fresh each time, and open for control alone', () => {
+  it('have one length, differ each time, and only control can open them', () => {
     const sealed = Array.from({ length: 20 }, () => sealAccountRef(key, ref));
     expect(new Set(sealed).size).toBe(20);
     expect(new Set(sealed.map((text) => text.length)).size).toBe(1);
@@ -42,7 +43,7 @@ describe('tickets', () => {
     accountRef: sealAccountRef(key, ref),
   };
 
-  it('open to what was sealed, and to nothing when a bit or the key differs', () => {
+  it('open to their content, and not at all if a bit or the key differs', () => {
     const ticket = sealTicket(key, envelope);
     expect(openTicket(key, ticket)).toEqual(envelope);
     expect(openTicket(randomBytes(32), ticket)).toBeUndefined();
@@ -54,7 +55,7 @@ describe('tickets', () => {
       expect(openTicket(key, bad)).toBeUndefined();
   });
 
-  it('open with either of two keys while one replaces the other', () => {
+  it('open with either key during a rotation', () => {
     const other = randomBytes(32);
     const tickets = [sealTicket(key, envelope), sealTicket(other, envelope)];
     for (const keys of [
@@ -65,30 +66,30 @@ describe('tickets', () => {
     expect(openTicket([other], tickets[0] ?? '')).toBeUndefined();
   });
 
-  it('have one of few lengths, so that the length does not tell workspaces apart', () => {
+  it('have one of few lengths, so that the length does not reveal the workspace', () => {
     const lengthOf = (providers: number): number => {
       const provider_allow = Array.from({ length: providers }, (_, index) => `provider-${index}`);
       return sealTicket(key, { ...envelope, preferences: { ...initialPreferences, provider_allow } }).length;
     };
     const lengths = Array.from({ length: 150 }, (_, providers) => lengthOf(providers));
-    // 1024 and 2048 bytes with nonce and tag, in base64url, behind the prefix.
+    // The prefix, then 1024 or 2048 bytes with nonce and tag, in base64url.
     expect([...new Set(lengths)]).toEqual([1413, 2778]);
   });
 
-  it('say when they expire to the hour, so that those bought together are not told by it', () => {
+  it('round their expiry to the hour, so that it does not link tickets that were issued together', () => {
     const bought = Date.UTC(2027, 0, 15, 8, 20, 0, 123);
     expect(roundedExpiry(bought)).toBe(Date.UTC(2027, 0, 15, 9));
     expect(roundedExpiry(bought + 1)).toBe(roundedExpiry(bought));
     expect(roundedExpiry(Date.UTC(2027, 0, 15, 9))).toBe(Date.UTC(2027, 0, 15, 9));
   });
 
-  it('say nothing of `/auto` where they are not for it, and are planned with all the same', () => {
+  it('have no `auto` preferences unless they are for `/auto`, and give the same plan', () => {
     const { auto: _, ...withoutAuto } = initialPreferences;
     const opened = openTicket(key, sealTicket(key, { ...envelope, preferences: withoutAuto }));
     expect(opened?.preferences).toEqual(initialPreferences);
   });
 
-  it('of the first form, from the version before, are read and written as that version did', () => {
+  it('are read and written in the first form as by the previous version', () => {
     const opened = openTicket(Buffer.alloc(32, 7), fromVersionBefore);
     expect(opened).toEqual({
       v: 1,
@@ -105,12 +106,12 @@ describe('tickets', () => {
     });
     if (opened === undefined) return;
     const again = sealTicket(Buffer.alloc(32, 7), opened);
-    // The nonce differs; neither is filled up.
+    // Only the nonce differs, and neither is padded.
     expect(again.length).toBe(fromVersionBefore.length);
     expect(openTicket(Buffer.alloc(32, 7), again)).toEqual(opened);
   });
 
-  it('stay short enough for a header however long the workspace lists are', () => {
+  it('fit into a header, however long the lists of the workspace are', () => {
     const ids = Array.from({ length: 500 }, (_, i) => `creator-${i}/model-number-${i}`);
     const preferences = {
       ...initialPreferences,
@@ -132,7 +133,7 @@ describe('tickets', () => {
   });
 });
 
-/** Sealed by a version that knew this form only, with a key of 32 bytes of 7. */
+/** A ticket of a version with only the first form, with a key of 32 bytes of 7. */
 const fromVersionBefore = `sotto_tkt_${[
   'uQPfAeC5UmjgAIloM4UMM7b-stFTNQuUjd1dBUu0czMx83QBePQT3CLJNgUlvtpS9oIe4BW2QLrLMqSkNPQGY7iGyWC1I2pbbLf6',
   '4BInHlqm-IKowHDS8h42IPbxrRRIJNu_w4FLhOdv61C3Q6bCsNX552_Trgt4kDFfkny4Q-U3oZxXTmFz15xKPw3kmShKHbMGJ_6P',
@@ -167,7 +168,7 @@ describe('settlements', () => {
     estimated: false,
   };
 
-  it('are believed only with the MAC of the broker', () => {
+  it('are accepted only with the MAC of the broker', () => {
     const signed = signSettlement(key, settlement);
     expect(verifySettlement(key, signed)).toEqual(settlement);
     expect(verifySettlement(key, { ...signed, payload: signed.payload.replace('"12"', '"13"') })).toBeUndefined();
@@ -176,4 +177,33 @@ describe('settlements', () => {
     expect(verifySettlement([randomBytes(32), key], signed)).toEqual(settlement);
     expect(verifySettlement([randomBytes(32), randomBytes(32)], signed)).toBeUndefined();
   });
+
+  it('are read by a version that does not know their class of error, and by one that knows fewer', () => {
+    const failed: Settlement = { ...settlement, status: 'failed', error: 'timeout' };
+    const read = verifySettlement(key, signSettlement(key, failed));
+    expect(read?.error).toBe('timeout');
+    const { payload } = signSettlement(key, failed);
+    expect(settlementSchema.omit({ error: true }).parse(JSON.parse(payload))).toEqual({ ...failed, error: undefined });
+    const later = signSettlement(key, { ...failed, error: 'weather' } as unknown as Settlement);
+    expect(verifySettlement(key, later)).toEqual({ ...failed, error: undefined });
+  });
+});
+
+const secret = 'preq_0123456789abcdef';
+const document = '{"request_sha256":"aa"}';
+
+it('a receipt can be read only with its secret', () => {
+  const sealed = sealReceipt(secret, document);
+  expect(openReceipt(secret, sealed)).toBe(document);
+  expect(openReceipt(`${secret}0`, sealed)).toBeUndefined();
+  expect(openReceipt(receiptIdOf(secret), sealed)).toBeUndefined();
+  expect(openReceipt(secret, document)).toBeUndefined();
+  expect(Buffer.from(sealed, 'base64').includes('request_sha256')).toBe(false);
+  expect(sealReceipt(secret, document)).not.toBe(sealed);
+});
+
+it('its id depends on the secret only, and is valid in the state', () => {
+  expect(receiptIdOf(secret)).toMatch(/^[0-9a-f]{64}$/);
+  expect(receiptIdOf(secret)).toBe(receiptIdOf(secret));
+  expect(receiptIdOf(`${secret}0`)).not.toBe(receiptIdOf(secret));
 });

@@ -1,19 +1,19 @@
 import { hash, hkdfSync } from 'node:crypto';
-import { seal, unseal } from './sealed.ts';
+import { seal, unseal } from './sealing.ts';
 
 const purpose = 'sotto receipt v1';
 
-/** What a receipt is kept under: whoever reads the state does not learn its secret. */
+/** Id of a receipt: a hash, so that readers of the state do not learn the secret. */
 export const receiptIdOf = (secret: string): string => hash('sha256', `${purpose} ${secret}`);
 
 /**
- * A receipt for the shared state, readable by its secret alone (128 random bits or more). It holds hashes of bodies, and the
- * hash of a short question tells it to whoever guesses: in the state, beside wallets and times, nobody may try.
+ * Encrypts a receipt for the shared state with its secret (128 random bits or more). A receipt has hashes of bodies, and the hash
+ * of a short question can be guessed. In the state, guesses could be linked to wallets and times.
  */
 export const sealReceipt = (secret: string, document: string): string =>
   seal(keyOf(secret), Buffer.from(document), purpose).toString('base64');
 
-/** The document; undefined where it was not sealed by this secret. */
+/** Returns the document. Undefined if another secret encrypted it. */
 export const openReceipt = (secret: string, sealed: string): string | undefined =>
   unseal(keyOf(secret), Buffer.from(sealed, 'base64'), purpose)?.toString('utf8');
 

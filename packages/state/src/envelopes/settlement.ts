@@ -1,14 +1,13 @@
-import { operations, privacyClassSchema, usageStatuses } from '@sotto/wire';
+import { operations, parseJson, privacyClassSchema, usageErrors, usageStatuses } from '@sotto/wire';
 import { z } from 'zod';
-import type { Keys } from './keys.ts';
-import { type Signed, sign, verify } from './signed.ts';
+import { monthPattern } from '../budgets.ts';
+import { type Keys, type Signed, sign, verify } from './sealing.ts';
 
 const count = z.int().min(0);
 
 /**
- * What the broker tells the ledger of one request. It names no account: `accountRef` is opened by control alone.
- * Its id is the hold's for a charge, and a fresh one for a release, so that a hold that was released can still be
- * charged later, and a charge only once.
+ * A broker's report of one request to the ledger. It names no account, because only control can decrypt `accountRef`. A charge has
+ * the id of its hold, so that it is booked once. A release has a new id, so that a released hold can still be charged later.
  */
 export const settlementSchema = z.object({
   v: z.literal(1),
@@ -32,10 +31,17 @@ export const settlementSchema = z.object({
   status: z.enum(usageStatuses),
   estimated: z.boolean(),
   /**
-   * The client left before it had anything: the ledger waives the charge while the account's allowance lasts. Absent:
-   * false. A ledger of before this field books the charge.
+   * Why a request failed or was cancelled. Brokers of an earlier version do not say. A class that only a later version knows reads as
+   * absent: its charge is booked all the same.
+   */
+  error: z.enum(usageErrors).optional().catch(undefined),
+  /**
+   * The client left before any output: the ledger waives the charge within the account's allowance. Default: false. A ledger of an
+   * earlier version ignores this and books the charge.
    */
   waivable: z.boolean().optional(),
+  /** The hold's month by Redis' clock, in whose budgets the charge counts. Default: the month of `at`. */
+  month: z.string().regex(monthPattern).optional(),
 });
 export type Settlement = z.infer<typeof settlementSchema>;
 
@@ -44,15 +50,10 @@ const purpose = 'sotto settlement v1';
 /** Writes a settlement with the broker's MAC. */
 export const signSettlement = (key: Buffer, settlement: Settlement): Signed => sign(key, purpose, settlement);
 
-/** Reads a settlement; undefined where its MAC is wrong or it is of no version we read. */
+/** Reads a settlement. Returns undefined if its MAC is wrong or its version is unknown. */
 export const verifySettlement = (keys: Keys, signed: Signed): Settlement | undefined =>
   settlementSchema.safeParse(verify(keys, purpose, signed)).data;
 
-/** Reads a settlement whose MAC was verified before; undefined where it is not one that this version reads. */
-export function parseSettlement(payload: string): Settlement | undefined {
-  try {
-    return settlementSchema.safeParse(JSON.parse(payload)).data;
-  } catch {
-    return undefined;
-  }
-}
+/** Reads a settlement whose MAC is already verified. Returns undefined if its version is unknown. */
+export const parseSettlement = (payload: string): Settlement | undefined =>
+  settlementSchema.safeParse(parseJson(payload)).data;

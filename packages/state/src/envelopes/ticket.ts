@@ -10,18 +10,17 @@ import {
   type ReasoningSelection,
   type SpeechSettings,
 } from '@sotto/wire';
-import type { Keys } from './keys.ts';
-import { seal, unseal } from './sealed.ts';
+import { type Keys, seal, unseal } from './sealing.ts';
 
 /**
- * How a ticket says what it is. The first form says the key's generation, when it expires to the millisecond, and all
- * preferences of the workspace, each of which helps to tell whose ticket it is. The second says none of it, and has one
- * of few lengths. Control mints the second once every broker reads it (`ticketFormFor`).
+ * The form of a ticket's content. The first form has the key's generation, the expiry in milliseconds and all preferences of the
+ * workspace, which help to identify its owner. The second form has none of these and one of few lengths. Control mints the second
+ * form once every broker reads it (`ticketFormFor`).
  */
 export type TicketForm = 1 | 2;
 export const newestTicketForm = 2;
 
-/** What a ticket binds, each part for its own mismatch error: short texts as they are, long ones as digests. */
+/** The values that a ticket binds. Each has its own mismatch error. Short texts are kept, long ones as digests. */
 export interface TicketBindings {
   readonly operation: Operation | 'attestation';
   readonly model: string;
@@ -33,23 +32,23 @@ export interface TicketBindings {
 export interface TicketEnvelope {
   readonly v: TicketForm;
   readonly shard: number;
-  /** Of the key and its workspace's preferences; of the second form the mark keeps it. */
+  /** Generation of the key and of its workspace's preferences. In the second form, the ticket's mark has it instead. */
   readonly generation?: number;
-  /** Unix ms. In the second form later than the ticket expires, see `roundedExpiry`. */
+  /** Unix ms. In the second form, later than the actual expiry: see `roundedExpiry`. */
   readonly expiresAt: number;
   readonly bindings: TicketBindings;
-  /** Of an attestation ticket: of which enclave evidence may be had. Its request says nothing but a nonce. */
+  /** In an attestation ticket: the enclave whose evidence it allows. The request has only a nonce. */
   readonly attestation?: { readonly model: string; readonly provider?: ProviderPolicy | null | undefined };
   /**
-   * The workspace's part of the policy: the body's own part is merged into it again, and can only tighten it. In the
-   * second form as far as the request goes (`narrowPreferences`), without `auto` unless it is for `/auto`.
+   * The workspace's part of the policy. The policy of the body is merged into it and can only tighten it. The second form has only
+   * the part that the request needs (`narrowPreferences`), and `auto` only for `/auto`.
    */
   readonly preferences: Omit<RequestPreferences, 'auto'> & Partial<Pick<RequestPreferences, 'auto'>>;
-  /** Sealed by control for control alone; of one length, fresh each time. */
+  /** Encrypted by control for control. Fixed length, different each time. */
   readonly accountRef: string;
 }
 
-/** A ticket as a broker plans with it. */
+/** A ticket, as a broker uses it for planning. */
 export interface OpenedTicket extends TicketEnvelope {
   readonly preferences: RequestPreferences;
 }
@@ -57,19 +56,19 @@ export interface OpenedTicket extends TicketEnvelope {
 const hourMs = 3_600_000;
 
 /**
- * Returns the end of the hour in which a ticket expires, in Unix ms. A ticket of the second form says this time, because
- * tickets that one client buys together would share their millisecond with no others.
+ * Returns the end of the hour in which a ticket expires, in Unix ms. Tickets of the second form have this time, because an exact
+ * millisecond would link tickets that one client got together.
  */
 export const roundedExpiry = (expiresAt: number): number => Math.ceil(expiresAt / hourMs) * hourMs;
 
 const prefix = 'sotto_tkt_';
 const purpose = 'sotto ticket v1';
-/** Below this the envelope is sealed as it is: compressing costs more than the header it saves. */
+/** Smaller envelopes are not compressed, because that costs more time than the shorter header saves. */
 const deflateAbove = 2048;
-/** A ticket of the second form is filled up to this many bytes before it is sealed, or to twice, four times … as many. */
+/** Tickets of the second form are padded to this many bytes, or to twice, four times … as many. */
 const leastBytes = 1024;
 
-/** The string a client presents: the envelope, sealed by control for the broker. */
+/** Returns the ticket that the client sends: the envelope, encrypted by control for the broker. */
 export function sealTicket(key: Buffer, envelope: TicketEnvelope): string {
   const json = Buffer.from(JSON.stringify(envelope));
   const deflated = json.length > deflateAbove;
@@ -77,14 +76,14 @@ export function sealTicket(key: Buffer, envelope: TicketEnvelope): string {
   return prefix + seal(key, envelope.v === 1 ? body : filledUp(body), purpose).toString('base64url');
 }
 
-/** With spaces behind it: JSON ignores them, and so does what inflates. */
+/** Pads with trailing spaces, which both JSON and inflate ignore. */
 function filledUp(body: Buffer): Buffer {
   const filled = Buffer.alloc(leastBytes * 2 ** Math.max(0, Math.ceil(Math.log2(body.length / leastBytes))), ' ');
   body.copy(filled);
   return filled;
 }
 
-/** Opens a ticket; undefined where it was sealed under none of these keys or is of no form that this version reads. */
+/** Decrypts a ticket. Returns undefined if none of these keys encrypted it or its form is unknown. */
 export function openTicket(keys: Keys, ticket: string): OpenedTicket | undefined {
   if (!ticket.startsWith(prefix)) return undefined;
   const body = unseal(keys, Buffer.from(ticket.slice(prefix.length), 'base64url'), purpose);
@@ -95,7 +94,7 @@ export function openTicket(keys: Keys, ticket: string): OpenedTicket | undefined
       : body.toString('utf8', 1);
   const envelope: { v?: unknown } = JSON.parse(json);
   if (envelope.v !== 1 && envelope.v !== 2) return undefined;
-  // Control sealed it, and `v` says in which form: its fields are not validated again.
+  // Control encrypted it and `v` gives its form, so its fields need no validation.
   const { preferences, ...rest } = envelope as TicketEnvelope;
   return { ...rest, preferences: { auto: initialPreferences.auto, ...preferences } };
 }
@@ -107,11 +106,11 @@ function bound(value: unknown): string {
   return text.length <= longestPlain ? text : hash('sha256', text, 'base64url');
 }
 
-/** Whether two `reasoning` bindings ask for the same, however each request wrote it. */
+/** Whether two `reasoning` bindings are equivalent, in whatever form the requests had them. */
 export const isSameReasoningBinding = (one: string, other: string): boolean =>
   one === other || isSameReasoning(selectionOf(one), selectionOf(other));
 
-/** Reads a binding back. It is always short enough to be kept as it is. */
+/** Parses a binding, which is always short enough to be kept unhashed. */
 function selectionOf(binding: string): ReasoningSelection {
   const [effort, enabled]: (ReasoningSelection[keyof ReasoningSelection] | null)[] = JSON.parse(binding);
   return {
@@ -120,7 +119,7 @@ function selectionOf(binding: string): ReasoningSelection {
   };
 }
 
-/** The bindings of a request: computed by control from the ticket request and by the broker from the body. */
+/** Computes the bindings of a request. Control uses the ticket request, the broker uses the body. */
 export function bindingsOf(request: {
   readonly operation: TicketBindings['operation'];
   readonly model: string;

@@ -1,6 +1,7 @@
+import { monthOf } from '../budgets.ts';
 import type { AccountRef } from '../envelopes/account-ref.ts';
 import { verifyDeclaration } from '../envelopes/declaration.ts';
-import type { Keys } from '../envelopes/keys.ts';
+import type { Keys } from '../envelopes/sealing.ts';
 import { verifySettlement } from '../envelopes/settlement.ts';
 import { newestTicketForm, type TicketForm } from '../envelopes/ticket.ts';
 import { joinShard, leaseGraceMs, leaseMs } from '../membership/lease-keeper.ts';
@@ -9,43 +10,43 @@ import type { Declared, EpochPort, MembershipPort, ProjectionPort, RestoredAmoun
 import { shards as allShards } from '../shard.ts';
 import { forEachReachable, StateUnavailableError } from '../unavailable.ts';
 
-/** What a rebuild needs to know that the shared state may have lost. */
+/** Facts that a rebuild needs and that the shared state may have lost. */
 export interface EpochLedger {
-  /** The newest epoch of a shard that was ever to be opened; 0: none yet. */
+  /** The newest epoch of a shard that was ever recorded. 0: none yet. */
   epochOf(shard: number): Promise<number>;
-  /** Called before an epoch is opened; never goes back. */
+  /** Called before an epoch is opened. Never decreases. */
   recordEpoch(shard: number, epoch: number): Promise<void>;
-  /** Keeps who is in the shards, to know whom to wait for should a shard lose everything. */
+  /** Stores the clients of the shards, so that a rebuild knows whom to wait for if a shard loses everything. */
   noteClients(clients: ReadonlyMap<number, readonly string[]>): Promise<void>;
   /**
-   * Those who were noted when the shard was open last, or within `withinMs` before: while it is not open nobody is
-   * noted, however long that takes. Of a shard that was open last over ten minutes ago, nobody.
+   * Clients that were noted when the shard was last open, or within `withinMs` before. While it is not open, no clients are noted.
+   * Empty for a shard that was last open over ten minutes ago.
    */
   clientsSeen(shard: number, withinMs: number): Promise<readonly string[]>;
-  /** Opens a sealed reference; undefined where it was not sealed by control. */
+  /** Decrypts a reference. Returns undefined if control did not encrypt it. */
   openRef(accountRef: string): AccountRef | undefined;
-  /** The wallet and the key behind references; what is unknown is left out. */
+  /** Returns the wallets and keys of references. Unknown ones are omitted. */
   attribute(
     refs: readonly AccountRef[],
   ): Promise<ReadonlyMap<AccountRef, { readonly walletId: string; readonly keyHash: string }>>;
-  /** Which of these holds' charges are in the ledger. */
+  /** Returns those of these holds whose charges the ledger has. */
   bookedOf(holdIds: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Books what the shard's stream has, to its end. */
+  /** Books the shard's stream to its end. */
   drain(shard: number): Promise<void>;
-  /** Writes the wallets and keys of these shards. */
+  /** Writes the wallets, keys and budgets of these shards. */
   project(shards: ReadonlySet<number>): Promise<void>;
 }
 
 export interface EpochKeeperDependencies {
   readonly state: EpochPort & MembershipPort & Pick<ProjectionPort, 'readNotes' | 'forget'>;
   readonly ledger: EpochLedger;
-  /** The brokers' key for what they declare. */
+  /** The brokers' key for declarations. */
   readonly macKey: Keys;
-  /** A clock in ms that never jumps. */
+  /** Monotonic clock in ms. */
   readonly now: () => number;
-  /** True where there can be no other process that holds anything: nobody is waited for. */
+  /** True if no other process can have holds. Then a rebuild waits for none. */
   readonly isAlone: boolean;
-  /** The shards to keep; all, but for simulations. */
+  /** The shards to maintain. Default: all. Simulations use fewer. */
   readonly shards?: readonly number[];
   readonly onOpened: (shards: readonly number[]) => void;
   readonly onUndeclared: (shard: number, clients: readonly string[]) => void;
@@ -56,16 +57,16 @@ const noteEveryMs = 3_000;
 const sweepEveryMs = 30_000;
 
 /**
- * Gives each shard its epochs (design 5). A shard that is new, or has lost something, gets a new one: what is in its
- * stream is booked, wallets and keys are written from the ledger, and what living processes hold is placed again as
- * they declare it. Only then does money move. One that comes too late is let in later, by itself.
+ * Maintains the epochs of the shards. A new shard, or one that lost data, gets a new epoch: control books its stream, writes
+ * wallets and keys from the ledger, and restores the holds that running processes declare. Only then does money move. A process
+ * that declares too late is admitted later by itself. The record docs/decisions/shared-state.md explains this.
  *
- * Any number of control planes may do this at once, and each may stop anywhere: every step is idempotent within its
- * epoch, and the epoch's number is compared by the script that takes it.
+ * Several control planes may do this at once, and each may stop at any step. Every step is idempotent within its epoch, and its
+ * script compares the epoch's number.
  */
 export class EpochKeeper {
   readonly #deps: EpochKeeperDependencies;
-  /** When each epoch that is not open was first seen here. */
+  /** When this process first saw each unopened epoch. */
   readonly #since = new Map<number, { readonly epoch: number; readonly at: number }>();
   #noted = '';
   #notedAt = Number.NEGATIVE_INFINITY;
@@ -78,15 +79,15 @@ export class EpochKeeper {
   }
 
   /**
-   * The form in which to mint tickets: the newest that every broker reads that is in a shard, or was in the last day. So a
-   * broker that restarts, or goes back to the version before, can still open what clients hold.
+   * The form of new tickets: the newest that all brokers of the last day can read. So a broker that restarts, or returns to the
+   * previous version, can still open the tickets of clients.
    */
   get ticketForm(): TicketForm {
     const { shards = allShards } = this.#deps;
     return shards.every((shard) => this.#ticketForms.get(shard) === newestTicketForm) ? newestTicketForm : 1;
   }
 
-  /** Looks at every shard and does what is to be done. Called twice a second, and more often while not settled. */
+  /** Advances every shard by one step. Called twice a second, and more often while shards are not open. */
   async maintain(): Promise<void> {
     const { state, ledger, onOpened, now, shards = allShards } = this.#deps;
     const ready = new Map<number, ShardMembers & { readonly epoch: number }>();
@@ -115,7 +116,7 @@ export class EpochKeeper {
       notOpened = await forEachReachable(ready, async ([shard, { epoch }]) => {
         const { clients: joined, declared } = await state.readMembers(shard);
         for (const each of declared) await this.#admit(shard, epoch, each);
-        // Before money moves it must be known whom to wait for, should this epoch end.
+        // Before money moves, store the clients that a rebuild must wait for if this epoch ends.
         const here = [...joined, ...declared.map(({ client }) => client)];
         await ledger.noteClients(new Map([[shard, here]]));
         this.#assertIn(shard, epoch);
@@ -140,7 +141,7 @@ export class EpochKeeper {
     if (failure !== undefined) throw failure;
   }
 
-  /** The members of a shard's epoch, which is begun where there is none, or only one that is over. */
+  /** Returns the members of a shard's epoch. Begins an epoch if there is none or the present one is outdated. */
   async #begun(shard: number): Promise<(ShardMembers & { readonly epoch: number }) | undefined> {
     const { state } = this.#deps;
     const members = await state.readMembers(shard);
@@ -148,7 +149,7 @@ export class EpochKeeper {
     this.#ticketForms.set(shard, ticketFormFor([...clients, ...gone, ...declared.map(({ client }) => client)]));
     const known = await this.#knownEpoch(shard, epoch);
     if (epoch !== undefined && epoch >= known) return { ...members, epoch };
-    // An older epoch came back with a replica: nobody may have noticed yet.
+    // A failover to a replica brought back an older epoch.
     if (epoch !== undefined) await state.discardEpoch(shard, epoch);
     if (!(await state.beginEpoch(shard, known + 1))) return undefined;
     return { epoch: known + 1, isOpen: false, clients: [], gone: [], declared: [] };
@@ -156,7 +157,7 @@ export class EpochKeeper {
 
   readonly #known = new Map<number, number>();
 
-  /** The newest epoch; the ledger is asked only where the shard's is not the one that was last seen. */
+  /** Returns the newest epoch. Queries the ledger only if the shard's epoch has changed. */
   async #knownEpoch(shard: number, epoch: number | undefined): Promise<number> {
     const known = this.#known.get(shard);
     if (known !== undefined && known === epoch) return known;
@@ -165,7 +166,7 @@ export class EpochKeeper {
     return recorded;
   }
 
-  /** Whether everyone who was alive when the epoch before ended is in, has declared, or has had the time to. */
+  /** Whether every process that was alive at the end of the previous epoch has joined, has declared, or had enough time to. */
   async #areAllHere(shard: number, { epoch, clients, declared }: ShardMembers & { epoch: number }): Promise<boolean> {
     const { state, ledger, now, isAlone, onUndeclared } = this.#deps;
     if (isAlone) return true;
@@ -174,7 +175,7 @@ export class EpochKeeper {
     const waitedMs = since?.epoch === epoch ? now() - since.at : 0;
     const here = new Set([state.membership.caller(shard).client, ...clients, ...declared.map(({ client }) => client)]);
     const seen = await ledger.clientsSeen(shard, leaseMs + leaseGraceMs);
-    // A control plane that died has nothing to declare: waiting for it would only keep everybody out.
+    // A dead control plane has nothing to declare, so waiting for it would only delay the others.
     const missing = seen.filter((client) => mayHold(client) && !here.has(client));
     if (missing.length === 0) return true;
     if (waitedMs < leaseMs) return false;
@@ -194,7 +195,9 @@ export class EpochKeeper {
     const charges = declaration.charges.flatMap((entry) => {
       const settlement = verifySettlement(macKey, entry);
       if (settlement === undefined) onUnreadable(shard, 'mac');
-      return settlement === undefined ? [] : [{ entry, ...settlement, nusd: settlement.chargeNusd }];
+      return settlement === undefined
+        ? []
+        : [{ entry, month: monthOf(settlement.at), ...settlement, nusd: settlement.chargeNusd }];
     });
     const booked = await ledger.bookedOf(charges.map(({ id }) => id));
     const restored = {
@@ -210,18 +213,22 @@ export class EpochKeeper {
   }
 
   /**
-   * A step is taken in the epoch that this process is in by now: its lease may have followed into one that another
-   * control plane began, and into which only a part of the wallets was written.
+   * Asserts the epoch before a step. This process's lease may have moved to an epoch that another control plane began, in which
+   * only part of the wallets is written.
    */
   #assertIn(shard: number, epoch: number): void {
     if (this.#deps.state.membership.caller(shard).epoch !== epoch) throw new StateUnavailableError('epoch ended');
   }
 
-  /** Says whose amounts are; those of nobody that the ledger knows are left out. */
-  async #attribute<T extends { readonly id: string; readonly nusd: string; readonly accountRef: string }>(
-    shard: number,
-    amounts: readonly T[],
-  ): Promise<(T & RestoredAmount)[]> {
+  /** Attributes amounts to their accounts. Amounts of unknown accounts are omitted. */
+  async #attribute<
+    T extends {
+      readonly id: string;
+      readonly nusd: string;
+      readonly accountRef: string;
+      readonly month?: string | undefined;
+    },
+  >(shard: number, amounts: readonly T[]): Promise<(T & RestoredAmount)[]> {
     const { ledger, onUnreadable } = this.#deps;
     const refs = amounts.map(({ accountRef }) => ledger.openRef(accountRef));
     const owners = await ledger.attribute(refs.filter((ref) => ref !== undefined));
@@ -232,14 +239,15 @@ export class EpochKeeper {
         onUnreadable(shard, 'account');
         return [];
       }
-      return [{ ...amount, holdId: amount.id, ...owner, amountNusd: BigInt(amount.nusd) }];
+      const { id: holdId, nusd, month } = amount;
+      return [{ ...amount, holdId, ...owner, amountNusd: BigInt(nusd), month }];
     });
   }
 
   /**
-   * Takes off notes of charges that are booked. The settler does so as it books; but a charge that is booked between a
-   * look at the ledger and the placing of its note, while the broker that declared it dies, nobody books again.
-   * The balances come first: without its note and with the old balance a charge would count for nothing.
+   * Removes notes of booked charges. The settler removes them when it books. But if a charge is booked between the query of the
+   * ledger and the placing of its note, and its broker dies, no other process removes the note. Balances are written first, because
+   * a charge with neither a note nor a new balance would not count.
    */
   async #sweepNotes(shard: number): Promise<void> {
     const { state, ledger } = this.#deps;

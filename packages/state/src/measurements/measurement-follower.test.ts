@@ -7,7 +7,7 @@ import { hourOf, MeasurementFollower } from './measurement-follower.ts';
 const hourMs = 3_600_000;
 const routeId = 'lab/one@acme';
 
-/** A follower of a state in memory, and a clock that tests move. */
+/** A follower of in-memory state, and a clock that tests move. */
 function aFollower() {
   const clock = { now: 1000 * hourMs + 5000 };
   const state = createMemoryState({ store: new MemoryStore(() => clock.now) });
@@ -28,7 +28,7 @@ function aFollower() {
     setReachable(value: boolean) {
       reachable = value;
     },
-    /** What a broker shares, by its own clock. */
+    /** Shares measurements of a broker, by the broker's clock. */
     async share(source: string, requests: number, at = clock.now) {
       const records = new Map([[routeId, `${requests};${requests};;;;`]]);
       await state.shareMeasurements({ hour: hourOf(at), source, records });
@@ -41,7 +41,7 @@ function aFollower() {
 }
 
 describe('MeasurementFollower', () => {
-  it('adds up what two brokers share', async () => {
+  it('adds the measurements of two brokers', async () => {
     const { share, requests } = aFollower();
     await share('one', 30);
     await share('two', 12);
@@ -50,7 +50,7 @@ describe('MeasurementFollower', () => {
     expect(await requests()).toBe(43);
   });
 
-  it('a route without traffic loses its data hour by hour, though nobody writes', async () => {
+  it('drops the data of a route without traffic hour by hour, without any writes', async () => {
     const { clock, share, requests } = aFollower();
     for (let hour = 0; hour < 24; hour += 1) {
       await share('one', 1);
@@ -63,7 +63,7 @@ describe('MeasurementFollower', () => {
     }
   });
 
-  it('what is old goes even while the state is away', async () => {
+  it('drops old data even while the state is unavailable', async () => {
     const { clock, share, requests, follower, setReachable } = aFollower();
     await share('one', 5);
     expect(await requests()).toBe(5);
@@ -78,7 +78,7 @@ describe('MeasurementFollower', () => {
     expect(await requests()).toBe(0);
   });
 
-  it('hears brokers whose clocks are up to an hour apart, each attempt once', async () => {
+  it('counts each attempt once for brokers whose clocks differ by up to an hour', async () => {
     const { clock, share, requests } = aFollower();
     clock.now = 1001 * hourMs - 1000;
     await share('ahead', 3, clock.now + 50 * 60_000);
@@ -92,7 +92,7 @@ describe('MeasurementFollower', () => {
     expect(await requests()).toBe(12);
   });
 
-  it('a clock that goes back and forth again ends with the same measurements', async () => {
+  it('has the same measurements after a clock that went back and forth', async () => {
     const { clock, share, requests } = aFollower();
     await share('one', 3);
     expect(await requests()).toBe(3);
@@ -102,7 +102,7 @@ describe('MeasurementFollower', () => {
     expect(await requests()).toBe(3);
   });
 
-  it('reads the hours that are over once, and then only the two that may still change', async () => {
+  it('reads past hours once, and then only the two that may still change', async () => {
     const { clock, share, requests, reads } = aFollower();
     await share('one', 3, clock.now - 5 * hourMs);
     await requests();
@@ -116,7 +116,7 @@ describe('MeasurementFollower', () => {
     expect(reads).toEqual([1001, 1000, 999]);
   });
 
-  it('keeps the same measurements where nothing was counted since', async () => {
+  it('keeps the same measurements if nothing was counted since', async () => {
     const { share, requests, follower } = aFollower();
     await share('one', 20);
     await requests();

@@ -8,17 +8,17 @@ const hourMs = 3_600_000;
 export const hourOf = (unixMs: number): number => Math.floor(unixMs / hourMs);
 
 /**
- * Keeps a process' view of what all brokers measured in the last 24 hours. It reads only what has changed, and of hours
- * that are over nothing any more: the present hour and the one before it, in which brokers whose clocks are behind
- * still count. One whose clock is ahead is heard once this clock comes to its hour.
+ * Maintains a process' view of the measurements of all brokers in the last 24 hours. Reads only changes, and only of the present
+ * and the previous hour, in which brokers with slow clocks still count. Measurements of a broker with a fast clock are read once
+ * this clock reaches their hour.
  */
 export class MeasurementFollower {
   readonly #state: Pick<HealthPort, 'readMeasurements'>;
   readonly #now: () => number;
-  /** How far each hour was read; `settled`: it is over. */
+  /** Read position of each hour. `settled`: the hour cannot change any more. */
   readonly #read = new Map<number, { cursor: string | undefined; settled: boolean }>();
   readonly window: MeasurementWindow;
-  /** What ordering needs of them; never computed on the path of a request. */
+  /** The measurements for ordering. Never computed while a request waits. */
   measurements: Measurements = new Map();
 
   constructor(state: Pick<HealthPort, 'readMeasurements'>, now: () => number) {
@@ -27,13 +27,13 @@ export class MeasurementFollower {
     this.window = new MeasurementWindow(hourOf(now()));
   }
 
-  /** Moves the window to the present hour and reads what is new. Where the state is away, what is old goes all the same. */
+  /** Moves the window to the present hour and reads new records. Drops old ones even if the state is unavailable. */
   async refresh(): Promise<void> {
     const hour = hourOf(this.#now());
     this.window.advance(hour);
     for (const known of this.#read.keys()) if (!this.window.includes(known)) this.#read.delete(known);
     try {
-      // The present first: it is what matters most to a process that has just begun.
+      // The present hour first, because it matters most to a process that has just started.
       for (const wanted of this.window.hours.toReversed()) await this.#follow(wanted, wanted < hour - 1);
     } finally {
       for (const _ of this.window.update()) await setImmediate();

@@ -3,15 +3,15 @@ import { StateUnavailableError } from '../unavailable.ts';
 import { HoldBook, type HoldBookDependencies, resentAtOnce } from './hold-book.ts';
 import { Membership } from './membership.ts';
 
-/** A state that accepts everything, and a ledger that acknowledges nothing but what is said here. */
+/** A state that accepts everything, and a ledger that acknowledges up to a mark that tests set. */
 class SlowLedger {
   now = 0;
-  /** The ledger's mark in every shard, and the epoch that they are in. */
+  /** The ledger's mark and the epoch, in every shard. */
   acknowledged = 0;
   epoch = 1;
   #placed = 0;
   whileMarkIsAsked = async (): Promise<void> => {};
-  /** Shards that answer nothing. */
+  /** Shards that do not answer. */
   readonly away = new Set<number>();
   readonly settled: string[] = [];
   readonly cancelled: string[] = [];
@@ -54,7 +54,7 @@ class SlowLedger {
     carryOut();
   }
 
-  /** Settles one after the other, as requests that end do. */
+  /** Settles requests one after the other. */
   async settle(shard: number, count: number, name: string | number = shard): Promise<void> {
     for (let n = 0; n < count; n += 1) {
       const entry = { payload: '{}', mac: '' };
@@ -69,7 +69,7 @@ class SlowLedger {
     this.mostUnderWay = 0;
   }
 
-  /** What the next look asks for, some seconds later. */
+  /** Runs the next resend, some seconds later. */
   async resend(seconds: number): Promise<void> {
     this.#forget();
     this.now += seconds * 1000;
@@ -78,7 +78,7 @@ class SlowLedger {
 }
 
 describe('the hold book', () => {
-  it('sends thousands that the ledger leaves lying again a few at a time', async () => {
+  it('resends thousands of unacknowledged settlements a few at a time', async () => {
     const slow = new SlowLedger();
     await slow.settle(3, 2000);
     await slow.resend(16);
@@ -86,13 +86,13 @@ describe('the hold book', () => {
     expect(slow.mostUnderWay).toBe(resentAtOnce);
   });
 
-  it('forgets what the ledger acknowledges, and nothing else', async () => {
+  it('forgets only acknowledged settlements', async () => {
     const slow = new SlowLedger();
     await slow.settle(3, 100);
     slow.acknowledged = 40;
     await slow.resend(1);
     expect(slow.book.size).toBe(60);
-    // Sent again, all sixty stand behind the hundred: what was said of their first places says nothing about them.
+    // After the resend, all sixty are behind the hundred, so the mark of their first places does not cover them.
     await slow.resend(16);
     expect(slow.settled).toHaveLength(60);
     slow.acknowledged = 100;
@@ -106,7 +106,7 @@ describe('the hold book', () => {
     expect(slow.book.size).toBe(0);
   });
 
-  it('keeps what is accepted while the mark is asked for: the answer knows nothing of it', async () => {
+  it('keeps a settlement that is accepted while the mark is queried, because the answer does not cover it', async () => {
     const slow = new SlowLedger();
     await slow.settle(3, 10);
     slow.acknowledged = 1000;
@@ -115,7 +115,7 @@ describe('the hold book', () => {
     expect(slow.book.size).toBe(1);
   });
 
-  it('sends again at once what was accepted in an epoch that is over, whatever the mark', async () => {
+  it('resends at once the settlements of a past epoch, whatever the mark', async () => {
     const slow = new SlowLedger();
     await slow.settle(3, 100);
     slow.epoch = 2;
@@ -128,7 +128,7 @@ describe('the hold book', () => {
     expect(slow.book.size).toBe(0);
   });
 
-  it('asks for nothing more while the ledger leaves too much lying, and goes on when it has caught up', async () => {
+  it('redeems nothing while too many settlements are unacknowledged, and continues when the ledger has caught up', async () => {
     const slow = new SlowLedger();
     await slow.settle(1, 1000);
     slow.away.add(2);
@@ -141,11 +141,11 @@ describe('the hold book', () => {
     expect(slow.cancelled).toHaveLength(0);
     slow.acknowledged = 1;
     await slow.resend(1);
-    // This state answers no redeem: it was asked.
+    // This state rejects redeems, so the rejection shows that it was asked.
     await expect(redeem()).rejects.toMatchObject({ attempted: true });
   });
 
-  it('sends to every other shard what one that is away does not take, and asks that one little', async () => {
+  it('sends to the other shards while one is unavailable, and rarely tries that one', async () => {
     const slow = new SlowLedger();
     slow.away.add(1);
     await slow.settle(1, 500);
@@ -156,7 +156,7 @@ describe('the hold book', () => {
     expect(slow.asked).toBe(500 + resentAtOnce);
   });
 
-  it('loses nothing to an absence: all that waited is sent at the first look afterwards, but for what was just tried', async () => {
+  it('sends everything at the first resend after an outage, except settlements that were just tried', async () => {
     const slow = new SlowLedger();
     slow.away.add(1);
     await slow.settle(1, 500);
@@ -169,7 +169,7 @@ describe('the hold book', () => {
     expect(slow.book.unsent).toBe(0);
   });
 
-  it('sends on shutdown whatever its time, a few at a time', async () => {
+  it('sends everything on shutdown, a few at a time', async () => {
     const slow = new SlowLedger();
     slow.away.add(1);
     await slow.settle(1, 500);
@@ -178,7 +178,7 @@ describe('the hold book', () => {
     expect(slow.mostUnderWay).toBe(resentAtOnce);
   });
 
-  it('cancels redeems in doubt a few at a time, until each is cancelled', async () => {
+  it('cancels uncertain redeems a few at a time, until each is cancelled', async () => {
     const slow = new SlowLedger();
     slow.away.add(1);
     const right = { kind: 'ticket', ticketHash: 'hash' } as const;

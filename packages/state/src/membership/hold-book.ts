@@ -12,7 +12,7 @@ import type {
 import { StateUnavailableError } from '../unavailable.ts';
 import type { Caller } from './membership.ts';
 
-/** A redeem, and whose it will be. */
+/** A redeem and the reference to its owner. */
 export interface HoldOrder extends RedeemRequest {
   readonly accountRef: string;
 }
@@ -22,7 +22,8 @@ interface Hold {
   readonly holdId: string;
   readonly amountNusd: Nusd;
   readonly accountRef: string;
-  /** The incarnation and epoch that it was placed or declared in. */
+  readonly month: string;
+  /** The incarnation and epoch in which it was placed or declared. */
   readonly caller: Caller;
 }
 interface Doubtful {
@@ -32,76 +33,76 @@ interface Doubtful {
 }
 interface Pending {
   readonly request: SettleRequest;
-  /** When it is to be sent again. */
+  /** When to send it again. */
   resendAt: number;
   attempts: number;
 }
 interface Accepted {
   readonly pending: Pending;
-  /** Where it stands in the shard's stream. */
+  /** Its place in the shard's stream. */
   readonly place: StreamPlace;
 }
 
 export interface HoldBookDependencies {
   readonly state: Pick<AdmissionPort, 'redeem' | 'cancel' | 'settle' | 'watermark' | 'readOwnHolds'> & MembershipPort;
   readonly macKey: Buffer;
-  /** A clock in ms that never jumps. */
+  /** Monotonic clock in ms. */
   readonly now: () => number;
-  /** While so many settlements are not acknowledged, no redeem is sent: what waits for the ledger is kept in memory. */
+  /** Unacknowledged settlements at which redeems stop, because unacknowledged settlements stay in memory. */
   readonly mostPending: number;
   readonly onDelayed: (pending: number) => void;
 }
 
-/** An accepted settlement that the ledger does not acknowledge within this time is sent again. */
+/** Time until an accepted but unacknowledged settlement is sent again. */
 const acknowledgeMs = 15_000;
 const longestAcknowledgeMs = 600_000;
 const retryMs = (attempts: number): number => Math.min(100 * 2 ** attempts, 5_000);
-/** Of what is sent again so many are under way in a shard at a time: what else is asked of it does not wait for all. */
+/** Most concurrent resends per shard, so that other calls to the shard do not wait for all of them. */
 export const resentAtOnce = 16;
 
 /**
- * A broker's own record of money: holds that are open, redeems whose fate is unknown, and settlements that the ledger
- * has not acknowledged. Each is seen through: a redeem in doubt is cancelled, a settlement sent until it is booked, and
- * when a shard has lost something all of it is declared again. The ledger books each hold once, so sending too often is
- * harmless and sending too seldom is not.
+ * A broker's own record of money: open holds, redeems with an unknown result, and settlements that the ledger has not
+ * acknowledged. It completes each of them: cancels uncertain redeems, resends settlements until they are booked, and declares
+ * everything again when a shard has lost data. The ledger books each hold once, so sending too often is harmless and sending too
+ * seldom is not.
  */
 export class HoldBook {
   readonly #deps: HoldBookDependencies;
-  /** Redeems that are under way. */
+  /** Running redeems. */
   readonly #asked = new Set<string>();
   readonly #open = new Map<string, Hold>();
   readonly #doubtful = new Map<string, Doubtful>();
-  /** Settlements that the state has not accepted yet. */
+  /** Settlements that the state has not accepted. */
   readonly #unsent = new Map<string, Pending>();
-  /** Those that it has and the ledger has not acknowledged, by shard, as they stand in its stream: accepted last is last. */
+  /** Accepted but unacknowledged settlements by shard, in the order of its stream. */
   readonly #accepted = new Map<number, Map<string, Accepted>>();
-  /** Holds that the state had in our name at the last look, and that we know nothing of. */
+  /** Holds of this broker in the state that were unknown here at the last reconciliation. */
   #strays = new Set<string>();
 
   constructor(deps: HoldBookDependencies) {
     this.#deps = deps;
   }
 
-  /** Holds of requests that are under way. */
+  /** Number of holds of running requests. */
   get openHolds(): number {
     return this.#open.size;
   }
 
-  /** Settlements that the ledger has not acknowledged. */
+  /** Number of settlements that the ledger has not acknowledged. */
   get size(): number {
     let count = this.#unsent.size;
     for (const accepted of this.#accepted.values()) count += accepted.size;
     return count;
   }
 
-  /** How many settlements the state has not accepted yet. */
+  /** Number of settlements that the state has not accepted. */
   get unsent(): number {
     return this.#unsent.size;
   }
 
   /**
-   * Takes the right and places the hold. Throws `StateUnavailableError` where it may not have been: then it is undone,
-   * even if it is carried out later; and where the ledger has left too much lying, before anything is asked.
+   * Uses the right and places the hold. Throws `StateUnavailableError` if the result is unknown; the redeem is then undone, even if
+   * it is executed later. Also throws it, before any call, if too many settlements are unacknowledged.
    */
   async redeem({ accountRef, ...request }: HoldOrder): Promise<RedeemReply> {
     const { state, mostPending } = this.#deps;
@@ -111,7 +112,9 @@ export class HoldBook {
     this.#asked.add(holdId);
     try {
       const reply = await state.redeem(request);
-      if (reply.result === 'admitted') this.#open.set(holdId, { shard, holdId, amountNusd, accountRef, caller });
+      if (reply.result === 'admitted') {
+        this.#open.set(holdId, { shard, holdId, amountNusd, accountRef, month: reply.month, caller });
+      }
       return reply;
     } catch (error) {
       if (error instanceof StateUnavailableError && error.attempted) {
@@ -125,14 +128,14 @@ export class HoldBook {
     }
   }
 
-  /** Takes a settlement over; resolves once the state has accepted it, which may be never. */
+  /** Takes over a settlement. Resolves once the state has accepted it, which may be never. */
   settle(request: SettleRequest): Promise<void> {
     const pending: Pending = { request, resendAt: Number.POSITIVE_INFINITY, attempts: 0 };
     this.#unsent.set(request.holdId, pending);
     return this.#send(pending);
   }
 
-  /** Sends again what is due and forgets what is acknowledged. Called every second. */
+  /** Resends due settlements and forgets acknowledged ones. Called every second. */
   async resend(): Promise<void> {
     await inTurns([...this.#doubtful.values()], (doubtful) => this.#undo(doubtful));
     await this.#forgetAcknowledged();
@@ -147,9 +150,9 @@ export class HoldBook {
   }
 
   /**
-   * Looks for holds in our name that we know nothing of, and cancels those that it finds twice: between the two looks
-   * every redeem has come to its end. None should ever be found; one that is would never be released, for our lease
-   * goes on. Called every minute for one shard after the other.
+   * Finds holds of this broker that are unknown here, and cancels those that it finds twice in a row, because every redeem has
+   * ended in between. There should never be any. Such a hold would never be released, because the broker's lease goes on. Called
+   * every minute, for one shard after the other.
    */
   async reconcile(shard: number): Promise<number> {
     const { state } = this.#deps;
@@ -165,22 +168,27 @@ export class HoldBook {
     return again.length;
   }
 
-  /** Sends everything that was not accepted yet, whatever its time; resolves to how many remain. */
+  /** Sends every unaccepted settlement at once. Resolves to the number that remains. */
   async flush(): Promise<number> {
     await this.#sendAgain([...this.#unsent.values()]);
     return this.unsent;
   }
 
   /**
-   * What is held in a shard, for its new epoch: the holds of this incarnation that no settlement has ended, and the
-   * charges that were accepted but may have been lost. Undefined: nothing.
+   * The declaration for a shard's new epoch: the open holds of this incarnation, and the accepted charges that may be lost.
+   * Undefined if there is nothing to declare.
    */
   declarationOf(shard: number): SealedDeclaration | undefined {
     const { state, macKey } = this.#deps;
     const { client, epoch } = state.membership.caller(shard);
     const holds = [...this.#open.values()]
       .filter((hold) => hold.shard === shard && hold.caller.client === client)
-      .map(({ holdId, amountNusd, accountRef }) => ({ id: holdId, nusd: amountNusd.toString(), accountRef }));
+      .map(({ holdId, amountNusd, accountRef, month }) => ({
+        id: holdId,
+        nusd: amountNusd.toString(),
+        accountRef,
+        month,
+      }));
     const charges = [...(this.#accepted.get(shard)?.values() ?? [])].flatMap(({ pending: { request } }) =>
       request.chargeNusd === 0n || request.entry === undefined ? [] : [request.entry],
     );
@@ -188,7 +196,7 @@ export class HoldBook {
     return signDeclaration(macKey, { v: 1, client, shard, epoch, holds, charges });
   }
 
-  /** A redeem is carried out in its own epoch and incarnation or never: beyond them nothing is left to undo. */
+  /** A redeem is executed in its own epoch and incarnation or never. After these, nothing needs undoing. */
   async #undo({ shard, holdId, caller }: Doubtful): Promise<void> {
     const { state } = this.#deps;
     if (!state.membership.isCurrent(shard, caller)) {
@@ -215,10 +223,10 @@ export class HoldBook {
       this.#unsent.delete(holdId);
       const accepted = this.#accepted.get(shard) ?? new Map<string, Accepted>();
       this.#accepted.set(shard, accepted);
-      // Sent again, it stands behind all that was accepted meanwhile.
+      // After a resend, its place is behind everything that was accepted meanwhile.
       accepted.delete(holdId);
       if (place !== undefined) accepted.set(holdId, { pending, place });
-      // Ever more seldom: while the ledger is away for long, what waits must not pile up in the stream over and over.
+      // The interval doubles, so that a long outage of the ledger does not fill the stream with repetitions.
       const waitMs = Math.min(acknowledgeMs * 2 ** (pending.attempts - 1), longestAcknowledgeMs);
       pending.resendAt = this.#deps.now() + waitMs;
     } catch (error) {
@@ -228,12 +236,12 @@ export class HoldBook {
   }
 
   /**
-   * The ledger acknowledges in the order of the stream: within an epoch nothing is looked at behind the first that is not
-   * acknowledged. Nothing but `resend` sends again, so that what was there when the mark was asked for is still in front.
+   * The ledger acknowledges in the order of the stream, so each epoch is scanned only up to its first unacknowledged entry. Only
+   * `resend` sends again, so entries from before the query of the mark are still in front.
    */
   async #forgetAcknowledged(): Promise<void> {
     for (const [shard, accepted] of this.#accepted) {
-      // What is accepted while the mark is asked for, the answer does not speak of: a failover may have lost it.
+      // The mark does not cover entries that are accepted during its query, because a failover may have lost them.
       let asked = accepted.size;
       if (asked === 0) continue;
       const watermark = await this.#deps.state.watermark(shard).catch(() => undefined);
@@ -243,7 +251,7 @@ export class HoldBook {
         if (asked === 0) break;
         asked -= 1;
         if (place.epoch !== watermark.epoch) {
-          // The shard has lost something since: a watermark beyond this entry says nothing about it.
+          // The shard has lost data since, so a watermark beyond this entry does not cover it.
           pending.resendAt = this.#deps.now();
         } else if (isAcknowledged(place.streamId)) {
           accepted.delete(holdId);
@@ -254,8 +262,8 @@ export class HoldBook {
 }
 
 /**
- * Sends what has piled up: shard by shard side by side, in each a few at a time, and no more of a shard that did not take
- * one. Thousands at once would keep every request waiting that comes meanwhile, until it is given up.
+ * Sends a backlog: all shards in parallel, a few entries at a time in each, and no more to a shard after a failure. Thousands at
+ * once would delay new requests until they time out.
  */
 async function inTurns<T extends { readonly shard: number }>(
   some: readonly T[],
@@ -271,7 +279,7 @@ async function inTurns<T extends { readonly shard: number }>(
   await Promise.all([...byShard.values()].map(sendAll));
 }
 
-/** Tells of stream ids, `ms-seq`, whether they are not beyond a mark. */
+/** Returns a test whether a stream id, `ms-seq`, is at or below a mark. */
 function atOrBelow(mark: string): (id: string) => boolean {
   const [markMs, markSeq] = readStreamId(mark);
   return (id) => {

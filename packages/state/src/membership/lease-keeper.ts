@@ -1,20 +1,20 @@
 import type { JoinReply, MembershipPort, SealedDeclaration } from '../ports.ts';
 import { shards as allShards } from '../shard.ts';
 
-/** A lease runs this long after it was renewed; it is renewed every second. */
+/** Time in ms from the renewal of a lease to its end. Leases are renewed every second. */
 export const leaseMs = 15_000;
-/** A lapsed lease is reaped only after this: everyone is late where Redis stood still. */
+/** Time in ms until a lapsed lease is reaped. After a pause of Redis, all processes renew late. */
 export const leaseGraceMs = 5_000;
 
 export interface LeaseKeeperDependencies {
   readonly state: MembershipPort;
-  /** What this process holds in a shard under its present incarnation; undefined: nothing. */
+  /** The declaration of this process's present incarnation in a shard. Undefined: nothing to declare. */
   readonly declare: (shard: number) => SealedDeclaration | undefined;
-  /** The shards to be in; all, but for simulations. */
+  /** The shards to join. Default: all. Simulations use fewer. */
   readonly shards?: readonly number[];
 }
 
-/** Keeps a process in every shard: joins each epoch, declaring what it holds, and renews the leases. */
+/** Keeps a process in every shard: joins each epoch with a declaration of its holds, and renews the leases. */
 export class LeaseKeeper {
   readonly #deps: LeaseKeeperDependencies;
   readonly #shards: readonly number[];
@@ -24,24 +24,24 @@ export class LeaseKeeper {
   constructor(deps: LeaseKeeperDependencies) {
     this.#deps = deps;
     this.#shards = deps.shards ?? allShards;
-    // Who is refused a step for its lease or its epoch need not wait for the next second.
+    // A step that was refused for its lease or epoch triggers a renewal at once.
     deps.state.membership.onRefused = (shard) => {
       if (!this.#renewing.has(shard)) void this.#renewShard(shard);
     };
   }
 
-  /** Whether at the last look every shard was open and this process in it. */
+  /** Whether every shard was open and included this process at the last renewal. */
   get isSettled(): boolean {
     return this.#isOpen && this.#shards.every((shard) => this.#deps.state.membership.isJoined(shard));
   }
 
-  /** Joins or renews in every shard. Called every second, and more often while it is not settled. */
+  /** Joins or renews in every shard. Called every second, and more often until all succeed. */
   async renew(): Promise<void> {
     const open = await Promise.all(this.#shards.map((shard) => this.#renewShard(shard)));
     this.#isOpen = open.every(Boolean);
   }
 
-  /** Leaves every shard, at the very end: what is still held there is released, and nobody waits for this process. */
+  /** Leaves every shard on exit. Releases the remaining holds, and rebuilds no longer wait for this process. */
   async leave(): Promise<void> {
     const { state } = this.#deps;
     const joined = this.#shards.filter((shard) => state.membership.isJoined(shard));
@@ -63,8 +63,8 @@ export class LeaseKeeper {
 }
 
 /**
- * Joins a shard or renews the lease in it: once more where the shard told of a new epoch, of a lapsed lease, or that the
- * caller is not in. Only who is not in declares what it holds.
+ * Joins a shard or renews the lease in it. Repeats once if the shard reports a new epoch, a lapsed lease, or that the caller has
+ * not joined. Only a caller that has not joined sends a declaration.
  */
 export async function joinShard(
   state: MembershipPort,

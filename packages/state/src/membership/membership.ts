@@ -4,57 +4,57 @@ import { shards } from '../shard.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 
 /**
- * Who takes a step on a shard, and what of its own the shard must remember. `acked` is how many of the caller's steps
- * were answered: a shard that remembers fewer has lost some, whatever other callers did since.
+ * The caller of a step on a shard. `acked` is the number of the caller's answered steps. A shard that remembers fewer has lost
+ * data.
  */
 export interface Caller {
-  /** One incarnation: it ends when its lease lapses. */
+  /** One incarnation, which ends when its lease lapses. */
   readonly client: string;
-  /** The shard's epoch as the caller knows it; 0: none yet. */
+  /** The shard's epoch as the caller knows it. 0: none yet. */
   readonly epoch: number;
   readonly acked: number;
-  /** Until when the caller's lease ran when it took the step, by the shard's clock. */
+  /** End of the caller's lease at the time of the step, by the shard's clock. */
   readonly leaseUntil: number;
 }
 
-/** Why a shard takes no step of a caller. In every case nothing was done. */
+/** Reasons why a shard refuses a step. A refused step has no effect. */
 export const refusals = [
-  /** The shard has lost its epoch, or never had one. */
+  /** The shard has lost its epoch or never had one. */
   'not_ready',
-  /** The epoch is being rebuilt: who is alive declares what it holds. */
+  /** The epoch is being rebuilt: processes declare their holds. */
   'not_open',
-  /** The caller's epoch is over; it must join the new one. */
+  /** The caller's epoch has ended, and the caller must join the new one. */
   'new_epoch',
-  /** The shard has forgotten what it had answered. Its epoch ended with this. */
+  /** The shard has forgotten answered steps. This ends its epoch. */
   'rolled_back',
   /** The caller has not joined this epoch. */
   'not_joined',
-  /** The lease was not renewed in time, and the caller's holds may have been reaped: it begins a new incarnation. */
+  /** The lease lapsed and the caller's holds may be reaped. The caller begins a new incarnation. */
   'lapsed',
-  /** The lease that the caller knew of has run out; it may renew it still. */
+  /** The lease that the caller knows of has ended, but can still be renewed. */
   'unleased',
 ] as const;
 export type Refusal = (typeof refusals)[number];
 
-/** What a shard answers: the step's answer with the number of the caller's steps that it remembers, or a refusal. */
+/** A shard's reply: the answer of the step and the number of the caller's steps that it remembers, or a refusal. */
 export type Guarded<T> =
   | { readonly count: number; readonly changed: boolean; readonly answer: T }
   | { readonly refused: Refusal; readonly epoch: number };
 
 const controlPrefix = 'control.';
 
-/** The name of an incarnation of a control plane: it takes steps, and never sets anything aside. */
+/** The name of an incarnation of a control plane, which never has holds. */
 export const controlClient = (id: string = randomUUID()): string => controlPrefix + id;
 
 /**
- * The name of an incarnation of a broker. It says the newest form of tickets that the broker reads, so that control mints
- * none that a broker beside it could not open.
+ * The name of an incarnation of a broker. It includes the newest form of tickets that the broker reads, so that control mints only
+ * tickets that every broker can open.
  */
 export const brokerClient = (id: string = randomUUID()): string => `broker.${newestTicketForm}.${id}`;
 
 /**
- * Returns the newest form of tickets that each of these processes reads. Brokers from before the second form have a name
- * that says nothing. If there is no broker yet, the first to come may be one of those.
+ * Returns the newest form of tickets that all of these processes read. The names of older brokers have no form. Without any broker,
+ * returns the first form, because an older broker may start next.
  */
 export function ticketFormFor(clients: readonly string[]): TicketForm {
   const brokers = clients.filter(mayHold);
@@ -62,62 +62,62 @@ export function ticketFormFor(clients: readonly string[]): TicketForm {
   return brokers.length > 0 && brokers.every(readsNewest) ? newestTicketForm : 1;
 }
 
-/** Whether a process of this name may hold something: if not, nobody need wait for it when a shard begins anew. */
+/** Whether a process of this name can have holds. A rebuild does not wait for others. */
 export const mayHold = (client: string): boolean => !client.startsWith(controlPrefix);
 
-interface Standing extends Caller {
+interface Member extends Caller {
   readonly joined: boolean;
-  /** Answers here that said a step had changed something: the shard cannot remember fewer. */
+  /** Number of steps that changed something and were answered. The shard cannot remember fewer. */
   readonly answered: number;
 }
 
 const outside = { epoch: 0, acked: 0, answered: 0, leaseUntil: 0, joined: false } as const;
 
-/** What one process knows of its place in every shard (design 5): its incarnation, the epoch, and what was answered. */
+/** A process's membership of every shard: its incarnation, the epoch and the number of answered steps. */
 export class Membership {
   readonly #newClient: () => string;
-  readonly #standings: Standing[];
-  /** Called where a shard refused a step: the place in it is to be looked after soon. */
+  readonly #members: Member[];
+  /** Called when a shard refuses a step, so that the membership is renewed soon. */
   onRefused: (shard: number) => void = () => {};
 
-  /** `newClient` makes the random name of an incarnation. */
+  /** `newClient` creates the random name of an incarnation. */
   constructor(newClient: () => string) {
     this.#newClient = newClient;
-    this.#standings = shards.map(() => ({ ...outside, client: newClient() }));
+    this.#members = shards.map(() => ({ ...outside, client: newClient() }));
   }
 
   caller(shard: number): Caller {
-    return this.#standing(shard);
+    return this.#member(shard);
   }
 
   isJoined(shard: number): boolean {
-    return this.#standing(shard).joined;
+    return this.#member(shard).joined;
   }
 
-  /** Whether a step of that caller could still be carried out, or could have been, as the caller's who asks now. */
+  /** Whether that caller is still the present one, so that its step may have been or may yet be executed. */
   isCurrent(shard: number, { client, epoch }: Pick<Caller, 'client' | 'epoch'>): boolean {
-    const standing = this.#standing(shard);
-    return standing.client === client && standing.epoch === epoch;
+    const member = this.#member(shard);
+    return member.client === client && member.epoch === epoch;
   }
 
-  /** For answers that count only in the epoch they were given in: a hold of an epoch that is over was taken off. */
+  /** Asserts that an answer's epoch is still the present one. Holds of past epochs are removed. */
   assertCurrent(shard: number, caller: Caller): void {
     if (!this.isCurrent(shard, caller)) throw new StateUnavailableError('epoch ended');
   }
 
   joined(shard: number, caller: Caller, leaseUntil: number): void {
     if (!this.isCurrent(shard, caller)) return;
-    const standing = this.#standing(shard);
-    this.#standings[shard] = { ...standing, joined: true, leaseUntil: Math.max(leaseUntil, standing.leaseUntil) };
+    const member = this.#member(shard);
+    this.#members[shard] = { ...member, joined: true, leaseUntil: Math.max(leaseUntil, member.leaseUntil) };
   }
 
-  /** Takes a shard's answer to a step: notes what it says of the caller's place. Throws where it was refused. */
+  /** Processes a shard's reply to a step and updates the membership. Throws if the step was refused. */
   take<T>(shard: number, caller: Caller, guarded: Guarded<T>): T {
     if (!('refused' in guarded)) {
-      const standing = this.#standing(shard);
+      const member = this.#member(shard);
       if (this.isCurrent(shard, caller)) {
-        const answered = standing.answered + (guarded.changed ? 1 : 0);
-        this.#standings[shard] = { ...standing, answered, acked: Math.max(standing.acked, guarded.count, answered) };
+        const answered = member.answered + (guarded.changed ? 1 : 0);
+        this.#members[shard] = { ...member, answered, acked: Math.max(member.acked, guarded.count, answered) };
       }
       return guarded.answer;
     }
@@ -128,19 +128,19 @@ export class Membership {
   }
 
   #refuse(shard: number, caller: Caller, refused: Refusal, epoch: number): void {
-    const standing = this.#standing(shard);
+    const member = this.#member(shard);
     switch (refused) {
       case 'new_epoch':
-        if (epoch > standing.epoch) this.#standings[shard] = { ...outside, client: standing.client, epoch };
+        if (epoch > member.epoch) this.#members[shard] = { ...outside, client: member.client, epoch };
         return;
       case 'lapsed':
         if (this.isCurrent(shard, caller))
-          this.#standings[shard] = { ...outside, client: this.#newClient(), epoch: standing.epoch };
+          this.#members[shard] = { ...outside, client: this.#newClient(), epoch: member.epoch };
         return;
       case 'not_joined':
       case 'not_ready':
       case 'rolled_back':
-        if (this.isCurrent(shard, caller)) this.#standings[shard] = { ...standing, joined: false };
+        if (this.isCurrent(shard, caller)) this.#members[shard] = { ...member, joined: false };
         return;
       case 'not_open':
       case 'unleased':
@@ -150,9 +150,9 @@ export class Membership {
     }
   }
 
-  #standing(shard: number): Standing {
-    const standing = this.#standings[shard];
-    if (standing === undefined) throw new StateUnavailableError('no such shard');
-    return standing;
+  #member(shard: number): Member {
+    const member = this.#members[shard];
+    if (member === undefined) throw new StateUnavailableError('no such shard');
+    return member;
   }
 }

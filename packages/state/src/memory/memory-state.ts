@@ -1,27 +1,28 @@
-import type { Penalty, RegistryPublic } from '@sotto/router';
+import type { MeasurementBatch, Penalty, RegistryPublic } from '@sotto/router';
 import {
   assertBooked,
+  assertBudget,
   assertKey,
   assertMint,
   assertReceipt,
   assertRedeem,
   assertSettle,
   assertWallet,
+  maxMeasurementRecords,
+  measurementPageRecords,
 } from '../bounds.ts';
 import { brokerClient, type Guarded, Membership } from '../membership/membership.ts';
-import type { State } from '../ports.ts';
+import type { KeyProjection, MeasurementPage, ProjectionPort, State } from '../ports.ts';
 import type { CatalogSnapshot } from '../records.ts';
 import { indexShardOfKey, shards } from '../shard.ts';
 import { StateUnavailableError } from '../unavailable.ts';
-import { MeasurementStore } from './measurement-store.ts';
-import { ReceiptStore } from './receipt-store.ts';
 import { ShardState, type Step, type StepKind } from './shard-state.ts';
 
-/** What the processes share: one of these a service. */
+/** The shared state in memory: one per service. */
 export class MemoryStore {
   readonly shards: readonly ShardState[];
-  /** The shard of each key, by its hash. */
-  readonly index = new Map<string, number>();
+  /** The key of each secret, by the secret's hash. */
+  readonly index = new Map<string, Pick<KeyProjection, 'shard' | 'keyHash'>>();
   readonly penalties = new Map<string, Penalty>();
   readonly measurements = new MeasurementStore();
   readonly receipts: ReceiptStore;
@@ -42,13 +43,13 @@ export class MemoryStore {
 
 export interface MemoryStateOptions {
   readonly store: MemoryStore;
-  /** Makes the random name of an incarnation; by default a broker's. */
+  /** Creates the random name of an incarnation. Default: a broker's. */
   readonly newClient?: () => string;
-  /** How a call reaches the store: at once, but for simulations, where calls are late, lost and repeated. */
+  /** How a call reaches the store. Default: at once. Simulations delay, lose and repeat calls. */
   readonly carry?: <T>(run: () => T) => Promise<T>;
 }
 
-/** One process' view of the state in memory: for embedded mode, for simulations, and as the oracle of the scripts. */
+/** One process' view of the in-memory state, for embedded mode, for simulations and as the reference for the scripts. */
 export function createMemoryState({
   store,
   newClient = brokerClient,
@@ -63,6 +64,10 @@ export function createMemoryState({
   const step = <T>(kind: StepKind, shard: number, run: Step<T>): Promise<T> => {
     const caller = membership.caller(shard);
     return ask(shard, (state) => state.guarded(kind, caller, run));
+  };
+  const indexKey = ({ keyHash, shard, secrets = [] }: Parameters<ProjectionPort['indexKey']>[0]): void => {
+    for (const hash of [keyHash, ...secrets.map(({ secretHash }) => secretHash)])
+      store.index.set(hash, { shard, keyHash });
   };
   const isOpen = (): boolean => store.shards.every((shard) => shard.isOpen);
 
@@ -85,16 +90,19 @@ export function createMemoryState({
     isOpen: () => carry(isOpen),
     reap: (shard, graceMs) => on(shard, (state) => state.reap(graceMs)),
 
-    lookupKey: (keyHash) =>
+    lookupKey: (secretHash) =>
       carry(() => {
-        const shard = store.index.get(keyHash);
-        if (shard === undefined) {
-          if (!store.shard(indexShardOfKey(keyHash)).isOpen) throw new StateUnavailableError('not projected');
+        const found = store.index.get(secretHash);
+        if (found === undefined) {
+          if (!store.shard(indexShardOfKey(secretHash)).isOpen) throw new StateUnavailableError('not projected');
           return undefined;
         }
+        const { shard, keyHash } = found;
         const projection = store.shard(shard).key(keyHash)?.projection;
         if (projection === undefined) throw new StateUnavailableError('not projected');
-        return projection.active ? { record: projection.record, generation: projection.generation, shard } : undefined;
+        if (!store.shard(shard).opens(projection, secretHash)) return undefined;
+        const key = { record: projection.record, generation: projection.generation, shard };
+        return secretHash === keyHash ? key : { ...key, keyHash };
       }),
     peek: (asked) => on(asked.shard, (state) => state.peek(asked)),
     async redeem(request) {
@@ -119,19 +127,20 @@ export function createMemoryState({
     async putKey(key) {
       assertKey(key);
       await step('project', key.shard, (state, _, change) => state.putKey(key, change));
-      store.index.set(key.keyHash, key.shard);
+      indexKey(key);
     },
-    indexKey: ({ keyHash, shard }) =>
-      carry(() => {
-        store.index.set(keyHash, shard);
-      }),
+    async putBudget(budget) {
+      assertBudget(budget);
+      await step('project', budget.shard, (state, _, change) => state.putBudget(budget, change));
+    },
+    indexKey: (key) => carry(() => indexKey(key)),
     async mint(request) {
       assertMint(request);
       return step('admit', request.shard, (state, _, change) => state.mint(request, change));
     },
     readWallet: (shard, walletId) => on(shard, (state) => state.readWallet(walletId)),
     readSettlements: (shard, afterId, limit) => on(shard, (state) => state.readSettlements(afterId, limit)),
-    readBooks: (shard, { walletIds, keyHashes }) => on(shard, (state) => state.readBooks(walletIds, keyHashes)),
+    readBooks: (shard, wanted) => on(shard, (state) => state.readBooks(wanted)),
     readNotes: (shard) => on(shard, (state) => state.readNotes()),
     async book(charges) {
       assertBooked(charges);
@@ -166,4 +175,68 @@ export function createMemoryState({
     isReady: async () => isOpen(),
     async close() {},
   };
+}
+
+/** Shared receipts in memory. Each expires as in Redis. */
+class ReceiptStore {
+  readonly #now: () => number;
+  /** Oldest first, because all of a kind are kept for the same time. */
+  readonly #receipts = new Map<string, { readonly document: string; readonly expiresAt: number }>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  keep(name: string, document: string, ttlMs: number): void {
+    for (const [old, { expiresAt }] of this.#receipts) {
+      if (expiresAt > this.#now()) break;
+      this.#receipts.delete(old);
+    }
+    this.#receipts.delete(name);
+    this.#receipts.set(name, { document, expiresAt: this.#now() + ttlMs });
+  }
+
+  read(name: string): string | undefined {
+    const receipt = this.#receipts.get(name);
+    return receipt !== undefined && receipt.expiresAt > this.#now() ? receipt.document : undefined;
+  }
+}
+
+interface Hour {
+  count: number;
+  /** In the order of their last changes. */
+  readonly records: Map<string, MeasurementPage['records'][number] & { readonly changed: number }>;
+}
+
+/** The same time to live as in Redis, from an hour's last record. */
+const keptHours = 26;
+
+/** Shared measurements in memory. Does what the scripts do in Redis. */
+class MeasurementStore {
+  readonly #hours = new Map<number, Hour>();
+
+  share({ hour: at, source, records }: MeasurementBatch): void {
+    const hour = this.#hours.get(at) ?? { count: 0, records: new Map() };
+    if (records.size > 0) this.#hours.set(at, hour);
+    for (const [routeId, record] of records) {
+      const field = `${source}|${routeId}`;
+      const isKnown = hour.records.delete(field);
+      if (!isKnown && hour.records.size >= maxMeasurementRecords) continue;
+      hour.count += 1;
+      hour.records.set(field, { source, routeId, record, changed: hour.count });
+    }
+    for (const old of this.#hours.keys()) if (old < at - keptHours) this.#hours.delete(old);
+  }
+
+  read(at: number, cursor: string | undefined): MeasurementPage {
+    let since = Number(cursor ?? 0);
+    const records: MeasurementPage['records'][number][] = [];
+    for (const { changed, ...found } of this.#hours.get(at)?.records.values() ?? []) {
+      if (changed <= since) continue;
+      since = changed;
+      records.push(found);
+      if (records.length === measurementPageRecords) return { records, cursor: String(since), isLast: false };
+    }
+    return { records, cursor: String(since), isLast: true };
+  }
 }

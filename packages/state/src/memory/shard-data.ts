@@ -3,7 +3,7 @@ import type { Declared, KeyProjection } from '../ports.ts';
 import type { SettlementEntry } from '../records.ts';
 
 export interface StoredKey {
-  /** Undefined where the ledger spoke of the key before its record came. */
+  /** Undefined if the ledger's funds of the key arrived before its record. */
   projection: KeyProjection | undefined;
   spend: Spendable;
   limited: boolean;
@@ -17,11 +17,24 @@ export interface Hold {
   readonly window: number;
   readonly ticketHash: string | undefined;
 }
+/** A budget and its months, `YYYY-MM`. */
+export interface StoredBudget {
+  limitNusd: Nusd | undefined;
+  /** -1: not projected. */
+  version: number;
+  readonly months: Map<string, { spentNusd: Nusd; openNusd: Nusd }>;
+}
+/** An amount that counts in budgets. */
+export interface Counted {
+  readonly month: string;
+  readonly amountNusd: Nusd;
+  readonly budgetIds: readonly string[];
+}
 export interface Mark {
   readonly epoch: number;
   readonly walletId: string;
   readonly keyHash: string;
-  /** Of the key, where the ticket does not say it. */
+  /** Generation of the key, unless the ticket has it. */
   readonly generation: number | undefined;
   readonly expiresAt: number;
   readonly usedBy: string | undefined;
@@ -38,14 +51,14 @@ export interface Member {
   lapsedAt: number | undefined;
 }
 
-/** What a key used in one minute, since 1970. */
+/** Usage of a key in one minute (Unix minutes). */
 export interface Rate {
   window: number;
   requests: number;
   tokens: number;
 }
 
-/** Everything that a shard holds: plain data, so that a copy of it is a replica. */
+/** The data of a shard. Plain data, so that a copy is a replica. */
 export interface ShardData {
   epoch: number | undefined;
   isOpen: boolean;
@@ -56,8 +69,19 @@ export interface ShardData {
   readonly tickets: Map<string, Mark>;
   readonly holds: Map<string, Hold>;
   readonly notes: Map<string, Note>;
+  readonly budgets: Map<string, StoredBudget>;
+  /** By `hold <id>` and `note <id>`. */
+  readonly counted: Map<string, Counted>;
   readonly closed: Map<string, number>;
-  readonly reaped: Map<string, { readonly walletId: string; readonly keyHash: string; readonly until: number }>;
+  readonly reaped: Map<
+    string,
+    {
+      readonly walletId: string;
+      readonly keyHash: string;
+      readonly until: number;
+      readonly counted: Omit<Counted, 'amountNusd'> | undefined;
+    }
+  >;
   readonly rates: Map<string, Rate>;
   stream: SettlementEntry[];
   sequence: number;
@@ -74,10 +98,39 @@ export const emptyShard = (): ShardData => ({
   tickets: new Map(),
   holds: new Map(),
   notes: new Map(),
+  budgets: new Map(),
+  counted: new Map(),
   closed: new Map(),
   reaped: new Map(),
   rates: new Map(),
   stream: [],
   sequence: 0,
   watermark: '0-0',
+});
+
+/** What counts of a shard, in a form that can be compared. */
+export const snapshotOf = (shard: ShardData): object => ({
+  epoch: shard.epoch === undefined ? undefined : { id: shard.epoch, isOpen: shard.isOpen },
+  members: Object.fromEntries(
+    [...shard.members].flatMap(([client, { steps, lapsedAt }]) => (lapsedAt === undefined ? [[client, steps]] : [])),
+  ),
+  wallets: Object.fromEntries(shard.wallets),
+  keys: Object.fromEntries([...shard.keys].map(([hash, key]) => [hash, key.spend])),
+  tickets: Object.fromEntries([...shard.tickets].map(([hash, mark]) => [hash, mark.usedBy ?? ''])),
+  holds: Object.fromEntries([...shard.holds].map(([id, held]) => [id, held.amountNusd])),
+  notes: Object.fromEntries([...shard.notes].map(([id, note]) => [id, note.amountNusd])),
+  budgets: Object.fromEntries(
+    [...shard.budgets].map(([id, { limitNusd, version, months }]) => [
+      id,
+      {
+        limitNusd,
+        version,
+        months: Object.fromEntries([...months].filter(([, month]) => month.spentNusd !== 0n || month.openNusd !== 0n)),
+      },
+    ]),
+  ),
+  counted: Object.fromEntries(shard.counted),
+  closed: [...shard.closed.keys()].sort(),
+  reaped: [...shard.reaped.keys()].sort(),
+  stream: shard.stream.map((entry) => entry.payload),
 });

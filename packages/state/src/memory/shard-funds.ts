@@ -1,22 +1,31 @@
 import { booked, type Nusd, type Spendable, settle, withFunds } from '@sotto/money';
 import type { AuditedFunds, ShardBooks, WalletFunds } from '../ports.ts';
-import type { Hold, Note, ShardData, StoredKey } from './shard-data.ts';
+import { countIn, readBudgets, uncount } from './shard-budgets.ts';
+import type { Counted, Hold, Note, ShardData, StoredKey } from './shard-data.ts';
 
-/** What a shard's wallets and keys may spend: every hold and every note of an unbooked charge counts in both. */
+/** The funds of a shard's wallets and keys. Every hold and every note of an unbooked charge counts in both, and in budgets. */
 
-/** Older than every version: what has not been projected. */
+/** Older than every version, for wallets and keys that are not projected. */
 const empty: Spendable = { fundsNusd: 0n, version: -1, heldNusd: 0n, unbookedNusd: 0n };
 
-export function placeHold(shard: ShardData, holdId: string, held: Hold): void {
+/** The month and the budgets in which a hold or a note counts. */
+export type CountedAs = Omit<Counted, 'amountNusd'>;
+
+export function placeHold(shard: ShardData, holdId: string, held: Hold, as: CountedAs): void {
   shard.holds.set(holdId, held);
   const wallet = shard.wallets.get(held.walletId) ?? empty;
   shard.wallets.set(held.walletId, { ...wallet, heldNusd: wallet.heldNusd + held.amountNusd });
   const key = keyOrEmpty(shard, held.keyHash);
   key.spend = { ...key.spend, heldNusd: key.spend.heldNusd + held.amountNusd };
+  countIn(shard, `hold ${holdId}`, { ...as, amountNusd: held.amountNusd });
 }
 
-/** Ends a hold; undefined where there is none. */
-export function releaseHold({ holds, wallets, keys }: ShardData, holdId: string): Hold | undefined {
+/** Ends a hold. Returns undefined if there is none. */
+export function releaseHold(
+  shard: ShardData,
+  holdId: string,
+): (Hold & { readonly counted: CountedAs | undefined }) | undefined {
+  const { holds, wallets, keys } = shard;
   const held = holds.get(holdId);
   if (held === undefined) return undefined;
   holds.delete(holdId);
@@ -24,20 +33,27 @@ export function releaseHold({ holds, wallets, keys }: ShardData, holdId: string)
   if (wallet !== undefined) wallets.set(held.walletId, settle(wallet, held.amountNusd, 0n));
   const key = keys.get(held.keyHash);
   if (key !== undefined) key.spend = settle(key.spend, held.amountNusd, 0n);
-  return held;
+  return { ...held, counted: uncount(shard, `hold ${holdId}`) };
 }
 
-/** Notes a charge that is not booked yet; once. */
-export function placeNote(shard: ShardData, holdId: string, { walletId, keyHash, amountNusd }: Note): void {
+/** Notes an unbooked charge, once. */
+export function placeNote(
+  shard: ShardData,
+  holdId: string,
+  { walletId, keyHash, amountNusd }: Note,
+  as: CountedAs | undefined,
+): void {
   const { notes, wallets } = shard;
   if (amountNusd === 0n || notes.has(holdId)) return;
   notes.set(holdId, { walletId, keyHash, amountNusd });
   wallets.set(walletId, settle(wallets.get(walletId) ?? empty, 0n, amountNusd));
   const key = keyOrEmpty(shard, keyHash);
   key.spend = settle(key.spend, 0n, amountNusd);
+  countIn(shard, `note ${holdId}`, as && { month: as.month, budgetIds: as.budgetIds, amountNusd });
 }
 
-export function dropNote({ notes, wallets, keys }: ShardData, holdId: string): void {
+export function dropNote(shard: ShardData, holdId: string): void {
+  const { notes, wallets, keys } = shard;
   const note = notes.get(holdId);
   if (note === undefined) return;
   notes.delete(holdId);
@@ -45,9 +61,10 @@ export function dropNote({ notes, wallets, keys }: ShardData, holdId: string): v
   if (wallet !== undefined) wallets.set(note.walletId, booked(wallet, note.amountNusd));
   const key = keys.get(note.keyHash);
   if (key !== undefined) key.spend = booked(key.spend, note.amountNusd);
+  uncount(shard, `note ${holdId}`);
 }
 
-/** Takes a wallet's balance from the ledger, and says whether it was news. */
+/** Sets a wallet's balance from the ledger. Returns whether it was newer. */
 export function setFunds({ wallets }: ShardData, { walletId, balanceNusd, version }: WalletFunds): boolean {
   const before = wallets.get(walletId) ?? empty;
   if (version <= before.version) return false;
@@ -55,7 +72,7 @@ export function setFunds({ wallets }: ShardData, { walletId, balanceNusd, versio
   return true;
 }
 
-/** Takes what is left of a key's limit from the ledger; undefined: it has none. */
+/** Sets the remaining limit of a key from the ledger. Undefined: no limit. */
 export function setLimit(key: StoredKey, limitFundsNusd: Nusd | undefined, version: number): void {
   if (version <= key.spend.version) return;
   key.limited = limitFundsNusd !== undefined;
@@ -70,18 +87,26 @@ export function keyOrEmpty({ keys }: ShardData, keyHash: string): StoredKey {
   return key;
 }
 
-/** A wallet that the ledger has spoken of. */
+/** Returns a wallet if it is projected. */
 export function projectedWallet({ wallets }: ShardData, walletId: string): Spendable | undefined {
   const wallet = wallets.get(walletId);
   return wallet === undefined || wallet.version < 0 ? undefined : wallet;
 }
 
-/** The funds of wallets and keys beside what their holds and notes come to. */
+/** Returns the funds of wallets and keys, and the sums of their holds and notes. */
 export function readBooks(
-  { wallets, keys, holds, notes }: ShardData,
-  walletIds: readonly string[],
-  keyHashes: readonly string[],
+  shard: ShardData,
+  {
+    walletIds,
+    keyHashes,
+    budgetIds,
+  }: {
+    readonly walletIds: readonly string[];
+    readonly keyHashes: readonly string[];
+    readonly budgetIds: readonly string[];
+  },
 ): ShardBooks {
+  const { wallets, keys, holds, notes } = shard;
   const sum = (amounts: Iterable<Note>, isOf: (note: Note) => boolean): Nusd =>
     [...amounts].filter(isOf).reduce((total, { amountNusd }) => total + amountNusd, 0n);
   const audit = (spend: Spendable | undefined, isOf: (note: Note) => boolean): AuditedFunds[] =>
@@ -99,5 +124,6 @@ export function readBooks(
         audit(keys.get(hash)?.spend, ({ keyHash }) => keyHash === hash).map((funds) => [hash, funds] as const),
       ),
     ),
+    budgets: readBudgets(shard, budgetIds),
   };
 }

@@ -2,12 +2,12 @@ import type { Caller, Refusal } from '../membership/membership.ts';
 import type { Member, ShardData } from './shard-data.ts';
 import { releaseHold } from './shard-funds.ts';
 
-/** Who is in a shard, by leases; and what becomes of the holds of who is not. Times in ms of the shard's clock. */
+/** The members of a shard by their leases, and the holds of former members. Times in ms of the shard's clock. */
 
-/** What was reaped can be charged, and who lapsed is known, for so long. */
+/** Time in ms for which reaped holds can be charged and lapsed members are remembered. */
 const rememberedMs = 86_400_000;
 
-/** Why a caller may take no step; one that knows of more than the shard does ends the epoch. */
+/** Returns why a caller may not take a step. A caller that knows of more steps than the shard ends the epoch. */
 export function refusalOf(shard: ShardData, { client, epoch, acked }: Caller): Refusal | undefined {
   if (shard.epoch === undefined) return 'not_ready';
   if (epoch < shard.epoch) return 'new_epoch';
@@ -34,14 +34,14 @@ export function renewLease({ members }: ShardData, client: string, leaseUntil: n
   return member;
 }
 
-/** A caller goes of its own will. */
+/** Removes a caller that leaves. */
 export function leave(shard: ShardData, client: string, now: number): void {
   const member = shard.members.get(client);
   if (member !== undefined) lapse(member, now);
   releaseAbandoned(shard, now);
 }
 
-/** Lapses leases that were suspect for longer than a grace; answers how many holds were released. */
+/** Ends leases that were suspect for longer than the grace period. Returns the number of released holds. */
 export function reap(shard: ShardData, graceMs: number, now: number): number {
   if (!shard.isOpen) return 0;
   let isSomeoneReaped = false;
@@ -51,7 +51,7 @@ export function reap(shard: ShardData, graceMs: number, now: number): number {
       continue;
     }
     if (member.leaseUntil > now) continue;
-    // A suspicion of later than now is of a clock that was set back.
+    // A suspicion in the future means that the clock was set back.
     member.suspectAt = Math.min(member.suspectAt ?? now, now);
     if (now - member.suspectAt < graceMs) continue;
     lapse(member, now);
@@ -65,7 +65,7 @@ function lapse(member: Member, now: number): void {
   member.steps = 0;
 }
 
-/** Releases every hold whose holder is not there any more; what they come to may still be settled. */
+/** Releases the holds of former members. They can still be settled. */
 function releaseAbandoned(shard: ShardData, now: number): number {
   const { members, holds, reaped } = shard;
   const abandoned = [...holds].filter(([, { client }]) => {
@@ -73,8 +73,8 @@ function releaseAbandoned(shard: ShardData, now: number): number {
     return member === undefined || member.lapsedAt !== undefined;
   });
   for (const [holdId, { walletId, keyHash }] of abandoned) {
-    releaseHold(shard, holdId);
-    reaped.set(holdId, { walletId, keyHash, until: now + rememberedMs });
+    const counted = releaseHold(shard, holdId)?.counted;
+    reaped.set(holdId, { walletId, keyHash, until: now + rememberedMs, counted });
   }
   return abandoned.length;
 }

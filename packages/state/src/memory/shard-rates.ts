@@ -2,24 +2,24 @@ import { boundedTokens } from '../bounds.ts';
 import type { RateStatus } from '../ports.ts';
 import type { Hold, Rate, ShardData } from './shard-data.ts';
 
-/** What keys used of their limits in the present minute, by the shard's clock in ms. */
+/** Usage of rate limits in the present minute, by the shard's clock in ms. */
 
 const minuteMs = 60_000;
 
-/** What a key has used in this minute. */
+/** Returns the usage of a key in this minute. */
 export function usedRate({ rates }: ShardData, keyHash: string, now: number): Readonly<Rate> {
   const window = Math.floor(now / minuteMs);
   const rate = rates.get(keyHash);
   return rate?.window === window ? rate : { window, requests: 0, tokens: 0 };
 }
 
-/** Counts a request that was admitted, with as many tokens as it may come to. */
+/** Counts an admitted request with its estimated tokens. */
 export function countRequest(shard: ShardData, keyHash: string, estimatedTokens: number, now: number): void {
   const { window, requests, tokens } = usedRate(shard, keyHash, now);
   shard.rates.set(keyHash, { window, requests: requests + 1, tokens: tokens + estimatedTokens });
 }
 
-/** Puts what was used in place of the estimate, as long as the minute is the same. */
+/** Replaces the estimate by the used tokens, while the minute is the same. */
 export function correctTokens({ rates }: ShardData, ended: Hold, usedTokens: number): void {
   const rate = rates.get(ended.keyHash);
   if (rate === undefined || rate.window !== ended.window) return;
@@ -38,7 +38,7 @@ export function rateStatus(shard: ShardData, keyHash: string, now: number): Rate
   };
 }
 
-/** Forgets minutes that are over. */
+/** Removes past minutes. */
 export function forgetRates({ rates }: ShardData, now: number): void {
   const window = Math.floor(now / minuteMs);
   for (const [hash, rate] of rates) if (rate.window < window - 1) rates.delete(hash);

@@ -1,7 +1,11 @@
+// Longer than 400 lines, because one class holds a shard: each method is one step, and all steps share its data.
+
 import { availableNusd, hold, type Spendable } from '@sotto/money';
+import { monthOf } from '../budgets.ts';
 import type { Caller, Guarded } from '../membership/membership.ts';
 import type {
   BookedCharges,
+  BudgetProjection,
   JoinReply,
   JoinRequest,
   KeyProjection,
@@ -12,6 +16,7 @@ import type {
   RedeemRequest,
   RestoredAmount,
   RestoredCharge,
+  Right,
   RightToCheck,
   SettleRequest,
   ShardBooks,
@@ -21,8 +26,10 @@ import type {
 } from '../ports.ts';
 import type { SettlementEntry } from '../records.ts';
 import { StateUnavailableError } from '../unavailable.ts';
-import { emptyShard, type Mark, type ShardData } from './shard-data.ts';
+import { putBudget, refusingBudget, setSpent } from './shard-budgets.ts';
+import { emptyShard, type Mark, type ShardData, snapshotOf } from './shard-data.ts';
 import {
+  type CountedAs,
   dropNote,
   keyOrEmpty,
   placeHold,
@@ -36,18 +43,18 @@ import {
 import { endEpoch, leave, reap, refusalOf, renewLease } from './shard-members.ts';
 import { correctTokens, countRequest, forgetRates, rateStatus, usedRate } from './shard-rates.ts';
 
-/** An ended hold is remembered for longer than any redeem of it may still arrive: those die with their lease. */
+/** An ended hold is remembered for longer than a redeem of it can arrive, because redeems end with their lease. */
 const closedMs = 60_000;
 
 /** Whether a step needs an open epoch. */
 export type StepKind = 'admit' | 'settle' | 'project';
 
-/** What a step does on a shard, for a caller that may take it. `change` is called by steps that changed something. */
+/** The effect of a step on a shard. A step that changes something calls `change`. */
 export type Step<T> = (shard: ShardState, caller: Caller, change: () => void) => T;
 
 /**
- * One shard in memory: the same steps as the Lua scripts, in the words of `packages/money`. It is what embedded mode
- * runs on and the oracle that the scripts are tested against.
+ * One shard in memory: the same steps as the Lua scripts, written with `packages/money`. Embedded mode runs on it, and tests
+ * compare the scripts with it.
  */
 export class ShardState {
   readonly #now: () => number;
@@ -59,17 +66,17 @@ export class ShardState {
     this.#data = shard;
   }
 
-  /** What the shard holds, to look at. */
+  /** The data of the shard, read-only. */
   get contents(): Readonly<ShardData> {
     return this.#data;
   }
 
-  /** A replica: what the shard holds at this moment. */
+  /** Returns a replica of the present data. */
   copy(): ShardData {
     return structuredClone(this.#data);
   }
 
-  /** Goes on with what a replica has, or with nothing. */
+  /** Continues with the data of a replica, which may be empty. */
   failOver(replica: ShardData): void {
     this.#data = structuredClone(replica);
   }
@@ -78,7 +85,7 @@ export class ShardState {
     return this.#data.epoch !== undefined && this.#data.isOpen;
   }
 
-  /** Takes a step for a caller, if it may: see `membership/membership.ts`. */
+  /** Executes a step unless the caller is refused: see `membership/membership.ts`. */
   guarded<T>(kind: StepKind, caller: Caller, step: Step<T>): Guarded<T> {
     const { epoch, members, isOpen } = this.#data;
     const refused = refusalOf(this.#data, caller);
@@ -151,13 +158,18 @@ export class ShardState {
     const shard = this.#data;
     shard.declared.delete(client);
     if (shard.members.has(client)) return false;
-    for (const { holdId, walletId, keyHash, amountNusd } of holds) {
+    // A client of the version without budgets states no month. What it declares counts once it is booked.
+    const countedAs = (keyHash: string, month: string | undefined): CountedAs => ({
+      month: month ?? '',
+      budgetIds: month === undefined ? [] : (shard.keys.get(keyHash)?.projection?.budgetIds ?? []),
+    });
+    for (const { holdId, walletId, keyHash, amountNusd, month } of holds) {
       if (this.#isClosed(holdId) || shard.holds.has(holdId)) continue;
       const restored = { client, walletId, keyHash, amountNusd, estimatedTokens: 0, window: 0, ticketHash: undefined };
-      placeHold(this.#data, holdId, restored);
+      placeHold(this.#data, holdId, restored, countedAs(keyHash, month));
     }
     for (const charge of charges) {
-      placeNote(this.#data, charge.holdId, charge);
+      placeNote(this.#data, charge.holdId, charge, countedAs(charge.keyHash, charge.month));
       this.#append(charge.entry);
     }
     renewLease(shard, client, this.#now() + leaseMs);
@@ -180,13 +192,23 @@ export class ShardState {
     return this.#data.keys.get(keyHash);
   }
 
+  /** Whether a key is active, has not expired, and has this secret now. A ticket shows no secret. */
+  opens({ active, expiresAt, secrets, keyHash }: KeyProjection, secretHash: string | undefined): boolean {
+    if (!active || (expiresAt !== undefined && expiresAt <= this.#now())) return false;
+    if (secretHash === undefined) return true;
+    if (secrets === undefined || secrets.length === 0) return secretHash === keyHash;
+    const shown = secrets.find((secret) => secret.secretHash === secretHash);
+    return shown !== undefined && (shown.endsAt === undefined || shown.endsAt > this.#now());
+  }
+
   peek({ right, generation }: RightToCheck): RateStatus | undefined {
     if (!this.isOpen) throw new StateUnavailableError('not projected');
     const mark = right.kind === 'ticket' ? this.#validMark(right.ticketHash) : undefined;
     const keyHash = right.kind === 'ticket' ? mark?.keyHash : right.keyHash;
     const projection = keyHash === undefined ? undefined : this.#data.keys.get(keyHash)?.projection;
-    if (keyHash === undefined || projection?.active !== true) return undefined;
-    // A key that has changed is planned with anew; a ticket is of the key as it was.
+    if (keyHash === undefined || projection === undefined) return undefined;
+    if (!this.opens(projection, secretOf(right))) return undefined;
+    // A changed key needs a new plan. A ticket belongs to the old generation of its key.
     const isStale = mark !== undefined && projection.generation !== (mark.generation ?? generation);
     return isStale ? undefined : rateStatus(this.#data, keyHash, this.#now());
   }
@@ -199,14 +221,17 @@ export class ShardState {
     const { right, holdId, amountNusd } = request;
     if (this.#isClosed(holdId)) return { result: 'closed' };
     const repeated = holds.get(holdId);
-    if (repeated !== undefined) return { result: 'admitted', rate: rateStatus(this.#data, repeated.keyHash, now) };
+    if (repeated !== undefined) {
+      const month = monthOf(repeated.window === 0 ? now : repeated.window * 60_000);
+      return { result: 'admitted', month, rate: rateStatus(this.#data, repeated.keyHash, now) };
+    }
 
     const mark = right.kind === 'ticket' ? this.#validMark(right.ticketHash) : undefined;
     if (right.kind === 'ticket' && mark === undefined) return { result: 'invalid_ticket' };
     const keyHash = mark?.keyHash ?? (right.kind === 'key' ? right.keyHash : '');
     const key = keys.get(keyHash);
     const projection = key?.projection;
-    if (key === undefined || projection === undefined || !projection.active) {
+    if (key === undefined || projection === undefined || !this.opens(projection, secretOf(right))) {
       return { result: right.kind === 'ticket' ? 'invalid_ticket' : 'unknown_key' };
     }
     if (projection.generation !== (mark?.generation ?? request.generation)) {
@@ -227,10 +252,18 @@ export class ShardState {
     if (!isFree && hold(wallet, amountNusd) === undefined) return { result: 'insufficient', scope: 'wallet', rate };
     if (!isFree && key.limited && availableNusd(key.spend) < amountNusd)
       return { result: 'insufficient', scope: 'key', rate };
+    const month = monthOf(now);
+    const { budgetIds } = projection;
+    const refusing = isFree ? undefined : refusingBudget(this.#data, { month, amountNusd, budgetIds });
+    if (refusing !== undefined) {
+      // A ticket hides whose it is. A limit in USD could tell, so only the key itself is answered with it.
+      const budget = right.kind === 'ticket' ? { ...refusing, limitNusd: undefined } : refusing;
+      return { result: 'insufficient', scope: 'budget', budget, rate };
+    }
 
     change();
     if (mark !== undefined && right.kind === 'ticket') tickets.set(right.ticketHash, { ...mark, usedBy: holdId });
-    placeHold(this.#data, holdId, {
+    const held = {
       client: caller.client,
       walletId: projection.walletId,
       keyHash,
@@ -238,9 +271,10 @@ export class ShardState {
       estimatedTokens: request.estimatedTokens,
       window: used.window,
       ticketHash: right.kind === 'ticket' ? right.ticketHash : undefined,
-    });
+    };
+    placeHold(this.#data, holdId, held, { month, budgetIds });
     countRequest(this.#data, keyHash, request.estimatedTokens, now);
-    return { result: 'admitted', rate: rateStatus(this.#data, keyHash, now) };
+    return { result: 'admitted', month, rate: rateStatus(this.#data, keyHash, now) };
   }
 
   cancel(holdId: string, change: () => void): void {
@@ -257,13 +291,13 @@ export class ShardState {
     const shard = this.#data;
     const ended = releaseHold(this.#data, holdId);
     if (ended !== undefined) {
-      placeNote(this.#data, holdId, { ...ended, amountNusd: chargeNusd });
+      placeNote(this.#data, holdId, { ...ended, amountNusd: chargeNusd }, ended.counted);
       correctTokens(shard, ended, usedTokens);
     } else {
       const reaped = shard.reaped.get(holdId);
       shard.reaped.delete(holdId);
       if (reaped !== undefined && reaped.until > this.#now()) {
-        placeNote(this.#data, holdId, { ...reaped, amountNusd: chargeNusd });
+        placeNote(this.#data, holdId, { ...reaped, amountNusd: chargeNusd }, reaped.counted);
       }
     }
     if (!this.#isClosed(holdId)) shard.closed.set(holdId, this.#now() + closedMs);
@@ -287,14 +321,23 @@ export class ShardState {
     change();
   }
 
+  putBudget(budget: BudgetProjection, change: () => void): void {
+    putBudget(this.#data, budget);
+    change();
+  }
+
   mint(request: MintRequest, change: () => void): MintReply {
     const { ticketHash, walletId, keyHash, generation, form, ttlMs, free = false } = request;
     const { keys, tickets, epoch = 0 } = this.#data;
     const wallet = projectedWallet(this.#data, walletId);
     if (wallet === undefined) return { result: 'not_projected' };
-    if (keys.get(keyHash)?.projection?.generation !== generation) return { result: 'not_projected' };
+    const projection = keys.get(keyHash)?.projection;
+    if (projection?.generation !== generation) return { result: 'not_projected' };
     const available = availableNusd(wallet);
     if (available <= 0n && !free) return { result: 'insufficient', availableNusd: available };
+    const asked = { month: monthOf(this.#now()), amountNusd: 1n, budgetIds: projection.budgetIds };
+    const refusing = free ? undefined : refusingBudget(this.#data, asked);
+    if (refusing !== undefined) return { result: 'over_budget', budget: refusing };
     this.#sweep();
     change();
     if (this.#mark(ticketHash) !== undefined) return { result: 'minted' };
@@ -320,20 +363,21 @@ export class ShardState {
     return [...this.#data.holds].flatMap(([holdId, held]) => (held.client === client ? [holdId] : []));
   }
 
-  readBooks(walletIds: readonly string[], keyHashes: readonly string[]): ShardBooks {
-    return readBooks(this.#data, walletIds, keyHashes);
+  readBooks(wanted: Parameters<typeof readBooks>[1]): ShardBooks {
+    return readBooks(this.#data, wanted);
   }
 
   readNotes(): string[] {
     return [...this.#data.notes.keys()];
   }
 
-  book({ wallet, keys, holdIds }: BookedCharges, change: () => void): void {
+  book({ wallet, keys, budgets, holdIds }: BookedCharges, change: () => void): void {
     for (const holdId of holdIds) dropNote(this.#data, holdId);
     setFunds(this.#data, wallet);
     for (const { keyHash, limitFundsNusd, version } of keys) {
       setLimit(keyOrEmpty(this.#data, keyHash), limitFundsNusd, version);
     }
+    for (const { budgetId, ...spend } of budgets) setSpent(this.#data, budgetId, spend);
     change();
   }
 
@@ -355,33 +399,16 @@ export class ShardState {
     return reap(this.#data, graceMs, this.#now());
   }
 
-  /** Everything that counts, in a form that can be compared; for tests. */
+  /** All relevant data in a comparable form, for tests. */
   snapshot(): object {
     this.#sweep(true);
-    const shard = this.#data;
-    return {
-      epoch: shard.epoch === undefined ? undefined : { id: shard.epoch, isOpen: shard.isOpen },
-      members: Object.fromEntries(
-        [...shard.members].flatMap(([client, { steps, lapsedAt }]) =>
-          lapsedAt === undefined ? [[client, steps]] : [],
-        ),
-      ),
-      wallets: Object.fromEntries(shard.wallets),
-      keys: Object.fromEntries([...shard.keys].map(([hash, key]) => [hash, key.spend])),
-      tickets: Object.fromEntries([...shard.tickets].map(([hash, mark]) => [hash, mark.usedBy ?? ''])),
-      holds: Object.fromEntries([...shard.holds].map(([id, held]) => [id, held.amountNusd])),
-      notes: Object.fromEntries([...shard.notes].map(([id, note]) => [id, note.amountNusd])),
-      closed: [...shard.closed.keys()].sort(),
-      reaped: [...shard.reaped.keys()].sort(),
-      stream: shard.stream.map((entry) => entry.payload),
-    };
+    return snapshotOf(this.#data);
   }
 
   #append({ payload, mac }: { readonly payload: string; readonly mac: string }): string {
-    const shard = this.#data;
-    shard.sequence += 1;
-    const streamId = `${shard.sequence}-0`;
-    shard.stream.push({ streamId, payload, mac });
+    this.#data.sequence += 1;
+    const streamId = `${this.#data.sequence}-0`;
+    this.#data.stream.push({ streamId, payload, mac });
     return streamId;
   }
 
@@ -390,7 +417,7 @@ export class ShardState {
     return mark !== undefined && mark.expiresAt > this.#now() ? mark : undefined;
   }
 
-  /** The mark of a ticket that could be redeemed in this epoch. */
+  /** Returns the mark of a ticket that can be redeemed in this epoch. */
   #validMark(ticketHash: string): Mark | undefined {
     const mark = this.#mark(ticketHash);
     return mark?.usedBy === undefined && mark?.epoch === this.#data.epoch ? mark : undefined;
@@ -400,7 +427,7 @@ export class ShardState {
     return (this.#data.closed.get(holdId) ?? 0) > this.#now();
   }
 
-  /** Forgets what has expired; at most once a second, so that no request pays for it. */
+  /** Removes expired data, at most once a second, so that it does not slow requests. */
   #sweep(now = false): void {
     const at = this.#now();
     if (!now && at - this.#sweptAt < 1000) return;
@@ -413,5 +440,8 @@ export class ShardState {
   }
 }
 
-/** The caller's lease has run out: the step is not taken. */
+const secretOf = (right: Right): string | undefined =>
+  right.kind === 'key' ? (right.secretHash ?? right.keyHash) : undefined;
+
+/** Thrown if the caller's lease has ended. The step has no effect. */
 class Unleased extends Error {}

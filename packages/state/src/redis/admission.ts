@@ -1,9 +1,11 @@
 import { assertRedeem, assertSettle, boundedTokens } from '../bounds.ts';
+import { budgetScopeOf } from '../budgets.ts';
 import type {
   AdmissionPort,
   RateStatus,
   RedeemReply,
   RedeemRequest,
+  RefusingBudget,
   Right,
   SettleRequest,
   VersionedKey,
@@ -14,34 +16,40 @@ import { StateUnavailableError } from '../unavailable.ts';
 import { readJson } from './read-json.ts';
 import { listReply, type ScriptRunner } from './script-runner.ts';
 
-/** An ended hold is remembered for longer than any redeem of it may still arrive: those die with their lease. */
+/** An ended hold is remembered for longer than a redeem of it can arrive, because redeems end with their lease. */
 const closedMs = 60_000;
 
-/** The key under which a key's shard is found. On a shard, so that the epoch beside it tells whether the index is whole. */
-export const keyIndexName = (keyHash: string): string => `${shardPrefix(indexShardOfKey(keyHash))}index:${keyHash}`;
+/**
+ * The Redis key of a secret's index entry: the shard of its key, and the key's hash if the secret is not the one that names the key.
+ * It is on a shard, whose epoch shows whether the index is complete.
+ */
+export const keyIndexName = (secretHash: string): string =>
+  `${shardPrefix(indexShardOfKey(secretHash))}index:${secretHash}`;
 
-/** `now` is empty outside tests: the scripts take Redis' own clock. */
+/** `now` is empty outside tests, because the scripts use Redis' own clock. */
 export function redisAdmission(runner: ScriptRunner, now: () => string): AdmissionPort {
   return {
-    async lookupKey(keyHash) {
-      const prefix = shardPrefix(indexShardOfKey(keyHash));
-      const [shardText, open] = await runner.plain((redis) =>
-        Promise.all([redis.get(keyIndexName(keyHash)), redis.hget(`${prefix}epoch`, 'open')]),
+    async lookupKey(secretHash) {
+      const prefix = shardPrefix(indexShardOfKey(secretHash));
+      const [entry, open] = await runner.plain((redis) =>
+        Promise.all([redis.get(keyIndexName(secretHash)), redis.hget(`${prefix}epoch`, 'open')]),
       );
-      if (shardText == null) {
+      if (entry == null) {
         if (open !== '1') throw new StateUnavailableError('not projected');
         return undefined;
       }
+      const [shardText, alias] = entry.split(' ');
       const shard = Number(shardText);
-      const [record, generation, active] = await runner.plain((redis) =>
-        redis.hmget(`${shardPrefix(shard)}key:${keyHash}`, 'rec', 'gen', 'active'),
-      );
-      if (record == null) throw new StateUnavailableError('not projected');
-      return active === '1' ? readKey(record, generation, shard) : undefined;
+      const asked = [now(), alias ?? secretHash, secretHash];
+      const [found, record, generation] = listReply(await runner.onShard('readKey', shard, asked));
+      if (found === 'not_projected') throw new StateUnavailableError('not projected');
+      if (found !== 'active') return undefined;
+      const key = readKey(record, generation, shard);
+      return alias === undefined ? key : { ...key, keyHash: alias };
     },
 
     async peek({ shard, right, generation }) {
-      const asked = [now(), right.kind, hashOf(right), generation ?? ''];
+      const asked = [now(), right.kind, hashOf(right), generation ?? '', secretOf(right)];
       const [result, ...rate] = listReply(await runner.onShard('peek', shard, asked));
       if (result === 'not_open') throw new StateUnavailableError('not projected');
       return result === 'valid' ? readRate(rate) : undefined;
@@ -90,6 +98,8 @@ export function redisAdmission(runner: ScriptRunner, now: () => string): Admissi
 
 const hashOf = (right: Right): string => (right.kind === 'ticket' ? right.ticketHash : right.keyHash);
 
+const secretOf = (right: Right): string => (right.kind === 'key' ? (right.secretHash ?? right.keyHash) : '');
+
 const redeemArguments = (request: RedeemRequest, now: string): (string | number)[] => [
   now,
   request.right.kind,
@@ -99,12 +109,13 @@ const redeemArguments = (request: RedeemRequest, now: string): (string | number)
   request.amountNusd.toString(),
   request.estimatedTokens,
   request.free === true ? 'free' : '',
+  secretOf(request.right),
 ];
 
 function readRedeemReply([result, detail, ...rate]: readonly unknown[], request: RedeemRequest): RedeemReply {
   switch (result) {
     case 'admitted':
-      return { result, rate: readRate(rate) };
+      return { result, month: String(detail), rate: readRate(rate) };
     case 'invalid_ticket':
     case 'unknown_key':
     case 'closed':
@@ -115,12 +126,28 @@ function readRedeemReply([result, detail, ...rate]: readonly unknown[], request:
       return { result, by: detail === 'tokens' ? 'tokens' : 'requests', rate: readRate(rate) };
     case 'insufficient':
       return { result, scope: detail === 'key' ? 'key' : 'wallet', rate: readRate(rate) };
+    case 'over_budget': {
+      const [month, limit, ...rest] = rate;
+      return {
+        result: 'insufficient',
+        scope: 'budget',
+        budget: readRefusingBudget(detail, month, limit),
+        rate: readRate(rest),
+      };
+    }
     case 'not_projected':
       throw new StateUnavailableError('not projected');
     default:
       throw new StateUnavailableError('unexpected reply');
   }
 }
+
+/** Reads a script's reply about the budget that does not cover a request. */
+export const readRefusingBudget = (budgetId: unknown, month: unknown, limit: unknown): RefusingBudget => ({
+  scope: budgetScopeOf(String(budgetId)),
+  month: String(month),
+  limitNusd: limit === '' ? undefined : BigInt(String(limit)),
+});
 
 function readRate(numbers: readonly unknown[]): RateStatus {
   const [limitRequests, remainingRequests, limitTokens, remainingTokens, resetMs] = numbers.map(Number);

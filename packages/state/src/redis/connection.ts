@@ -1,17 +1,17 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 
 export interface RedisConnectionOptions {
-  /** How long one command may take, in ms, before it counts as failed. */
+  /** Timeout of one command in ms. */
   readonly commandTimeoutMs: number;
-  /** What Redis calls the connection in its lists. */
+  /** Name of the connection in Redis' client list. */
   readonly name?: string | undefined;
 }
 
 export type RedisConnection = Redis | Cluster;
 
 /**
- * Opens a connection that never sends a command twice on its own: a lost reply is the caller's to resolve, by `cancel`
- * or by sending the same hold id again. Commands fail at once while the connection is down.
+ * Opens a connection that never repeats a command by itself. The caller resolves a lost reply, by `cancel` or by sending the same
+ * hold id again. Commands fail at once while the connection is down.
  * A URL with several hosts (`redis://a:6379,b:6379`) or with `?cluster=1` is a Redis Cluster.
  */
 export function connectRedis(url: string, { commandTimeoutMs, name }: RedisConnectionOptions): RedisConnection {
@@ -20,7 +20,7 @@ export function connectRedis(url: string, { commandTimeoutMs, name }: RedisConne
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     commandTimeout: commandTimeoutMs,
-    // A connection on which nothing comes back is given up: TCP alone would hold on to a dead peer for many minutes.
+    // Closes a silent connection, because TCP alone would keep a dead peer for many minutes.
     socketTimeout: 2 * commandTimeoutMs,
     connectTimeout: 2000,
     maxLoadingRetryTime: 200,
@@ -40,7 +40,7 @@ export function connectRedis(url: string, { commandTimeoutMs, name }: RedisConne
         redisOptions: { ...options, ...auth },
       })
     : new Redis({ ...options, ...auth, ...first });
-  // A connection error is seen by the commands that fail and by readiness; without a listener it would end the process.
+  // Failed commands and readiness report connection errors. Without a listener, an error would end the process.
   connection.on('error', () => {});
   return connection;
 }
@@ -48,13 +48,13 @@ export function connectRedis(url: string, { commandTimeoutMs, name }: RedisConne
 const leaveEveryMs = 1000;
 
 /**
- * For ioredis' `reconnectOnError`: leaves a server that has become a replica. After a failover the name or address leads
- * to the new master, while the connections that are open stay with the old one, which refuses every write for ever.
+ * For ioredis' `reconnectOnError`: reconnects if the server has become a replica. After a failover, the address leads to the new
+ * master, but open connections stay at the old one, which refuses every write.
  */
 export function leaveReplica(now: () => number = () => performance.now()): (error: Error) => boolean {
   let leftAt = Number.NEGATIVE_INFINITY;
   return ({ message }) => {
-    // Where there is no other to go to, reads must not be cut off at every write.
+    // Without a new master, a reconnect at every write would interrupt reads.
     if (!message.startsWith('READONLY') || now() - leftAt < leaveEveryMs) return false;
     leftAt = now();
     return true;
@@ -69,7 +69,7 @@ interface RedisAddress {
   readonly auth: { username?: string; password?: string; db?: number; tls?: object };
 }
 
-/** Reads a Redis URL; throws a `TypeError` that quotes no part of it: it holds a password. */
+/** Parses a Redis URL. Throws a `TypeError` that quotes no part of it, because it has a password. */
 export function readRedisUrl(url: string): RedisAddress {
   const [head = '', ...others] = url.split(',');
   const first = readUrl(head);
@@ -96,7 +96,7 @@ const nodeOf = ({ hostname, port }: URL): { host: string; port: number } => ({
   port: port === '' ? 6379 : Number(port),
 });
 
-/** The platform's own error carries the whole text. */
+/** Parses a URL without the platform's error, which quotes the whole text. */
 function readUrl(text: string): URL {
   const url = URL.parse(text);
   if (url === null || url.hostname === '') throw new TypeError('must be a URL such as redis://host:6379');

@@ -6,7 +6,7 @@ const kept = { appendonly: 'yes', appendfsync: 'always', 'maxmemory-policy': 'no
 const notKept = { ...kept, appendonly: 'no' };
 const wrong = 'Redis has `appendonly no`: it takes `appendonly yes`';
 
-/** A server whose settings can be changed, or kept to itself. */
+/** A server with changeable settings, which it may hide. */
 function setup() {
   const server = { settings: kept as Record<string, string> | Error, asked: 0, now: 0 };
   const connection = Object.assign(new EventEmitter(), {
@@ -24,7 +24,7 @@ const away = new Error('Command timed out');
 const keptToItself = Object.assign(new Error('ERR unknown command'), { name: 'ReplyError' });
 
 describe('DurabilityCheck', () => {
-  it('finds nothing wrong with a Redis that keeps what it answers, and looks again in half a minute', async () => {
+  it('accepts a durable Redis, and checks it again after half a minute', async () => {
     const { server, check } = setup();
     expect(await check.problem()).toBeUndefined();
     server.settings = notKept;
@@ -34,7 +34,7 @@ describe('DurabilityCheck', () => {
     expect(await check.problem()).toBe(wrong);
   });
 
-  it('keeps to what is wrong while nobody answers', async () => {
+  it('keeps a problem while no server answers', async () => {
     const { server, check } = setup();
     server.settings = notKept;
     expect(await check.problem()).toBe(wrong);
@@ -44,7 +44,7 @@ describe('DurabilityCheck', () => {
     expect(await check.problem()).toBeUndefined();
   });
 
-  it('takes no answer for none: it asks again at once', async () => {
+  it('checks again at once after a missing answer', async () => {
     const { server, check } = setup();
     server.settings = away;
     expect(await check.problem()).toBeUndefined();
@@ -52,7 +52,7 @@ describe('DurabilityCheck', () => {
     expect(await check.problem()).toBe(wrong);
   });
 
-  it('looks anew at who is reached anew, and at who has become the master', async () => {
+  it('checks again after a reconnect and after a failover', async () => {
     const { server, connection, check } = setup();
     expect(await check.problem()).toBeUndefined();
     server.settings = notKept;
@@ -65,7 +65,7 @@ describe('DurabilityCheck', () => {
     expect(await check.problem()).toBe(wrong);
   });
 
-  it('believes a Redis that does not show its settings, and does not ask it each time', async () => {
+  it('accepts a Redis that hides its settings, and does not ask it each time', async () => {
     const { server, check } = setup();
     server.settings = keptToItself;
     expect(await check.problem()).toBeUndefined();

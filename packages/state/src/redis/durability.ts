@@ -2,26 +2,26 @@ import { Cluster, type Redis } from 'ioredis';
 
 const recheckMs = 30_000;
 
-/** As much of a connection as is needed to look. */
+/** The part of a connection that the check needs. */
 export type Lookable = Pick<Redis, 'config' | 'options' | 'on'>;
 
 /**
- * Whether Redis keeps what it has answered: money needs an append-only file that is written before the answer, and no
- * key evicted (design 5). Answers what is wrong, or undefined where nothing is, or where Redis does not let itself be
- * asked. Looks at most every 30 s while nothing is wrong; what was wrong is so until all have answered otherwise.
+ * Checks that Redis is durable. Money needs an append-only file that is written before the answer, and no eviction of keys. Returns
+ * the problem. Returns undefined if there is none or if Redis hides its settings. Checks at most every 30 s while there is no
+ * problem. A problem remains until all servers have answered without one.
  */
 export class DurabilityCheck {
   readonly #connection: Lookable | Cluster;
   readonly #now: () => number;
   #checkedAt = Number.NEGATIVE_INFINITY;
-  /** Whom the last look was at. */
+  /** The servers of the last check. */
   #checked = '';
   #problem: string | undefined;
 
   constructor(connection: Lookable | Cluster, now: () => number) {
     this.#connection = connection;
     this.#now = now;
-    // Who is reached anew may be another, or the same with other settings.
+    // A new connection may lead to another server, or to the same one with other settings.
     connection.on('ready', () => {
       this.#checkedAt = Number.NEGATIVE_INFINITY;
     });
@@ -31,7 +31,7 @@ export class DurabilityCheck {
     const connection = this.#connection;
     const masters = connection instanceof Cluster ? connection.nodes('master') : [connection];
     const addressed = masters.map(({ options: { host, port } }) => `${host}:${port}`).join();
-    // A node that has become a master was none when the others were looked at.
+    // A node that became a master later was not checked with the others.
     const isFresh = addressed === this.#checked && this.#now() - this.#checkedAt < recheckMs;
     if (this.#problem === undefined && isFresh) return undefined;
     const looks = await Promise.all(masters.map(lookAt));
@@ -43,7 +43,7 @@ export class DurabilityCheck {
   }
 }
 
-/** What each setting must be. */
+/** Required values of the settings. */
 const wanted: Readonly<Record<string, string>> = {
   appendonly: 'yes',
   appendfsync: 'always',
@@ -51,7 +51,7 @@ const wanted: Readonly<Record<string, string>> = {
 };
 
 interface Look {
-  /** False where the server is away: what it keeps is not known. */
+  /** False if the server is unavailable, so that its settings are unknown. */
   readonly answered: boolean;
   readonly problem?: string;
 }
@@ -62,7 +62,7 @@ async function lookAt(redis: Lookable): Promise<Look> {
     try {
       shown = await redis.config('GET', name);
     } catch (error) {
-      // A managed Redis may not show its settings: then its operator must know.
+      // A managed Redis may hide its settings. Then its operator is responsible.
       return { answered: error instanceof Error && error.name === 'ReplyError' };
     }
     const found = Array.isArray(shown) ? shown[1] : undefined;

@@ -3,7 +3,7 @@ import { shardPrefix, shards } from '../shard.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 import type { ScriptRunner } from './script-runner.ts';
 
-/** `now` is empty outside tests: the scripts take Redis' own clock, and leases are judged by that alone. */
+/** `now` is empty outside tests, because the scripts use Redis' own clock, and only this clock decides about leases. */
 export function redisEpochs(runner: ScriptRunner, now: () => string): MembershipPort & EpochPort {
   const { membership } = runner;
   return {
@@ -85,13 +85,14 @@ export function redisEpochs(runner: ScriptRunner, now: () => string): Membership
   };
 }
 
-/** The clients of whom a fact is noted: fields are `client fact`. */
+/** Returns the clients with a fact. Fields are `client fact`. */
 const clientsWith = (fields: readonly string[], fact: string): string[] =>
   fields.filter((field) => field.endsWith(` ${fact}`)).map((field) => field.slice(0, -fact.length - 1));
 
-const argumentsOf = ({ holdId, walletId, keyHash, amountNusd }: RestoredAmount): string[] => [
+const argumentsOf = ({ holdId, walletId, keyHash, amountNusd, month }: RestoredAmount): string[] => [
   holdId,
   walletId,
   keyHash,
   amountNusd.toString(),
+  month ?? '',
 ];

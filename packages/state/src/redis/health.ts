@@ -8,11 +8,11 @@ import { readJson } from './read-json.ts';
 import { listReply, type ScriptRunner } from './script-runner.ts';
 
 const penaltiesKey = 'sotto:penalties';
-/** Longer than any penalty is remembered: those of routes that are no more go with the last one given. */
+/** Longer than any penalty lasts. Penalties of removed routes expire with the last one given. */
 const penaltiesTtlS = 3600;
-/** An hour's keys are in one slot of a cluster. */
+/** The hash tag keeps the keys of all hours in one slot of a cluster. */
 const measurementsKey = (hour: number): string => `sotto:{measurements}:${hour}`;
-/** A day, and the hours that clocks may be apart. */
+/** A day, plus the hours by which clocks may differ. */
 const measurementsTtlS = 26 * 3600;
 
 const penaltySchema = z.object({
@@ -38,7 +38,7 @@ const penaltySchema = z.object({
 
 type PenaltyStep = (current: Penalty | undefined) => Penalty;
 
-/** How often another process may get ahead of an update before it fails. */
+/** Most attempts of an update that conflicts with other processes. */
 const maxTries = 10;
 
 export function redisHealth(runner: ScriptRunner): HealthPort {
@@ -60,8 +60,8 @@ export function redisHealth(runner: ScriptRunner): HealthPort {
     }
     throw new StateUnavailableError('penalty contended');
   };
-  // A provider that goes down fails all its requests in the same moment: what comes while an update of the same key
-  // is under way waits and goes as one, or they would spend their tries on each other.
+  // A provider that goes down fails all its requests at once. Updates of a key that arrive during another one wait and run as one
+  // update, because they would otherwise conflict with each other.
   const underway = new Map<string, Promise<void>>();
   const waiting = new Map<string, { readonly steps: PenaltyStep[]; readonly done: Promise<void> }>();
   const start = (key: string, steps: readonly PenaltyStep[]): Promise<void> => {
@@ -101,7 +101,7 @@ export function redisHealth(runner: ScriptRunner): HealthPort {
 
     async shareMeasurements({ hour, source, records }) {
       const fields = [...records].flatMap(([routeId, record]) => [measurementField(source, routeId), record]);
-      // The name of a first batch tells apart what was lost and made anew.
+      // The random name distinguishes a new hour from one that was lost and created again.
       const bounds = [measurementsTtlS, maxMeasurementRecords, randomUUID()];
       if (fields.length > 0) await runner.run('shareMeasurements', measurementsKey(hour), [...bounds, ...fields]);
     },

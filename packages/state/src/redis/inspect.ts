@@ -1,22 +1,21 @@
-import { Cluster } from 'ioredis';
-import { connectRedis } from './connection.ts';
+import { Cluster, type Redis } from 'ioredis';
+import { connectRedis, type RedisConnection } from './connection.ts';
 import { DurabilityCheck } from './durability.ts';
-import { exposedUsers } from './users.ts';
 
-/** What a Redis says of itself. */
+/** Facts about a Redis server. */
 export interface RedisInspection {
-  /** Such as 7.2.5; of Valkey the version of Redis that it stands for. Undefined where it does not say. */
+  /** Such as 7.2.5. For Valkey: the version of Redis that it is compatible with. Undefined if unknown. */
   readonly version: string | undefined;
-  /** Its clock in Unix ms, and how long it took to ask for it, in ms. */
+  /** Its clock in Unix ms, and the duration of the query in ms. */
   readonly timeMs: number;
   readonly tookMs: number;
-  /** Why it may lose what it has answered; undefined: it keeps it, or does not let itself be asked. */
+  /** Why it is not durable. Undefined: it is durable or hides its settings. */
   readonly problem: string | undefined;
-  /** The users of brokers that can read what is control's; undefined: no broker is connected, or it cannot be asked. */
+  /** The brokers' users that can read control's keys. Undefined: no broker is connected, or Redis hides its clients. */
   readonly exposedTo: readonly string[] | undefined;
 }
 
-/** Looks at a Redis without changing anything. Rejects where it cannot be reached; a `TypeError` is a malformed URL. */
+/** Inspects a Redis server without changing anything. Rejects if it is unreachable, or with a `TypeError` for a malformed URL. */
 export async function inspectRedis(url: string, timeoutMs: number): Promise<RedisInspection> {
   const connection = connectRedis(url, { commandTimeoutMs: timeoutMs });
   try {
@@ -50,4 +49,47 @@ function ready(connection: ReturnType<typeof connectRedis>, timeoutMs: number): 
       resolve();
     });
   });
+}
+
+/** Name of the brokers' connections in CLIENT LIST, for operators. */
+export const brokerConnectionName = 'sotto-broker';
+
+/** A key of control. Brokers' users need only keys that begin with `sotto:`. */
+const controlKey = 'control:limit:none';
+
+/** Whether Redis refused a command, or a command of a script, because the user lacks the right to it. */
+export const isDenial = ({ message }: Error): boolean =>
+  message.startsWith('NOPERM') || message.includes('user executing the script can');
+
+/** Whether the user of this connection can read control's keys. Rejects if Redis does not answer. */
+export async function readsControlKeys(connection: Pick<RedisConnection, 'get'>): Promise<boolean> {
+  try {
+    await connection.get(controlKey);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && isDenial(error)) return false;
+    throw error;
+  }
+}
+
+/**
+ * Returns the users of connected brokers that can read control's keys. Undefined if no broker is connected or Redis refuses the
+ * query.
+ */
+async function exposedUsers(connection: RedisConnection): Promise<readonly string[] | undefined> {
+  const node = connection instanceof Cluster ? connection.nodes('master')[0] : connection;
+  try {
+    const users = node === undefined ? [] : await usersOfBrokers(node);
+    if (node === undefined || users.length === 0) return undefined;
+    const answers = await Promise.all(users.map((user) => node.call('ACL', 'DRYRUN', user, 'GET', controlKey)));
+    return users.filter((_, at) => answers[at] === 'OK');
+  } catch {
+    return undefined;
+  }
+}
+
+async function usersOfBrokers(node: Redis): Promise<string[]> {
+  const lines = String(await node.call('CLIENT', 'LIST')).split('\n');
+  const own = lines.filter((line) => line.includes(` name=${brokerConnectionName} `));
+  return [...new Set(own.flatMap((line) => / user=(\S+)/.exec(line)?.[1] ?? []))];
 }

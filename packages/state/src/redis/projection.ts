@@ -1,13 +1,16 @@
-import { assertBooked, assertKey, assertMint, assertWallet } from '../bounds.ts';
-import type { AuditedFunds, ProjectionPort } from '../ports.ts';
+import { assertBooked, assertBudget, assertKey, assertMint, assertWallet } from '../bounds.ts';
+import type { AuditedBudget, AuditedFunds, ProjectionPort } from '../ports.ts';
 import { shardPrefix } from '../shard.ts';
 import { StateUnavailableError } from '../unavailable.ts';
-import { keyIndexName } from './admission.ts';
+import { keyIndexName, readRefusingBudget } from './admission.ts';
 import { listReply, type ScriptRunner } from './script-runner.ts';
 
-export function redisProjection(runner: ScriptRunner): ProjectionPort {
-  const indexKey: ProjectionPort['indexKey'] = async ({ keyHash, shard }) => {
-    await runner.plain((redis) => redis.set(keyIndexName(keyHash), String(shard)));
+/** `now` is empty outside tests, because the scripts use Redis' own clock. */
+export function redisProjection(runner: ScriptRunner, now: () => string): ProjectionPort {
+  const indexKey: ProjectionPort['indexKey'] = async ({ keyHash, shard, secrets = [] }) => {
+    const entry = (secretHash: string): string => (secretHash === keyHash ? String(shard) : `${shard} ${keyHash}`);
+    const hashes = [...new Set([keyHash, ...secrets.map(({ secretHash }) => secretHash)])];
+    await runner.plain((redis) => Promise.all(hashes.map((hash) => redis.set(keyIndexName(hash), entry(hash)))));
   };
   return {
     indexKey,
@@ -30,15 +33,30 @@ export function redisProjection(runner: ScriptRunner): ProjectionPort {
         key.fundsVersion,
         key.limitRequests,
         key.limitTokens,
+        key.budgetIds.join(' '),
+        key.expiresAt ?? '',
+        (key.secrets ?? []).map(({ secretHash, endsAt }) => `${secretHash} ${endsAt ?? '-'}`).join(' '),
       ]);
-      // After the record: a key that is found must have one.
+      // Written after the record, because an indexed key must have one.
       await indexKey(key);
+    },
+
+    async putBudget(budget) {
+      assertBudget(budget);
+      const { shard, budgetId, limitNusd, version, keptSince, spent } = budget;
+      await runner.step('putBudget', shard, [
+        budgetId,
+        limitNusd?.toString() ?? '',
+        version,
+        keptSince,
+        ...spent.flatMap(({ month, spentNusd }) => [month, spentNusd.toString()]),
+      ]);
     },
 
     async mint(request) {
       assertMint(request);
       const { shard, ticketHash, walletId, keyHash, generation, form, ttlMs, free = false } = request;
-      const [result, available] = await runner.step('mint', shard, [
+      const [result, detail, ...more] = await runner.step('mint', shard, [
         ticketHash,
         walletId,
         keyHash,
@@ -46,9 +64,11 @@ export function redisProjection(runner: ScriptRunner): ProjectionPort {
         free ? 'free' : '',
         generation,
         form,
+        now(),
       ]);
       if (result === 'minted' || result === 'not_projected') return { result };
-      if (result === 'insufficient') return { result, availableNusd: BigInt(String(available)) };
+      if (result === 'insufficient') return { result, availableNusd: BigInt(String(detail)) };
+      if (result === 'over_budget') return { result, budget: readRefusingBudget(detail, more[0], more[1]) };
       throw new StateUnavailableError('unexpected reply');
     },
 
@@ -69,13 +89,15 @@ export function redisProjection(runner: ScriptRunner): ProjectionPort {
 
     async book(charges) {
       assertBooked(charges);
-      const { wallet, keys, holdIds } = charges;
+      const { wallet, keys, budgets, holdIds } = charges;
       await runner.step('book', wallet.shard, [
         wallet.walletId,
         wallet.balanceNusd.toString(),
         wallet.version,
         keys.length,
         ...keys.flatMap((key) => [key.keyHash, key.limitFundsNusd?.toString() ?? '', key.version]),
+        budgets.length,
+        ...budgets.flatMap(({ budgetId, month, spentNusd }) => [budgetId, month, spentNusd.toString()]),
         ...holdIds,
       ]);
     },
@@ -88,10 +110,11 @@ export function redisProjection(runner: ScriptRunner): ProjectionPort {
       await runner.step('acknowledge', shard, [streamId]);
     },
 
-    async readBooks(shard, { walletIds, keyHashes }) {
-      const rows = listReply(
-        await runner.onShard('readBooks', shard, [walletIds.length, ...walletIds, ...keyHashes]),
-      ).map(readFunds);
+    async readBooks(shard, { walletIds, keyHashes, budgetIds }) {
+      const wanted = [walletIds.length, keyHashes.length, ...walletIds, ...keyHashes, ...budgetIds];
+      const found = listReply(await runner.onShard('readBooks', shard, wanted));
+      const rows = found.slice(0, walletIds.length + keyHashes.length).map(readFunds);
+      const budgets = found.slice(rows.length).map(readBudget);
       const read = (ids: readonly string[], from: number): Map<string, AuditedFunds> =>
         new Map(
           ids.flatMap((id, at): [string, AuditedFunds][] => {
@@ -99,7 +122,16 @@ export function redisProjection(runner: ScriptRunner): ProjectionPort {
             return funds === undefined ? [] : [[id, funds]];
           }),
         );
-      return { wallets: read(walletIds, 0), keys: read(keyHashes, walletIds.length) };
+      return {
+        wallets: read(walletIds, 0),
+        keys: read(keyHashes, walletIds.length),
+        budgets: new Map(
+          budgetIds.flatMap((id, at): [string, AuditedBudget][] => {
+            const budget = budgets[at];
+            return budget === undefined ? [] : [[id, budget]];
+          }),
+        ),
+      };
     },
 
     async readNotes(shard) {
@@ -108,7 +140,7 @@ export function redisProjection(runner: ScriptRunner): ProjectionPort {
   };
 }
 
-/** What a script says of a wallet or a key; undefined where it was not projected. */
+/** Parses a script's reply about a wallet or key. Returns undefined if it is not projected. */
 function readFunds(row: unknown): AuditedFunds | undefined {
   const [funds, version, held, unbooked, holds, notes] = listReply(row);
   if (version == null) return undefined;
@@ -121,4 +153,16 @@ function readFunds(row: unknown): AuditedFunds | undefined {
     holdsNusd: nusd(holds),
     notesNusd: nusd(notes),
   };
+}
+
+/** Parses a script's reply about a budget. Returns undefined if it is not projected. */
+function readBudget(row: unknown): AuditedBudget | undefined {
+  const [limit, version, ...months] = listReply(row).map(String);
+  if (version === undefined || version === '') return undefined;
+  const found = new Map<string, { spentNusd: bigint; openNusd: bigint; countedNusd: bigint }>();
+  for (let at = 0; at < months.length; at += 4) {
+    const [month = '', spent = '0', open = '0', counted = '0'] = months.slice(at, at + 4);
+    found.set(month, { spentNusd: BigInt(spent), openNusd: BigInt(open), countedNusd: BigInt(counted) });
+  }
+  return { limitNusd: limit === '' ? undefined : BigInt(limit ?? ''), version: Number(version), months: found };
 }

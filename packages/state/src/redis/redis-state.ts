@@ -1,32 +1,35 @@
+import { type RegistryPublic, registryPublicSchema } from '@sotto/router';
+import { assertReceipt } from '../bounds.ts';
 import { brokerClient, Membership } from '../membership/membership.ts';
-import type { State } from '../ports.ts';
+import type { CatalogPort, ReceiptPort, State } from '../ports.ts';
+import { catalogSnapshotSchema } from '../records.ts';
+import { StateUnavailableError } from '../unavailable.ts';
 import { redisAdmission } from './admission.ts';
-import { redisCatalog } from './catalog.ts';
 import { connectRedis } from './connection.ts';
 import { DurabilityCheck } from './durability.ts';
 import { redisEpochs } from './epochs.ts';
 import { redisHealth } from './health.ts';
+import { isDenial, readsControlKeys } from './inspect.ts';
 import { redisProjection } from './projection.ts';
-import { redisReceipts } from './receipts.ts';
+import { readJson } from './read-json.ts';
 import { ScriptRunner } from './script-runner.ts';
-import { isDenial, readsControlKeys } from './users.ts';
 
 export interface RedisStateOptions {
-  /** `redis://` or `rediss://`; several hosts, or `?cluster=1`, for a Redis Cluster. */
+  /** `redis://` or `rediss://`. Several hosts, or `?cluster=1`, mean a Redis Cluster. */
   readonly url: string;
-  /** How long one command may take, in ms. */
+  /** Timeout of one command in ms. */
   readonly commandTimeoutMs?: number | undefined;
-  /** A clock in Unix ms for tests; without one, scripts take Redis' own. */
+  /** A clock in Unix ms for tests. Default: Redis' own clock. */
   readonly clock?: (() => number) | undefined;
-  /** Makes the random name of an incarnation; by default a broker's. */
+  /** Creates the random name of an incarnation. Default: a broker's. */
   readonly newClient?: (() => string) | undefined;
-  /** What Redis calls the connection in its lists. */
+  /** Name of the connection in Redis' client list. */
   readonly name?: string | undefined;
-  /** Where given, this is told once if the user of the connection can read what is control's. */
+  /** Called once if the connection's user can read control's keys. */
   readonly onExposed?: (() => void) | undefined;
-  /** Where given, this is told once if the user of the connection may not do what is asked of it. */
+  /** Called once if the connection's user lacks the right to a command. */
   readonly onDenied?: (() => void) | undefined;
-  /** Where given, a Redis that does not keep what it has answered is not ready, and this is told why. */
+  /** If given, a Redis that is not durable counts as not ready, and this is called with the reason. */
   readonly onVolatile?: ((problem: string) => void) | undefined;
 }
 
@@ -56,7 +59,7 @@ export function createRedisState({
   return {
     ...redisAdmission(runner, now),
     ...epochs,
-    ...redisProjection(runner),
+    ...redisProjection(runner, now),
     ...redisCatalog(runner),
     ...redisHealth(runner),
     ...redisReceipts(runner),
@@ -79,6 +82,52 @@ export function createRedisState({
     },
     async close() {
       connection.disconnect();
+    },
+  };
+}
+
+const catalogKey = 'sotto:catalog';
+const registryKey = 'sotto:registry';
+
+function redisCatalog(runner: ScriptRunner): CatalogPort {
+  return {
+    async publishCatalog(snapshot) {
+      await runner.run('publishCatalog', catalogKey, [snapshot.version, JSON.stringify(snapshot)]);
+    },
+
+    async readCatalog(knownVersion) {
+      const version = await runner.plain((redis) => redis.hget(catalogKey, 'version'));
+      if (version === null || Number(version) <= knownVersion) return undefined;
+      const text = await runner.plain((redis) => redis.hget(catalogKey, 'snapshot'));
+      const snapshot = readJson(text, catalogSnapshotSchema);
+      if (snapshot === undefined) throw new StateUnavailableError('unreadable catalog');
+      return snapshot;
+    },
+
+    async publishRegistry(registry: RegistryPublic) {
+      await runner.plain((redis) => redis.set(registryKey, JSON.stringify(registry)));
+    },
+
+    async readRegistry() {
+      const text = await runner.plain((redis) => redis.get(registryKey));
+      if (text === null) return undefined;
+      const registry = readJson(text, registryPublicSchema);
+      if (registry === undefined) throw new StateUnavailableError('unreadable registry');
+      return registry;
+    },
+  };
+}
+
+const keyOf = (kind: string, id: string): string => `sotto:receipt:${kind}:${id}`;
+
+function redisReceipts(runner: ScriptRunner): ReceiptPort {
+  return {
+    async keepReceipt(kind, id, document, ttlMs) {
+      assertReceipt({ id, document, ttlMs });
+      await runner.plain((redis) => redis.set(keyOf(kind, id), document, 'PX', ttlMs));
+    },
+    async readReceipt(kind, id) {
+      return (await runner.plain((redis) => redis.get(keyOf(kind, id)))) ?? undefined;
     },
   };
 }

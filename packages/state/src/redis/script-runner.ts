@@ -13,6 +13,7 @@ import * as shardless from './scripts/shardless.ts';
 const shardScripts = {
   redeem: admission.redeemScript,
   cancel: admission.cancelScript,
+  readKey: admission.readKeyScript,
   peek: admission.peekScript,
   readOwnHolds: admission.readOwnHoldsScript,
   settle: admission.settleScript,
@@ -27,6 +28,7 @@ const shardScripts = {
   discardEpoch: epochs.discardEpochScript,
   putWallet: projection.putWalletScript,
   putKey: projection.putKeyScript,
+  putBudget: projection.putBudgetScript,
   mint: admission.mintScript,
   reap: membership.reapScript,
   acknowledge: projection.acknowledgeScript,
@@ -39,10 +41,10 @@ const shardScripts = {
 
 export type ScriptName = keyof typeof shardScripts;
 type Argument = string | number;
-/** Its arguments as one array: spread out, a hundred thousand of them are more than a call can have. */
+/** Takes the arguments as one array, because a call cannot spread a hundred thousand arguments. */
 type Command = (key: string, args: readonly Argument[]) => Promise<unknown>;
 
-/** Runs the scripts and plain commands on one connection, behind one breaker. */
+/** Runs scripts and plain commands on one connection with one circuit breaker. */
 export class ScriptRunner {
   readonly connection: RedisConnection;
   readonly membership: Membership;
@@ -50,7 +52,7 @@ export class ScriptRunner {
   readonly #commands = new Map<ScriptName, Command>();
   #gathering = false;
 
-  /** `onRefusal` is told of every error that Redis answers with. */
+  /** `onRefusal` is called with every error that Redis answers. */
   constructor(
     connection: RedisConnection,
     membership: Membership,
@@ -77,9 +79,9 @@ export class ScriptRunner {
     });
   }
 
-  /** Commands of one turn of the event loop leave in one write: a system call each costs more than the command. */
+  /** Sends the commands of one turn of the event loop in one write, because a system call costs more than a command. */
   #gather(): void {
-    // A cluster has a connection a node, which are not ours to hold back.
+    // A cluster client has its own connection to each node.
     if (this.#gathering || !(this.connection instanceof Redis)) return;
     const { stream } = this.connection;
     if (stream === undefined) return;
@@ -92,8 +94,8 @@ export class ScriptRunner {
   }
 
   /**
-   * Takes a step on a shard as the caller that this process is there. Answers what the script says behind the count of
-   * steps; throws `StateUnavailableError` where the shard refuses it.
+   * Executes a step on a shard as this process's member. Returns the script's reply without the count of steps. Throws
+   * `StateUnavailableError` if the shard refuses the step.
    */
   async step(name: ScriptName, shard: number, args: readonly Argument[]): Promise<readonly unknown[]> {
     const caller = this.membership.caller(shard);
@@ -108,7 +110,7 @@ export class ScriptRunner {
     return this.run(name, `${shardPrefix(shard)}epoch`, args);
   }
 
-  /** Runs plain commands, bounded and guarded like the scripts. */
+  /** Runs plain commands with the timeout and breaker of the scripts. */
   plain<T>(call: (connection: RedisConnection) => Promise<T>): Promise<T> {
     return this.#breaker.run(() => call(this.connection));
   }
@@ -126,7 +128,7 @@ function readRefusal([reason, epoch]: readonly unknown[]): Guarded<readonly unkn
   return { refused, epoch: Number(epoch) };
 }
 
-/** A reply that is a list of strings or numbers; anything else means that somebody else writes to this Redis. */
+/** Checks that a reply is a list of strings or numbers. Anything else means that another program writes to this Redis. */
 export function listReply(reply: unknown): readonly unknown[] {
   if (Array.isArray(reply)) return reply;
   throw new StateUnavailableError('unexpected reply');

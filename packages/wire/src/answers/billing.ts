@@ -4,14 +4,16 @@ const instant = z.iso.datetime();
 const usd = z.number();
 
 export const railNames = ['card', 'crypto', 'test'] as const;
-/** A way to pay: cards through Stripe, crypto through BTCPay Server, and none at all for trying out. */
+/** A way to pay: `card` through Stripe, `crypto` through BTCPay Server, or `test` without money. */
 export const railNameSchema = z.enum(railNames);
 export type RailName = z.infer<typeof railNameSchema>;
 
 const railSwitch = z.strictObject({ enabled: z.boolean() });
 
-/** Answer of `GET /billing/catalog` (interface 4.5): what may be bought, and on which terms. */
+/** Answer of `GET /billing/catalog`: the packages for sale and their terms. */
 export const billingCatalogSchema = z.strictObject({
+  /** `none`: nothing is for sale, and accounts get a monthly grant. */
+  mode: z.enum(['prepaid', 'none']),
   currency: z.literal('USD'),
   packages: z.array(z.strictObject({ id: z.string(), amount: usd, fee: usd, total: usd })),
   limits: z.strictObject({ max_balance: usd, max_open_orders: z.int(), max_per_day: usd }),
@@ -21,6 +23,21 @@ export const billingCatalogSchema = z.strictObject({
   rails: z.strictObject({ card: railSwitch, crypto: railSwitch, test: railSwitch }),
 });
 export type BillingCatalog = z.infer<typeof billingCatalogSchema>;
+
+/** Answer of `GET /billing/grant`: the account's grant of this month (UTC). All amounts are 0 without one. */
+export const monthlyGrantAnswerSchema = z.strictObject({
+  currency: z.literal('USD'),
+  /** `YYYY-MM`. */
+  month: z.string(),
+  amount: usd,
+  /** What the grant has paid of booked requests. */
+  spent: usd,
+  /** The amount of the next month. */
+  next_amount: usd,
+  /** When what is left expires, and the next grant comes. */
+  renews_at: instant,
+});
+export type MonthlyGrantAnswer = z.infer<typeof monthlyGrantAnswerSchema>;
 
 export const orderStatusSchema = z.enum(['created', 'pending', 'paid', 'failed', 'expired', 'refunded']);
 
@@ -34,13 +51,13 @@ export const orderAnswerSchema = z.strictObject({
   amount: usd,
   fee: usd,
   total: usd,
-  /** What the customer got back so far, of the total. */
+  /** Part of the total that was refunded so far. */
   refunded: usd,
-  /** Whether auto top-up made it. */
+  /** Whether auto top-up placed the order. */
   automatic: z.boolean(),
-  /** Where it can be paid; there while it can. */
+  /** Where the customer pays. Present while the order can be paid. */
   checkout_url: z.string().optional(),
-  /** Why it failed, or what is being looked into; a code and a sentence. */
+  /** Why the order failed or is under review: a code and a sentence. */
   problem: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
   receipt_number: z.string().nullable(),
   created_at: instant,
@@ -52,7 +69,14 @@ export type OrderAnswer = z.infer<typeof orderAnswerSchema>;
 export const orderPageSchema = z.strictObject({ data: z.array(orderAnswerSchema), next_cursor: z.string().nullable() });
 export type OrderPage = z.infer<typeof orderPageSchema>;
 
-/** A receipt as it was issued. A credit note says what came back of the receipt that it corrects. */
+/** A page of the orders of all accounts, for operators. */
+export const operatorOrderPageSchema = z.strictObject({
+  data: z.array(orderAnswerSchema.omit({ checkout_url: true }).extend({ account_id: z.uuid() })),
+  next_cursor: z.string().nullable(),
+});
+export type OperatorOrderPage = z.infer<typeof operatorOrderPageSchema>;
+
+/** A receipt as it was issued. A credit note states the refund of the receipt that it corrects. */
 export const receiptAnswerSchema = z.strictObject({
   number: z.string(),
   kind: z.enum(['receipt', 'credit_note']),
@@ -75,7 +99,7 @@ export const receiptPageSchema = z.strictObject({
 });
 export type ReceiptPage = z.infer<typeof receiptPageSchema>;
 
-/** Answer of `GET` and `PUT /billing/settings`: what was set, and how things stand. */
+/** Answer of `GET` and `PUT /billing/settings`: the settings and the current state. */
 export const billingSettingsStateSchema = z.strictObject({
   low_balance_usd: usd.nullable(),
   /** Whether the balance is below `low_balance_usd` now, and since when it was noticed. */
@@ -90,7 +114,7 @@ export const billingSettingsStateSchema = z.strictObject({
     })
     .nullable(),
   auto_top_up_state: z.strictObject({
-    /** Why there are no more top-ups until these settings are saved again or an order is paid by hand. */
+    /** Why auto top-up is paused. It resumes when the settings are saved or an order is paid by hand. */
     paused: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
     spent_this_month_usd: usd,
     last_outcome: z.strictObject({ code: z.string(), message: z.string(), at: instant }).nullable(),
@@ -98,7 +122,7 @@ export const billingSettingsStateSchema = z.strictObject({
 });
 export type BillingSettingsAnswer = z.infer<typeof billingSettingsStateSchema>;
 
-/** What a payment service is told about an event that it delivered and that was believed. */
+/** Answer to a payment service about an event with a valid signature. */
 export const webhookOutcomeSchema = z.strictObject({
   received: z.literal(true),
   outcome: z.enum(['applied', 'unchanged', 'flagged', 'ignored', 'unknown_order']),

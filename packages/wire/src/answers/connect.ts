@@ -1,13 +1,13 @@
 import * as z from 'zod';
-import { appScopeSchema } from '../app-scopes.ts';
-import { workspaceRoleSchema } from '../workspace-role-schema.ts';
+import { workspaceRoleSchema } from '../field-schemas.ts';
+import { appScopeSchema } from '../requests/connect-request.ts';
 
 const instant = z.iso.datetime();
 
-/** A developer's app; `client_secret` is there once, in the answer that made or rotated it. */
+/** A developer's app. Only the answer that created or rotated `client_secret` has it. */
 export const appAnswerSchema = z.strictObject({
   id: z.uuid(),
-  /** The same as `id`, under the name that OAuth libraries ask for. */
+  /** The same as `id`, under the name that OAuth libraries expect. */
   client_id: z.uuid(),
   name: z.string(),
   homepage: z.string(),
@@ -16,7 +16,7 @@ export const appAnswerSchema = z.strictObject({
   post_logout_redirect_uris: z.array(z.string()),
   scopes: z.array(appScopeSchema),
   created_at: instant,
-  /** Null for a public app, which has none. */
+  /** Null for a public app, which has no secret. */
   secret_created_at: instant.nullable(),
   client_secret: z.string().optional(),
 });
@@ -25,15 +25,15 @@ export type AppAnswer = z.infer<typeof appAnswerSchema>;
 /** Answer of `GET /connect/apps`. */
 export const appListAnswerSchema = z.strictObject({ data: z.array(appAnswerSchema) });
 
-/** What somebody has allowed an app: active while `ended_at` is null. */
+/** The access that a user granted to an app. Active while `ended_at` is null. */
 export const grantAnswerSchema = z.strictObject({
   id: z.uuid(),
   app: z.strictObject({ id: z.uuid(), name: z.string(), homepage: z.string() }),
   scopes: z.array(appScopeSchema),
   workspace: z.strictObject({ id: z.uuid(), name: z.string() }),
-  /** The account that allowed it. */
+  /** The account that granted it. */
   granted_by: z.uuid(),
-  /** Under which usage tells what the app did. */
+  /** The key that usage lists the app's requests under. */
   key_id: z.uuid(),
   credit_limit_usd: z.number().nullable(),
   spent_usd: z.number(),
@@ -47,30 +47,29 @@ export type GrantAnswer = z.infer<typeof grantAnswerSchema>;
 /** Answer of `GET /connect/grants`: the newest first. */
 export const grantListAnswerSchema = z.strictObject({ data: z.array(grantAnswerSchema) });
 
-/** Answer of `GET /connect/interactions/:uid`: what an app asks of whoever is signed in. */
+/** Answer of `GET /connect/interactions/:uid`: the access that an app requests from the signed-in user. */
 export const interactionAnswerSchema = z.strictObject({
   app: z.strictObject({
     name: z.string(),
     homepage: z.string(),
-    /** Nobody has checked that the app is whose it says. */
+    /** Always false: app publishers are not verified. */
     verified: z.literal(false),
-    /** The host that the browser goes on to, whatever the decision. */
+    /** Host that the browser is redirected to after the decision. */
     redirect_host: z.string(),
   }),
   scopes: z.array(z.strictObject({ scope: appScopeSchema, sentence: z.string() })),
-  /** Those in which the caller may use keys of their own, the default one first. */
+  /** Workspaces in which the caller may create keys, the default one first. */
   workspaces: z.array(
     z.strictObject({ id: z.uuid(), name: z.string(), is_default: z.boolean(), role: workspaceRoleSchema }),
   ),
-  /** Whether the caller has an active grant for this app already. */
+  /** Whether the caller already has an active grant for this app. */
   returning: z.boolean(),
-  /** Who is signed in. */
+  /** Email address of the signed-in user. */
   email: z.string(),
-  /** The app asks for a sign-in newer than this session: allowing is refused until there is one. */
+  /** The app requires a newer sign-in than this session. The grant is refused until then. */
   sign_in_again: z.boolean(),
 });
 export type InteractionAnswer = z.infer<typeof interactionAnswerSchema>;
 
-/** Answer of `POST /connect/interactions/:uid`: where the browser goes on. */
+/** Answer of `POST /connect/interactions/:uid`: the address to redirect the browser to. */
 export const interactionDoneAnswerSchema = z.strictObject({ redirect_to: z.string() });
-export type InteractionDoneAnswer = z.infer<typeof interactionDoneAnswerSchema>;

@@ -1,10 +1,10 @@
 import * as z from 'zod';
-import { privacyClassSchema } from '../privacy-schema.ts';
+import { privacyClassSchema } from '../field-schemas.ts';
 
 const instant = z.iso.datetime();
 const usd = z.number();
 
-/** Answer of `POST /inference/tickets` (design 6). */
+/** Answer of `POST /inference/tickets`. */
 export const ticketAnswerSchema = z.strictObject({
   ticket: z.string(),
   privacy_class: privacyClassSchema,
@@ -16,7 +16,7 @@ export type TicketAnswer = z.infer<typeof ticketAnswerSchema>;
 export const attestationTicketAnswerSchema = ticketAnswerSchema.pick({ ticket: true, expires_at: true });
 export type AttestationTicketAnswer = z.infer<typeof attestationTicketAnswerSchema>;
 
-/** Answer of `GET /capabilities` (design 6). */
+/** Answer of `GET /capabilities`. */
 export const capabilitiesAnswerSchema = z.strictObject({
   image_generation: z.strictObject({ enabled: z.boolean() }),
   speech_synthesis: z.strictObject({ enabled: z.boolean() }),
@@ -47,7 +47,7 @@ export const pricingAnswerSchema = z.strictObject({
 });
 export type PricingAnswer = z.infer<typeof pricingAnswerSchema>;
 
-export const capabilitiesOfRouteSchema = z.strictObject({
+const capabilitiesOfRouteSchema = z.strictObject({
   tools: z.boolean(),
   vision: z.boolean(),
   structured_output: z.boolean(),
@@ -61,12 +61,14 @@ export const routeAnswerSchema = z.strictObject({
   capabilities: capabilitiesOfRouteSchema,
   context_length: z.int().nullable(),
   max_output_tokens: z.int().nullable(),
-  /** Where the catalog knows them; what it does not list is not sent to the provider. */
+  /** Present if the catalog lists them. Parameters that it does not list are not sent to the provider. */
   supported_parameters: z.array(z.string()).optional(),
+  /** Present if the broker reaches the provider without TLS, in a private network whose operator can read content. */
+  insecure_http: z.literal(true).optional(),
 });
 export type RouteAnswer = z.infer<typeof routeAnswerSchema>;
 
-/** One entry of `GET /models` (interface 2.1, design 6 "route list"). */
+/** One entry of `GET /models`: a model and its routes. */
 export const modelAnswerSchema = z.strictObject({
   id: z.string(),
   object: z.literal('model'),
@@ -76,6 +78,8 @@ export const modelAnswerSchema = z.strictObject({
   model_type: z.enum(['text', 'embedding', 'image', 'tts']),
   context_length: z.int().nullable(),
   max_output_tokens: z.int().nullable(),
+  /** Present if `/auto` never chooses this model. A request must name it. */
+  auto: z.literal(false).optional(),
   provider_routes: z.array(routeAnswerSchema),
   auto_provider: z.string().nullable(),
   privacy_class: privacyClassSchema.nullable(),
@@ -87,12 +91,12 @@ export type ModelAnswer = z.infer<typeof modelAnswerSchema>;
 export const modelListAnswerSchema = z.strictObject({
   object: z.literal('list'),
   data: z.array(modelAnswerSchema),
-  /** Of the public list: the catalog that it is made from, `sha256:` and hex, as receipts name it. */
+  /** Only in the public list: digest of its catalog, `sha256:` and hex, as in receipts. */
   catalog_digest: z.string().optional(),
 });
 export type ModelListAnswer = z.infer<typeof modelListAnswerSchema>;
 
-/** Answer of `GET /models/uptime` (design 6); null where fewer than 20 requests were measured. */
+/** Answer of `GET /models/uptime`. Null if fewer than 20 requests were measured. */
 export const uptimeAnswerSchema = z.strictObject({
   model: z.string(),
   routes: z.array(
@@ -117,13 +121,19 @@ export const uptimeAnswerSchema = z.strictObject({
 });
 export type UptimeAnswer = z.infer<typeof uptimeAnswerSchema>;
 
-/** Answer of `GET /balance`: USD that may be spent now, and USD set aside for requests that run (interface 4.4). */
+/** Answer of `GET /balance`: USD that can be spent now, and USD held for running requests. */
 export const balanceAnswerSchema = z.strictObject({ currency: z.literal('USD'), available: usd, reserved: usd });
-export type BalanceAnswer = z.infer<typeof balanceAnswerSchema>;
 
 export const usageStatuses = ['completed', 'cancelled', 'failed'] as const;
 
-/** Answer of `GET /usage` (design 6); `at` is cut to the minute so that rows cannot be joined with logs by time. */
+/**
+ * Why a request that reached a provider did not complete, in one word. A provider's refusal of content reads as `request`, because
+ * a class of its own would describe the content.
+ */
+export const usageErrors = ['provider', 'timeout', 'rate_limit', 'request', 'cancelled'] as const;
+export type UsageError = (typeof usageErrors)[number];
+
+/** Answer of `GET /usage`. `at` is cut to the minute, so that rows cannot be matched with logs by time. */
 export const usagePageSchema = z.strictObject({
   data: z.array(
     z.strictObject({
@@ -144,9 +154,12 @@ export const usagePageSchema = z.strictObject({
       fallback: z.boolean(),
       status: z.enum(usageStatuses),
       estimated: z.boolean(),
+      /** Null if the request completed, or if an earlier version of the broker settled it. */
+      error: z.enum(usageErrors).nullable(),
     }),
   ),
   next_cursor: z.string().nullable(),
+  kept_from: instant.nullable(),
 });
 export type UsagePage = z.infer<typeof usagePageSchema>;
 
@@ -154,7 +167,7 @@ const usageSumsSchema = z.strictObject({
   requests: z.int(),
   failed: z.int(),
   cancelled: z.int(),
-  /** Requests whose tokens the broker had to count itself. */
+  /** Requests whose tokens the broker counted itself, because the provider reported none. */
   estimated: z.int(),
   prompt_tokens: z.int(),
   cached_tokens: z.int(),
@@ -165,8 +178,8 @@ const usageSumsSchema = z.strictObject({
 export type UsageSums = z.infer<typeof usageSumsSchema>;
 
 /**
- * Answer of `GET /usage/daily`: sums of every group that has any, in the order of the group columns, and of them all.
- * The columns that were not grouped by are absent.
+ * Answer of `GET /usage/daily`: the sums of every group with requests, in the order of the group columns, and the total.
+ * Columns that were not grouped by are absent.
  */
 export const usageDailyAnswerSchema = z.strictObject({
   data: z.array(
@@ -189,27 +202,35 @@ export const usageDailyAnswerSchema = z.strictObject({
 });
 export type UsageDailyAnswer = z.infer<typeof usageDailyAnswerSchema>;
 
-/** A key as its owner sees it; `key` itself is there once, in the answer that created it. */
+/** A key as its owner sees it. Only the answer that created or rotated it has `key`. */
 export const keyAnswerSchema = z.strictObject({
   id: z.uuid(),
   name: z.string(),
   kind: z.enum(['inference', 'management']),
   workspace_id: z.uuid(),
-  /** The account of whoever made it. */
+  /** The account that created it. */
   created_by: z.uuid(),
   preview: z.string(),
   credit_limit_usd: usd.nullable(),
   spent_usd: usd,
   openai_compatible: z.boolean(),
+  /** The models that its requests may name. Null: all. */
+  allowed_models: z.array(z.string()).nullable(),
+  /** Its own rate limits, below those of the deployment. Null: those of the deployment. */
+  requests_per_minute: z.int().nullable(),
+  tokens_per_minute: z.int().nullable(),
   created_at: instant,
   last_used_at: instant.nullable(),
+  expires_at: instant.nullable(),
+  disabled_at: instant.nullable(),
   revoked_at: instant.nullable(),
+  /** Earlier secrets that still work, after the key was rotated. */
+  old_secrets: z.array(z.strictObject({ preview: z.string(), ends_at: instant })),
   key: z.string().optional(),
 });
 export type KeyAnswer = z.infer<typeof keyAnswerSchema>;
 
-/** Answer of `POST /keys`, the only one that has the secret. */
+/** Answer of `POST /keys` and of a rotation, the only ones that have the secret. */
 export const newKeyAnswerSchema = keyAnswerSchema.required({ key: true });
-export type NewKeyAnswer = z.infer<typeof newKeyAnswerSchema>;
 
 export const keyListAnswerSchema = z.strictObject({ data: z.array(keyAnswerSchema) });

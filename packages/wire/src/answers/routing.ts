@@ -1,16 +1,16 @@
 import * as z from 'zod';
-import { privacyClassSchema } from '../privacy-schema.ts';
+import { privacyClassSchema } from '../field-schemas.ts';
 import { preferencesSchema } from '../requests/preferences.ts';
 import { pricingAnswerSchema } from './control.ts';
 
-/** Answer of `POST /routing/preview` (design 6). */
+/** Answer of `POST /routing/preview`. */
 export const routingPreviewAnswerSchema = z.strictObject({
-  /** The model whose route comes first; the one that was asked for where there is none. */
+  /** The model of the first route, or the requested model if there is no route. */
   model: z.string(),
   routing: z.enum(['auto', 'exact']),
-  /** Why `/auto` chose the model, and what left the others out; null for a model that was named. */
+  /** Why `/auto` chose the model and excluded others. Null if the request named the model. */
   choice: z.string().nullable(),
-  /** In the order in which they are tried. */
+  /** In the order of the attempts. */
   plan: z.array(
     z.strictObject({
       model: z.string(),
@@ -18,15 +18,15 @@ export const routingPreviewAnswerSchema = z.strictObject({
       privacy_class: privacyClassSchema,
       pricing: pricingAnswerSchema,
       penalized: z.boolean(),
-      /** Whether it is first for an equal share of such requests (interface 3.4, Default); shown is the best order. */
+      /** Whether the Default sort gives this route an equal share of first attempts. The plan shows the best order. */
       shares_traffic: z.boolean(),
     }),
   ),
-  /** Every other route of the models that were asked for, with the one rule that left it out. */
+  /** Every other route of the requested models, with the rule that excluded it. */
   excluded: z.array(z.strictObject({ model: z.string(), provider: z.string(), rule: z.string(), message: z.string() })),
-  /** What is set aside before the first attempt; null where the request would be refused. */
+  /** Hold that is placed before the first attempt. Null if the request would be refused. */
   hold_usd: z.number().nullable(),
-  /** The error that the request would get; null where it would be sent. */
+  /** Error that the request would get. Null if it would be sent. */
   refusal: z.strictObject({ type: z.string(), message: z.string() }).nullable(),
 });
 export type RoutingPreviewAnswer = z.infer<typeof routingPreviewAnswerSchema>;
@@ -37,5 +37,5 @@ export const eligibleModelsAnswerSchema = z.strictObject({
 });
 export type EligibleModelsAnswer = z.infer<typeof eligibleModelsAnswerSchema>;
 
-/** The preferences of a workspace, and what they allow. */
+/** The preferences of a workspace, and the models that they allow. */
 export const effectiveRoutingAnswerSchema = eligibleModelsAnswerSchema.extend({ preferences: preferencesSchema });

@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { workspaceRoleSchema } from '../workspace-role-schema.ts';
+import { workspaceRoleSchema } from '../field-schemas.ts';
 
 const instant = z.iso.datetime();
 
-/** A workspace as whoever asks sees it: `role` is their own. */
+/** A workspace as the caller sees it. `role` is the caller's role. */
 export const workspaceAnswerSchema = z.strictObject({
   id: z.uuid(),
   name: z.string(),
@@ -13,10 +13,10 @@ export const workspaceAnswerSchema = z.strictObject({
 });
 export type WorkspaceAnswer = z.infer<typeof workspaceAnswerSchema>;
 
-/** Answer of `GET /workspaces`: the account's own, then those it was invited to. */
+/** Answer of `GET /workspaces`: the account's own workspaces, then those that it joined. */
 export const workspaceListAnswerSchema = z.strictObject({ data: z.array(workspaceAnswerSchema) });
 
-/** Somebody in a workspace. `email` is null where the account belongs to nobody who signs in. */
+/** A member of a workspace. `email` is null if the account has no user who signs in. */
 export const workspaceMemberAnswerSchema = z.strictObject({
   account_id: z.uuid(),
   email: z.string().nullable(),
@@ -28,7 +28,25 @@ export type WorkspaceMemberAnswer = z.infer<typeof workspaceMemberAnswerSchema>;
 /** Answer of `GET /workspaces/:id/members`: the owner first. */
 export const workspaceMemberListAnswerSchema = z.strictObject({ data: z.array(workspaceMemberAnswerSchema) });
 
-/** An invitation that waits; `token` is there once, in the answer that made it. */
+/** A monthly budget. Its member or key is null if it limits others. */
+export const budgetAnswerSchema = z.strictObject({
+  id: z.uuid(),
+  scope: z.enum(['workspace', 'member', 'key']),
+  member_id: z.uuid().nullable(),
+  key_id: z.uuid().nullable(),
+  limit_usd: z.number(),
+  /** UTC, `YYYY-MM`. */
+  month: z.string(),
+  /** Charges of the month. Running requests are not in it. */
+  spent_usd: z.number(),
+  month_ends_at: instant,
+});
+export type BudgetAnswer = z.infer<typeof budgetAnswerSchema>;
+
+/** Answer of `GET /workspaces/:id/budgets`. */
+export const budgetListAnswerSchema = z.strictObject({ data: z.array(budgetAnswerSchema) });
+
+/** A pending invitation. Only the answer that created it has `token`. */
 export const workspaceInvitationAnswerSchema = z.strictObject({
   id: z.uuid(),
   email: z.string(),
@@ -41,24 +59,46 @@ export type WorkspaceInvitationAnswer = z.infer<typeof workspaceInvitationAnswer
 
 /** Answer of `POST /workspaces/:id/invitations`, the only one that has the token. */
 export const newWorkspaceInvitationAnswerSchema = workspaceInvitationAnswerSchema.required({ token: true });
-export type NewInvitationAnswer = z.infer<typeof newWorkspaceInvitationAnswerSchema>;
 
 /** Answer of `GET /workspaces/:id/invitations`. */
 export const workspaceInvitationListAnswerSchema = z.strictObject({ data: z.array(workspaceInvitationAnswerSchema) });
 
-/** Answer of `POST /invitations/read`: what the holder of a token is invited to. */
+/** Answer of `POST /invitations/read`: the workspace that the token invites to. */
 export const invitationOfferAnswerSchema = z.strictObject({
   workspace: z.string(),
   role: workspaceRoleSchema,
-  /** Null where the owner's account belongs to nobody who signs in. */
+  /** Null if the owner's account has no user who signs in. */
   invited_by: z.string().nullable(),
   expires_at: instant,
 });
 export type InvitationOfferAnswer = z.infer<typeof invitationOfferAnswerSchema>;
 
-/** An invitation that waits for the address of whoever asks; its `id` accepts or declines it. */
+/** The part of an invitation that its token shows to a person who is not signed in. */
+export const invitationPreviewSchema = invitationOfferAnswerSchema.pick({ workspace: true, invited_by: true });
+export type InvitationPreview = z.infer<typeof invitationPreviewSchema>;
+
+/** A pending invitation for the caller's email address. Its `id` accepts or declines it. */
 export const waitingInvitationAnswerSchema = invitationOfferAnswerSchema.extend({ id: z.uuid() });
 export type WaitingInvitationAnswer = z.infer<typeof waitingInvitationAnswerSchema>;
 
 /** Answer of `GET /invitations`. */
 export const waitingInvitationListAnswerSchema = z.strictObject({ data: z.array(waitingInvitationAnswerSchema) });
+
+/** Where the budget alerts of a workspace are sent. */
+const webhookSchema = z.strictObject({ url: z.string(), created_at: z.iso.datetime() });
+
+/** Answer of `GET /workspaces/:id/webhook`. */
+export const alertWebhookAnswerSchema = z.strictObject({ webhook: webhookSchema.nullable() });
+export type AlertWebhookAnswer = z.infer<typeof alertWebhookAnswerSchema>;
+
+/** Answer of `PUT /workspaces/:id/webhook`, the only one that has the signing secret. */
+export const newAlertWebhookAnswerSchema = webhookSchema.extend({ secret: z.string() });
+export type NewAlertWebhookAnswer = z.infer<typeof newAlertWebhookAnswerSchema>;
+
+/** The result of sending an event to a webhook. */
+export const webhookDeliverySchema = z.strictObject({
+  outcome: z.enum(['delivered', 'refused', 'redirected', 'timeout', 'unreachable', 'address_not_public']),
+  /** The status of the answer. Null: there was none. */
+  status: z.number().nullable(),
+});
+export type WebhookDelivery = z.infer<typeof webhookDeliverySchema>;

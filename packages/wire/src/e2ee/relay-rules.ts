@@ -1,26 +1,26 @@
-/** Provider families by the evidence that they give (design 6); the enclaves of each take end-to-end-encrypted chat. */
+/** Provider families by their kind of evidence. The enclaves of every family accept end-to-end-encrypted chat. */
 export const e2eeFamilies = ['near', 'phala', 'venice', 'tinfoil', 'chutes'] as const;
 export type E2eeFamilyName = (typeof e2eeFamilies)[number];
 
-/** One way in which a family's requests are sealed, recognised by its headers. */
+/** One way to encrypt requests for a family, recognised by its headers. */
 export interface RelayVariant {
-  /** Headers to pass on byte for byte, all of them there, each of the one form in which it can hold no content. */
+  /** Headers to forward unchanged. All are required, and each has a fixed format that leaves no room for content. */
   readonly requestHeaders: Readonly<Record<string, RegExp>>;
-  /** Bytes that sealing adds to each field; undefined where the body is sealed as a whole. */
+  /** Bytes that encryption adds to each field. Undefined if the body is encrypted as a whole. */
   readonly fieldOverheadBytes: number | undefined;
 }
 
-/** How a relay that holds no key passes the requests of one family on. It sends these headers and nothing else of the client's. */
+/** How the broker, which holds no key, forwards encrypted requests of one family. It forwards no other headers of the client. */
 export interface RelayRule {
   /** Appended to the provider's base address. */
   readonly path: string;
   readonly contentType: 'application/json' | 'application/octet-stream';
   readonly variants: readonly RelayVariant[];
-  /** Headers of the answer to pass back byte for byte, beside its content type. */
+  /** Headers of the answer to return unchanged, with the content type. */
   readonly responseHeaders: readonly string[];
   /**
-   * What the length of a ciphertext is good for. `fields`: the plaintext's length, field by field. `frames`: the length of
-   * the plaintext body, its JSON and event framing included. `none`: it was packed, and is charged flat.
+   * What the length of the ciphertext reveals. `fields`: the plaintext length of each field. `frames`: the length of the plaintext
+   * body with its JSON and event framing. `none`: nothing, because the body is compressed.
    */
   readonly metering: 'fields' | 'frames' | 'none';
 }
@@ -45,7 +45,7 @@ const body = (requestHeaders: Readonly<Record<string, RegExp>>): RelayVariant =>
 const nearVersion = { 'x-encryption-version': /^2$/, 'x-encrypt-all-fields': /^true$/ };
 const phalaBinding = { 'x-e2ee-version': /^2$/, 'x-e2ee-timestamp': seconds };
 
-/** What the relay does per family: the wire formats that `packages/client/src/e2ee` speaks. */
+/** The rule of each family, for the wire formats of `packages/client/src/e2ee`. */
 export const relayRules = {
   near: {
     path: '/chat/completions',
@@ -117,7 +117,7 @@ export const relayRules = {
   },
   tinfoil: {
     path: '/chat/completions',
-    // What the enclave reads once the body is open; on the way it is frames of ciphertext.
+    // The type of the decrypted body. In transit, the body is frames of ciphertext.
     contentType: 'application/json',
     variants: [body({ 'ehbp-encapsulated-key': hex(64) })],
     responseHeaders: ['ehbp-response-nonce'],
@@ -144,14 +144,14 @@ export type RelayHeaders =
   | {
       readonly ok: true;
       readonly variant: RelayVariant;
-      /** Names and values in turn, as undici takes them. */
+      /** Names and values alternating, as undici takes them. */
       readonly headers: readonly string[];
     }
   | { readonly ok: false; readonly header: string };
 
 /**
- * Picks the headers of a sealed request that go to the provider, given the request's. Where no variant of the family fits,
- * names the header that is missing or malformed in the one that comes closest.
+ * Picks the headers of an encrypted request to forward to the provider. If no variant of the family fits, returns the header that
+ * is missing or malformed in the closest variant.
  */
 export function relayHeaders(
   family: E2eeFamilyName,

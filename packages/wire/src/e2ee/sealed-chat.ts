@@ -1,7 +1,11 @@
 import * as z from 'zod';
+import { modelIdSchema } from '../requests/chat-request.ts';
 import { maxMessages } from '../requests/messages.ts';
+import { providerPolicySchema } from '../requests/provider-policy.ts';
+import { reasoningEffortSchema, reasoningSchema } from '../requests/reasoning.ts';
+import { e2eeFamilies } from './relay-rules.ts';
 
-/** Ciphertext as the field schemes write it: lower-case hexadecimal pairs. */
+/** Ciphertext of one field: lower-case hexadecimal pairs. */
 const ciphertext = (overheadBytes: number) =>
   z
     .string()
@@ -11,8 +15,8 @@ const ciphertext = (overheadBytes: number) =>
 const amount = z.number().optional();
 
 /**
- * A chat request whose contents are sealed field by field, as the relay sees it. Strict: a request on an encrypted route
- * that holds anything which could be content in clear is refused, not passed on.
+ * A chat request whose fields are encrypted one by one, as the broker sees it. Strict: the broker refuses a request with any field
+ * that could hold plaintext content.
  */
 export const sealedChatSchema = (fieldOverheadBytes: number) =>
   z.strictObject({
@@ -40,3 +44,19 @@ export const sealedChatSchema = (fieldOverheadBytes: number) =>
     venice_parameters: z.strictObject({ enable_e2ee: z.literal(true) }).optional(),
   });
 export type SealedChat = z.infer<ReturnType<typeof sealedChatSchema>>;
+
+/**
+ * The JSON in the header `x-router-e2ee` of an encrypted chat request. It has the selections that the ticket binds, which the
+ * body hides, and what the broker must know about a body that it cannot read. It has no content.
+ */
+export const sealedQuestionSchema = z.strictObject({
+  /** The provider family whose enclave the body is encrypted for. */
+  family: z.enum(e2eeFamilies),
+  model: modelIdSchema,
+  provider: providerPolicySchema.nullish(),
+  reasoning_effort: reasoningEffortSchema.nullish(),
+  reasoning: reasoningSchema.nullish(),
+  /** Whether the encrypted body requests a stream. */
+  stream: z.boolean(),
+});
+export type SealedQuestion = z.infer<typeof sealedQuestionSchema>;

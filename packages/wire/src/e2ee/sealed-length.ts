@@ -1,13 +1,13 @@
 import type { SealedChat } from './sealed-chat.ts';
 
-/** UTF-8 bytes of all contents of a request that was sealed field by field: exact. */
+/** Exact number of UTF-8 bytes of all contents of a request whose fields are encrypted one by one. */
 export function sealedContentBytes(chat: SealedChat, fieldOverheadBytes: number): number {
   return chat.messages.reduce((sum, { content }) => sum + content.length / 2 - fieldOverheadBytes, 0);
 }
 
 /**
- * UTF-8 bytes of the text in a completion or in one chunk that was sealed field by field: what such an answer is metered
- * by. Reads loosely: a value of another form is the client's to refuse, and counts nothing here.
+ * UTF-8 bytes of the text in a completion or chunk whose fields are encrypted one by one. Such answers are metered by it.
+ * Values of another form count nothing here, because the client refuses them.
  */
 export function sealedAnswerBytes(answer: unknown, fieldOverheadBytes: number): number {
   const { choices } = asFields(answer);
@@ -20,7 +20,7 @@ export function sealedAnswerBytes(answer: unknown, fieldOverheadBytes: number): 
       const value = said[name];
       return typeof value === 'string' ? Math.max(0, Math.floor(value.length / 2) - fieldOverheadBytes) : 0;
     };
-    // The same reasoning may come under two names.
+    // Providers may send the same reasoning under two names.
     bytes += lengthOf('content') + lengthOf('refusal') + Math.max(lengthOf('reasoning'), lengthOf('reasoning_content'));
   }
   return bytes;
@@ -30,15 +30,14 @@ const asFields = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 
 /**
- * An estimate from lengths may be this many times too high, because tokens or events are long. A body that is sealed
- * whole hides how much output it asks for (`n`, `max_tokens`). The broker sets aside the route's output ceiling times
- * this, and ends the answer there.
+ * Estimates from lengths may be too high by this factor, because tokens or events are long. A body that is encrypted as a whole
+ * hides `n` and `max_tokens`, so the broker holds the route's output ceiling times this factor and ends the answer there.
  */
 export const sealedOutputSlack = 3;
 
 const frameTagBytes = 16;
 
-/** Counts the plaintext bytes of a body made of sealed frames (EHBP: a length of four bytes, then as much ciphertext). */
+/** Counts the plaintext bytes of a body of encrypted frames (EHBP: four bytes of length, then that much ciphertext). */
 export class FrameMeter {
   #header = 0;
   #headerBytes = 0;
@@ -46,7 +45,7 @@ export class FrameMeter {
   /** Plaintext bytes of the frames that have begun so far. */
   plaintextBytes = 0;
 
-  /** Whether everything pushed so far was whole frames. */
+  /** Whether the bytes pushed so far end with a complete frame. */
   get isBetweenFrames(): boolean {
     return this.#left === 0 && this.#headerBytes === 0;
   }
@@ -72,24 +71,24 @@ export class FrameMeter {
   }
 }
 
-/** About the JSON around the text of a whole completion. */
+/** Approximate size of the JSON around the text of a whole completion. */
 const completionEnvelopeBytes = 512;
-/** About an event of one token, as the common servers write it. */
+/** Approximate size of an event of one token, as common servers write it. */
 const eventBytes = 256;
 const bytesPerToken = 4;
 
 /**
- * Bytes of text in an answer of which only the length of its JSON or of its event stream is known: an estimate. A stream
- * counts by its bytes alone, because how a server or the network joins events to frames says nothing of the text.
+ * Estimates the bytes of text in an answer from the length of its JSON or event stream. For a stream, the number of frames does
+ * not matter, because servers and networks split events into frames arbitrarily.
  */
 export const framedTextBytes = (plaintextBytes: number, isStream: boolean): number =>
   isStream
     ? Math.ceil(plaintextBytes / eventBytes) * bytesPerToken
     : Math.max(0, plaintextBytes - completionEnvelopeBytes);
 
-/** Bytes on the wire that a packed answer has at most for each token: as events in base64, and as JSON. */
+/** Most bytes on the wire per token of a compressed answer: as events in base64, and as JSON. */
 const packedTokenBytes = { stream: 1536, whole: 8 } as const;
 
-/** The fewest output tokens that an answer of a body that was sealed whole and packed can have, by its bytes on the wire. */
+/** The fewest output tokens that a compressed and encrypted answer of this length can have. */
 export const leastPackedTokens = (bytes: number, isStream: boolean): number =>
   Math.floor(bytes / packedTokenBytes[isStream ? 'stream' : 'whole']);

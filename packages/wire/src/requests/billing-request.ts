@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { railNameSchema } from '../answers/billing.ts';
-import { storableText } from './storable-text.ts';
+import { storableText } from '../field-schemas.ts';
 import { omittable } from './without-nulls.ts';
 
 const packageId = storableText.min(1).max(64);
@@ -16,12 +16,12 @@ export const createOrderSchema = z.strictObject({
   rail: railNameSchema,
   /** The customer's consent to keep the card for auto top-up; only with the rail `card`. */
   save_card: omittable(z.boolean()),
-  /** The same order sent again with the same id is the order of before. Without one, every request is a new order. */
+  /** Idempotency key: a repeated id returns the existing order. Without it, every request creates an order. */
   form_id: omittable(formId),
 });
 export type CreateOrder = z.infer<typeof createOrderSchema>;
 
-/** Body of `PUT /billing/settings`: replaces the whole. */
+/** Body of `PUT /billing/settings`. Replaces all settings. */
 export const billingSettingsSchema = z.strictObject({
   low_balance_usd: usd.nullable(),
   auto_top_up: z
@@ -35,7 +35,6 @@ export const billingPageQuerySchema = z.strictObject({
   limit: z.coerce.number().pipe(z.int().min(1).max(100)).default(20),
   cursor: z.string().min(1).max(200).optional(),
 });
-export type BillingPageQuery = z.infer<typeof billingPageQuerySchema>;
 
-/** Query of one receipt; without `format` the `accept` header decides. */
+/** Query of one receipt. Without `format`, the `accept` header decides. */
 export const receiptQuerySchema = z.strictObject({ format: z.enum(['json', 'html', 'pdf']).optional() });

@@ -1,15 +1,14 @@
 import * as z from 'zod';
 import { jsonObjectSchema, maxJsonDepth } from './json-object.ts';
-import { withToolCalls } from './legacy-calls.ts';
 import { cacheControlSchema, maxMessages, messageSchema } from './messages.ts';
 import { providerPolicySchema } from './provider-policy.ts';
 import { reasoningEffortSchema, reasoningSchema } from './reasoning.ts';
 import { omittable } from './without-nulls.ts';
 
-/** A model id as sent: at most 256 characters, judged against the catalog later. */
+/** A model id as sent: at most 256 characters. The catalog is checked later. */
 export const modelIdSchema = z.string().min(1).max(256);
 
-/** `models`: a short list for cross-model fallback, or none; `model` counts as the first of at most 3. */
+/** `models`: the list for cross-model fallback. Counts at most 3, with `model` as the first. */
 export const modelsSchema = z.array(modelIdSchema).max(3);
 
 const outputTokens = z.int().min(1).max(10_000_000);
@@ -18,7 +17,7 @@ const longest = 2n ** 63n;
 const isSeed = (value: unknown): value is number | bigint =>
   typeof value === 'bigint' ? value >= -longest && value < longest : Number.isSafeInteger(value);
 
-/** A 64-bit integer: a bigint where a number would lose digits. */
+/** A 64-bit integer, as a bigint if a number would lose digits. */
 const seedSchema = z
   .custom<number | bigint>(isSeed, { error: 'must be an integer of at most 64 bits, sent once' })
   .meta({ type: 'integer', format: 'int64' });
@@ -61,8 +60,8 @@ const responseFormatSchema = z.discriminatedUnion(
 );
 
 /**
- * Body of `POST /chat/completions` (interface 2.3), in the form every stage reads.
- * Fields not named here are dropped; `null` means absent, as OpenAI clients send it.
+ * Body of `POST /chat/completions`. Unknown fields are dropped. `null` means absent, as OpenAI clients send it. The page
+ * docs/use/parameters.md explains the fields.
  */
 export const chatRequestSchema = z.object({
   model: modelIdSchema,
@@ -95,12 +94,12 @@ export const chatRequestSchema = z.object({
 export type ChatRequest = z.infer<typeof chatRequestSchema>;
 
 const parametersSuffix = '_parameters';
-/** The most providers that one request may have parameters for. */
+/** Most providers that one request can have parameters for. */
 const maxParameterObjects = 64;
 
 /**
- * The provider-specific parameter objects of a raw body: `<provider id>_parameters`.
- * Returns provider id → parameters, or the field at fault with a sentence about it.
+ * Reads the provider-specific parameter objects of a raw body: `<provider id>_parameters`.
+ * Returns the parameters by provider id, or the field at fault with a sentence about it.
  */
 export function providerParameters(
   body: object,
@@ -124,4 +123,39 @@ export function providerParameters(
     byProvider.set(name.slice(0, -parametersSuffix.length), parsed.data);
   }
   return { ok: true, byProvider };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** An empty list of calls counts as absent, because some clients send it beside the legacy form. */
+const isEmpty = (calls: unknown): boolean => calls == null || (Array.isArray(calls) && calls.length === 0);
+
+const isLegacy = (message: unknown): boolean =>
+  isFields(message) && (message.role === 'function' || message.function_call != null);
+
+/**
+ * Rewrites messages that use OpenAI's legacy `functions`. `function_call` becomes a tool call with a new id, and the message of
+ * the role `function` that follows answers that id. Messages keep their positions. A message that cannot be rewritten stays
+ * unchanged, and the schema refuses it. Returns the same list if there is nothing to rewrite.
+ */
+function withToolCalls(messages: unknown): unknown {
+  if (!Array.isArray(messages) || !messages.some(isLegacy)) return messages;
+  let open: { readonly id: string; readonly name: unknown } | undefined;
+  return messages.map((message: unknown, at) => {
+    if (!isFields(message)) return message;
+    if (message.role === 'function') {
+      if (open === undefined || open.name !== message.name) return message;
+      const { id } = open;
+      open = undefined;
+      return { role: 'tool', tool_call_id: id, content: message.content ?? '' };
+    }
+    const { function_call: call, ...rest } = message;
+    if (message.role !== 'assistant' || !isFields(call) || !isEmpty(rest.tool_calls)) return message;
+    const id = `function_call_${at}`;
+    open = { id, name: call.name };
+    return { ...rest, tool_calls: [{ id, type: 'function', function: call }] };
+  });
 }

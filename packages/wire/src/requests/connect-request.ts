@@ -1,11 +1,16 @@
 import * as z from 'zod';
-import { appScopeSchema } from '../app-scopes.ts';
-import { storableText } from './storable-text.ts';
+import { storableText } from '../field-schemas.ts';
 import { omittable } from './without-nulls.ts';
+
+/** Scopes that a connected app can request. */
+export const appScopes = ['openid', 'email', 'inference', 'usage:read'] as const;
+export type AppScope = (typeof appScopes)[number];
+
+export const appScopeSchema = z.enum(appScopes);
 
 const loopbackHosts: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** https, or plain http to a machine's own loopback; nothing that a reader could take for another place. */
+/** https, or plain http on loopback. Refuses addresses that a person could mistake for another host. */
 function isAppAddress(text: string): boolean {
   const url = /[\s\\\p{C}]/u.test(text) ? null : URL.parse(text);
   if (url === null || url.username !== '' || url.password !== '' || text.includes('#')) return false;
@@ -22,7 +27,7 @@ const addresses = z
     error: 'must not name an address twice',
   });
 
-// Shown to people who decide by it: no characters that hide or turn around what stands beside them.
+// Users decide by this text, so it has no characters that hide or reverse the text around them.
 const appName = storableText
   .trim()
   .min(1)
@@ -45,7 +50,7 @@ export const createAppSchema = z.strictObject({
 });
 export type CreateApp = z.infer<typeof createAppSchema>;
 
-/** Body of `PATCH /connect/apps/:id`: what is absent stays. */
+/** Body of `PATCH /connect/apps/:id`. Absent fields keep their values. */
 export const updateAppSchema = z.strictObject({
   name: omittable(appName),
   homepage: omittable(address),
@@ -55,12 +60,12 @@ export const updateAppSchema = z.strictObject({
 });
 export type UpdateApp = z.infer<typeof updateAppSchema>;
 
-/** Query of `GET /connect/grants`: without a workspace, what the account itself has allowed. */
+/** Query of `GET /connect/grants`. Without a workspace, lists the grants of the account. */
 export const grantListQuerySchema = z.strictObject({ workspace_id: z.uuid().optional() });
 
 /**
- * Body of `POST /connect/interactions/:uid`. To allow `inference` takes a limit, so that none is given by accident:
- * null says that there is none.
+ * Body of `POST /connect/interactions/:uid`. Granting `inference` requires a limit, so that unlimited spending is never granted
+ * by accident. Null means no limit.
  */
 export const answerInteractionSchema = z.discriminatedUnion('decision', [
   z.strictObject({ decision: z.literal('deny') }),

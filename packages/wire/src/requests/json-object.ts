@@ -1,9 +1,9 @@
 import * as z from 'zod';
 
-/** The deepest nesting of a free-form JSON value in a request: the broker must be able to write what it parsed. */
+/** Deepest nesting of a free-form JSON value. The broker must be able to serialize what it parsed. */
 export const maxJsonDepth = 64;
 
-/** Whether a JSON value nests at most `limit` levels. It goes level by level, because recursion would use up the stack. */
+/** Whether a JSON value nests at most `limit` levels. Works level by level, because recursion would overflow the stack. */
 export function isJsonWithinDepth(value: unknown, limit: number = maxJsonDepth): boolean {
   let level = [value].filter(isContainer);
   for (let depth = 1; level.length > 0; depth += 1) {
@@ -21,7 +21,7 @@ function addChildren(container: object, below: object[]): void {
     return;
   }
   const object = container as Record<string, unknown>;
-  // A loop over the names of a large object takes a quarter of the time of `Object.values`.
+  // For a large object, this loop takes a quarter of the time of `Object.values`.
   for (const name in object) {
     const child = object[name];
     if (isContainer(child)) below.push(child);
@@ -31,8 +31,8 @@ function addChildren(container: object, below: object[]): void {
 const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 /**
- * A JSON object with content of the caller's own, such as a JSON schema, bounded in depth. It stays the object it is:
- * `z.record` would copy it name by name, which takes longer than to parse it.
+ * A free-form JSON object, such as a JSON schema, of bounded depth. It is not copied: `z.record` would copy every name, which
+ * takes longer than parsing.
  */
 export const jsonObjectSchema = z
   .custom<Record<string, unknown>>((value) => isContainer(value) && !Array.isArray(value), {

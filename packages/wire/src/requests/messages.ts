@@ -1,14 +1,36 @@
 import * as z from 'zod';
-import { reasoningDetailSchema } from '../reasoning-details.ts';
-import { imageUrlSchema } from './image-url.ts';
+import { reasoningDetailSchema } from './reasoning.ts';
 import { omittable } from './without-nulls.ts';
 
-/** The most messages one chat request may hold. */
+const address = /^https:\/\/[^\s\\]+$/i;
+/** Raster formats only: an SVG can refer to other addresses, and providers pass other media to other parsers. */
+const imageData = /^data:image\/(?:avif|bmp|gif|heic|heif|jpe?g|png|tiff?|webp)(?:;[\w-]+=[\w.-]+)*;base64,/i;
+
+/** Schemes that an error may name. Any other word before a colon may be content. */
+const named: ReadonlySet<string> = new Set(
+  'about blob data file ftp ftps gopher gs http javascript ldap s3 sftp smb ssh unix ws wss'.split(' '),
+);
+
+/**
+ * Address of an image: https, which the provider fetches, or a base64 `data:` URL. With any other scheme, a provider might fetch
+ * from inside its network or read its own files.
+ */
+export const imageUrlSchema = z.string().refine((url) => address.test(url) || imageData.test(url), {
+  error: ({ input }) => `must be an https address or a base64 \`data:\` URL of an image${faultOf(String(input))}`,
+});
+
+function faultOf(url: string): string {
+  const scheme = /^([a-z0-9]{2,10}):/i.exec(url)?.[1]?.toLowerCase() ?? '';
+  if (scheme === 'data') return ' such as `data:image/png;base64,…`';
+  return named.has(scheme) ? `, not \`${scheme}:\`` : '';
+}
+
+/** Most messages of one chat request. */
 export const maxMessages = 4096;
 
 /**
- * Up to here the prompt may be kept in the provider's cache, where it has one that is asked for like this (Anthropic).
- * How long it is kept is not the caller's choice: a longer time has another price.
+ * Marks the end of a prefix that the provider may cache, for providers with explicit caching (Anthropic). Callers cannot choose
+ * how long, because a longer time has another price.
  */
 export const cacheControlSchema = z
   .object({ type: z.literal('ephemeral', { error: 'must be `ephemeral`' }) })
@@ -28,11 +50,11 @@ const textContent = z.union([z.string(), z.array(textPart).min(1)], {
 const seenPart = z.discriminatedUnion('type', [textPart, imagePart], {
   error: 'must be a part of the type `text` or `image_url`: files, audio and video are not supported',
 });
-/** What a person shows, and what a tool does, such as a screenshot. */
+/** Content of user and tool messages, which can include images such as screenshots. */
 const seenContent = z.union([z.string(), z.array(seenPart).min(1)], {
   error: 'must be a string or an array of `text` and `image_url` parts',
 });
-/** An empty list is what some clients send beside tool calls. */
+/** Some clients send an empty list beside tool calls. */
 const assistantContent = z.union([z.string(), z.array(z.discriminatedUnion('type', [textPart, refusalPart]))], {
   error: 'must be a string, null or an array of `text` and `refusal` parts',
 });
@@ -45,7 +67,7 @@ export const toolCallSchema = z.object({
 
 const name = omittable(z.string().min(1).max(64));
 
-/** One chat message (interface 2.3, the OpenAI shape). Fields not named here are dropped, never forwarded. */
+/** One chat message, in OpenAI's form. Unknown fields are dropped and never forwarded. */
 export const messageSchema = z.discriminatedUnion(
   'role',
   [
@@ -56,7 +78,7 @@ export const messageSchema = z.discriminatedUnion(
       role: z.literal('assistant'),
       content: assistantContent.nullish(),
       refusal: z.string().nullish(),
-      /** What an earlier answer said of its reasoning: needed again by some models in the middle of a tool loop. */
+      /** Reasoning of an earlier answer. Some models need it again during a tool loop. */
       reasoning: z.string().nullish(),
       reasoning_content: z.string().nullish(),
       reasoning_details: z.array(reasoningDetailSchema).max(65_536).nullish(),

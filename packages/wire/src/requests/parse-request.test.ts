@@ -98,7 +98,7 @@ describe('parseRequest', () => {
       },
     }));
     expect(refusal(body(bad)).type).toMatch(/^invalid_/);
-    // One look at each message finds legacy calls; the schema stops at the first fault.
+    // Legacy calls are found in one pass, and the schema stops at the first fault.
     expect(judged).toBeLessThan(bad.length + 10);
   });
 

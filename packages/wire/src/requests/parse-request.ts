@@ -2,8 +2,8 @@ import type { z } from 'zod';
 import { ServiceError } from '../errors.ts';
 
 /**
- * Parses a request body, or throws the `ServiceError` that says which field was wrong and what would be right.
- * The message quotes field names and expectations, never a value: in the broker values are content.
+ * Parses a request body, or throws a `ServiceError` with the field at fault and what it takes. The message never quotes a value,
+ * because values are content in the broker.
  */
 export function parseRequest<Schema extends z.ZodType>(schema: Schema, body: unknown): z.infer<Schema> {
   const parsed = schema.safeParse(body, firstFault);
@@ -12,9 +12,9 @@ export function parseRequest<Schema extends z.ZodType>(schema: Schema, body: unk
 }
 
 /**
- * Stops at the first fault: zod would make an issue for each bad entry of a list, and a million of them take gigabytes.
- * `abortEarly` is internal to zod, and a test notices if it goes. `error` keeps zod from writing messages that repeat
- * every unknown name; ours are written below. `reportInput` tells a word that is not taken from a value of another type.
+ * Stops at the first fault, because zod creates an issue for each bad entry of a list, and a million issues take gigabytes.
+ * `abortEarly` is internal to zod; a test fails if zod removes it. `error` prevents zod's messages, which repeat every unknown
+ * name. `reportInput` distinguishes a disallowed word from a value of another type.
  */
 const firstFault: z.core.ParseContextInternal<z.core.$ZodIssue> = {
   abortEarly: true,
@@ -22,7 +22,7 @@ const firstFault: z.core.ParseContextInternal<z.core.$ZodIssue> = {
   reportInput: true,
 };
 
-/** Returns the error for the first issue. A malformed `provider` has a type of its own. */
+/** Returns the error for the first issue. A malformed `provider` has its own error type. */
 export function requestError(error: z.ZodError): ServiceError {
   const issue = deepestIssue(error.issues);
   if (issue === undefined) return new ServiceError('invalid_request');
@@ -41,12 +41,26 @@ export function requestError(error: z.ZodError): ServiceError {
 }
 
 /**
- * Says in one clause what is first wrong with a file or an argument of somebody's own: which field, and what it takes.
- * `whole` stands for all of it. Unlike `requestError` it repeats what our own checks said, which may name keys of the file.
+ * Describes the first fault of a file or argument in one clause: the field, and what it takes. `whole` names the whole input.
+ * Unlike `requestError`, it repeats the messages of our own checks, which may quote keys of the file.
  */
 export function problemOf(error: z.ZodError, whole: string): string {
   const issue = deepestIssue(error.issues);
-  if (issue === undefined) return `${whole} is malformed`;
+  return issue === undefined ? `${whole} is malformed` : faultInWords(issue, whole);
+}
+
+/** Describes every fault of a file, each with its path. With the values, which are the reader's own. */
+export function faultsOf(
+  error: z.ZodError,
+  whole: string,
+): readonly { readonly path: readonly PropertyKey[]; readonly message: string }[] {
+  return error.issues.map((each) => {
+    const issue = deepestIssue([each]) ?? each;
+    return { path: issue.path, message: faultInWords(issue, whole) };
+  });
+}
+
+function faultInWords(issue: Issue, whole: string): string {
   const place = issue.path.map(String).join('.');
   const subject = place === '' ? whole : `\`${place}\``;
   if (issue.code === 'unrecognized_keys') {
@@ -54,13 +68,22 @@ export function problemOf(error: z.ZodError, whole: string): string {
     return `${subject} has an unknown field: ${keys.join(', ')}`;
   }
   const said = sentence(issue);
+  const value = shownValue(issue.input);
+  if (said.startsWith('must ') && value !== undefined) return `${subject} is \`${value}\`: it ${said}`;
   const isOurs = issue.code === 'custom' && issue.message !== 'Invalid input';
-  return said === 'is malformed' && isOurs ? `${subject} ${said}: ${issue.message}` : `${subject} ${said}`;
+  return said === 'is malformed' && isOurs ? `${subject}: ${issue.message}` : `${subject} ${said}`;
+}
+
+/** A value of a file as a message may show it. An address may contain a secret before its host or in its query. */
+function shownValue(value: unknown): string | undefined {
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (typeof value !== 'string' || /:\/\/[^/]*@|\?/.test(value)) return undefined;
+  return value.slice(0, 100);
 }
 
 type Issue = z.core.$ZodIssue;
 
-/** Of a failed union, the branch that came furthest tells most about what the caller meant. */
+/** Returns the issue of the union branch that matched furthest, which is likely the one that the caller meant. */
 function deepestIssue(issues: readonly Issue[]): Issue | undefined {
   const first = issues[0];
   if (first?.code === 'invalid_key') return { ...(first.issues[0] ?? first), path: first.path } as Issue;
@@ -83,7 +106,7 @@ function sentence(issue: Issue): string {
   if (message.startsWith('must ') || message.startsWith('is ')) return message;
   switch (issue.code) {
     case 'invalid_type':
-      return `must be ${article(issue.expected)}`;
+      return `${'input' in issue && issue.input === undefined ? 'is missing: it ' : ''}must be ${article(issue.expected)}`;
     case 'invalid_value':
       return `must be ${issue.values.map((value) => `\`${String(value)}\``).join(' or ')}`;
     case 'too_small':

@@ -3,7 +3,7 @@ import { initialPreferences, preferencesSchema } from './preferences.ts';
 import { providerPolicySchema } from './provider-policy.ts';
 
 describe('preferencesSchema', () => {
-  it('interface 2.8: takes what a workspace starts with', () => {
+  it('accepts the preferences of a new workspace', () => {
     expect(preferencesSchema.parse(initialPreferences)).toEqual(initialPreferences);
     expect(initialPreferences).toMatchObject({
       provider_allow_fallbacks: true,
@@ -18,7 +18,7 @@ describe('preferencesSchema', () => {
     });
   });
 
-  it('interface 2.2 rule 5: `default` is a sort of workspaces only', () => {
+  it('accepts the sort `default` in workspaces only', () => {
     for (const sort of ['default', 'privacy', 'price', 'latency', 'throughput']) {
       expect(preferencesSchema.safeParse({ ...initialPreferences, provider_sort: sort }).success).toBe(true);
       expect(providerPolicySchema.safeParse({ sort }).success).toBe(sort !== 'default');
@@ -43,7 +43,7 @@ describe('preferencesSchema', () => {
     expect(preferencesSchema.safeParse({ ...initialPreferences, ...change }).success).toBe(false);
   });
 
-  it('leaves nothing to a default: a stored object says everything', () => {
+  it('requires every field, so that a stored object has no defaults', () => {
     for (const name of Object.keys(initialPreferences)) {
       expect(preferencesSchema.safeParse({ ...initialPreferences, [name]: undefined }).success).toBe(false);
     }

@@ -1,17 +1,17 @@
 import * as z from 'zod';
-import { privacyClassSchema } from '../privacy-schema.ts';
+import { privacyClassSchema } from '../field-schemas.ts';
 import { maxPriceSchema, providerIdSchema, requestSorts } from './provider-policy.ts';
 
 export const boundaries = ['Standard', 'Private', 'Maximum'] as const;
 export const boundarySchema = z.enum(boundaries);
 export type Boundary = z.infer<typeof boundarySchema>;
 
-/** A workspace's privacy boundary as the weakest class it allows (design 6). */
+/** A workspace's privacy boundary: the weakest class that it allows. */
 export const boundaryClass = { Standard: 'anonymous', Private: 'private', Maximum: 'tee' } as const;
 
 /**
- * Routing preferences of a workspace: the five fields of interface 2.8 and, beside them, the dashboard's settings.
- * A request may only tighten what they say.
+ * Routing preferences of a workspace. A request can only tighten them. The page docs/use/routing-preferences.md explains the
+ * fields.
  */
 export const preferencesSchema = z.strictObject({
   provider_allow_fallbacks: z.boolean(),
@@ -20,7 +20,7 @@ export const preferencesSchema = z.strictObject({
   provider_sort: z.enum(['default', ...requestSorts]),
   provider_ignore: z.array(providerIdSchema).max(200),
   privacy_boundary: boundarySchema,
-  /** The weakest class that a fallback may step down to; null: no step down unless the request says so. */
+  /** The weakest class that a fallback may use. Null: fallbacks keep the class unless the request allows less. */
   fallback_floor: privacyClassSchema.nullable(),
   auto: z.strictObject({
     strategy: z.enum(['balanced', 'cheapest', 'fastest', 'most_private']),
@@ -31,7 +31,7 @@ export const preferencesSchema = z.strictObject({
 });
 export type Preferences = z.infer<typeof preferencesSchema>;
 
-/** What a workspace starts with. */
+/** Preferences of a new workspace. */
 export const initialPreferences: Preferences = {
   provider_allow_fallbacks: true,
   provider_max_attempts: 3,
@@ -44,5 +44,5 @@ export const initialPreferences: Preferences = {
   max_price: null,
 };
 
-/** Preferences as they are sent: what is absent is filled in. */
+/** Preferences as clients send them. Absent fields are filled in. */
 export const preferencesRequestSchema = preferencesSchema.partial();

@@ -1,19 +1,19 @@
 import * as z from 'zod';
-import { privacyClassSchema } from '../privacy-schema.ts';
+import { privacyClassSchema } from '../field-schemas.ts';
 import { withoutNulls } from './without-nulls.ts';
 
-/** `acme`, or `acme/eu` for a variant or region of it (design 6). */
+/** `acme`, or `acme/eu` for a variant or region of it. */
 export const providerIdPattern = /^[a-z0-9-]{1,64}(\/[a-z0-9-]{1,64})?$/;
 export const providerIdSchema = z.string().regex(providerIdPattern, {
   error: 'must be a provider id such as `acme` or `acme/eu`: lower-case letters, digits and hyphens',
 });
 
-/** The sorts a request may ask for; `default` is a workspace setting only (interface 2.2, rule 5). */
+/** Sorts that a request can select. `default` is for workspaces only. */
 export const requestSorts = ['privacy', 'price', 'latency', 'throughput'] as const;
-export const requestSortSchema = z.enum(requestSorts);
+const requestSortSchema = z.enum(requestSorts);
 export type RequestSort = z.infer<typeof requestSortSchema>;
 
-/** A ceiling in USD per million tokens; a side that is absent is not limited. */
+/** Ceilings in USD per million tokens. An absent side has no limit. */
 export const maxPriceSchema = z
   .strictObject({
     input: z.number().min(0).max(1_000_000).nullish(),
@@ -24,7 +24,7 @@ export type MaxPrice = z.infer<typeof maxPriceSchema>;
 
 const providerIds = z.array(providerIdSchema).max(64);
 
-export const providerPolicyObjectSchema = z
+const providerPolicyObjectSchema = z
   .strictObject({
     order: providerIds.nullish(),
     only: providerIds.min(1).nullish(),
@@ -38,7 +38,7 @@ export const providerPolicyObjectSchema = z
   })
   .transform(withoutNulls);
 
-/** The request field `provider` (interface 2.2): an exact pin, or a policy object. */
+/** The request field `provider`: the id of one provider, or a policy object. */
 export const providerPolicySchema = z.union([providerIdSchema, providerPolicyObjectSchema], {
   error: 'must be a provider id such as `acme`, or a policy object',
 });

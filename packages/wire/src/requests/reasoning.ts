@@ -1,16 +1,16 @@
 import * as z from 'zod';
 import { ServiceError } from '../errors.ts';
 
-/** A reasoning effort as models name them (`low`, `medium`, `high`, `minimal`, ...): levels are per model. */
+/** A reasoning effort, such as `low` or `high`. Each model has its own levels. */
 export const reasoningEffortSchema = z
   .string()
   .regex(/^[a-z]{1,16}$/, { error: 'must be an effort level such as `low`' });
 
-/** The request field `reasoning` (interface 2.3). `max_tokens` and `exclude` are refused with a reason of their own. */
+/** The request field `reasoning`. `max_tokens` and `exclude` are refused with their own messages. */
 export const reasoningSchema = z.strictObject({
   effort: reasoningEffortSchema.nullish(),
   enabled: z.boolean().nullish(),
-  /** Asks OpenAI's Responses API how much to tell of the reasoning. Here all of it is told that a provider tells. */
+  /** A field of OpenAI's Responses API, without effect: the answer has all reasoning that the provider sends. */
   summary: z.unknown().optional(),
   max_tokens: z
     .undefined({ error: 'is not supported: reasoning tokens share the `max_completion_tokens` ceiling' })
@@ -20,14 +20,14 @@ export const reasoningSchema = z.strictObject({
     .nullish(),
 });
 
-/** What a request chose for reasoning, in one form: absent fields were not chosen. */
+/** The reasoning settings of a request in one form. Absent fields were not set. */
 export interface ReasoningSelection {
   readonly effort?: string;
   readonly enabled?: boolean;
 }
 
 /**
- * Folds `reasoning_effort` and `reasoning` into one selection. Throws `invalid_request` where they contradict each other.
+ * Merges `reasoning_effort` and `reasoning` into one selection. Throws `invalid_request` if they contradict each other.
  */
 export function reasoningSelection(request: {
   readonly reasoning_effort?: string | null | undefined;
@@ -52,9 +52,38 @@ export function reasoningSelection(request: {
   return { ...(effort === undefined ? {} : { effort }), ...(enabled === undefined ? {} : { enabled }) };
 }
 
-/** Whether two selections ask for the same: `{"enabled": false}` and the effort `none` do, and an effort enables thinking. */
+/** Whether two selections are equivalent: `{"enabled": false}` equals the effort `none`, and any other effort enables reasoning. */
 export const isSameReasoning = (one: ReasoningSelection, other: ReasoningSelection): boolean =>
   meaningOf(one) === meaningOf(other);
 
 const meaningOf = ({ effort, enabled }: ReasoningSelection): string | boolean | undefined =>
   enabled === false ? 'none' : (effort ?? enabled);
+
+const shared = {
+  /** Format of the signature or encryption. Only providers that know the format accept the piece back. */
+  format: z.string().max(64).nullish(),
+  /** Pieces with the same index belong together, in order. */
+  index: z.int().min(0).nullish(),
+  id: z.string().max(256).nullish(),
+};
+
+/**
+ * A piece of reasoning, in the form that OpenRouter's clients use: text with its signature, or data that only the provider can
+ * read. An answer carries it, and the client returns it with the message so that the model can continue.
+ */
+export const reasoningDetailSchema = z.discriminatedUnion(
+  'type',
+  [
+    z.object({
+      type: z.literal('reasoning.text'),
+      text: z.string().nullish(),
+      signature: z.string().nullish(),
+      ...shared,
+    }),
+    /** `id`: the tool call that it belongs to, if any. */
+    z.object({ type: z.literal('reasoning.encrypted'), data: z.string(), ...shared }),
+    z.object({ type: z.literal('reasoning.summary'), summary: z.string(), ...shared }),
+  ],
+  { error: 'must have a `type` of reasoning.text, reasoning.encrypted or reasoning.summary' },
+);
+export type ReasoningDetail = z.infer<typeof reasoningDetailSchema>;

@@ -3,11 +3,11 @@ import { modelIdSchema, modelsSchema } from './chat-request.ts';
 import { jsonObjectSchema } from './json-object.ts';
 import { providerPolicySchema } from './provider-policy.ts';
 
-/** A draft of preferences. The router reads it and says whether its fields agree. */
+/** A draft of preferences. The router checks whether its fields agree. */
 const draftPreferences = jsonObjectSchema;
 const tokens = z.int().min(0).max(100_000_000);
 
-/** Body of `POST /routing/preview` (design 6): a request without its content, and perhaps a draft of preferences. */
+/** Body of `POST /routing/preview`: a request without its content, and optionally a draft of preferences. */
 export const routingPreviewRequestSchema = z.strictObject({
   model: modelIdSchema,
   models: modelsSchema.nullish(),
@@ -22,8 +22,8 @@ export const routingPreviewRequestSchema = z.strictObject({
 });
 export type RoutingPreview = z.infer<typeof routingPreviewRequestSchema>;
 
-/** Body of `POST /routing/eligible-models` (design 6). */
+/** Body of `POST /routing/eligible-models`. */
 export const eligibleModelsRequestSchema = z.strictObject({ preferences: draftPreferences });
 
-/** Query of `/routing/preferences` (interface 2.8): without a workspace, the default one. */
+/** Query of `/routing/preferences`. The default is the default workspace. */
 export const workspaceQuerySchema = z.strictObject({ workspace_id: z.uuid().optional() });

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { storableText } from './storable-text.ts';
+import { storableText } from '../field-schemas.ts';
 import { omittable } from './without-nulls.ts';
 
 const password = z.string().min(8).max(128);
@@ -11,7 +11,7 @@ export const signUpSchema = z.object({ name: z.string(), email: z.email(), passw
 export const signInSchema = z.object({
   email: z.email(),
   password: z.string(),
-  /** False: the cookie ends with the browser. */
+  /** False: the cookie expires when the browser closes. */
   rememberMe: z.boolean().optional(),
 });
 
@@ -34,14 +34,22 @@ export const resetPasswordSchema = z.object({ token: z.string(), newPassword: pa
 /** Body of `POST /auth/verify-email`. */
 export const verifyEmailSchema = z.object({
   token: z.string().min(1).max(200),
-  /** Needed by whoever is not signed in. */
+  /** Required unless the caller is signed in. */
   password: omittable(z.string().max(128)),
 });
 
 /** Body of `POST /auth/change-email`. */
 export const changeEmailSchema = z.object({
   newEmail: z.email().max(254),
-  /** Needed where the account has one. */
+  /** Required if the account has a password. */
+  password: omittable(z.string().max(128)),
+});
+
+/** Body of `POST /auth/delete-account`. */
+export const deleteAccountSchema = z.strictObject({
+  /** The account's address, as a confirmation. */
+  email: z.email().max(254),
+  /** Required if the account has a password. */
   password: omittable(z.string().max(128)),
 });
 
@@ -51,7 +59,7 @@ const url = storableText.max(2048);
 /** Body of `POST /auth/update-user`. */
 export const updateUserSchema = z.strictObject({ name: personName });
 
-/** Body of what asks for the password again. */
+/** Body of routes that require the password again. */
 export const passwordOnlySchema = z.strictObject({ password: z.string() });
 
 /** Body of `POST /auth/two-factor/verify-totp` and `POST /auth/two-factor/verify-backup-code`. */
@@ -59,15 +67,15 @@ export const secondFactorCodeSchema = z.strictObject({ code: storableText.trim()
 
 const publicKeyCredential = z.looseObject({ id: storableText.max(2048), rawId: storableText.max(2048) });
 
-/** Body of `POST /auth/passkey/verify-registration`. `response`: what `navigator.credentials.create` gave, as JSON. */
+/** Body of `POST /auth/passkey/verify-registration`. `response` is the result of `navigator.credentials.create`, as JSON. */
 export const registerPasskeySchema = z.strictObject({
   response: publicKeyCredential,
   name: personName.optional(),
-  /** From `POST /auth/confirm-password`. Needed where the account has a password. */
+  /** From `POST /auth/confirm-password`. Required if the account has a password. */
   confirmation: z.string().max(200).optional(),
 });
 
-/** Body of `POST /auth/passkey/verify-authentication`. `response`: what `navigator.credentials.get` gave, as JSON. */
+/** Body of `POST /auth/passkey/verify-authentication`. `response` is the result of `navigator.credentials.get`, as JSON. */
 export const passkeySignInSchema = z.strictObject({ response: publicKeyCredential });
 
 /** Body of `POST /auth/passkey/update-passkey`. */
@@ -76,7 +84,7 @@ export const renamePasskeySchema = z.strictObject({ id: storableText, name: pers
 /** Body of `POST /auth/passkey/delete-passkey`. */
 export const passkeyIdSchema = z.object({ id: storableText });
 
-/** Body of `POST /auth/sign-in/social`. Addresses of this origin, or paths, that the browser comes back to. */
+/** Body of `POST /auth/sign-in/social`. The addresses that the browser returns to: paths, or addresses of this origin. */
 export const openidSignInSchema = z.strictObject({
   provider: z.literal('openid'),
   callbackURL: url.optional(),

@@ -42,7 +42,7 @@ describe.each([
     expect(() => parseRequest(schema, { to: text })).toThrow(refused('to', /must be a date such as/));
   });
 
-  it('refuses a time that is given twice', () => {
+  it('refuses a repeated time', () => {
     expect(() => parseRequest(schema, { from: ['2026-01-01', '2026-01-02'] })).toThrow(refused('from'));
   });
 

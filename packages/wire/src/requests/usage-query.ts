@@ -1,10 +1,11 @@
 import * as z from 'zod';
-import { storableText } from './storable-text.ts';
+import { usageErrors, usageStatuses } from '../answers/control.ts';
+import { storableText } from '../field-schemas.ts';
 
 /** A day such as `2026-11-21`, which is its midnight UTC, or an ISO 8601 instant with `Z` or an offset. */
 const time = z.string().transform((text, context) => {
   const at = new Date(isDateOrInstant(text) ? text : Number.NaN);
-  // What PostgreSQL and ISO 8601 both write with four digits; an offset may lead out of it.
+  // PostgreSQL and ISO 8601 both write these years with four digits. An offset may lead out of the range.
   if (at.getUTCFullYear() >= 1970 && at.getUTCFullYear() <= 9999) return at;
   context.addIssue({
     code: 'custom',
@@ -22,7 +23,7 @@ const filters = {
   model: storableText.min(1).max(256).optional(),
   key_id: z.uuid().optional(),
   workspace_id: z.uuid().optional(),
-  /** Wins over the header `accept`. */
+  /** Overrides the header `accept`. */
   format: z.enum(['json', 'csv']).optional(),
 };
 
@@ -32,14 +33,19 @@ function refuseEmptyRange({ from, to }: { from?: Date | undefined; to?: Date | u
 }
 
 /**
- * Query of `GET /usage` (design 6). `from` is inclusive, `to` exclusive. `limit` and `cursor` are for pages of JSON: CSV
- * has every row that matches.
+ * Query of `GET /usage`. `from` is inclusive, `to` exclusive. `limit` and `cursor` page JSON only, because CSV has every
+ * matching row.
  */
 export const usageQuerySchema = z
   .strictObject({
     limit: z.coerce.number().pipe(z.int().min(1).max(500)).default(100),
     cursor: z.string().min(1).max(200).optional(),
     ...filters,
+    status: z.enum(usageStatuses).optional(),
+    error: z.enum(usageErrors).optional(),
+    provider: storableText.min(1).max(256).optional(),
+    /** The account that created the key. */
+    member_id: z.uuid().optional(),
   })
   .superRefine(refuseEmptyRange);
 export type UsageQuery = z.infer<typeof usageQuerySchema>;
@@ -67,7 +73,7 @@ const groups = z.string().transform((text, context): readonly UsageGroup[] => {
   return z.NEVER;
 });
 
-/** Query of `GET /usage/daily`. Days are UTC, and counted whole: `from` is cut down and `to` rounded up to midnight. */
+/** Query of `GET /usage/daily`. Days are whole UTC days: `from` is rounded down and `to` up to midnight. */
 export const usageDailyQuerySchema = z
   .strictObject({ group_by: groups.default(['day']), ...filters })
   .superRefine(refuseEmptyRange);

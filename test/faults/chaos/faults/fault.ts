@@ -1,39 +1,43 @@
 import { errorOf, type Flow } from '../../../kit/call.ts';
-import type { Sent } from '../load.ts';
+import type { Sent } from '../../../kit/load.ts';
 import type { Rig } from '../rig.ts';
 
 /**
- * What a request came to: `answered` to its end, `cut` short after it began, `none` where no answer came, or an error's
- * status and type.
+ * The outcome of a request: `answered` completely, `cut` short after it began, `none` without any answer, `stuck` past
+ * its deadline, or an error's status and type.
  */
 export type Outcome = 'answered' | 'cut' | 'none' | 'stuck' | `${number} ${string}`;
 
-/** One thing that goes wrong, and what follows from it. */
+/** A fault and its permitted effects. */
 export interface Fault {
   readonly name: string;
-  /** What it happens to. Of a pair that happens at once, each happens to something else. */
+  /** The part that fails. Two faults that happen at once must affect different parts. */
   readonly to: 'broker' | 'control' | 'redis' | 'postgres' | 'providers' | 'names' | 'clocks' | 'logs';
-  /** How long it lasts before it ends. */
+  /** The time before the fault ends. */
   readonly lastsMs: number;
-  /** Whether requests insist on the first provider's being tried first, whatever it did before. */
+  /** Whether requests ask for the first provider first, whatever it did before. */
   readonly inOrder?: boolean;
+  /** Whether `begin` itself needs Redis. In a pair, such a fault begins before Redis fails. */
+  readonly beginsThroughRedis?: boolean;
   begin(rig: Rig): Promise<void>;
   end(rig: Rig): Promise<void>;
-  /** What the requests may come to that were under way or begun from its beginning until all is well again. */
+  /** The permitted outcomes of requests that run or start between the beginning of the fault and full recovery. */
   readonly outcomes: Readonly<Record<Flow, readonly Outcome[]>>;
-  /** What each plane says of itself in the end, while it lasts; where it says nothing, it does not matter. */
+  /** The readiness of each plane at the end of the fault. An absent value is not checked. */
   readonly ready?: { readonly broker?: boolean; readonly control?: boolean };
-  /** Whether answers may be lost that had come whole from the provider, and are paid. */
+  /** Whether an answer that arrived completely from the provider may be lost and still be charged. */
   readonly brokerDies?: boolean;
-  /** Whether Redis loses what it had accepted: only the broker that handed it over still knows it then. */
+  /** Whether Redis loses writes that it accepted. Then only the broker that made them still knows them. */
   readonly redisForgets?: boolean;
-  /** Why it cannot be had on this machine, and how it could. */
+  /** Returns why this machine cannot run the fault, and how to enable it. */
   missing?(rig: Rig): string | undefined;
 }
 
 export const served: readonly Outcome[] = ['answered'];
+/** The same outcomes for both flows. */
+export const both = (...outcomes: readonly Outcome[]) => ({ outcomes: { compat: outcomes, ticket: outcomes } });
 export const unavailable: Outcome = '503 service_unavailable';
-/** Whoever needs what is away is told to come back; what is under way goes on. */
+/** A request that needs the failed part gets a 503 with a retry time; running requests continue. */
 export const refused: readonly Outcome[] = ['answered', unavailable];
 
 export function outcomeOf({ called }: Sent): Outcome {

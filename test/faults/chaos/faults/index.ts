@@ -6,7 +6,7 @@ import { providerFaults } from './providers.ts';
 import { redisFaults } from './redis.ts';
 import { surroundingFaults } from './surroundings.ts';
 
-/** Everything that goes wrong here. */
+/** All faults of these tests. */
 export const faults: readonly Fault[] = [
   ...processFaults,
   ...redisFaults,

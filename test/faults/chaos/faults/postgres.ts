@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { startStandby } from '../../../kit/postgres-standby.ts';
+import { startStandby } from '../../../kit/postgres.ts';
 import type { Rig } from '../rig.ts';
-import { type Fault, refused, served } from './fault.ts';
+import { both, type Fault, refused, served } from './fault.ts';
 
 const outcomes = { compat: served, ticket: refused };
 
-/** Others' connections, as many as there can be. */
+/** The connections that occupy every free place of the server. */
 const others = new WeakMap<Rig, pg.Client[]>();
 
 async function exhaust(rig: Rig): Promise<void> {
@@ -32,7 +32,7 @@ export const postgresFaults: readonly Fault[] = [
     async begin(rig) {
       await exhaust(rig);
       rig.lines.controlToPostgres.cut();
-      // Whatever it was quick enough to take again, it loses once more.
+      // Takes the connections that control may have reopened in between.
       await exhaust(rig);
     },
     async end(rig) {
@@ -93,11 +93,11 @@ export const postgresFaults: readonly Fault[] = [
     async end(rig) {
       for (const client of others.get(rig) ?? []) await client.end();
     },
-    outcomes: { compat: served, ticket: served },
+    ...both(...served),
   },
 ];
 
-/** Says it to the server, in every session that there is. */
+/** Executes statements and reloads the settings, so that every session sees them. */
 async function execute(rig: Rig, ...statements: readonly string[]): Promise<void> {
   const client = new pg.Client(rig.postgres.url);
   await client.connect();

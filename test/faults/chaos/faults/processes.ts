@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { withRedis } from '../../../kit/redis-connection.ts';
 import { lapseLeases } from '../../../kit/redis-holds.ts';
 import { until } from '../../../kit/service.ts';
-import { withRedis } from '../../../money/world.ts';
 import type { Rig } from '../rig.ts';
-import { type Fault, type Outcome, refused, served } from './fault.ts';
+import { both, type Fault, type Outcome, refused, served } from './fault.ts';
 
-/** A process and its children: of Postgres, each connection is one. */
+/** Returns a process and its children. Postgres has one child per connection. */
 function familyOf(pid: number): number[] {
   const children = readdirSync('/proc').filter((name) => {
     if (!/^\d+$/.test(name)) return false;
@@ -24,12 +24,12 @@ function signal(pids: readonly number[], name: NodeJS.Signals): void {
     try {
       process.kill(pid, name);
     } catch {
-      // Gone meanwhile.
+      // The process has already ended.
     }
   }
 }
 
-/** What was under way may have run out of time, or its providers seem to. */
+/** A running request may time out, or its providers may seem to. */
 const late: readonly Outcome[] = [
   ...refused,
   'cut',
@@ -38,7 +38,8 @@ const late: readonly Outcome[] = [
   '504 provider_timeout',
 ];
 
-const stop = (pidOf: (rig: Rig) => number | undefined) => ({
+const stop = (pidOf: (rig: Rig) => number | undefined, lastsMs: number) => ({
+  lastsMs,
   begin: async (rig: Rig) => signal(familyOf(pidOf(rig) ?? 0), 'SIGSTOP'),
   end: async (rig: Rig) => signal(familyOf(pidOf(rig) ?? 0), 'SIGCONT'),
 });
@@ -50,11 +51,11 @@ export const processFaults: readonly Fault[] = [
     lastsMs: 500,
     begin: ({ service }) => service.broker.kill9(),
     async end({ service }) {
-      // Nobody else holds anything: its leases need not be waited for.
+      // No other process has holds, so the test can expire all leases instead of waiting.
       await withRedis(service.redisUrl ?? '', lapseLeases).catch(() => {});
       await service.broker.restart();
     },
-    outcomes: { compat: [...refused, 'cut', 'none'], ticket: [...refused, 'cut', 'none'] },
+    ...both(...refused, 'cut', 'none'),
     ready: { broker: false, control: true },
     brokerDies: true,
   },
@@ -66,25 +67,22 @@ export const processFaults: readonly Fault[] = [
       await service.broker.terminate();
     },
     end: ({ service }) => service.broker.restart(),
-    // What was under way comes to its end; who comes then finds nobody, as long as there is no second broker.
-    outcomes: { compat: [...refused, 'none'], ticket: [...refused, 'none'] },
+    // Running requests finish. New ones find no server, because there is no second broker.
+    ...both(...refused, 'none'),
     ready: { broker: false, control: true },
   },
   {
     name: 'the broker hangs',
     to: 'broker',
-    lastsMs: 2000,
-    ...stop(({ service }) => service.broker.pid),
-    outcomes: {
-      compat: late,
-      ticket: late,
-    },
+    ...stop(({ service }) => service.broker.pid, 2000),
+    ...both(...late),
     ready: { broker: false, control: true },
   },
   {
     name: 'the broker hangs until its holds are reaped',
     to: 'broker',
     lastsMs: 0,
+    beginsThroughRedis: true,
     async begin(rig) {
       signal([rig.service.broker.pid], 'SIGSTOP');
       await withRedis(rig.service.redisUrl ?? '', async (redis) => {
@@ -92,10 +90,7 @@ export const processFaults: readonly Fault[] = [
       });
     },
     end: async ({ service }) => signal([service.broker.pid], 'SIGCONT'),
-    outcomes: {
-      compat: late,
-      ticket: late,
-    },
+    ...both(...late),
     ready: { broker: false, control: true },
   },
   {
@@ -121,8 +116,7 @@ export const processFaults: readonly Fault[] = [
   {
     name: 'control hangs',
     to: 'control',
-    lastsMs: 2500,
-    ...stop(({ service }) => service.control.pid),
+    ...stop(({ service }) => service.control.pid, 2500),
     outcomes: { compat: served, ticket: refused },
     ready: { broker: true, control: false },
   },
@@ -132,7 +126,7 @@ export const processFaults: readonly Fault[] = [
     lastsMs: 1500,
     begin: ({ redis }) => redis.kill9(),
     end: ({ redis }) => redis.restart(),
-    outcomes: { compat: refused, ticket: refused },
+    ...both(...refused),
     ready: { broker: false, control: false },
   },
   {
@@ -141,7 +135,7 @@ export const processFaults: readonly Fault[] = [
     lastsMs: 3000,
     begin: ({ redis }) => redis.pause(),
     end: ({ redis }) => redis.resume(),
-    outcomes: { compat: refused, ticket: refused },
+    ...both(...refused),
     ready: { broker: false, control: false },
   },
   {
@@ -156,8 +150,7 @@ export const processFaults: readonly Fault[] = [
   {
     name: 'Postgres hangs',
     to: 'postgres',
-    lastsMs: 6000,
-    ...stop(({ postgres }) => postgres.pid),
+    ...stop(({ postgres }) => postgres.pid, 6000),
     outcomes: { compat: served, ticket: refused },
     ready: { broker: true, control: false },
   },

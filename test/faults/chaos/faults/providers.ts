@@ -1,8 +1,8 @@
 import type { ProviderHandler } from '../../../kit/provider.ts';
+import { rows } from '../../../kit/scenes/misbehave.ts';
 import { type Script, scripted } from '../../../kit/scripted-provider.ts';
-import { rows } from '../../../routing/failover/misbehave.ts';
 import type { Rig } from '../rig.ts';
-import { type Fault, type Outcome, served } from './fault.ts';
+import { both, type Fault, type Outcome, served } from './fault.ts';
 
 const acts: Script[string][] = [
   { kind: 'silence' },
@@ -11,7 +11,7 @@ const acts: Script[string][] = [
   { kind: 'break', afterPieces: 3 },
 ];
 
-/** Does everything wrong that there is, in turn. */
+/** Plays every failure of a provider, in turn. */
 function misbehave(rig: Rig, at: 0 | 1): ProviderHandler {
   const provider = rig.providers[at];
   const id = at === 0 ? 'alpha' : 'beta';
@@ -33,7 +33,7 @@ function misbehave(rig: Rig, at: 0 | 1): ProviderHandler {
   };
 }
 
-/** What the rows of interface 3.3 come to where nobody else was tried, or where everybody was. */
+/** The outcomes of those failures if no other provider was tried, or if every provider failed. */
 const everyRow: readonly Outcome[] = [
   'answered',
   'cut',
@@ -56,11 +56,9 @@ export const providerFaults: readonly Fault[] = [
     async end({ providers }) {
       providers[0].answer(providers[0].script);
     },
-    // What the first refuses as wrong, the second is not asked; all else the second answers.
-    outcomes: {
-      compat: [...served, 'cut', '400 invalid_request', '504 provider_timeout'],
-      ticket: [...served, 'cut', '400 invalid_request', '504 provider_timeout'],
-    },
+    // If the first provider rejects a request as invalid, the second is not asked. The second answers after every other
+    // failure.
+    ...both(...served, 'cut', '400 invalid_request', '504 provider_timeout'),
   },
   {
     name: 'both providers do everything wrong, by turns',
@@ -73,6 +71,6 @@ export const providerFaults: readonly Fault[] = [
     async end({ providers }) {
       for (const provider of providers) provider.answer(provider.script);
     },
-    outcomes: { compat: everyRow, ticket: everyRow },
+    ...both(...everyRow),
   },
 ];

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { withRedis } from '../../../kit/redis-connection.ts';
 import { until } from '../../../kit/service.ts';
-import { withRedis } from '../../../money/world.ts';
 import type { Rig } from '../rig.ts';
 import { type Fault, refused } from './fault.ts';
 
@@ -12,7 +12,7 @@ const configure = (name: string, value: string) => (rig: Rig) =>
     await redis.config('SET', name, value);
   });
 
-/** A replica that has what the present one has, and follows it. */
+/** Starts a replica that has the data of the present server and follows it. */
 async function startReplica(rig: Rig) {
   const replica = await rig.startRedis();
   const { hostname, port } = new URL(rig.redis.url);
@@ -46,7 +46,7 @@ export const redisFaults: readonly Fault[] = [
     name: 'Redis becomes a replica: it can only be read',
     to: 'redis',
     lastsMs: 2000,
-    // Of a master that is not there: its data stays as it is.
+    // The server follows a master that does not exist, so its data stays unchanged.
     begin: (rig) =>
       withRedis(rig.redis.url, async (redis) => {
         await redis.replicaof('127.0.0.1', 1);
@@ -76,7 +76,7 @@ export const redisFaults: readonly Fault[] = [
     name: 'Redis has no disk left for its append-only file',
     to: 'redis',
     lastsMs: 1500,
-    // With `appendfsync always` it ends rather than answer what it cannot keep.
+    // With `appendfsync always` Redis exits rather than confirm a write that it cannot store.
     begin: async ({ redisDisk }) => redisDisk?.fill(),
     async end({ redisDisk, redis }) {
       await redisDisk?.free();
@@ -102,7 +102,7 @@ export const redisFaults: readonly Fault[] = [
     async begin(rig) {
       const replica = await startReplica(rig);
       await standAlone(replica.url);
-      // What is written now, the replica will not have.
+      // The replica lacks the writes of this period.
       await sleep(400);
       const { redis } = rig;
       await redis.kill9();
@@ -124,7 +124,7 @@ export const redisFaults: readonly Fault[] = [
       await withRedis(redis.url, async (old) => {
         await old.replicaof(hostname, Number(port));
       });
-      // The connections that are open go on to the old one, which refuses every write from now on.
+      // Open connections still reach the old server, which rejects every write from now on.
       rig.moveRedis(replica);
     },
     end: async () => {},

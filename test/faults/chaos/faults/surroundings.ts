@@ -1,10 +1,10 @@
 import { closeSync, openSync } from 'node:fs';
 import type { Rig } from '../rig.ts';
-import { type Fault, refused, served, unavailable } from './fault.ts';
+import { both, type Fault, refused, served, unavailable } from './fault.ts';
 
 const hourS = 3600;
 
-/** Sets clocks: those of both planes, that of Redis. */
+/** Sets the clocks of both planes, and that of Redis. */
 function set(rig: Rig, { planes, redis }: { planes?: number; redis?: number }): void {
   if (planes !== undefined) rig.clocks.setNode(planes);
   if (redis !== undefined) rig.clocks.setNative(redis);
@@ -15,7 +15,8 @@ const step = (ahead: { planes?: number; redis?: number }) => ({
   lastsMs: 2000,
   begin: async (rig: Rig) => set(rig, ahead),
   end: async (rig: Rig) => set(rig, { planes: 0, redis: 0 }),
-  // A ticket whose time has passed by Redis' clock, the only one that is asked, has expired: its holder asks for another.
+  // Only the clock of Redis decides when a ticket expires. If it steps ahead, tickets expire and their holders need new
+  // ones.
   outcomes: {
     compat: refused,
     ticket: ahead.redis === undefined ? refused : [...refused, '401 invalid_ticket' as const],
@@ -28,7 +29,7 @@ const stall = (plane: 'broker' | 'control') => ({
   lastsMs: 3000,
   begin: (rig: Rig) => rig.logs[plane].stall(),
   end: async (rig: Rig) => rig.logs[plane].readOn(),
-  outcomes: { compat: served, ticket: served },
+  ...both(...served),
   ready: { broker: true, control: true },
 });
 
@@ -50,7 +51,7 @@ const startOnFullDisk = (plane: 'broker' | 'control') => ({
     await rig.service[plane].terminate();
     await rig.service[plane].restart();
   },
-  // It is ready in the end, with nowhere to write to.
+  // The process becomes ready although it cannot write its log.
   ready: { broker: true, control: true },
 });
 
@@ -65,10 +66,7 @@ export const surroundingFaults: readonly Fault[] = [
         line.cut();
     },
     end: async ({ names }) => names?.resolve(true),
-    outcomes: {
-      compat: [...refused, 'cut', '503 provider_fallback_exhausted'],
-      ticket: [...refused, 'cut', '503 provider_fallback_exhausted'],
-    },
+    ...both(...refused, 'cut', '503 provider_fallback_exhausted'),
     ready: { broker: false, control: false },
     missing: ({ names }) => (names === undefined ? 'run as root where mount namespaces may be made' : undefined),
   },
@@ -81,14 +79,12 @@ export const surroundingFaults: readonly Fault[] = [
       for (const line of lines.toProviders) line.cut();
     },
     end: async ({ names }) => names?.resolve(true),
-    outcomes: {
-      compat: ['answered', 'cut', '502 provider_error', '503 provider_fallback_exhausted', unavailable],
-      ticket: ['answered', 'cut', '502 provider_error', '503 provider_fallback_exhausted', unavailable],
-    },
+    ...both('answered', 'cut', '502 provider_error', '503 provider_fallback_exhausted', unavailable),
     missing: ({ names }) => (names === undefined ? 'run as root where mount namespaces may be made' : undefined),
   },
-  // With Redis away at the same time: a settlement that failed by the clock that was ahead was to be sent again at a time
-  // of that clock. Set back, the broker kept it for an hour; its hold lived on, and nobody was charged.
+  // Together with a Redis outage this once lost a charge. A settlement that failed while the clock was ahead got a
+  // retry time by that clock. After the clock was set back, the broker kept the settlement for an hour, and its hold
+  // stayed open.
   { name: 'every clock steps ahead by an hour', ...step({ planes: hourS, redis: hourS }) },
   { name: 'every clock steps back by an hour', ...step({ planes: -hourS, redis: -hourS }) },
   { name: 'the clocks of the planes step ahead by an hour', ...step({ planes: hourS }) },
@@ -100,7 +96,7 @@ export const surroundingFaults: readonly Fault[] = [
   {
     name: 'the broker starts while the disk for its log is full',
     ...startOnFullDisk('broker'),
-    outcomes: { compat: [...refused, 'none'], ticket: [...refused, 'none'] },
+    ...both(...refused, 'none'),
   },
   {
     name: 'control starts while the disk for its log is full',

@@ -15,12 +15,14 @@ import {
   amounts,
   beginAnew,
   byTicket,
+  driver,
   fund,
   graceMs,
   joinOther,
   mint,
   place,
   putKey,
+  reapOther,
   redeem,
   redeemAs,
   result,
@@ -72,7 +74,7 @@ export function epochSuite(): void {
       expect(await redeem()).toEqual(result('admitted'));
     });
 
-    test('lets in who declares something only once it is restored, and then with what it held', async () => {
+    test('admits a process that declares holds only after it restored them, and then with those holds', async () => {
       await redeem();
       await redeem({ holdId: 'charged' });
       await settle(3n, 'charged');
@@ -98,7 +100,7 @@ export function epochSuite(): void {
       expect(await wallet()).toEqual(amounts(0n, 7n));
     });
 
-    test('lets nobody in who thinks of renewing a lease that it does not have', async () => {
+    test('does not admit a process that renews a lease that it does not have', async () => {
       await end(1);
       const renew = () => state.join(shard, { declaration: 'renewal', leaseMs });
       expect(await outcome(renew())).toEqual(unavailable);
@@ -108,7 +110,7 @@ export function epochSuite(): void {
       expect(await renew()).toMatchObject({ result: 'joined' });
     });
 
-    test('takes in who comes late, beside the others', async () => {
+    test('admits a late process beside the others', async () => {
       const other = await joinOther();
       await redeemAs(other, { holdId: 'of the other' });
       await end(1);
@@ -155,7 +157,7 @@ export function epochSuite(): void {
         expect(settled).toEqual(place);
         expect(await state.readSettlements(each, '0-0', 10)).toHaveLength(1);
         const booked = { shard: each, walletId: ids.walletId, balanceNusd: 0n, version: 2 };
-        await state.book({ wallet: booked, keys: [], holdIds: [ids.holdId] });
+        await state.book({ wallet: booked, keys: [], budgets: [], holdIds: [ids.holdId] });
         await state.acknowledge(each, settled?.streamId ?? '');
         expect(await state.watermark(each)).toEqual(settled);
         await state.cancel(each, 'another');
@@ -168,7 +170,7 @@ export function epochSuite(): void {
   describe('before control has projected', () => {
     beforeEach(beginAnew);
 
-    test('nothing is admitted, and nobody is told that a key or a ticket is wrong', async () => {
+    test('nothing is admitted, and no caller is told that a key or a ticket is wrong', async () => {
       const refusals = async () => {
         expect(await outcome(redeem())).toEqual(unavailable);
         expect(await outcome(redeem({ right: byTicket }))).toEqual(unavailable);
@@ -207,6 +209,63 @@ export function epochSuite(): void {
       expect([await state.isOpen(), await state.isReady()]).toEqual([false, false]);
       await openEpoch(state);
       expect([await state.isOpen(), await state.isReady()]).toEqual([true, true]);
+    });
+  });
+}
+
+export function leaseSuite(): void {
+  describe('a lease', () => {
+    beforeEach(async () => {
+      await fund(10_000n);
+      await putKey();
+    });
+
+    test('that lapsed is reaped with all its holds, and no other’s', async () => {
+      const other = await joinOther();
+      const abandoned = Array.from({ length: 250 }, (_, index) => `abandoned-${index}`);
+      await Promise.all(abandoned.map((holdId) => redeemAs(other, { holdId, amountNusd: 1n })));
+      await redeem({ amountNusd: 7n });
+      expect(await reapOther()).toBe(250);
+      expect(await wallet()).toEqual(amounts(7n, 0n));
+      expect(await state.readOwnHolds(shard)).toEqual(['hold']);
+    });
+
+    test('that is renewed within the grace is kept, however late', async () => {
+      const other = await joinOther();
+      await redeemAs(other);
+      driver?.advance(100_000);
+      expect(await state.reap(shard, graceMs)).toBe(0);
+      await other.join(shard, { declaration: undefined, leaseMs: 1000 });
+      driver?.advance(graceMs + 1000);
+      expect(await state.reap(shard, graceMs)).toBe(0);
+      expect(await wallet()).toEqual(amounts(10n, 0n));
+    });
+
+    test('that has run out admits nothing until it is renewed', async () => {
+      const other = await joinOther();
+      driver?.advance(1000);
+      expect(await outcome(redeemAs(other))).toEqual(unavailable);
+      await other.join(shard, { declaration: undefined, leaseMs: 1000 });
+      expect(await redeemAs(other)).toEqual(result('admitted'));
+    });
+
+    test('that was reaped is over: its process goes on as another', async () => {
+      const other = await joinOther();
+      const { client } = other.membership.caller(shard);
+      await redeemAs(other);
+      await reapOther();
+      expect(await outcome(redeemAs(other, { holdId: 'next' }))).toEqual(unavailable);
+      expect(other.membership.caller(shard).client).not.toBe(client);
+      await joinAll(other);
+      expect(await redeemAs(other, { holdId: 'next' })).toEqual(result('admitted'));
+    });
+
+    test('that is given up releases what it held at once', async () => {
+      const other = await joinOther();
+      await redeemAs(other);
+      await other.leave(shard);
+      expect(await wallet()).toEqual(amounts(0n, 0n));
+      expect((await state.readMembers(shard)).clients).toEqual([state.membership.caller(shard).client]);
     });
   });
 }

@@ -136,7 +136,11 @@ export function redeemSuite(): void {
         state.settle(settlementOf({ shard, holdId, chargeNusd: 0n, usedTokens }));
       const rate = { limitRequests: 3, limitTokens: 50, resetMs: expect.any(Number) };
       const first = await next('first', 60);
-      expect(first).toEqual({ result: 'admitted', rate: { ...rate, remainingRequests: 2, remainingTokens: 0 } });
+      expect(first).toEqual({
+        result: 'admitted',
+        month: expect.any(String),
+        rate: { ...rate, remainingRequests: 2, remainingTokens: 0 },
+      });
       const resetMs = first.result === 'admitted' ? first.rate.resetMs : 0;
       expect(resetMs).toBeGreaterThan(50_000);
       expect(resetMs).toBeLessThanOrEqual(60_000);
@@ -154,7 +158,7 @@ export function redeemSuite(): void {
       expect(await next('fourth', 40)).toEqual(
         result('admitted', { rate: { ...rate, remainingRequests: 2, remainingTokens: 10 } }),
       );
-      // What a request of the minute before used is no matter of this one.
+      // Requests of the minute before do not count in this minute.
       await end('third', 0);
       expect(await next('fifth', 0)).toEqual(
         result('admitted', { rate: { ...rate, remainingRequests: 1, remainingTokens: 10 } }),
@@ -176,7 +180,7 @@ export function redeemSuite(): void {
       expect(await wallet()).toEqual(amounts(10n, 0n));
     });
 
-    test('never tells the broker of whose wallet, nor how much is there', async () => {
+    test('never tells the broker whose wallet it is or how much is in it', async () => {
       await mint();
       const replies = [
         await redeem({ right: byTicket }),

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { settlementOf } from '../fixtures.ts';
 import {
@@ -35,7 +36,7 @@ export function settlementSuite(): void {
       ]);
     });
 
-    test('of nothing releases everything, and without an entry tells nobody', async () => {
+    test('of nothing releases everything, and without an entry does not reach the ledger', async () => {
       const release = { ...settlementOf({ shard, holdId: 'hold', chargeNusd: 0n }), entry: undefined };
       expect(await state.settle(release)).toBeUndefined();
       expect(await wallet()).toEqual(amounts(0n, 0n));
@@ -56,7 +57,7 @@ export function settlementSuite(): void {
       expect(await settle(4n, 'short')).toEqual(place);
       expect(await wallet()).toEqual(amounts(10n, 4n));
       const booked = { shard, walletId, balanceNusd: 96n, version: 2 };
-      await state.book({ wallet: booked, keys: [], holdIds: ['short'] });
+      await state.book({ wallet: booked, keys: [], budgets: [], holdIds: ['short'] });
       expect(await settle(4n, 'short')).toEqual(place);
       expect(await wallet()).toEqual(amounts(10n, 0n));
     });
@@ -89,6 +90,7 @@ export function settlementSuite(): void {
       const booking = {
         wallet: { shard, walletId, balanceNusd: 90n, version: 2 },
         keys: [{ keyHash: 'key', limitFundsNusd: 40n, version: 2 }],
+        budgets: [],
         holdIds: ['hold', 'unknown'],
       };
       await state.book(booking);
@@ -102,7 +104,7 @@ export function settlementSuite(): void {
       expect(await redeem({ ...rest, amountNusd: 50n })).toEqual(result('admitted'));
     });
 
-    test('of nobody that the ledger knows is forgotten: its money is there again, and what was not noted stays as it is', async () => {
+    test('of an unknown account is forgotten: its money is available again, and holds that were not noted stay', async () => {
       await settle(10n);
       await state.forget(shard, ['hold', 'unknown']);
       await state.forget(shard, ['hold']);
@@ -116,7 +118,12 @@ export function settlementSuite(): void {
     test('booked late never undoes a newer balance', async () => {
       await settle(10n);
       await fund(500n, 3);
-      await state.book({ wallet: { shard, walletId, balanceNusd: 90n, version: 2 }, keys: [], holdIds: ['hold'] });
+      await state.book({
+        wallet: { shard, walletId, balanceNusd: 90n, version: 2 },
+        keys: [],
+        budgets: [],
+        holdIds: ['hold'],
+      });
       await putKey({ generation: 2, fundsVersion: 2 });
       expect(await redeem({ holdId: 'next', generation: 2, amountNusd: 500n })).toEqual(result('admitted'));
     });
@@ -128,7 +135,12 @@ export function settlementSuite(): void {
       await Promise.all(holdIds.map((holdId) => redeem({ holdId })));
       await Promise.all(holdIds.map((holdId) => settle(1n, holdId)));
       expect(await wallet()).toEqual(amounts(10n, 2000n));
-      await state.book({ wallet: { shard, walletId, balanceNusd: 98_000n, version: 3 }, keys: [], holdIds });
+      await state.book({
+        wallet: { shard, walletId, balanceNusd: 98_000n, version: 3 },
+        keys: [],
+        budgets: [],
+        holdIds,
+      });
       expect(await wallet()).toEqual(amounts(10n, 0n));
     });
 
@@ -144,6 +156,41 @@ export function settlementSuite(): void {
       expect(await state.watermark(shard)).toEqual({ streamId: b?.streamId, epoch: 1 });
       expect(await state.readSettlements(shard, '0-0', 10)).toEqual([c]);
       expect(await state.readSettlements(shard + 1, '0-0', 10)).toEqual([]);
+    });
+  });
+}
+
+export function receiptSuite(): void {
+  describe('a receipt', () => {
+    const id = 'preq_0123456789abcdef';
+
+    test('is read by every process that knows its id, by its kind and id alone, and the last one kept counts', async () => {
+      expect(await state.readReceipt('provider', id)).toBeUndefined();
+      await state.keepReceipt('provider', id, '{"first":true}', 60_000);
+      await state.keepReceipt('provider', id, '{"last":true}', 60_000);
+      expect(await driver?.other.readReceipt('provider', id)).toBe('{"last":true}');
+      expect(await state.readReceipt('gateway', id)).toBeUndefined();
+      expect(await state.readReceipt('provider', `${id}0`)).toBeUndefined();
+    });
+
+    test('is gone when its time is up, whatever is kept after it', async () => {
+      await state.keepReceipt('gateway', id, 'soon gone', 300);
+      await state.keepReceipt('gateway', `${id}-other`, 'stays', 60_000);
+      driver?.advance(300);
+      await sleep(320);
+      expect(await state.readReceipt('gateway', id)).toBeUndefined();
+      expect(await state.readReceipt('gateway', `${id}-other`)).toBe('stays');
+    });
+
+    test.each([
+      ['id', ['short', '{}', 1]],
+      ['id', [`${id}:other`, '{}', 1]],
+      ['document', [id, 'x'.repeat(32_769), 1]],
+      ['ttlMs', [id, '{}', 0]],
+      ['ttlMs', [id, '{}', Number.NaN]],
+    ] as const)('is refused where its %s is out of bounds', async (field, [name, document, ttlMs]) => {
+      const kept = state.keepReceipt('gateway', name, document, ttlMs);
+      await expect(kept).rejects.toThrow(new RangeError(`${field} is out of bounds`));
     });
   });
 }

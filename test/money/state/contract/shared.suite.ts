@@ -127,7 +127,7 @@ export function sharedSuite(): void {
     });
   });
 
-  test('what is free needs no balance, and its ticket is used up all the same', async () => {
+  test('a free request needs no balance, and still uses up its ticket', async () => {
     await fund(-5n);
     await putKey({ limitFundsNusd: -1n });
     expect(await mint()).toEqual(result('insufficient'));

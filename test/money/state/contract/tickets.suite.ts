@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { maxNusd } from '@sotto/money';
 import { describe, expect, test } from 'vitest';
+import { keyRecord, openEpoch, outcome } from '../fixtures.ts';
 import {
   amounts,
+  beginAnew,
   byKey,
   byTicket,
+  driver,
   fund,
   mint,
   putKey,
@@ -14,11 +17,16 @@ import {
   shard,
   state,
   ticketAt,
+  unavailable,
   wallet,
   walletId,
 } from './world.ts';
 
-/** The forms of tickets, each with the generation that its redeem says. */
+/** So long that no test takes it, and shorter than a lease. */
+const overlapMs = 20_000;
+const later = (): number => (driver?.now() ?? 0) + overlapMs;
+
+/** The forms of tickets, each with the generation that its redeem states. */
 const forms = [
   { form: 1, said: 1 },
   { form: 2, said: undefined },
@@ -37,7 +45,7 @@ export function ticketSuite(): void {
       expect(await redeem({ right: byTicket, holdId: 'another' })).toEqual({ result: 'invalid_ticket' });
     });
 
-    test.each(forms)('of form $form is valid again once its redeem is undone, and used by nobody', async ({ form }) => {
+    test.each(forms)('of form $form is valid again once its redeem is undone before use', async ({ form }) => {
       await fund(100n);
       await putKey();
       await mint(60_000, form);
@@ -48,7 +56,7 @@ export function ticketSuite(): void {
       expect(await wallet()).toEqual(amounts(0n, 0n));
       expect(await state.peek(ticketAt(shard))).toBeDefined();
       expect(await redeem({ right: byTicket, holdId: 'again' })).toEqual(result('admitted'));
-      // The lost one is cancelled once more, while another request runs by the ticket.
+      // Cancels the lost request once more, while another request runs by the ticket.
       await state.cancel(shard, 'lost');
       expect(await redeem({ right: byTicket, holdId: 'lost' })).toEqual({ result: 'closed' });
       await settle(1n, 'again');
@@ -159,5 +167,176 @@ export function ticketSuite(): void {
       expect(await redeem({ right: byTicket, generation: 6 })).toEqual({ result: 'invalid_ticket' });
       expect(await redeem({ right: byTicket, generation: 7 })).toEqual(result('admitted'));
     });
+  });
+}
+
+export function keySuite(): void {
+  describe('a key', () => {
+    test('is found by its hash, with its generation and shard', async () => {
+      await putKey({ generation: 7 });
+      expect(await state.lookupKey('key')).toEqual({ record: keyRecord('key'), generation: 7, shard });
+      expect(await state.lookupKey('no such key')).toBeUndefined();
+    });
+
+    test('that has expired neither opens nor lets its tickets be used, whatever the broker remembers', async () => {
+      await fund(100n);
+      await putKey({ expiresAt: later() });
+      await mint();
+      expect(await redeem({ holdId: 'before' })).toEqual(result('admitted'));
+      driver?.advance(overlapMs);
+      expect(await state.lookupKey('key')).toBeUndefined();
+      expect(await state.peek({ shard, right: byKey })).toBeUndefined();
+      expect(await state.peek(ticketAt(shard))).toBeUndefined();
+      expect(await redeem()).toEqual({ result: 'unknown_key' });
+      expect(await redeem({ right: byTicket })).toEqual({ result: 'invalid_ticket' });
+      // The answer of an admitted request may have been lost, and its hold ends as usual.
+      expect(await redeem({ holdId: 'before' })).toEqual(result('admitted'));
+      await settle(1n, 'before');
+      expect(await wallet()).toEqual(amounts(0n, 1n));
+      await putKey({ generation: 2 });
+      expect(await redeem({ generation: 2 })).toEqual(result('admitted'));
+    });
+
+    describe('that was rotated', () => {
+      const secrets = () => [
+        { secretHash: 'key', endsAt: later() },
+        { secretHash: 'second', endsAt: undefined },
+      ];
+      const bySecond = { ...byKey, secretHash: 'second' };
+
+      test('opens with both secrets until the overlap ends, and then with the newest only', async () => {
+        await fund(100n);
+        await putKey({ secrets: secrets() });
+        expect(await state.lookupKey('key')).toEqual({ record: keyRecord('key'), generation: 1, shard });
+        const found = { record: keyRecord('key'), generation: 1, shard, keyHash: 'key' };
+        expect(await state.lookupKey('second')).toEqual(found);
+        expect(await redeem({ holdId: '1' })).toEqual(result('admitted'));
+        expect(await redeem({ right: bySecond, holdId: '2' })).toEqual(result('admitted'));
+        driver?.advance(overlapMs);
+        expect(await state.lookupKey('key')).toBeUndefined();
+        expect(await state.peek({ shard, right: byKey })).toBeUndefined();
+        expect(await redeem({ holdId: '3' })).toEqual({ result: 'unknown_key' });
+        expect(await state.lookupKey('second')).toEqual(found);
+        expect(await state.peek({ shard, right: bySecond })).toBeDefined();
+        expect(await redeem({ right: bySecond, holdId: '4' })).toEqual(result('admitted'));
+      });
+
+      test('has one rate limit, one credit limit and one sum of holds, whichever secret was shown', async () => {
+        await fund(100n);
+        await putKey({ secrets: secrets(), limitRequests: 3, limitFundsNusd: 10n });
+        expect(await redeem({ amountNusd: 6n, holdId: '1' })).toEqual(result('admitted'));
+        expect(await redeem({ right: bySecond, amountNusd: 5n, holdId: '2' })).toEqual(
+          result('insufficient', { scope: 'key' }),
+        );
+        expect(await redeem({ right: bySecond, amountNusd: 4n, holdId: '3' })).toEqual(result('admitted'));
+        expect(await redeem({ right: bySecond, amountNusd: 0n, holdId: '4' })).toEqual(result('admitted'));
+        expect(await redeem({ amountNusd: 0n, holdId: '5' })).toEqual(result('rate_limited'));
+        // The hold of the old secret settles after the overlap.
+        driver?.advance(overlapMs);
+        await settle(6n, '1');
+        const { keys } = await state.readBooks(shard, { walletIds: [], keyHashes: ['key', 'second'], budgetIds: [] });
+        expect([...keys.keys()]).toEqual(['key']);
+        expect(keys.get('key')).toMatchObject({ heldNusd: 4n, unbookedNusd: 6n, holdsNusd: 4n, notesNusd: 6n });
+      });
+
+      test('is refused with every secret once it is revoked, also by an older projection that arrives later', async () => {
+        await fund(100n);
+        await putKey({ generation: 2, secrets: secrets() });
+        await putKey({ generation: 3, active: false, secrets: secrets() });
+        await putKey({ generation: 2, secrets: secrets() });
+        for (const right of [byKey, bySecond]) {
+          expect(await redeem({ right, generation: 2, holdId: right.keyHash })).toEqual({ result: 'unknown_key' });
+        }
+        expect(await state.lookupKey('second')).toBeUndefined();
+      });
+
+      test('a secret whose end came with a later rotation stays ended when the earlier projection arrives late', async () => {
+        await fund(100n);
+        const third = [
+          { secretHash: 'second', endsAt: later() },
+          { secretHash: 'third', endsAt: undefined },
+        ];
+        await putKey({ generation: 3, secrets: third });
+        await putKey({ generation: 2, secrets: secrets() });
+        expect(await state.lookupKey('key')).toBeUndefined();
+        expect(await redeem({ generation: 3 })).toEqual({ result: 'unknown_key' });
+        for (const secretHash of ['second', 'third']) {
+          const right = { ...byKey, secretHash };
+          expect(await redeem({ right, generation: 3, holdId: secretHash })).toEqual(result('admitted'));
+        }
+      });
+
+      test('is found by a later secret again after the index of a lost shard was written anew', async () => {
+        await putKey({ secrets: secrets() });
+        await beginAnew();
+        await openEpoch(state);
+        await state.indexKey({ keyHash: 'key', shard, secrets: secrets() });
+        // The index alone opens nothing.
+        await expect(outcome(state.lookupKey('second'))).resolves.toEqual(unavailable);
+        await putKey({ secrets: secrets() });
+        expect(await state.lookupKey('second')).toMatchObject({ keyHash: 'key' });
+      });
+    });
+
+    test('is gone when it was revoked, and an older projection does not bring it back', async () => {
+      await putKey({ generation: 2, active: false });
+      await putKey({ generation: 1, active: true });
+      expect(await state.lookupKey('key')).toBeUndefined();
+    });
+
+    test('keeps the newest generation, and of the funds the newest version, past the tenth', async () => {
+      await fund(1000n);
+      await putKey({ generation: 9, fundsVersion: 9, limitFundsNusd: 10n });
+      await putKey({ generation: 8, fundsVersion: 10, limitFundsNusd: 20n });
+      await putKey({ generation: 10, fundsVersion: 9, limitFundsNusd: 1000n });
+      await putKey({ generation: 9, fundsVersion: 10, limitFundsNusd: 1000n });
+      expect(await redeem({ generation: 10, amountNusd: 21n })).toEqual(result('insufficient', { scope: 'key' }));
+      expect(await redeem({ generation: 10, amountNusd: 20n })).toEqual(result('admitted'));
+    });
+
+    test('takes what else its projection says when the generation is the same', async () => {
+      await fund(1000n);
+      await putKey({ generation: 2 });
+      await putKey({ generation: 2, limitRequests: 9 });
+      expect(await redeem({ generation: 2 })).toEqual(
+        result('admitted', { rate: expect.objectContaining({ limitRequests: 9 }) }),
+      );
+    });
+
+    test('keeps the funds that the ledger told of before its record came', async () => {
+      await fund(1000n);
+      const keys = [{ keyHash: 'key', limitFundsNusd: 5n, version: 2 }];
+      await state.book({ wallet: { shard, walletId, balanceNusd: 1000n, version: 2 }, keys, budgets: [], holdIds: [] });
+      expect(await redeem()).toEqual(result('unknown_key'));
+      await putKey({ fundsVersion: 1, limitFundsNusd: 100n });
+      expect(await redeem({ amountNusd: 6n })).toEqual(result('insufficient', { scope: 'key' }));
+      expect(await redeem({ amountNusd: 5n })).toEqual(result('admitted'));
+    });
+  });
+
+  test('a wallet has the balance of the newest version, past the tenth, however it comes', async () => {
+    await putKey();
+    const book = (balanceNusd: bigint, version: number) =>
+      state.book({ wallet: { shard, walletId, balanceNusd, version }, keys: [], budgets: [], holdIds: [] });
+    let probes = 0;
+    const expectBalance = async (balanceNusd: bigint) => {
+      probes += 1;
+      const holdId = `probe-${probes}`;
+      expect(await redeem({ holdId, amountNusd: balanceNusd + 1n })).toEqual(result('insufficient'));
+      expect(await redeem({ holdId, amountNusd: balanceNusd })).toEqual(result('admitted'));
+      await state.cancel(shard, holdId);
+    };
+    await fund(10n, 9);
+    await expectBalance(10n);
+    await fund(20n, 10);
+    for (const older of [9, 10]) {
+      await fund(30n, older);
+      await book(30n, older);
+    }
+    await expectBalance(20n);
+    await book(10n, 11);
+    await expectBalance(10n);
+    await book(30n, 10);
+    await expectBalance(10n);
   });
 }

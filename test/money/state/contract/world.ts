@@ -5,11 +5,11 @@ import { noteSkip } from '../../../kit/skips.ts';
 import type { Driver } from '../drivers.ts';
 import { joinAll, keyProjection, openEpoch, redeemOf, settlementOf } from '../fixtures.ts';
 
-/** What the contract is about just now: one driver after the other, and its state as each test finds it. */
+/** The driver under test. The drivers take turns, and each test finds this one's state freshly prepared. */
 export let driver: Driver | undefined;
 export let state: State;
 
-/** Within a `describe`: starts a driver for its tests, each of which finds an open epoch and nothing else. */
+/** Within a `describe`: starts a driver for its tests. Each test finds an open epoch and nothing else. */
 export function takeDriver({ name, start }: { readonly name: string; start(): Promise<Driver | undefined> }): void {
   beforeAll(async () => {
     driver = await start();
@@ -24,7 +24,7 @@ export function takeDriver({ name, start }: { readonly name: string; start(): Pr
   });
 }
 
-/** As `takeDriver` begins a test, without an open epoch. */
+/** Resets the driver as `takeDriver` does before a test, but without an open epoch. */
 export async function beginAnew(): Promise<void> {
   await driver?.reset();
   if (driver !== undefined) state = driver.state;
@@ -49,7 +49,7 @@ export const redeem = (request: Partial<RedeemRequest> = {}) =>
 export const settle = (chargeNusd: bigint, holdId = 'hold') =>
   state.settle(settlementOf({ shard, holdId, chargeNusd }));
 export const wallet = () => state.readWallet(shard, walletId);
-/** Another process, whose lease is short. */
+/** Another process, with a short lease. */
 export const joinOther = async (): Promise<State> => {
   const other = driver?.other ?? state;
   await joinAll(other, 1000);
@@ -57,7 +57,7 @@ export const joinOther = async (): Promise<State> => {
 };
 export const redeemAs = (as: State, request: Partial<RedeemRequest> = {}) =>
   as.redeem(redeemOf({ shard, right: byKey, holdId: 'hold', ...request }));
-/** The other's lease lapses and is reaped; answers how many holds were released. */
+/** Lets the other process's lease lapse and reaps it. Returns how many holds were released. */
 export const reapOther = async (): Promise<number> => {
   driver?.advance(1000);
   expect(await state.reap(shard, graceMs)).toBe(0);

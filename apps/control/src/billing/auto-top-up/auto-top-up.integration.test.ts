@@ -6,10 +6,10 @@ import { startTestPostgres, type TestPostgres } from '../../../../../test/kit/po
 import { createAccount } from '../../accounts/ensure-account.ts';
 import { type DatabaseConnection, migrateDatabase, openDatabase } from '../../database/database.ts';
 import { controlEvents } from '../../events.ts';
+import { writeSettings } from '../account-settings.ts';
 import { parseBilling } from '../billing-plan.ts';
-import { builtInBilling } from '../built-in-billing.ts';
+import { builtInBilling } from '../billing-settings.ts';
 import type { PaymentRail, RailOrder, SavedCards } from '../rails/rail.ts';
-import { writeSettings } from '../settings/settings-store.ts';
 import { topUpAccounts } from './auto-top-up.ts';
 
 let postgres: TestPostgres;
@@ -25,7 +25,7 @@ afterAll(async () => {
   await postgres?.stop();
 });
 
-it('charges a card once for one need, however many processes see it at once', async () => {
+it('charges a card once when several processes see the same low balance at once', async () => {
   const [first] = processes;
   const plan = parseBilling(await readFile(builtInBilling, 'utf8'));
   if (!plan.ok || first === undefined) throw new Error('no plan');

@@ -1,13 +1,11 @@
-import { orderTotal } from '@sotto/money';
+import { type Nusd, orderTotal } from '@sotto/money';
 import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { inTransaction } from '../../database/in-transaction.ts';
 import type { Package } from '../billing-plan.ts';
-import { openOrder } from '../orders/open-order.ts';
 import type { OrderRecord } from '../orders/order-record.ts';
-import { createOrder, type PlaceDependencies } from '../orders/place-order.ts';
+import { createOrder, openOrder, type PlaceDependencies } from '../orders/place-order.ts';
 import { type PaymentRail, RailRefusedError, RailUnavailableError, type SavedCards } from '../rails/rail.ts';
-import { spentThisMonth } from './monthly-spend.ts';
 import { pause, setOutcome } from './outcome.ts';
 
 export interface AutoTopUpDependencies extends PlaceDependencies {
@@ -20,16 +18,16 @@ interface Candidate {
   auto_monthly_limit_nusd: string;
 }
 
-/** An account whose top-up is due: switched on, not paused, below its threshold, and none of them under way. */
-const isDue = `s.auto_enabled and s.auto_paused is null and a.balance_nusd < s.auto_threshold_nusd
+/** An account whose top-up is due: not disabled, top-up enabled and not paused, balance below its threshold, and no automatic order open. */
+const isDue = `s.auto_enabled and s.auto_paused is null and a.disabled_at is null and a.balance_nusd < s.auto_threshold_nusd
   and not exists (select 1 from orders o where o.account_id = a.id and o.automatic and o.status in ('created', 'pending'))`;
 
 const batch = 50;
 
 /**
- * Tops up the accounts that asked for it. Nothing loops: a package is at least the threshold (`settings-routes.ts`), so
- * that one top-up ends the need for it; one that fails pauses the account's; limits hold the next one back until the
- * month, the day or the balance has changed.
+ * Tops up the accounts that enabled it. It cannot loop. A package is at least the threshold (`requested-settings.ts`),
+ * so one top-up lifts the balance above it. A failed top-up pauses the account's. A limit holds the next one back until
+ * the month, the day or the balance has changed.
  */
 export async function topUpAccounts(deps: AutoTopUpDependencies): Promise<void> {
   const { cards, pool } = deps;
@@ -63,7 +61,7 @@ async function topUp(
   };
   const bought = plan.packages.get(packageId);
   if (bought === undefined) return stop('package_gone');
-  // Before the rail is asked: an account at its limit stays due until the month turns.
+  // Check before calling the rail: an account at its limit stays due until the month ends.
   if ((await spentThisMonth(pool, accountId, at)) + orderTotal(bought) > BigInt(monthlyLimit)) {
     if (await setOutcome(pool, { accountId, code: 'monthly_limit', at }))
       events.autoTopUp({ outcome: 'monthly_limit' });
@@ -74,13 +72,13 @@ async function topUp(
   const made = await inTransaction(pool, (client) =>
     orderWithin(client, deps, { accountId, bought, card, monthlyLimitNusd: BigInt(monthlyLimit), at }),
   ).catch((error: unknown) => {
-    // Another process was faster: the index lets one automatic order be open.
+    // Another process was faster: a unique index allows one open automatic order per account.
     if (error instanceof Error && 'code' in error && error.code === '23505') return undefined;
     throw error;
   });
   if (made === undefined) return;
   if (typeof made === 'string') {
-    // Told once; it is not looked at as a failure, and goes on by itself when the limit allows.
+    // Report it once. A limit is not a failure: top-ups continue by themselves when it allows.
     if (await setOutcome(pool, { accountId, code: made, at })) events.autoTopUp({ outcome: made });
     return;
   }
@@ -88,11 +86,11 @@ async function topUp(
   events.autoTopUp({ outcome: order.failure ?? order.status });
 }
 
-/** Makes the order, or says which limit holds it back; undefined where it is not due any more. */
+/** Creates the order, or returns the limit that holds it back. Returns undefined if the top-up is not due any more. */
 async function orderWithin(
   client: pg.PoolClient,
   deps: AutoTopUpDependencies,
-  wanted: {
+  requested: {
     readonly accountId: string;
     readonly bought: Package;
     readonly card: string;
@@ -100,8 +98,8 @@ async function orderWithin(
     readonly at: Date;
   },
 ): Promise<OrderRecord | 'monthly_limit' | 'limit' | undefined> {
-  const { accountId, bought, card, monthlyLimitNusd, at } = wanted;
-  // The account's lock before the question: a charge or a top-up of this moment counts.
+  const { accountId, bought, card, monthlyLimitNusd, at } = requested;
+  // Lock the account before checking, so that a simultaneous charge or top-up counts.
   await client.query('select 1 from accounts where id = $1 for update', [accountId]);
   const due = await client.query(
     `select 1 from billing_settings s join accounts a on a.id = s.account_id where s.account_id = $1 and ${isDue}`,
@@ -119,4 +117,14 @@ async function orderWithin(
     formId: undefined,
   });
   return made instanceof ServiceError ? 'limit' : made;
+}
+
+/** Returns the cost of this calendar month's (UTC) automatic orders, paid or still open, with fees. */
+export async function spentThisMonth(db: pg.Pool | pg.PoolClient, accountId: string, now: Date): Promise<Nusd> {
+  const { rows } = await db.query<{ spent: string }>(
+    `select coalesce(sum(amount_nusd + fee_nusd), 0) as spent from orders
+     where account_id = $1 and automatic and status not in ('failed', 'expired') and created_at >= $2`,
+    [accountId, new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1))],
+  );
+  return BigInt(rows[0]?.spent ?? 0);
 }

@@ -2,11 +2,11 @@ import type pg from 'pg';
 import type { OrderRecord } from '../orders/order-record.ts';
 
 /**
- * What an order that has moved means for its account's auto top-up; within the transaction that moves it. One that
- * fails pauses it, so that nothing is tried again by itself; an order that a person pays lets it go on; a dispute
- * pauses it, so that no contested card is charged again.
+ * Updates the account's auto top-up when an order changes, in the transaction that changes it. A failed automatic order
+ * pauses auto top-up, so that it does not retry by itself. An order that a person pays resumes it. A dispute pauses it,
+ * so that it does not charge a contested card again.
  */
-export async function noteOutcome(
+export async function recordOutcome(
   client: pg.PoolClient,
   { before, after, at }: { readonly before: OrderRecord; readonly after: OrderRecord; readonly at: Date },
 ): Promise<void> {
@@ -28,7 +28,10 @@ export async function pause(db: pg.Pool | pg.PoolClient, accountId: string, code
   await db.query('update billing_settings set auto_paused = $2 where account_id = $1', [accountId, code]);
 }
 
-/** Records how the last one went; an outcome that stands there already keeps its time. */
+/**
+ * Records the outcome of the last automatic top-up. A repeated outcome keeps its time, except `paid`. Returns whether a
+ * row changed.
+ */
 export async function setOutcome(
   db: pg.Pool | pg.PoolClient,
   { accountId, code, at }: { readonly accountId: string; readonly code: string; readonly at: Date },

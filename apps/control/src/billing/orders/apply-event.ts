@@ -3,26 +3,27 @@ import type pg from 'pg';
 import { inTransaction } from '../../database/in-transaction.ts';
 import type { ControlEvents } from '../../events.ts';
 import { creditWithin, debitWithin, ledgerAccounts, transferWithin } from '../../ledger/post-transaction.ts';
-import { noteOutcome } from '../auto-top-up/outcome.ts';
+import { recordOutcome } from '../auto-top-up/outcome.ts';
 import type { RailEvent } from '../rails/rail.ts';
 import { issueReceipt, type Seller } from '../receipts/receipt-store.ts';
-import { nextCheck } from './next-check.ts';
-import type { OrderRecord } from './order-record.ts';
+import { nextCheck, type OrderRecord } from './order-record.ts';
 import { lockOrder } from './order-store.ts';
 
 export interface ApplyDependencies {
   readonly pool: pg.Pool;
   readonly seller: Seller;
   readonly events: ControlEvents;
-  /** Tells the shared state what an account may spend now. Its failures are mended by the projector's own loop. */
+  /**
+   * Publishes to the shared state how much an account may spend now. The projector's own loop makes up for failures.
+   */
   readonly project: (accountId: string) => Promise<void>;
   readonly now: () => number;
 }
 
-/** Who brought the news; kept in the order's history. */
+/** The source of an event, kept in the order's history. */
 export type EventSource = 'order' | 'webhook' | 'reconcile' | 'auto_top_up' | 'operator';
 
-/** What the rail called its side of the order, told together with the event. */
+/** The rail's reference and checkout page for an order, applied together with the event. */
 export interface OpenedAs {
   readonly reference: string;
   readonly checkoutUrl: string | undefined;
@@ -35,15 +36,16 @@ export interface Applied {
 }
 
 /**
- * Applies what a rail says to an order, in one Postgres transaction: state, ledger, receipt and history move together or
- * not at all. Answers undefined where there is no such order.
+ * Applies a rail's event to an order in one Postgres transaction. State, ledger, receipt and history change together or
+ * not at all. Returns undefined if the order does not exist.
  *
- * The interleavings that matter. Two deliveries of one webhook, the reconcile loop and the request that placed the order
- * may all bring `paid` at once: each locks the order's row first, so the second one sees `paid` and does nothing. A
- * process that dies before the commit leaves nothing behind, and the rail or the loop tells again; one that dies after
- * it leaves a balance that the projector finds by its version. Should the row's state ever be wrong, the unique
- * references of the ledger and the one receipt an order may have still let one credit through.
- * Locks are taken in one order: order, account, settings, receipt counter.
+ * Interleavings: two deliveries of one webhook, the reconcile loop and the request that placed the order may all bring
+ * `paid` at once. Each locks the order's row first, so the second one sees `paid` and does nothing. If a process dies
+ * before the commit, nothing is stored, and the rail or the loop reports the event again. If it dies after the commit,
+ * the projector finds the changed balance by its version. Even if the row's state were wrong, the ledger's unique
+ * references and the order's single receipt allow only one credit.
+ *
+ * Lock order: order, account, settings, receipt counter.
  */
 export async function applyEvent(
   deps: ApplyDependencies,
@@ -90,19 +92,19 @@ export async function applyEvent(
        values ($1, $2, $3, $4, $5, $6, $7)`,
       [orderId, at, source, event.type, before.status, after.status, flagIsNew ? flag : null],
     );
-    await noteOutcome(client, { before, after, at });
+    await recordOutcome(client, { before, after, at });
     return { order: after, outcome: moved || flag === undefined ? 'applied' : 'flagged', flag };
   });
   if (applied !== undefined) await tell(deps, applied, { event: event.type, source });
   return applied;
 }
 
-/** What was said of money that was not credited holds no longer once a payment is. */
+/** Flags about money that was not credited. They no longer apply once a payment is credited. */
 const uncredited: ReadonlySet<string> = new Set(['paid_partially', 'amount_differs', 'currency_differs']);
 const flagAfter = ({ flag, payment }: OrderRecord, paid: string | undefined): OrderRecord['flag'] =>
   payment === undefined && paid !== undefined && flag !== undefined && uncredited.has(flag) ? undefined : flag;
 
-/** Each flag is raised once: what was said before is not news, whatever was said since. */
+/** Whether a flag is new. Each flag is raised once per order, whatever other flags came in between. */
 async function isNewFlag(client: pg.PoolClient, orderId: string, flag: OrderFlag): Promise<boolean> {
   const { rowCount } = await client.query('select 1 from order_events where order_id = $1 and flag = $2', [
     orderId,
@@ -130,7 +132,7 @@ interface Posting {
   readonly at: Date;
 }
 
-/** Books what an effect does to money, and issues its receipt, whose number it answers. */
+/** Posts an effect to the ledger and issues its receipt. Returns the receipt's number. */
 async function post(client: pg.PoolClient, { deps, before, effect, at }: Posting): Promise<string | undefined> {
   if (effect.type === 'flag') return undefined;
   const { accountId, id: orderId, rail } = before;
@@ -144,7 +146,8 @@ async function post(client: pg.PoolClient, { deps, before, effect, at }: Posting
       await transferWithin(client, { ...fee, reference: `order-fee:${orderId}` });
     }
   } else {
-    // Returns only grow, so that each step of them has a number of its own: how many credit notes there were before.
+    // The returned total only grows. Number each step by the credit notes that exist before it, so that its reference
+    // is unique.
     const { rowCount } = await client.query("select 1 from receipts where order_id = $1 and kind = 'credit_note'", [
       orderId,
     ]);
@@ -172,7 +175,7 @@ async function post(client: pg.PoolClient, { deps, before, effect, at }: Posting
   });
 }
 
-/** Writes what events may change, and nothing else of the row. */
+/** Updates only the columns that events may change. */
 async function updateOrder(client: pg.PoolClient, order: OrderRecord, nextCheckAt: Date | undefined): Promise<void> {
   await client.query(
     `update orders set status = $2, refunded_nusd = $3, disputed_nusd = $4, rail_reference = $5, checkout_url = $6,

@@ -1,18 +1,18 @@
-import type { OrderPage } from '@sotto/wire';
+import type { OperatorOrderPage, OrderPage } from '@sotto/wire';
 import type pg from 'pg';
-import { type PageCursor, readCursor, writeCursor } from '../page-cursor.ts';
-import type { OrderPointer } from '../rails/webhook.ts';
+import { pageOf, readCursor } from '../../serve/page-cursor.ts';
+import type { OrderPointer } from '../rails/rail.ts';
 import { type OrderRecord, type OrderRow, orderColumns, toOrderAnswer, toRecord } from './order-record.ts';
 
 type Queryable = pg.Pool | pg.PoolClient;
 
-/** From when and until when an order is opened by one process alone. */
+/** The period in which only one process may open an order. */
 interface Lease {
   readonly now: Date;
   readonly until: Date;
 }
 
-/** Inserts an order as it is placed. The caller holds the account's lock, under which limits were checked. */
+/** Inserts a new order. The caller holds the account's lock, under which it checked the limits. */
 export async function insertOrder(
   client: pg.PoolClient,
   order: Pick<
@@ -56,7 +56,7 @@ export async function insertOrder(
   return toRecord(row);
 }
 
-/** An order of an account; undefined where the account has no such order. */
+/** Returns an order of an account, or undefined if the account does not have it. */
 export async function findOrder(db: Queryable, accountId: string, orderId: string): Promise<OrderRecord | undefined> {
   const { rows } = await db.query<OrderRow>(
     `select ${orderColumns} from orders o where o.id = $1 and o.account_id = $2`,
@@ -65,7 +65,7 @@ export async function findOrder(db: Queryable, accountId: string, orderId: strin
   return rows[0] && toRecord(rows[0]);
 }
 
-/** The order that a form of an account has made; undefined where it has made none. */
+/** Returns the order that a form of an account has created, or undefined. */
 export async function findFormsOrder(
   db: Queryable,
   accountId: string,
@@ -79,8 +79,8 @@ export async function findFormsOrder(
 }
 
 /**
- * Takes the lease of a created order whose opener has had its time, as the reconcile loop does. Of several at once one is
- * told true.
+ * Takes the lease of a created order after the previous lease has ended, as the reconcile loop does. Of several
+ * simultaneous calls, only one returns true.
  */
 export async function claimOpening(db: Queryable, orderId: string, lease: Lease): Promise<boolean> {
   const { rowCount } = await db.query(
@@ -90,7 +90,7 @@ export async function claimOpening(db: Queryable, orderId: string, lease: Lease)
   return rowCount === 1;
 }
 
-/** An order by its id, locked until the transaction ends. */
+/** Returns an order by its id, locked until the transaction ends. */
 export async function lockOrder(client: pg.PoolClient, orderId: string): Promise<OrderRecord | undefined> {
   const { rows } = await client.query<OrderRow>(
     `select ${orderColumns} from orders o where o.id = $1 for update of o`,
@@ -101,7 +101,7 @@ export async function lockOrder(client: pg.PoolClient, orderId: string): Promise
 
 const uuidPattern = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
-/** The order that a rail speaks of: by our id first, which the rail was given, then by the rail's own. */
+/** Finds the order that a rail refers to. Tries our id first, which the rail was given, then the rail's own. */
 export async function findOrderId(
   pool: pg.Pool,
   rail: string,
@@ -115,23 +115,44 @@ export async function findOrderId(
   return rows[0]?.id;
 }
 
-/** One page of an account's orders, newest first. */
+/** Returns one page of an account's orders, newest first. */
 export async function listOrders(
   pool: pg.Pool,
   accountId: string,
   { limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined },
 ): Promise<OrderPage> {
-  const after: PageCursor | undefined = cursor === undefined ? undefined : readCursor(cursor, uuidPattern);
+  return pageOf(await readPage(pool, accountId, { limit, cursor }), limit, {
+    endOf: (row) => ({ at: row.created_at, id: row.id }),
+    toAnswer: (row) => toOrderAnswer(toRecord(row)),
+  });
+}
+
+/** Returns one page of the orders of all accounts, newest first. */
+export async function listAllOrders(
+  pool: pg.Pool,
+  { limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined },
+): Promise<OperatorOrderPage> {
+  return pageOf(await readPage(pool, undefined, { limit, cursor }), limit, {
+    endOf: (row) => ({ at: row.created_at, id: row.id }),
+    toAnswer(row) {
+      const { checkout_url: _, ...order } = toOrderAnswer(toRecord(row));
+      return { ...order, account_id: row.account_id };
+    },
+  });
+}
+
+/** Reads the orders of an account, or of all, and one more than a page has. */
+async function readPage(
+  pool: pg.Pool,
+  accountId: string | undefined,
+  { limit, cursor }: { readonly limit: number; readonly cursor: string | undefined },
+): Promise<OrderRow[]> {
+  const after = cursor === undefined ? undefined : readCursor(cursor, uuidPattern);
   const { rows } = await pool.query<OrderRow>(
-    `select ${orderColumns} from orders o where o.account_id = $1
+    `select ${orderColumns} from orders o where ($1::uuid is null or o.account_id = $1)
        and ($2::timestamptz is null or (o.created_at, o.id) < ($2::timestamptz, $3::uuid))
      order by o.created_at desc, o.id desc limit $4`,
-    [accountId, after?.at ?? null, after?.id ?? null, limit + 1],
+    [accountId ?? null, after?.at ?? null, after?.id ?? null, limit + 1],
   );
-  const page = rows.slice(0, limit);
-  const last = page.at(-1);
-  return {
-    data: page.map((row) => toOrderAnswer(toRecord(row))),
-    next_cursor: rows.length > limit && last !== undefined ? writeCursor({ at: last.created_at, id: last.id }) : null,
-  };
+  return rows;
 }

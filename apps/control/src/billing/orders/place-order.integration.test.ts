@@ -7,9 +7,9 @@ import { createAccount } from '../../accounts/ensure-account.ts';
 import { type DatabaseConnection, migrateDatabase, openDatabase } from '../../database/database.ts';
 import { controlEvents } from '../../events.ts';
 import { parseBilling } from '../billing-plan.ts';
-import { builtInBilling } from '../built-in-billing.ts';
+import { builtInBilling } from '../billing-settings.ts';
 import type { Opened, PaymentRail, RailOrder } from '../rails/rail.ts';
-import { openingLeaseMs } from './next-check.ts';
+import { openingLeaseMs } from './order-record.ts';
 import { type AskedOrder, type PlaceDependencies, placeOrder } from './place-order.ts';
 
 let postgres: TestPostgres;
@@ -25,7 +25,7 @@ afterAll(async () => {
   await postgres?.stop();
 });
 
-/** A rail without idempotency keys: an order that is opened twice is there twice. */
+/** A rail without idempotency keys. If an order is opened twice, it appears twice. */
 class CountingRail implements PaymentRail {
   readonly name = 'crypto';
   readonly opened: string[] = [];
@@ -63,7 +63,7 @@ async function till(): Promise<{ rail: CountingRail; place: (nowMs: number) => R
   return { rail, place: (nowMs) => placeOrder(deps(nowMs), asked) };
 }
 
-/** Resolves when the rail is asked; its answer never comes, as to a process that dies meanwhile. */
+/** Resolves when the rail is called. The call never returns, as if the process had died meanwhile. */
 const askedInVain = (rail: CountingRail): Promise<void> =>
   new Promise((resolve) => {
     rail.next = () => {
@@ -74,7 +74,7 @@ const askedInVain = (rail: CountingRail): Promise<void> =>
 
 const start = Date.UTC(2026, 10, 21);
 
-it('a form sent again opens the order of a process that died, once, when its lease has ended', async () => {
+it('a repeated form opens the order of a dead process once, after its lease has ended', async () => {
   const { rail, place } = await till();
   const asked = askedInVain(rail);
   void place(start);
@@ -89,7 +89,7 @@ it('a form sent again opens the order of a process that died, once, when its lea
   expect(after.order).toMatchObject({ status: 'pending', reference: 'invoice-1', checkoutUrl: 'https://pay.example' });
 });
 
-it('a form whose time is up is answered as it is, and opens nothing', async () => {
+it('a repeated form of an expired order opens nothing and returns the order', async () => {
   const { rail, place } = await till();
   const asked = askedInVain(rail);
   void place(start);

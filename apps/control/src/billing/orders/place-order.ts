@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { type Nusd, nusdToUsd } from '@sotto/money';
 import { type RailName, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { inTransaction } from '../../database/in-transaction.ts';
 import { lockAccount } from '../../ledger/post-transaction.ts';
 import type { BillingPlan, Package } from '../billing-plan.ts';
-import type { PaymentRail } from '../rails/rail.ts';
-import type { ApplyDependencies } from './apply-event.ts';
-import { openingLeaseMs } from './next-check.ts';
-import { openOrder } from './open-order.ts';
-import { limitError, orderedSoFar } from './order-limits.ts';
-import type { OrderRecord } from './order-record.ts';
+import { type PaymentRail, RailRefusedError, RailUnavailableError } from '../rails/rail.ts';
+import { type ApplyDependencies, applyEvent, type EventSource } from './apply-event.ts';
+import { type OrderRecord, openingLeaseMs } from './order-record.ts';
 import { claimOpening, findFormsOrder, insertOrder } from './order-store.ts';
 
 export type Rails = Readonly<Record<RailName, PaymentRail | undefined>>;
@@ -24,23 +22,23 @@ export interface AskedOrder {
   readonly packageId: string;
   readonly rail: RailName;
   readonly saveCard: boolean;
-  /** From the page or program that asks; undefined: it asks for a new order each time. */
+  /** Chosen by the page or program that orders. Undefined: each request creates a new order. */
   readonly formId: string | undefined;
 }
 
 export interface PlacedOrder {
   readonly order: OrderRecord;
-  /** False for the order that the same form has placed before. */
+  /** False if the same form placed this order before. */
   readonly isNew: boolean;
 }
 
 /**
- * Places an order of a person. Its row is there before the rail is asked: a payment can never come for an order that is
- * not known here. If the rail cannot be reached, the order stays `created`, and the reconcile loop opens it.
+ * Places an order for a person. Its row is stored before the rail is called, so that a payment never arrives for an
+ * unknown order. If the rail cannot be reached, the order stays `created`, and the reconcile loop opens it.
  *
- * One form makes one order, however often and in however many processes it is sent at once: the account is locked before
- * its order is looked for, and a unique index stands behind that. One process opens the order at its rail. If that
- * process dies, its lease ends, and the first that takes the lease goes on: the loop, or the form sent again.
+ * One form creates one order, even if several processes receive it several times at once. The account is locked before
+ * its order is looked up, and a unique index guarantees it. One process opens the order at its rail. If that process
+ * dies, its lease ends. The loop or a repeated form then takes the lease and continues.
  */
 export async function placeOrder(deps: PlaceDependencies, asked: AskedOrder): Promise<PlacedOrder> {
   const before = await findBefore(deps.pool, asked);
@@ -65,7 +63,7 @@ export async function placeOrder(deps: PlaceDependencies, asked: AskedOrder): Pr
   return placed.isNew ? { order: await open(deps, rail, placed.order), isNew: true } : placed;
 }
 
-/** The order that the form has made. Throws `conflict` where it was another one. */
+/** Returns the order that the form has created. Throws `conflict` if it asked for something else. */
 async function findBefore(db: pg.Pool | pg.PoolClient, asked: AskedOrder): Promise<OrderRecord | undefined> {
   const { accountId, formId } = asked;
   const order = formId === undefined ? undefined : await findFormsOrder(db, accountId, formId);
@@ -78,7 +76,7 @@ async function findBefore(db: pg.Pool | pg.PoolClient, asked: AskedOrder): Promi
   });
 }
 
-/** Goes on with an order whose opener did not come to an end. */
+/** Continues an order whose opener did not finish. */
 async function resume(deps: PlaceDependencies, order: OrderRecord): Promise<OrderRecord> {
   const rail = deps.rails[order.rail];
   const now = new Date(deps.now());
@@ -94,11 +92,11 @@ async function open(deps: PlaceDependencies, rail: PaymentRail, order: OrderReco
   return opened;
 }
 
-/** Inserts an order under the account's lock, so that two of them at once cannot both pass the limits. */
+/** Inserts an order under the account's lock, so that two simultaneous orders cannot both pass the limits. */
 export async function createOrder(
   client: pg.PoolClient,
   { plan, now }: Pick<PlaceDependencies, 'plan' | 'now'>,
-  wanted: {
+  requested: {
     readonly accountId: string;
     readonly rail: RailName;
     readonly bought: Package;
@@ -108,9 +106,12 @@ export async function createOrder(
     readonly formId: string | undefined;
   },
 ): Promise<OrderRecord | ServiceError> {
-  const { bought, accountId } = wanted;
+  const { bought, accountId } = requested;
   const account = await lockAccount(client, accountId);
   if (account === undefined) throw new Error('there is no such account');
+  const deleted = await client.query('select 1 from accounts where id = $1 and deleted_at is not null', [accountId]);
+  // Its owner deleted it while this order waited for the lock.
+  if (deleted.rowCount === 1) return new ServiceError('conflict', { message: 'This account was deleted.' });
   const createdAt = new Date(now());
   const so = await orderedSoFar(client, { accountId, balanceNusd: account.balanceNusd, now: createdAt });
   const refused = limitError(plan, bought, so);
@@ -120,14 +121,14 @@ export async function createOrder(
     {
       id: randomUUID(),
       accountId,
-      rail: wanted.rail,
+      rail: requested.rail,
       packageId: bought.id,
       amountNusd: bought.amountNusd,
       feeNusd: bought.feeNusd,
-      automatic: wanted.automatic,
-      saveCard: wanted.saveCard,
-      card: wanted.card,
-      formId: wanted.formId,
+      automatic: requested.automatic,
+      saveCard: requested.saveCard,
+      card: requested.card,
+      formId: requested.formId,
       createdAt,
       expiresAt: new Date(createdAt.getTime() + plan.orderLifetimeMs),
     },
@@ -142,4 +143,86 @@ function railIsOff(rails: Rails, name: RailName): ServiceError {
     message: `Payment by \`${name}\` is switched off on this deployment. ${others}`,
     param: 'rail',
   });
+}
+
+/** The result of opening. `refused` is final. After `unavailable`, a later attempt may succeed. */
+interface Opening {
+  readonly order: OrderRecord;
+  readonly ended: 'opened' | 'refused' | 'unavailable';
+}
+
+/**
+ * Opens a created order at its rail. Safe to repeat at any time: the rail finds the payment that it has opened before.
+ * The caller must hold the order's lease (`next_check_at`), because not every rail has idempotency keys.
+ */
+export async function openOrder(
+  deps: ApplyDependencies,
+  { rail, order, source }: { readonly rail: PaymentRail; readonly order: OrderRecord; readonly source: EventSource },
+): Promise<Opening> {
+  try {
+    const opened = await rail.open(order);
+    let current = await applyEvent(deps, order.id, { type: 'opened' }, { source, opened });
+    for (const event of opened.events) current = await applyEvent(deps, order.id, event, { source });
+    return { order: current?.order ?? order, ended: 'opened' };
+  } catch (error) {
+    if (error instanceof RailUnavailableError) {
+      deps.events.railFailed({ rail: rail.name, action: 'open', code: error.code });
+      return { order, ended: 'unavailable' };
+    }
+    if (!(error instanceof RailRefusedError)) throw error;
+    deps.events.railFailed({ rail: rail.name, action: 'open', code: error.code });
+    const reason = error.code === 'no_saved_card' ? error.code : 'refused';
+    const failed = await applyEvent(deps, order.id, { type: 'failed', reason }, { source });
+    return { order: failed?.order ?? order, ended: 'refused' };
+  }
+}
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** The account's balance and earlier orders, read under its lock when it orders. */
+interface OrderedSoFar {
+  readonly balanceNusd: Nusd;
+  readonly openOrders: number;
+  readonly openNusd: Nusd;
+  /** Amount of the orders from the last 24 hours that are paid or open. */
+  readonly dayNusd: Nusd;
+}
+
+async function orderedSoFar(
+  client: pg.PoolClient,
+  { accountId, balanceNusd, now }: { readonly accountId: string; readonly balanceNusd: Nusd; readonly now: Date },
+): Promise<OrderedSoFar> {
+  const { rows } = await client.query<{ open_orders: string; open_nusd: string; day_nusd: string }>(
+    `select count(*) filter (where status in ('created', 'pending')) as open_orders,
+       coalesce(sum(amount_nusd) filter (where status in ('created', 'pending')), 0) as open_nusd,
+       coalesce(sum(amount_nusd) filter (where status in ('created', 'pending', 'paid') and created_at > $2), 0) as day_nusd
+     from orders where account_id = $1 and (status in ('created', 'pending') or created_at > $2)`,
+    [accountId, new Date(now.getTime() - dayMs)],
+  );
+  const [row] = rows;
+  return {
+    balanceNusd,
+    openOrders: Number(row?.open_orders ?? 0),
+    openNusd: BigInt(row?.open_nusd ?? 0),
+    dayNusd: BigInt(row?.day_nusd ?? 0),
+  };
+}
+
+/** Returns the error for a package that the account may not order now, or undefined if it may. */
+function limitError(
+  { limits }: Pick<BillingPlan, 'limits'>,
+  { amountNusd }: Package,
+  so: OrderedSoFar,
+): ServiceError | undefined {
+  const refused = (message: string) => new ServiceError('top_up_limit', { message, param: 'package_id' });
+  if (so.openOrders >= limits.maxOpenOrders) {
+    return refused(`There are ${so.openOrders} open orders already. Pay one of them, or wait until one expires.`);
+  }
+  if (so.dayNusd + amountNusd > limits.maxPerDayNusd) {
+    return refused(`At most ${nusdToUsd(limits.maxPerDayNusd)} USD can be ordered in 24 hours.`);
+  }
+  if (so.balanceNusd + so.openNusd + amountNusd > limits.maxBalanceNusd) {
+    return refused(`A balance, with open orders, can be topped up to at most ${nusdToUsd(limits.maxBalanceNusd)} USD.`);
+  }
+  return undefined;
 }

@@ -1,22 +1,20 @@
 import type pg from 'pg';
 import { type PaymentRail, RailRefusedError, RailUnavailableError } from '../rails/rail.ts';
 import { type ApplyDependencies, applyEvent } from './apply-event.ts';
-import { nextCheck, openingLeaseMs } from './next-check.ts';
-import { openOrder } from './open-order.ts';
-import { type OrderRecord, type OrderRow, orderColumns, toRecord } from './order-record.ts';
-import type { PlaceDependencies } from './place-order.ts';
+import { nextCheck, type OrderRecord, type OrderRow, openingLeaseMs, orderColumns, toRecord } from './order-record.ts';
+import { openOrder, type PlaceDependencies } from './place-order.ts';
 
-/** Asked about at once, so that each is asked within its lease even where a rail lets every call run out of time. */
+/** Orders checked in parallel. Each is then checked within its lease, even if every call to a rail times out. */
 const batch = 8;
 const source = 'reconcile';
 
 /**
- * Repairs what crashes and lost webhooks leave behind: asks the rails about every order whose time has come, opens what
- * was not opened, expires what nobody paid, and credits what was paid without our hearing of it. Answers whether there
+ * Repairs the effects of crashes and lost webhooks. It asks the rails about every order that is due and opens orders
+ * that were not opened. It expires unpaid orders and credits payments that we were not told of. Returns whether there
  * may be more to do.
  *
- * An order is claimed by moving its `next_check_at`, in one statement that skips what others are claiming, so that of
- * several control processes one asks. A process that dies with a claim loses it by time.
+ * A process claims an order by moving its `next_check_at`, in one statement that skips rows which others are claiming.
+ * So only one of several control processes asks. The claim of a process that dies expires.
  */
 export async function reconcileOrders(deps: PlaceDependencies): Promise<boolean> {
   const claimed = await claimDue(deps.pool, new Date(deps.now()));
@@ -48,30 +46,31 @@ async function reconcileOrder(deps: PlaceDependencies, order: OrderRecord): Prom
   const isOver = order.expiresAt.getTime() <= deps.now();
   const isOpen = order.status === 'created' || order.status === 'pending';
   if (order.status === 'created') {
-    // Nobody was ever shown where to pay it. A charge may have been made, though: that is asked for, however late.
+    // No person ever saw where to pay this order. An automatic one may have been charged, though, so ask about it,
+    // however late.
     if (isOver && !order.automatic) await applyEvent(deps, order.id, { type: 'expired' }, { source });
     else if (rail !== undefined) await openOrder(deps, { rail, order, source });
     return;
   }
-  // Switched off since: it cannot be asked, and its webhooks are not heard. What it knows is asked for when it is back.
+  // The rail is switched off since. It cannot be asked, and its webhooks are not accepted. Ask once it is back.
   if (rail === undefined) return schedule(deps, order);
   const mayBePaid = await observe(deps, rail, order);
   if (isOpen && isOver && mayBePaid) {
     await rail.close(order);
-    // What was paid while it was being closed counts.
+    // A payment that arrived during the closing counts.
     if (await observe(deps, rail, order)) await applyEvent(deps, order.id, { type: 'expired' }, { source });
   }
   await schedule(deps, order);
 }
 
-/** Asks, and applies what is said. Answers whether the order is still open with nothing on its way. */
+/** Asks the rail and applies its events. Returns whether the order is still open with no payment on its way. */
 async function observe(deps: ApplyDependencies, rail: PaymentRail, order: OrderRecord): Promise<boolean> {
   const { events, processing } = await rail.observe(order);
   for (const event of events) await applyEvent(deps, order.id, event, { source });
   return events.length === 0 && !processing;
 }
 
-/** Sets when to ask again, by what the order is now. */
+/** Sets when to ask again, by the order's present state. */
 async function schedule({ pool, now }: ApplyDependencies, { id }: OrderRecord): Promise<void> {
   const { rows } = await pool.query<OrderRow>(`select ${orderColumns} from orders o where o.id = $1`, [id]);
   const [row] = rows;
@@ -83,9 +82,9 @@ async function schedule({ pool, now }: ApplyDependencies, { id }: OrderRecord): 
   ]);
 }
 
-/** A person who asks about an order that is not paid yet brings the next look at its rail forward. */
+/** Brings the next check forward when a person looks at an order that is not paid yet. */
 export async function hurryCheck(pool: pg.Pool, orderId: string, now: Date): Promise<void> {
-  // Not more often than every few seconds, and never an order that is being opened.
+  // Wait at least five seconds, and leave alone an order that is being opened.
   await pool.query(`update orders set next_check_at = least(next_check_at, $2) where id = $1 and status = 'pending'`, [
     orderId,
     new Date(now.getTime() + 5_000),

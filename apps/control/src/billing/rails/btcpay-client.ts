@@ -4,7 +4,7 @@ import { RailRefusedError, RailUnavailableError } from './rail.ts';
 
 const timeoutMs = 10_000;
 
-/** What is read of an invoice (Greenfield API v1, `InvoiceData`). */
+/** The fields that we read of an invoice (Greenfield API v1, `InvoiceData`). */
 const invoiceSchema = z.looseObject({
   id: z.string(),
   storeId: z.string(),
@@ -22,7 +22,7 @@ const paymentMethodsSchema = z.array(
   z.looseObject({ payments: z.array(z.looseObject({ status: z.string() })).nullish() }),
 );
 
-/** The calls of BTCPay Server's Greenfield API that are needed: three reads and one write. */
+/** A client for BTCPay Server's Greenfield API, with the three reads and one write that we need. */
 export class BtcpayClient {
   readonly #settings: BtcpaySettings;
 
@@ -30,14 +30,14 @@ export class BtcpayClient {
     this.#settings = settings;
   }
 
-  /** The invoices that carry an order's id, newest first as BTCPay lists them. */
+  /** Returns the invoices with an order's id, newest first as BTCPay lists them. */
   async invoicesOf(orderId: string): Promise<Invoice[]> {
     const listed = await this.#ask('GET', `/invoices?orderId=${encodeURIComponent(orderId)}`);
-    // The server has been told what to look for; it is its word that is checked here.
+    // Check the answer: do not rely on the server's filter.
     return readAs(z.array(invoiceSchema), listed).filter(({ metadata }) => metadata?.orderId === orderId);
   }
 
-  /** One invoice; undefined where the store has none of this id. */
+  /** Returns one invoice, or undefined if the store does not have it. */
   async invoice(invoiceId: string): Promise<Invoice | undefined> {
     const found = await this.#ask('GET', `/invoices/${encodeURIComponent(invoiceId)}`);
     return found === undefined ? undefined : readAs(invoiceSchema, found);
@@ -47,7 +47,7 @@ export class BtcpayClient {
     return readAs(invoiceSchema, await this.#ask('POST', '/invoices', invoice));
   }
 
-  /** The states of the payments that an invoice has received (`Processing`, `Settled`, `Invalid`). */
+  /** Returns the states of the payments that an invoice has received (`Processing`, `Settled`, `Invalid`). */
   async paymentStates(invoiceId: string): Promise<string[]> {
     const methods = await this.#ask('GET', `/invoices/${encodeURIComponent(invoiceId)}/payment-methods`);
     return readAs(paymentMethodsSchema, methods ?? []).flatMap(({ payments }) =>
@@ -82,7 +82,7 @@ export class BtcpayClient {
   }
 }
 
-/** An answer of another form says as little as none. */
+/** Parses an answer. An answer of another form counts as an unavailable rail, because it does not tell the outcome. */
 function readAs<T>(schema: z.ZodType<T>, answer: unknown): T {
   const read = schema.safeParse(answer);
   if (!read.success) throw new RailUnavailableError('malformed_answer', read.error);

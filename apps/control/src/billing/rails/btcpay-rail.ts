@@ -5,14 +5,15 @@ import { RailUnavailableError } from './rail.ts';
 
 export interface BtcpayRailOptions {
   readonly client: BtcpayClient;
-  /** Where people come back to. */
+  /** Origin of the page to return to after payment. */
   readonly origin: string;
   readonly now: () => number;
 }
 
 /**
- * Crypto through BTCPay Server. Its API has no idempotency keys: before an invoice is made, the one that carries the
- * order's id is looked for, and whoever opens an order holds its lease (`reconcile.ts`), so that nobody else does.
+ * Crypto through BTCPay Server. Its API does not have idempotency keys. Before creating an invoice, the rail looks for
+ * one with the order's id. Only the process that holds the order's lease opens it (`open-order.ts`), so two processes
+ * never create one at once.
  */
 export class BtcpayRail implements PaymentRail {
   readonly name = 'crypto';
@@ -35,7 +36,7 @@ export class BtcpayRail implements PaymentRail {
         currency: 'USD',
         metadata: { orderId: order.id, itemDesc: 'Prepaid balance' },
         checkout: {
-          // What is left of the order's time, at least a minute.
+          // The time left until the order ends, at least a minute.
           expirationMinutes: Math.max(1, Math.ceil((order.expiresAt.getTime() - this.#now()) / 60_000)),
           redirectURL: `${this.#origin}/billing?order=${order.id}&checkout=done`,
         },
@@ -47,16 +48,18 @@ export class BtcpayRail implements PaymentRail {
   async observe({ reference }: RailOrder): Promise<Observed> {
     if (reference === undefined) return { events: [], processing: false };
     const invoice = await this.#client.invoice(reference);
-    // It is there as long as the store is: its absence says nothing about the money.
+    // An invoice exists as long as its store does. Its absence says nothing about the money.
     if (invoice === undefined) throw new RailUnavailableError('no_such_invoice');
     return observeInvoice(this.#client, invoice);
   }
 
-  /** BTCPay ends its invoices itself, at the time that they were made with. */
+  /** Does nothing: BTCPay ends each invoice itself, at the time set at its creation. */
   async close(): Promise<void> {}
 }
 
-/** What an invoice says of its order. Only settled money counts: unconfirmed payments may vanish. */
+/**
+ * Returns the events of an invoice for its order. Only settled money counts, because unconfirmed payments may vanish.
+ */
 export async function observeInvoice(client: BtcpayClient, invoice: Invoice): Promise<Observed> {
   const said = (events: readonly RailEvent[], processing = false): Observed => ({ events, processing });
   const paid: RailEvent = {
@@ -93,7 +96,7 @@ const decimalUsd = (amount: Nusd): string =>
     .padStart(9, '0')
     .replace(/0{0,7}$/, '')}`;
 
-/** A decimal text as nano-USD; undefined where it is none, or finer. */
+/** Parses a decimal number of USD as nano-USD. Returns undefined for other text and for more than nine decimals. */
 export function parseDecimalUsd(text: string): Nusd | undefined {
   const [, whole, fraction = ''] = /^(\d{1,12})(?:\.(\d+))?$/.exec(text) ?? [];
   const digits = fraction.replace(/0+$/, '');

@@ -1,7 +1,10 @@
-import type { Nusd, OrderEvent } from '@sotto/money';
+import { type Nusd, type OrderEvent, orderTotal } from '@sotto/money';
 import type { RailName } from '@sotto/wire';
 
-/** What a rail is told of an order. Everything that it is opened with derives from this, so that opening twice is the same. */
+/**
+ * The order as a rail sees it. Everything sent to open it derives from these fields, so opening it twice is the same
+ * request.
+ */
 export interface RailOrder {
   readonly id: string;
   readonly accountId: string;
@@ -10,49 +13,54 @@ export interface RailOrder {
   readonly automatic: boolean;
   /** Whether the customer agreed to keep the card. */
   readonly saveCard: boolean;
-  /** The saved card to charge, of an automatic order. */
+  /** The saved card to charge. Only automatic orders have one. */
   readonly card: string | undefined;
-  /** The rail's own id of what was opened. */
+  /** The rail's own id of the opened payment. */
   readonly reference: string | undefined;
   readonly createdAt: Date;
   readonly expiresAt: Date;
 }
 
-/** What was opened at a rail; `events` where it was paid or refused at once. */
+/** A payment opened at a rail. `events` is not empty if it was paid or refused at once. */
 export interface Opened {
   readonly reference: string;
   readonly checkoutUrl: string | undefined;
   readonly events: readonly RailEvent[];
 }
 
-/** A rail's word on an order, with the reason where it failed. */
+/** An event that a rail reports about an order, with the reason if it failed. */
 export type RailEvent = Exclude<OrderEvent, { type: 'opened' }> & { readonly reason?: string };
 
-/** What a rail says of an order now. */
+/** The present state of an order at its rail. */
 export interface Observed {
   readonly events: readonly RailEvent[];
   /** Whether money is on its way, so that the order must not expire yet. */
   readonly processing: boolean;
 }
 
-/** One way to pay. Throws `RailUnavailableError` where it cannot tell, `RailRefusedError` where it says no for good. */
+/**
+ * One way to pay. Throws `RailUnavailableError` if the outcome is unknown, and `RailRefusedError` if the refusal is
+ * final.
+ */
 export interface PaymentRail {
   readonly name: RailName;
-  /** Opens the payment of an order. Opening again, after a lost answer or a crash, finds what was opened. */
+  /**
+   * Opens the payment of an order. A repeated call, after a lost answer or a crash, finds the payment that was opened.
+   */
   open(order: RailOrder): Promise<Opened>;
-  /** Asks what has become of an order that was opened. */
+  /** Asks for the present state of an opened order. */
   observe(order: RailOrder): Promise<Observed>;
-  /** Ends what can still be paid. Without effect where it has ended or was paid. */
+  /** Ends a payment that can still be made. Has no effect if it has ended or was paid. */
   close(order: RailOrder): Promise<void>;
 }
 
-/** What is needed of the rail of cards beside. */
+/** What auto top-up also needs of the card rail. */
 export interface SavedCards {
-  /** The card that an account has agreed to keep, as the rail's id; undefined: none. */
+  /** Returns the rail's id of the card that an account has agreed to keep, or undefined. */
   savedCard(accountId: string): Promise<string | undefined>;
 }
 
-/** It is not known what the rail has done, or will do: to be asked again. */
+/** Thrown when it is unknown what the rail has done or will do. Ask again. */
 export class RailUnavailableError extends Error {
   readonly code: string;
 
@@ -63,7 +71,7 @@ export class RailUnavailableError extends Error {
   }
 }
 
-/** The rail refuses for good; nothing was opened. */
+/** Thrown when the rail's refusal is final and no payment was opened. */
 export class RailRefusedError extends Error {
   readonly code: string;
 
@@ -72,4 +80,46 @@ export class RailRefusedError extends Error {
     this.name = 'RailRefusedError';
     this.code = code;
   }
+}
+
+/** Pays every order at once, without money. For trying Sotto out (`BILLING_TEST_RAIL`). */
+export const testRail: PaymentRail = {
+  name: 'test',
+  async open(order: RailOrder): Promise<Opened> {
+    const reference = `test_${order.id}`;
+    return { reference, checkoutUrl: undefined, events: [paid(order)] };
+  },
+  observe: async (order) => ({ events: [paid(order)], processing: false }),
+  close: async () => {},
+};
+
+const paid = (order: RailOrder) =>
+  ({ type: 'paid', payment: `test_${order.id}`, paidNusd: orderTotal(order), currency: 'USD' }) as const;
+
+/** Identifies the order of a webhook: by our id if the rail carries it, else by the rail's own ids. */
+export interface OrderPointer {
+  readonly orderId?: string | undefined;
+  readonly reference?: string | undefined;
+  readonly payment?: string | undefined;
+}
+
+/** The result of a delivery: its order and events, or the reason to ignore or refuse it. */
+export type Delivery =
+  | {
+      readonly kind: 'events';
+      readonly type: string;
+      readonly pointer: OrderPointer;
+      readonly events: readonly RailEvent[];
+    }
+  | { readonly kind: 'ignored'; readonly type: string; readonly reason: string }
+  /** `failed` names the check that failed. */
+  | { readonly kind: 'refused'; readonly failed: string };
+
+/** Reads a payment service's deliveries. Throws `RailUnavailableError` if it has to ask the service and cannot. */
+export interface WebhookReader {
+  read(delivery: {
+    readonly body: Buffer;
+    readonly signature: string | undefined;
+    readonly nowMs: number;
+  }): Promise<Delivery>;
 }

@@ -4,7 +4,7 @@ import { RailRefusedError, RailUnavailableError } from './rail.ts';
 
 const timeoutMs = 10_000;
 
-/** Stripe's own client. It repeats a call once where the network fails, under the idempotency key that it was given. */
+/** Creates Stripe's own client. It retries a call once after a network failure, under the same idempotency key. */
 export function stripeClient({ secretKey, apiUrl }: StripeSettings): Stripe {
   const url = apiUrl === undefined ? undefined : new URL(apiUrl);
   return new Stripe(secretKey, {
@@ -29,7 +29,10 @@ const refusals: readonly string[] = [
   'StripeCardError',
 ];
 
-/** Runs a call, and tells apart what Stripe refuses for good from what cannot be known now. Messages stay inside. */
+/**
+ * Runs a call and separates Stripe's final refusals from failures with an unknown outcome. Stripe's messages do not
+ * leave this module.
+ */
 export async function askStripe<T>(call: Promise<T>): Promise<T> {
   try {
     return await call;

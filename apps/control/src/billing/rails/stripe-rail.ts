@@ -1,21 +1,30 @@
 import { nanoPerCent, orderTotal } from '@sotto/money';
+import type { RailName } from '@sotto/wire';
+import type pg from 'pg';
 import Stripe from 'stripe';
-import type { Observed, Opened, PaymentRail, RailEvent, RailOrder, SavedCards } from './rail.ts';
-import { RailRefusedError } from './rail.ts';
+import {
+  type Observed,
+  type Opened,
+  type PaymentRail,
+  type RailEvent,
+  type RailOrder,
+  RailRefusedError,
+  type SavedCards,
+} from './rail.ts';
 import { askStripe } from './stripe-client.ts';
 import { eventsOfIntent, eventsOfSession, intentSchema, metadataNames, sessionSchema } from './stripe-reading.ts';
 
-/** Who an account is at a rail. */
-export interface CustomerBook {
+/** The customer ids of accounts at a rail. */
+interface CustomerBook {
   find(accountId: string): Promise<string | undefined>;
-  /** Keeps the first that is told of, and answers it. */
+  /** Stores the first customer id of an account. Returns the stored one. */
   keep(accountId: string, customer: string): Promise<string>;
 }
 
 export interface StripeRailOptions {
   readonly stripe: Stripe;
   readonly customers: CustomerBook;
-  /** Where people come back to. */
+  /** Origin of the page to return to after payment. */
   readonly origin: string;
   readonly now: () => number;
 }
@@ -23,9 +32,9 @@ export interface StripeRailOptions {
 const currency = 'usd';
 
 /**
- * Cards through Stripe: orders of people by Checkout, automatic ones by charging the saved card. Every call that makes
- * something carries the order's id as its idempotency key and only what the order's row says, so that a repeated one is
- * the same one. Amounts are whole cents: packages and fees are (`billing-file.ts`).
+ * Cards through Stripe. People pay in Checkout; automatic orders charge the saved card. Every call that creates
+ * something uses the order's id as its idempotency key and sends only data of the order's row. A repeated call is
+ * therefore the same call. Amounts are whole cents, because packages and fees are (`billing-file.ts`).
  */
 export class StripeRail implements PaymentRail, SavedCards {
   readonly name = 'card';
@@ -66,7 +75,7 @@ export class StripeRail implements PaymentRail, SavedCards {
   async close({ reference, automatic }: RailOrder): Promise<void> {
     if (reference === undefined || automatic) return;
     await askStripe(this.#stripe.checkout.sessions.expire(reference)).catch((error: unknown) => {
-      // It has expired, or was paid in this moment: what it is now is asked next.
+      // It has expired or was just paid. The caller asks for its state next.
       if (!(error instanceof RailRefusedError)) throw error;
     });
   }
@@ -86,7 +95,7 @@ export class StripeRail implements PaymentRail, SavedCards {
       this.#stripe.checkout.sessions.create(
         {
           mode: 'payment',
-          // Cards only, so that a session that is complete is paid.
+          // Allow only cards, so that a complete session is always paid.
           allowed_payment_method_types: ['card'],
           adaptive_pricing: { enabled: false },
           line_items: [line('Prepaid balance', order.amountNusd), ...feeLine(order)],
@@ -107,14 +116,14 @@ export class StripeRail implements PaymentRail, SavedCards {
     return { reference: session.id, checkoutUrl: session.url ?? undefined, events: eventsOfSession(session) };
   }
 
-  /** Charges the saved card. A decline is an outcome, not an error; so is an order whose card is not there any more. */
+  /** Charges the saved card. A decline is an outcome and not an error. So is a card that does not exist any more. */
   async #charge(order: RailOrder): Promise<Opened> {
     const { card } = order;
     const customer = await this.#customers.find(order.accountId);
     if (customer === undefined || card === undefined) throw new RailRefusedError('no_saved_card');
     const known = await this.#findCharge(customer, order.id);
     if (known !== undefined) return { reference: known.id, checkoutUrl: undefined, events: eventsOfIntent(known) };
-    // Nobody is charged for a need of yesterday.
+    // The need for this top-up may be over. Do not charge for it late.
     if (order.expiresAt.getTime() <= this.#now()) throw new RailRefusedError('too_late');
     try {
       const intent = intentSchema.parse(
@@ -141,7 +150,10 @@ export class StripeRail implements PaymentRail, SavedCards {
     }
   }
 
-  /** The charge that was made for an order, where its answer was lost longer ago than idempotency keys are kept. */
+  /**
+   * Finds the charge already made for an order. The answer may have been lost longer ago than Stripe keeps idempotency
+   * keys.
+   */
   async #findCharge(customer: string, orderId: string) {
     const { data } = await askStripe(this.#stripe.paymentIntents.list({ customer, limit: 100 }));
     const found = data.find(({ metadata }) => metadata[metadataNames.order] === orderId);
@@ -181,3 +193,24 @@ const line = (name: string, amountNusd: bigint) => ({
 });
 
 const feeLine = ({ feeNusd }: RailOrder) => (feeNusd > 0n ? [line('Fee', feeNusd)] : []);
+
+/** The customer ids of accounts at a rail, kept in Postgres. */
+export const railCustomers = (pool: pg.Pool, rail: RailName): CustomerBook => {
+  const find = async (accountId: string): Promise<string | undefined> => {
+    const { rows } = await pool.query<{ customer: string }>(
+      'select customer from rail_customers where account_id = $1 and rail = $2',
+      [accountId, rail],
+    );
+    return rows[0]?.customer;
+  };
+  return {
+    find,
+    async keep(accountId, customer) {
+      await pool.query(
+        'insert into rail_customers (account_id, rail, customer) values ($1, $2, $3) on conflict do nothing',
+        [accountId, rail, customer],
+      );
+      return (await find(accountId)) ?? customer;
+    },
+  };
+};

@@ -2,7 +2,7 @@ import { type Nusd, nanoPerCent } from '@sotto/money';
 import { z } from 'zod';
 import type { RailEvent } from './rail.ts';
 
-// Read loosely: an endpoint's events may come in another version of Stripe's API than our client speaks.
+// Parse loosely: a webhook endpoint may send another version of Stripe's API than our client uses.
 const metadata = z.record(z.string(), z.string()).nullish();
 const reference = z.union([z.string(), z.looseObject({ id: z.string() })]).nullish();
 
@@ -39,7 +39,7 @@ export const sessionSchema = z.looseObject({
 });
 export type ReadSession = z.infer<typeof sessionSchema>;
 
-/** What our metadata say; Stripe copies a payment intent's to its charge. */
+/** Names of our metadata. Stripe copies the metadata of a payment intent to its charge. */
 export const metadataNames = {
   order: 'sotto_order_id',
   account: 'sotto_account_id',
@@ -52,10 +52,10 @@ export const orderIdOf = (object: { metadata?: Record<string, string> | null | u
 export const idOf = (value: z.infer<typeof reference>): string | undefined =>
   typeof value === 'string' ? value : value?.id;
 
-/** Stripe's integer cents as nano-USD. */
+/** Converts Stripe's integer cents to nano-USD. */
 export const centsToNusd = (cents: number): Nusd => BigInt(cents) * nanoPerCent;
 
-/** What a Checkout session says of its order. */
+/** Returns the events of a Checkout session for its order. */
 export function eventsOfSession(session: ReadSession): RailEvent[] {
   const events: RailEvent[] = [];
   const intent = session.payment_intent;
@@ -72,7 +72,10 @@ export function eventsOfSession(session: ReadSession): RailEvent[] {
   return [...events, ...(typeof intent === 'object' && intent !== null ? refundsOf(intent.latest_charge) : [])];
 }
 
-/** What a payment intent of an automatic order says. One that needs its owner has failed: nobody is there. */
+/**
+ * Returns the events of an automatic order's payment intent. An intent that needs the card's owner has failed, because
+ * the owner is not present.
+ */
 export function eventsOfIntent(intent: ReadIntent): RailEvent[] {
   switch (intent.status) {
     case 'succeeded':
@@ -100,6 +103,6 @@ const declineOf = ({ last_payment_error: error }: ReadIntent): string =>
 const refundsOf = (charge: z.infer<typeof latestCharge>): RailEvent[] =>
   typeof charge === 'object' && charge !== null ? eventsOfCharge(charge) : [];
 
-/** All refunds of a charge so far. */
+/** Returns the total refunds of a charge so far, as an event. */
 export const eventsOfCharge = ({ amount_refunded: cents }: ReadCharge): RailEvent[] =>
   cents > 0 ? [{ type: 'refunded', totalNusd: centsToNusd(cents) }] : [];

@@ -1,6 +1,6 @@
 import Stripe from 'stripe';
 import { z } from 'zod';
-import { type RailEvent, RailRefusedError } from './rail.ts';
+import { type Delivery, type OrderPointer, type RailEvent, RailRefusedError, type WebhookReader } from './rail.ts';
 import { askStripe } from './stripe-client.ts';
 import {
   centsToNusd,
@@ -14,23 +14,22 @@ import {
   orderIdOf,
   sessionSchema,
 } from './stripe-reading.ts';
-import type { Delivery, OrderPointer, WebhookReader } from './webhook.ts';
 
 const eventSchema = z.looseObject({ id: z.string(), type: z.string(), data: z.looseObject({ object: z.unknown() }) });
 
-/** A dispute or a refund: an object that hangs on a payment and carries none of our metadata. */
-const hangingSchema = z.looseObject({
+/** A dispute or a refund. It belongs to a payment and does not carry our metadata. */
+const linkedSchema = z.looseObject({
   status: z.string().nullish(),
   amount: z.int().min(0),
   payment_intent: z.union([z.string(), z.looseObject({ id: z.string() })]).nullish(),
 });
 
 /**
- * Reads Stripe's webhooks: signature and age are checked by Stripe's own code, over the bytes as they came. What a
- * signed event says is believed; that it may be late, repeated or out of order is the order machine's to bear.
+ * Reads Stripe's webhooks. Stripe's own code checks signature and age over the raw bytes. A signed event is trusted. It
+ * may still be late, repeated or out of order, and the order's state machine handles that.
  */
 export function stripeWebhook(stripe: Stripe, webhookSecret: string): WebhookReader {
-  /** The order behind a payment: by its metadata, since the payment may not have been told of yet. */
+  /** Finds the order of a payment by its metadata: we may not know the payment yet. */
   const pointerTo = async (payment: string): Promise<OrderPointer> => {
     const asked = await askStripe(stripe.paymentIntents.retrieve(payment)).catch((error: unknown) => {
       if (error instanceof RailRefusedError) return undefined;
@@ -39,11 +38,11 @@ export function stripeWebhook(stripe: Stripe, webhookSecret: string): WebhookRea
     return { orderId: asked === undefined ? undefined : orderIdOf(intentSchema.parse(asked)), payment };
   };
 
-  const readHanging = async (type: string, object: unknown, eventOf: (read: Hanging) => RailEvent | string) => {
-    const hanging = hangingSchema.parse(object);
-    const payment = idOf(hanging.payment_intent);
+  const readLinked = async (type: string, object: unknown, eventOf: (read: LinkedObject) => RailEvent | string) => {
+    const linked = linkedSchema.parse(object);
+    const payment = idOf(linked.payment_intent);
     if (payment === undefined) return ignored(type, 'It belongs to no payment intent.');
-    const event = eventOf(hanging);
+    const event = eventOf(linked);
     if (typeof event === 'string') return ignored(type, event);
     return delivered(type, await pointerTo(payment), [event]);
   };
@@ -67,7 +66,7 @@ export function stripeWebhook(stripe: Stripe, webhookSecret: string): WebhookRea
       case 'payment_intent.payment_failed':
       case 'payment_intent.canceled': {
         const intent = intentSchema.parse(data.object);
-        // A card that is declined within Checkout may be followed by another: the session tells how it ended.
+        // After a decline within Checkout, the person may use another card. The session reports the final outcome.
         if (intent.metadata?.[metadataNames.automatic] !== 'true') {
           return ignored(type, 'It is told by its Checkout session.');
         }
@@ -79,13 +78,13 @@ export function stripeWebhook(stripe: Stripe, webhookSecret: string): WebhookRea
         return delivered(type, pointer, eventsOfCharge(charge));
       }
       case 'charge.dispute.created':
-        return readHanging(type, data.object, () => ({ type: 'noticed', flag: 'disputed' }));
+        return readLinked(type, data.object, () => ({ type: 'noticed', flag: 'disputed' }));
       case 'charge.dispute.closed':
-        return readHanging(type, data.object, ({ status, amount }) =>
+        return readLinked(type, data.object, ({ status, amount }) =>
           status === 'lost' ? { type: 'dispute_lost', totalNusd: centsToNusd(amount) } : `It was closed as ${status}.`,
         );
       case 'refund.failed':
-        return readHanging(type, data.object, () => ({ type: 'noticed', flag: 'refund_failed' }));
+        return readLinked(type, data.object, () => ({ type: 'noticed', flag: 'refund_failed' }));
       default:
         return ignored(type, 'Events of this type say nothing about orders.');
     }
@@ -104,7 +103,7 @@ export function stripeWebhook(stripe: Stripe, webhookSecret: string): WebhookRea
       try {
         return await readEvent(verified);
       } catch (error) {
-        // Signed, and yet of another form than the events that we know.
+        // The delivery is signed but does not have the form of a known event.
         if (error instanceof z.ZodError) return { kind: 'refused', failed: 'malformed_body' };
         throw error;
       }
@@ -112,7 +111,7 @@ export function stripeWebhook(stripe: Stripe, webhookSecret: string): WebhookRea
   };
 }
 
-type Hanging = z.infer<typeof hangingSchema>;
+type LinkedObject = z.infer<typeof linkedSchema>;
 
 const ignored = (type: string, reason: string): Delivery => ({ kind: 'ignored', type, reason });
 

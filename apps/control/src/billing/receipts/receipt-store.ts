@@ -2,9 +2,11 @@ import { type Nusd, nusdToUsd } from '@sotto/money';
 import type { RailName, ReceiptAnswer, ReceiptPage } from '@sotto/wire';
 import type pg from 'pg';
 import { z } from 'zod';
-import { type PageCursor, readCursor, writeCursor } from '../page-cursor.ts';
+import type { receipts } from '../../database/billing-schema.ts';
+import type { SqlRow } from '../../database/columns.ts';
+import { pageOf, readCursor } from '../../serve/page-cursor.ts';
 
-/** Who sells, as it stood when the receipt was issued. */
+/** The seller, as configured when the receipt was issued. */
 export interface Seller {
   readonly name: string;
   readonly address: string;
@@ -24,8 +26,8 @@ export interface NewReceipt {
 
 /**
  * Issues a receipt or a credit note, within the transaction that moves the money. The counter's row stays locked until
- * that transaction ends, so that whoever comes next gets the next number, or this one again where we roll back: no gaps.
- * Name and address of the account are copied as they are now.
+ * that transaction ends. The next receipt therefore gets the next number, or this one again after a rollback. So the
+ * numbers do not have gaps. The receipt copies the account's present name and address.
  */
 export async function issueReceipt(client: pg.PoolClient, receipt: NewReceipt): Promise<string> {
   const year = receipt.issuedAt.getUTCFullYear();
@@ -57,24 +59,11 @@ export async function issueReceipt(client: pg.PoolClient, receipt: NewReceipt): 
   return number;
 }
 
-interface ReceiptRow {
-  number: string;
-  kind: 'receipt' | 'credit_note';
-  order_id: string;
-  account_id: string;
-  issued_at: Date;
-  rail: RailName;
-  amount_nusd: string;
-  fee_nusd: string;
-  corrects: string | null;
-  account_name: string;
-  account_email: string | null;
-  seller: unknown;
-}
+type ReceiptRow = SqlRow<typeof receipts>;
 
 export const receiptNumberPattern = /^\d{4}-\d{6,9}$/;
 
-/** A receipt of an account; undefined where the account has no such receipt. */
+/** Returns a receipt of an account, or undefined if the account does not have it. */
 export async function findReceipt(
   pool: pg.Pool,
   accountId: string,
@@ -88,26 +77,20 @@ export async function findReceipt(
   return rows[0] && toAnswer(rows[0]);
 }
 
-/** One page of an account's receipts, newest first. */
+/** Returns one page of an account's receipts, newest first. */
 export async function listReceipts(
   pool: pg.Pool,
   accountId: string,
   { limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined },
 ): Promise<ReceiptPage> {
-  const after: PageCursor | undefined = cursor === undefined ? undefined : readCursor(cursor, receiptNumberPattern);
+  const after = cursor === undefined ? undefined : readCursor(cursor, receiptNumberPattern);
   const { rows } = await pool.query<ReceiptRow>(
     `select * from receipts where account_id = $1
        and ($2::timestamptz is null or (issued_at, number) < ($2::timestamptz, $3::text))
      order by issued_at desc, number desc limit $4`,
     [accountId, after?.at ?? null, after?.id ?? null, limit + 1],
   );
-  const page = rows.slice(0, limit);
-  const last = page.at(-1);
-  return {
-    data: page.map(toAnswer),
-    next_cursor:
-      rows.length > limit && last !== undefined ? writeCursor({ at: last.issued_at, id: last.number }) : null,
-  };
+  return pageOf(rows, limit, { endOf: (row) => ({ at: row.issued_at, id: row.number }), toAnswer });
 }
 
 const sellerSchema = z.object({ name: z.string(), address: z.string(), tax_id: z.string().nullable() });

@@ -1,8 +1,7 @@
 import { inflateSync } from 'node:zlib';
 import type { ReceiptAnswer } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { receiptPage } from './receipt-page.ts';
-import { receiptPdf } from './receipt-pdf.ts';
+import { receiptPage, receiptPdf } from './send-receipt.ts';
 
 const receipt: ReceiptAnswer = {
   number: '2026-000042',
@@ -19,7 +18,7 @@ const receipt: ReceiptAnswer = {
   seller: { name: 'Acme & Sons', address: '1 Street\n12345 Town', tax_id: 'X1' },
 };
 
-/** The text that a PDF shows, out of its content streams. */
+/** Extracts the visible text of a PDF from its content streams. */
 function textOf(pdf: Buffer): string {
   const streams = pdf.toString('latin1').matchAll(/stream\n(.*?)\nendstream/gs);
   const contents = [...streams].map(([, bytes = '']) => {
@@ -67,13 +66,13 @@ describe('a receipt', () => {
     expect(await receiptPdf(receipt)).toEqual(pdf);
   });
 
-  it('is made of any name, however long or foreign', async () => {
+  it('can be issued to any name, however long and in any script', async () => {
     const account = { ...receipt.account, name: '漢字 '.repeat(300), email: null };
     expect((await receiptPdf({ ...receipt, account })).subarray(0, 5).toString()).toBe('%PDF-');
     expect(receiptPage({ ...receipt, account })).toContain('漢字');
   });
 
-  it('as a credit note says what it corrects', async () => {
+  it('names the corrected receipt if it is a credit note', async () => {
     const note: ReceiptAnswer = { ...receipt, kind: 'credit_note', corrects: '2026-000041', amount: 4.761904761 };
     expect(receiptPage(note)).toMatch(/Credit note.*2026-000041.*USD 4\.761904761/s);
     expect(textOf(await receiptPdf(note))).toContain('2026-000041');

@@ -1,11 +1,11 @@
-import type { ReceiptAnswer } from '@sotto/wire';
+import { escaped } from '@sotto/contract';
+import type { RailName, ReceiptAnswer } from '@sotto/wire';
 import type { FastifyReply } from 'fastify';
-import { receiptPage, receiptPagePolicy } from './receipt-page.ts';
-import { receiptPdf } from './receipt-pdf.ts';
+import PDFDocument from 'pdfkit';
 
 type Format = 'json' | 'html' | 'pdf';
 
-/** Answers with a receipt as JSON, as a page to print or as a PDF: as `format` says or, without it, as `accept` prefers. */
+/** Sends a receipt as JSON, as a page to print or as a PDF. `format` decides; without it, `accept` does. */
 export async function sendReceipt(
   reply: FastifyReply,
   receipt: ReceiptAnswer,
@@ -33,21 +33,175 @@ const mediaTypes: readonly (readonly [string, Format])[] = [
   ['application/pdf', 'pdf'],
 ];
 
-/** The format that `accept` likes best; JSON where it does not say, or names none of ours. */
+/**
+ * Returns the format that `accept` prefers. Returns JSON if the header is missing or does not name one of our formats.
+ */
 function acceptedFormat(accept = ''): Format {
   const ranges = accept.split(',').map((range) => {
     const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
     const quality = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
     return { type, quality: quality === undefined ? 1 : Number(quality) };
   });
-  const liking = (type: string): number => ranges.find((range) => range.type === type)?.quality ?? 0;
+  const qualityOf = (type: string): number => ranges.find((range) => range.type === type)?.quality ?? 0;
   let best: Format = 'json';
-  let bestLiking = liking('application/json');
+  let bestQuality = qualityOf('application/json');
   for (const [type, format] of mediaTypes) {
-    if (liking(type) > bestLiking) {
+    if (qualityOf(type) > bestQuality) {
       best = format;
-      bestLiking = liking(type);
+      bestQuality = qualityOf(type);
     }
   }
   return best;
 }
+
+const railTexts: Readonly<Record<RailName, string>> = {
+  card: 'Card',
+  crypto: 'Cryptocurrency',
+  test: 'Test (no money was moved)',
+};
+
+/** The text of a receipt, shared by the page and the PDF. */
+interface ReceiptText {
+  readonly title: string;
+  readonly number: string;
+  readonly seller: readonly string[];
+  readonly facts: readonly (readonly [label: string, value: string])[];
+  readonly lines: readonly (readonly [label: string, value: string])[];
+  readonly total: readonly [label: string, value: string];
+}
+
+function receiptText(receipt: ReceiptAnswer): ReceiptText {
+  const isNote = receipt.kind === 'credit_note';
+  const { name, email, id } = receipt.account;
+  const fact = (label: string, value: string | null): [string, string][] => (value ? [[label, value]] : []);
+  return {
+    title: isNote ? 'Credit note' : 'Receipt',
+    number: receipt.number,
+    seller: [
+      receipt.seller.name,
+      ...receipt.seller.address.split('\n'),
+      ...(receipt.seller.tax_id === null ? [] : [`Tax id ${receipt.seller.tax_id}`]),
+    ].filter((line) => line.trim() !== ''),
+    facts: [
+      ['Number', receipt.number],
+      ...fact('Corrects receipt', receipt.corrects),
+      ['Date', `${receipt.issued_at.slice(0, 10)} ${receipt.issued_at.slice(11, 16)} UTC`],
+      ['Account', name],
+      ...fact('E-mail', email === name ? null : email),
+      ['Account id', id],
+      ['Order', receipt.order_id],
+      [isNote ? 'Returned by' : 'Paid by', railTexts[receipt.rail]],
+    ],
+    lines: [
+      [isNote ? 'Prepaid balance, returned' : 'Prepaid balance', money(receipt.amount)],
+      [isNote ? 'Fee, returned' : 'Fee', money(receipt.fee)],
+    ],
+    total: ['Total', money(receipt.total)],
+  };
+}
+
+/** Formats an amount with at least two decimals, and as many as it has. */
+const money = (usd: number): string => {
+  const [whole = '0', fraction = ''] = usd.toFixed(9).split('.');
+  return `USD ${whole}.${fraction.replace(/0{0,7}$/, '')}`;
+};
+
+/** Content security policy: the page may show itself with its own inline style, and nothing else. */
+const receiptPagePolicy =
+  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'";
+
+/** Renders a receipt as an HTML page to read and to print: one file, no scripts, all outside text escaped. */
+export function receiptPage(receipt: ReceiptAnswer): string {
+  const { title, number, seller, facts, lines, total } = receiptText(receipt);
+  const row = ([label, value]: readonly [string, string]): string =>
+    `<tr><th scope="row">${escaped(label)}</th><td>${escaped(value)}</td></tr>`;
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} ${escaped(number)}</title>
+<style>
+  body { font: 1rem/1.5 system-ui, sans-serif; max-width: 40rem; margin: 2rem auto; padding: 0 1rem; color: #111; background: #fff; }
+  header { display: flex; justify-content: space-between; gap: 2rem; margin-bottom: 2rem; }
+  h1 { font-size: 1.5rem; margin: 0; }
+  address { font-style: normal; text-align: right; }
+  table { border-collapse: collapse; width: 100%; margin-bottom: 2rem; }
+  th { text-align: left; font-weight: normal; color: #555; padding: .2rem 1rem .2rem 0; vertical-align: top; }
+  td { padding: .2rem 0; overflow-wrap: anywhere; }
+  .sums td, .sums th { border-top: 1px solid #ccc; padding: .5rem 0; color: inherit; }
+  .sums td { text-align: right; font-variant-numeric: tabular-nums; }
+  .sums tfoot th, .sums tfoot td { font-weight: bold; border-top: 2px solid #111; }
+  @media print { @page { size: A4; margin: 20mm; } body { margin: 0; max-width: none; } }
+</style>
+</head>
+<body>
+<header><h1>${title}</h1><address>${seller.map(escaped).join('<br>')}</address></header>
+<table>${facts.map(row).join('')}</table>
+<table class="sums"><tbody>${lines.map(row).join('')}</tbody><tfoot>${row(total)}</tfoot></table>
+</body>
+</html>
+`;
+}
+
+const marginPt = 56;
+const labelPt = 130;
+
+/** Renders a receipt as a PDF of one page. The same receipt gives the same bytes. */
+export function receiptPdf(receipt: ReceiptAnswer): Promise<Buffer> {
+  const { title, number, seller, facts, lines, total } = receiptText(receipt);
+  const document = new PDFDocument({
+    size: 'A4',
+    margin: marginPt,
+    info: {
+      Title: printable(`${title} ${number}`),
+      Author: printable(seller[0] ?? ''),
+      CreationDate: new Date(receipt.issued_at),
+    },
+  });
+  const bytes: Buffer[] = [];
+  const ended = new Promise<Buffer>((resolve, reject) => {
+    document.on('data', (piece: Buffer) => bytes.push(piece));
+    document.on('end', () => resolve(Buffer.concat(bytes)));
+    document.on('error', reject);
+  });
+  const widthPt = document.page.width - 2 * marginPt;
+  const row = ([label, value]: readonly [string, string], align: 'left' | 'right'): void => {
+    const y = document.y;
+    document.text(printable(label), marginPt, y, { width: labelPt });
+    const afterLabel = document.y;
+    document.text(printable(value), marginPt + labelPt, y, { width: widthPt - labelPt, align });
+    document.y = Math.max(document.y, afterLabel) + 4;
+  };
+  const rule = (): void => {
+    const y = document.y;
+    document
+      .moveTo(marginPt, y)
+      .lineTo(marginPt + widthPt, y)
+      .stroke();
+    document.y = y + 8;
+  };
+
+  document.font('Helvetica').fontSize(10);
+  for (const line of seller) document.text(printable(line), marginPt, document.y, { width: widthPt, align: 'right' });
+  document.moveDown(2).font('Helvetica-Bold').fontSize(20).text(title, marginPt).moveDown();
+  document.font('Helvetica').fontSize(10);
+  for (const fact of facts) row(fact, 'left');
+  document.moveDown(2);
+  for (const line of lines) {
+    rule();
+    row(line, 'right');
+  }
+  rule();
+  document.font('Helvetica-Bold');
+  row(total, 'right');
+  document.end();
+  return ended;
+}
+
+/**
+ * Replaces characters other than Western European ones: the fonts built into every PDF reader lack them. The HTML page
+ * shows them.
+ */
+const printable = (text: string): string =>
+  text.normalize('NFC').replace(/[^\x20-\x7e\u00a0-\u00ff\u20ac\u2013\u2014\u2018\u2019\u201c\u201d\u2026]/gu, '?');

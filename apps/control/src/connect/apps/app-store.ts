@@ -1,38 +1,31 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { hashSecret } from '@sotto/state';
-import { type AppAnswer, type AppScope, type CreateApp, ServiceError, type UpdateApp } from '@sotto/wire';
+import { type AppAnswer, type CreateApp, ServiceError, type UpdateApp } from '@sotto/wire';
 import type pg from 'pg';
+import { byAccount, recordAct } from '../../acts/record-act.ts';
+import type { SqlRow } from '../../database/columns.ts';
+import type { connectApps } from '../../database/connect-schema.ts';
 import { inTransaction } from '../../database/in-transaction.ts';
-import { unknown } from '../../serve/unknown.ts';
+import { notFound } from '../../serve/not-found.ts';
 import { endGrants } from '../grants/end-grants.ts';
 
-/** More than a developer has, few enough to list. */
-const mostApps = 50;
+/** More apps than a developer has, and few enough to list on one page. */
+const maxApps = 50;
 
-interface Row {
-  id: string;
-  name: string;
-  homepage: string;
-  type: 'confidential' | 'public';
-  redirect_uris: string[];
-  post_logout_redirect_uris: string[];
-  scopes: AppScope[];
-  created_at: Date;
-  secret_created_at: Date | null;
-}
+type Row = Omit<SqlRow<typeof connectApps>, 'account_id' | 'secret_hash' | 'disabled_at'>;
 
 const columns =
   'id, name, homepage, type, redirect_uris, post_logout_redirect_uris, scopes, created_at, secret_created_at';
 
 const newSecret = (): string => `sotto_app_${randomBytes(32).toString('base64url')}`;
 
-/** An app, and the keys of the grants that ended because of what was done to it. */
+/** An app after a change, and the keys of the grants that the change ended. */
 export interface ChangedApp {
   readonly app: AppAnswer;
   readonly keyIds: readonly string[];
 }
 
-/** The enabled apps of an account, the oldest first. */
+/** Returns the enabled apps of an account, the oldest first. */
 export async function listApps(pool: pg.Pool, accountId: string): Promise<AppAnswer[]> {
   const { rows } = await pool.query<Row>(
     `select ${columns} from connect_apps where account_id = $1 and disabled_at is null order by created_at, id`,
@@ -41,17 +34,20 @@ export async function listApps(pool: pg.Pool, accountId: string): Promise<AppAns
   return rows.map(toAnswer);
 }
 
-/** Registers an app. A confidential one has its secret in the answer, and nowhere else. Throws `conflict` at the limit. */
+/**
+ * Registers an app. The answer contains the secret of a confidential app, which is not stored. Throws `conflict` at the
+ * limit.
+ */
 export async function createApp(pool: pg.Pool, accountId: string, asked: CreateApp): Promise<AppAnswer> {
   return inTransaction(pool, async (client) => {
-    // Two at once are counted one after the other.
+    // The lock makes simultaneous requests count one after the other.
     await client.query('select 1 from accounts where id = $1 for update', [accountId]);
     const { rowCount } = await client.query(
       'select 1 from connect_apps where account_id = $1 and disabled_at is null',
       [accountId],
     );
-    if ((rowCount ?? 0) >= mostApps)
-      throw new ServiceError('conflict', { message: `An account has at most ${mostApps} apps.` });
+    if ((rowCount ?? 0) >= maxApps)
+      throw new ServiceError('conflict', { message: `An account has at most ${maxApps} apps.` });
     const secret = asked.type === 'confidential' ? newSecret() : undefined;
     const { rows } = await client.query<Row>(
       `insert into connect_apps (id, account_id, name, homepage, type, redirect_uris, post_logout_redirect_uris, scopes,
@@ -74,13 +70,13 @@ export async function createApp(pool: pg.Pool, accountId: string, asked: CreateA
   });
 }
 
-/** An app, and whose it is said to be. */
+/** An app and the account that claims to own it. */
 export interface OfApp {
   readonly accountId: string;
   readonly appId: string;
 }
 
-/** Changes what is given. Another list of redirect URIs ends the app's grants (interface 4.6). */
+/** Changes the given fields. A different set of redirect URIs ends the app's grants. */
 export async function changeApp(pool: pg.Pool, of: OfApp, change: UpdateApp): Promise<ChangedApp> {
   return inTransaction(pool, async (client) => {
     const before = await lockApp(client, of);
@@ -105,7 +101,7 @@ export async function changeApp(pool: pg.Pool, of: OfApp, change: UpdateApp): Pr
   });
 }
 
-/** Gives an app another secret; the old one and all grants end at once. Throws `conflict` for a public app. */
+/** Replaces the secret of an app. The old secret and all grants end at once. Throws `conflict` for a public app. */
 export async function rotateSecret(pool: pg.Pool, of: OfApp): Promise<ChangedApp> {
   return inTransaction(pool, async (client) => {
     const { type } = await lockApp(client, of);
@@ -116,20 +112,32 @@ export async function rotateSecret(pool: pg.Pool, of: OfApp): Promise<ChangedApp
       `update connect_apps set secret_hash = $2, secret_created_at = now() where id = $1 returning ${columns}`,
       [of.appId, hashSecret(secret)],
     );
+    await recordAct(client, {
+      actor: byAccount(of.accountId),
+      act: 'app_secret_rotated',
+      accountId: of.accountId,
+      details: { app_id: of.appId },
+    });
     return { app: withSecret(one(rows), secret), keyIds: await endGrants(client, { appId: of.appId }) };
   });
 }
 
-/** Disables an app for good, and ends its grants. Answers the ids of their keys. */
+/** Disables an app for good and ends its grants. Returns the ids of their keys. */
 export async function disableApp(pool: pg.Pool, of: OfApp): Promise<readonly string[]> {
   return inTransaction(pool, async (client) => {
     await lockApp(client, of);
     await client.query('update connect_apps set disabled_at = now() where id = $1', [of.appId]);
+    await recordAct(client, {
+      actor: byAccount(of.accountId),
+      act: 'app_disabled',
+      accountId: of.accountId,
+      details: { app_id: of.appId },
+    });
     return endGrants(client, { appId: of.appId });
   });
 }
 
-/** Disables all apps of a user's account, within the caller's transaction. Answers the ids of their grants' keys. */
+/** Disables all apps of a user's account, within the caller's transaction. Returns the ids of their grants' keys. */
 export async function disableApps(client: pg.PoolClient, userId: string): Promise<readonly string[]> {
   const { rows } = await client.query<{ id: string }>(
     `update connect_apps set disabled_at = now() where disabled_at is null
@@ -141,14 +149,14 @@ export async function disableApps(client: pg.PoolClient, userId: string): Promis
   return keyIds;
 }
 
-/** Locks an enabled app of an account: no grant is made for it until this transaction ends. */
+/** Locks an enabled app of an account, so that no grant is created for it until this transaction ends. */
 async function lockApp(client: pg.PoolClient, { accountId, appId }: OfApp): Promise<Row> {
   const { rows } = await client.query<Row>(
     `select ${columns} from connect_apps where id = $1 and account_id = $2 and disabled_at is null for update`,
     [appId, accountId],
   );
   const [row] = rows;
-  if (row === undefined) throw unknown('app');
+  if (row === undefined) throw notFound('app');
   return row;
 }
 

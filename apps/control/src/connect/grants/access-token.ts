@@ -1,39 +1,32 @@
-import { type AppScope, appScopeSchema, preferencesSchema } from '@sotto/wire';
+import { appScopeSchema, preferencesSchema } from '@sotto/wire';
 import type pg from 'pg';
 import { z } from 'zod';
-import type { PresentedKey } from '../../credentials/presented-key.ts';
-import { artifactId, openPayload } from '../protocol/sealed-payload.ts';
+import type { PresentedToken } from '../../credentials/presented-key.ts';
+import type { SqlRow } from '../../database/columns.ts';
+import type { connectArtifacts } from '../../database/connect-schema.ts';
+import type { accounts, apiKeys, workspaces } from '../../database/schema.ts';
+import { artifactId, openPayload } from '../protocol/artifact-store.ts';
 
-/** An app's access token that was presented and found. */
-export interface PresentedToken {
-  /** What the person allowed, this token carries and the app may still ask for. */
-  readonly scopes: ReadonlySet<AppScope>;
-  /** Who allowed it. */
-  readonly grantedBy: string;
-  /** The key of its grant: what the token does is done with that. */
-  readonly key: PresentedKey;
-}
-
-interface Row {
-  payload: string;
-  granted_by: string;
-  grant_scopes: string[];
-  app_scopes: string[];
-  key_id: string;
-  key_hash: string;
-  account_id: string;
-  workspace_id: string;
-  wallet_id: string;
-  generation: number;
-  preferences: unknown;
-}
+type Row = SqlRow<typeof connectArtifacts, 'payload'> &
+  SqlRow<typeof apiKeys, 'account_id' | 'workspace_id' | 'generation'> &
+  SqlRow<typeof accounts, 'wallet_id'> &
+  SqlRow<typeof workspaces, 'preferences'> & {
+    granted_by: string;
+    grant_scopes: readonly string[];
+    app_scopes: readonly string[];
+    key_id: string;
+    key_hash: string;
+  };
 
 const kind = 'AccessToken';
-/** As oidc-provider makes them: 256 bits, base64url. */
+/** The form of oidc-provider's tokens: 256 bits, base64url. */
 const shape = /^[\w-]{43}$/;
 const payloadSchema = z.object({ scope: z.string().default('') });
 
-/** The token of a bearer; undefined for what is none, or one that has expired, was revoked or whose grant has ended. */
+/**
+ * Returns the access token behind a bearer secret. Returns undefined for any other text, and for a token that has
+ * expired, was revoked or whose grant has ended.
+ */
 export async function findAccessToken(pool: pg.Pool, secret: string): Promise<PresentedToken | undefined> {
   if (!shape.test(secret)) return undefined;
   const { rows } = await pool.query<Row>(
@@ -43,7 +36,8 @@ export async function findAccessToken(pool: pg.Pool, secret: string): Promise<Pr
      join api_keys k on k.id = g.key_id join accounts a on a.id = k.account_id join workspaces w on w.id = k.workspace_id
      join accounts person on person.id = g.account_id
      where t.id = $1 and t.expires_at > now() and g.expires_at > now() and k.revoked_at is null
-       and p.disabled_at is null and person.user_id is not null`,
+       and p.disabled_at is null and person.user_id is not null and person.disabled_at is null
+       and a.disabled_at is null`,
     [artifactId(kind, secret)],
   );
   const [row] = rows;
@@ -63,6 +57,7 @@ export async function findAccessToken(pool: pg.Pool, secret: string): Promise<Pr
       walletId: row.wallet_id,
       generation: row.generation,
       preferences: preferencesSchema.parse(row.preferences),
+      allowedModels: undefined,
     },
   };
 }

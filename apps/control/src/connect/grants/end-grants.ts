@@ -3,18 +3,18 @@ import { inTransaction } from '../../database/in-transaction.ts';
 import { projectKeys } from '../../projection/project-keys.ts';
 import type { Projector } from '../../projection/projector.ts';
 
-/** Which grants: one, those of an app, or some. */
+/** The grants to end: a list, or all grants of an app. */
 export type GrantSelection = { readonly grantIds: readonly string[] } | { readonly appId: string };
 
 /**
- * Ends grants that are active, within the caller's transaction: their keys are revoked, and with them every ticket that
- * was minted for them; their codes and tokens go. Answers the keys' ids, for the projector.
+ * Ends active grants, within the caller's transaction. Revokes their keys, and with them every ticket minted for them.
+ * Deletes their codes and tokens. Returns the keys' ids, for the projector.
  */
 export async function endGrants(client: pg.PoolClient, of: GrantSelection): Promise<readonly string[]> {
   const [condition, value] =
     'appId' in of ? ['g.app_id = $1::uuid', of.appId] : ['g.id = any($1::uuid[])', of.grantIds];
   const { rows } = await client.query<{ id: string }>(
-    // Locked in the order in which bookings update keys, so that neither waits for the other in a circle.
+    // Lock the keys in the order in which bookings update them, so that the two cannot deadlock.
     `with working as (
        select k.id from api_keys k join connect_grants g on g.key_id = k.id
        where ${condition} and k.revoked_at is null order by k.id for update of k)
@@ -34,8 +34,40 @@ export interface EndDependencies {
   readonly projector: Projector;
 }
 
-/** Ends one grant, and every broker knows when this resolves. Ending it twice is the same as once. */
+/** Ends one grant. Every broker knows it when this resolves. Ending a grant again has no further effect. */
 export async function endGrant({ pool, projector }: EndDependencies, grantId: string): Promise<void> {
   const keyIds = await inTransaction(pool, (client) => endGrants(client, { grantIds: [grantId] }));
   await projectKeys(projector, keyIds);
+}
+
+const atOnce = 1000;
+
+/**
+ * Deletes expired artifacts of the protocol, and ends grants that cannot be used any more. Those are grants whose year
+ * is over, or whose codes and tokens have all expired or been used. Returns whether there is more to do.
+ */
+export async function purgeConnect({ pool, projector }: EndDependencies): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `delete from connect_artifacts where id in
+       (select id from connect_artifacts where expires_at < now() - interval '1 minute' limit ${atOnce})`,
+  );
+  const idle = await findIdleGrants(pool);
+  if (idle.length > 0) {
+    const keyIds = await inTransaction(pool, (client) => endGrants(client, { grantIds: idle }));
+    await projectKeys(projector, keyIds);
+  }
+  return rowCount === atOnce || idle.length === atOnce;
+}
+
+async function findIdleGrants(pool: pg.Pool): Promise<string[]> {
+  const { rows } = await pool.query<{ id: string }>(
+    // Wait an hour, because the browser may still be on its way back to the app with a new code. Count artifacts used
+    // in the last minutes, because the tokens that replace them are still being written.
+    `select g.id from connect_grants g join api_keys k on k.id = g.key_id
+     where k.revoked_at is null and (g.expires_at <= now() or (g.created_at < now() - interval '1 hour' and not exists
+       (select from connect_artifacts a where a.grant_id = g.id and a.expires_at > now()
+         and (a.consumed_at is null or a.consumed_at > now() - interval '5 minutes'))))
+     limit ${atOnce}`,
+  );
+  return rows.map(({ id }) => id);
 }

@@ -1,33 +1,27 @@
-import { nusdToUsd } from '@sotto/money';
+import { randomUUID } from 'node:crypto';
+import { type Nusd, nusdToUsd } from '@sotto/money';
 import { type AppScope, type GrantAnswer, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
-import { unknown } from '../../serve/unknown.ts';
+import type { SqlRow } from '../../database/columns.ts';
+import type { connectApps, connectGrants } from '../../database/connect-schema.ts';
+import type { apiKeys } from '../../database/schema.ts';
+import { insertKey } from '../../keys/key-store.ts';
+import { notFound } from '../../serve/not-found.ts';
 import { assertMay } from '../../workspaces/permissions.ts';
 import { lockWorkspace } from '../../workspaces/workspace-access.ts';
 import { endGrants } from './end-grants.ts';
 
-interface Row {
-  id: string;
-  app_id: string;
-  app_name: string;
-  homepage: string;
-  scopes: AppScope[];
-  workspace_id: string;
-  workspace_name: string;
-  account_id: string;
-  key_id: string;
-  credit_limit_nusd: string | null;
-  spent_nusd: string;
-  created_at: Date;
-  last_used_at: Date | null;
-  expires_at: Date;
-  revoked_at: Date | null;
-}
+type Row = SqlRow<typeof connectGrants> &
+  SqlRow<typeof connectApps, 'homepage'> &
+  SqlRow<typeof apiKeys, 'workspace_id' | 'credit_limit_nusd' | 'spent_nusd' | 'last_used_at' | 'revoked_at'> & {
+    app_name: string;
+    workspace_name: string;
+  };
 
-/** Beyond this the history is not told. */
-const mostListed = 500;
+/** Older grants beyond this number are not listed. */
+const maxListed = 500;
 
-/** What an account has allowed, or all that was allowed in a workspace: active and past, the newest first. */
+/** Returns the grants of an account or of a workspace, active and past, the newest first. */
 export async function listGrants(
   pool: pg.Pool,
   of: { readonly accountId: string } | { readonly workspaceId: string },
@@ -38,7 +32,7 @@ export async function listGrants(
        g.account_id, g.key_id, k.credit_limit_nusd, k.spent_nusd, g.created_at, k.last_used_at, g.expires_at, k.revoked_at
      from connect_grants g join connect_apps p on p.id = g.app_id join api_keys k on k.id = g.key_id
      join workspaces w on w.id = k.workspace_id
-     where ${column} = $1 order by k.revoked_at is null desc, g.created_at desc, g.id limit ${mostListed}`,
+     where ${column} = $1 order by k.revoked_at is null desc, g.created_at desc, g.id limit ${maxListed}`,
     [id],
   );
   return rows.map(toAnswer);
@@ -55,8 +49,9 @@ export async function hasActiveGrant(pool: pg.Pool, accountId: string, appId: st
 }
 
 /**
- * Ends a grant for whoever made it, or may revoke every key of its workspace. Answers the keys' ids; none where it had
- * ended. Throws `not_found` to whoever has nothing to do with it, and `forbidden` to members with a role too weak.
+ * Ends a grant. Its creator may, and so may a member who may revoke every key of its workspace. Returns the keys' ids,
+ * or none if the grant had ended already. Throws `not_found` to callers outside the workspace, and `forbidden` to
+ * members whose role is too weak.
  */
 export async function disconnect(
   client: pg.PoolClient,
@@ -67,11 +62,11 @@ export async function disconnect(
     [grantId],
   );
   const [grant] = rows;
-  if (grant === undefined) throw unknown('grant');
+  if (grant === undefined) throw notFound('grant');
   if (grant.account_id !== accountId) {
     const { workspace_id: workspaceId } = grant;
     const { role } = await lockWorkspace(client, { accountId, workspaceId, action: 'read' }).catch((error: unknown) => {
-      throw error instanceof ServiceError && error.type === 'not_found' ? unknown('grant') : error;
+      throw error instanceof ServiceError && error.type === 'not_found' ? notFound('grant') : error;
     });
     assertMay(role, 'useAllKeys');
   }
@@ -92,3 +87,71 @@ const toAnswer = (row: Row): GrantAnswer => ({
   expires_at: row.expires_at.toISOString(),
   ended_at: row.revoked_at?.toISOString() ?? null,
 });
+
+/** The rights that a person gives to an app. */
+export interface NewGrant {
+  /** The account of the person. */
+  readonly accountId: string;
+  readonly appId: string;
+  /** The address to which the app's request has its code sent. The app must still list it. */
+  readonly redirectUri: string;
+  readonly scopes: readonly AppScope[];
+  /** Undefined: the account's default workspace. */
+  readonly workspaceId: string | undefined;
+  /** Undefined: no limit. */
+  readonly creditLimitNusd: Nusd | undefined;
+}
+
+const grantDays = 365;
+/** Most active grants of one account for one app, so that an app which asks at each sign-in does not collect them. */
+const maxActive = 10;
+
+/** A new grant, and the keys that changed with it: its own, and those of older grants beyond the limit. */
+export interface CreatedGrant {
+  readonly grantId: string;
+  readonly keyIds: readonly string[];
+}
+
+/**
+ * Creates a grant with its key, within the caller's transaction. Throws like `lockWorkspace` if the account may not use
+ * keys in the workspace. Throws `conflict` if the app was disabled or changed since it asked.
+ */
+export async function createGrant(client: pg.PoolClient, grant: NewGrant): Promise<CreatedGrant> {
+  const workspace = await lockWorkspace(client, {
+    accountId: grant.accountId,
+    workspaceId: grant.workspaceId,
+    action: 'useOwnKeys',
+  });
+  const { rows } = await client.query<{ name: string }>(
+    'select name from connect_apps where id = $1 and disabled_at is null and redirect_uris ? $2 for share',
+    [grant.appId, grant.redirectUri],
+  );
+  const [app] = rows;
+  if (app === undefined) throw changedMeanwhile();
+  // Drop the key's secret: only the app's tokens can use this key.
+  const { id: keyId } = await insertKey(client, {
+    accountId: workspace.accountId,
+    createdBy: grant.accountId,
+    workspaceId: workspace.id,
+    kind: 'inference',
+    name: app.name,
+    creditLimitNusd: grant.creditLimitNusd,
+    openaiCompatible: false,
+  });
+  const grantId = randomUUID();
+  await client.query(
+    `insert into connect_grants (id, app_id, account_id, key_id, scopes, expires_at)
+     values ($1, $2, $3, $4, $5, now() + $6 * interval '1 day')`,
+    [grantId, grant.appId, grant.accountId, keyId, JSON.stringify(grant.scopes), grantDays],
+  );
+  const beyond = await client.query<{ id: string }>(
+    `select g.id from connect_grants g join api_keys k on k.id = g.key_id
+     where g.app_id = $1 and g.account_id = $2 and k.revoked_at is null order by g.created_at desc, g.id offset $3`,
+    [grant.appId, grant.accountId, maxActive],
+  );
+  const ended = await endGrants(client, { grantIds: beyond.rows.map(({ id }) => id) });
+  return { grantId, keyIds: [keyId, ...ended] };
+}
+
+const changedMeanwhile = (): ServiceError =>
+  new ServiceError('conflict', { message: 'The app has changed since it asked. Go back to it and start again.' });

@@ -1,19 +1,19 @@
 import { type AppScope, appScopes, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { z } from 'zod';
+import { artifactId } from '../protocol/artifact-store.ts';
 import type { OidcProvider } from '../protocol/provider.ts';
-import { artifactId } from '../protocol/sealed-payload.ts';
 
-/** An app's request that waits for a person, as it was checked when it came. */
+/** An app's request that waits for a person's decision, checked when it arrived. */
 export interface AppRequest {
   readonly appId: string;
   readonly name: string;
   readonly homepage: string;
   readonly redirectUri: string;
   readonly scopes: readonly AppScope[];
-  /** When it came, in seconds. */
+  /** Time of the request, in Unix seconds. */
   readonly askedAt: number;
-  /** The app wants a sign-in that is not older than this, in seconds; undefined: any will do. */
+  /** The app requires a sign-in at this time or later, in Unix seconds. Undefined: any sign-in will do. */
   readonly signedInSince: number | undefined;
 }
 
@@ -27,7 +27,10 @@ const paramsSchema = z.object({
   max_age: z.coerce.number().optional(),
 });
 
-/** Reads a request. Throws `conflict` where its app is gone or no longer sends people there, and `invalid_request` where it asks for nothing. */
+/**
+ * Reads a request. Throws `conflict` if its app is disabled or no longer lists the redirect URI. Throws
+ * `invalid_request` if none of its scopes is allowed.
+ */
 export async function readAppRequest(
   provider: OidcProvider,
   interaction: Interaction,
@@ -59,7 +62,10 @@ export async function readAppRequest(
   };
 }
 
-/** `prompt=login`: since it asked; `max_age`: not longer ago than that (OpenID Connect Core 3.1.2.1). */
+/**
+ * With `prompt=login`, the time of the request. With `max_age`, at most that many seconds ago (OpenID Connect Core
+ * 3.1.2.1).
+ */
 function signedInSince(
   { prompt, max_age: maxAge }: { readonly prompt: string; readonly max_age?: number | undefined },
   askedAt: number,
@@ -70,8 +76,8 @@ function signedInSince(
 }
 
 /**
- * Ties a request to the first account that opens it. Throws `forbidden` to any other: what one person began, nobody else
- * ends in the same browser.
+ * Binds a request to the first account that opens it. Throws `forbidden` to any other account: another person at the
+ * same browser must not finish it.
  */
 export async function claimRequest(pool: pg.Pool, uid: string, accountId: string): Promise<void> {
   const { rows } = await pool.query<{ account_id: string }>(
@@ -84,7 +90,10 @@ export async function claimRequest(pool: pg.Pool, uid: string, accountId: string
   });
 }
 
-/** Marks a request as answered, within the transaction of the answer where it has one; false where it was. */
+/**
+ * Marks a request as answered, within the transaction of the answer if there is one. Returns false if it was answered
+ * before.
+ */
 export async function markAnswered(client: pg.Pool | pg.PoolClient, uid: string): Promise<boolean> {
   const { rowCount } = await client.query(
     'update connect_artifacts set consumed_at = now() where id = $1 and consumed_at is null',

@@ -1,6 +1,6 @@
 import { interactionContracts } from '@sotto/contract/control';
 import { usdToNusd } from '@sotto/money';
-import { type AnswerInteraction, ServiceError } from '@sotto/wire';
+import { type AnswerInteraction, type AppScope, ServiceError } from '@sotto/wire';
 import type { FastifyRequest } from 'fastify';
 import type pg from 'pg';
 import type { SignedIn } from '../../credentials/session-credentials.ts';
@@ -11,12 +11,9 @@ import type { Serve } from '../../serve/serve.ts';
 import { needsSecureCookies } from '../../sessions/cookies.ts';
 import { mayDo } from '../../workspaces/permissions.ts';
 import { listWorkspaces } from '../../workspaces/workspace-store.ts';
-import { createGrant } from '../grants/create-grant.ts';
-import { hasActiveGrant } from '../grants/grant-store.ts';
-import type { OidcProvider } from '../protocol/provider.ts';
+import { createGrant, hasActiveGrant } from '../grants/grant-store.ts';
+import { cookieValue, type OidcProvider, requestCookieName } from '../protocol/provider.ts';
 import { type AppRequest, claimRequest, type Interaction, markAnswered, readAppRequest } from './app-request.ts';
-import { cookieValue, requestCookieName } from './request-cookie.ts';
-import { scopeSentences } from './scope-sentences.ts';
 
 export interface InteractionRoutesDependencies {
   readonly pool: pg.Pool;
@@ -27,7 +24,7 @@ export interface InteractionRoutesDependencies {
   readonly now: () => number;
 }
 
-/** A request in the hands of the person whom it was sent to. */
+/** A request that a person has opened. */
 interface Opened {
   readonly person: SignedIn;
   readonly interaction: Interaction;
@@ -36,8 +33,8 @@ interface Opened {
 }
 
 /**
- * Serves the consent page: what it shows, and the person's decision. Only in the browser in which the request began (its
- * cookie), and only for the account that opened it first.
+ * Serves the data of the consent page and accepts the person's decision. A request can be opened only in the browser in
+ * which it began, by its cookie, and only by the account that opened it first.
  */
 export function serveInteractions(serve: Serve, deps: InteractionRoutesDependencies): void {
   const { pool, projector, now } = deps;
@@ -65,7 +62,7 @@ export function serveInteractions(serve: Serve, deps: InteractionRoutesDependenc
           verified: false,
           redirect_host: new URL(asked.redirectUri).host,
         },
-        scopes: asked.scopes.map((scope) => ({ scope, sentence: scopeSentences[scope] })),
+        scopes: asked.scopes.map((scope) => ({ scope, sentence: scopeDescriptions[scope] })),
         workspaces: workspaces
           .filter(({ role }) => mayDo(role, 'useOwnKeys'))
           .map(({ id, name, is_default, role }) => ({ id, name, is_default, role })),
@@ -79,7 +76,7 @@ export function serveInteractions(serve: Serve, deps: InteractionRoutesDependenc
       const opened = await open(caller, params.uid, request);
       const { interaction } = opened;
       const result = body.decision === 'deny' ? await deny(interaction.uid) : await allow(opened, body);
-      // Answered already, in another tab: that answer stands.
+      // If another tab has answered already, that answer stands.
       if (result !== undefined) {
         interaction.result = result;
         await interaction.persist();
@@ -114,7 +111,7 @@ export function serveInteractions(serve: Serve, deps: InteractionRoutesDependenc
         : undefined,
     );
     if (made === undefined) return undefined;
-    // So that the app's first ticket finds the key.
+    // Publish the key now, so that the app's first ticket finds it.
     await projectKeys(projector, made.keyIds);
     return {
       login: { accountId: person.accountId, ts: person.signedInAt, remember: false },
@@ -125,7 +122,10 @@ export function serveInteractions(serve: Serve, deps: InteractionRoutesDependenc
 
 const denied = { error: 'access_denied', error_description: 'The person did not allow it.' } as const;
 
-/** What may be spent, in nano-USD. An app that can spend has a limit, or is said to have none. */
+/**
+ * Returns the spending limit in nano-USD. The person must choose a limit, or explicitly none, for an app that can
+ * spend.
+ */
 function limitOf({ scopes }: AppRequest, usd: number | null | undefined): bigint | undefined {
   if (!scopes.includes('inference')) return 0n;
   if (usd === undefined) {
@@ -148,3 +148,11 @@ const unknownRequest = (): ServiceError =>
     message:
       'There is no such request in this browser: it has expired or was answered. Go back to the app and start again.',
   });
+
+/** The meaning of each scope, shown on the consent page. */
+const scopeDescriptions = {
+  openid: 'Know you by a name that is made for this app alone.',
+  email: 'See your email address.',
+  inference: 'Send requests to models and spend from the balance of the workspace, up to the limit that you set.',
+  'usage:read': 'See the usage of the workspace and, where it is yours, your balance.',
+} as const satisfies Record<AppScope, string>;

@@ -1,15 +1,21 @@
 import { errorHeaders, ServiceError } from '@sotto/wire';
 import type { FastifyPluginAsync, HTTPMethods } from 'fastify';
-import { limitByAddress } from '../../limits/rate-limits.ts';
-import type { ProtocolKeeper } from './protocol-keeper.ts';
-import { connectBasePath, protocolRoutes as paths } from './provider.ts';
+import type { ControlEvents } from '../../events.ts';
+import type { SessionSecrets } from '../../sessions/session-secrets.ts';
+import { purgeKeys, readKeys } from './key-store.ts';
+import {
+  buildProtocol,
+  connectBasePath,
+  type Protocol,
+  type ProviderDependencies,
+  protocolRoutes as paths,
+} from './provider.ts';
 
-const routes: readonly { readonly methods: HTTPMethods[]; readonly path: string; readonly config?: object }[] = [
+const routes: readonly { readonly methods: HTTPMethods[]; readonly path: string }[] = [
   { methods: ['GET', 'OPTIONS'], path: '/.well-known/openid-configuration' },
   { methods: ['GET', 'OPTIONS'], path: '/.well-known/oauth-authorization-server' },
   { methods: ['GET', 'OPTIONS'], path: paths.jwks },
-  // Each call is a row until it is answered.
-  { methods: ['GET'], path: paths.authorization, config: limitByAddress() },
+  { methods: ['GET'], path: paths.authorization },
   { methods: ['GET'], path: `${paths.authorization}/:uid` },
   { methods: ['POST', 'OPTIONS'], path: paths.token },
   { methods: ['GET', 'POST', 'OPTIONS'], path: paths.userinfo },
@@ -20,7 +26,7 @@ const routes: readonly { readonly methods: HTTPMethods[]; readonly path: string;
   { methods: ['POST'], path: `${paths.end_session}/confirm` },
 ];
 
-/** The query of a request target, with its question mark. */
+/** Returns the query of a request target, with its question mark. */
 function queryOf(target: string): string {
   const at = target.indexOf('?');
   return at < 0 ? '' : target.slice(at);
@@ -32,11 +38,11 @@ export interface ProtocolRoutesOptions {
 }
 
 /**
- * Mounts the protocol's endpoints. Each is a route here, so that limits, logs and 404s are as everywhere; what answers is
- * the library, and what fails before it is said in OAuth's shape, too (RFC 6749, 5.2).
+ * Mounts the protocol's endpoints. Each is a route of our server, so that its limits, logs and 404s apply. The library
+ * answers. Errors before that have OAuth's form, too (RFC 6749, 5.2).
  */
 export const protocolRoutes: FastifyPluginAsync<ProtocolRoutesOptions> = async (app, { keeper, onUnexpected }) => {
-  // The library reads bodies itself.
+  // The library reads the bodies itself.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
 
@@ -53,11 +59,10 @@ export const protocolRoutes: FastifyPluginAsync<ProtocolRoutesOptions> = async (
       });
   });
 
-  for (const { methods, path, config = {} } of routes) {
+  for (const { methods, path } of routes) {
     app.route({
       method: methods,
       url: `${connectBasePath}${path}`,
-      config,
       handler: async (request, reply) => {
         const { uid = '' } = request.params as { uid?: string };
         const { handle } = await keeper.protocol();
@@ -70,3 +75,42 @@ export const protocolRoutes: FastifyPluginAsync<ProtocolRoutesOptions> = async (
     });
   }
 };
+
+export interface ProtocolKeeperDependencies extends Omit<ProviderDependencies, 'onFailure'> {
+  readonly sessionSecrets: SessionSecrets;
+  readonly events: Pick<ControlEvents, 'connectFailed'>;
+  readonly now: () => number;
+}
+
+/**
+ * Builds the protocol with the keys in force, and rebuilds it when they change. All processes read the same keys from
+ * Postgres.
+ */
+export class ProtocolKeeper {
+  readonly #deps: ProtocolKeeperDependencies;
+  #current: { readonly fingerprint: string; readonly protocol: Protocol } | undefined;
+
+  constructor(deps: ProtocolKeeperDependencies) {
+    this.#deps = deps;
+  }
+
+  /** Throws if it was never built and the database cannot be reached. */
+  async protocol(): Promise<Protocol> {
+    return this.#current?.protocol ?? this.refresh();
+  }
+
+  /** Reads the keys, creates those that are due, and rebuilds the protocol if they have changed. */
+  async refresh(): Promise<Protocol> {
+    const { pool, sessionSecrets, events, now } = this.#deps;
+    const keys = await readKeys(pool, sessionSecrets, now());
+    if (this.#current?.fingerprint === keys.fingerprint) return this.#current.protocol;
+    const onFailure = (error: unknown): void => events.connectFailed(error);
+    const protocol = await buildProtocol({ ...this.#deps, onFailure }, keys);
+    this.#current = { fingerprint: keys.fingerprint, protocol };
+    return protocol;
+  }
+
+  async purge(): Promise<void> {
+    await purgeKeys(this.#deps.pool, this.#deps.sessionSecrets, this.#deps.now());
+  }
+}

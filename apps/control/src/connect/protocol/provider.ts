@@ -1,14 +1,12 @@
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { appScopes } from '@sotto/wire';
-import type { Configuration, KoaContextWithOIDC, Provider } from 'oidc-provider';
+import type { Account, Configuration, KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type pg from 'pg';
 import { isDatabaseUnavailable } from '../../database/database.ts';
 import { needsSecureCookies } from '../../sessions/cookies.ts';
-import { isSecretOf } from '../apps/app-clients.ts';
 import { endGrant } from '../grants/end-grants.ts';
-import { findPerson, subjectOf } from '../grants/people.ts';
-import { requestCookieName, requestCookiePath } from '../interactions/request-cookie.ts';
-import { type AdapterDependencies, artifactAdapters } from './adapters.ts';
+import { type AdapterDependencies, artifactAdapters, isSecretOf } from './adapters.ts';
 import type { ProtocolKeys } from './key-store.ts';
 import { errorPage, loggedOutPage, logoutPage, protocolPagePolicy } from './pages.ts';
 
@@ -19,23 +17,23 @@ export interface ProviderDependencies extends Omit<AdapterDependencies, 'Invalid
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Where the protocol lives on the control origin. */
+/** Path prefix of the protocol on the control origin. */
 export const connectBasePath = '/v1/connect';
 
 export type OidcProvider = Provider;
 
-/** The protocol with one set of keys: the library's object, and what answers a request. */
+/** The protocol with one set of keys: the library's object, and the function that answers requests. */
 export interface Protocol {
   readonly provider: OidcProvider;
-  /** Answers a request for an endpoint: its path below `connectBasePath`, with the query. */
+  /** Answers a request. `endpoint` is its path below `connectBasePath`, with the query. */
   readonly handle: (request: IncomingMessage, response: ServerResponse, endpoint: string) => Promise<void>;
 }
 
 const minuteS = 60;
 const dayS = 24 * 60 * minuteS;
-/** How long a request of an app waits to be answered. Who has no account yet makes one meanwhile. */
+/** How long an app's request waits for an answer. Long enough for a person to create an account first. */
 const requestS = 60 * minuteS;
-/** How long an app may be away before its connection ends. */
+/** How long an app may be inactive before its connection ends. */
 const refreshTokenS = 30 * dayS;
 
 /** Endpoints below `connectBasePath`, by the library's names for them. */
@@ -49,7 +47,10 @@ export const protocolRoutes = {
   end_session: '/logout',
 } as const;
 
-/** Builds the OAuth 2.1 and OpenID Connect provider (interface 1, Connected Apps). Loaded only where it is switched on. */
+/**
+ * Builds the OAuth 2.1 and OpenID Connect provider of Connected Apps (`docs/use/connected-apps.md`). Loads the library
+ * only if they are enabled.
+ */
 export async function buildProtocol(deps: ProviderDependencies, keys: ProtocolKeys): Promise<Protocol> {
   const { errors, interactionPolicy, Provider: OidcProvider } = await import('oidc-provider');
   const { pool, origin } = deps;
@@ -58,7 +59,7 @@ export async function buildProtocol(deps: ProviderDependencies, keys: ProtocolKe
   const prefix = isSecure ? '__Secure-' : '';
 
   const policy = interactionPolicy.base();
-  // Every connection is a decision of its own: nothing is given in silence because it was given before.
+  // Ask the person for every connection. An earlier consent never gives a new one silently.
   policy
     .get('consent')
     ?.checks.add(
@@ -96,10 +97,10 @@ export async function buildProtocol(deps: ProviderDependencies, keys: ProtocolKe
     allowOmittingSingleRegisteredRedirectUri: false,
     rotateRefreshToken: true,
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
-    // A connection lasts as long as its tokens, whatever happens to the browser that it was made in.
+    // A connection lasts as long as its tokens, even after the browser session in which it was made.
     expiresWithSession: async () => false,
     revokeGrantPolicy: () => true,
-    // Never one from before: each connection has a grant of its own.
+    // Never reuse an earlier grant: each connection has its own.
     loadExistingGrant: async ({ oidc }) => {
       const grantId = oidc.result?.consent?.grantId;
       return grantId === undefined ? undefined : oidc.provider.Grant.find(grantId);
@@ -156,11 +157,11 @@ export async function buildProtocol(deps: ProviderDependencies, keys: ProtocolKe
   };
 
   const provider = new OidcProvider(`${origin}${connectBasePath}`, configuration);
-  // Secrets rest hashed.
+  // Only hashes of secrets are stored, so compare hashes.
   provider.Client.prototype.compareClientSecret = function compareClientSecret(presented: string): boolean {
     return isSecretOf(this.clientSecret, presented);
   };
-  // Whether this is https is said by the origin (`asFromOrigin`), never by a client's header.
+  // `asFromOrigin` sets the forwarded headers by our origin. A client's headers never decide whether this is https.
   provider.proxy = true;
   provider.onerror = deps.onFailure;
   const failures = new WeakMap<KoaContextWithOIDC, unknown>();
@@ -194,14 +195,14 @@ export async function buildProtocol(deps: ProviderDependencies, keys: ProtocolKe
 }
 
 /**
- * The connection that a confirmed logout ends: the one that this browser made for the app which asked. The library
- * would spare it, because its tokens outlive the session of the browser.
+ * Returns the grant that a confirmed logout ends: the one that this browser made for the app. The library would keep
+ * it, because its tokens outlive the browser's session.
  */
 async function grantToEnd(provider: OidcProvider, ctx: KoaContextWithOIDC): Promise<string | undefined> {
   if (ctx.method !== 'POST' || ctx.path !== `${protocolRoutes.end_session}/confirm`) return undefined;
   const session = await provider.Session.get(ctx);
   const { clientId, postLogoutRedirectUri } = session.state ?? {};
-  // The library's own way to change whose browser this is: nobody asked to end anything.
+  // The library also logs out to switch the account of a browser. That does not end a connection.
   const isSwitch = typeof postLogoutRedirectUri === 'string' && postLogoutRedirectUri.startsWith(provider.issuer);
   return typeof clientId === 'string' && !isSwitch ? session.grantIdFor(clientId) : undefined;
 }
@@ -212,7 +213,7 @@ function answerUnavailable(ctx: KoaContextWithOIDC): void {
   ctx.body = { error: 'temporarily_unavailable', error_description: 'The service is not ready. Try again shortly.' };
 }
 
-/** Has a request say of itself what is true of the public origin and of the route that was matched, whatever it said. */
+/** Replaces a request's own claims about host, scheme and path by the public origin and the matched route. */
 function asFromOrigin(request: IncomingMessage & { originalUrl?: string }, origin: string, endpoint: string): void {
   const { protocol, host } = new URL(origin);
   request.headers.host = host;
@@ -221,4 +222,52 @@ function asFromOrigin(request: IncomingMessage & { originalUrl?: string }, origi
   delete request.headers['x-forwarded-for'];
   request.originalUrl = `${connectBasePath}${endpoint}`;
   request.url = endpoint;
+}
+
+/** Name of the cookie that ties an app's request to the browser in which it began. Its value is the request's id. */
+export const requestCookieName = (isSecure: boolean): string => `${isSecure ? '__Secure-' : ''}sotto.connect_request`;
+
+/** Path of the cookie. Each request has its own, so that two requests in one browser do not interfere. */
+const requestCookiePath = (uid: string): string => `/v1/connect/interactions/${uid}`;
+
+/** Returns the value of a cookie in a `cookie` header. */
+export function cookieValue(header: string | undefined, name: string): string | undefined {
+  const pair = header?.split(';').find((each) => each.trim().startsWith(`${name}=`));
+  return pair?.trim().slice(name.length + 1);
+}
+
+/**
+ * Returns the person behind an account, with the claims that scopes can show an app. Undefined if the account does not
+ * have a user any more or is disabled.
+ */
+async function findPerson(pool: pg.Pool, accountId: string): Promise<Account | undefined> {
+  const { rows } = await pool.query<{ email: string; email_verified: boolean }>(
+    'select u.email, u.email_verified from accounts a join auth_user u on u.id = a.user_id where a.id = $1 and a.disabled_at is null',
+    [accountId],
+  );
+  const [person] = rows;
+  if (person === undefined) return undefined;
+  const { email, email_verified } = person;
+  return { accountId, claims: async () => ({ sub: accountId, email, email_verified }) };
+}
+
+/** A person's account and the app that asks about it. */
+interface Known {
+  readonly appId: string;
+  readonly accountId: string;
+}
+
+/** Returns the name under which an app knows an account. It is created at first use and never changes. */
+export async function subjectOf(pool: pg.Pool, { appId, accountId }: Known): Promise<string> {
+  const { rows } = await pool.query<{ subject: string }>(
+    `with made as (
+       insert into connect_subjects (app_id, account_id, subject) values ($1, $2, $3)
+       on conflict (app_id, account_id) do nothing returning subject)
+     select subject from made union all
+     select subject from connect_subjects where app_id = $1 and account_id = $2`,
+    [appId, accountId, randomBytes(16).toString('base64url')],
+  );
+  const [row] = rows;
+  // Another process has just created it, after this statement began.
+  return row === undefined ? subjectOf(pool, { appId, accountId }) : row.subject;
 }

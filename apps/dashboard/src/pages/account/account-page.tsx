@@ -1,18 +1,25 @@
-import { useSignedIn } from '../../session/session.ts';
-import { Page } from '../../ui/surface.tsx';
-import { EmailCard } from './email-card.tsx';
-import { NameCard } from './name-card.tsx';
+import { useQuery } from '@tanstack/react-query';
+import { useChange } from '../../api/use-change.ts';
+import { type SignedInUser, sessionQuery, signInMethodsQuery, useSignedIn } from '../../session/session.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { Form, NameForm } from '../../ui/form.tsx';
+import { Card, Notice, Page } from '../../ui/surface.tsx';
+import { MailAgain } from '../sign-in/entry.tsx';
+import { CurrentPasswordField } from '../sign-in/password-field.tsx';
+import { changeEmail, hasPasswordQuery, updateName } from './account-queries.ts';
+import { DeleteAccountCard } from './delete-account-card.tsx';
 import { PasskeysCard } from './passkeys-card.tsx';
 import { PasswordCard } from './password-card.tsx';
 import { SecondFactorCard } from './second-factor-card.tsx';
 import { SessionsCard } from './sessions-card.tsx';
 
-/** `/account`: who one is here, and what opens the account. */
+/** `/account`: the user's name and address, and the ways to sign in. */
 export function AccountPage() {
   const user = useSignedIn();
   if (!user) return null;
   return (
-    <Page title="Account and security" lead="Who you are here, and what opens your account.">
+    <Page title="Account and security" lead="Your name, your address and your ways to sign in.">
       <div className="grid items-start gap-6 xl:grid-cols-2">
         <div className="min-w-0 space-y-6">
           <NameCard user={user} />
@@ -25,6 +32,83 @@ export function AccountPage() {
         </div>
       </div>
       <SessionsCard />
+      <DeleteAccountCard user={user} />
     </Page>
+  );
+}
+
+function NameCard({ user }: { user: SignedInUser }) {
+  const saving = useChange({ mutationFn: updateName, refreshes: sessionQuery, says: 'Your name is saved.' });
+  return (
+    <Card title="Name">
+      <NameForm
+        label="Your name"
+        name={user.name}
+        autoComplete="name"
+        change={saving}
+        action="Save name"
+        look="plain"
+        onName={(name) => saving.mutate({ name })}
+      />
+    </Card>
+  );
+}
+
+/** Shows whether the address is confirmed, and changes it. */
+function EmailCard({ user }: { user: SignedInUser }) {
+  const { data: methods } = useQuery(signInMethodsQuery);
+  const hasMail = methods !== undefined && methods.mail !== 'none';
+  return (
+    <Card title="Email">
+      <div className="space-y-4">
+        <p className="flex flex-wrap items-center gap-2">
+          <span className="break-all">{user.email}</span>
+          {user.emailVerified ? <Badge tone="good">Confirmed</Badge> : <Badge tone="warn">Not confirmed</Badge>}
+        </p>
+        {!user.emailVerified && hasMail && <Unconfirmed email={user.email} />}
+        {methods?.mail === 'none' && (
+          <p className="text-sm text-muted">
+            This deployment sends no mail, so you cannot confirm or change your address.
+          </p>
+        )}
+        {hasMail && <ChangeForm />}
+      </div>
+    </Card>
+  );
+}
+
+function Unconfirmed({ email }: { email: string }) {
+  return (
+    <Notice tone="warn">
+      <p>Confirm it to use passkeys, an authenticator app and invitations.</p>
+      <MailAgain email={email} action="Send link" />
+    </Notice>
+  );
+}
+
+function ChangeForm() {
+  const { data: hasPassword } = useQuery(hasPasswordQuery);
+  const changing = useChange({ mutationFn: changeEmail });
+  return (
+    <Form
+      change={changing}
+      action="Change address"
+      look="plain"
+      onSubmit={(field, form) =>
+        changing.mutate(
+          { newEmail: field('newEmail'), ...(hasPassword === true ? { password: field('password') } : {}) },
+          { onSuccess: () => form.reset() },
+        )
+      }
+    >
+      <TextField label="New address" name="newEmail" type="email" autoComplete="email" required />
+      {hasPassword === true && <CurrentPasswordField label="Your password" />}
+      {changing.isSuccess && (
+        <Notice tone="good">
+          We sent a link to <span className="break-all">{changing.variables.newEmail}</span>. The address changes when
+          you follow it.
+        </Notice>
+      )}
+    </Form>
   );
 }

@@ -1,17 +1,9 @@
-import type { AnswerOf, BodyInput } from '@sotto/contract';
-import type { ControlContracts } from '@sotto/contract/control';
 import { queryOptions } from '@tanstack/react-query';
-import { call, type Route } from '../../api/call.ts';
-import { aboutWhatWasTyped } from '../../session/sign-in-methods.ts';
+import { type Answer, type Body, type BodyRoute, call, callWith } from '../../api/call.ts';
+import { aboutWhatWasTyped } from '../../api/errors.ts';
 
 /** A sign-in that has not ended. */
-export interface SessionRow {
-  readonly id: string;
-  readonly token: string;
-  readonly userAgent: string | null;
-  readonly createdAt: string;
-  readonly updatedAt: string;
-}
+export type SessionRow = Answer<'GET /v1/auth/list-sessions'>[number];
 
 export const sessionsQuery = queryOptions({
   queryKey: ['account', 'sessions'],
@@ -27,19 +19,14 @@ export const sessionsQuery = queryOptions({
   },
 });
 
-export interface PasskeyRow {
-  readonly id: string;
-  readonly name: string | null;
-  readonly createdAt: string | null;
-  readonly backedUp: boolean;
-}
+export type PasskeyRow = Answer<'GET /v1/auth/passkey/list-user-passkeys'>[number];
 
 export const passkeysQuery = queryOptions({
   queryKey: ['account', 'passkeys'],
   queryFn: ({ signal }) => call('GET /v1/auth/passkey/list-user-passkeys', { signal }),
 });
 
-/** When a password was set by mail and left passkeys that are still to be reviewed; null where none are. */
+/** When a password was set by mail while passkeys stayed that still need a review; null if none do. */
 export const passkeyReviewQuery = queryOptions({
   queryKey: ['account', 'passkey-review'],
   queryFn: async ({ signal }) => (await call('GET /v1/auth/passkey/review', { signal })).resetAt,
@@ -52,19 +39,19 @@ export const hasPasswordQuery = queryOptions({
     (await call('GET /v1/auth/list-accounts', { signal })).some(({ providerId }) => providerId === 'credential'),
 });
 
-/** A change by a route of better-auth: its 401 is about what was typed. */
+/** A change by a route of better-auth, whose 401 is about the typed password or code. */
 const change =
-  <Key extends Extract<Route, `POST /v1/auth/${string}`>>(route: Key) =>
-  (body: BodyInput<ControlContracts[Key]>) =>
-    aboutWhatWasTyped(call(route, { body } as never));
+  <Key extends Extract<BodyRoute, `POST /v1/auth/${string}`>>(route: Key) =>
+  (body: Body<Key> & object) =>
+    aboutWhatWasTyped(callWith(route, body));
 
 export const updateName = change('POST /v1/auth/update-user');
 export const changeEmail = change('POST /v1/auth/change-email');
-export const sendVerification = change('POST /v1/auth/send-verification-email');
+export const deleteAccount = change('POST /v1/auth/delete-account');
 export const changePassword = change('POST /v1/auth/change-password');
 export const askForReset = change('POST /v1/auth/request-password-reset');
-/** What an authenticator app is set up with; shown this once. */
-export type Enrolment = AnswerOf<ControlContracts['POST /v1/auth/two-factor/enable']>;
+/** The secret and backup codes for an authenticator app. No other answer holds them. */
+export type Enrolment = Answer<'POST /v1/auth/two-factor/enable'>;
 
 export const enableSecondFactor = change('POST /v1/auth/two-factor/enable');
 export const verifyCode = change('POST /v1/auth/two-factor/verify-totp');

@@ -1,26 +1,25 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { ApiError } from '../../api/call.ts';
+import { ApiError } from '../../api/errors.ts';
 import { useChange } from '../../api/use-change.ts';
 import { deviceWords } from '../../format/device.ts';
 import { addPasskey, addressForPasskeys, canUsePasskeys, passkeySentence } from '../../session/passkeys.ts';
 import type { SignedInUser } from '../../session/session.ts';
-import { Button, buttonClass } from '../../ui/button.tsx';
+import { Button, buttonClass, linkClass } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Notice } from '../../ui/surface.tsx';
 import { confirmPassword, hasPasswordQuery, passkeysQuery } from './account-queries.ts';
-import { PasswordForm } from './password-form.tsx';
+import { PasswordForm } from './password-card.tsx';
 
-/** Adds a passkey of this device, after the password where the account has one. */
+/** Adds a passkey of this device. Asks for the password first, if the account has one. */
 export function AddPasskey({ user }: { user: SignedInUser }) {
-  const client = useQueryClient();
   const { data: hasPassword } = useQuery(hasPasswordQuery);
   const [isAsking, setAsking] = useState(false);
   const adding = useChange({
     mutationFn: (confirmation: string | undefined) =>
       addPasskey(deviceWords(navigator.userAgent) ?? 'Passkey', confirmation),
-    onSuccess: () => client.invalidateQueries({ queryKey: passkeysQuery.queryKey }),
+    refreshes: passkeysQuery,
   });
   const confirming = useChange({
     mutationFn: confirmPassword,
@@ -46,15 +45,13 @@ export function AddPasskey({ user }: { user: SignedInUser }) {
       </Button>
       {isAsking && (
         <Dialog
-          open
-          onOpenChange={setAsking}
+          onClose={() => setAsking(false)}
           title="Confirm your password"
-          description="A passkey signs in without it, so only you may add one."
+          description="A passkey signs in without the password, so confirm that it is you."
         >
           <PasswordForm
             action="Continue"
-            busy={confirming.isPending}
-            error={confirming.error}
+            change={confirming}
             onPassword={(password) => confirming.mutate({ password })}
             onCancel={() => setAsking(false)}
           />
@@ -62,7 +59,7 @@ export function AddPasskey({ user }: { user: SignedInUser }) {
       )}
       {isStale && (
         <Notice tone="warn">
-          <p>Your sign-in is more than five minutes ago. Sign in again, then add the passkey.</p>
+          <p>You signed in more than five minutes ago. Sign in again, then add the passkey.</p>
           <Link to="/sign-in" search={{ return_to: '/account' }} className={`${buttonClass('plain', true)} mt-2`}>
             Sign in again
           </Link>
@@ -82,11 +79,11 @@ function NoPasskeysHere() {
   return (
     <p className="text-sm text-muted">
       {elsewhere === null ? (
-        'This browser has no passkeys for this page.'
+        'This browser does not support passkeys on this page.'
       ) : (
         <>
-          Browsers have no passkeys for numeric addresses: open{' '}
-          <a href={elsewhere} className="text-accent underline underline-offset-2">
+          Browsers do not support passkeys on numeric addresses. Open{' '}
+          <a href={elsewhere} className={linkClass}>
             {elsewhere}
           </a>
           .

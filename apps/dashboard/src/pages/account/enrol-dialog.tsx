@@ -1,17 +1,18 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
-import { sentenceOf } from '../../api/call.ts';
+import { useState } from 'react';
+import { encode } from 'uqr';
+import { errorElsewhere } from '../../api/errors.ts';
 import { useChange } from '../../api/use-change.ts';
 import { sessionQuery } from '../../session/session.ts';
-import { Button } from '../../ui/button.tsx';
-import { CopyButton } from '../../ui/copy.tsx';
+import { Button, DownloadLink } from '../../ui/button.tsx';
+import { CopyButton, CopyLine } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
+import { Form } from '../../ui/form.tsx';
+import { Notice } from '../../ui/surface.tsx';
 import { useAnnounce } from '../../ui/toasts.tsx';
 import { type Enrolment, enableSecondFactor, verifyCode } from './account-queries.ts';
-import { BackupCodes } from './backup-codes.tsx';
-import { PasswordForm } from './password-form.tsx';
-import { QrCode } from './qr-code.tsx';
+import { PasswordForm } from './password-card.tsx';
 
 /** Three steps: the password, the app and its first code, the backup codes. */
 export function EnrolDialog({ onClose }: { onClose: () => void }) {
@@ -21,18 +22,17 @@ export function EnrolDialog({ onClose }: { onClose: () => void }) {
   const announce = useAnnounce();
   const finish = async (): Promise<void> => {
     await client.invalidateQueries({ queryKey: sessionQuery.queryKey });
-    announce({ text: 'From now on a code is asked for beside your password.' });
+    announce({ text: 'From now on, signing in needs your password and a code.' });
     onClose();
   };
-  // Once it counts, the codes must have been seen: the dialog ends by its button, not by a slip.
+  // Once the app is set up, every way to close the dialog finishes the setup.
   const dismiss = (): void => (isVerified ? void finish() : onClose());
   return (
-    <Dialog open onOpenChange={dismiss} title="Set up an authenticator app">
+    <Dialog onClose={dismiss} title="Set up an authenticator app">
       {!enabling.isSuccess && (
         <PasswordForm
-          action="Go on"
-          busy={enabling.isPending}
-          error={enabling.error}
+          action="Continue"
+          change={enabling}
           onPassword={(password) => enabling.mutate({ password })}
           onCancel={onClose}
         />
@@ -44,7 +44,7 @@ export function EnrolDialog({ onClose }: { onClose: () => void }) {
         <div className="space-y-4">
           <BackupCodes codes={enabling.data.backupCodes} />
           <Button look="primary" onClick={() => void finish()}>
-            I have kept them
+            I saved the codes
           </Button>
         </div>
       )}
@@ -61,34 +61,66 @@ interface FirstCodeProps {
 function FirstCode({ enrolment, onDone, onCancel }: FirstCodeProps) {
   const verifying = useChange({ mutationFn: verifyCode, onSuccess: onDone });
   const secret = URL.parse(enrolment.totpURI)?.searchParams.get('secret') ?? '';
-  const submit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    verifying.mutate({ code: String(new FormData(event.currentTarget).get('code')).trim() });
-  };
   return (
-    <form onSubmit={submit} className="space-y-4">
-      <p>Scan this with the app, or type the key into it. Then enter the code that it shows.</p>
+    <Form
+      change={verifying}
+      errors="inside"
+      action="Switch on"
+      onSubmit={(field) => verifying.mutate({ code: field('code').trim() })}
+      onCancel={onCancel}
+    >
+      <p>Scan this with the app, or type the key into it. Then enter the code from the app.</p>
       <QrCode text={enrolment.totpURI} label="QR code for the authenticator app" />
-      <div className="flex flex-wrap items-center gap-2">
-        <code data-testid="totp-secret" className="min-w-0 font-mono text-sm break-all">
-          {secret}
-        </code>
-        <CopyButton text={secret} label="Copy the key" />
-      </div>
+      <CopyLine text={secret} label="Copy the key" testId="totp-secret" />
       <TextField
-        label="Code that the app shows"
+        label="Code from the app"
         name="code"
         inputMode="numeric"
         autoComplete="one-time-code"
         required
-        error={verifying.isError ? sentenceOf(verifying.error) : undefined}
+        error={errorElsewhere(verifying.error)}
       />
-      <div className="flex flex-wrap justify-end gap-2">
-        <Button onClick={onCancel}>Cancel</Button>
-        <Button type="submit" look="primary" busy={verifying.isPending}>
-          Switch on
-        </Button>
+    </Form>
+  );
+}
+
+/** A QR code, dark on light in both themes, because cameras need that. */
+function QrCode({ text, label }: { text: string; label: string }) {
+  const { data, size } = encode(text, { border: 4 });
+  const path = data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : []))).join('');
+  return (
+    <svg
+      role="img"
+      aria-label={label}
+      viewBox={`0 0 ${size} ${size}`}
+      shapeRendering="crispEdges"
+      className="size-56 rounded-lg bg-white"
+    >
+      <path d={path} fill="#000" />
+    </svg>
+  );
+}
+
+/** Codes to sign in without the app. They are shown only once. */
+export function BackupCodes({ codes }: { codes: readonly string[] }) {
+  const text = `${codes.join('\n')}\n`;
+  const file = `data:text/plain;charset=utf-8,${encodeURIComponent(`Backup codes of ${window.location.host}\n\n${text}`)}`;
+  return (
+    <div className="space-y-3">
+      <Notice tone="warn">
+        Save these codes where you can reach them without your phone. Each works once. They are not shown again.
+      </Notice>
+      <ul aria-label="Backup codes" className="grid grid-cols-2 gap-x-6 gap-y-1 font-mono" data-testid="backup-codes">
+        {codes.map((code) => (
+          <li key={code}>{code}</li>
+        ))}
+      </ul>
+      <div className="flex flex-wrap gap-2">
+        <CopyButton text={text} label="Copy the codes" />
+        <DownloadLink href={file} file="sotto-backup-codes.txt">
+          Download
+        </DownloadLink>
       </div>
-    </form>
+    </div>
   );
 }

@@ -1,37 +1,45 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Pencil, Trash2 } from 'lucide-react';
-import { type FormEvent, useState } from 'react';
-import { sentenceOf } from '../../api/call.ts';
+import { useState } from 'react';
 import { useChange } from '../../api/use-change.ts';
 import type { SignedInUser } from '../../session/session.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
-import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx';
-import { TextField } from '../../ui/field.tsx';
-import { Instant } from '../../ui/instant.tsx';
-import { Loading } from '../../ui/skeleton.tsx';
-import { Card, ErrorState } from '../../ui/surface.tsx';
+import { ConfirmChange, Dialog } from '../../ui/dialog.tsx';
+import { NameForm } from '../../ui/form.tsx';
+import { Card, ErrorLine, Loaded, Notice } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { deletePasskey, type PasskeyRow, passkeysQuery, renamePasskey } from './account-queries.ts';
+import { Instant } from '../../ui/text.tsx';
+import {
+  deletePasskey,
+  endPasskeyReview,
+  type PasskeyRow,
+  passkeyReviewQuery,
+  passkeysQuery,
+  renamePasskey,
+} from './account-queries.ts';
 import { AddPasskey } from './add-passkey.tsx';
-import { ReviewNotice } from './passkey-review.tsx';
 
-/** Keys that a device or a password manager holds, and that sign in alone. */
+/** Keys on a device or in a password manager that sign in without a password. */
 export function PasskeysCard({ user }: { user: SignedInUser }) {
-  const { data: passkeys, error, refetch } = useQuery(passkeysQuery);
-  if (passkeys === undefined && error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
-  if (passkeys === undefined) return <Loading label="Passkeys are loading" />;
   return (
-    <Card title="Passkeys" lead="Sign in by fingerprint, face or PIN of a device, without a password or code.">
-      <div className="space-y-4">
-        {passkeys.length === 0 ? (
-          <p className="text-sm text-muted">You have none yet.</p>
-        ) : (
-          <Passkeys passkeys={passkeys} />
-        )}
-        <ReviewNotice passkeys={passkeys} />
-        <AddPasskey user={user} />
-      </div>
-    </Card>
+    <Loaded query={useQuery(passkeysQuery)} label="Passkeys are loading">
+      {(passkeys) => (
+        <Card
+          title="Passkeys"
+          lead="Sign in with your device’s fingerprint, face recognition or PIN, without a password or code."
+        >
+          <div className="space-y-4">
+            {passkeys.length === 0 ? (
+              <p className="text-sm text-muted">You have none yet.</p>
+            ) : (
+              <Passkeys passkeys={passkeys} />
+            )}
+            <ReviewNotice passkeys={passkeys} />
+            <AddPasskey user={user} />
+          </div>
+        </Card>
+      )}
+    </Loaded>
   );
 }
 
@@ -79,60 +87,66 @@ interface PasskeyDialogProps {
 }
 
 function RenameDialog({ passkey, onClose }: PasskeyDialogProps) {
-  const client = useQueryClient();
-  const renaming = useChange({
-    mutationFn: renamePasskey,
-    onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: passkeysQuery.queryKey });
-      onClose();
-    },
-  });
-  const submit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    renaming.mutate({ id: passkey.id, name: String(new FormData(event.currentTarget).get('name')) });
-  };
+  const renaming = useChange({ mutationFn: renamePasskey, refreshes: passkeysQuery, onSuccess: onClose });
   return (
-    <Dialog open onOpenChange={onClose} title="Rename the passkey">
-      <form onSubmit={submit} className="space-y-4">
-        <TextField
-          label="Name"
-          name="name"
-          required
-          maxLength={100}
-          autoComplete="off"
-          defaultValue={nameOf(passkey)}
-          error={renaming.isError ? sentenceOf(renaming.error) : undefined}
-        />
-        <div className="flex flex-wrap justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" busy={renaming.isPending}>
-            Rename
-          </Button>
-        </div>
-      </form>
+    <Dialog onClose={onClose} title="Rename the passkey">
+      <NameForm
+        label="Name"
+        name={nameOf(passkey)}
+        change={renaming}
+        action="Rename"
+        onName={(name) => renaming.mutate({ id: passkey.id, name })}
+        onCancel={onClose}
+      />
     </Dialog>
   );
 }
 
 function RemoveDialog({ passkey, onClose }: PasskeyDialogProps) {
-  const client = useQueryClient();
-  const removing = useChange({
-    mutationFn: deletePasskey,
-    onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: passkeysQuery.queryKey });
-      onClose();
-    },
-  });
   return (
-    <ConfirmDialog
-      open
-      onOpenChange={onClose}
+    <ConfirmChange
+      onClose={onClose}
       title={`Remove ${nameOf(passkey)}?`}
-      consequence="It signs in no more. Remove it from the device as well, which may go on offering it."
+      consequence="You can no longer sign in with it. Remove it from the device, too, or the device may keep offering it."
       action="Remove"
-      busy={removing.isPending}
-      error={removing.isError ? sentenceOf(removing.error) : undefined}
-      onConfirm={() => removing.mutate({ id: passkey.id })}
+      change={{ mutationFn: () => deletePasskey({ id: passkey.id }), refreshes: passkeysQuery }}
     />
   );
 }
+
+/** After a password was set by mail: asks the user to keep or remove the older passkeys. */
+function ReviewNotice({ passkeys }: { passkeys: readonly PasskeyRow[] }) {
+  const client = useQueryClient();
+  const { data: resetAt = null } = useQuery(passkeyReviewQuery);
+  const kept = passkeys.filter(({ createdAt }) => resetAt !== null && (createdAt === null || createdAt < resetAt));
+  const ending = useChange({
+    mutationFn: async (removed: readonly PasskeyRow[]) => {
+      for (const { id } of removed) await deletePasskey({ id });
+      await endPasskeyReview();
+    },
+    onSettled: async () => {
+      await client.invalidateQueries({ queryKey: passkeysQuery.queryKey });
+      await client.invalidateQueries({ queryKey: passkeyReviewQuery.queryKey });
+    },
+  });
+  if (resetAt === null || kept.length === 0) return null;
+  return (
+    <Notice tone="warn">
+      <p>
+        You set your password by mail on <Instant at={resetAt} />. {howMany(kept.length)} from before can still sign in.
+        Remove what you do not recognize.
+      </p>
+      <ErrorLine error={ending.error} className="mt-2" />
+      <div className="mt-3 flex flex-wrap gap-2">
+        <Button small busy={ending.isPending} onClick={() => ending.mutate([])}>
+          I recognize {kept.length === 1 ? 'it' : 'them all'}
+        </Button>
+        <Button small look="danger" busy={ending.isPending} onClick={() => ending.mutate(kept)}>
+          Remove {kept.length === 1 ? 'it' : 'them all'}
+        </Button>
+      </div>
+    </Notice>
+  );
+}
+
+const howMany = (passkeys: number): string => (passkeys === 1 ? 'One passkey' : `${passkeys} passkeys`);

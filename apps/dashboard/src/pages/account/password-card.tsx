@@ -1,14 +1,11 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import type { FormEvent } from 'react';
-import { sentenceOf } from '../../api/call.ts';
+import { useQuery } from '@tanstack/react-query';
+import { errorElsewhere } from '../../api/errors.ts';
 import { useChange } from '../../api/use-change.ts';
 import type { SignedInUser } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
-import { TextField } from '../../ui/field.tsx';
-import { Loading } from '../../ui/skeleton.tsx';
-import { Card, ErrorState, Notice } from '../../ui/surface.tsx';
-import { useAnnounce } from '../../ui/toasts.tsx';
-import { NewPasswordField } from '../sign-in/password-field.tsx';
+import { Form, type FormProps } from '../../ui/form.tsx';
+import { Card, ErrorLine, ErrorState, Loading, Notice } from '../../ui/surface.tsx';
+import { CurrentPasswordField, NewPasswordField } from '../sign-in/password-field.tsx';
 import { askForReset, changePassword, hasPasswordQuery } from './account-queries.ts';
 
 export function PasswordCard({ user }: { user: SignedInUser }) {
@@ -19,44 +16,32 @@ export function PasswordCard({ user }: { user: SignedInUser }) {
 }
 
 function ChangeForm() {
-  const client = useQueryClient();
-  const announce = useAnnounce();
   const changing = useChange({
     mutationFn: changePassword,
-    onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: ['account'] });
-      announce({ text: 'Your password is changed, and your other sessions have ended.' });
-    },
+    refreshes: { queryKey: ['account'] },
+    says: 'Password changed. Your other sessions have ended.',
   });
-  const submit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    const target = event.currentTarget;
-    const form = new FormData(target);
-    changing.mutate(
-      {
-        currentPassword: String(form.get('currentPassword')),
-        newPassword: String(form.get('newPassword')),
-        revokeOtherSessions: true,
-      },
-      { onSuccess: () => target.reset() },
-    );
-  };
   return (
-    <form onSubmit={submit} className="space-y-4">
-      <TextField
-        label="Current password"
-        name="currentPassword"
-        type="password"
-        autoComplete="current-password"
-        required
-        error={changing.isError ? sentenceOf(changing.error) : undefined}
-      />
+    <Form
+      change={changing}
+      errors="inside"
+      action="Change password"
+      look="plain"
+      onSubmit={(field, form) =>
+        changing.mutate(
+          {
+            currentPassword: field('currentPassword'),
+            newPassword: field('newPassword'),
+            revokeOtherSessions: true,
+          },
+          { onSuccess: () => form.reset() },
+        )
+      }
+    >
+      <CurrentPasswordField label="Current password" name="currentPassword" error={errorElsewhere(changing.error)} />
       <NewPasswordField />
-      <p className="text-sm text-muted">A new one ends your other sessions.</p>
-      <Button type="submit" busy={changing.isPending}>
-        Change the password
-      </Button>
-    </form>
+      <p className="text-sm text-muted">A new password ends your other sessions.</p>
+    </Form>
   );
 }
 
@@ -64,16 +49,25 @@ function NoPassword({ email }: { email: string }) {
   const asking = useChange({ mutationFn: askForReset });
   return (
     <div className="space-y-4">
-      <p>Your account has none: you sign in with your provider or a passkey.</p>
-      {asking.isSuccess && <Notice tone="good">A link to set one was mailed to you.</Notice>}
-      {asking.isError && (
-        <p role="alert" className="text-danger">
-          {sentenceOf(asking.error)}
-        </p>
-      )}
+      <p>Your account does not have a password. You sign in with your provider or a passkey.</p>
+      {asking.isSuccess && <Notice tone="good">We sent you a link to set one.</Notice>}
+      <ErrorLine error={asking.error} />
       <Button busy={asking.isPending} onClick={() => asking.mutate({ email })}>
-        Mail me a link to set one
+        Send a link to set one
       </Button>
     </div>
+  );
+}
+
+interface PasswordFormProps extends Pick<FormProps, 'change' | 'action' | 'look' | 'onCancel'> {
+  readonly onPassword: (password: string) => void;
+}
+
+/** Asks for the password again before a way to sign in is changed. */
+export function PasswordForm({ onPassword, ...form }: PasswordFormProps) {
+  return (
+    <Form {...form} errors="inside" onSubmit={(field) => onPassword(field('password'))}>
+      <CurrentPasswordField label="Your password" error={errorElsewhere(form.change.error)} />
+    </Form>
   );
 }

@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useChange } from '../../api/use-change.ts';
 import { type SignedInUser, sessionQuery } from '../../session/session.ts';
@@ -6,11 +6,9 @@ import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Card } from '../../ui/surface.tsx';
-import { useAnnounce } from '../../ui/toasts.tsx';
 import { disableSecondFactor, hasPasswordQuery, newBackupCodes } from './account-queries.ts';
-import { BackupCodes } from './backup-codes.tsx';
-import { EnrolDialog } from './enrol-dialog.tsx';
-import { PasswordForm } from './password-form.tsx';
+import { BackupCodes, EnrolDialog } from './enrol-dialog.tsx';
+import { PasswordForm } from './password-card.tsx';
 
 type Asking = 'enrol' | 'codes' | 'disable';
 
@@ -18,7 +16,7 @@ type Asking = 'enrol' | 'codes' | 'disable';
 export function SecondFactorCard({ user }: { user: SignedInUser }) {
   const { data: hasPassword } = useQuery(hasPasswordQuery);
   const missing = user.emailVerified
-    ? hasPassword === false && 'It stands beside a password, of which your account has none.'
+    ? hasPassword === false && 'It needs a password, and your account does not have one.'
     : 'Confirm your address first.';
   const [asking, setAsking] = useState<Asking>();
   const close = (): void => setAsking(undefined);
@@ -29,14 +27,14 @@ export function SecondFactorCard({ user }: { user: SignedInUser }) {
           Authenticator app {user.twoFactorEnabled ? <Badge tone="good">On</Badge> : <Badge>Off</Badge>}
         </span>
       }
-      lead="A code beside the password, so that a password alone opens nothing. A passkey asks for none."
+      lead="Asks for a code after the password, so that the password alone is not enough. Passkeys need no code."
     >
       <div className="space-y-4">
         {user.twoFactorEnabled ? (
           <div className="flex flex-wrap gap-2">
-            <Button onClick={() => setAsking('codes')}>New backup codes</Button>
+            <Button onClick={() => setAsking('codes')}>Create new backup codes</Button>
             <Button look="danger" onClick={() => setAsking('disable')}>
-              Switch off
+              Turn off
             </Button>
           </div>
         ) : (
@@ -58,19 +56,18 @@ export function SecondFactorCard({ user }: { user: SignedInUser }) {
 function CodesDialog({ onClose }: { onClose: () => void }) {
   const making = useChange({ mutationFn: newBackupCodes });
   return (
-    <Dialog open onOpenChange={onClose} title="New backup codes" description="The codes that you have are void then.">
+    <Dialog onClose={onClose} title="Create new backup codes" description="Your current codes stop working.">
       {making.isSuccess ? (
         <div className="space-y-4">
           <BackupCodes codes={making.data.backupCodes} />
           <Button look="primary" onClick={onClose}>
-            I have kept them
+            I saved the codes
           </Button>
         </div>
       ) : (
         <PasswordForm
-          action="Make new codes"
-          busy={making.isPending}
-          error={making.error}
+          action="Create new codes"
+          change={making}
           onPassword={(password) => making.mutate({ password })}
           onCancel={onClose}
         />
@@ -80,28 +77,22 @@ function CodesDialog({ onClose }: { onClose: () => void }) {
 }
 
 function DisableDialog({ onClose }: { onClose: () => void }) {
-  const client = useQueryClient();
-  const announce = useAnnounce();
   const disabling = useChange({
     mutationFn: disableSecondFactor,
-    onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: sessionQuery.queryKey });
-      announce({ text: 'The authenticator app is no longer asked for.' });
-      onClose();
-    },
+    refreshes: sessionQuery,
+    onSuccess: onClose,
+    says: 'The authenticator app is off.',
   });
   return (
     <Dialog
-      open
-      onOpenChange={onClose}
-      title="Switch the authenticator app off?"
-      description="Your password alone opens the account then."
+      onClose={onClose}
+      title="Turn off the authenticator app?"
+      description="Your password alone will be enough to sign in."
     >
       <PasswordForm
-        action="Switch off"
+        action="Turn off"
         look="danger"
-        busy={disabling.isPending}
-        error={disabling.error}
+        change={disabling}
         onPassword={(password) => disabling.mutate({ password })}
         onCancel={onClose}
       />

@@ -1,47 +1,36 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { sentenceOf } from '../../api/call.ts';
 import { useChange } from '../../api/use-change.ts';
 import { deviceWords } from '../../format/device.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { ConfirmDialog } from '../../ui/dialog.tsx';
-import { Instant } from '../../ui/instant.tsx';
-import { Loading } from '../../ui/skeleton.tsx';
-import { Card, ErrorState } from '../../ui/surface.tsx';
+import { ConfirmChange } from '../../ui/dialog.tsx';
+import { Card, Loaded } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { useAnnounce } from '../../ui/toasts.tsx';
+import { Instant } from '../../ui/text.tsx';
+import { useAnnounceError } from '../../ui/toasts.tsx';
 import { revokeOthers, revokeSession, type SessionRow, sessionsQuery } from './account-queries.ts';
 
 type Row = SessionRow & { readonly isOwn: boolean };
 
 const nameOf = ({ userAgent }: SessionRow): string => deviceWords(userAgent) ?? 'Unknown device';
 
-/** Where the account is signed in, and ending that. */
+/** Lists the sessions of the account, and ends them. */
 export function SessionsCard() {
-  const { data: sessions, error, refetch } = useQuery(sessionsQuery);
-  if (sessions === undefined && error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
-  if (sessions === undefined) return <Loading label="Sessions are loading" />;
-  return <Sessions sessions={sessions} />;
+  return (
+    <Loaded query={useQuery(sessionsQuery)} label="Sessions are loading">
+      {(sessions) => <Sessions sessions={sessions} />}
+    </Loaded>
+  );
 }
 
 function Sessions({ sessions }: { sessions: readonly Row[] }) {
   const client = useQueryClient();
-  const announce = useAnnounce();
   const [isAsking, setAsking] = useState(false);
-  const refresh = () => client.invalidateQueries({ queryKey: sessionsQuery.queryKey });
   const ending = useChange({
     mutationFn: revokeSession,
-    onSettled: refresh,
-    onError: (error) => announce({ tone: 'danger', text: sentenceOf(error) }),
-  });
-  const endingOthers = useChange({
-    mutationFn: () => revokeOthers(),
-    onSuccess: async () => {
-      await refresh();
-      setAsking(false);
-      announce({ text: 'Your other sessions have ended.' });
-    },
+    onSettled: () => client.invalidateQueries({ queryKey: sessionsQuery.queryKey }),
+    onError: useAnnounceError(),
   });
   const columns: readonly Column<Row>[] = [
     {
@@ -75,7 +64,7 @@ function Sessions({ sessions }: { sessions: readonly Row[] }) {
   return (
     <Card
       title="Sessions"
-      lead="Where your account is signed in. Each lasts 30 days from when it was last renewed, once a day."
+      lead="Browsers and programs that are signed in. A session ends after 30 days without use."
       actions={
         sessions.length > 1 && (
           <Button small look="danger" onClick={() => setAsking(true)}>
@@ -85,16 +74,19 @@ function Sessions({ sessions }: { sessions: readonly Row[] }) {
       }
     >
       <Table caption="Sessions" columns={columns} rows={sessions} rowKey={({ id }) => id} />
-      <ConfirmDialog
-        open={isAsking}
-        onOpenChange={setAsking}
-        title="End all other sessions?"
-        consequence="Every other browser and program has to sign in again."
-        action="End them"
-        busy={endingOthers.isPending}
-        error={endingOthers.isError ? sentenceOf(endingOthers.error) : undefined}
-        onConfirm={() => endingOthers.mutate()}
-      />
+      {isAsking && (
+        <ConfirmChange
+          onClose={() => setAsking(false)}
+          title="End all other sessions?"
+          consequence="Every other browser and program must sign in again."
+          action="End them"
+          change={{
+            mutationFn: () => revokeOthers(),
+            refreshes: sessionsQuery,
+            says: 'Your other sessions have ended.',
+          }}
+        />
+      )}
     </Card>
   );
 }

@@ -1,18 +1,18 @@
-import { type AppAnswer, appScopes } from '@sotto/wire';
-import { useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
-import { ApiError, sentenceOf } from '../../api/call.ts';
+import { type AppAnswer, type AppScope, appScopes, type CreateApp } from '@sotto/wire';
+import { useState } from 'react';
+import { call } from '../../api/call.ts';
+import { ApiError, sentenceOf } from '../../api/errors.ts';
 import { useChange } from '../../api/use-change.ts';
 import { Button } from '../../ui/button.tsx';
-import { CheckField } from '../../ui/check-field.tsx';
+import { CodeBlock } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { RadioCards, TextAreaField, TextField } from '../../ui/field.tsx';
+import { Form } from '../../ui/form.tsx';
 import { Notice } from '../../ui/surface.tsx';
-import { type AppDraft, draftOf, emptyDraft, endsGrants, fieldOf, requestOf } from './app-draft.ts';
-import { appsQuery, createApp, updateApp } from './app-queries.ts';
-import { scopeWords } from './scope-words.ts';
+import { CheckField } from '../../ui/toggle-fields.tsx';
+import { appsQuery, scopeWords } from './apps.ts';
 
-export interface AppDialogProps {
+interface AppDialogProps {
   /** Undefined: a new one. */
   readonly app: AppAnswer | undefined;
   readonly onClose: () => void;
@@ -23,34 +23,34 @@ export interface AppDialogProps {
 export function AppDialog({ app, onClose, onSaved }: AppDialogProps) {
   const [draft, setDraft] = useState<AppDraft>(app === undefined ? emptyDraft : draftOf(app));
   const set = (change: Partial<AppDraft>): void => setDraft({ ...draft, ...change });
-  const client = useQueryClient();
   const saving = useChange({
     mutationFn: () => {
       const { type, ...change } = requestOf(draft);
-      return app === undefined ? createApp({ type, ...change }) : updateApp(app.id, change);
+      return app === undefined
+        ? call('POST /v1/connect/apps', { body: { type, ...change } })
+        : call('PATCH /v1/connect/apps/{id}', { params: { id: app.id }, body: change });
     },
-    onSuccess: async (saved) => {
-      await client.invalidateQueries({ queryKey: appsQuery.queryKey });
-      onSaved(saved);
-    },
+    refreshes: appsQuery,
+    onSuccess: onSaved,
   });
   const field = saving.error instanceof ApiError ? fieldOf(saving.error.param) : undefined;
   const refusalOf = (name: string): string | undefined => (field === name ? sentenceOf(saving.error) : undefined);
-  const submit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    saving.mutate();
-  };
   return (
     <Dialog
-      open
-      onOpenChange={(open) => {
-        if (!open) onClose();
-      }}
+      onClose={onClose}
       wide
       title={app === undefined ? 'Register an app' : `Change ${app.name}`}
-      description="People see its name and homepage when they are asked to allow it."
+      description="People see its name and homepage when it asks for access."
     >
-      <form onSubmit={submit} className="space-y-5" noValidate>
+      <Form
+        change={saving}
+        errors={shownFields.has(field) ? 'inside' : []}
+        action={app === undefined ? 'Register' : 'Save'}
+        noValidate
+        className="space-y-5"
+        onSubmit={() => saving.mutate()}
+        onCancel={onClose}
+      >
         <div className="grid items-start gap-4 sm:grid-cols-2">
           <TextField
             label="Name"
@@ -79,13 +79,17 @@ export function AppDialog({ app, onClose, onSaved }: AppDialogProps) {
             onChange={(type) => set({ type })}
             choices={[
               { value: 'confidential', label: 'On a server', text: 'It keeps a secret.' },
-              { value: 'public', label: 'In browsers or on devices', text: 'It can keep no secret and has none.' },
+              {
+                value: 'public',
+                label: 'In browsers or on devices',
+                text: 'It cannot keep a secret, so it does not get one.',
+              },
             ]}
           />
         )}
         <TextAreaField
           label="Redirect URIs"
-          hint="One a line: https, or http on this machine. Compared character by character."
+          hint="One per line: https, or http on this machine. They must match exactly."
           value={draft.redirects}
           spellCheck={false}
           required
@@ -94,7 +98,7 @@ export function AppDialog({ app, onClose, onSaved }: AppDialogProps) {
         />
         <TextAreaField
           label="Addresses after signing out"
-          hint="One a line; none is fine."
+          hint="Optional. One per line."
           rows={2}
           value={draft.logoutRedirects}
           spellCheck={false}
@@ -102,7 +106,7 @@ export function AppDialog({ app, onClose, onSaved }: AppDialogProps) {
           error={refusalOf('post_logout_redirect_uris')}
         />
         <fieldset className="space-y-3">
-          <legend className="mb-2 text-sm font-medium">What it may ask people for</legend>
+          <legend className="mb-2 text-sm font-medium">Access that it may request</legend>
           {appScopes.map((scope) => (
             <CheckField
               key={scope}
@@ -126,21 +130,10 @@ export function AppDialog({ app, onClose, onSaved }: AppDialogProps) {
         </fieldset>
         {app !== undefined && endsGrants(app, draft) && (
           <Notice tone="warn">
-            With other redirect URIs, everybody who has connected the app has to allow it again.
+            If you change the redirect URIs, everyone who connected the app must allow it again.
           </Notice>
         )}
-        {saving.isError && !shownFields.has(field) && (
-          <p role="alert" className="text-danger">
-            {sentenceOf(saving.error)}
-          </p>
-        )}
-        <div className="flex flex-wrap justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" busy={saving.isPending}>
-            {app === undefined ? 'Register' : 'Save'}
-          </Button>
-        </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }
@@ -153,3 +146,85 @@ const shownFields: ReadonlySet<string | undefined> = new Set([
   'post_logout_redirect_uris',
   'scopes',
 ]);
+
+/** Shows the id and secret of an app that is new or has a new secret. The secret cannot be shown again. */
+export function SecretDialog({ app, onClose }: { app: AppAnswer | undefined; onClose: () => void }) {
+  return (
+    <Dialog
+      open={app !== undefined}
+      onClose={onClose}
+      title={app === undefined ? 'The app' : `${app.name} is ready`}
+      description="Enter these in its OAuth library."
+    >
+      <div className="space-y-4">
+        <CodeBlock label="Client id" code={app?.client_id ?? ''} />
+        {app?.client_secret === undefined ? (
+          <p className="text-muted">It is a public app without a secret. PKCE protects its codes.</p>
+        ) : (
+          <>
+            <CodeBlock label="Client secret" code={app.client_secret} />
+            <Notice tone="warn">Save the secret now: it is not shown again. Only the app’s server may read it.</Notice>
+          </>
+        )}
+        <div className="flex justify-end">
+          <Button look="primary" onClick={onClose}>
+            {app?.client_secret === undefined ? 'Done' : 'I saved it'}
+          </Button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}
+
+/** An app as the user types it: addresses one a line. */
+interface AppDraft {
+  readonly name: string;
+  readonly homepage: string;
+  readonly type: CreateApp['type'];
+  readonly redirects: string;
+  readonly logoutRedirects: string;
+  readonly scopes: readonly AppScope[];
+}
+
+export const emptyDraft: AppDraft = {
+  name: '',
+  homepage: '',
+  type: 'confidential',
+  redirects: '',
+  logoutRedirects: '',
+  scopes: ['openid', 'inference'],
+};
+
+export const draftOf = (app: AppAnswer): AppDraft => ({
+  name: app.name,
+  homepage: app.homepage,
+  type: app.type,
+  redirects: app.redirect_uris.join('\n'),
+  logoutRedirects: app.post_logout_redirect_uris.join('\n'),
+  scopes: app.scopes,
+});
+
+/** The body to send for a draft. The service checks it. */
+export const requestOf = (draft: AppDraft): CreateApp => ({
+  name: draft.name,
+  homepage: draft.homepage.trim(),
+  type: draft.type,
+  redirect_uris: linesOf(draft.redirects),
+  post_logout_redirect_uris: linesOf(draft.logoutRedirects),
+  scopes: [...draft.scopes],
+});
+
+/** Whether saving ends what people have allowed the app: other redirect URIs do. */
+export function endsGrants(app: AppAnswer, draft: AppDraft): boolean {
+  const asked = linesOf(draft.redirects);
+  return asked.length !== app.redirect_uris.length || asked.some((uri) => !app.redirect_uris.includes(uri));
+}
+
+/** The field of the form that an error's `param`, such as `redirect_uris.0`, is about. */
+export const fieldOf = (param: string | undefined): string | undefined => param?.split('.', 1)[0];
+
+const linesOf = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');

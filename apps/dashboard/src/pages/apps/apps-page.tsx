@@ -1,40 +1,161 @@
+import type { GrantAnswer } from '@sotto/wire';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { capabilitiesQuery } from '../../api/capabilities.ts';
-import { Loading } from '../../ui/skeleton.tsx';
-import { EmptyState, ErrorState, Page } from '../../ui/surface.tsx';
+import { useState } from 'react';
+import { call } from '../../api/call.ts';
+import { capabilitiesQuery } from '../../api/queries.ts';
+import { formatUsd } from '../../format/format.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { ConfirmChange } from '../../ui/dialog.tsx';
+import { Card, EmptyState, Loaded, Page } from '../../ui/surface.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
-import { ConnectedApps } from './connected-apps.tsx';
+import { Instant, Truncated } from '../../ui/text.tsx';
+import { grantsQuery, scopeWords } from './apps.ts';
 import { DeveloperApps } from './developer-apps.tsx';
 
 /** `/apps`: apps that this person has connected, and those that they have registered as a developer. */
 export function AppsPage() {
   const { view = 'connected' } = useSearch({ from: '/session/apps' });
   const navigate = useNavigate({ from: '/apps' });
-  const { data: capabilities, error, refetch } = useQuery(capabilitiesQuery);
   return (
-    <Page title="Connected apps" lead="Apps that act for you without ever holding a key of yours, each up to a limit.">
-      {capabilities === undefined && error === null && <Loading label="Connected apps are loading" />}
-      {capabilities === undefined && error !== null && <ErrorState error={error} onRetry={() => void refetch()} />}
-      {capabilities?.connected_apps.enabled === false && (
-        <EmptyState
-          title="Apps cannot connect here"
-          text="Whoever runs this service has connected apps switched off. Your keys work as ever."
-        />
-      )}
-      {capabilities?.connected_apps.enabled === true && (
-        <Tabs
-          label="Connected apps"
-          value={view}
-          onChange={(chosen) =>
-            void navigate({ search: chosen === 'connected' ? {} : { view: chosen }, replace: true })
-          }
-          tabs={[
-            { value: 'connected', label: 'Connected', content: <ConnectedApps /> },
-            { value: 'developer', label: 'For developers', content: <DeveloperApps /> },
-          ]}
-        />
-      )}
+    <Page title="Connected apps" lead="Apps that act for you without your keys, each up to a spending limit.">
+      <Loaded query={useQuery(capabilitiesQuery)} label="Connected apps are loading">
+        {({ connected_apps: { enabled } }) =>
+          enabled ? (
+            <Tabs
+              label="Connected apps"
+              value={view}
+              onChange={(chosen) =>
+                void navigate({ search: chosen === 'connected' ? {} : { view: chosen }, replace: true })
+              }
+              tabs={[
+                { value: 'connected', label: 'Connected', content: <ConnectedApps /> },
+                { value: 'developer', label: 'For developers', content: <DeveloperApps /> },
+              ]}
+            />
+          ) : (
+            <EmptyState
+              title="Apps cannot connect here"
+              text="The operator of this service has disabled connected apps. Your keys still work."
+            />
+          )
+        }
+      </Loaded>
     </Page>
+  );
+}
+
+/** The connected apps, with a button to disconnect each. */
+function ConnectedApps() {
+  return (
+    <Loaded query={useQuery(grantsQuery)} label="Connected apps are loading">
+      {(grants) => <Grants grants={grants} />}
+    </Loaded>
+  );
+}
+
+function Grants({ grants }: { grants: readonly GrantAnswer[] }) {
+  const active = grants.filter(({ ended_at: endedAt }) => endedAt === null);
+  const past = grants.filter(({ ended_at: endedAt }) => endedAt !== null);
+  return (
+    <div className="space-y-6">
+      {active.length === 0 ? (
+        <EmptyState
+          title="No connected apps"
+          text="An app that wants access sends you here. You choose its spending limit, and you can disconnect it at any time."
+        />
+      ) : (
+        <Active grants={active} />
+      )}
+      {past.length > 0 && (
+        <Card title="Past connections">
+          <Table caption="Past connections" columns={pastColumns} rows={past} rowKey={({ id }) => id} />
+        </Card>
+      )}
+    </div>
+  );
+}
+
+const spent = ({ spent_usd: spentUsd, credit_limit_usd: limitUsd, scopes }: GrantAnswer): string => {
+  if (!scopes.includes('inference')) return 'May not spend';
+  return limitUsd === null ? `${formatUsd(spentUsd)}, no limit` : `${formatUsd(spentUsd)} of ${formatUsd(limitUsd)}`;
+};
+
+const appColumn: Column<GrantAnswer> = {
+  title: 'App',
+  heading: true,
+  cell: ({ app }) => (
+    <span className="block">
+      <Truncated text={app.name} className="font-medium" />
+      <a
+        href={app.homepage}
+        target="_blank"
+        rel="noreferrer"
+        className="block text-sm font-normal break-all text-muted underline underline-offset-2"
+      >
+        {new URL(app.homepage).host}
+      </a>
+    </span>
+  ),
+};
+
+const commonColumns: readonly Column<GrantAnswer>[] = [
+  appColumn,
+  {
+    title: 'May',
+    cell: ({ scopes }) => (
+      <span className="inline-flex flex-wrap gap-1 max-md:justify-end">
+        {scopes.map((scope) => (
+          <span key={scope} title={scopeWords[scope].text}>
+            <Badge>{scopeWords[scope].name}</Badge>
+          </span>
+        ))}
+      </span>
+    ),
+  },
+  { title: 'Workspace', cell: ({ workspace }) => <Truncated text={workspace.name} /> },
+  { title: 'Spent', numeric: true, cell: spent },
+];
+
+const pastColumns: readonly Column<GrantAnswer>[] = [
+  ...commonColumns,
+  { title: 'Ended', cell: ({ ended_at: endedAt }) => (endedAt === null ? '' : <Instant at={endedAt} />) },
+];
+
+function Active({ grants }: { grants: readonly GrantAnswer[] }) {
+  const [asked, setAsked] = useState<GrantAnswer>();
+  const columns: readonly Column<GrantAnswer>[] = [
+    ...commonColumns,
+    { title: 'Connected', cell: ({ created_at }) => <Instant at={created_at} /> },
+    { title: 'Last used', cell: ({ last_used_at: at }) => (at === null ? 'Never' : <Instant at={at} />) },
+    {
+      title: 'Disconnect',
+      hiddenTitle: true,
+      numeric: true,
+      cell: (grant) => (
+        <Button small onClick={() => setAsked(grant)}>
+          Disconnect<span className="sr-only"> {grant.app.name}</span>
+        </Button>
+      ),
+    },
+  ];
+  return (
+    <Card title="Active connections">
+      <Table caption="Active connections" columns={columns} rows={grants} rowKey={({ id }) => id} />
+      {asked !== undefined && (
+        <ConfirmChange
+          onClose={() => setAsked(undefined)}
+          title={`Disconnect ${asked.app.name}?`}
+          consequence="It loses access at once, and its unused tickets stop working. To connect it again, start in the app."
+          action="Disconnect"
+          change={{
+            mutationFn: () => call('DELETE /v1/connect/grants/{id}', { params: { id: asked.id } }),
+            refreshes: grantsQuery,
+          }}
+        />
+      )}
+    </Card>
   );
 }

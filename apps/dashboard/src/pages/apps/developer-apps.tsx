@@ -1,33 +1,29 @@
 import type { AppAnswer } from '@sotto/wire';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Ellipsis, KeyRound, Pencil, Plus, PowerOff } from 'lucide-react';
 import { useState } from 'react';
-import { sentenceOf } from '../../api/call.ts';
+import { call } from '../../api/call.ts';
 import { controlOrigin } from '../../api/origins.ts';
-import { useChange } from '../../api/use-change.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { CodeBlock, CopyButton } from '../../ui/copy.tsx';
-import { ConfirmDialog } from '../../ui/dialog.tsx';
+import { ConfirmChange } from '../../ui/dialog.tsx';
 import { Menu } from '../../ui/menu.tsx';
-import { Loading } from '../../ui/skeleton.tsx';
-import { Card, EmptyState, ErrorState } from '../../ui/surface.tsx';
+import { Card, EmptyState, Loaded } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { AppDialog } from './app-dialog.tsx';
-import { appsQuery, disableApp, rotateSecret } from './app-queries.ts';
-import { SecretDialog } from './secret-dialog.tsx';
+import { AppDialog, SecretDialog } from './app-dialog.tsx';
+import { appsQuery } from './apps.ts';
 
-/** What is done with one app. */
-interface Deed {
+/** An action on one app. */
+interface AppAction {
   readonly what: 'change' | 'rotate' | 'disable';
   readonly app: AppAnswer;
 }
 
 /** Apps that this account has registered. */
 export function DeveloperApps() {
-  const { data: apps, error, refetch } = useQuery(appsQuery);
   const [isRegistering, setRegistering] = useState(false);
-  const [deed, setDeed] = useState<Deed>();
+  const [action, setAction] = useState<AppAction>();
   const [shown, setShown] = useState<AppAnswer>();
   const register = (
     <Button look="primary" icon={<Plus aria-hidden className="size-4" />} onClick={() => setRegistering(true)}>
@@ -36,21 +32,22 @@ export function DeveloperApps() {
   );
   return (
     <div className="space-y-6">
-      {apps === undefined && error === null && <Loading label="Your apps are loading" />}
-      {apps === undefined && error !== null && <ErrorState error={error} onRetry={() => void refetch()} />}
-      {apps?.length === 0 && (
-        <EmptyState
-          title="You have registered no app"
-          text="Register one to ask people for access by OAuth 2.1 and OpenID Connect, instead of for their keys."
-          action={register}
-        />
-      )}
-      {apps !== undefined && apps.length > 0 && (
-        <Card title="Your apps" actions={register}>
-          <Table caption="Your apps" columns={columnsWith(setDeed)} rows={apps} rowKey={({ id }) => id} />
-        </Card>
-      )}
-      <Card title="For OAuth libraries" lead="They find everything else by themselves.">
+      <Loaded query={useQuery(appsQuery)} label="Your apps are loading">
+        {(apps) =>
+          apps.length === 0 ? (
+            <EmptyState
+              title="No apps registered"
+              text="Register an app to request access by OAuth 2.1 and OpenID Connect instead of asking people for keys."
+              action={register}
+            />
+          ) : (
+            <Card title="Your apps" actions={register}>
+              <Table caption="Your apps" columns={columnsWith(setAction)} rows={apps} rowKey={({ id }) => id} />
+            </Card>
+          )
+        }
+      </Loaded>
+      <Card title="For OAuth libraries" lead="They discover all other settings from it.">
         <CodeBlock label="Issuer" code={`${controlOrigin}/v1/connect`} />
       </Card>
       {isRegistering && (
@@ -63,15 +60,34 @@ export function DeveloperApps() {
           }}
         />
       )}
-      {deed?.what === 'change' && (
-        <AppDialog app={deed.app} onClose={() => setDeed(undefined)} onSaved={() => setDeed(undefined)} />
+      {action?.what === 'change' && (
+        <AppDialog app={action.app} onClose={() => setAction(undefined)} onSaved={() => setAction(undefined)} />
       )}
-      <RotateDialog
-        app={deed?.what === 'rotate' ? deed.app : undefined}
-        onClose={() => setDeed(undefined)}
-        onRotated={setShown}
-      />
-      <DisableDialog app={deed?.what === 'disable' ? deed.app : undefined} onClose={() => setDeed(undefined)} />
+      {action?.what === 'rotate' && (
+        <ConfirmChange
+          onClose={() => setAction(undefined)}
+          title={`A new secret for ${action.app.name}?`}
+          consequence="The old secret stops working at once, and everyone who connected the app must allow it again."
+          action="Create a new secret"
+          change={{
+            mutationFn: () => call('POST /v1/connect/apps/{id}/rotate-secret', { params: { id: action.app.id } }),
+            refreshes: appsQuery,
+            onSuccess: setShown,
+          }}
+        />
+      )}
+      {action?.what === 'disable' && (
+        <ConfirmChange
+          onClose={() => setAction(undefined)}
+          title={`Disable ${action.app.name}?`}
+          consequence="It loses access to all accounts at once. You cannot undo this."
+          action="Disable"
+          change={{
+            mutationFn: () => call('DELETE /v1/connect/apps/{id}', { params: { id: action.app.id } }),
+            refreshes: appsQuery,
+          }}
+        />
+      )}
       <SecretDialog app={shown} onClose={() => setShown(undefined)} />
     </div>
   );
@@ -79,7 +95,7 @@ export function DeveloperApps() {
 
 const icon = 'size-4';
 
-const columnsWith = (begin: (deed: Deed) => void): readonly Column<AppAnswer>[] => [
+const columnsWith = (begin: (action: AppAction) => void): readonly Column<AppAnswer>[] => [
   {
     title: 'Name',
     heading: true,
@@ -117,9 +133,7 @@ const columnsWith = (begin: (deed: Deed) => void): readonly Column<AppAnswer>[] 
     numeric: true,
     cell: (app) => (
       <Menu
-        trigger={
-          <IconButton label={`What to do with ${app.name}`} icon={<Ellipsis aria-hidden className="size-5" />} />
-        }
+        trigger={<IconButton label={`Actions for ${app.name}`} icon={<Ellipsis aria-hidden className="size-5" />} />}
         groups={[
           [
             {
@@ -150,65 +164,3 @@ const columnsWith = (begin: (deed: Deed) => void): readonly Column<AppAnswer>[] 
     ),
   },
 ];
-
-interface DeedDialogProps {
-  readonly app: AppAnswer | undefined;
-  readonly onClose: () => void;
-}
-
-function RotateDialog({ app, onClose, onRotated }: DeedDialogProps & { onRotated: (app: AppAnswer) => void }) {
-  const client = useQueryClient();
-  const rotating = useChange({
-    mutationFn: rotateSecret,
-    onSuccess: async (rotated) => {
-      onClose();
-      onRotated(rotated);
-      await client.invalidateQueries({ queryKey: appsQuery.queryKey });
-    },
-  });
-  return (
-    <ConfirmDialog
-      open={app !== undefined}
-      onOpenChange={(open) => {
-        if (!open) onClose();
-        rotating.reset();
-      }}
-      title={`A new secret for ${app?.name ?? 'the app'}?`}
-      consequence="The old secret stops working at once, and everybody who has connected the app has to allow it again."
-      action="Make a new secret"
-      busy={rotating.isPending}
-      error={rotating.isError ? sentenceOf(rotating.error) : undefined}
-      onConfirm={() => {
-        if (app !== undefined) rotating.mutate(app.id);
-      }}
-    />
-  );
-}
-
-function DisableDialog({ app, onClose }: DeedDialogProps) {
-  const client = useQueryClient();
-  const disabling = useChange({
-    mutationFn: disableApp,
-    onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: appsQuery.queryKey });
-      onClose();
-    },
-  });
-  return (
-    <ConfirmDialog
-      open={app !== undefined}
-      onOpenChange={(open) => {
-        if (!open) onClose();
-        disabling.reset();
-      }}
-      title={`Disable ${app?.name ?? 'the app'}?`}
-      consequence="It is disconnected from everybody at once, for good. This cannot be undone."
-      action="Disable"
-      busy={disabling.isPending}
-      error={disabling.isError ? sentenceOf(disabling.error) : undefined}
-      onConfirm={() => {
-        if (app !== undefined) disabling.mutate(app.id);
-      }}
-    />
-  );
-}

@@ -1,18 +1,16 @@
 import type { BillingCatalog, BillingSettings, BillingSettingsAnswer } from '@sotto/wire';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
-import { ApiError, sentenceOf } from '../../api/call.ts';
+import { useState } from 'react';
+import { call } from '../../api/call.ts';
+import { errorAt } from '../../api/errors.ts';
+import { billingCatalogQuery } from '../../api/queries.ts';
 import { useChange } from '../../api/use-change.ts';
-import { formatUsd } from '../../format/money.ts';
-import { formatInstant } from '../../format/time.ts';
-import { Button } from '../../ui/button.tsx';
+import { formatInstant, formatUsd, readUsd, usdMistake } from '../../format/format.ts';
 import { SelectField, TextField } from '../../ui/field.tsx';
-import { Loading } from '../../ui/skeleton.tsx';
-import { Card, ErrorState, Notice } from '../../ui/surface.tsx';
-import { SwitchField } from '../../ui/switch-field.tsx';
-import { useAnnounce } from '../../ui/toasts.tsx';
-import { billingCatalogQuery, billingSettingsQuery, saveBillingSettings } from './billing-queries.ts';
-import { draftOf, readDraft, type SettingsDraft } from './settings-draft.ts';
+import { Form } from '../../ui/form.tsx';
+import { Card, ErrorState, Loading, Notice } from '../../ui/surface.tsx';
+import { SwitchField } from '../../ui/toggle-fields.tsx';
+import { billingSettingsQuery } from './billing.ts';
 
 /** The notice of a low balance, and auto top-up with its limits. */
 export function SettingsCard() {
@@ -26,38 +24,42 @@ export function SettingsCard() {
   return <SettingsForm settings={settings.data} catalog={catalog.data} />;
 }
 
+const amountFields = ['low_balance_usd', 'threshold_usd', 'monthly_limit_usd'];
+
 function SettingsForm({ settings, catalog }: { settings: BillingSettingsAnswer; catalog: BillingCatalog }) {
   const [draft, setDraft] = useState<SettingsDraft>(() => draftOf(settings, catalog));
   const [draftErrors, setDraftErrors] = useState<Partial<Record<string, string>>>({});
   const client = useQueryClient();
-  const announce = useAnnounce();
   const saving = useChange({
-    mutationFn: (wanted: BillingSettings) => saveBillingSettings(wanted),
+    mutationFn: (body: BillingSettings) => call('PUT /v1/billing/settings', { body }),
     onSuccess: (saved) => {
       client.setQueryData(billingSettingsQuery.queryKey, saved);
       setDraft(draftOf(saved, catalog));
-      announce({ text: 'Billing settings are saved.' });
     },
+    says: 'Billing settings are saved.',
   });
   const change = (part: Partial<SettingsDraft>): void => setDraft((before) => ({ ...before, ...part }));
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     const read = readDraft(draft);
     setDraftErrors(read.ok ? {} : read.errors);
     if (read.ok) saving.mutate(read.settings);
   };
-  const refused = saving.error instanceof ApiError ? saving.error : undefined;
-  const errorAt = (param: string): string | undefined =>
-    draftErrors[param] ?? (refused?.param === param ? refused.message : undefined);
-  const isSaid = ['low_balance_usd', 'threshold_usd', 'monthly_limit_usd'].some((name) =>
-    [name, `auto_top_up.${name}`].includes(refused?.param ?? ''),
-  );
+  const fieldError = (name: string): string | undefined =>
+    draftErrors[name] ?? errorAt(saving.error, name) ?? errorAt(saving.error, `auto_top_up.${name}`);
   return (
     <Card title="Alerts and auto top-up">
-      <form onSubmit={submit} noValidate className="space-y-5">
+      <Form
+        change={saving}
+        errors={amountFields.flatMap((name) => [name, `auto_top_up.${name}`])}
+        action="Save"
+        look="plain"
+        noValidate
+        className="space-y-5"
+        onSubmit={submit}
+      >
         {settings.low_balance && (
           <Notice tone="warn">
-            The balance is below the {formatUsd(settings.low_balance_usd ?? 0)} you asked to be told about.
+            The balance is below the {formatUsd(settings.low_balance_usd ?? 0)} at which you asked for a notice.
           </Notice>
         )}
         <TextField
@@ -66,15 +68,15 @@ function SettingsForm({ settings, catalog }: { settings: BillingSettingsAnswer; 
           inputMode="decimal"
           className="max-w-xs"
           value={draft.lowBalance}
-          error={errorAt('low_balance_usd')}
+          error={fieldError('low_balance_usd')}
           onChange={(event) => change({ lowBalance: event.target.value })}
         />
         <SwitchField
           label="Auto top-up"
           hint={
             catalog.rails.card.enabled
-              ? 'Charges your saved card when the balance falls below a threshold, at most one at a time and within the month’s limit. Pay once by card with “Keep my card” first.'
-              : 'Needs payment by card, which this deployment has switched off.'
+              ? 'Charges your saved card when the balance falls below a threshold, one charge at a time and up to a monthly limit. First pay once by card with “Keep my card”.'
+              : 'Needs payment by card, which this deployment does not offer.'
           }
           checked={draft.isAuto}
           disabled={!catalog.rails.card.enabled && !draft.isAuto}
@@ -87,7 +89,7 @@ function SettingsForm({ settings, catalog }: { settings: BillingSettingsAnswer; 
               hint="USD"
               inputMode="decimal"
               value={draft.threshold}
-              error={errorAt('threshold_usd') ?? errorAt('auto_top_up.threshold_usd')}
+              error={fieldError('threshold_usd')}
               onChange={(event) => change({ threshold: event.target.value })}
             />
             <SelectField
@@ -100,25 +102,17 @@ function SettingsForm({ settings, catalog }: { settings: BillingSettingsAnswer; 
               }))}
             />
             <TextField
-              label="At most a month"
+              label="Monthly limit"
               hint="USD, fees included"
               inputMode="decimal"
               value={draft.monthlyLimit}
-              error={errorAt('monthly_limit_usd') ?? errorAt('auto_top_up.monthly_limit_usd')}
+              error={fieldError('monthly_limit_usd')}
               onChange={(event) => change({ monthlyLimit: event.target.value })}
             />
           </div>
         )}
         <AutoState settings={settings} />
-        {saving.isError && !isSaid && (
-          <p role="alert" className="text-danger">
-            {sentenceOf(saving.error)}
-          </p>
-        )}
-        <Button type="submit" busy={saving.isPending}>
-          Save
-        </Button>
-      </form>
+      </Form>
     </Card>
   );
 }
@@ -129,7 +123,7 @@ function AutoState({ settings: { auto_top_up: auto, auto_top_up_state: state } }
     <div className="space-y-2 text-sm text-muted">
       {state.paused !== null && (
         <Notice tone="warn">
-          Paused: {state.paused.message} Save these settings again, or pay an order by hand, to go on.
+          Paused: {state.paused.message} To continue, save these settings again or pay an order yourself.
         </Notice>
       )}
       <p>This month: {formatUsd(state.spent_this_month_usd)} by auto top-up.</p>
@@ -140,4 +134,57 @@ function AutoState({ settings: { auto_top_up: auto, auto_top_up_state: state } }
       )}
     </div>
   );
+}
+
+/** Billing settings as the user types them. */
+export interface SettingsDraft {
+  readonly lowBalance: string;
+  readonly isAuto: boolean;
+  readonly threshold: string;
+  readonly packageId: string;
+  readonly monthlyLimit: string;
+}
+
+/** The first values of the form: the saved ones, or defaults that fit together. */
+function draftOf(
+  { low_balance_usd: low, auto_top_up: auto }: BillingSettingsAnswer,
+  catalog: BillingCatalog,
+): SettingsDraft {
+  const first = catalog.packages[0];
+  return {
+    lowBalance: low === null ? '' : String(low),
+    isAuto: auto?.enabled ?? false,
+    threshold: String(auto?.threshold_usd ?? Math.min(5, first?.amount ?? 5)),
+    packageId: auto?.package_id ?? first?.id ?? '',
+    monthlyLimit: String(auto?.monthly_limit_usd ?? (first?.total ?? 0) * 4),
+  };
+}
+
+type DraftReading =
+  | { readonly ok: true; readonly settings: BillingSettings }
+  | { readonly ok: false; readonly errors: Partial<Record<string, string>> };
+
+/** Reads a draft; `errors` names the fields without an amount. */
+export function readDraft(draft: SettingsDraft): DraftReading {
+  const errors: Partial<Record<string, string>> = {};
+  const amount = (text: string, field: string, isNeeded: boolean): number | undefined => {
+    const usd = readUsd(text);
+    if (typeof usd === 'number') return usd;
+    if (isNeeded) errors[field] = usdMistake;
+    return undefined;
+  };
+  const low = draft.lowBalance.trim() === '' ? null : amount(draft.lowBalance, 'low_balance_usd', true);
+  const threshold = amount(draft.threshold, 'threshold_usd', draft.isAuto);
+  const limit = amount(draft.monthlyLimit, 'monthly_limit_usd', draft.isAuto);
+  if (Object.keys(errors).length > 0) return { ok: false, errors };
+  const hasAuto = draft.isAuto && threshold !== undefined && limit !== undefined;
+  return {
+    ok: true,
+    settings: {
+      low_balance_usd: low ?? null,
+      auto_top_up: hasAuto
+        ? { enabled: true, threshold_usd: threshold, package_id: draft.packageId, monthly_limit_usd: limit }
+        : null,
+    },
+  };
 }

@@ -2,22 +2,26 @@ import { type BillingCatalog, type RailName, railNames } from '@sotto/wire';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { useState } from 'react';
-import { sentenceOf } from '../../api/call.ts';
-import { newFormId } from '../../api/form-id.ts';
+import { call } from '../../api/call.ts';
+import { billingCatalogQuery } from '../../api/queries.ts';
 import { useChange } from '../../api/use-change.ts';
-import { formatUsd } from '../../format/money.ts';
-import { Button } from '../../ui/button.tsx';
-import { CheckField } from '../../ui/check-field.tsx';
+import { formatUsd } from '../../format/format.ts';
+import { linkClass } from '../../ui/button.tsx';
 import { RadioCards } from '../../ui/field.tsx';
-import { Loading } from '../../ui/skeleton.tsx';
-import { Card, EmptyState, ErrorState } from '../../ui/surface.tsx';
-import { billingCatalogQuery, isOpen, placeOrder } from './billing-queries.ts';
-import { railWords } from './order-words.ts';
+import { Form } from '../../ui/form.tsx';
+import { Card, EmptyState, Loaded } from '../../ui/surface.tsx';
+import { CheckField } from '../../ui/toggle-fields.tsx';
+import { isOpen, railWords } from './billing.ts';
 
 export function TopUpCard() {
-  const { data: catalog, error, refetch } = useQuery(billingCatalogQuery);
-  if (error !== null && catalog === undefined) return <ErrorState error={error} onRetry={() => void refetch()} />;
-  if (catalog === undefined) return <Loading label="What can be bought is loading" lines={5} />;
+  return (
+    <Loaded query={useQuery(billingCatalogQuery)} label="Top-ups are loading" lines={5}>
+      {(catalog) => <TopUp catalog={catalog} />}
+    </Loaded>
+  );
+}
+
+function TopUp({ catalog }: { catalog: BillingCatalog }) {
   const rails = railNames.filter((rail) => catalog.rails[rail].enabled);
   const [firstRail] = rails;
   const [, middle = catalog.packages[0]] = catalog.packages;
@@ -25,8 +29,8 @@ export function TopUpCard() {
     return (
       <Card title="Top up">
         <EmptyState
-          title="Nothing can be bought here"
-          text="This deployment has no way to pay switched on. Ask its operator for a balance."
+          title="No top-ups here"
+          text="This deployment does not offer a payment method. Ask its operator for balance."
         />
       </Card>
     );
@@ -44,7 +48,7 @@ function TopUpForm({ catalog, rails, first }: TopUpFormProps) {
   const [packageId, setPackageId] = useState(first.packageId);
   const [rail, setRail] = useState(first.rail);
   const [savesCard, setSavesCard] = useState(false);
-  // The order that it stands for is placed once, however often it is sent. What is chosen anew is another order.
+  // The service places one order per form id, however often it is sent. Another choice is another order.
   const [formId, setFormId] = useState(newFormId);
   const choosing =
     <Value,>(choose: (value: Value) => void) =>
@@ -57,14 +61,16 @@ function TopUpForm({ catalog, rails, first }: TopUpFormProps) {
   const bought = catalog.packages.find(({ id }) => id === packageId);
   const ordering = useChange({
     mutationFn: () =>
-      placeOrder({
-        package_id: packageId,
-        rail,
-        form_id: formId,
-        ...(rail === 'card' && savesCard ? { save_card: true } : {}),
+      call('POST /v1/billing/orders', {
+        body: {
+          package_id: packageId,
+          rail,
+          form_id: formId,
+          ...(rail === 'card' && savesCard ? { save_card: true } : {}),
+        },
       }),
     onSuccess: async (order) => {
-      // A person who comes back from the checkout without paying, and presses again, goes on with the same order.
+      // A user who comes back from the checkout without paying, and presses again, continues the same order.
       if (!isOpen(order)) setFormId(newFormId());
       await client.invalidateQueries({ queryKey: ['billing'] });
       await client.invalidateQueries({ queryKey: ['balance'] });
@@ -74,12 +80,24 @@ function TopUpForm({ catalog, rails, first }: TopUpFormProps) {
   });
   return (
     <Card title="Top up" lead={catalog.terms.text}>
-      <form
+      <Form
+        change={ordering}
+        action={bought === undefined ? 'Pay' : `Pay ${formatUsd(bought.total)}`}
+        beside={
+          <>
+            {catalog.terms.url !== null && (
+              <a href={catalog.terms.url} className={`text-sm ${linkClass}`}>
+                Terms
+              </a>
+            )}
+            <p className="text-sm text-muted">
+              Up to {formatUsd(catalog.limits.max_per_day)} a day, and a balance of{' '}
+              {formatUsd(catalog.limits.max_balance)}.
+            </p>
+          </>
+        }
         className="space-y-5"
-        onSubmit={(event) => {
-          event.preventDefault();
-          ordering.mutate();
-        }}
+        onSubmit={() => ordering.mutate()}
       >
         <RadioCards
           legend="Package"
@@ -100,31 +118,16 @@ function TopUpForm({ catalog, rails, first }: TopUpFormProps) {
         {rail === 'card' && (
           <CheckField
             label="Keep my card for auto top-up"
-            hint="Stripe keeps it. Without it, nothing is ever charged by itself."
+            hint="Stripe stores it. Without it, you are never charged automatically."
             checked={savesCard}
             onChange={choosing(setSavesCard)}
           />
         )}
-        {ordering.isError && (
-          <p role="alert" className="text-danger">
-            {sentenceOf(ordering.error)}
-          </p>
-        )}
-        <div className="flex flex-wrap items-center gap-4">
-          <Button type="submit" look="primary" busy={ordering.isPending}>
-            {bought === undefined ? 'Pay' : `Pay ${formatUsd(bought.total)}`}
-          </Button>
-          {catalog.terms.url !== null && (
-            <a href={catalog.terms.url} className="text-sm text-accent underline underline-offset-2">
-              Terms
-            </a>
-          )}
-          <p className="text-sm text-muted">
-            Up to {formatUsd(catalog.limits.max_per_day)} a day, and a balance of{' '}
-            {formatUsd(catalog.limits.max_balance)}.
-          </p>
-        </div>
-      </form>
+      </Form>
     </Card>
   );
 }
+
+/** A `form_id`: 128 random bits. `crypto.randomUUID` exists only over https and on localhost. */
+const newFormId = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');

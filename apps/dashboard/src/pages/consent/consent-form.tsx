@@ -1,12 +1,12 @@
 import type { AnswerInteraction, InteractionAnswer } from '@sotto/wire';
-import { type FormEvent, useState } from 'react';
-import { sentenceOf } from '../../api/call.ts';
+import { useState } from 'react';
+import { call } from '../../api/call.ts';
 import { useChange } from '../../api/use-change.ts';
+import { readUsd, usdMistake } from '../../format/format.ts';
 import { Button } from '../../ui/button.tsx';
-import { CheckField } from '../../ui/check-field.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
-import { answerInteraction } from './consent-queries.ts';
-import { firstLimit, readLimit } from './limit-draft.ts';
+import { Form } from '../../ui/form.tsx';
+import { CheckField } from '../../ui/toggle-fields.tsx';
 
 /** The decision: in which workspace, up to which amount, or not at all. */
 export function ConsentForm({ uid, request }: { uid: string; request: InteractionAnswer }) {
@@ -17,13 +17,11 @@ export function ConsentForm({ uid, request }: { uid: string; request: Interactio
   const [limit, setLimit] = useState(firstLimit);
   const [refusal, setRefusal] = useState<string>();
   const answering = useChange({
-    mutationFn: (answer: AnswerInteraction) => answerInteraction(uid, answer),
+    mutationFn: (body: AnswerInteraction) => call('POST /v1/connect/interactions/{uid}', { params: { uid }, body }),
     onSuccess: ({ redirect_to: next }) => window.location.assign(next),
   });
-  // While the browser goes on, nothing can be decided again.
   const isOver = answering.isPending || answering.isSuccess;
-  const allow = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
+  const allow = (): void => {
     const read = readLimit(limit);
     setRefusal(read.ok || !spends ? undefined : read.error);
     if (spends && !read.ok) return;
@@ -34,11 +32,33 @@ export function ConsentForm({ uid, request }: { uid: string; request: Interactio
     });
   };
   return (
-    <form onSubmit={allow} className="space-y-4" noValidate>
+    <Form
+      // While the browser goes on, nothing can be decided again.
+      change={{ isPending: isOver && answering.variables?.decision === 'allow', error: answering.error }}
+      disabled={isOver}
+      action={
+        <>
+          Allow<span className="sr-only"> {app.name}</span>
+        </>
+      }
+      beside={
+        <Button
+          busy={isOver && answering.variables?.decision === 'deny'}
+          disabled={isOver}
+          onClick={() => answering.mutate({ decision: 'deny' })}
+          className="flex-1"
+        >
+          Deny
+        </Button>
+      }
+      wide
+      noValidate
+      onSubmit={allow}
+    >
       {(spends || asks('usage:read')) && (
         <SelectField
           label="Workspace"
-          hint="The app works with its models, preferences and usage; its owner pays."
+          hint="The app uses this workspace’s models and preferences, and sees its usage. The owner pays."
           value={workspaceId}
           onChange={setWorkspaceId}
           disabled={isOver}
@@ -48,7 +68,7 @@ export function ConsentForm({ uid, request }: { uid: string; request: Interactio
       {spends && (
         <div className="space-y-3">
           <TextField
-            label="It may spend, in all (USD)"
+            label="Spending limit (USD)"
             inputMode="decimal"
             autoComplete="off"
             value={limit.isUnlimited ? '' : limit.text}
@@ -68,30 +88,24 @@ export function ConsentForm({ uid, request }: { uid: string; request: Interactio
           />
         </div>
       )}
-      {answering.isError && (
-        <p role="alert" className="text-danger">
-          {sentenceOf(answering.error)}
-        </p>
-      )}
-      <div className="flex flex-wrap gap-2">
-        <Button
-          type="submit"
-          look="primary"
-          busy={isOver && answering.variables?.decision === 'allow'}
-          disabled={isOver}
-          className="flex-1"
-        >
-          Allow<span className="sr-only"> {app.name}</span>
-        </Button>
-        <Button
-          busy={isOver && answering.variables?.decision === 'deny'}
-          disabled={isOver}
-          onClick={() => answering.mutate({ decision: 'deny' })}
-          className="flex-1"
-        >
-          Deny
-        </Button>
-      </div>
-    </form>
+    </Form>
   );
+}
+
+/** The limit of an app, as the user types it. */
+interface LimitDraft {
+  readonly text: string;
+  readonly isUnlimited: boolean;
+}
+
+/** Small: enough to try an app, little to lose. */
+export const firstLimit: LimitDraft = { text: '5', isUnlimited: false };
+
+type LimitReading = { readonly ok: true; readonly usd: number | null } | { readonly ok: false; readonly error: string };
+
+/** The limit in USD, null for none; or the sentence to show. */
+export function readLimit({ text, isUnlimited }: LimitDraft): LimitReading {
+  if (isUnlimited) return { ok: true, usd: null };
+  const usd = readUsd(text);
+  return usd === undefined || usd === null ? { ok: false, error: usdMistake } : { ok: true, usd };
 }

@@ -1,16 +1,16 @@
 import type { InteractionAnswer } from '@sotto/wire';
-import { useQuery } from '@tanstack/react-query';
-import { useSearch } from '@tanstack/react-router';
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { useRouter, useSearch } from '@tanstack/react-router';
 import { Check } from 'lucide-react';
-import { ApiError, sentenceOf } from '../../api/call.ts';
-import { capabilitiesQuery } from '../../api/capabilities.ts';
-import { useSignedIn } from '../../session/session.ts';
-import { Loading } from '../../ui/skeleton.tsx';
-import { ErrorState, Notice } from '../../ui/surface.tsx';
+import { call } from '../../api/call.ts';
+import { ApiError, sentenceOf } from '../../api/errors.ts';
+import { capabilitiesQuery } from '../../api/queries.ts';
+import { useChange } from '../../api/use-change.ts';
+import { useSignedIn, useSignOut } from '../../session/session.ts';
+import { Button, linkClass } from '../../ui/button.tsx';
+import { ErrorLine, ErrorState, Loading, Notice } from '../../ui/surface.tsx';
 import { Entry } from '../sign-in/entry.tsx';
 import { ConsentForm } from './consent-form.tsx';
-import { interactionQuery } from './consent-queries.ts';
-import { SignInAgain } from './sign-in-again.tsx';
 
 /** `/connect/consent?uid=…`: who asks, what for, and the decision. The protocol sends browsers here. */
 export function ConsentPage() {
@@ -20,7 +20,7 @@ export function ConsentPage() {
   if (capabilities?.connected_apps.enabled === false) {
     return (
       <Entry title="Apps cannot connect here">
-        <p>Whoever runs this service has connected apps switched off.</p>
+        <p>The operator of this service has disabled connected apps.</p>
       </Entry>
     );
   }
@@ -33,7 +33,7 @@ export function ConsentPage() {
     );
   }
   return (
-    <Entry title="This cannot be answered">
+    <Entry title="This request cannot be completed">
       {isFinal(error) ? (
         <p role="alert">{sentenceOf(error)}</p>
       ) : (
@@ -62,12 +62,7 @@ function Request({ uid, request }: { uid: string; request: InteractionAnswer }) 
         <div>
           <p className="mb-2">
             <span className="font-medium">{app.name}</span>{' '}
-            <a
-              href={app.homepage}
-              target="_blank"
-              rel="noreferrer"
-              className="break-all text-accent underline underline-offset-2"
-            >
+            <a href={app.homepage} target="_blank" rel="noreferrer" className={`break-all ${linkClass}`}>
               {app.homepage}
             </a>{' '}
             asks to:
@@ -82,19 +77,51 @@ function Request({ uid, request }: { uid: string; request: InteractionAnswer }) 
           </ul>
         </div>
         <Notice tone="warn">
-          Nobody has checked whose app this is. Allow it only if you came from it just now. Either way you go on to{' '}
-          <span className="font-medium break-all">{app.redirect_host}</span>.
+          This service has not checked who runs this app. Allow it only if you just came from it. Either way you
+          continue to <span className="font-medium break-all">{app.redirect_host}</span>.
         </Notice>
         {returning && (
           <p className="text-sm text-muted">
-            This app is connected already. Allowing it again makes another connection beside that one.
+            This app is already connected. Allowing it again adds a second connection.
           </p>
         )}
         {request.sign_in_again ? <SignInAgain uid={uid} app={app.name} /> : <ConsentForm uid={uid} request={request} />}
         <p className="text-sm text-muted">
-          It stays connected until you disconnect it, or it has been away for 30 days.
+          It stays connected until you disconnect it, or until it has not been used for 30 days.
         </p>
       </div>
     </Entry>
   );
 }
+
+/** The app asks for a sign-in newer than this session. The session ends only when the user presses the button. */
+function SignInAgain({ uid, app }: { uid: string; app: string }) {
+  const signOut = useSignOut();
+  const router = useRouter();
+  const leaving = useChange({
+    mutationFn: signOut,
+    onSuccess: () =>
+      router.navigate({
+        to: '/sign-in',
+        search: { return_to: `/connect/consent?uid=${encodeURIComponent(uid)}` },
+      }),
+  });
+  return (
+    <div className="space-y-3">
+      <p>{app} wants to be sure that it is you: sign out here, sign in again, and you come back to this page.</p>
+      <ErrorLine error={leaving.error} />
+      <Button look="primary" busy={leaving.isPending} onClick={() => leaving.mutate()}>
+        Sign in again
+      </Button>
+    </div>
+  );
+}
+
+/** The request of an app, in the browser where it began. It is not cached, because another user may have signed in. */
+const interactionQuery = (uid: string) =>
+  queryOptions({
+    queryKey: ['interactions', uid],
+    queryFn: ({ signal }) => call('GET /v1/connect/interactions/{uid}', { params: { uid }, signal }),
+    staleTime: 0,
+    gcTime: 0,
+  });

@@ -1,49 +1,71 @@
+import { preferredModel, type UsagePage } from '@sotto/wire';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
-import { sentenceOf } from '../../api/call.ts';
-import { createKey } from '../../api/keys.ts';
-import { modelsQuery } from '../../api/models.ts';
+import { allKeys, createKey } from '../../api/keys.ts';
 import { confidentialOrigin, controlOrigin } from '../../api/origins.ts';
+import { balanceQuery, billingCatalogQuery, modelsQuery } from '../../api/queries.ts';
+import { newestRequestQuery, usageQueryKey } from '../../api/usage.ts';
 import { useChange } from '../../api/use-change.ts';
+import { formatCount, formatExactUsd } from '../../format/format.ts';
 import { SnippetTabs } from '../../snippets/snippet-tabs.tsx';
 import { makeSnippets } from '../../snippets/snippets.ts';
-import { Button } from '../../ui/button.tsx';
-import { CopyButton } from '../../ui/copy.tsx';
-import { Card, ErrorState, Notice, Page } from '../../ui/surface.tsx';
-import { EmptyBalanceNotice } from '../../workspaces/empty-balance-notice.tsx';
-import { useWorkspace } from '../../workspaces/workspaces.ts';
+import { Button, buttonClass, linkClass } from '../../ui/button.tsx';
+import { CopyLine } from '../../ui/copy.tsx';
+import { Card, ErrorLine, ErrorState, Notice, Page, PagePending } from '../../ui/surface.tsx';
+import { EmptyBalanceNotice, useWorkspace } from '../../workspaces/workspaces.tsx';
 import { mayMakeKeys } from '../keys/key-rules.ts';
 
 const keyPlaceholder = 'sotto_inf_YOUR_KEY';
 
-/** From nothing to a first answer: a key, a request that works as it stands, and where to go on. */
-export function FirstSteps() {
-  const [key, setKey] = useState<string>();
+interface NewKey {
+  readonly id: string;
+  readonly secret: string;
+}
+
+/** `/first-steps`: the same steps again, for another key or tool. */
+export function FirstStepsPage() {
   const { workspace } = useWorkspace();
+  const navigate = useNavigate();
+  return workspace === undefined ? (
+    <PagePending />
+  ) : (
+    <FirstSteps key={workspace.id} onOverview={() => void navigate({ to: '/' })} />
+  );
+}
+
+/** From nothing to a first answer: funds, a key, a request that works as it stands, and where to go on. */
+export function FirstSteps({ onOverview }: { onOverview: () => void }) {
+  const [key, setKey] = useState<NewKey>();
+  const { workspace } = useWorkspace();
+  const needsFunds = useNeedsFunds();
+  const first = needsFunds ? 2 : 1;
   return (
-    <Page title="First steps" lead="Make a key, send a request, see what it cost.">
-      <EmptyBalanceNotice workspace={workspace} />
-      <KeyStep shownKey={key} onMade={setKey} />
-      <RequestStep givenKey={key} />
-      <Card title="3. Look around">
+    <Page
+      title="First steps"
+      lead={needsFunds ? 'Add funds, create a key, send a request.' : 'Create a key, send a request, see its cost.'}
+    >
+      {needsFunds ? <FundsStep /> : <EmptyBalanceNotice workspace={workspace} />}
+      <KeyStep title={`${first}. Your key`} shownKey={key?.secret} onMade={setKey} />
+      <RequestStep title={`${first + 1}. Your first request`} givenKey={key} onOverview={onOverview} />
+      <Card title={`${first + 2}. Look around`}>
         <ul className="grid gap-3 sm:grid-cols-2 xl:grid-cols-4">
           <NextStep
             to="/playground"
             title="Playground"
-            text="Ask in the browser, with the verdict beside the answer."
+            text="Try models in the browser, with the verdict next to the answer."
           />
           <NextStep
             to="/routing"
             title="Routing"
-            text="Set boundary, providers and prices, and see every route judged."
+            text="Set privacy, providers and prices, and preview which routes are used."
           />
-          <NextStep to="/usage" title="Usage" text="What was asked for, by model, key and provider." />
-          <NextStep to="/verify" title="Verify" text="Check by yourself which machine would read you." />
+          <NextStep to="/usage" title="Usage" text="Requests and cost by model, key and provider." />
+          <NextStep to="/verify" title="Verify" text="Check which machine reads your content." />
         </ul>
         <p className="mt-4 text-sm text-muted">
-          Every endpoint, to read:{' '}
-          <a href="/v1/docs" className="text-accent underline underline-offset-2">
+          API reference:{' '}
+          <a href="/v1/docs" className={linkClass}>
             /v1/docs
           </a>
         </p>
@@ -52,24 +74,53 @@ export function FirstSteps() {
   );
 }
 
-function KeyStep({ shownKey, onMade }: { shownKey: string | undefined; onMade: (key: string) => void }) {
+/** Whether requests are rejected until the reader pays: their balance is empty and pays for this workspace. */
+function useNeedsFunds(): boolean {
   const { workspace } = useWorkspace();
-  const client = useQueryClient();
-  const making = useChange({
-    mutationFn: () => createKey({ name: 'First key', kind: 'inference', workspace_id: workspace?.id }),
-    onSuccess: ({ key }) => {
-      onMade(key);
-      void client.invalidateQueries({ queryKey: ['keys'] });
-    },
-  });
+  const { data: balance } = useQuery(balanceQuery);
+  const { data: catalog } = useQuery(billingCatalogQuery);
+  const model = useSnippetModel();
+  const isFree = model?.pricing != null && Object.values(model.pricing).every((price) => price === 0);
+  return (
+    workspace?.role === 'owner' &&
+    balance !== undefined &&
+    balance.available <= 0 &&
+    catalog?.mode === 'prepaid' &&
+    !isFree
+  );
+}
+
+function FundsStep() {
   return (
     <Card
-      title="1. Your key"
-      lead="It opens inference, and nothing of your account. It is shown once; make as many as you like."
+      title="1. Add funds"
+      lead="Your balance is empty, so requests are rejected. It is prepaid: nothing is charged later."
     >
+      <Link to="/billing" className={buttonClass('primary')}>
+        Add funds
+      </Link>
+    </Card>
+  );
+}
+
+interface KeyStepProps {
+  readonly title: string;
+  readonly shownKey: string | undefined;
+  readonly onMade: (key: NewKey) => void;
+}
+
+function KeyStep({ title, shownKey, onMade }: KeyStepProps) {
+  const { workspace } = useWorkspace();
+  const making = useChange({
+    mutationFn: () => createKey({ name: 'First key', kind: 'inference', workspace_id: workspace?.id }),
+    refreshes: allKeys,
+    onSuccess: ({ id, key }) => onMade({ id, secret: key }),
+  });
+  return (
+    <Card title={title} lead="It can send requests, but cannot view or change your account. It is shown once.">
       {workspace !== undefined && !mayMakeKeys(workspace.role) ? (
         <p>
-          Your role in {workspace.name} is {workspace.role}, which cannot make keys. Ask an admin, or choose another
+          Your role in {workspace.name} is {workspace.role}, which cannot create keys. Ask an admin, or choose another
           workspace above.
         </p>
       ) : shownKey === undefined ? (
@@ -80,55 +131,138 @@ function KeyStep({ shownKey, onMade }: { shownKey: string | undefined; onMade: (
             disabled={workspace === undefined}
             onClick={() => making.mutate()}
           >
-            Make a key
+            Create key
           </Button>
-          <Link to="/keys" className="text-accent underline underline-offset-2">
-            Keys you have
+          <Link to="/keys" className={linkClass}>
+            Your keys
           </Link>
         </div>
       ) : (
         <Notice tone="good">
           <p className="mb-2 font-medium">Copy it now: it is not shown again.</p>
-          <div className="flex flex-wrap items-center gap-2">
-            <code data-testid="new-key" className="min-w-0 font-mono text-sm break-all">
-              {shownKey}
-            </code>
-            <CopyButton text={shownKey} label="Copy key" />
-          </div>
+          <CopyLine text={shownKey} label="Copy key" testId="new-key" />
         </Notice>
       )}
-      {making.isError && (
-        <p role="alert" className="mt-3 text-danger">
-          {sentenceOf(making.error)}
-        </p>
+      <ErrorLine error={making.error} className="mt-3" />
+    </Card>
+  );
+}
+
+/** The model in the snippets; undefined until the catalog is loaded, or if it has no text model. */
+function useSnippetModel() {
+  const { data: models = [] } = useQuery(modelsQuery);
+  return preferredModel(
+    models.filter(({ model_type, provider_routes }) => model_type === 'text' && provider_routes.length > 0),
+  );
+}
+
+interface RequestStepProps {
+  readonly title: string;
+  readonly givenKey: NewKey | undefined;
+  readonly onOverview: () => void;
+}
+
+function RequestStep({ title, givenKey, onOverview }: RequestStepProps) {
+  const { error, refetch } = useQuery(modelsQuery);
+  const { workspace } = useWorkspace();
+  const model = useSnippetModel();
+  const snippets = makeSnippets({
+    controlOrigin,
+    confidentialOrigin,
+    key: givenKey?.secret ?? keyPlaceholder,
+    model: model?.id ?? '/auto',
+  });
+  return (
+    <Card
+      title={title}
+      lead={
+        givenKey === undefined
+          ? `Replace ${keyPlaceholder} with your key, or create one above to fill it in.`
+          : 'Your key is filled in. You can run these as they are.'
+      }
+    >
+      {error !== null && <ErrorState error={error} onRetry={() => void refetch()} />}
+      <SnippetTabs snippets={snippets} />
+      {workspace !== undefined && mayMakeKeys(workspace.role) && (
+        <FirstRequest workspaceId={workspace.id} keyId={givenKey?.id} onOverview={onOverview} />
       )}
     </Card>
   );
 }
 
-function RequestStep({ givenKey }: { givenKey: string | undefined }) {
-  const { data: models, error, refetch } = useQuery(modelsQuery);
-  const model = (models ?? []).find(
-    ({ model_type, provider_routes }) => model_type === 'text' && provider_routes.length > 0,
-  );
-  const snippets = makeSnippets({
-    controlOrigin,
-    confidentialOrigin,
-    key: givenKey ?? keyPlaceholder,
-    model: model?.id ?? '/auto',
+const pollMs = 2_000;
+/** After this many polls, some minutes, the page asks less often. */
+const quickPolls = 150;
+
+interface FirstRequestProps {
+  readonly workspaceId: string;
+  /** The key that was created on this page: then its first request is awaited, else the workspace's next one. */
+  readonly keyId: string | undefined;
+  readonly onOverview: () => void;
+}
+
+/** Waits for a request and shows what it cost. */
+function FirstRequest({ workspaceId, keyId, onOverview }: FirstRequestProps) {
+  const client = useQueryClient();
+  /** The newest request when this page was opened; null if there was none. */
+  const [before, setBefore] = useState<string | null>();
+  const isNew = (row: Row | null | undefined): row is Row =>
+    row != null && (keyId !== undefined || (before !== undefined && row.id !== before));
+  const { data: newest } = useQuery({
+    ...newestRequestQuery({ workspace_id: workspaceId, key_id: keyId }),
+    staleTime: 0,
+    refetchInterval: ({ state: { data, dataUpdateCount } }) =>
+      isNew(data) ? false : dataUpdateCount < quickPolls ? pollMs : 5 * pollMs,
   });
+  if (keyId === undefined && before === undefined && newest !== undefined) setBefore(newest?.id ?? null);
   return (
-    <Card
-      title="2. Your first request"
-      lead={
-        givenKey === undefined
-          ? `Put your key where ${keyPlaceholder} stands, or make one above: it is filled in.`
-          : 'Your key is filled in: these work as they stand.'
-      }
+    <div
+      role="status"
+      className="mt-4 flex min-h-16 flex-wrap items-center justify-between gap-3 rounded-xl border border-line px-4 py-3"
     >
-      {error !== null && <ErrorState error={error} onRetry={() => void refetch()} />}
-      <SnippetTabs snippets={snippets} />
-    </Card>
+      {isNew(newest) ? (
+        <>
+          <Received row={newest} />
+          <Button
+            look="primary"
+            onClick={() => {
+              void client.invalidateQueries({ queryKey: usageQueryKey });
+              onOverview();
+            }}
+          >
+            See your overview
+          </Button>
+        </>
+      ) : (
+        <div>
+          <p className="flex items-center gap-2.5 font-medium">
+            <span aria-hidden className="size-2.5 shrink-0 animate-pulse rounded-full bg-accent" />
+            Waiting for your first request…
+          </p>
+          <p className="text-sm text-muted">
+            It shows here by itself, seconds after it ends. A request that was rejected does not: read the error it
+            printed.
+          </p>
+        </div>
+      )}
+    </div>
+  );
+}
+
+type Row = UsagePage['data'][number];
+
+function Received({ row }: { row: Row }) {
+  const tokens = row.prompt_tokens + row.completion_tokens;
+  return (
+    <div className="min-w-0">
+      <p className="font-medium text-good">Received, {formatExactUsd(row.cost)}</p>
+      <p className="text-sm wrap-anywhere text-muted">
+        {row.status === 'completed' ? '' : `It ${row.status === 'failed' ? 'failed' : 'was cancelled'}. `}
+        {row.model}
+        {row.provider === null ? '' : ` at ${row.provider}`}, {formatCount(tokens)} tokens. Control knows this and the
+        key, never the content.
+      </p>
+    </div>
   );
 }
 

@@ -1,18 +1,76 @@
+import { Link } from '@tanstack/react-router';
+import { EyeOff, Route, ShieldCheck } from 'lucide-react';
+import { Suspense } from 'react';
 import { useSignedIn } from '../../session/session.ts';
-import { Skeleton } from '../../ui/skeleton.tsx';
-import { FirstSteps } from './first-steps.tsx';
-import { Welcome } from './welcome.tsx';
+import { buttonClass, linkClass } from '../../ui/button.tsx';
+import { lazyPage } from '../../ui/lazy-page.ts';
+import { Card, Page, PagePending } from '../../ui/surface.tsx';
 
-/** `/`: what this is, or, for whoever is signed in, the first steps. */
+const Home = lazyPage(() => import('./overview.tsx'), 'Home');
+
+/** `/`: an introduction for visitors. For signed-in users the first steps and, once they sent a request, the overview. */
 export function HomePage() {
   const user = useSignedIn();
-  if (user === undefined) {
-    return (
-      <div role="status" aria-label="The page is loading" className="space-y-4 px-4 py-6 sm:px-6 lg:px-8">
-        <Skeleton className="h-8 w-56" />
-        <Skeleton className="h-40 w-full" />
+  if (user === null) return <Welcome />;
+  return (
+    <Suspense fallback={<PagePending />}>
+      {/* Another user does not see the key that the previous one created. */}
+      {user === undefined ? <PagePending /> : <Home key={user.id} />}
+    </Suspense>
+  );
+}
+
+const promises = [
+  {
+    icon: EyeOff,
+    title: 'Your identity stays separate from your prompts',
+    text: 'One process has accounts, keys and money, and never sees content. Another passes content on, and never learns whose it is. They share only a single-use ticket.',
+  },
+  {
+    icon: ShieldCheck,
+    title: 'Checked, not believed',
+    text: 'The process that sees content proves its code by attestation. Your client verifies it before it sends the first byte, and you can, too.',
+  },
+  {
+    icon: Route,
+    title: 'One address, many providers',
+    text: 'Any OpenAI client works. Sotto chooses a route by privacy tier, price and speed, and fails over automatically. Failed attempts are free.',
+  },
+] as const;
+
+/** The introduction for visitors. */
+function Welcome() {
+  return (
+    <Page
+      title="A gateway to AI models that keeps your identity separate from your prompts"
+      lead="Sotto reaches many model providers through one OpenAI-compatible address. In the private flow, no single process sees both who you are and what you ask."
+      actions={
+        <>
+          <Link to="/sign-up" className={buttonClass('primary')}>
+            Create an account
+          </Link>
+          <Link to="/models" className={buttonClass('plain')}>
+            See the models
+          </Link>
+        </>
+      }
+    >
+      <div className="grid gap-4 md:grid-cols-3">
+        {promises.map(({ icon: Icon, title, text }) => (
+          <Card key={title}>
+            <Icon aria-hidden className="mb-3 size-6 text-accent" />
+            <h2 className="font-semibold">{title}</h2>
+            <p className="mt-1 text-muted">{text}</p>
+          </Card>
+        ))}
       </div>
-    );
-  }
-  return user === null ? <Welcome /> : <FirstSteps />;
+      <p className="text-muted">
+        API reference for programs:{' '}
+        <a href="/v1/docs" className={linkClass}>
+          /v1/docs
+        </a>
+        .
+      </p>
+    </Page>
+  );
 }

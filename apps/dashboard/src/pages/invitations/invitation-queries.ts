@@ -1,13 +1,13 @@
 import { queryOptions } from '@tanstack/react-query';
 import { call } from '../../api/call.ts';
 
-/** What waits for the address of whoever is signed in. */
+/** The invitations to the user's address. */
 export const waitingInvitationsQuery = queryOptions({
   queryKey: ['invitations'],
   queryFn: async ({ signal }) => (await call('GET /v1/invitations', { signal })).data,
 });
 
-/** What the token of a link is good for. */
+/** The invitation of a link, by its token. */
 export const offerQuery = (token: string) =>
   queryOptions({
     queryKey: ['invitations', 'offer', token],
@@ -17,6 +17,15 @@ export const offerQuery = (token: string) =>
 
 /** An invitation by its link, or by its place in the list. */
 export type Answered = { readonly token: string } | { readonly id: string };
+
+/** Who invites to which workspace, for a person who is not signed in. */
+export const previewQuery = (token: string) =>
+  queryOptions({
+    queryKey: ['invitations', 'preview', token],
+    queryFn: ({ signal }) => call('POST /v1/invitations/preview', { body: { token }, signal }),
+    retry: false,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
 
 export const acceptInvitation = (by: Answered) =>
   'id' in by

@@ -1,25 +1,34 @@
-import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
-import { linkToken } from '../../session/link-token.ts';
+import type { InvitationOfferAnswer } from '@sotto/wire';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useRouter } from '@tanstack/react-router';
+import type { Answer } from '../../api/call.ts';
+import { useChange } from '../../api/use-change.ts';
+import { forgetLinkToken, linkToken } from '../../session/link-token.ts';
 import { useSignedIn } from '../../session/session.ts';
-import { buttonClass } from '../../ui/button.tsx';
-import { Loading } from '../../ui/skeleton.tsx';
-import { EmptyState, ErrorState, Notice, Page } from '../../ui/surface.tsx';
-import { offerQuery, waitingInvitationsQuery } from './invitation-queries.ts';
-import { OfferCard } from './offer-card.tsx';
+import { Button, buttonClass } from '../../ui/button.tsx';
+import { Card, EmptyState, ErrorLine, ErrorState, Loaded, Loading, Notice, Page } from '../../ui/surface.tsx';
+import { Instant } from '../../ui/text.tsx';
+import { useAnnounce } from '../../ui/toasts.tsx';
+import { useWorkspace, workspacesQuery } from '../../workspaces/workspaces.tsx';
+import { roleWords } from '../workspaces/role-words.ts';
+import {
+  type Answered,
+  acceptInvitation,
+  declineInvitation,
+  offerQuery,
+  waitingInvitationsQuery,
+} from './invitation-queries.ts';
 
-/** `/invitations`: the one whose link led here, and those that wait for the address of whoever is signed in. */
+/** `/invitations`: the invitation whose link led here, or all invitations to the user's address. */
 export function InvitationsPage() {
   const user = useSignedIn();
   const token = linkToken('invitations');
   return (
-    <Page title="Invitations" lead={`To workspaces of others, for ${user?.email ?? 'you'}.`}>
+    <Page title="Invitations" lead={`Invitations to other people’s workspaces, for ${user?.email ?? 'you'}.`}>
       {token !== null && <ByLink token={token} />}
       {token === null && user?.emailVerified === false && (
         <Notice tone="warn">
-          <p>
-            Invitations are shown to whoever has confirmed their address. The link of an invitation opens without that.
-          </p>
+          <p>Confirm your address to see your invitations here. The link of an invitation works without that.</p>
           <Link to="/account" className={`${buttonClass('plain', true)} mt-2`}>
             Confirm it
           </Link>
@@ -38,14 +47,19 @@ function ByLink({ token }: { token: string }) {
 }
 
 function Waiting() {
-  const { data: invitations, error, refetch } = useQuery(waitingInvitationsQuery);
-  if (invitations === undefined && error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
-  if (invitations === undefined) return <Loading label="Invitations are loading" />;
+  return (
+    <Loaded query={useQuery(waitingInvitationsQuery)} label="Invitations are loading">
+      {(invitations) => <Offers invitations={invitations} />}
+    </Loaded>
+  );
+}
+
+function Offers({ invitations }: { invitations: Answer<'GET /v1/invitations'>['data'] }) {
   if (invitations.length === 0) {
     return (
       <EmptyState
-        title="No invitation waits"
-        text="When somebody invites your address to a workspace, it is shown here."
+        title="No invitations"
+        text="Invitations to your address appear here."
         action={
           <Link to="/workspaces" className={buttonClass()}>
             Your workspaces
@@ -60,5 +74,74 @@ function Waiting() {
         <OfferCard key={id} offer={offer} invitation={{ id }} />
       ))}
     </div>
+  );
+}
+
+interface OfferCardProps {
+  readonly offer: InvitationOfferAnswer;
+  readonly invitation: Answered;
+}
+
+/** One invitation, to be accepted or declined. */
+function OfferCard({ offer, invitation }: OfferCardProps) {
+  const client = useQueryClient();
+  const router = useRouter();
+  const announce = useAnnounce();
+  const { choose } = useWorkspace();
+  const answered = async (): Promise<void> => {
+    if ('token' in invitation) forgetLinkToken('invitations');
+    await client.invalidateQueries({ queryKey: ['invitations'] });
+  };
+  const accepting = useChange({
+    mutationFn: () => acceptInvitation(invitation),
+    onSuccess: async ({ id, name }) => {
+      await client.invalidateQueries({ queryKey: workspacesQuery.queryKey, exact: true });
+      choose(id);
+      announce({ text: `You have joined ${name}.` });
+      await router.navigate({ to: '/workspaces/$workspaceId', params: { workspaceId: id } });
+      await answered();
+    },
+  });
+  const declining = useChange({
+    mutationFn: () => declineInvitation(invitation),
+    onSuccess: async () => {
+      await answered();
+      announce({ text: `You declined the invitation to ${offer.workspace}.` });
+      await router.invalidate();
+    },
+  });
+  return (
+    <Card
+      title={offer.workspace}
+      lead={`${offer.invited_by ?? 'Somebody'} invites you as ${roleWords[offer.role].name.toLowerCase()}.`}
+    >
+      <div className="space-y-4">
+        {offer.role === 'owner' ? (
+          <Notice tone="warn">
+            If you accept, your balance pays for its usage from then on. Its keys are revoked, and the current owner
+            becomes an admin.
+          </Notice>
+        ) : (
+          <p>{roleWords[offer.role].text}</p>
+        )}
+        <p className="text-sm text-muted">
+          It ends <Instant at={offer.expires_at} />.
+        </p>
+        <ErrorLine error={accepting.error ?? declining.error} />
+        <div className="flex flex-wrap gap-2">
+          <Button
+            look="primary"
+            busy={accepting.isPending}
+            disabled={declining.isPending}
+            onClick={() => accepting.mutate()}
+          >
+            Accept<span className="sr-only"> the invitation to {offer.workspace}</span>
+          </Button>
+          <Button busy={declining.isPending} disabled={accepting.isPending} onClick={() => declining.mutate()}>
+            Decline<span className="sr-only"> the invitation to {offer.workspace}</span>
+          </Button>
+        </div>
+      </div>
+    </Card>
   );
 }

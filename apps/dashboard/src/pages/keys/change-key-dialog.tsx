@@ -1,74 +1,49 @@
 import type { KeyAnswer, UpdateKey } from '@sotto/wire';
-import { useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
-import { errorAt, errorElsewhere } from '../../api/form-errors.ts';
-import { keysQueryKey, updateKey } from '../../api/keys.ts';
+import { useState } from 'react';
+import { call } from '../../api/call.ts';
+import { allKeys } from '../../api/keys.ts';
 import { useChange } from '../../api/use-change.ts';
-import { formatUsd } from '../../format/money.ts';
-import { readUsd } from '../../format/read-usd.ts';
-import { Button } from '../../ui/button.tsx';
+import { formatUsd } from '../../format/format.ts';
 import { Dialog } from '../../ui/dialog.tsx';
-import { useAnnounce } from '../../ui/toasts.tsx';
-import { type KeyDraft, KeyFields, limitMistake } from './key-fields.tsx';
+import { Form } from '../../ui/form.tsx';
+import { draftOf, KeyFields, keyFieldNames, type Mistakes, readRules } from './key-fields.tsx';
 
-/** Name, limit and access of a key that there is. What was not touched is not sent. */
+/** Changes name, limits and access of a key. Sends only the changed fields. */
 export function ChangeKeyDialog({ apiKey, onClose }: { apiKey: KeyAnswer; onClose: () => void }) {
-  const isInference = apiKey.kind === 'inference';
-  const [draft, setDraft] = useState<KeyDraft>({
-    name: apiKey.name,
-    limit: apiKey.credit_limit_usd === null ? '' : String(apiKey.credit_limit_usd),
-    isCompatible: apiKey.openai_compatible,
-  });
-  const [isLimitMistaken, setLimitMistaken] = useState(false);
-  const client = useQueryClient();
-  const announce = useAnnounce();
+  const [draft, setDraft] = useState(() => draftOf(apiKey));
+  const [mistakes, setMistakes] = useState<Mistakes>({});
   const changing = useChange({
-    mutationFn: (change: UpdateKey) => updateKey(apiKey.id, change),
-    onSuccess: async ({ name }) => {
-      await client.invalidateQueries({ queryKey: keysQueryKey });
-      announce({ text: `“${name}” is changed. It holds from the next request on.` });
-      onClose();
-    },
+    mutationFn: (body: UpdateKey) => call('PATCH /v1/keys/{id}', { params: { id: apiKey.id }, body }),
+    refreshes: allKeys,
+    onSuccess: onClose,
+    says: ({ name }) => `“${name}” is changed. The change applies from the next request.`,
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    const limit = readUsd(draft.limit);
-    setLimitMistaken(limit === undefined);
-    if (limit === undefined) return;
-    changing.mutate({
-      ...(draft.name === apiKey.name ? {} : { name: draft.name }),
-      ...(limit === apiKey.credit_limit_usd ? {} : { credit_limit_usd: limit }),
-      ...(draft.isCompatible === apiKey.openai_compatible ? {} : { openai_compatible: draft.isCompatible }),
-    });
+  const close = () => !changing.isPending && onClose();
+  const submit = () => {
+    const read = readRules(draft, draftOf(apiKey));
+    setMistakes(read.mistakes);
+    if (Object.keys(read.mistakes).length > 0) return;
+    changing.mutate({ ...(draft.name === apiKey.name ? {} : { name: draft.name }), ...read.rules });
   };
-  const elsewhere = errorElsewhere(changing.error, ['name', 'credit_limit_usd']);
   return (
-    <Dialog open onOpenChange={() => !changing.isPending && onClose()} title={`Change “${apiKey.name}”`}>
-      <form onSubmit={submit} className="space-y-5">
+    <Dialog onClose={close} title={`Change “${apiKey.name}”`}>
+      <Form
+        change={changing}
+        errors={keyFieldNames}
+        action="Save"
+        className="space-y-5"
+        onSubmit={submit}
+        onCancel={close}
+      >
         <KeyFields
           draft={draft}
           onChange={setDraft}
-          isInference={isInference}
+          isInference={apiKey.kind === 'inference'}
           spent={formatUsd(apiKey.spent_usd)}
-          errors={{
-            name: errorAt(changing.error, 'name'),
-            limit: isLimitMistaken ? limitMistake : errorAt(changing.error, 'credit_limit_usd'),
-          }}
+          mistakes={mistakes}
+          error={changing.error}
         />
-        {elsewhere !== undefined && (
-          <p role="alert" className="text-sm text-danger">
-            {elsewhere}
-          </p>
-        )}
-        <div className="flex flex-wrap justify-end gap-2">
-          <Button onClick={onClose} disabled={changing.isPending}>
-            Cancel
-          </Button>
-          <Button type="submit" look="primary" busy={changing.isPending}>
-            Save
-          </Button>
-        </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }

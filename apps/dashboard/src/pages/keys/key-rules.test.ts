@@ -12,9 +12,15 @@ const key = (changes: Partial<KeyAnswer>): KeyAnswer => ({
   credit_limit_usd: null,
   spent_usd: 0,
   openai_compatible: true,
+  allowed_models: null,
+  requests_per_minute: null,
+  tokens_per_minute: null,
   created_at: '2026-11-01T00:00:00.000Z',
   last_used_at: null,
+  expires_at: null,
+  disabled_at: null,
   revoked_at: null,
+  old_secrets: [],
   ...changes,
 });
 

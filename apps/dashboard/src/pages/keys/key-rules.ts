@@ -1,19 +1,18 @@
 import { isRoleAtLeast, type KeyAnswer, type WorkspaceRole } from '@sotto/wire';
-import type { KeySearch } from './key-search.ts';
 
-/** The reader in the workspace whose keys are shown. */
-export interface Reader {
+/** The signed-in user, as a member of the workspace. */
+interface Reader {
   readonly role: WorkspaceRole;
-  /** Undefined while it is not known. */
+  /** Undefined until the members are loaded. */
   readonly accountId: string | undefined;
 }
 
 export const mayMakeKeys = (role: WorkspaceRole): boolean => isRoleAtLeast(role, 'member');
 
-/** A management key tells of the whole account's money. */
+/** A management key reads the balance and usage of the whole account. */
 export const mayMakeManagementKeys = (role: WorkspaceRole): boolean => isRoleAtLeast(role, 'owner');
 
-/** Whether a key can be changed and revoked by this reader (`workspaces/permissions.ts` of control). */
+/** Whether this user can change and revoke a key (`workspaces/permissions.ts` of control). */
 export function mayChange(key: KeyAnswer, { role, accountId }: Reader): boolean {
   if (key.revoked_at !== null) return false;
   if (key.kind === 'management') return mayMakeManagementKeys(role);
@@ -24,7 +23,7 @@ export type LimitState = 'open' | 'near' | 'reached';
 
 const nearShare = 0.9;
 
-/** How a key stands to its limit; undefined without one. */
+/** How close a key is to its limit; undefined without one. */
 export function limitOf({
   credit_limit_usd: limit,
   spent_usd: spent,
@@ -35,14 +34,31 @@ export function limitOf({
 }
 
 /** The keys to show, newest first; revoked ones last. */
-export function findKeys(keys: readonly KeyAnswer[], { q = '', revoked }: KeySearch): readonly KeyAnswer[] {
+export function findKeys(
+  keys: readonly KeyAnswer[],
+  { q = '', revoked }: KeySearch,
+  ownerOf: (key: KeyAnswer) => string | undefined = () => undefined,
+): readonly KeyAnswer[] {
   const part = q.trim().toLowerCase();
   return keys
     .filter((key) => revoked === true || key.revoked_at === null)
-    .filter(({ name }) => name.toLowerCase().includes(part))
+    .filter((key) => `${key.name}\n${key.preview}\n${ownerOf(key)}`.toLowerCase().includes(part))
     .toSorted(
       (left, right) =>
         Number(left.revoked_at !== null) - Number(right.revoked_at !== null) ||
         right.created_at.localeCompare(left.created_at),
     );
 }
+
+/** Filters of the list of keys, as its address keeps them. */
+export interface KeySearch {
+  /** A part of the name, the preview or the owner. */
+  readonly q?: string | undefined;
+  /** Revoked ones, too. */
+  readonly revoked?: true | undefined;
+}
+
+export const readKeySearch = ({ q, revoked }: Readonly<Record<string, unknown>>): KeySearch => ({
+  q: (typeof q === 'string' && q !== '') || typeof q === 'number' ? String(q).slice(0, 100) : undefined,
+  revoked: revoked === true ? true : undefined,
+});

@@ -1,140 +1,214 @@
-import type { KeyAnswer, WorkspaceAnswer } from '@sotto/wire';
-import { useQuery } from '@tanstack/react-query';
+import type { BudgetAnswer, KeyAnswer, WorkspaceAnswer } from '@sotto/wire';
 import { useRouter } from '@tanstack/react-router';
-import { Activity, Ban, Ellipsis, Pencil } from 'lucide-react';
-import { membersQuery } from '../../api/members.ts';
-import { formatUsd } from '../../format/money.ts';
-import { useSignedIn } from '../../session/session.ts';
-import { Badge } from '../../ui/badge.tsx';
+import clsx from 'clsx';
+import { Activity, Ban, Ellipsis, Pause, Pencil, Play, RefreshCw } from 'lucide-react';
+import { formatCountOf, formatInstant, formatUsd } from '../../format/format.ts';
+import { Badge, type Tone } from '../../ui/badge.tsx';
 import { IconButton } from '../../ui/button.tsx';
-import { Instant } from '../../ui/instant.tsx';
 import { Menu } from '../../ui/menu.tsx';
-import { ShareBar } from '../../ui/share-bar.tsx';
-import { Skeleton } from '../../ui/skeleton.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
+import { Instant, ShareBar, Truncated } from '../../ui/text.tsx';
+import { Usd } from '../../ui/usd.tsx';
 import { type LimitState, limitOf, mayChange } from './key-rules.ts';
+
+export type KeyDeed = 'change' | 'rotate' | 'disable' | 'enable' | 'revoke';
 
 export interface KeyTableProps {
   readonly keys: readonly KeyAnswer[];
   readonly workspace: WorkspaceAnswer;
-  readonly onDeed: (what: 'change' | 'revoke', key: KeyAnswer) => void;
+  /** The account of the user. Undefined until the members are loaded. */
+  readonly ownAccountId: string | undefined;
+  /** Names the account that created a key. Undefined until the members are loaded. */
+  readonly ownerOf: (key: KeyAnswer) => string | undefined;
+  /** The monthly budget of each key that has one. */
+  readonly budgets: ReadonlyMap<string, BudgetAnswer>;
+  readonly selected: ReadonlySet<string>;
+  readonly onSelect: (key: KeyAnswer, isSelected: boolean) => void;
+  readonly onAction: (what: KeyDeed, key: KeyAnswer) => void;
 }
 
-export function KeyTable({ keys, workspace, onDeed }: KeyTableProps) {
-  const { data: members } = useQuery(membersQuery(workspace.id));
-  const user = useSignedIn();
+export function KeyTable(props: KeyTableProps) {
+  const { keys, workspace, ownAccountId, ownerOf, budgets, selected, onSelect, onAction } = props;
   const router = useRouter();
-  const emailOf = new Map(members?.map(({ account_id, email }) => [account_id, email]));
-  const ownAccountId = members?.find(({ email }) => email !== null && email === user?.email)?.account_id;
+  const may = (key: KeyAnswer): boolean => mayChange(key, { role: workspace.role, accountId: ownAccountId });
   const columns: readonly Column<KeyAnswer>[] = [
-    { title: 'Key', heading: true, cell: (key) => <Name apiKey={key} /> },
-    { title: 'Opens', cell: (key) => <span className="text-sm">{opens(key)}</span> },
-    { title: 'Spent', cell: (key) => <Spent apiKey={key} /> },
     {
-      title: 'Last used',
-      cell: ({ last_used_at }) =>
-        last_used_at === null ? <span className="text-muted">never</span> : <Instant at={last_used_at} />,
+      title: 'Key',
+      heading: true,
+      sortBy: ({ name }) => name.toLowerCase(),
+      cell: (key) => (
+        <span className="flex items-start gap-3">
+          {may(key) && (
+            <input
+              type="checkbox"
+              aria-label={`Select ${key.name}`}
+              checked={selected.has(key.id)}
+              onChange={(event) => onSelect(key, event.target.checked)}
+              className="mt-1 size-4 shrink-0 accent-accent"
+            />
+          )}
+          <Name apiKey={key} />
+        </span>
+      ),
     },
     {
-      title: 'Made',
-      cell: ({ created_by, created_at }) => (
-        <span className="text-sm">
-          <Instant at={created_at} />
-          <span className="block break-all text-muted">
-            {members === undefined ? (
-              <Skeleton className="h-4 w-20" />
-            ) : created_by === ownAccountId ? (
-              'by you'
-            ) : (
-              `by ${emailOf.get(created_by) ?? 'somebody who is no longer here'}`
-            )}
+      title: 'Owner',
+      onNarrow: ({ created_by }) => created_by !== ownAccountId,
+      sortBy: (key) => ownerOf(key) ?? '',
+      cell: (key) => (
+        <span className="block text-sm">
+          <Truncated text={ownerOf(key) ?? '…'} className="md:max-w-32 xl:max-w-44" />
+          <span className="block text-xs text-muted" title={formatInstant(key.created_at)}>
+            since <Instant at={key.created_at} />
           </span>
         </span>
       ),
     },
     {
+      title: 'Last used',
+      sortBy: (key) => lastUse(key) ?? '',
+      cell: (key) => {
+        const at = lastUse(key);
+        return <span className="text-sm">{at === null ? <Muted>never</Muted> : <Instant at={at} />}</span>;
+      },
+    },
+    {
+      title: 'Spent',
+      cell: (key) => <Spent apiKey={key} budget={budgets.get(key.id)} />,
+      sortBy: ({ spent_usd }) => spent_usd,
+    },
+    {
+      title: 'Expires',
+      onNarrow: ({ expires_at }) => expires_at !== null,
+      sortBy: ({ expires_at }) => expires_at ?? '~',
+      cell: ({ expires_at }) => (
+        <span className="text-sm whitespace-nowrap">
+          {expires_at === null ? <Muted>never</Muted> : <Expiry at={expires_at} />}
+        </span>
+      ),
+    },
+    { title: 'State', sortBy: (key) => stateOf(key).name, cell: (key) => <State apiKey={key} /> },
+    {
       title: 'Actions',
       hiddenTitle: true,
       numeric: true,
       cell: (key) => {
-        const reader = { role: workspace.role, accountId: ownAccountId };
+        const deed = (what: KeyDeed, label: string, Icon: typeof Pencil) => ({
+          label,
+          icon: <Icon aria-hidden className="size-4" />,
+          danger: what === 'revoke',
+          onSelect: () => onAction(what, key),
+        });
         const usage = {
           label: 'Its usage',
           icon: <Activity aria-hidden className="size-4" />,
           onSelect: () => void router.navigate({ to: '/usage', search: { key: key.id } }),
         };
-        const change = {
-          label: 'Change',
-          icon: <Pencil aria-hidden className="size-4" />,
-          onSelect: () => onDeed('change', key),
-        };
-        const revoke = {
-          label: 'Revoke',
-          icon: <Ban aria-hidden className="size-4" />,
-          danger: true,
-          onSelect: () => onDeed('revoke', key),
-        };
-        const changes = mayChange(key, reader) ? [change] : [];
+        const changes = [
+          deed('change', 'Change', Pencil),
+          deed('rotate', 'Rotate', RefreshCw),
+          key.disabled_at === null ? deed('disable', 'Disable', Pause) : deed('enable', 'Enable', Play),
+        ];
         return (
           <Menu
             trigger={
               <IconButton label={`Actions for ${key.name}`} icon={<Ellipsis aria-hidden className="size-5" />} />
             }
-            groups={mayChange(key, reader) ? [[...changes, usage], [revoke]] : [[usage]]}
+            groups={may(key) ? [[...changes, usage], [deed('revoke', 'Revoke', Ban)]] : [[usage]]}
           />
         );
       },
     },
   ];
-  return <Table caption="Keys" columns={columns} rows={keys} rowKey={({ id }) => id} />;
+  return <Table caption="Keys" columns={columns} rows={keys} rowKey={({ id }) => id} pageSize={50} />;
 }
 
-function Name({ apiKey: { name, preview, kind, revoked_at } }: { apiKey: KeyAnswer }) {
+const Muted = ({ children }: { children: string }) => <span className="text-muted">{children}</span>;
+
+/** The last use is known to the minute, which may have begun before the key was made. */
+const lastUse = ({ last_used_at: used, created_at: created }: KeyAnswer): string | null =>
+  used !== null && used < created ? created : used;
+
+function Name({ apiKey: { name, preview, kind, openai_compatible, allowed_models } }: { apiKey: KeyAnswer }) {
+  const notes = [
+    ...(kind === 'management' ? ['Management'] : openai_compatible ? [] : ['Tickets only']),
+    ...(allowed_models === null ? [] : [formatCountOf(allowed_models.length, 'model')]),
+  ];
   return (
-    <span className="block">
-      <span className="flex flex-wrap items-center gap-2">
-        <span className="min-w-0 break-words">{name}</span>
-        {kind === 'management' && <Badge tone="violet">Management</Badge>}
-        {revoked_at !== null && <Badge tone="danger">Revoked</Badge>}
+    <span className="block min-w-0">
+      <Truncated text={name} className="md:max-w-44 xl:max-w-60" />
+      <span className="block text-xs font-normal text-muted">
+        <span className="font-mono">{preview}</span>
+        <span title={allowed_models?.join(', ')}>{notes.map((note) => ` · ${note}`).join('')}</span>
       </span>
-      <span className="block font-mono text-xs font-normal break-all text-muted">{preview}</span>
-      {revoked_at !== null && (
-        <span className="block text-xs font-normal text-muted">
-          revoked <Instant at={revoked_at} />
+    </span>
+  );
+}
+
+type KeyState = { readonly name: string; readonly tone: Tone };
+
+/** Whether requests with a key are served, and if not, why. */
+function stateOf(key: KeyAnswer): KeyState {
+  if (key.revoked_at !== null) return { name: 'Revoked', tone: 'danger' };
+  if (key.disabled_at !== null) return { name: 'Disabled', tone: 'neutral' };
+  if (key.expires_at !== null && Date.parse(key.expires_at) <= Date.now()) return { name: 'Expired', tone: 'danger' };
+  const limit = limitOf(key)?.state;
+  if (limit === 'reached') return { name: 'Limit reached', tone: 'danger' };
+  if (limit === 'near') return { name: 'Near its limit', tone: 'warn' };
+  return { name: 'Active', tone: 'good' };
+}
+
+function State({ apiKey }: { apiKey: KeyAnswer }) {
+  const { name, tone } = stateOf(apiKey);
+  const at = apiKey.revoked_at ?? apiKey.disabled_at;
+  const ends = apiKey.revoked_at === null ? apiKey.old_secrets.at(-1)?.ends_at : undefined;
+  return (
+    <span className="block" title={at === null ? undefined : `since ${formatInstant(at)}`}>
+      <Badge tone={tone}>{name}</Badge>
+      {ends !== undefined && (
+        <span
+          className="block max-w-40 text-xs text-muted"
+          title={apiKey.old_secrets
+            .map(({ preview, ends_at }) => `${preview} until ${formatInstant(ends_at)}`)
+            .join('\n')}
+        >
+          old secret until {formatInstant(ends)}
         </span>
       )}
     </span>
   );
 }
 
-function opens({ kind, openai_compatible }: KeyAnswer): string {
-  if (kind === 'management') return 'Balance and usage';
-  return openai_compatible ? 'OpenAI clients, tickets' : 'Tickets only';
+const lastDay = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
+const soonMs = 7 * 86_400_000;
+
+/** The last day on which a key works, where the user is. */
+function Expiry({ at }: { at: string }) {
+  const leftMs = Date.parse(at) - Date.now();
+  return (
+    <span title={formatInstant(at)} className={clsx(leftMs < soonMs && 'text-danger')}>
+      {lastDay.format(Date.parse(at) - 1)}
+    </span>
+  );
 }
 
 const tones = { open: 'accent', near: 'warn', reached: 'danger' } as const satisfies Record<LimitState, string>;
 
-function Spent({ apiKey }: { apiKey: KeyAnswer }) {
-  if (apiKey.kind === 'management') return <span className="text-muted">–</span>;
+/** The total beside its limit, and this month beside the key's monthly budget. */
+function Spent({ apiKey, budget }: { apiKey: KeyAnswer; budget: BudgetAnswer | undefined }) {
+  if (apiKey.kind === 'management') return <Muted>–</Muted>;
   const limit = limitOf(apiKey);
-  const spent = <span className="tabular-nums">{formatUsd(apiKey.spent_usd)}</span>;
-  if (limit === undefined) {
-    return (
-      <span className="text-sm">
-        {spent} <span className="text-muted">no limit</span>
-      </span>
-    );
-  }
   return (
-    <span className="inline-block w-40 max-w-full space-y-1 text-sm">
+    <span className="inline-block space-y-1 text-sm tabular-nums md:whitespace-nowrap">
       <span className="block">
-        {spent} <span className="text-muted">of {formatUsd(limit.limitUsd)}</span>
+        <Usd usd={apiKey.spent_usd} />{' '}
+        {limit !== undefined && <span className="text-muted">of {formatUsd(limit.limitUsd)}</span>}
       </span>
-      <ShareBar share={limit.share} tone={tones[limit.state]} />
-      {limit.state !== 'open' && (
-        <Badge tone={limit.state === 'reached' ? 'danger' : 'warn'}>
-          {limit.state === 'reached' ? 'Limit reached' : 'Nearly at its limit'}
-        </Badge>
+      {limit !== undefined && <ShareBar share={limit.share} tone={tones[limit.state]} />}
+      {budget !== undefined && (
+        <span className="block text-xs text-muted">
+          <Usd usd={budget.spent_usd} /> of {formatUsd(budget.limit_usd)} this month
+        </span>
       )}
     </span>
   );

@@ -1,22 +1,25 @@
 import type { KeyAnswer, WorkspaceAnswer } from '@sotto/wire';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
-import { useState } from 'react';
-import { keysQuery } from '../../api/keys.ts';
+import { type ReactNode, useState } from 'react';
+import { budgetsQuery } from '../../api/budgets.ts';
+import { call } from '../../api/call.ts';
+import { allKeys, keysQuery, revokeKey } from '../../api/keys.ts';
+import { membersQuery } from '../../api/queries.ts';
+import { formatCountOf } from '../../format/format.ts';
+import { useSignedIn } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
-import { SearchField } from '../../ui/search-field.tsx';
-import { Loading } from '../../ui/skeleton.tsx';
-import { Card, EmptyState, ErrorState, Page } from '../../ui/surface.tsx';
-import { SwitchField } from '../../ui/switch-field.tsx';
-import { EmptyBalanceNotice } from '../../workspaces/empty-balance-notice.tsx';
-import { useWorkspace } from '../../workspaces/workspaces.ts';
+import { ConfirmChange } from '../../ui/dialog.tsx';
+import { SearchField } from '../../ui/draft-fields.tsx';
+import { Card, EmptyState, Loaded, Loading, Page } from '../../ui/surface.tsx';
+import { Truncated } from '../../ui/text.tsx';
+import { CheckField, SwitchField } from '../../ui/toggle-fields.tsx';
+import { EmptyBalanceNotice, useWorkspace } from '../../workspaces/workspaces.tsx';
 import { ChangeKeyDialog } from './change-key-dialog.tsx';
-import { findKeys, mayMakeKeys } from './key-rules.ts';
-import type { KeySearch } from './key-search.ts';
-import { KeyTable } from './key-table.tsx';
-import { MakeKeyDialog } from './make-key-dialog.tsx';
-import { RevokeKeyDialog } from './revoke-key-dialog.tsx';
+import { findKeys, type KeySearch, mayChange, mayMakeKeys } from './key-rules.ts';
+import { type KeyDeed, KeyTable } from './key-table.tsx';
+import { MakeKeyDialog, RotateKeyDialog } from './make-key-dialog.tsx';
 
 /** `/keys`: the keys of the chosen workspace. */
 export function KeysPage() {
@@ -25,7 +28,7 @@ export function KeysPage() {
   const mayMake = workspace !== undefined && mayMakeKeys(workspace.role);
   const make = mayMake ? (
     <Button look="primary" icon={<Plus aria-hidden className="size-4" />} onClick={() => setMaking(true)}>
-      Make a key
+      Create key
     </Button>
   ) : undefined;
   return (
@@ -33,9 +36,9 @@ export function KeysPage() {
       title="Keys"
       lead={
         workspace === undefined
-          ? 'What programs show to be let in.'
+          ? 'API keys for programs.'
           : `What programs show to be let in: the keys of ${workspace.name}.${
-              mayMake ? '' : ` Your role here is ${workspace.role}: you see keys, and cannot make or change them.`
+              mayMake ? '' : ` Your role here is ${workspace.role}: you can see keys, but not create or change them.`
             }`
       }
       actions={make}
@@ -46,7 +49,7 @@ export function KeysPage() {
         <>
           <EmptyBalanceNotice workspace={workspace} />
           <Keys workspace={workspace} make={make} />
-          {mayMake && <MakeKeyDialog workspace={workspace} open={isMaking} onOpenChange={setMaking} />}
+          {isMaking && <MakeKeyDialog workspace={workspace} onClose={() => setMaking(false)} />}
         </>
       )}
     </Page>
@@ -55,35 +58,56 @@ export function KeysPage() {
 
 const route = getRouteApi('/session/keys');
 
-function Keys({ workspace, make }: { workspace: WorkspaceAnswer; make: React.ReactNode }) {
-  const { data: keys, error, refetch } = useQuery(keysQuery(workspace.id));
+interface KeysProps {
+  readonly workspace: WorkspaceAnswer;
+  /** The button to create a key, if the user may. */
+  readonly make: ReactNode;
+}
+
+function Keys(props: KeysProps) {
+  return (
+    <Loaded query={useQuery(keysQuery(props.workspace.id))} label="Keys are loading" lines={6}>
+      {(keys) => <KeyList {...props} keys={keys} />}
+    </Loaded>
+  );
+}
+
+function KeyList({ workspace, make, keys }: KeysProps & { readonly keys: readonly KeyAnswer[] }) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const change = (next: KeySearch) => void navigate({ to: '/keys', search: next, replace: true, resetScroll: false });
-  const [deed, setDeed] = useState<{ readonly what: 'change' | 'revoke'; readonly key: KeyAnswer }>();
-  if (keys === undefined) {
-    return error === null ? (
-      <Loading label="Keys are loading" lines={6} />
-    ) : (
-      <ErrorState error={error} onRetry={() => void refetch()} />
-    );
-  }
+  const { data: members } = useQuery(membersQuery(workspace.id));
+  const { data: budgets = [] } = useQuery(budgetsQuery(workspace.id));
+  const user = useSignedIn();
+  const [action, setAction] = useState<{ readonly what: KeyDeed; readonly key: KeyAnswer }>();
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [isRevoking, setRevoking] = useState(false);
   if (keys.length === 0) {
     return (
       <EmptyState
         title="No keys in this workspace yet"
-        text="An inference key lets a program ask models. You can bound what it may ever spend, and revoke it at any time."
+        text="An inference key lets a program send requests to models. You can limit its total spending, and revoke it at any time."
         action={make}
       />
     );
   }
-  const found = findKeys(keys, search);
+  const ownAccountId = members?.find(({ email }) => email !== null && email === user?.email)?.account_id;
+  const ownerOf = ({ created_by }: KeyAnswer): string | undefined => {
+    if (members === undefined) return undefined;
+    if (created_by === ownAccountId) return 'you';
+    return members.find(({ account_id }) => account_id === created_by)?.email ?? 'a former member';
+  };
+  const found = findKeys(keys, search, ownerOf);
   const revokedCount = keys.filter(({ revoked_at }) => revoked_at !== null).length;
+  const changeable = found.filter((key) => mayChange(key, { role: workspace.role, accountId: ownAccountId }));
+  // A key that the filter hides is not revoked with the others.
+  const chosen = changeable.filter(({ id }) => selected.has(id));
+  const close = () => setAction(undefined);
   return (
     <Card>
       <div className="mb-4 flex flex-wrap items-center justify-between gap-x-6 gap-y-3">
         <SearchField
-          label="Filter by name"
+          label="Filter by name or owner"
           value={search.q ?? ''}
           onChange={(typed) => change({ ...search, q: typed === '' ? undefined : typed })}
           className="w-full sm:w-72"
@@ -96,22 +120,145 @@ function Keys({ workspace, make }: { workspace: WorkspaceAnswer; make: React.Rea
           />
         )}
       </div>
+      {changeable.length > 1 && (
+        <div className="mb-2 flex min-h-10 flex-wrap items-center gap-x-4 gap-y-2">
+          <CheckField
+            label={
+              <span className="text-sm font-normal">
+                {chosen.length === 0
+                  ? `Select all ${changeable.length}`
+                  : `${formatCountOf(chosen.length, 'key')} selected`}
+              </span>
+            }
+            checked={chosen.length === changeable.length}
+            onChange={(all) => setSelected(new Set(all ? changeable.map(({ id }) => id) : []))}
+          />
+          {chosen.length > 0 && (
+            <Button small look="danger" onClick={() => setRevoking(true)}>
+              {`Revoke ${formatCountOf(chosen.length, 'key')}`}
+            </Button>
+          )}
+        </div>
+      )}
       <p role="status" className="sr-only">
         {found.length} keys are shown
       </p>
       {found.length === 0 ? (
         <p className="py-6 text-center text-muted">
-          {search.q === undefined ? 'Every key here was revoked.' : 'No key has that in its name.'}
+          {search.q === undefined ? 'All keys here are revoked.' : 'No key’s name, ending or owner contains this text.'}
         </p>
       ) : (
-        <KeyTable keys={found} workspace={workspace} onDeed={(what, key) => setDeed({ what, key })} />
+        <KeyTable
+          keys={found}
+          workspace={workspace}
+          ownAccountId={ownAccountId}
+          ownerOf={ownerOf}
+          budgets={new Map(budgets.flatMap((budget) => (budget.key_id === null ? [] : [[budget.key_id, budget]])))}
+          selected={selected}
+          onSelect={({ id }, isSelected) => {
+            const next = new Set(selected);
+            if (isSelected) next.add(id);
+            else next.delete(id);
+            setSelected(next);
+          }}
+          onAction={(what, key) => setAction({ what, key })}
+        />
       )}
-      {deed?.what === 'change' && (
-        <ChangeKeyDialog key={deed.key.id} apiKey={deed.key} onClose={() => setDeed(undefined)} />
-      )}
-      {deed?.what === 'revoke' && (
-        <RevokeKeyDialog key={deed.key.id} apiKey={deed.key} onClose={() => setDeed(undefined)} />
-      )}
+      {isRevoking && chosen.length > 0 && <RevokeKeysDialog keys={chosen} onClose={() => setRevoking(false)} />}
+      {action !== undefined && <KeyDialog key={action.key.id} what={action.what} apiKey={action.key} onClose={close} />}
     </Card>
+  );
+}
+
+interface KeyDialogProps {
+  readonly what: KeyDeed;
+  readonly apiKey: KeyAnswer;
+  readonly onClose: () => void;
+}
+
+function KeyDialog({ what, apiKey, onClose }: KeyDialogProps) {
+  switch (what) {
+    case 'change':
+      return <ChangeKeyDialog apiKey={apiKey} onClose={onClose} />;
+    case 'rotate':
+      return <RotateKeyDialog apiKey={apiKey} onClose={onClose} />;
+    case 'revoke':
+      return <RevokeKeysDialog keys={[apiKey]} onClose={onClose} />;
+    case 'disable':
+    case 'enable':
+      return <SwitchKeyDialog apiKey={apiKey} isDisabled={what === 'disable'} onClose={onClose} />;
+    default:
+      return what satisfies never;
+  }
+}
+
+/** Disables or enables a key. Both can be undone. */
+function SwitchKeyDialog({ apiKey, isDisabled, onClose }: Omit<KeyDialogProps, 'what'> & { isDisabled: boolean }) {
+  return (
+    <ConfirmChange
+      onClose={onClose}
+      title={`${isDisabled ? 'Disable' : 'Enable'} “${apiKey.name}”?`}
+      consequence={
+        isDisabled
+          ? 'Its requests are rejected from now on, until you enable it again. Running requests finish and are charged.'
+          : 'Its requests are served again from now on. Tickets from before it was disabled stay invalid.'
+      }
+      action={isDisabled ? 'Disable key' : 'Enable key'}
+      change={{
+        mutationFn: () => call('PATCH /v1/keys/{id}', { params: { id: apiKey.id }, body: { disabled: isDisabled } }),
+        refreshes: allKeys,
+        says: `“${apiKey.name}” is ${isDisabled ? 'disabled' : 'enabled'}.`,
+      }}
+    />
+  );
+}
+
+/** Asks once more and names the keys, because a revoked key cannot be restored. */
+function RevokeKeysDialog({ keys, onClose }: { keys: readonly KeyAnswer[]; onClose: () => void }) {
+  const client = useQueryClient();
+  const [only, ...others] = keys;
+  const isOne = others.length === 0;
+  const title = isOne ? `“${only?.name}”` : formatCountOf(keys.length, 'key');
+  return (
+    <ConfirmChange
+      onClose={onClose}
+      title={`Revoke ${title}?`}
+      consequence={
+        <>
+          {!isOne && (
+            <ul className="mb-3 max-h-60 divide-y divide-line overflow-y-auto rounded-xl border border-line text-text">
+              {keys.map(({ id, name, preview }) => (
+                <li key={id} className="flex flex-wrap items-baseline justify-between gap-x-3 px-3 py-1.5">
+                  <Truncated text={name} />
+                  <span className="font-mono text-xs text-muted">{preview}</span>
+                </li>
+              ))}
+            </ul>
+          )}
+          <p>
+            {isOne ? (
+              <>
+                Requests with <code className="font-mono text-sm break-all">{only?.preview}</code> are rejected from now
+                on, and its tickets stop working.
+              </>
+            ) : (
+              'Requests with these keys are rejected from now on, and their tickets stop working.'
+            )}{' '}
+            Running requests finish and are charged.
+          </p>
+          <p className="mt-2">You cannot undo this. The usage stays in your records.</p>
+        </>
+      }
+      action={isOne ? 'Revoke key' : `Revoke ${formatCountOf(keys.length, 'key')}`}
+      change={{
+        // One after the other: if one fails, the error is shown, and the dialog names those that are left.
+        mutationFn: async () => {
+          for (const { id } of keys) await revokeKey(id);
+        },
+        onError: () => client.invalidateQueries(allKeys),
+        refreshes: allKeys,
+        says: isOne ? `${title} is revoked.` : `${title} are revoked.`,
+      }}
+    />
   );
 }

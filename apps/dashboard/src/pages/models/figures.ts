@@ -3,7 +3,7 @@ import { type Ability, abilities, type ModelType } from './model-search.ts';
 
 type FlatPrice = Exclude<keyof PricingAnswer, 'tiers'>;
 
-/** The tokens that fit a route: its own limit where that is smaller. Undefined where nobody says. */
+/** The context length of a route: its own if it states one, else the model's; undefined if neither is known. */
 export const contextOf = (model: ModelAnswer, route: RouteAnswer): number | undefined =>
   route.context_length ?? model.context_length ?? undefined;
 
@@ -32,11 +32,11 @@ export const providersOf = (routes: readonly RouteAnswer[]): readonly string[] =
   ...new Set(routes.map(({ provider }) => provider)),
 ];
 
-/** What some route can do. */
+/** The abilities that at least one route has. */
 export const abilitiesIn = (routes: readonly RouteAnswer[]): readonly Ability[] =>
   abilities.filter((ability) => routes.some(({ capabilities }) => Boolean(capabilities[ability])));
 
-/** What each price is of; the order is that of columns. */
+/** Names and units of the prices, in the order of the columns. */
 export const priceNames: readonly { readonly price: FlatPrice; readonly name: string; readonly unit: string }[] = [
   { price: 'input', name: 'Input', unit: 'per M tokens' },
   { price: 'cached_input', name: 'Cached input', unit: 'per M tokens' },

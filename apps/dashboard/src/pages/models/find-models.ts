@@ -1,18 +1,25 @@
-import { comparePrivacy, type ModelAnswer, type RouteAnswer } from '@sotto/wire';
+import { comparePrivacy, type ModelAnswer, type RouteAnswer, type UptimeAnswer } from '@sotto/wire';
 import { contextOf, lowest } from './figures.ts';
+import { type Measured, measuredOf } from './measured.ts';
 import { abilitiesOf, type ModelSearch, type ModelSort } from './model-search.ts';
 
 /** A model, and those of its routes that do all that was asked for. */
 export interface FoundModel {
   readonly model: ModelAnswer;
   readonly routes: readonly RouteAnswer[];
+  /** The best figures of these routes; undefined until they are loaded, or if they were not asked for. */
+  readonly measured: Measured | undefined;
 }
 
 /**
- * The models with a route that does all of what is asked for by itself: a tier of one route and the price of another are
- * no use to anybody. `/auto`, which has no routes, is never among them.
+ * The models with a single route that matches the whole search: the tier of one route and the price of another would not
+ * help. `/auto`, which has no routes, is never among them.
  */
-export function findModels(models: readonly ModelAnswer[], search: ModelSearch): readonly FoundModel[] {
+export function findModels(
+  models: readonly ModelAnswer[],
+  search: ModelSearch,
+  uptimes: ReadonlyMap<string, UptimeAnswer> = new Map(),
+): readonly FoundModel[] {
   const words = (search.q ?? '').toLowerCase().split(/\s+/).filter(Boolean);
   const found = models
     .filter((model) => search.type === undefined || model.model_type === search.type)
@@ -21,7 +28,11 @@ export function findModels(models: readonly ModelAnswer[], search: ModelSearch):
       return words.every((word) => text.includes(word));
     })
     .map((model) => ({ model, routes: model.provider_routes.filter((route) => fits(model, route, search)) }))
-    .filter(({ routes }) => routes.length > 0);
+    .filter(({ routes }) => routes.length > 0)
+    .map(({ model, routes }) => {
+      const uptime = uptimes.get(model.id);
+      return { model, routes, measured: uptime && measuredOf(uptime, routes) };
+    });
   return found.sort(orders[search.sort ?? 'name']);
 }
 
@@ -41,7 +52,7 @@ type Order = (left: FoundModel, right: FoundModel) => number;
 const byName: Order = (left, right) =>
   left.model.name.localeCompare(right.model.name) || (left.model.id < right.model.id ? -1 : 1);
 
-/** Lowest first; what has no such price comes last. */
+/** Lowest first; models without such a price come last. */
 const byPrice =
   (price: 'input' | 'output'): Order =>
   (left, right) => {
@@ -54,6 +65,14 @@ const byContext: Order = (left, right) => {
   return second - first || byName(left, right);
 };
 
+/** Highest first; models with too few requests come last. */
+function byMeasured(figure: 'tokensPerSecond' | 'successRate'): Order {
+  return (left, right) => {
+    const [first, second] = [left, right].map(({ measured }) => measured?.[figure] ?? -1);
+    return (second ?? 0) - (first ?? 0) || byName(left, right);
+  };
+}
+
 const longestContext = ({ model, routes }: FoundModel): number =>
   Math.max(0, ...routes.map((route) => contextOf(model, route) ?? 0));
 
@@ -62,4 +81,6 @@ const orders: Readonly<Record<ModelSort, Order>> = {
   input: byPrice('input'),
   output: byPrice('output'),
   context: byContext,
+  speed: byMeasured('tokensPerSecond'),
+  uptime: byMeasured('successRate'),
 };

@@ -3,31 +3,38 @@ import { Link } from '@tanstack/react-router';
 import clsx from 'clsx';
 import { ArrowDown, ArrowUp } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { formatPrice } from '../../format/money.ts';
-import { formatCompact } from '../../format/numbers.ts';
+import { formatCompact, formatCount, formatPrice, formatShare } from '../../format/format.ts';
 import { Badge, TierBadge } from '../../ui/badge.tsx';
+import { Skeleton } from '../../ui/surface.tsx';
 import { abilitiesIn, abilityNames, contextOf, differs, lowest, providersOf, tiersOf, typeNames } from './figures.ts';
 import type { FoundModel } from './find-models.ts';
-import type { ModelSearch, ModelSort } from './model-search.ts';
+import type { Measured } from './measured.ts';
+import { ModelActions } from './model-actions.tsx';
+import { type ModelSearch, type ModelSort, mostCompared } from './model-search.ts';
 
 export interface ModelListProps {
   readonly found: readonly FoundModel[];
   readonly search: ModelSearch;
   readonly onSort: (sort: ModelSort | undefined) => void;
+  /** The ids that are compared. */
+  readonly compared: readonly string[];
+  readonly onCompare: (ids: readonly string[]) => void;
+  /** Shows measurements in place of what models support. */
+  readonly isMeasured: boolean;
 }
 
 const columns =
-  'md:grid-cols-[minmax(0,2.2fr)_minmax(0,1.6fr)_4.5rem_6.5rem_6.5rem] lg:grid-cols-[minmax(0,1.9fr)_minmax(0,1.8fr)_minmax(0,1.3fr)_4rem_6.5rem_6.5rem]';
+  'md:grid-cols-[minmax(0,2.2fr)_minmax(0,1.6fr)_4.5rem_6rem_6rem_6.75rem] lg:grid-cols-[minmax(0,1.9fr)_minmax(0,1.7fr)_minmax(0,1.3fr)_4rem_6rem_6rem_6.75rem]';
 
 /**
  * A table whose rows are grids: only such rows can be left unpainted while they are out of sight, which keeps a list of
  * hundreds fluent. Browsers and readers still see a table.
  */
-export function ModelList({ found, search, onSort }: ModelListProps) {
+export function ModelList({ found, search, onSort, compared, onCompare, isMeasured }: ModelListProps) {
   const heading = { search, onSort };
   return (
     <table className="block">
-      <caption className="sr-only">Models, with the best that their routes offer</caption>
+      <caption className="sr-only">Models, with the best figures of their routes</caption>
       <thead className="block max-md:sr-only">
         <tr className={clsx('grid items-end gap-x-4 border-b border-line-strong pb-2 text-sm', columns)}>
           <Heading {...heading} sort="name">
@@ -37,7 +44,7 @@ export function ModelList({ found, search, onSort }: ModelListProps) {
             Tiers and providers
           </th>
           <th scope="col" className="hidden text-left font-medium text-muted lg:block">
-            Supports
+            {isMeasured ? 'Last 24 hours' : 'Supports'}
           </th>
           <Heading {...heading} sort="context" numeric>
             Context
@@ -48,11 +55,23 @@ export function ModelList({ found, search, onSort }: ModelListProps) {
           <Heading {...heading} sort="output" numeric unit="per M tokens">
             Output
           </Heading>
+          <th scope="col">
+            <span className="sr-only">Actions</span>
+          </th>
         </tr>
       </thead>
       <tbody className="block">
         {found.map((one) => (
-          <ModelRow key={one.model.id} {...one} />
+          <ModelRow
+            key={one.model.id}
+            {...one}
+            isMeasured={isMeasured}
+            isCompared={compared.includes(one.model.id)}
+            canCompare={compared.length < mostCompared}
+            onCompare={(isChosen) =>
+              onCompare(isChosen ? [...compared, one.model.id] : compared.filter((id) => id !== one.model.id))
+            }
+          />
         ))}
       </tbody>
     </table>
@@ -92,13 +111,20 @@ function Heading({ search, onSort, sort, numeric = false, unit, children }: Head
 const cell = 'min-w-0 self-center';
 const figure = 'tabular-nums md:text-right';
 
-function ModelRow({ model, routes }: FoundModel) {
+interface ModelRowProps extends FoundModel {
+  readonly isMeasured: boolean;
+  readonly isCompared: boolean;
+  readonly canCompare: boolean;
+  readonly onCompare: (isChosen: boolean) => void;
+}
+
+function ModelRow({ model, routes, measured, isMeasured, isCompared, canCompare, onCompare }: ModelRowProps) {
   const context = Math.max(0, ...routes.map((route) => contextOf(model, route) ?? 0));
   const providers = providersOf(routes);
   return (
     <tr
       className={clsx(
-        'relative grid items-center gap-x-4 gap-y-1 border-b border-line py-3 [contain-intrinsic-size:auto_4.25rem] [content-visibility:auto] hover:bg-raised md:py-2.5',
+        'relative grid items-center gap-x-4 gap-y-1 border-b border-line py-3 [contain-intrinsic-size:auto_3.75rem] [content-visibility:auto] hover:bg-raised md:py-1.5',
         'max-md:grid-cols-3',
         columns,
       )}
@@ -126,10 +152,18 @@ function ModelRow({ model, routes }: FoundModel) {
           {providers.join(', ')}
         </div>
       </td>
-      <td className={clsx(cell, 'hidden text-sm text-muted lg:block')}>
-        {abilitiesIn(routes)
-          .map((ability) => abilityNames[ability])
-          .join(', ') || '–'}
+      <td
+        className={clsx(
+          cell,
+          'text-sm text-muted lg:block',
+          isMeasured ? 'max-md:col-span-3 md:max-lg:hidden' : 'hidden',
+        )}
+      >
+        {isMeasured
+          ? measuredWords(measured)
+          : abilitiesIn(routes)
+              .map((ability) => abilityNames[ability])
+              .join(', ') || '–'}
       </td>
       <td className={figure}>
         <Narrow>Context</Narrow>
@@ -151,11 +185,40 @@ function ModelRow({ model, routes }: FoundModel) {
           <Price routes={routes} price="output" />
         )}
       </td>
+      <td className={clsx(cell, 'relative z-10 flex items-center gap-1 max-md:col-span-3 md:justify-end')}>
+        <ModelActions model={model} small />
+        <label
+          title={isCompared || canCompare ? 'Compare' : `At most ${mostCompared} can be compared`}
+          className="inline-flex min-h-8 cursor-pointer items-center justify-center gap-1.5 px-2 text-sm"
+        >
+          <input
+            type="checkbox"
+            checked={isCompared}
+            disabled={!isCompared && !canCompare}
+            onChange={(event) => onCompare(event.target.checked)}
+            className="size-4 accent-accent"
+          />
+          <span className="md:sr-only">
+            Compare<span className="sr-only">{` ${model.id}`}</span>
+          </span>
+        </label>
+      </td>
     </tr>
   );
 }
 
-/** The title of a figure where there is no head of the table to read it from. */
+/** Speed and uptime in words. */
+function measuredWords(measured: Measured | undefined): ReactNode {
+  if (measured === undefined) return <Skeleton className="h-4 w-24" />;
+  const { tokensPerSecond, successRate } = measured;
+  if (successRate === undefined) return 'too few requests';
+  return [
+    ...(tokensPerSecond === undefined ? [] : [`${formatCount(tokensPerSecond)} tokens/s`]),
+    `${formatShare(successRate)} success`,
+  ].join(', ');
+}
+
+/** The title of a figure on narrow screens, which hide the table's head. */
 function Narrow({ children }: { children: ReactNode }) {
   return (
     <span aria-hidden className="block text-xs text-muted md:hidden">

@@ -1,23 +1,24 @@
 import type { ModelAnswer } from '@sotto/wire';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { modelsQuery } from '../../api/models.ts';
 import { confidentialOrigin, controlOrigin } from '../../api/origins.ts';
-import { formatCount } from '../../format/numbers.ts';
+import { modelsQuery } from '../../api/queries.ts';
+import { formatCount } from '../../format/format.ts';
+import type { Snippet, SnippetFacts } from '../../snippets/snippet.ts';
 import { SnippetTabs } from '../../snippets/snippet-tabs.tsx';
+import { makeSnippets, ticketSnippet } from '../../snippets/snippets.ts';
 import { Badge, TierBadge } from '../../ui/badge.tsx';
-import { CopyButton } from '../../ui/copy.tsx';
-import { Facts } from '../../ui/facts.tsx';
-import { Loading } from '../../ui/skeleton.tsx';
-import { Card, EmptyState, ErrorState, Page } from '../../ui/surface.tsx';
+import { linkClass } from '../../ui/button.tsx';
+import { Card, EmptyState, ErrorState, Loading, Page } from '../../ui/surface.tsx';
+import { Facts } from '../../ui/text.tsx';
 import { abilitiesIn, abilityNames, tiersOf, typeNames } from './figures.ts';
+import { ModelActions } from './model-actions.tsx';
 import { ModelRoutes } from './model-routes.tsx';
-import { modelSnippets } from './model-snippets.ts';
 import { ModelUptime } from './model-uptime.tsx';
 
 const route = getRouteApi('/models/$');
 
-/** `/models/<id>`: one model, its routes, how they did lately, and how to ask it. */
+/** `/models/<id>`: one model, its routes, their last 24 hours, and requests to copy. */
 export function ModelPage() {
   const { _splat: id = '' } = route.useParams();
   const { data: models, error, isPending, refetch } = useQuery(modelsQuery);
@@ -32,11 +33,11 @@ export function ModelPage() {
           title="No such model"
           text={
             <>
-              Nothing with the id <code className="break-all">{id}</code> is offered now. Ids are case-sensitive.
+              No model with the id <code className="break-all">{id}</code> is available. Ids are case-sensitive.
             </>
           }
           action={
-            <Link to="/models" className="text-accent underline underline-offset-2">
+            <Link to="/models" className={linkClass}>
               All models
             </Link>
           }
@@ -54,11 +55,11 @@ function Model({ model }: { model: ModelAnswer }) {
       lead={
         <span className="flex flex-wrap items-center gap-2">
           <code className="min-w-0 font-mono text-sm break-all text-text">{model.id}</code>
-          <CopyButton text={model.id} label="Copy id" />
+          <ModelActions model={model} />
         </span>
       }
       actions={
-        <Link to="/models" className="text-accent underline underline-offset-2">
+        <Link to="/models" className={linkClass}>
           All models
         </Link>
       }
@@ -86,8 +87,8 @@ function Model({ model }: { model: ModelAnswer }) {
             },
             ...(model.model_type === 'text' ? [{ name: 'Supports', value: <Abilities model={model} /> }] : []),
             {
-              name: 'Auto would pick now',
-              value: model.auto_provider ?? 'No route: none meets the settings of a new workspace',
+              name: 'Auto’s current choice',
+              value: model.auto_provider ?? 'None: no route meets the settings of a new workspace',
             },
           ]}
         />
@@ -119,7 +120,7 @@ function HowToAsk({ model }: { model: ModelAnswer }) {
       lead={
         <>
           Put your own key in; make one at{' '}
-          <Link to="/keys" className="text-accent underline underline-offset-2">
+          <Link to="/keys" className={linkClass}>
             Keys
           </Link>
           .
@@ -130,3 +131,55 @@ function HowToAsk({ model }: { model: ModelAnswer }) {
     </Card>
   );
 }
+
+type Origins = Pick<SnippetFacts, 'controlOrigin' | 'confidentialOrigin'>;
+
+const key = 'sotto_inf_YOUR_KEY';
+
+/** Requests to a model in a POSIX shell, and for chat in the SDKs, complete but for the key. */
+function modelSnippets({ id: model, model_type }: ModelAnswer, origins: Origins): readonly Snippet[] {
+  switch (model_type) {
+    case 'text':
+      return makeSnippets({ ...origins, key, model });
+    case 'embedding':
+      return [embeddingSnippet(model, origins)];
+    case 'image':
+      return [
+        ticketSnippet({
+          ...origins,
+          key,
+          text: mediaText,
+          path: '/images/generations',
+          ticket: { model, operation: 'image', size: '1024x1024', response_format: 'b64_json' },
+          body: { model, prompt: 'A lighthouse at dusk', size: '1024x1024', response_format: 'b64_json' },
+        }),
+      ];
+    case 'tts':
+      return [
+        ticketSnippet({
+          ...origins,
+          key,
+          text: mediaText,
+          path: '/audio/speech',
+          ticket: { model, operation: 'speech', response_format: 'mp3', input_chars: spoken.length },
+          body: { model, input: spoken, response_format: 'mp3' },
+          more: ' -o speech.mp3',
+        }),
+      ];
+    default:
+      return model_type satisfies never;
+  }
+}
+
+const spoken = 'Hello there';
+
+const embeddingSnippet = (model: string, { confidentialOrigin }: Origins): Snippet => ({
+  id: 'curl',
+  name: 'curl',
+  text: 'Compatibility mode: the broker sees key and content together while the request runs.',
+  code: `curl ${confidentialOrigin}/v1/embeddings \\
+  -H 'authorization: Bearer ${key}' -H 'content-type: application/json' \\
+  -d '${JSON.stringify({ model, input: 'Hello' })}'`,
+});
+
+const mediaText = 'Media need the private flow: the key goes only to control, and the content only to the broker.';

@@ -1,20 +1,18 @@
 import type { ModelAnswer, PricingAnswer, RouteAnswer } from '@sotto/wire';
-import { formatPrice } from '../../format/money.ts';
-import { formatCompact } from '../../format/numbers.ts';
+import { Link } from '@tanstack/react-router';
+import { formatCompact, formatPrice } from '../../format/format.ts';
 import { Badge, TierBadge, tiers } from '../../ui/badge.tsx';
+import { linkClass } from '../../ui/button.tsx';
 import { Card } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { abilitiesIn, abilityNames, contextOf, outputLimitOf, pricesIn, tiersOf } from './figures.ts';
 
-/** Every route of a model: who serves it, what the tier promises, what it costs. */
+/** Every route of a model, with provider, tier, promise of the tier, and prices. */
 export function ModelRoutes({ model }: { model: ModelAnswer }) {
   const routes = model.provider_routes.map((route, place) => ({ ...route, place }));
   const isText = model.model_type === 'text';
   return (
-    <Card
-      title="Routes"
-      lead="A request is planned over these, by tier, price and speed. A failed attempt costs nothing."
-    >
+    <Card title="Routes" lead="The service orders these routes by tier, price and speed. Failed attempts are free.">
       <Table caption={`Routes of ${model.name}`} columns={columnsFor(model)} rows={routes} rowKey={keyOf} />
       <ul className="mt-4 space-y-1 text-sm text-muted">
         {tiersOf(routes).map((tier) => (
@@ -42,10 +40,17 @@ function columnsFor(model: ModelAnswer): readonly Column<PlacedRoute>[] {
     {
       title: 'Provider',
       heading: true,
-      cell: ({ provider }) => (
+      cell: ({ provider, insecure_http: isPlain }) => (
         <span className="inline-flex flex-wrap items-center gap-2">
-          <span className="break-all">{provider}</span>
+          {provider === 'other' ? (
+            provider
+          ) : (
+            <Link to="/providers/$provider" params={{ provider }} className={`${linkClass} break-all`}>
+              {provider}
+            </Link>
+          )}
           {provider === model.auto_provider && provider !== 'other' && <Badge tone="good">Auto’s pick</Badge>}
+          {isPlain === true && <Badge tone="warn">No TLS</Badge>}
         </span>
       ),
     },

@@ -6,10 +6,10 @@ export const modelTypes = ['text', 'embedding', 'image', 'tts'] as const satisfi
 export const abilities = ['tools', 'vision', 'structured_output', 'reasoning'] as const;
 export type Ability = (typeof abilities)[number];
 
-export const modelSorts = ['name', 'input', 'output', 'context'] as const;
+export const modelSorts = ['name', 'input', 'output', 'context', 'speed', 'uptime'] as const;
 export type ModelSort = (typeof modelSorts)[number];
 
-/** What is asked of the list of models, as its address says it. What is absent does not matter. */
+/** Filters of the list of models, as its address keeps them. An absent field does not filter. */
 export interface ModelSearch {
   /** Words that all occur in the id or the name. */
   readonly q?: string | undefined;
@@ -17,7 +17,7 @@ export interface ModelSearch {
   /** The weakest tier that will do. */
   readonly tier?: PrivacyClass | undefined;
   readonly provider?: string | undefined;
-  /** The most that input may cost; USD per million tokens. */
+  /** The highest price of input; USD per million tokens. */
   readonly price?: number | undefined;
   /** The fewest tokens of context. */
   readonly context?: number | undefined;
@@ -25,9 +25,11 @@ export interface ModelSearch {
   readonly can?: string | undefined;
   /** Default: by name. */
   readonly sort?: ModelSort | undefined;
+  /** A comma list of the ids to compare. */
+  readonly compare?: string | undefined;
 }
 
-/** Reads an address; what it says wrongly is as if it were not there. */
+/** Reads an address; ignores what is malformed. */
 export function readModelSearch(search: Readonly<Record<string, unknown>>): ModelSearch {
   const can = abilitiesOf(typeof search.can === 'string' ? search.can : undefined);
   return {
@@ -39,17 +41,24 @@ export function readModelSearch(search: Readonly<Record<string, unknown>>): Mode
     context: amountOf(search.context),
     can: can.length === 0 ? undefined : can.join(),
     sort: oneOf(modelSorts, search.sort),
+    compare: textOf(search.compare),
   };
 }
 
-/** What a comma list names, in the order of `abilities`. */
+/** The abilities in a comma-separated list, in the order of `abilities`. */
 export function abilitiesOf(list: string | undefined): readonly Ability[] {
   const named = list?.split(',') ?? [];
   return abilities.filter((ability) => named.includes(ability));
 }
 
+export const mostCompared = 4;
+
+/** The ids in a comma list, at most four. */
+export const comparedOf = (list: string | undefined): readonly string[] =>
+  [...new Set(list?.split(',').filter(Boolean) ?? [])].slice(0, mostCompared);
+
 /** How many filters are set, the text and the order aside. */
-export const filtersIn = ({ q, sort, can, ...filters }: ModelSearch): number =>
+export const filtersIn = ({ q, sort, compare, can, ...filters }: ModelSearch): number =>
   Object.values(filters).filter((value) => value !== undefined).length + abilitiesOf(can).length;
 
 const oneOf = <Value extends string>(values: readonly Value[], asked: unknown): Value | undefined =>
@@ -57,7 +66,7 @@ const oneOf = <Value extends string>(values: readonly Value[], asked: unknown): 
 
 /** An address that reads like a number is parsed as one. */
 const textOf = (asked: unknown): string | undefined =>
-  (typeof asked === 'string' && asked !== '') || typeof asked === 'number' ? String(asked).slice(0, 200) : undefined;
+  (typeof asked === 'string' && asked !== '') || typeof asked === 'number' ? String(asked).slice(0, 1200) : undefined;
 
 const amountOf = (asked: unknown): number | undefined =>
   typeof asked === 'number' && Number.isFinite(asked) && asked >= 0 ? asked : undefined;

@@ -1,32 +1,23 @@
 import type { UptimeAnswer } from '@sotto/wire';
 import { useQuery } from '@tanstack/react-query';
-import { uptimeQuery } from '../../api/uptime.ts';
-import { formatCount, formatMs, formatShare } from '../../format/numbers.ts';
-import { formatHour, formatInstant } from '../../format/time.ts';
+import { uptimeQuery } from '../../api/queries.ts';
+import { formatCount, formatHour, formatInstant, formatMs, formatShare } from '../../format/format.ts';
 import { TierBadge } from '../../ui/badge.tsx';
 import { Plot } from '../../ui/plot.tsx';
-import { Loading } from '../../ui/skeleton.tsx';
-import { Card, ErrorState } from '../../ui/surface.tsx';
+import type { PlotPoint } from '../../ui/plot-parts.ts';
+import { Card, Loaded } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { namedRoutes, pointsOf, type RouteUptime } from './uptime-points.ts';
 
-/** What the requests of the last 24 hours say of a model's routes, where they are enough to say anything. */
+/** Success and speed of a model's routes in the last 24 hours, if there were enough requests. */
 export function ModelUptime({ model }: { model: string }) {
-  const { data: uptime, error, refetch } = useQuery(uptimeQuery(model));
   return (
     <Card
       title="The last 24 hours"
-      lead="Counted from requests as they pass, without content or accounts. Nothing is said of fewer than 20 requests."
+      lead="Measured on live requests, without content or accounts. Figures need at least 20 requests."
     >
-      {uptime === undefined ? (
-        error === null ? (
-          <Loading label="Measurements are loading" lines={6} />
-        ) : (
-          <ErrorState error={error} onRetry={() => void refetch()} />
-        )
-      ) : (
-        <Measured uptime={uptime} />
-      )}
+      <Loaded query={useQuery(uptimeQuery(model))} label="Measurements are loading" lines={6}>
+        {(uptime) => <Measured uptime={uptime} />}
+      </Loaded>
     </Card>
   );
 }
@@ -59,8 +50,8 @@ function Measured({ uptime }: { uptime: UptimeAnswer }) {
       ) : (
         <p className="text-sm text-muted">
           {isMeasured
-            ? 'No single hour had 20 requests, so there is nothing to draw yet.'
-            : 'Fewer than 20 requests on every route: too few to say anything of them.'}
+            ? 'No hour had 20 requests, so there is no plot yet.'
+            : 'Every route had fewer than 20 requests, which is too few for figures.'}
         </p>
       )}
     </div>
@@ -105,3 +96,26 @@ const columns: readonly Column<RouteUptime>[] = [
     cell: ({ throughput_tps }) => (throughput_tps === null ? tooFew : formatCount(throughput_tps.p50)),
   },
 ];
+
+type RouteUptime = UptimeAnswer['routes'][number] & {
+  readonly id: string;
+  /** Its provider, numbered where several go by that name. */
+  readonly name: string;
+};
+
+/** Routes with names that tell them apart: unlisted providers are all called `other`. */
+export function namedRoutes({ routes }: UptimeAnswer): readonly RouteUptime[] {
+  return routes.map((route, place) => {
+    const namesakes = routes.filter(({ provider }) => provider === route.provider);
+    const number = routes.slice(0, place + 1).filter(({ provider }) => provider === route.provider).length;
+    const name = namesakes.length > 1 ? `${route.provider} (${number})` : route.provider;
+    return { ...route, id: `${place} ${route.provider}`, name };
+  });
+}
+
+/** A figure of every route, hour by hour, oldest first. */
+export function pointsOf(routes: readonly RouteUptime[], figure: 'success_rate' | 'ttft_p50_ms'): readonly PlotPoint[] {
+  const byTime = routes.map(({ series }) => new Map(series.map((hour) => [hour.at, hour[figure]])));
+  const times = [...new Set(routes.flatMap(({ series }) => series.map(({ at }) => at)))].toSorted();
+  return times.map((x) => ({ x, values: byTime.map((hours) => hours.get(x) ?? null) }));
+}

@@ -1,50 +1,61 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useDeferredValue, useMemo } from 'react';
-import { modelsQuery } from '../../api/models.ts';
-import { formatCount } from '../../format/numbers.ts';
-import { Button } from '../../ui/button.tsx';
-import { Loading } from '../../ui/skeleton.tsx';
-import { EmptyState, ErrorState, Page } from '../../ui/surface.tsx';
+import { modelsQuery } from '../../api/queries.ts';
+import { formatCount } from '../../format/format.ts';
+import { Button, linkClass } from '../../ui/button.tsx';
+import { EmptyState, ErrorState, Loaded, Notice, Page } from '../../ui/surface.tsx';
+import { CompareBar } from './compare-bar.tsx';
 import { findModels } from './find-models.ts';
+import { mostMeasured, useUptimes } from './measured.ts';
 import { ModelFilters } from './model-filters.tsx';
 import { ModelList } from './model-list.tsx';
-import type { ModelSearch } from './model-search.ts';
+import { comparedOf, type ModelSearch } from './model-search.ts';
 
 const route = getRouteApi('/models/');
 
-/** `/models`: what can be asked, by whom it is served, and what it costs. */
+/** `/models`: all models with their providers and prices. */
 export function ModelsPage() {
-  const { data: models, error, isPending, refetch } = useQuery(modelsQuery);
+  const query = useQuery(modelsQuery);
+  const models = query.data;
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const change = (next: ModelSearch) =>
     void navigate({ to: '/models', search: next, replace: true, resetScroll: false });
   const shownSearch = useDeferredValue(search);
-  const found = useMemo(() => findModels(models ?? [], shownSearch), [models, shownSearch]);
+  const wantsMeasured = search.sort === 'speed' || search.sort === 'uptime';
+  const unsorted = useMemo(() => findModels(models ?? [], shownSearch), [models, shownSearch]);
+  const { uptimes, error, retry } = useUptimes(wantsMeasured ? unsorted.map(({ model }) => model.id) : []);
+  const isMeasured = wantsMeasured && unsorted.length <= mostMeasured && error === null;
+  const found = isMeasured ? findModels(models ?? [], shownSearch, uptimes) : unsorted;
   const offered = (models ?? []).filter(({ provider_routes }) => provider_routes.length > 0);
+  const compared = comparedOf(search.compare).flatMap((id) => offered.find((model) => model.id === id) ?? []);
+  const compare = (ids: readonly string[]): void =>
+    change({ ...search, compare: ids.length === 0 ? undefined : ids.join() });
   return (
     <Page
       title="Models"
       lead={
         <>
-          Every model, the providers that serve it, and what each asks. Send the id as <code>model</code>, or{' '}
-          <code>/auto</code> to have one chosen{' '}
-          <Link to="/routing" className="text-accent underline underline-offset-2">
+          Every model, its providers and their prices. Send the id as <code>model</code>, or <code>/auto</code> to have
+          one chosen{' '}
+          <Link to="/routing" className={linkClass}>
             by your settings
           </Link>
           .
         </>
       }
     >
-      {isPending && <Loading label="Models are loading" lines={12} />}
-      {error !== null && models === undefined && <ErrorState error={error} onRetry={() => void refetch()} />}
-      {models !== undefined && offered.length === 0 && (
-        <EmptyState
-          title="No models yet"
-          text="A model is offered as soon as one of its providers has a key in the broker’s environment."
-        />
-      )}
+      <Loaded query={query} label="Models are loading" lines={12}>
+        {() =>
+          offered.length === 0 && (
+            <EmptyState
+              title="No models yet"
+              text="A model is offered as soon as one of its providers has a key in the broker’s environment."
+            />
+          )
+        }
+      </Loaded>
       {offered.length > 0 && (
         <>
           <ModelFilters models={offered} search={search} onChange={change} />
@@ -53,15 +64,27 @@ export function ModelsPage() {
               ? `${formatCount(offered.length)} models`
               : `${formatCount(found.length)} of ${formatCount(offered.length)} models have a route that fits`}
           </p>
+          {wantsMeasured && unsorted.length > mostMeasured && (
+            <Notice>{`Filter to ${mostMeasured} models or fewer to sort them by measurements.`}</Notice>
+          )}
+          {error !== null && <ErrorState error={error} onRetry={retry} />}
           {found.length === 0 ? (
             <EmptyState
               title="No model fits"
-              text="No single route does all of this. Take away a filter, or begin anew."
+              text="No route matches all filters. Remove a filter, or clear them all."
               action={<Button onClick={() => change({})}>Clear all filters</Button>}
             />
           ) : (
-            <ModelList found={found} search={search} onSort={(sort) => change({ ...search, sort })} />
+            <ModelList
+              found={found}
+              search={search}
+              onSort={(sort) => change({ ...search, sort })}
+              compared={compared.map(({ id }) => id)}
+              onCompare={compare}
+              isMeasured={isMeasured}
+            />
           )}
+          {compared.length > 0 && <CompareBar models={compared} onClear={() => compare([])} />}
         </>
       )}
     </Page>

@@ -1,10 +1,11 @@
 import { Link } from '@tanstack/react-router';
 import { CircleAlert } from 'lucide-react';
-import { ApiError, sentenceOf } from '../../api/call.ts';
-import { Sentence } from '../../ui/sentence.tsx';
-import { adviseOn } from './advice.ts';
+import { ApiError, sentenceOf } from '../../api/errors.ts';
+import { formatCountOf } from '../../format/format.ts';
+import { linkClass } from '../../ui/button.tsx';
+import { Sentence } from '../../ui/text.tsx';
 
-/** A request that failed: what was said, what to do, what to name when asking for help. */
+/** A failed request: the error, the advice, and the request id to quote when asking for help. */
 export function Failure({ error }: { error: unknown }) {
   const advice = adviseOn(error);
   return (
@@ -18,7 +19,7 @@ export function Failure({ error }: { error: unknown }) {
           <p>
             {advice.text}{' '}
             {advice.to !== undefined && (
-              <Link to={advice.to} className="text-accent underline underline-offset-2">
+              <Link to={advice.to} className={linkClass}>
                 {advice.linkText}
               </Link>
             )}
@@ -33,4 +34,70 @@ export function Failure({ error }: { error: unknown }) {
       </div>
     </div>
   );
+}
+
+/** Advice on an error: a sentence, and a page that helps. */
+interface Advice {
+  readonly text: string;
+  readonly to?: '/billing' | '/routing' | '/verify' | '/keys';
+  readonly linkText?: string;
+}
+
+const routing = { to: '/routing', linkText: 'Routing' } as const;
+const verify = { to: '/verify', linkText: 'Verify' } as const;
+
+const known: Readonly<Record<string, Advice>> = {
+  insufficient_balance: {
+    text: 'Get more balance, lower the most output tokens, or raise the limit of the key.',
+    to: '/billing',
+    linkText: 'Billing',
+  },
+  no_provider_route_meets_privacy: { text: 'Choose a weaker minimum privacy here or for the workspace.', ...routing },
+  privacy_boundary_not_met: { text: 'The workspace’s privacy boundary keeps this model out.', ...routing },
+  no_provider_route: {
+    text: 'Loosen provider, sort or privacy here, or see which rule leaves each route out.',
+    ...routing,
+  },
+  no_provider_route_meets_price: {
+    text: 'The workspace’s price ceiling is below the price of every route. Raise it.',
+    ...routing,
+  },
+  context_too_large: { text: 'Start a new conversation, or lower the most output tokens.' },
+  model_not_found: { text: 'Choose another model: this one is not enabled.' },
+  invalid_api_key: { text: 'The key is wrong or revoked. Create another one.' },
+  unauthenticated: { text: 'The key is wrong or revoked. Create another one.' },
+  compatibility_access_disabled: {
+    text: 'Use the private flow, or allow compatibility mode on the key.',
+    to: '/keys',
+    linkText: 'Keys',
+  },
+  insufficient_scope: { text: 'Use an inference key.', to: '/keys', linkText: 'Keys' },
+  invalid_ticket: { text: 'Send it again with a new ticket.' },
+  rate_limited: { text: 'Wait, then send it again.' },
+  media_disabled: { text: 'The operator has disabled this.' },
+  provider_error: { text: 'Failed attempts are free. Try again, or choose another provider.' },
+  provider_timeout: { text: 'Failed attempts are free. Try again, or choose another provider.' },
+  provider_fallback_exhausted: { text: 'Failed attempts are free. Try again in a minute, or choose another model.' },
+  provider_fallback_not_supported_for_e2ee: { text: 'Try again. The enclave is verified again.' },
+  service_unavailable: { text: 'Try again in a moment.' },
+  attestation_untrusted: {
+    text: 'See which check failed, or ask in compatibility mode, which verifies nothing.',
+    ...verify,
+  },
+  attestation_unavailable: { text: 'See why, or ask in compatibility mode, which verifies nothing.', ...verify },
+  nonce_mismatch: { text: 'Do not send content to this origin until you know the reason.', ...verify },
+  answer_lost: { text: 'It may have been charged, so it was not sent again. Check your usage before you repeat it.' },
+  e2ee_request_unsupported: { text: 'End-to-end encryption takes text and sampling settings only.' },
+  network: { text: 'Check your connection, then try again.' },
+};
+
+/** The advice on an error, with the time to wait if it is known; undefined if the error says enough. */
+export function adviseOn(error: unknown): Advice | undefined {
+  if (!(error instanceof ApiError)) return undefined;
+  const advice = known[error.type];
+  if (error.retryAfterS === undefined) return advice;
+  const when = `Try again in ${formatCountOf(error.retryAfterS, 'second')}.`;
+  return error.type === 'rate_limited' || advice === undefined
+    ? { text: when }
+    : { ...advice, text: `${advice.text} ${when}` };
 }

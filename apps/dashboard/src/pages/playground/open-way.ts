@@ -1,37 +1,53 @@
 import type { ClientPins, EnclaveVerification, OriginVerification } from '@sotto/client';
-import { unreachable } from '../../api/call.ts';
+import type { PrivacyClass } from '@sotto/wire';
+import { useRef } from 'react';
+import { unreachable } from '../../api/errors.ts';
 import { confidentialOrigin, controlOrigin } from '../../api/origins.ts';
 import { loadClient, shownError } from '../../verification/client.ts';
 import type { Way } from './playground-search.ts';
 
-export interface WayOptions {
+interface WayOptions {
   readonly way: Way;
   readonly key: string;
-  /** Accepts simulated evidence of this very machine; the client refuses it everywhere else. */
+  /** Accepts simulated evidence of this machine. The client refuses it elsewhere. */
   readonly allowSimulated: boolean;
-  /** Machines that somebody accepts; else those of this build. */
+  /** The machines that the user accepts; default: those of this build. */
   readonly pins: ClientPins | undefined;
 }
 
-/** What was verified for an answer. */
-export interface Vouched {
+/** A route that takes content, without `/v1`. */
+type ContentPath = '/chat/completions' | MediaPath;
+export type MediaPath = '/images/generations' | '/audio/speech';
+
+/** An answer: the requested model, and what the broker reports of it. */
+interface Answered {
+  readonly model: string;
+  readonly provider?: string | undefined;
+  readonly tier?: PrivacyClass | undefined;
+}
+
+/** The verifications for an answer. */
+interface Vouched {
   readonly gateway?: OriginVerification | undefined;
   readonly enclave?: EnclaveVerification | undefined;
 }
 
 export interface OpenWay {
-  /** Sends JSON to a path of the confidential origin such as `/chat/completions`. Throws an error fit to be shown. */
-  send(path: string, body: object, signal: AbortSignal): Promise<Response>;
-  /** What the last request was sent on. */
-  vouched(): Vouched;
+  /** Sends JSON to a path of the confidential origin. Throws errors that pages can show. */
+  send(path: ContentPath, body: object, signal: AbortSignal): Promise<Response>;
+  /** The verifications behind an answer: of the broker, and of the enclave that the content was encrypted for, if it was. */
+  vouched(answer: Answered): Vouched;
 }
 
-/** Opens a way; what it verified is kept, so that the next request need not wait. */
-export async function openWay({ way, key, allowSimulated, pins }: WayOptions): Promise<OpenWay> {
+const nameOf = ({ model, provider }: Answered): string => JSON.stringify([model, provider]);
+
+/** Opens a way. It keeps its verification, so that the next request need not wait. */
+async function openWay({ way, key, allowSimulated, pins }: WayOptions): Promise<OpenWay> {
   if (way === 'compatibility') return { send: withKey(key), vouched: () => ({}) };
   const { createPrivateFetch, createE2eeChat } = await loadClient();
   let gateway: OriginVerification | undefined;
-  let enclave: EnclaveVerification | undefined;
+  // The client keeps enclaves that it has verified, so the last one need not be the one that answered.
+  const enclaves = new Map<string, EnclaveVerification>();
   const options = {
     apiKey: key,
     controlOrigin,
@@ -43,15 +59,20 @@ export async function openWay({ way, key, allowSimulated, pins }: WayOptions): P
       gateway = verification;
     },
     onEnclaveVerified: (verification: EnclaveVerification) => {
-      enclave = verification;
+      enclaves.set(nameOf(verification), verification);
     },
   };
+  const vouched: OpenWay['vouched'] = (answer) => ({
+    gateway,
+    // Routes of other tiers take no encrypted content.
+    enclave: answer.tier === 'e2ee' ? enclaves.get(nameOf(answer)) : undefined,
+  });
   try {
     if (way === 'e2ee') {
       const ask = createE2eeChat(options);
       return {
         send: (_path, body, signal) => ask(body, { signal }).catch(rethrow(signal)),
-        vouched: () => ({ gateway, enclave }),
+        vouched,
       };
     }
     const ask = createPrivateFetch(options);
@@ -63,14 +84,14 @@ export async function openWay({ way, key, allowSimulated, pins }: WayOptions): P
           body: JSON.stringify(body),
           signal,
         }).catch(rethrow(signal)),
-      vouched: () => ({ gateway }),
+      vouched,
     };
   } catch (error) {
     throw shownError(error);
   }
 }
 
-/** A failure of the connection itself has no words of its own. */
+/** A failed connection throws a bare `TypeError`, without a sentence to show. */
 const rethrow =
   (signal: AbortSignal) =>
   (error: unknown): never => {
@@ -91,3 +112,14 @@ const withKey =
       referrerPolicy: 'no-referrer',
       cache: 'no-store',
     }).catch(rethrow(signal));
+
+/** Opens a way when it is first needed, and keeps it while its options stay the same. */
+export function useWay(options: WayOptions | undefined): () => Promise<OpenWay> {
+  const opened = useRef<{ readonly terms: string; readonly way: Promise<OpenWay> }>(undefined);
+  return () => {
+    if (options === undefined) throw new Error('a way needs a key');
+    const terms = JSON.stringify(options);
+    if (opened.current?.terms !== terms) opened.current = { terms, way: openWay(options) };
+    return opened.current.way;
+  };
+}

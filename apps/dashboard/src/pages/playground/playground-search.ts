@@ -5,7 +5,7 @@ export type Way = (typeof ways)[number];
 export const modes = ['chat', 'image', 'speech'] as const;
 export type Mode = (typeof modes)[number];
 
-/** What the address of the playground keeps. Content is never part of it. */
+/** The choices that the address of the playground keeps. Content is never part of it. */
 export interface PlaygroundSearch {
   readonly mode?: Mode;
   readonly model?: string;

@@ -1,21 +1,21 @@
 import type { OriginVerification } from '@sotto/client';
-import { isLoopback } from '../../verification/loopback.ts';
-import { browserMinimum, meets, verdictWords } from '../../verification/verdicts.ts';
+import { browserMinimum, meets, verdictWords } from '../../verification/verdicts.tsx';
+import type { Way } from './playground-search.ts';
 
 /** Whether content may go to the machine that was verified. */
-export interface Standing {
-  /** `simulated`: only where somebody says so, on this very machine. */
+interface Standing {
+  /** `simulated`: content may go there only if the user agrees, and only on this machine. */
   readonly kind: 'verified' | 'simulated' | 'refused';
   readonly sentence: string;
 }
 
-/** What a verification means for sending. The client judges by itself, too, before each request. */
+/** Decides whether content may be sent after a verification. The client decides again before each request. */
 export function standingOf({ verdict, checks, teeType, absence, origin }: OriginVerification): Standing {
   if (meets(verdict, browserMinimum)) {
     return {
       kind: 'verified',
       sentence:
-        'Content goes to the machine that was verified. A browser cannot see the TLS key of its connection; that part rests on the certificate.',
+        'Content goes to the verified machine. A browser cannot see the TLS key of its connection, so that part depends on the certificate.',
     };
   }
   const failed = checks.filter(({ outcome }) => outcome === 'failed');
@@ -24,11 +24,34 @@ export function standingOf({ verdict, checks, teeType, absence, origin }: Origin
     return {
       kind: 'simulated',
       sentence:
-        'The evidence is simulated: no hardware protects anything here, so the verdict is always untrusted. It shows how verification works, on this machine only.',
+        'The evidence is simulated. No hardware protects your content, so the verdict is always untrusted. This shows how verification works, on this machine only.',
     };
   }
-  const least = `A browser sends content on “${verdictWords[browserMinimum].name}” or stronger; nothing is sent.`;
+  const least = `Content was not sent: a browser needs “${verdictWords[browserMinimum].name}” or stronger.`;
   const why =
     absence ?? failed.map(({ name, ...check }) => `${name}: ${'reason' in check ? check.reason : ''}`).join('; ');
   return { kind: 'refused', sentence: why === '' ? least : `${least} ${why}${/[.!?]$/.test(why) ? '' : '.'}` };
+}
+
+/** The reason why nothing can be sent now; undefined if something can. */
+export function obstacleOf(now: {
+  readonly hasKey: boolean;
+  readonly way: Way;
+  readonly verification: OriginVerification | undefined;
+  readonly allowSimulated: boolean;
+}): string | undefined {
+  const { hasKey, way, verification, allowSimulated } = now;
+  if (!hasKey) return 'Create a key first, or use an existing one.';
+  if (way === 'compatibility') return undefined;
+  if (verification === undefined) return 'The confidential origin is not verified yet.';
+  const { kind } = standingOf(verification);
+  if (kind === 'refused') return 'Content is sent only to a verified machine.';
+  if (kind === 'simulated' && !allowSimulated) return 'The evidence is simulated. Confirm that you want to continue.';
+  return undefined;
+}
+
+/** Whether an origin is on this machine, as only in development. */
+function isLoopback(origin: string): boolean {
+  const host = URL.parse(origin)?.hostname ?? '';
+  return host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
 }

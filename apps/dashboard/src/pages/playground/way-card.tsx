@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { CheckField } from '../../ui/check-field.tsx';
+import { linkClass } from '../../ui/button.tsx';
 import { RadioCards } from '../../ui/field.tsx';
-import { Skeleton } from '../../ui/skeleton.tsx';
-import { Card, ErrorState } from '../../ui/surface.tsx';
-import { gatewayVerificationQuery } from '../../verification/client.ts';
-import { ownPins } from '../../verification/pins.ts';
-import { VerdictBadge } from '../../verification/verdict-badge.tsx';
+import { Card, ErrorState, Skeleton } from '../../ui/surface.tsx';
+import { CheckField } from '../../ui/toggle-fields.tsx';
+import { gatewayVerificationQuery, ownPins } from '../../verification/client.ts';
+import { wayWords } from '../../verification/privacy-path.tsx';
+import { VerdictBadge } from '../../verification/verdicts.tsx';
 import type { Way } from './playground-search.ts';
 import { standingOf } from './standing.ts';
 
@@ -18,22 +18,7 @@ export interface WayCardProps {
   readonly onAllowSimulated: (allowed: boolean) => void;
 }
 
-export const wayWords = {
-  private: {
-    label: 'Private flow',
-    text: 'The key goes to control alone, content to the verified machine alone.',
-  },
-  e2ee: {
-    label: 'End-to-end encrypted',
-    text: 'And content is encrypted here for the provider’s verified enclave.',
-  },
-  compatibility: {
-    label: 'Compatibility mode',
-    text: 'Key and content go together, to a machine that is not verified first.',
-  },
-} as const;
-
-/** How content leaves this browser, and what is known of the machine that would read it. */
+/** Chooses how content leaves this browser, and shows the verification of the machine that would read it. */
 export function WayCard({ way, offered, onChange, allowSimulated, onAllowSimulated }: WayCardProps) {
   return (
     <Card title="Way">
@@ -82,18 +67,18 @@ function Verification({ allowSimulated, onAllowSimulated }: Pick<WayCardProps, '
       </p>
       {standing.kind === 'simulated' && (
         <CheckField
-          label="Go on with simulated evidence"
+          label="Continue with simulated evidence"
           hint="For development on this machine."
           checked={allowSimulated}
           onChange={onAllowSimulated}
         />
       )}
       <p className="flex flex-wrap gap-x-4 text-sm">
-        <Link to="/verify" className="text-accent underline underline-offset-2">
+        <Link to="/verify" className={linkClass}>
           Every check
         </Link>
         {standing.kind === 'refused' && (
-          <button type="button" className="text-accent underline underline-offset-2" onClick={() => void refetch()}>
+          <button type="button" className={linkClass} onClick={() => void refetch()}>
             Verify again
           </button>
         )}

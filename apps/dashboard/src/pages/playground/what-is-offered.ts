@@ -1,4 +1,4 @@
-import type { ModelAnswer } from '@sotto/wire';
+import { type ModelAnswer, preferredModel } from '@sotto/wire';
 import { autoModelId } from '../../models/model-options.ts';
 import type { Mode, Way } from './playground-search.ts';
 
@@ -8,13 +8,10 @@ const modelTypes: Readonly<Record<Mode, ModelAnswer['model_type']>> = { chat: 't
 export const modelsOf = (models: readonly ModelAnswer[], mode: Mode): readonly ModelAnswer[] =>
   models.filter(({ model_type, provider_routes }) => model_type === modelTypes[mode] && provider_routes.length > 0);
 
-/** The model that is asked: the one of the address where it is offered, else the first that takes plaintext, else `/auto`. */
+/** The model to use: the one in the address if it is offered, else the preferred one, else `/auto`. */
 export function chosenModel(offered: readonly ModelAnswer[], mode: Mode, asked: string | undefined): string {
   if (asked === autoModelId && mode === 'chat') return autoModelId;
-  const open = offered.find(({ provider_routes }) =>
-    provider_routes.some(({ privacy_class }) => privacy_class !== 'e2ee'),
-  );
-  return (offered.find(({ id }) => id === asked) ?? open ?? offered[0])?.id ?? autoModelId;
+  return (offered.find(({ id }) => id === asked) ?? preferredModel(offered))?.id ?? autoModelId;
 }
 
 /** The ways in which a model can be asked. Media go by ticket only; encryption takes a route that it is encrypted for. */

@@ -1,8 +1,8 @@
 import type { Boundary, MaxPrice, Preferences, PrivacyClass } from '@sotto/wire';
-import { readUsd } from '../../format/read-usd.ts';
+import { readUsd } from '../../format/format.ts';
 import { boundaryTier, isWeaker, isWeakerBoundary } from './boundaries.ts';
 
-/** Preferences while they are edited: as they will be saved, but for prices, which are what was typed. */
+/** Preferences while the user edits them. Prices are the typed text. */
 export interface Draft extends Omit<Preferences, 'max_price'> {
   readonly maxInput: string;
   readonly maxOutput: string;
@@ -14,10 +14,10 @@ export function draftOf({ max_price: price, ...rest }: Preferences): Draft {
 
 const text = (price: number | undefined): string => (price === undefined ? '' : String(price));
 
-/** What is wrong with a draft, by its field: a sentence each. */
-export type DraftProblems = { readonly [field in 'maxInput' | 'maxOutput' | 'models']?: string };
+/** The mistakes of a draft: a sentence by field. */
+type DraftProblems = { readonly [field in 'maxInput' | 'maxOutput' | 'models']?: string };
 
-/** A draft as preferences; fields that are not right yet are left as if they were empty, and named. */
+/** Reads a draft as preferences. Fields with a mistake count as empty, and are named in `problems`. */
 export function readDraft({ maxInput, maxOutput, ...rest }: Draft): {
   readonly preferences: Preferences;
   readonly problems: DraftProblems;
@@ -39,9 +39,9 @@ export function readDraft({ maxInput, maxOutput, ...rest }: Draft): {
   };
 }
 
-const priceProblem = 'A price is a number such as 2.5: USD per million tokens, from 0 to 1,000,000.';
+const priceProblem = 'Enter USD per million tokens from 0 to 1,000,000, such as 2.5.';
 
-/** The tiers that a draft's boundary leaves of what was chosen, which stays chosen for when the boundary is lowered. */
+/** The chosen tiers, raised to the boundary where they are below it. The choice itself stays, for a lower boundary. */
 export function effectiveTiers({ privacy_boundary: boundary, fallback_floor: floor, auto }: Draft): {
   readonly fallback: PrivacyClass | null;
   readonly auto: Boundary;
@@ -67,20 +67,20 @@ const names: Readonly<Record<keyof Preferences, string>> = {
 
 const fields = Object.keys(names) as readonly (keyof Preferences)[];
 
-/** The settings in which two preferences differ, as people call them. */
+/** The names of the settings in which two preferences differ. */
 export const changedSettings = (before: Preferences, after: Preferences): readonly string[] =>
   fields.filter((field) => !isSame(before[field], after[field])).map((field) => names[field]);
 
 /**
- * What to save: what somebody changed since `before`, over what the service has `now`. A setting that only another person
- * changed meanwhile stays as they left it.
+ * The preferences to save: the user's changes since `before`, applied to what the service has `now`. So a setting that
+ * only another user changed meanwhile keeps that change.
  */
 export function mergeChanges(before: Preferences, after: Preferences, now: Preferences): Preferences {
   const changed = fields.filter((field) => !isSame(before[field], after[field]));
   return { ...now, ...Object.fromEntries(changed.map((field) => [field, after[field]])) };
 }
 
-/** Lists of ids are sets here: their order says nothing. */
+/** Compares lists of ids as sets. */
 const isSame = (left: unknown, right: unknown): boolean =>
   JSON.stringify(left, inOrder) === JSON.stringify(right, inOrder);
 
@@ -88,4 +88,12 @@ function inOrder(_key: string, value: unknown): unknown {
   if (Array.isArray(value)) return value.toSorted();
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Props of every card of settings. */
+export interface SettingsProps {
+  readonly draft: Draft;
+  readonly change: (part: Partial<Draft>) => void;
+  readonly disabled: boolean;
+  readonly problems: DraftProblems;
 }

@@ -1,6 +1,14 @@
-import { TextField } from '../../ui/field.tsx';
+import { TextField, type TextFieldProps } from '../../ui/field.tsx';
 
-/** A password that is chosen, not one that is known. */
+/** The password that the account has. */
+export function CurrentPasswordField({
+  name = 'password',
+  ...field
+}: Pick<TextFieldProps, 'label' | 'name' | 'error' | 'autoFocus'>) {
+  return <TextField {...field} name={name} type="password" autoComplete="current-password" required />;
+}
+
+/** A password that the user chooses. */
 export function NewPasswordField({ label = 'New password', error }: { label?: string; error?: string | undefined }) {
   return (
     <TextField

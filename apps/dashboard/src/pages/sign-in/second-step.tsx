@@ -1,8 +1,10 @@
-import { type FormEvent, useState } from 'react';
-import { call, sentenceOf } from '../../api/call.ts';
+import { useState } from 'react';
+import { call } from '../../api/call.ts';
+import { aboutWhatWasTyped, errorElsewhere } from '../../api/errors.ts';
 import { useChange } from '../../api/use-change.ts';
 import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
+import { Form } from '../../ui/form.tsx';
 import { Entry } from './entry.tsx';
 
 const ways = {
@@ -20,21 +22,36 @@ const ways = {
   },
 } as const;
 
-/** After the password: a code of the app, or one that was kept for when it is lost. */
-export function SecondStep({ onDone, onBack }: { onDone: () => Promise<void>; onBack: () => void }) {
+interface SecondStepProps {
+  readonly onDone: () => Promise<void>;
+  readonly onBack: () => void;
+}
+
+/** After the password: asks for a code of the app, or for a backup code. */
+export function SecondStep(props: SecondStepProps) {
+  return (
+    <Entry title="One more step" lead="Enter your second factor.">
+      <SecondStepForm {...props} />
+    </Entry>
+  );
+}
+
+export function SecondStepForm({ onDone, onBack }: SecondStepProps) {
   const [which, setWhich] = useState<keyof typeof ways>('app');
   const { route, label, inputMode, other } = ways[which];
   const showing = useChange({
-    mutationFn: (code: string) => call(route, { body: { code } }),
+    mutationFn: (code: string) => aboutWhatWasTyped(call(route, { body: { code } })),
     onSuccess: onDone,
   });
-  const submit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    showing.mutate(String(new FormData(event.currentTarget).get('code')).trim());
-  };
   return (
-    <Entry title="One more step" lead="Your account asks for a second factor.">
-      <form onSubmit={submit} className="space-y-4">
+    <>
+      <Form
+        change={showing}
+        errors="inside"
+        action="Sign in"
+        wide
+        onSubmit={(field) => showing.mutate(field('code').trim())}
+      >
         <TextField
           key={which}
           label={label}
@@ -45,12 +62,9 @@ export function SecondStep({ onDone, onBack }: { onDone: () => Promise<void>; on
           spellCheck={false}
           autoFocus
           required
-          error={showing.isError ? sentenceOf(showing.error) : undefined}
+          error={errorElsewhere(showing.error)}
         />
-        <Button type="submit" look="primary" busy={showing.isPending} className="w-full">
-          Sign in
-        </Button>
-      </form>
+      </Form>
       <div className="mt-4 flex flex-wrap justify-between gap-2">
         <Button
           look="quiet"
@@ -63,9 +77,9 @@ export function SecondStep({ onDone, onBack }: { onDone: () => Promise<void>; on
           {other}
         </Button>
         <Button look="quiet" small onClick={onBack}>
-          Begin again
+          Start again
         </Button>
       </div>
-    </Entry>
+    </>
   );
 }

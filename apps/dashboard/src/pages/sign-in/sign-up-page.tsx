@@ -1,72 +1,94 @@
-import { useQuery } from '@tanstack/react-query';
-import { Link, useSearch } from '@tanstack/react-router';
-import type { FormEvent, ReactNode } from 'react';
-import { call, sentenceOf } from '../../api/call.ts';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useRouter, useSearch } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { type Body, call } from '../../api/call.ts';
 import { useChange } from '../../api/use-change.ts';
 import { safeReturnTo } from '../../session/return-to.ts';
-import { signInMethodsQuery } from '../../session/sign-in-methods.ts';
-import { Button, buttonClass } from '../../ui/button.tsx';
+import { enterSession, signInMethodsQuery } from '../../session/session.ts';
+import { buttonClass, linkClass } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
+import { Form } from '../../ui/form.tsx';
+import { ThreeModes } from '../../verification/privacy-path.tsx';
 import { Entry } from './entry.tsx';
+import { Invited } from './invited.tsx';
 import { NewPasswordField } from './password-field.tsx';
 
 export function SignUpPage() {
   const { data: methods } = useQuery(signInMethodsQuery);
+  const { return_to: returnTo } = useSearch({ from: '/sign-up' });
+  const client = useQueryClient();
+  const router = useRouter();
   const signingUp = useChange({
-    mutationFn: (given: { name: string; email: string; password: string }) =>
-      call('POST /v1/auth/sign-up/email', { body: given }),
+    mutationFn: async (given: Body<'POST /v1/auth/sign-up/email'>) => {
+      await call('POST /v1/auth/sign-up/email', { body: given });
+      if (methods?.mail === 'sent') return;
+      const { email, password } = given;
+      // It fails if the address had an account before. The page then does not tell this apart from a new account.
+      const isSignedIn = await call('POST /v1/auth/sign-in/email', { body: { email, password } }).then(
+        () => true,
+        () => false,
+      );
+      if (!isSignedIn) return;
+      await enterSession(client);
+      router.history.push(safeReturnTo(returnTo));
+    },
   });
-  const submit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    const [name, email, password] = ['name', 'email', 'newPassword'].map((field) => String(form.get(field)));
-    signingUp.mutate({ name: name ?? '', email: email ?? '', password: password ?? '' });
-  };
   if (signingUp.isSuccess) return <Made email={signingUp.variables.email} isMailed={methods?.mail === 'sent'} />;
+  if (methods?.sign_up === 'closed') {
+    return (
+      <Entry title="Sign-up is closed" lead="The operator of this deployment creates accounts.">
+        <SignInLink className={buttonClass('primary')}>Sign in</SignInLink>
+      </Entry>
+    );
+  }
   return (
-    <Entry title="Create an account">
-      <form onSubmit={submit} className="space-y-4">
+    <Entry
+      title="Create an account"
+      aside={<ThreeModes />}
+      {...(methods?.sign_up === 'invited' ? { lead: 'Use the address that was invited.' } : {})}
+    >
+      <Invited returnTo={safeReturnTo(returnTo)} />
+      <Form
+        change={signingUp}
+        action="Create account"
+        wide
+        onSubmit={(field) =>
+          signingUp.mutate({ name: field('name'), email: field('email'), password: field('newPassword') })
+        }
+      >
         <TextField label="Name" name="name" autoComplete="name" required maxLength={100} />
         <TextField label="Email" name="email" type="email" autoComplete="email" required />
         <NewPasswordField label="Password" />
-        {signingUp.isError && (
-          <p role="alert" className="text-danger">
-            {sentenceOf(signingUp.error)}
-          </p>
-        )}
-        <Button type="submit" look="primary" busy={signingUp.isPending} className="w-full">
-          Create the account
-        </Button>
-      </form>
+      </Form>
       <p className="mt-4 text-sm text-muted">
-        You have one? <SignInLink className="text-accent underline underline-offset-2">Sign in</SignInLink>
+        Already have an account? <SignInLink className={linkClass}>Sign in</SignInLink>
       </p>
     </Entry>
   );
 }
 
-/** The same for an address that has an account already: its owner is told by mail. */
+/** The same page for an address that has an account already, whose owner gets a mail about it. */
 function Made({ email, isMailed }: { email: string; isMailed: boolean }) {
   if (isMailed) {
     return (
-      <Entry title="Look at your mail" lead="One step is left.">
+      <Entry title="Check your mail" lead="One step is left.">
         <p>
-          A link was mailed to <strong className="break-all">{email}</strong>. It confirms the address, with the
-          password that you chose, within an hour.
+          We sent a link to <strong className="break-all">{email}</strong>. Open it within an hour, and enter your
+          password to confirm the address.
         </p>
-        <p className="mt-3 text-sm text-muted">Nothing came? Sign in, and another link is sent.</p>
+        <p className="mt-3 text-sm text-muted">No mail? Sign in to get another link.</p>
         <SignInLink className={`${buttonClass()} mt-4`}>Sign in</SignInLink>
       </Entry>
     );
   }
   return (
-    <Entry title="Almost there" lead="Your account is made.">
+    <Entry title="Almost there" lead="Account created.">
       <SignInLink className={buttonClass('primary')}>Sign in</SignInLink>
     </Entry>
   );
 }
 
-/** Leads on to where signing in was asked for. */
+/** Keeps the page to return to after the sign-in. */
 function SignInLink({ className, children }: { className: string; children: ReactNode }) {
   const { return_to: returnTo } = useSearch({ from: '/sign-up' });
   return (

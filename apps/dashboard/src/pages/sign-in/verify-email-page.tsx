@@ -1,19 +1,18 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useRouter } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
-import { ApiError, call, sentenceOf } from '../../api/call.ts';
+import { useState } from 'react';
+import { call } from '../../api/call.ts';
+import { ApiError, aboutWhatWasTyped, sentenceOf } from '../../api/errors.ts';
 import { useChange } from '../../api/use-change.ts';
 import { forgetLinkToken, linkToken } from '../../session/link-token.ts';
 import { enterSession, sessionQuery } from '../../session/session.ts';
-import { aboutWhatWasTyped } from '../../session/sign-in-methods.ts';
-import { Button, buttonClass } from '../../ui/button.tsx';
-import { TextField } from '../../ui/field.tsx';
-import { Loading } from '../../ui/skeleton.tsx';
-import { ErrorState } from '../../ui/surface.tsx';
-import { Entry } from './entry.tsx';
-import { LinkIncomplete } from './link-incomplete.tsx';
+import { buttonClass, linkClass } from '../../ui/button.tsx';
+import { Form } from '../../ui/form.tsx';
+import { ErrorState, Loading } from '../../ui/surface.tsx';
+import { Entry, LinkIncomplete } from './entry.tsx';
+import { CurrentPasswordField } from './password-field.tsx';
 
-/** Where the link of a mail leads that proves an address: one that signs up, or a new one of an account. */
+/** The page of a mail's link that confirms an address: of a new account, or a new address of an account. */
 export function VerifyEmailPage() {
   const token = linkToken('verify-email');
   const client = useQueryClient();
@@ -30,12 +29,8 @@ export function VerifyEmailPage() {
       await router.navigate({ to: signedIn ? '/account' : '/sign-in' });
     },
   });
-  // Whoever is signed in as somebody else shows the password of the account that the link is for.
+  // A user of another account must know the password of the account that the link is for.
   const needsPassword = !user || isOther;
-  const submit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    verifying.mutate(needsPassword ? String(new FormData(event.currentTarget).get('password')) : undefined);
-  };
   if (token === null && !verifying.isSuccess) return <LinkIncomplete title="Confirm your address" />;
   if (error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
   if (user === undefined) return <Loading label="The page is loading" />;
@@ -45,36 +40,30 @@ export function VerifyEmailPage() {
       lead={
         user
           ? `You are signed in as ${user.email}.`
-          : 'With the password that you chose, so that nobody else uses your address.'
+          : 'Enter the password that you chose. This proves that the account is yours.'
       }
     >
-      <form onSubmit={submit} className="space-y-4">
-        {needsPassword && (
-          <TextField
-            label="Password"
-            name="password"
-            type="password"
-            autoComplete="current-password"
-            autoFocus
-            required
-          />
-        )}
+      <Form
+        change={verifying}
+        errors="inside"
+        action="Confirm"
+        wide
+        onSubmit={(field) => verifying.mutate(needsPassword ? field('password') : undefined)}
+      >
+        {needsPassword && <CurrentPasswordField label="Password" autoFocus />}
         {verifying.isError && (
           <div role="alert" className="space-y-2">
             <p className="text-danger">{sentenceOf(verifying.error)}</p>
             <p className="text-sm">
               You did not choose a password here?{' '}
-              <Link to="/forgot-password" className="text-accent underline underline-offset-2">
+              <Link to="/forgot-password" className={linkClass}>
                 Set one by mail
               </Link>
-              : the account is yours then, and what somebody else did with it is gone.
+              . Then the account is yours, and earlier access to it ends.
             </p>
           </div>
         )}
-        <Button type="submit" look="primary" busy={verifying.isPending} className="w-full">
-          Confirm
-        </Button>
-      </form>
+      </Form>
       {user && (
         <Link to="/account" className={`${buttonClass('quiet', true)} mt-3`}>
           Not now

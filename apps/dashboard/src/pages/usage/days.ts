@@ -20,7 +20,7 @@ function monthFrom(day: string, count: number): string {
   return dayAt(Date.UTC(year, month - 1 + count, 1));
 }
 
-/** The days that a search is about. `today` is a UTC day. */
+/** The days that a search selects. `today` is a UTC day. */
 export function daysOf({ range = '30d', from, to }: UsageSearch, today: string): Days {
   return from !== undefined && to !== undefined ? { from, to } : presets[range](today);
 }
@@ -45,7 +45,7 @@ export const stepOf = (days: Days): 'day' | 'month' => (countDays(days) <= mostB
 
 const countDays = ({ from, to }: Days): number => Math.round((Date.parse(to) - Date.parse(from)) / dayMs) + 1;
 
-/** Every day, or every month such as `2026-11`, of a range, in order; none of a range that is the wrong way round. */
+/** Every day, or every month such as `2026-11`, of a range, in order; none if the range ends before it starts. */
 export function stepsOf(days: Days): readonly string[] {
   const each = Array.from({ length: Math.max(0, countDays(days)) }, (_, index) => addDays(days.from, index));
   return stepOf(days) === 'day' ? each : [...new Set(each.map((day) => day.slice(0, 7)))];

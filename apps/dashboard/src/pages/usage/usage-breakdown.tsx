@@ -1,14 +1,13 @@
 import type { UsageDailyAnswer } from '@sotto/wire';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { formatUsd } from '../../format/money.ts';
-import { formatCompact, formatCount, formatShare } from '../../format/numbers.ts';
+import { formatCompact, formatCount, formatShare } from '../../format/format.ts';
 import { Button } from '../../ui/button.tsx';
-import { ShareBar } from '../../ui/share-bar.tsx';
 import { Card } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { kindNames, type UsageNames } from './names.ts';
-import { groupOf, measureOf, subjectOf, type UsageSumsRow } from './usage-points.ts';
+import { ShareBar, Truncated } from '../../ui/text.tsx';
+import { Usd } from '../../ui/usd.tsx';
+import { groupOf, kindNames, measureOf, subjectOf, type UsageNames, type UsageSumsRow } from './usage-points.ts';
 import type { UsageSearch } from './usage-search.ts';
 
 export interface UsageBreakdownProps extends UsageNames {
@@ -23,7 +22,7 @@ export function UsageBreakdown({ search, sums, nameOf }: UsageBreakdownProps) {
   const [isWhole, setWhole] = useState(false);
   const kind = search.by ?? 'model';
   const measure = search.show ?? 'cost';
-  // While the sums of another kind are on their way, the old ones have no such column.
+  // While sums by another kind are loading, the old rows do not have its column.
   const rows = sums.data
     .filter((row) => row[groupOf[kind]] !== undefined)
     .toSorted((left, right) => measureOf(right, measure) - measureOf(left, measure));
@@ -36,15 +35,14 @@ export function UsageBreakdown({ search, sums, nameOf }: UsageBreakdownProps) {
       cell: (row) => {
         const subject = subjectOf(row, kind);
         const name = nameOf(subject, kind);
-        if (subject === null || kind === 'provider') return <span className="break-all">{name}</span>;
+        if (subject === null || kind === 'provider') return <Truncated text={name} />;
         return (
           <Link
             to="/usage"
             search={{ ...search, [kind]: subject }}
-            title={`Only ${name}`}
-            className="break-all text-accent underline-offset-2 hover:underline"
+            className="text-accent underline-offset-2 hover:underline"
           >
-            {name}
+            <Truncated text={name} />
           </Link>
         );
       },
@@ -61,7 +59,7 @@ export function UsageBreakdown({ search, sums, nameOf }: UsageBreakdownProps) {
         );
       },
     },
-    { title: 'Cost', numeric: true, cell: ({ cost }) => formatUsd(cost) },
+    { title: 'Cost', numeric: true, cell: ({ cost }) => <Usd usd={cost} /> },
     {
       title: 'Requests',
       numeric: true,

@@ -1,13 +1,14 @@
 import type { KeyAnswer } from '@sotto/wire';
 import { useQuery } from '@tanstack/react-query';
-import { errorAt } from '../../api/form-errors.ts';
+import { errorAt } from '../../api/errors.ts';
 import { type UsageFilters, usageSumsQuery } from '../../api/usage.ts';
 import { Button } from '../../ui/button.tsx';
-import { DayField } from '../../ui/day-field.tsx';
+import { Combobox } from '../../ui/combobox.tsx';
+import { DayField } from '../../ui/draft-fields.tsx';
 import { type Choice, SelectField } from '../../ui/field.tsx';
-import { useWorkspace } from '../../workspaces/workspaces.ts';
+import { useWorkspace } from '../../workspaces/workspaces.tsx';
 import type { Days } from './days.ts';
-import type { UsageNames } from './names.ts';
+import type { UsageNames } from './usage-points.ts';
 import { type UsageRange, type UsageSearch, usageRanges } from './usage-search.ts';
 
 export interface UsageControlsProps extends UsageNames {
@@ -17,12 +18,12 @@ export interface UsageControlsProps extends UsageNames {
   /** An id, or `all`. */
   readonly workspaceId: string;
   readonly keys: readonly KeyAnswer[];
-  /** Of reading what is asked for here. */
+  /** The error of the query that these controls select. */
   readonly error: Error | null;
   readonly onChange: (search: UsageSearch) => void;
 }
 
-const rangeNames: Readonly<Record<UsageRange, string>> = {
+export const rangeNames: Readonly<Record<UsageRange, string>> = {
   '7d': 'Last 7 days',
   '30d': 'Last 30 days',
   '90d': 'Last 90 days',
@@ -85,9 +86,9 @@ export function UsageControls(props: UsageControlsProps) {
           ...(workspaceId === 'all' || workspaces.some(({ id }) => id === workspaceId)
             ? []
             : [{ value: workspaceId, label: 'Another workspace' }]),
-          { value: 'all', label: 'All that you pay for' },
+          { value: 'all', label: 'All workspaces that you pay for' },
         ]}
-        // A key is of one workspace.
+        // A key belongs to one workspace.
         onChange={(workspace) => onChange({ ...search, workspace, key: undefined })}
       />
       <SelectField
@@ -102,11 +103,11 @@ export function UsageControls(props: UsageControlsProps) {
         )}
         onChange={(model) => onChange({ ...search, model: model === '' ? undefined : model })}
       />
-      <SelectField
+      <Combobox
         className="md:w-52"
         label="Key"
         value={search.key ?? ''}
-        choices={choicesWith(
+        options={choicesWith(
           'All keys',
           keys
             .filter(({ kind }) => kind === 'inference')
@@ -132,7 +133,7 @@ export function UsageControls(props: UsageControlsProps) {
   );
 }
 
-/** All there are, with the one in force even where it is none of them. */
+/** The choices, and the chosen one if it is not among them. */
 function choicesWith(
   all: string,
   choices: readonly Choice<string>[],
@@ -143,7 +144,7 @@ function choicesWith(
   return [{ value: '', label: all }, ...choices, ...(isListed ? [] : [{ value: chosen, label: nameOf(chosen) }])];
 }
 
-/** The models that were used in these days, whichever is chosen. */
+/** The models that were used in these days, whichever model is chosen. */
 function useModels(filters: UsageFilters): readonly string[] {
   const { data } = useQuery(usageSumsQuery({ ...filters, model: undefined }, ['model']));
   return (data?.data ?? []).flatMap(({ model }) => model ?? []);

@@ -1,17 +1,20 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { Download } from 'lucide-react';
 import { type UsageFilters, usageSumsCsv, usageSumsQuery } from '../../api/usage.ts';
-import { formatPrice, formatUsd } from '../../format/money.ts';
-import { formatCompact, formatCount } from '../../format/numbers.ts';
-import { formatDay, formatMonth, formatShortDay } from '../../format/time.ts';
-import { buttonClass } from '../../ui/button.tsx';
+import {
+  formatCompact,
+  formatCount,
+  formatDay,
+  formatMonth,
+  formatPrice,
+  formatShortDay,
+  formatUsd,
+} from '../../format/format.ts';
+import { DownloadLink } from '../../ui/button.tsx';
+import { Segments } from '../../ui/choices.tsx';
 import { Plot } from '../../ui/plot.tsx';
-import { Segments } from '../../ui/segments.tsx';
-import { Skeleton } from '../../ui/skeleton.tsx';
-import { Card, ErrorState } from '../../ui/surface.tsx';
+import { Card, ErrorState, Skeleton } from '../../ui/surface.tsx';
 import { type Days, stepOf, stepsOf } from './days.ts';
-import { kindNames, type UsageNames } from './names.ts';
-import { groupOf, usagePlot } from './usage-points.ts';
+import { groupOf, kindNames, type UsageNames, usagePlot } from './usage-points.ts';
 import { type UsageMeasure, type UsageSearch, usageKinds, usageMeasures } from './usage-search.ts';
 
 export interface UsageOverTimeProps extends UsageNames {
@@ -83,10 +86,9 @@ export function UsageOverTime({ search, days, filters, nameOf, onChange }: Usage
           formatAxis={measure === 'cost' ? formatPrice : formatCompact}
           isCount={measure !== 'cost'}
           footer={
-            <a href={usageSumsCsv(filters, groups)} download className={buttonClass('quiet', true)}>
-              <Download aria-hidden className="size-4" />
-              These sums as CSV
-            </a>
+            <DownloadLink href={usageSumsCsv(filters, groups)} look="quiet">
+              Export sums
+            </DownloadLink>
           }
         />
       )}

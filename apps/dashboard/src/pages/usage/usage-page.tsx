@@ -1,25 +1,32 @@
-import { keepPreviousData, useIsFetching, useQuery, useQueryClient } from '@tanstack/react-query';
+import type { UsageSums } from '@sotto/wire';
+import { type InfiniteData, keepPreviousData, useIsFetching, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { RefreshCw } from 'lucide-react';
 import { keysQuery } from '../../api/keys.ts';
-import { type UsageFilters, usageQueryKey, usageSumsQuery } from '../../api/usage.ts';
+import {
+  type UsageFilters,
+  type UsageRowFilters,
+  usageQueryKey,
+  usageRowsKey,
+  usageSumsQuery,
+} from '../../api/usage.ts';
+import { formatCompact, formatCount, formatUsd } from '../../format/format.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
-import { Loading } from '../../ui/skeleton.tsx';
-import { EmptyState, ErrorState, Page } from '../../ui/surface.tsx';
-import { useWorkspace } from '../../workspaces/workspaces.ts';
+import { EmptyState, ErrorState, Loading, Page } from '../../ui/surface.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { useWorkspace } from '../../workspaces/workspaces.tsx';
 import { addDays, dayAt, daysOf } from './days.ts';
-import { namesOf } from './names.ts';
+import { isNarrowed, RequestFilters, withoutFilters } from './request-filters.tsx';
+import { RequestLog } from './request-log.tsx';
 import { UsageBreakdown } from './usage-breakdown.tsx';
-import { UsageControls } from './usage-controls.tsx';
+import { UsageControls, type UsageControlsProps } from './usage-controls.tsx';
 import { UsageOverTime } from './usage-over-time.tsx';
-import { groupOf } from './usage-points.ts';
-import { UsageRequests } from './usage-requests.tsx';
-import type { UsageSearch } from './usage-search.ts';
-import { UsageTotals } from './usage-totals.tsx';
+import { groupOf, namesOf } from './usage-points.ts';
+import { hourRanges, type UsageSearch } from './usage-search.ts';
 
 const route = getRouteApi('/session/usage');
 
-/** `/usage`: what was asked for, when, by which key, at which provider, and what it cost. */
+/** `/usage`: requests by day, model, key and provider, with their cost. */
 export function UsagePage() {
   const { workspace } = useWorkspace();
   const client = useQueryClient();
@@ -27,12 +34,18 @@ export function UsagePage() {
   return (
     <Page
       title="Usage"
-      lead="Every request, without its content. Requests are booked seconds after they end; days are UTC."
+      lead="Every request, without its content. Requests appear seconds after they end. Days are in UTC."
       actions={
         <Button
           busy={isReading}
           icon={<RefreshCw aria-hidden className="size-4" />}
-          onClick={() => void client.invalidateQueries({ queryKey: usageQueryKey })}
+          onClick={() => {
+            // Many pages of requests may be loaded. Only the newest is loaded again.
+            client.setQueriesData<InfiniteData<unknown>>({ queryKey: usageRowsKey }, (rows) =>
+              rows === undefined ? rows : { pages: rows.pages.slice(0, 1), pageParams: rows.pageParams.slice(0, 1) },
+            );
+            void client.invalidateQueries({ queryKey: usageQueryKey });
+          }}
         >
           Refresh
         </Button>
@@ -58,39 +71,150 @@ function Usage({ workspaceId }: { workspaceId: string }) {
     key_id: search.key,
     model: search.model,
   };
-  const kind = search.by ?? 'model';
-  const { data: keys } = useQuery(keysQuery(filters.workspace_id));
-  const { nameOf } = namesOf(keys ?? []);
-  const sums = useQuery({ ...usageSumsQuery(filters, [groupOf[kind]]), placeholderData: keepPreviousData });
-  const shown = { search, days, filters, nameOf };
+  const { data: keys = [] } = useQuery(keysQuery(filters.workspace_id));
+  const { nameOf } = namesOf(keys);
+  const shown = { search, days, filters, nameOf, workspaceId: shownWorkspace, keys, onChange: change };
   return (
-    <>
-      <UsageControls {...shown} workspaceId={shownWorkspace} keys={keys ?? []} error={sums.error} onChange={change} />
+    <Tabs
+      label="Usage"
+      value={search.view ?? 'sums'}
+      onChange={(view) => change(view === 'sums' ? sumsOf(search) : { ...search, view })}
+      tabs={[
+        { value: 'sums', label: 'Sums', content: <UsageSumsView {...shown} /> },
+        { value: 'requests', label: 'Requests', content: <UsageRequestsView {...shown} /> },
+      ]}
+    />
+  );
+}
+
+/** What a search for requests and one for sums have in common. */
+const sumsOf = ({ range, from, to, by, show, model, key, workspace }: UsageSearch): UsageSearch => ({
+  range,
+  from,
+  to,
+  by,
+  show,
+  model,
+  key,
+  workspace,
+});
+
+type ViewProps = Omit<UsageControlsProps, 'error'>;
+
+function UsageSumsView(shown: ViewProps) {
+  const { search, filters, onChange } = shown;
+  const sums = useQuery({
+    ...usageSumsQuery(filters, [groupOf[search.by ?? 'model']]),
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <div className="space-y-6">
+      <UsageControls {...shown} error={sums.error} />
       {sums.error !== null ? (
         <ErrorState error={sums.error} onRetry={() => void sums.refetch()} />
       ) : sums.data === undefined ? (
         <Loading label="Usage is loading" lines={8} />
       ) : sums.data.total.requests === 0 ? (
         <EmptyState
-          title="No requests in these days"
-          text="What programs ask with the keys of this workspace shows up here a few seconds later."
+          title="No requests on these days"
+          text="Requests with this workspace’s keys appear here within seconds."
           action={
             <div className="flex flex-wrap justify-center gap-2">
               <Link to="/" className={buttonClass('primary')}>
                 Send a first request
               </Link>
-              <Button onClick={() => change({ range: '12m', workspace: search.workspace })}>Look at 12 months</Button>
+              <Button onClick={() => onChange({ range: '12m', workspace: search.workspace })}>Show 12 months</Button>
             </div>
           }
         />
       ) : (
         <div className="space-y-6" aria-busy={sums.isPlaceholderData}>
           <UsageTotals total={sums.data.total} />
-          <UsageOverTime {...shown} onChange={change} />
+          <UsageOverTime {...shown} />
           <UsageBreakdown {...shown} sums={sums.data} />
-          <UsageRequests {...shown} />
         </div>
       )}
-    </>
+    </div>
+  );
+}
+
+function UsageRequestsView(shown: ViewProps) {
+  const { search, filters, workspaceId, nameOf, onChange } = shown;
+  const { workspaces } = useWorkspace();
+  const rowFilters: UsageRowFilters = {
+    ...filters,
+    hours: search.hours && hourRanges[search.hours],
+    status: search.status,
+    error: search.error,
+    provider: search.provider,
+    member_id: search.member,
+  };
+  const role = workspaces.find(({ id }) => id === workspaceId)?.role;
+  return (
+    <div className="space-y-4">
+      <RequestFilters {...shown} />
+      {role === 'viewer' ? (
+        <EmptyState
+          title="Viewers see sums"
+          text="Your role here is viewer. A member sees the requests of their own keys, an admin those of all."
+        />
+      ) : (
+        <RequestLog
+          key={JSON.stringify(rowFilters)}
+          filters={rowFilters}
+          isNarrowed={isNarrowed(search)}
+          onClear={() => onChange(withoutFilters(search))}
+          nameOf={nameOf}
+        />
+      )}
+    </div>
+  );
+}
+
+/** The sums of all that is shown. */
+function UsageTotals({ total }: { total: UsageSums }) {
+  const { requests, failed, cancelled, estimated, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens } =
+    total;
+  const marks = [
+    [failed, 'failed'],
+    [cancelled, 'cancelled'],
+    [estimated, 'estimated'],
+  ] as const;
+  const told = marks.filter(([count]) => count > 0).map(([count, word]) => `${formatCount(count)} ${word}`);
+  return (
+    <dl className="grid grid-cols-2 gap-3 lg:grid-cols-4">
+      <Total name="Cost" value={formatUsd(total.cost)} note={`${formatUsd(total.cost / requests)} a request`} />
+      <Total
+        name="Requests"
+        value={formatCount(requests)}
+        note={told.length === 0 ? 'all completed' : told.join(', ')}
+      />
+      <Total
+        name="Tokens in"
+        value={formatCompact(prompt_tokens)}
+        note={`${formatCompact(cached_tokens)} from a cache`}
+        title={formatCount(prompt_tokens)}
+      />
+      <Total
+        name="Tokens out"
+        value={formatCompact(completion_tokens)}
+        note={`${formatCompact(reasoning_tokens)} of reasoning`}
+        title={formatCount(completion_tokens)}
+      />
+    </dl>
+  );
+}
+
+function Total({ name, value, note, title }: { name: string; value: string; note: string; title?: string }) {
+  return (
+    <div className="min-w-0 rounded-2xl border border-line bg-surface p-4">
+      <dt className="text-sm text-muted">{name}</dt>
+      <dd>
+        <span className="block text-xl font-semibold break-words tabular-nums" title={title}>
+          {value}
+        </span>
+        <span className="block text-sm text-muted">{note}</span>
+      </dd>
+    </div>
   );
 }

@@ -1,4 +1,4 @@
-import type { UsageDailyAnswer, UsageGroup, UsageSums } from '@sotto/wire';
+import type { KeyAnswer, UsageDailyAnswer, UsageGroup, UsageSums } from '@sotto/wire';
 import type { PlotPoint, PlotSeries } from '../../ui/plot-parts.ts';
 import type { UsageKind, UsageMeasure } from './usage-search.ts';
 
@@ -11,7 +11,7 @@ export const groupOf: Readonly<Record<UsageKind, UsageGroup & ('model' | 'key_id
   provider: 'provider',
 };
 
-/** What a row is of; null where no provider answered. */
+/** The model, key or provider of a row; null if no provider answered. */
 export const subjectOf = (row: UsageSumsRow, kind: UsageKind): string | null => row[groupOf[kind]] ?? null;
 
 export const measureOf = (sums: UsageSums, measure: UsageMeasure): number =>
@@ -21,7 +21,7 @@ const mostSeries = 5;
 const restId = 'rest';
 const idOf = (subject: string | null): string => (subject === null ? 'none' : `of ${subject}`);
 
-export interface UsagePlot {
+interface UsagePlot {
   readonly series: readonly PlotSeries[];
   readonly points: readonly PlotPoint[];
 }
@@ -62,3 +62,21 @@ export function usagePlot({
   }
   return { series, points: [...values].map(([x, sums]) => ({ x, values: sums })) };
 }
+
+/** Names models, keys and providers. */
+export interface UsageNames {
+  readonly nameOf: (subject: string | null, kind: UsageKind) => string;
+}
+
+/** Names keys by a list of them; an unlisted key is named by the start of its id. */
+export function namesOf(keys: readonly KeyAnswer[]): UsageNames {
+  const keyNames = new Map(keys.map(({ id, name }) => [id, name]));
+  return {
+    nameOf: (subject, kind) => {
+      if (subject === null) return 'No provider';
+      return kind === 'key' ? (keyNames.get(subject) ?? `Key ${subject.slice(0, 8)}`) : subject;
+    },
+  };
+}
+
+export const kindNames: Readonly<Record<UsageKind, string>> = { model: 'Model', key: 'Key', provider: 'Provider' };

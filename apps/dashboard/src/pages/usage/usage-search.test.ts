@@ -12,6 +12,14 @@ describe('the address of usage', () => {
     expect(said({ workspace: 'all' })).toEqual({ workspace: 'all' });
   });
 
+  it('narrows the list of requests further than the sums', () => {
+    const more = { hours: '1h', status: 'failed', error: 'rate_limit', provider: 'acme', member: id };
+    expect(said({ view: 'requests', ...more })).toEqual({ view: 'requests', ...more });
+    expect(said(more)).toEqual({});
+    const wrong = { hours: '2h', status: 'done', error: 'content', provider: '', member: 'x' };
+    expect(said({ view: 'requests', ...wrong })).toEqual({ view: 'requests' });
+  });
+
   it('means its two days where it has both, and no range beside them', () => {
     const days = { from: '2026-11-01', to: '2026-11-21' };
     expect(said({ ...days, range: '7d' })).toEqual(days);

@@ -1,17 +1,32 @@
+import type { UsageError, UsagePage } from '@sotto/wire';
+
 export const usageRanges = ['7d', '30d', '90d', 'month', 'last-month', '12m'] as const;
 export type UsageRange = (typeof usageRanges)[number];
 
+/** Ranges that only the list of requests has. */
+export const hourRanges = { '1h': 1, '24h': 24 } as const;
+export type HourRange = keyof typeof hourRanges;
+
+type Status = UsagePage['data'][number]['status'];
+// Written out, because the first page reads addresses without the schemas of answers.
+const statuses: readonly Status[] = ['completed', 'failed', 'cancelled'];
+const errors: readonly UsageError[] = ['provider', 'timeout', 'rate_limit', 'request', 'cancelled'];
+
 export const usageKinds = ['model', 'key', 'provider'] as const;
-/** What usage is told apart by. */
+/** Usage can be grouped by these. */
 export type UsageKind = (typeof usageKinds)[number];
 
 export const usageMeasures = ['cost', 'requests', 'tokens'] as const;
 export type UsageMeasure = (typeof usageMeasures)[number];
 
-/** What is asked of usage, as its address says it. */
+/** Filters and views of the page, as its address keeps them. */
 export interface UsageSearch {
+  /** Default: sums. */
+  readonly view?: 'requests' | undefined;
   /** Default: `30d`. */
   readonly range?: UsageRange | undefined;
+  /** Wins over `range` in the list of requests. */
+  readonly hours?: HourRange | undefined;
   /** UTC days, both inclusive; together they win over `range`. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
@@ -23,9 +38,14 @@ export interface UsageSearch {
   readonly key?: string | undefined;
   /** A workspace's id, or `all` that the reader pays for. Default: the workspace that is chosen. */
   readonly workspace?: string | undefined;
+  readonly status?: Status | undefined;
+  readonly error?: UsageError | undefined;
+  readonly provider?: string | undefined;
+  /** The account that created the key. */
+  readonly member?: string | undefined;
 }
 
-/** Reads an address; what it says wrongly is as if it were not there. */
+/** Reads an address; ignores what is malformed. */
 export function readUsageSearch(search: Readonly<Record<string, unknown>>): UsageSearch {
   const [from, to] = [dayOf(search.from), dayOf(search.to)];
   const hasDays = from !== undefined && to !== undefined;
@@ -37,8 +57,19 @@ export function readUsageSearch(search: Readonly<Record<string, unknown>>): Usag
     model: textOf(search.model),
     key: idOf(search.key),
     workspace: search.workspace === 'all' ? 'all' : idOf(search.workspace),
+    ...(search.view === 'requests' ? readRequestSearch(search) : {}),
   };
 }
+
+/** What only the list of requests has. */
+const readRequestSearch = (search: Readonly<Record<string, unknown>>): UsageSearch => ({
+  view: 'requests',
+  hours: search.hours === '1h' || search.hours === '24h' ? search.hours : undefined,
+  status: statuses.find((status) => status === search.status),
+  error: errors.find((error) => error === search.error),
+  provider: textOf(search.provider),
+  member: idOf(search.member),
+});
 
 const textOf = (asked: unknown): string | undefined =>
   (typeof asked === 'string' && asked !== '') || typeof asked === 'number' ? String(asked).slice(0, 256) : undefined;

@@ -1,20 +1,62 @@
+import type { VerificationReport } from '@sotto/client';
 import type { ModelAnswer, WorkspaceAnswer } from '@sotto/wire';
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { confidentialOrigin, controlOrigin } from '../../api/origins.ts';
+import { modelsQuery } from '../../api/queries.ts';
 import { useChange } from '../../api/use-change.ts';
+import { formatInstant } from '../../format/format.ts';
 import { KeyCard } from '../../inference-key/key-card.tsx';
 import { useTabKey } from '../../inference-key/tab-key.ts';
 import { modelOptions } from '../../models/model-options.ts';
 import { tiers } from '../../ui/badge.tsx';
-import { Button } from '../../ui/button.tsx';
+import { buttonClass } from '../../ui/button.tsx';
 import { Combobox } from '../../ui/combobox.tsx';
+import { CopyButton } from '../../ui/copy.tsx';
 import { SelectField } from '../../ui/field.tsx';
-import { Skeleton } from '../../ui/skeleton.tsx';
-import { Card, ErrorState } from '../../ui/surface.tsx';
-import { loadClient, shownError } from '../../verification/client.ts';
-import { ownPins } from '../../verification/pins.ts';
-import { type EnclaveRouteShown, enclaveRoutes } from './enclave-models.ts';
-import { EnclaveReport } from './enclave-report.tsx';
+import { Form } from '../../ui/form.tsx';
+import { Card, EmptyState, ErrorState, Loading, Skeleton } from '../../ui/surface.tsx';
+import { Facts, Sentence } from '../../ui/text.tsx';
+import { CheckGroups } from '../../verification/checks.tsx';
+import { loadClient, ownPins, shownError } from '../../verification/client.ts';
+import { VerdictBadge, verdictWords } from '../../verification/verdicts.tsx';
+import { useWorkspace } from '../../workspaces/workspaces.tsx';
+import { type EnclaveRouteShown, enclaveModels, enclaveRoutes } from './verify-rules.ts';
+
+/** Hop 2: the provider's enclave behind a TEE or E2EE route. */
+export function Enclave({ isSignedIn }: { isSignedIn: boolean }) {
+  const { workspace } = useWorkspace();
+  const { data, error, refetch } = useQuery(modelsQuery);
+  const models = enclaveModels(data ?? []);
+  return (
+    <section className="space-y-4">
+      <div>
+        <h2 className="text-lg font-semibold">A provider’s enclave</h2>
+        <p className="text-muted">
+          A TEE or E2EE route leads to a second machine, the provider’s enclave. Verify it here for free.
+        </p>
+      </div>
+      {error !== null ? (
+        <ErrorState error={error} onRetry={() => void refetch()} />
+      ) : data === undefined ? (
+        <Loading label="The models are loading" />
+      ) : models.length === 0 ? (
+        <EmptyState title="No model runs in an enclave here" text="The catalog lists no TEE or E2EE route." />
+      ) : !isSignedIn ? (
+        <Card>
+          <p className="mb-3">You need an inference key to get a provider’s evidence.</p>
+          <Link to="/sign-in" search={{ return_to: '/verify' }} className={buttonClass('plain')}>
+            Sign in
+          </Link>
+        </Card>
+      ) : workspace === undefined ? (
+        <Loading label="The workspace is loading" />
+      ) : (
+        <EnclaveForm workspace={workspace} models={models} />
+      )}
+    </section>
+  );
+}
 
 interface EnclaveFormProps {
   readonly workspace: WorkspaceAnswer;
@@ -22,8 +64,8 @@ interface EnclaveFormProps {
   readonly models: readonly ModelAnswer[];
 }
 
-/** Chooses whose enclave is verified, and shows what was found. */
-export function EnclaveForm({ workspace, models }: EnclaveFormProps) {
+/** Verifies the enclave of a chosen model and provider, and shows the report. */
+function EnclaveForm({ workspace, models }: EnclaveFormProps) {
   const search = useSearch({ from: '/verify' });
   const navigate = useNavigate({ from: '/verify' });
   const [tabKey, setTabKey] = useTabKey(workspace.id);
@@ -53,10 +95,15 @@ export function EnclaveForm({ workspace, models }: EnclaveFormProps) {
     <div className="grid items-start gap-4 lg:grid-cols-[22rem_minmax(0,1fr)]">
       <div className="space-y-4">
         <Card>
-          <form
-            className="space-y-4"
-            onSubmit={(event) => {
-              event.preventDefault();
+          <Form
+            change={verifying}
+            errors="inside"
+            action="Verify enclave"
+            disabled={tabKey === undefined}
+            beside={
+              tabKey === undefined && <p className="text-sm text-muted">Create a key first, or use an existing one.</p>
+            }
+            onSubmit={() => {
               if (model !== undefined && route !== undefined && tabKey !== undefined) {
                 verifying.mutate({ ...route, model: model.id, apiKey: tabKey.key });
               }
@@ -77,11 +124,7 @@ export function EnclaveForm({ workspace, models }: EnclaveFormProps) {
               }))}
               onChange={(provider) => choose({ provider })}
             />
-            <Button type="submit" look="primary" busy={verifying.isPending} disabled={tabKey === undefined}>
-              Verify the enclave
-            </Button>
-            {tabKey === undefined && <p className="text-sm text-muted">Make a key first, or bring one along.</p>}
-          </form>
+          </Form>
         </Card>
         <KeyCard workspace={workspace} tabKey={tabKey} onChange={setTabKey} />
       </div>
@@ -92,12 +135,72 @@ export function EnclaveForm({ workspace, models }: EnclaveFormProps) {
           <ErrorState error={verifying.error} />
         ) : enclave === undefined ? (
           <p className="rounded-2xl border border-dashed border-line-strong p-6 text-muted">
-            Every check on the enclave is shown here.
+            The checks of the enclave appear here.
           </p>
         ) : (
           <EnclaveReport enclave={enclave} json={verifying.data?.json ?? ''} />
         )}
       </div>
     </div>
+  );
+}
+
+const gpuWords = {
+  none: 'No evidence',
+  refuted: 'Refuted',
+  key_unpinned: 'Signed by a key that is not proven to be NVIDIA’s',
+  token_checked: 'NVIDIA vouches for them',
+} as const;
+
+/** One verification of hop 2, or why there was nothing to look at. */
+function EnclaveReport({
+  enclave,
+  json,
+}: {
+  readonly enclave: NonNullable<VerificationReport['enclave']>;
+  readonly json: string;
+}) {
+  const copy = <CopyButton text={json} label="Copy the report as JSON" />;
+  if (!('verdict' in enclave)) {
+    return (
+      <Card title="Verdict" actions={copy}>
+        <p>
+          <VerdictBadge verdict="unavailable" />
+        </p>
+        <p className="mt-2">
+          <Sentence text={enclave.message} />
+        </p>
+        <p className="font-mono text-sm text-muted">{enclave.type}</p>
+      </Card>
+    );
+  }
+  const { verdict, provider, model, nonce, verifiedAt, contentVisible, gpu, isCurrent, checks } = enclave;
+  return (
+    <Card title="Verdict" actions={copy}>
+      <div className="space-y-5">
+        <p>
+          <VerdictBadge verdict={verdict} />
+          <span className="mt-1 block">{verdictWords[verdict].meaning}</span>
+        </p>
+        <Facts
+          facts={[
+            { name: 'Provider', value: provider },
+            { name: 'Model', value: model },
+            {
+              name: 'Content',
+              value: contentVisible ? 'This service can read it' : 'Only the enclave can read it',
+            },
+            { name: 'Up to date', value: isCurrent ? 'Yes' : 'Not proven' },
+            {
+              name: 'GPUs',
+              value: gpu.reason === undefined ? gpuWords[gpu.standing] : `${gpuWords[gpu.standing]}: ${gpu.reason}`,
+            },
+            { name: 'Verified at', value: formatInstant(new Date(verifiedAt).toISOString()) },
+            { name: 'Nonce of this browser', value: <code className="font-mono text-sm break-all">{nonce}</code> },
+          ]}
+        />
+        <CheckGroups checks={checks} />
+      </div>
+    </Card>
   );
 }

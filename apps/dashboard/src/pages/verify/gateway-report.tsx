@@ -1,19 +1,26 @@
 import type { OriginVerification } from '@sotto/client';
 import { useQuery } from '@tanstack/react-query';
-import { formatInstant } from '../../format/time.ts';
+import clsx from 'clsx';
+import { formatInstant } from '../../format/format.ts';
+import { linkClass } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
-import { Facts } from '../../ui/facts.tsx';
 import { Card, Notice } from '../../ui/surface.tsx';
+import { Facts } from '../../ui/text.tsx';
 import { byOutcome, CheckGroups } from '../../verification/checks.tsx';
 import { loadClient } from '../../verification/client.ts';
-import { VerdictBadge } from '../../verification/verdict-badge.tsx';
-import { verdictWords } from '../../verification/verdicts.ts';
-import { provenanceOf } from './provenance.ts';
-import { VerdictLadder } from './verdict-ladder.tsx';
+import {
+  browserMinimum,
+  meets,
+  type Verdict,
+  VerdictBadge,
+  verdictOrder,
+  verdictWords,
+} from '../../verification/verdicts.tsx';
+import { provenanceOf } from './verify-rules.ts';
 
 const evidenceNames = { tdx: 'Intel TDX', sev_snp: 'AMD SEV-SNP', simulated: 'Simulated' } as const;
 
-/** One verification of hop 1: the verdict, what it rests on, and every check. */
+/** One verification of hop 1: the verdict, its evidence, and every check. */
 export function GatewayReport({ verification }: { verification: OriginVerification }) {
   const { verdict, checks, teeType, absence } = verification;
   const { failed, notMade, passed } = byOutcome(checks);
@@ -23,8 +30,8 @@ export function GatewayReport({ verification }: { verification: OriginVerificati
         <Notice tone="warn">
           <p className="font-medium">The evidence is simulated</p>
           <p>
-            No hardware protects anything here: this deployment is for development. The checks run as they would on real
-            evidence, and the verdict is untrusted, always.
+            No hardware protects your content: this deployment is for development. The checks run as on real evidence,
+            but the verdict is always untrusted.
           </p>
         </Notice>
       )}
@@ -37,7 +44,7 @@ export function GatewayReport({ verification }: { verification: OriginVerificati
             <p role="status">{verdictWords[verdict].meaning}</p>
             {absence !== undefined && <p>{absence}</p>}
             <p className="text-sm text-muted">
-              {failed.length} failed, {notMade.length} not made, {passed.length} passed.
+              {failed.length} failed, {notMade.length} skipped, {passed.length} passed.
             </p>
           </div>
           <VerdictLadder verdict={verdict} />
@@ -45,10 +52,7 @@ export function GatewayReport({ verification }: { verification: OriginVerificati
       </Card>
       <Evidence verification={verification} />
       {verdict !== 'unavailable' && (
-        <Card
-          title="Checks"
-          lead="One failed check is enough for “Untrusted”. A check that was not made raises no verdict."
-        >
+        <Card title="Checks" lead="One failed check makes the verdict “Untrusted”. A skipped check never raises it.">
           <CheckGroups checks={checks} />
         </Card>
       )}
@@ -72,7 +76,7 @@ function Evidence({ verification }: { verification: OriginVerification }) {
             ? []
             : [
                 { name: 'Keys end', value: formatInstant(new Date(keySet.not_after * 1000).toISOString()) },
-                { name: 'List of providers', value: code(keySet.provider_registry_digest) },
+                { name: 'Provider registry', value: code(keySet.provider_registry_digest) },
                 ...keySet.tls_public_keys.map((key, index) => ({
                   name:
                     keySet.tls_public_keys.length === 1 ? 'TLS key, SHA-256' : `TLS key ${String(index + 1)}, SHA-256`,
@@ -84,12 +88,12 @@ function Evidence({ verification }: { verification: OriginVerification }) {
                 })),
               ]),
           ...(provenance === undefined
-            ? [{ name: 'Built from', value: 'The evidence does not say.' }]
+            ? [{ name: 'Built from', value: 'Not in the evidence.' }]
             : [
                 {
                   name: 'Built from',
                   value: (
-                    <a href={provenance.repository} className="break-all text-accent underline underline-offset-2">
+                    <a href={provenance.repository} className={`break-all ${linkClass}`}>
                       {provenance.repository}
                     </a>
                   ),
@@ -100,15 +104,15 @@ function Evidence({ verification }: { verification: OriginVerification }) {
         ]}
       />
       <p className="mt-4 text-sm text-muted">
-        What each check asks, by hand as well:{' '}
+        All checks, and how to verify by hand:{' '}
         {provenance === undefined ? (
-          <code className="font-mono">docs/guides/verify.md</code>
+          <code className="font-mono">docs/use/verifying.md</code>
         ) : (
           <a
-            href={`${provenance.repository.replace(/\/$/, '')}/blob/${provenance.commit}/docs/guides/verify.md`}
-            className="text-accent underline underline-offset-2"
+            href={`${provenance.repository.replace(/\/$/, '')}/blob/${provenance.commit}/docs/use/verifying.md`}
+            className={linkClass}
           >
-            docs/guides/verify.md
+            docs/use/verifying.md
           </a>
         )}{' '}
         in the source.
@@ -125,4 +129,36 @@ function CopyReport({ verification }: { verification: OriginVerification }) {
     staleTime: Number.POSITIVE_INFINITY,
   });
   return text === undefined ? null : <CopyButton text={text} label="Copy the report as JSON" />;
+}
+
+/** All verdicts, strongest first, with the one that was reached. */
+function VerdictLadder({ verdict }: { verdict: Verdict }) {
+  return (
+    <ol aria-label="Verdicts, strongest first" className="space-y-1">
+      {verdictOrder.toReversed().map((one) => (
+        <li
+          key={one}
+          aria-current={one === verdict ? 'true' : undefined}
+          className={clsx(
+            'rounded-lg border-l-4 px-3 py-1.5',
+            one === verdict ? 'border-accent bg-raised' : 'border-line',
+          )}
+        >
+          <p className="flex flex-wrap items-baseline justify-between gap-x-3">
+            <span className={clsx(one === verdict && 'font-medium')}>{verdictWords[one].name}</span>
+            <span className="text-sm text-muted">
+              {one === verdict
+                ? 'reached here'
+                : !meets(browserMinimum, one)
+                  ? 'not in a browser'
+                  : one === browserMinimum
+                    ? 'minimum for sending content'
+                    : ''}
+            </span>
+          </p>
+          <p className="text-sm text-muted">{verdictWords[one].meaning}</p>
+        </li>
+      ))}
+    </ol>
+  );
 }

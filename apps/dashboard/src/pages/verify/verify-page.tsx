@@ -1,16 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
 import { RefreshCw } from 'lucide-react';
+import { type FormEvent, useState } from 'react';
 import { confidentialOrigin } from '../../api/origins.ts';
 import { useSignedIn } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
-import { Loading } from '../../ui/skeleton.tsx';
-import { Card, ErrorState, Page } from '../../ui/surface.tsx';
-import { gatewayVerificationQuery } from '../../verification/client.ts';
-import { ownPins } from '../../verification/pins.ts';
-import { Enclave } from './enclave.tsx';
+import { TextAreaField } from '../../ui/field.tsx';
+import { Card, ErrorState, Loading, Page } from '../../ui/surface.tsx';
+import { gatewayVerificationQuery, loadClient, ownPins } from '../../verification/client.ts';
+import { Enclave } from './enclave-form.tsx';
 import { GatewayReport } from './gateway-report.tsx';
-import { PinsCard } from './pins-card.tsx';
 
 /** `/verify`: what runs at the confidential origin, and behind its enclave routes, check by check. */
 export function VerifyPage() {
@@ -19,7 +18,7 @@ export function VerifyPage() {
   return (
     <Page
       title="Verify"
-      lead="What runs at the confidential origin, checked by this browser with a nonce of its own. Nothing that the checked machine says decides what is accepted."
+      lead="Your browser checks which code the confidential origin runs, with its own nonce. Your pins decide what is accepted, not the machine."
       actions={
         <Button busy={isFetching} icon={<RefreshCw aria-hidden className="size-4" />} onClick={() => void refetch()}>
           Verify again
@@ -35,18 +34,72 @@ export function VerifyPage() {
       )}
       <div className="grid items-start gap-4 lg:grid-cols-2">
         <Card
-          title="What a browser cannot see"
-          lead="A browser shows no page the TLS key of its connection. That one check is not made here, and the verdict ends at “Cryptographically checked”. The command line looks at the key, too, and reaches “Hardware verified”."
+          title="Limits of a browser"
+          lead="Browsers hide the TLS key of a connection. So this check is skipped here, and the verdict reaches at most “Cryptographically checked”. The command line checks the key, too, and can reach “Hardware verified”."
         >
           <CodeBlock label="sotto verify" code={`sotto verify ${confidentialOrigin}`} />
           <p className="mt-3 text-sm text-muted">
-            This page is served by the control plane, which you need not trust with content: to rely on a verification,
-            make it with the command or the library, from source that you read.
+            The control plane serves this page. To depend on a verification, run the command or the library from source
+            code that you trust.
           </p>
         </Card>
         <PinsCard />
       </div>
       {user !== undefined && <Enclave isSignedIn={user !== null} />}
     </Page>
+  );
+}
+
+/** The accepted machines: those of this build, or the user's own. */
+function PinsCard() {
+  const pins = ownPins.use();
+  const [typed, setTyped] = useState('');
+  const [problem, setProblem] = useState<string>();
+  const client = useQuery({ queryKey: ['client'], queryFn: loadClient, staleTime: Number.POSITIVE_INFINITY });
+  const shipped = client.data?.shippedPins.gateway;
+  const hasShipped = shipped?.tdx !== undefined || shipped?.sev_snp !== undefined;
+  const use = (event: FormEvent): void => {
+    event.preventDefault();
+    if (client.data === undefined) return;
+    const read = client.data.readPins(typed);
+    setProblem(typeof read === 'string' ? `These pins are invalid: ${read}.` : undefined);
+    if (typeof read !== 'string') ownPins.update(() => read);
+  };
+  return (
+    <Card
+      title="Pins"
+      lead={
+        pins !== undefined
+          ? 'This tab uses your own pins, also in the playground.'
+          : hasShipped
+            ? 'Pins say which machines are accepted. This tab uses the pins of the releases that this build knows.'
+            : 'Pins say which machines are accepted. This build contains no pins yet, so add your own to trust a machine.'
+      }
+    >
+      {pins !== undefined ? (
+        <Button onClick={() => ownPins.update(() => undefined)}>Use the pins of this build</Button>
+      ) : (
+        <details>
+          <summary className="min-h-8 cursor-pointer text-accent">Use your own pins</summary>
+          <form onSubmit={use} className="mt-2 space-y-3">
+            <TextAreaField
+              label="Pins, as JSON"
+              rows={5}
+              spellCheck={false}
+              value={typed}
+              hint="The content of a file for sotto verify --pins. It stays in this tab."
+              error={problem}
+              onChange={(event) => {
+                setTyped(event.target.value);
+                setProblem(undefined);
+              }}
+            />
+            <Button type="submit" disabled={typed.trim() === '' || client.data === undefined}>
+              Verify with these pins
+            </Button>
+          </form>
+        </details>
+      )}
+    </Card>
   );
 }

@@ -1,107 +1,107 @@
 import { type WorkspaceAnswer, type WorkspaceInvitationAnswer, type WorkspaceRole, workspaceRoles } from '@sotto/wire';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
-import { ApiError, sentenceOf } from '../../api/call.ts';
+import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { type Answer, call } from '../../api/call.ts';
+import { errorAt } from '../../api/errors.ts';
 import { controlOrigin } from '../../api/origins.ts';
 import { useChange } from '../../api/use-change.ts';
 import { Button } from '../../ui/button.tsx';
-import { CopyButton } from '../../ui/copy.tsx';
+import { CopyLine } from '../../ui/copy.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
-import { Instant } from '../../ui/instant.tsx';
-import { Loading } from '../../ui/skeleton.tsx';
-import { Card, ErrorState, Notice } from '../../ui/surface.tsx';
+import { Form } from '../../ui/form.tsx';
+import { Card, Loaded, Notice } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { useAnnounce } from '../../ui/toasts.tsx';
+import { Instant } from '../../ui/text.tsx';
+import { useAnnounceError } from '../../ui/toasts.tsx';
 import { givenRoles, roleWords } from './role-words.ts';
-import { invitationsQuery, inviteAddress, withdrawInvitation } from './workspace-queries.ts';
 
-/** Who was invited and has not answered; and inviting. */
+const invitationsQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['workspaces', id, 'invitations'],
+    queryFn: async ({ signal }) => (await call('GET /v1/workspaces/{id}/invitations', { params: { id }, signal })).data,
+  });
+
+/** Invites people, and lists the invitations without an answer. */
 export function InvitationsCard({ workspace }: { workspace: WorkspaceAnswer }) {
-  const { data: invitations, error, refetch } = useQuery(invitationsQuery(workspace.id));
   return (
     <Card
       title="Invitations"
-      lead="By address: good for seven days, once, and for whoever is signed in with that address."
+      lead="Invite people by address. An invitation works once, within seven days, for the account with that address."
     >
       <div className="space-y-5">
         <InviteForm workspace={workspace} />
-        {invitations === undefined && error === null && <Loading label="Invitations are loading" lines={2} />}
-        {invitations === undefined && error !== null && <ErrorState error={error} onRetry={() => void refetch()} />}
-        {invitations !== undefined && invitations.length === 0 && (
-          <p className="text-sm text-muted">No invitation waits for an answer.</p>
-        )}
-        {invitations !== undefined && invitations.length > 0 && (
-          <Waiting workspace={workspace} invitations={invitations} />
-        )}
+        <Loaded query={useQuery(invitationsQuery(workspace.id))} label="Invitations are loading" lines={2}>
+          {(invitations) =>
+            invitations.length === 0 ? (
+              <p className="text-sm text-muted">No open invitations.</p>
+            ) : (
+              <Waiting workspace={workspace} invitations={invitations} />
+            )
+          }
+        </Loaded>
       </div>
     </Card>
   );
 }
 
-/** Nobody gives a role above their own; `owner` offers the workspace itself, and the default one stays. */
+/** A user cannot give a role above their own. `owner` offers the workspace itself, except the default one. */
 const offeredRoles = ({ role, is_default }: WorkspaceAnswer): readonly WorkspaceRole[] =>
   role === 'owner' && !is_default ? workspaceRoles : givenRoles;
 
 function InviteForm({ workspace }: { workspace: WorkspaceAnswer }) {
   const [role, setRole] = useState<WorkspaceRole>('member');
-  const client = useQueryClient();
   const inviting = useChange({
-    mutationFn: (email: string) => inviteAddress(workspace.id, { email, role }),
-    onSuccess: () => client.invalidateQueries({ queryKey: ['workspaces', workspace.id, 'invitations'] }),
+    mutationFn: (email: string) =>
+      call('POST /v1/workspaces/{id}/invitations', { params: { id: workspace.id }, body: { email, role } }),
+    refreshes: invitationsQuery(workspace.id),
   });
-  const submit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    const form = event.currentTarget;
-    inviting.mutate(String(new FormData(form).get('email')), { onSuccess: () => form.reset() });
-  };
-  const refusal =
-    inviting.error instanceof ApiError && inviting.error.param === 'email' ? inviting.error.message : undefined;
   return (
-    <form onSubmit={submit} className="space-y-4">
-      <div className="grid items-start gap-4 sm:grid-cols-[minmax(0,1fr)_12rem]">
-        <TextField label="Email" name="email" type="email" required autoComplete="off" error={refusal} />
-        <SelectField
-          label="Role"
-          value={role}
-          onChange={setRole}
-          choices={offeredRoles(workspace).map((one) => ({ value: one, label: roleWords[one].name }))}
-        />
-      </div>
-      <p className="text-sm text-muted">
-        {role === 'owner'
-          ? 'Offers the workspace itself to a member: when they accept, their balance pays, you become an admin, and every key of it is revoked.'
-          : roleWords[role].text}
-      </p>
-      {inviting.isError && refusal === undefined && (
-        <p role="alert" className="text-danger">
-          {sentenceOf(inviting.error)}
+    <>
+      <Form
+        change={inviting}
+        errors={['email']}
+        action="Invite"
+        onSubmit={(field, form) => inviting.mutate(field('email'), { onSuccess: () => form.reset() })}
+      >
+        <div className="grid items-start gap-4 sm:grid-cols-[minmax(0,1fr)_12rem]">
+          <TextField
+            label="Email"
+            name="email"
+            type="email"
+            required
+            autoComplete="off"
+            error={errorAt(inviting.error, 'email')}
+          />
+          <SelectField
+            label="Role"
+            value={role}
+            onChange={setRole}
+            choices={offeredRoles(workspace).map((one) => ({ value: one, label: roleWords[one].name }))}
+          />
+        </div>
+        <p className="text-sm text-muted">
+          {role === 'owner'
+            ? 'Offers the workspace to a member. If they accept, their balance pays, you become an admin, and all its keys are revoked.'
+            : roleWords[role].text}
         </p>
-      )}
-      <Button type="submit" look="primary" busy={inviting.isPending}>
-        Invite
-      </Button>
+      </Form>
       {inviting.isSuccess && <Invited invitation={inviting.data} />}
-    </form>
+    </>
   );
 }
 
-/** The token travels in the fragment, which no server is sent. */
+/** The token is in the fragment, which browsers do not send to any server. */
 const linkOf = (token: string): string => `${controlOrigin}/invitations#token=${encodeURIComponent(token)}`;
 
-function Invited({ invitation }: { invitation: WorkspaceInvitationAnswer & { readonly token: string } }) {
+function Invited({ invitation }: { invitation: Answer<'POST /v1/workspaces/{id}/invitations'> }) {
   const link = linkOf(invitation.token);
   return (
     <Notice tone="good">
       <p className="mb-2">
-        {invitation.email} is invited as {roleWords[invitation.role].name.toLowerCase()}. Where no mail is sent, hand
-        over this link yourself: it is shown this once, and opens nothing for another address.
+        {invitation.email} is invited as {roleWords[invitation.role].name.toLowerCase()}. If this deployment sends no
+        mail, send the link yourself. It is shown only now, and works only for that address.
       </p>
-      <div className="flex flex-wrap items-center gap-2">
-        <code data-testid="invitation-link" className="min-w-0 font-mono text-sm break-all">
-          {link}
-        </code>
-        <CopyButton text={link} label="Copy link" />
-      </div>
+      <CopyLine text={link} label="Copy link" testId="invitation-link" />
     </Notice>
   );
 }
@@ -113,11 +113,11 @@ interface WaitingProps {
 
 function Waiting({ workspace, invitations }: WaitingProps) {
   const client = useQueryClient();
-  const announce = useAnnounce();
   const withdrawing = useChange({
-    mutationFn: (invitationId: string) => withdrawInvitation(workspace.id, invitationId),
+    mutationFn: (invitationId: string) =>
+      call('DELETE /v1/workspaces/{id}/invitations/{invitationId}', { params: { id: workspace.id, invitationId } }),
     onSettled: () => client.invalidateQueries({ queryKey: ['workspaces', workspace.id, 'invitations'] }),
-    onError: (error) => announce({ tone: 'danger', text: sentenceOf(error) }),
+    onError: useAnnounceError(),
   });
   const columns: readonly Column<WorkspaceInvitationAnswer>[] = [
     { title: 'Email', heading: true, cell: ({ email }) => <span className="break-all">{email}</span> },
@@ -139,5 +139,5 @@ function Waiting({ workspace, invitations }: WaitingProps) {
       ),
     },
   ];
-  return <Table caption="Invitations that wait" columns={columns} rows={invitations} rowKey={({ id }) => id} />;
+  return <Table caption="Open invitations" columns={columns} rows={invitations} rowKey={({ id }) => id} />;
 }

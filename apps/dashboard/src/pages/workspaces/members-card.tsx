@@ -2,54 +2,45 @@ import { isRoleAtLeast, type MemberRole, type WorkspaceAnswer, type WorkspaceMem
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { UserMinus } from 'lucide-react';
 import { useState } from 'react';
-import { sentenceOf } from '../../api/call.ts';
-import { membersQuery } from '../../api/members.ts';
+import { call } from '../../api/call.ts';
+import { membersQuery } from '../../api/queries.ts';
 import { useChange } from '../../api/use-change.ts';
-import { formatInstant } from '../../format/time.ts';
+import { formatInstant } from '../../format/format.ts';
 import { useSignedIn } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { IconButton } from '../../ui/button.tsx';
-import { ConfirmDialog } from '../../ui/dialog.tsx';
+import { ConfirmChange } from '../../ui/dialog.tsx';
 import { SelectField } from '../../ui/field.tsx';
-import { Loading } from '../../ui/skeleton.tsx';
-import { Card, ErrorState } from '../../ui/surface.tsx';
+import { Card, Loaded } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { useAnnounce } from '../../ui/toasts.tsx';
+import { useAnnounceError } from '../../ui/toasts.tsx';
 import { givenRoles, roleWords } from './role-words.ts';
-import { changeMemberRole, removeMember } from './workspace-queries.ts';
 
-/** Who is in it; admins change roles and remove. */
+/** The members. Admins change roles and remove members. */
 export function MembersCard({ workspace }: { workspace: WorkspaceAnswer }) {
-  const { data: members, error, refetch } = useQuery(membersQuery(workspace.id));
-  if (members === undefined) {
-    if (error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
-    return <Loading label="Members are loading" />;
-  }
   return (
-    <Card title="Members">
-      <Members workspace={workspace} members={members} />
-    </Card>
+    <Loaded query={useQuery(membersQuery(workspace.id))} label="Members are loading">
+      {(members) => (
+        <Card title="Members">
+          <Members workspace={workspace} members={members} />
+        </Card>
+      )}
+    </Loaded>
   );
 }
 
 function Members({ workspace, members }: { workspace: WorkspaceAnswer; members: readonly WorkspaceMemberAnswer[] }) {
   const user = useSignedIn();
   const client = useQueryClient();
-  const announce = useAnnounce();
   const [leaving, setLeaving] = useState<WorkspaceMemberAnswer>();
-  const refresh = () => client.invalidateQueries({ queryKey: ['workspaces'] });
   const changing = useChange({
     mutationFn: ({ accountId, role }: { accountId: string; role: MemberRole }) =>
-      changeMemberRole(workspace.id, accountId, role),
-    onSettled: refresh,
-    onError: (error) => announce({ tone: 'danger', text: sentenceOf(error) }),
-  });
-  const removing = useChange({
-    mutationFn: (accountId: string) => removeMember(workspace.id, accountId),
-    onSuccess: async () => {
-      await refresh();
-      setLeaving(undefined);
-    },
+      call('PATCH /v1/workspaces/{id}/members/{memberId}', {
+        params: { id: workspace.id, memberId: accountId },
+        body: { role },
+      }),
+    onSettled: () => client.invalidateQueries({ queryKey: ['workspaces'] }),
+    onError: useAnnounceError(),
   });
   const manages = isRoleAtLeast(workspace.role, 'admin');
   const isOther = ({ email, role }: WorkspaceMemberAnswer): boolean => role !== 'owner' && email !== user?.email;
@@ -96,10 +87,7 @@ function Members({ workspace, members }: { workspace: WorkspaceAnswer; members: 
           <IconButton
             label={`Remove ${member.email ?? 'the member'}`}
             icon={<UserMinus aria-hidden className="size-4.5" />}
-            onClick={() => {
-              removing.reset();
-              setLeaving(member);
-            }}
+            onClick={() => setLeaving(member)}
           />
         ) : null,
     },
@@ -107,20 +95,21 @@ function Members({ workspace, members }: { workspace: WorkspaceAnswer; members: 
   return (
     <>
       <Table caption="Members" columns={columns} rows={members} rowKey={({ account_id }) => account_id} />
-      <ConfirmDialog
-        open={leaving !== undefined}
-        onOpenChange={(open) => {
-          if (!open) setLeaving(undefined);
-        }}
-        title={`Remove ${leaving?.email ?? 'the member'}?`}
-        consequence="Their keys in this workspace stop working at once. They can be invited again."
-        action="Remove"
-        busy={removing.isPending}
-        error={removing.isError ? sentenceOf(removing.error) : undefined}
-        onConfirm={() => {
-          if (leaving !== undefined) removing.mutate(leaving.account_id);
-        }}
-      />
+      {leaving !== undefined && (
+        <ConfirmChange
+          onClose={() => setLeaving(undefined)}
+          title={`Remove ${leaving.email ?? 'the member'}?`}
+          consequence="Their keys in this workspace stop working at once. They can be invited again."
+          action="Remove"
+          change={{
+            mutationFn: () =>
+              call('DELETE /v1/workspaces/{id}/members/{memberId}', {
+                params: { id: workspace.id, memberId: leaving.account_id },
+              }),
+            refreshes: { queryKey: ['workspaces'] },
+          }}
+        />
+      )}
     </>
   );
 }

@@ -1,15 +1,18 @@
 import { type WorkspaceRole, workspaceRoles } from '@sotto/wire';
 
-/** Roles as people call them, and what each may do (docs/guides/workspaces.md). */
+/** Names of the roles, and what each may do (docs/use/accounts-and-workspaces.md). */
 export const roleWords: Readonly<Record<WorkspaceRole, { readonly name: string; readonly text: string }>> = {
-  viewer: { name: 'Viewer', text: 'Sees members, keys without their secrets, preferences and usage.' },
+  viewer: { name: 'Viewer', text: 'Sees members, keys without their secrets, preferences and sums of usage.' },
   member: {
     name: 'Member',
-    text: 'Makes inference keys of their own, which spend from the owner’s balance; sees what a viewer sees.',
+    text: 'Creates their own inference keys, which spend the owner’s balance, and sees the requests of these keys. Sees what a viewer sees.',
   },
-  admin: { name: 'Admin', text: 'Manages everybody’s inference keys, preferences, members and invitations.' },
-  owner: { name: 'Owner', text: 'Pays for everything; makes management keys, hands over, deletes.' },
+  admin: {
+    name: 'Admin',
+    text: 'Manages all inference keys, preferences, members and invitations. Sees all requests.',
+  },
+  owner: { name: 'Owner', text: 'Pays for everything. Creates management keys, transfers and deletes the workspace.' },
 };
 
-/** What somebody can be made without their consent; owner takes an invitation that they accept. */
+/** Roles that an admin can give directly. To become owner, a member accepts an invitation. */
 export const givenRoles = workspaceRoles.filter((role) => role !== 'owner');

@@ -1,32 +1,35 @@
 import { isRoleAtLeast, type WorkspaceAnswer } from '@sotto/wire';
-import { useQuery } from '@tanstack/react-query';
-import { Link, useParams } from '@tanstack/react-router';
-import { buttonClass } from '../../ui/button.tsx';
-import { Loading } from '../../ui/skeleton.tsx';
-import { EmptyState, ErrorState, Page } from '../../ui/surface.tsx';
-import { workspacesQuery } from '../../workspaces/workspaces.ts';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useParams, useRouter } from '@tanstack/react-router';
+import { useState } from 'react';
+import { call } from '../../api/call.ts';
+import { membersQuery } from '../../api/queries.ts';
+import { useChange } from '../../api/use-change.ts';
+import { useSignedIn } from '../../session/session.ts';
+import { Button, buttonClass } from '../../ui/button.tsx';
+import { ConfirmDialog } from '../../ui/dialog.tsx';
+import { NameForm } from '../../ui/form.tsx';
+import { Card, EmptyState, Loaded, Page } from '../../ui/surface.tsx';
+import { useAnnounce } from '../../ui/toasts.tsx';
+import { workspacesQuery } from '../../workspaces/workspaces.tsx';
 import { InvitationsCard } from './invitations-card.tsx';
 import { MembersCard } from './members-card.tsx';
-import { NameCard } from './name-card.tsx';
 import { roleWords } from './role-words.ts';
-import { UndoCard } from './undo-card.tsx';
 
-/** `/workspaces/<id>`: who is in a workspace, and what it is called. */
+/** `/workspaces/<id>`: members, invitations and name of a workspace. */
 export function WorkspacePage() {
   const { workspaceId } = useParams({ from: '/session/workspaces/$workspaceId' });
-  const { data: workspaces, error, refetch } = useQuery(workspacesQuery);
-  if (workspaces === undefined) {
+  const query = useQuery(workspacesQuery);
+  if (query.data === undefined) {
     return (
       <Page title="Workspace">
-        {error === null ? (
-          <Loading label="The workspace is loading" />
-        ) : (
-          <ErrorState error={error} onRetry={() => void refetch()} />
-        )}
+        <Loaded query={query} label="The workspace is loading">
+          {() => null}
+        </Loaded>
       </Page>
     );
   }
-  const workspace = workspaces.find(({ id }) => id === workspaceId);
+  const workspace = query.data.find(({ id }) => id === workspaceId);
   return workspace === undefined ? <Gone /> : <Workspace key={workspace.id} workspace={workspace} />;
 }
 
@@ -34,7 +37,23 @@ function Workspace({ workspace }: { workspace: WorkspaceAnswer }) {
   const manages = isRoleAtLeast(workspace.role, 'admin');
   const { name, text } = roleWords[workspace.role];
   return (
-    <Page title={workspace.name} lead={`Your role: ${name.toLowerCase()}. ${text}`}>
+    <Page
+      title={workspace.name}
+      lead={`Your role: ${name.toLowerCase()}. ${text}`}
+      {...(manages
+        ? {
+            actions: (
+              <Link
+                to="/workspaces/$workspaceId/audit"
+                params={{ workspaceId: workspace.id }}
+                className={buttonClass('plain', true)}
+              >
+                Audit log
+              </Link>
+            ),
+          }
+        : {})}
+    >
       <MembersCard workspace={workspace} />
       {manages && <InvitationsCard workspace={workspace} />}
       <div className="grid items-start gap-6 lg:grid-cols-2">
@@ -49,7 +68,7 @@ function Gone() {
   return (
     <Page title="Workspace">
       <EmptyState
-        title="You are in no such workspace"
+        title="Workspace not found"
         text="It may have been deleted, or you may have been removed from it."
         action={
           <Link to="/workspaces" className={buttonClass('primary')}>
@@ -58,5 +77,84 @@ function Gone() {
         }
       />
     </Page>
+  );
+}
+
+function NameCard({ workspace }: { workspace: WorkspaceAnswer }) {
+  const renaming = useChange({
+    mutationFn: (name: string) => call('PATCH /v1/workspaces/{id}', { params: { id: workspace.id }, body: { name } }),
+    refreshes: { ...workspacesQuery, exact: true },
+    says: 'The name is saved.',
+  });
+  return (
+    <Card title="Name">
+      <NameForm
+        label="Workspace name"
+        name={workspace.name}
+        change={renaming}
+        action="Rename"
+        look="plain"
+        onName={renaming.mutate}
+      />
+    </Card>
+  );
+}
+
+/** Lets the owner delete the workspace, and other members leave it. */
+function UndoCard({ workspace }: { workspace: WorkspaceAnswer }) {
+  const isOwner = workspace.role === 'owner';
+  const [isAsking, setAsking] = useState(false);
+  const user = useSignedIn();
+  const { data: members = [] } = useQuery(membersQuery(workspace.id));
+  const self = members.find(({ email }) => email !== null && email === user?.email);
+  const client = useQueryClient();
+  const router = useRouter();
+  const announce = useAnnounce();
+  const going = useChange({
+    mutationFn: () => {
+      const { id } = workspace;
+      if (isOwner) return call('DELETE /v1/workspaces/{id}', { params: { id } });
+      if (self === undefined) throw new Error('who leaves is not known yet');
+      return call('DELETE /v1/workspaces/{id}/members/{memberId}', { params: { id, memberId: self.account_id } });
+    },
+    onSuccess: async () => {
+      await router.navigate({ to: '/workspaces' });
+      await client.invalidateQueries({ queryKey: workspacesQuery.queryKey, exact: true });
+      announce({ text: isOwner ? 'The workspace is deleted.' : 'You have left the workspace.' });
+    },
+  });
+  if (workspace.is_default && isOwner) {
+    return (
+      <Card title="Default workspace">
+        <p className="text-muted">It belongs to your account, so you cannot delete or transfer it.</p>
+      </Card>
+    );
+  }
+  return (
+    <Card
+      title={isOwner ? 'Delete the workspace' : 'Leave the workspace'}
+      lead={
+        isOwner
+          ? 'Its keys and their tickets stop working at once. Usage history is kept. To transfer it instead, invite a member as owner.'
+          : 'Your keys in it stop working at once. To return, you need another invitation.'
+      }
+    >
+      <Button look="danger" disabled={!isOwner && self === undefined} onClick={() => setAsking(true)}>
+        {isOwner ? 'Delete…' : 'Leave…'}
+      </Button>
+      <ConfirmDialog
+        open={isAsking}
+        onClose={() => setAsking(false)}
+        title={isOwner ? `Delete “${workspace.name}”?` : `Leave “${workspace.name}”?`}
+        consequence={
+          isOwner
+            ? 'Its keys stop working now, for all members. You cannot undo this.'
+            : 'Your keys in it stop working now.'
+        }
+        action={isOwner ? 'Delete' : 'Leave'}
+        change={going}
+        onConfirm={() => going.mutate()}
+      />
+    </Card>
   );
 }

@@ -1,27 +1,30 @@
 import type { WorkspaceAnswer } from '@sotto/wire';
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { Link, useRouter } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
-import { formatInstant } from '../../format/time.ts';
+import { call } from '../../api/call.ts';
+import { useChange } from '../../api/use-change.ts';
+import { formatInstant } from '../../format/format.ts';
+import { useSignedIn } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Button } from '../../ui/button.tsx';
-import { Loading } from '../../ui/skeleton.tsx';
-import { Card, ErrorState, Page } from '../../ui/surface.tsx';
+import { Button, linkClass } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { NameForm } from '../../ui/form.tsx';
+import { Card, Loaded, Notice, Page } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { useWorkspace, workspacesQuery } from '../../workspaces/workspaces.ts';
-import { CreateWorkspaceDialog } from './create-workspace-dialog.tsx';
-import { InvitedNotice } from './invited-notice.tsx';
+import { Truncated } from '../../ui/text.tsx';
+import { useWorkspace, workspacesQuery } from '../../workspaces/workspaces.tsx';
+import { waitingInvitationsQuery } from '../invitations/invitation-queries.ts';
 import { roleWords } from './role-words.ts';
 
-/** `/workspaces`: the account's own, and those it was invited to. */
+/** `/workspaces`: all workspaces of which the user is a member. */
 export function WorkspacesPage() {
-  const { data: workspaces, error, refetch } = useQuery(workspacesQuery);
   const [isMaking, setMaking] = useState(false);
   return (
     <Page
       title="Workspaces"
-      lead="Keys, routing preferences and usage belong to a workspace; its owner’s balance pays. Invite others to work in one with you."
+      lead="Keys, routing preferences and usage belong to a workspace. Its owner’s balance pays. Invite others to work with you."
       actions={
         <Button look="primary" icon={<Plus aria-hidden className="size-4" />} onClick={() => setMaking(true)}>
           New workspace
@@ -29,10 +32,10 @@ export function WorkspacesPage() {
       }
     >
       <InvitedNotice />
-      {workspaces === undefined && error !== null && <ErrorState error={error} onRetry={() => void refetch()} />}
-      {workspaces === undefined && error === null && <Loading label="Workspaces are loading" />}
-      {workspaces !== undefined && <WorkspaceTable workspaces={workspaces} />}
-      <CreateWorkspaceDialog open={isMaking} onOpenChange={setMaking} />
+      <Loaded query={useQuery(workspacesQuery)} label="Workspaces are loading">
+        {(workspaces) => <WorkspaceTable workspaces={workspaces} />}
+      </Loaded>
+      {isMaking && <CreateWorkspaceDialog onClose={() => setMaking(false)} />}
     </Page>
   );
 }
@@ -44,27 +47,27 @@ function WorkspaceTable({ workspaces }: { workspaces: readonly WorkspaceAnswer[]
       title: 'Name',
       heading: true,
       cell: ({ id, name, is_default }) => (
-        <span className="inline-flex flex-wrap items-center gap-2">
+        <span className="flex min-w-0 flex-wrap items-center gap-2">
           <Link
             to="/workspaces/$workspaceId"
             params={{ workspaceId: id }}
-            className="font-medium text-accent underline-offset-2 hover:underline"
+            className="min-w-0 font-medium text-accent underline-offset-2 hover:underline"
           >
-            {name}
+            <Truncated text={name} />
           </Link>
           {is_default && <Badge>Default</Badge>}
         </span>
       ),
     },
     { title: 'Your role', cell: ({ role }) => <span title={roleWords[role].text}>{roleWords[role].name}</span> },
-    { title: 'Made', cell: ({ created_at }) => formatInstant(created_at) },
+    { title: 'Created', cell: ({ created_at }) => formatInstant(created_at) },
     {
       title: 'Shown',
       numeric: true,
       hiddenTitle: true,
       cell: ({ id, name }) =>
         id === chosen?.id ? (
-          <Badge tone="accent">Pages show this one</Badge>
+          <Badge tone="accent">Current workspace</Badge>
         ) : (
           <Button small onClick={() => choose(id)}>
             Switch to it<span className="sr-only">: {name}</span>
@@ -76,5 +79,43 @@ function WorkspaceTable({ workspaces }: { workspaces: readonly WorkspaceAnswer[]
     <Card>
       <Table caption="Workspaces" columns={columns} rows={workspaces} rowKey={({ id }) => id} />
     </Card>
+  );
+}
+
+function CreateWorkspaceDialog({ onClose }: { onClose: () => void }) {
+  const router = useRouter();
+  const { choose } = useWorkspace();
+  const making = useChange({
+    mutationFn: (name: string) => call('POST /v1/workspaces', { body: { name } }),
+    refreshes: workspacesQuery,
+    onSuccess: async ({ id }) => {
+      choose(id);
+      onClose();
+      await router.navigate({ to: '/workspaces/$workspaceId', params: { workspaceId: id } });
+    },
+  });
+  return (
+    <Dialog
+      onClose={onClose}
+      title="New workspace"
+      description="It starts with default preferences and no keys. You are its owner."
+    >
+      <NameForm label="Name" change={making} action="Create workspace" onName={making.mutate} onCancel={onClose} />
+    </Dialog>
+  );
+}
+
+/** Announces invitations without an answer, if there are any. */
+function InvitedNotice() {
+  const isVerified = useSignedIn()?.emailVerified === true;
+  const { data: invitations = [] } = useQuery({ ...waitingInvitationsQuery, enabled: isVerified });
+  if (invitations.length === 0) return null;
+  return (
+    <Notice>
+      {invitations.length === 1 ? 'You have an invitation' : `You have ${invitations.length} invitations`}.{' '}
+      <Link to="/invitations" className={`font-medium ${linkClass}`}>
+        Look at {invitations.length === 1 ? 'it' : 'them'}
+      </Link>
+    </Notice>
   );
 }

@@ -1,6 +1,5 @@
 import { sha256 } from '@noble/hashes/sha2.js';
-import { sameBytes } from '../../bytes/bytes.ts';
-import { fromBase64, toHex } from '../../bytes/encodings.ts';
+import { fromBase64, sameBytes, toHex } from '../../bytes.ts';
 import { Refusal, Unmade } from '../../refusal.ts';
 import { parseCertificate } from '../../x509/certificate.ts';
 import type { FamilyFindings, FamilyTask } from '../family-check.ts';
@@ -9,15 +8,15 @@ import type { ChutesEvidence } from '../provider-evidence.ts';
 const keyBytes = 1184;
 
 /** Splits a route's `upstream_model`: `<model>@<chute id>`. */
-export function readChute(upstreamModel: string): { readonly model: string; readonly chuteId: string } {
+function readChute(upstreamModel: string): { readonly model: string; readonly chuteId: string } {
   const at = upstreamModel.lastIndexOf('@');
   if (at <= 0) throw new Refusal('the upstream model does not name its chute, as in model@chute');
   return { model: upstreamModel.slice(0, at), chuteId: upstreamModel.slice(at + 1) };
 }
 
 /**
- * Chutes: report data is the SHA-256 of our nonce and the instance's key, both as text, then the SHA-256 of its TLS key.
- * Source: confidential.md 1.4; chutesai/chutes-e2ee-proxy.
+ * Chutes: report data is the SHA-256 of the client's nonce and the instance's key, both as text, then the SHA-256 of
+ * its TLS key. Source: chutesai/chutes-e2ee-proxy.
  */
 export async function checkChutes(evidence: ChutesEvidence, task: FamilyTask): Promise<FamilyFindings> {
   const { checks, reportData, nonce } = task;
@@ -32,7 +31,7 @@ export async function checkChutes(evidence: ChutesEvidence, task: FamilyTask): P
     }
     return { model, chuteId, publicKey, gpuNonce: toHex(digest) };
   });
-  // One digest holds both.
+  // One digest covers key and nonce.
   if (bound !== undefined) await checks.make('provider.freshness', () => {});
   const tls = await checks.make('provider.tls_binding', () => requireCertificate(evidence, reportData));
   const expiresAt = evidence.e2e_nonce_expires_at;
@@ -43,7 +42,7 @@ export async function checkChutes(evidence: ChutesEvidence, task: FamilyTask): P
   }
   return {
     key: bound && keyOf(evidence, bound),
-    tlsSpkiSha256: tls ?? [],
+    tlsSpkiSha256: tls,
     gpuNonce: bound?.gpuNonce,
     expiresAtMs: expiresAt,
   };
@@ -56,7 +55,7 @@ function requireCertificate({ certificate }: ChutesEvidence, reportData: Uint8Ar
   return [toHex(digest)];
 }
 
-/** Without a nonce the key is of no use, and with none is none given. */
+/** Without the instance's single-use nonce, the key cannot be used, so no key is returned. */
 function keyOf(
   { instance_id: instanceId, e2e_nonce: nonce, e2e_nonce_expires_at: expiresAt }: ChutesEvidence,
   { model, chuteId, publicKey }: { model: string; chuteId: string; publicKey: ReturnType<typeof fromBase64> },

@@ -1,14 +1,13 @@
 import { sha256 } from '@noble/hashes/sha2.js';
-import { type Bytes, concatBytes, sameBytes } from '../../bytes/bytes.ts';
-import { fromHex } from '../../bytes/encodings.ts';
+import { type Bytes, concatBytes, fromHex, sameBytes } from '../../bytes.ts';
 import { Refusal, Unmade } from '../../refusal.ts';
 import type { FamilyFindings, FamilyTask } from '../family-check.ts';
 import type { NearEvidence } from '../provider-evidence.ts';
 import { readSigningKey, type SigningKey } from '../signing-key.ts';
 
 /**
- * NEAR AI: report data is the signing address, or SHA-256 of address and TLS key hash where the TLS key is bound, too; then
- * our nonce. Source: confidential.md 1.2, nearai/nearai-cloud-verifier.
+ * NEAR AI: report data is the signing address, then the client's nonce. If the TLS key is bound too, the SHA-256 of
+ * address and TLS key hash replaces the address. Source: nearai/nearai-cloud-verifier.
  */
 export async function checkNear(evidence: NearEvidence, task: FamilyTask): Promise<FamilyFindings> {
   const { checks, reportData, nonce } = task;
@@ -30,13 +29,12 @@ export async function checkNear(evidence: NearEvidence, task: FamilyTask): Promi
   const { upstreamModel: model } = task;
   return {
     key: publicKey && algorithm && { family: 'near', algorithm, publicKey, model },
-    tlsSpkiSha256: tls ?? [],
+    tlsSpkiSha256: tls,
     gpuNonce: nonce,
-    expiresAtMs: undefined,
   };
 }
 
-/** Report data ends with our nonce. */
+/** Report data must end with the client's nonce. */
 export async function requireNonceBehind({ checks, reportData, nonce }: FamilyTask): Promise<void> {
   await checks.make('provider.freshness', () => {
     if (!sameBytes(reportData.subarray(32), fromHex(nonce, 'our nonce', 32))) {
@@ -45,7 +43,9 @@ export async function requireNonceBehind({ checks, reportData, nonce }: FamilyTa
   });
 }
 
-/** Report data begins with the signing key's address, zero-padded, or with the digest of address and TLS key hash. */
+/**
+ * Report data must begin with the signing key's address, zero-padded, or with the digest of address and TLS key hash.
+ */
 export function requireBound(signing: SigningKey, reportData: Bytes, spki?: string): SigningKey {
   const expected =
     spki === undefined

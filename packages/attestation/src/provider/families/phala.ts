@@ -1,10 +1,9 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import * as z from 'zod';
-import { concatBytes, sameBytes } from '../../bytes/bytes.ts';
-import { fromHex } from '../../bytes/encodings.ts';
+import { concatBytes, fromHex, sameBytes } from '../../bytes.ts';
 import { Refusal, Unmade } from '../../refusal.ts';
 import { canonicalJson } from '../../statement/canonical-json.ts';
-import { keySetDigest } from '../../statement/key-set.ts';
+import { keySetDigest, requireLiving } from '../../statement/key-set.ts';
 import type { FamilyFindings, FamilyTask } from '../family-check.ts';
 import type { PhalaEvidence } from '../provider-evidence.ts';
 import { readPoint, readSigningKey } from '../signing-key.ts';
@@ -15,7 +14,7 @@ export function checkPhala(evidence: PhalaEvidence, task: FamilyTask): Promise<F
   return evidence.protocol === 'aci' ? checkKeySet(evidence.key_set, task) : checkVllmProxy(evidence, task);
 }
 
-/** The layout of NEAR AI, without a TLS key. Source: confidential.md 1.3. */
+/** The layout of NEAR AI, without a TLS key. */
 async function checkVllmProxy(
   evidence: Extract<PhalaEvidence, { protocol: 'vllm-proxy' }>,
   task: FamilyTask,
@@ -29,9 +28,7 @@ async function checkVllmProxy(
   const { algorithm, publicKey } = signing ?? {};
   return {
     key: publicKey && algorithm && { family: 'phala', protocol: 'vllm-proxy', algorithm, publicKey, model },
-    tlsSpkiSha256: [],
     gpuNonce: nonce,
-    expiresAtMs: undefined,
   };
 }
 
@@ -43,10 +40,8 @@ const keySetSchema = z.looseObject({
 });
 type KeySet = z.infer<typeof keySetSchema>;
 
-const longestKeySetMs = 90 * 24 * 3_600_000;
-
 /**
- * ACI: report data is the SHA-256 of a statement about the key set's digest and our nonce, then zeros.
+ * ACI: report data is the SHA-256 of a statement about the key set's digest and the client's nonce, then zeros.
  * Source: Dstack-TEE/private-ai-gateway, spec/aci.md 3.
  */
 async function checkKeySet(value: unknown, task: FamilyTask): Promise<FamilyFindings> {
@@ -57,22 +52,17 @@ async function checkKeySet(value: unknown, task: FamilyTask): Promise<FamilyFind
     requireStatement(value, task);
     return parsed.data;
   });
-  if (keySet === undefined) return { key: undefined, tlsSpkiSha256: [], gpuNonce: nonce, expiresAtMs: undefined };
-  // One digest holds both: what binds the key set binds our nonce.
+  if (keySet === undefined) return { key: undefined, gpuNonce: nonce };
+  // One digest covers the key set and the nonce.
   await checks.make('provider.freshness', () => {});
-  await checks.make('provider.validity', () => {
-    if (!(moment.earliestMs < keySet.not_after * 1000)) throw new Refusal('the key set has expired');
-    if (!(keySet.not_after * 1000 <= moment.latestMs + longestKeySetMs)) {
-      throw new Refusal('the key set lives implausibly long');
-    }
-  });
+  await checks.make('provider.validity', () => requireLiving(keySet.not_after, moment));
   const tls = await checks.make('provider.tls_binding', () => {
     if (keySet.tls_public_keys.length === 0) throw new Unmade('the key set has no TLS key');
     return keySet.tls_public_keys.map(({ spki_sha256: spki }) => spki);
   });
   return {
     key: encryptionKeyOf(keySet, task.upstreamModel),
-    tlsSpkiSha256: tls ?? [],
+    tlsSpkiSha256: tls,
     gpuNonce: nonce,
     expiresAtMs: keySet.not_after * 1000,
   };
@@ -95,7 +85,7 @@ function encryptionKeyOf({ e2ee_public_keys: keys }: KeySet, model: string): Fam
     }
     if (secp256k1 !== undefined) return { ...common, algorithm: 'secp256k1', publicKey: readPoint(secp256k1) };
   } catch (error) {
-    // The key set is bound as it is; a key in it that is none is no key.
+    // The key set is bound as a whole. A malformed key in it is ignored.
     if (!(error instanceof Refusal)) throw error;
   }
   return undefined;

@@ -1,14 +1,13 @@
 import { sha256 } from '@noble/hashes/sha2.js';
-import { sameBytes } from '../../bytes/bytes.ts';
-import { fromHex } from '../../bytes/encodings.ts';
+import { fromHex, sameBytes } from '../../bytes.ts';
 import { Refusal, Unmade } from '../../refusal.ts';
 import type { FamilyFindings, FamilyTask } from '../family-check.ts';
 import type { VeniceEvidence } from '../provider-evidence.ts';
 import { addressOf, readPoint } from '../signing-key.ts';
 
 /**
- * Venice: report data begins with the Ethereum address of the signing key and ends with our nonce, or with its SHA-256.
- * Source: veniceai/api-docs; confidential.md 1.5.
+ * Venice: report data begins with the Ethereum address of the signing key and ends with the client's nonce, or with its
+ * SHA-256. Source: veniceai/api-docs.
  */
 export async function checkVenice(evidence: VeniceEvidence, task: FamilyTask): Promise<FamilyFindings> {
   const { checks, reportData, nonce, upstreamModel: model } = task;
@@ -32,10 +31,5 @@ export async function checkVenice(evidence: VeniceEvidence, task: FamilyTask): P
   await checks.make('provider.tls_binding', () => {
     throw new Unmade('Venice binds no TLS key');
   });
-  return {
-    key: publicKey && { family: 'venice', algorithm: 'secp256k1', publicKey, model },
-    tlsSpkiSha256: [],
-    gpuNonce: nonce,
-    expiresAtMs: undefined,
-  };
+  return { key: publicKey && { family: 'venice', algorithm: 'secp256k1', publicKey, model }, gpuNonce: nonce };
 }

@@ -1,13 +1,14 @@
+import { parseJson } from '@sotto/wire';
 import { ClientError } from '../../errors.ts';
 import { type Bytes, fromBase64, fromUtf8, toHex } from '../bytes.ts';
-import { type AeadKey, tagBytes } from '../ciphers/aead.ts';
-import { chacha20 } from '../ciphers/chacha.ts';
+import { type AeadKey, chacha20, tagBytes } from '../ciphers/aead.ts';
 import { type PayloadSource, SsePayloads } from '../reply/sse-payloads.ts';
 import { decapsulate, kemBytes, openWith } from './whole-body.ts';
 
 /**
- * The payloads of a stream whose events are sealed one by one: first `e2e_init` with the key, then `e2e` each with a line
- * of the inner stream. Events in clear tell counts for billing, or a failure; a `[DONE]` in clear ends nothing.
+ * The payloads of a stream whose events are sealed one by one. The first event is `e2e_init` with the key; each `e2e`
+ * event holds a line of the inner stream. Unencrypted events report token counts for billing, or a failure. An
+ * unencrypted `[DONE]` does not end the reply.
  */
 export class EventPayloads implements PayloadSource {
   readonly #events = new SsePayloads();
@@ -53,7 +54,7 @@ export class EventPayloads implements PayloadSource {
       return [];
     }
     if (sealed !== undefined) return this.#openLine(readSealed(sealed));
-    // The counts of the reply itself are inside; these are for the bill.
+    // These counts are for the bill. The reply's own counts are inside the sealed events.
     if (fields.usage !== undefined && Object.keys(fields).length === 1) return [];
     throw new ClientError('e2ee_reply_not_encrypted');
   }
@@ -69,7 +70,7 @@ export class EventPayloads implements PayloadSource {
   }
 }
 
-/** One line of the inner stream: its payload, if it has one. */
+/** Returns the payload of one line of the inner stream, if it has one. */
 function readLine(line: string): readonly string[] {
   if (line.startsWith('data:')) return [line.slice(5).trim()];
   if (line === '' || line.startsWith(':') || /^(event|id|retry):/.test(line)) return [];
@@ -77,12 +78,8 @@ function readLine(line: string): readonly string[] {
 }
 
 function readEvent(event: string): Readonly<Record<string, unknown>> {
-  try {
-    const fields: unknown = JSON.parse(event);
-    if (typeof fields === 'object' && fields !== null) return fields as Record<string, unknown>;
-  } catch {
-    // Falls through to the same answer: whatever it is, it is not sealed.
-  }
+  const fields = parseJson(event);
+  if (typeof fields === 'object' && fields !== null) return fields as Record<string, unknown>;
   throw new ClientError('e2ee_reply_not_encrypted');
 }
 

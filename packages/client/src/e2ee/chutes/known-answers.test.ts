@@ -1,10 +1,9 @@
 import { ml_kem768 as kem } from '@noble/post-quantum/ml-kem.js';
 import { describe, expect, it } from 'vitest';
 import { copy, fromBase64, utf8 } from '../bytes.ts';
-import { bytesOf, fixedRandom } from '../testing/fixed-random.ts';
-import { vector } from '../testing/vectors.ts';
+import { bytesOf, fixedRandom, vector } from '../testing/known-answers.ts';
+import { gunzip, gzip } from './chutes-family.ts';
 import { EventPayloads } from './event-payloads.ts';
-import { gunzip, gzip } from './gzip.ts';
 import { makeReplyKeyPair, openBlob, sealBlob } from './whole-body.ts';
 
 interface Known {
@@ -40,7 +39,7 @@ describe('known answers of Chutes', () => {
     expect(await sealBlob(copy(instance.publicKey), packed, { purpose: 'e2e-req-v1', random })).toEqual(expected);
   });
 
-  it('opens the request, and packs it so that it unpacks to the same', async () => {
+  it('opens the request, and compresses it without loss', async () => {
     const packed = copy(await openBlob(copy(instance.secretKey), blobOf(known.request.blob_b64), 'e2e-req-v1'));
     expect(Buffer.from(await gunzip(packed, 1e6)).toString()).toBe(known.request.plaintext_json);
     expect(await gunzip(await gzip(utf8(known.request.plaintext_json)), 1e6)).toEqual(
@@ -48,7 +47,7 @@ describe('known answers of Chutes', () => {
     );
   });
 
-  it('opens the whole reply, and not as one of another purpose', async () => {
+  it('opens the whole reply, but not with the key of another purpose', async () => {
     const blob = blobOf(known.response.blob_b64);
     const packed = copy(await openBlob(client().secretKey, blob, 'e2e-resp-v1'));
     expect(Buffer.from(await gunzip(packed, 1e6)).toString()).toBe(known.response.plaintext_json);

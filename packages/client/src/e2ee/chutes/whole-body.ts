@@ -1,17 +1,16 @@
 import { ml_kem768 as kem } from '@noble/post-quantum/ml-kem.js';
 import { ClientError } from '../../errors.ts';
 import { type Bytes, concat, copy, type RandomBytes, utf8 } from '../bytes.ts';
-import { type AeadKey, tagBytes } from '../ciphers/aead.ts';
-import { chacha20 } from '../ciphers/chacha.ts';
+import { type AeadKey, chacha20, tagBytes } from '../ciphers/aead.ts';
 import { hkdf } from '../ciphers/hkdf.ts';
 
 /** Length of an ML-KEM-768 ciphertext (FIPS 203). */
 export const kemBytes = 1088;
 
-/** Which key of an exchange: the HKDF info. */
+/** The HKDF info: it separates the keys of an exchange. */
 type Purpose = 'e2e-req-v1' | 'e2e-resp-v1' | 'e2e-stream-v1';
 
-/** A pair for one reply: the public key goes with the request. */
+/** Creates the key pair for one reply. The request carries the public key. */
 export function makeReplyKeyPair(random: RandomBytes): { readonly publicKey: Bytes; readonly secretKey: Bytes } {
   const seed = random(64);
   const { publicKey, secretKey } = kem.keygen(seed);
@@ -41,7 +40,7 @@ export async function sealBlob(
   return concat(encapsulated.cipherText, nonce, sealed);
 }
 
-/** Opens what `sealBlob` sealed. Throws `e2ee_reply_malformed` where it is too short, `e2ee_decryption_failed`. */
+/** Opens the output of `sealBlob`. Throws `e2ee_reply_malformed` if it is too short, `e2ee_decryption_failed` otherwise. */
 export async function openBlob(secretKey: Bytes, blob: Bytes, purpose: Purpose): Promise<Uint8Array> {
   if (blob.length < kemBytes + chacha20.nonceBytes + tagBytes) throw new ClientError('e2ee_reply_malformed');
   const key = await decapsulate(secretKey, blob.slice(0, kemBytes), purpose);
@@ -53,8 +52,8 @@ export async function openBlob(secretKey: Bytes, blob: Bytes, purpose: Purpose):
 }
 
 /**
- * The key that a KEM ciphertext carries. Never fails for one of the right length: ML-KEM rejects implicitly, so a forged
- * one gives a key under which nothing opens.
+ * Returns the key that a KEM ciphertext carries. It never fails for a ciphertext of the right length: ML-KEM rejects
+ * implicitly, so a forged one gives a key that opens nothing.
  */
 export async function decapsulate(secretKey: Bytes, ciphertext: Bytes, purpose: Purpose): Promise<AeadKey> {
   return keyOf(copy(kem.decapsulate(ciphertext, secretKey)), ciphertext, purpose);

@@ -2,32 +2,35 @@ import { ClientError, type ClientErrorCode } from '../../errors.ts';
 import { type Bytes, concat, fromHex, fromUtf8, type RandomBytes, toHex, utf8 } from '../bytes.ts';
 import { type Aead, type AeadKey, tagBytes } from './aead.ts';
 import { hkdf } from './hkdf.ts';
-import type { KeyAgreement, KeyPair } from './key-agreement.ts';
-import { isUnsupported } from './unsupported.ts';
+import { isUnsupported, type KeyAgreement, type KeyPair } from './key-agreement.ts';
 
-/** How single fields are encrypted: lower-case hex of ephemeral key ‖ nonce ‖ ciphertext ‖ tag. */
+/** Encrypts single fields as lower-case hex of ephemeral key ‖ nonce ‖ ciphertext ‖ tag. */
 export interface FieldCipher {
   /**
-   * Encrypts one field to a published key, under an ephemeral key and nonce of its own. Throws `e2ee_key_invalid` where
-   * that key is no point of the curve or one of low order.
+   * Encrypts one field to a published key, under a new ephemeral key and nonce. Throws `e2ee_key_invalid` if the
+   * published key is not a point of the curve, or one of low order.
    */
   seal(recipient: Bytes, text: string, using: { readonly random: RandomBytes; readonly aad?: string }): Promise<string>;
-  /** A key for replies: its public half is for the headers, all of it for `opener`. */
+  /** Creates a key for replies. The headers name its public half; `opener` takes the pair. */
   makeReplyKey(random: RandomBytes): Promise<KeyPair>;
-  /** Opens the fields encrypted to one key, which is erased on `close`. */
+  /** Opens the fields encrypted to one key. Its `close` erases the key. */
   opener(replyKey: KeyPair): FieldOpener;
 }
 
 export interface FieldOpener {
   /**
-   * Opens one field. Throws `e2ee_reply_not_encrypted` for what is no ciphertext, `e2ee_reply_out_of_order` for one that
-   * was opened before, `e2ee_decryption_failed` for one that does not verify.
+   * Opens one field. Throws:
+   *
+   * - `e2ee_reply_not_encrypted` for anything but a ciphertext
+   * - `e2ee_reply_out_of_order` for a field that was opened before
+   * - `e2ee_decryption_failed` for a ciphertext that does not verify
+   * - `e2ee_reply_malformed` for text that is not UTF-8
    */
   open(field: string, aad?: string): Promise<string>;
   close(): void;
 }
 
-/** The one construction of all field schemes: they differ in curve, HKDF info and cipher. */
+/** The construction that all field schemes share. They differ in curve, HKDF info and cipher. */
 export function fieldCipher(agreement: KeyAgreement, info: string, aead: Aead): FieldCipher {
   const deriveKey = async (secret: Bytes): Promise<AeadKey> => {
     const key = await hkdf({ secret, info: utf8(info), length: 32 });
@@ -59,9 +62,9 @@ interface OpenerParts {
 
 class Opener implements FieldOpener {
   readonly #parts: OpenerParts;
-  /** Some enclaves use one ephemeral key for a whole reply: its key is derived once. */
+  /** Some enclaves use one ephemeral key for a whole reply; its key is derived once. */
   #last: { readonly ephemeral: string; readonly key: AeadKey } | undefined;
-  /** What is seen twice was repeated by someone: nonces are random. */
+  /** Detects replays: nonces are random, so an ephemeral key and nonce seen twice were repeated by an attacker. */
   readonly #seen = new Set<string>();
 
   constructor(parts: OpenerParts) {
@@ -107,7 +110,7 @@ class Opener implements FieldOpener {
   }
 }
 
-/** A step that fails where a key from outside is no good. */
+/** Runs a step that fails for an unusable key of another party. */
 async function orElse(code: ClientErrorCode, agree: () => Promise<Bytes>): Promise<Bytes> {
   try {
     return await agree();

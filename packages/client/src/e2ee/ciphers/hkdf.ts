@@ -2,10 +2,10 @@ import type { Bytes } from '../bytes.ts';
 
 export interface HkdfInput {
   readonly secret: Bytes;
-  /** None is as many zero bytes as the hash is long (RFC 5869). */
+  /** Default: as many zero bytes as the hash is long (RFC 5869). */
   readonly salt?: Bytes;
   readonly info: Bytes;
-  /** Bytes to derive. */
+  /** Number of bytes to derive. */
   readonly length: number;
 }
 

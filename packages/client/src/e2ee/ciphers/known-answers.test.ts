@@ -1,13 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { nearCiphers } from '../near/near-family.ts';
-import { gatewaySuites } from '../phala/gateway.ts';
-import { vllmProxyCiphers } from '../phala/vllm-proxy.ts';
-import { bytesOf, fixedRandom } from '../testing/fixed-random.ts';
-import { vector } from '../testing/vectors.ts';
+import { gatewaySuites, vllmProxyCiphers } from '../phala/phala-family.ts';
+import { bytesOf, fixedRandom, vector } from '../testing/known-answers.ts';
 import { veniceCipher } from '../venice/venice-family.ts';
 import type { FieldCipher, FieldOpener } from './field-cipher.ts';
-import { secp256k1 } from './secp256k1.ts';
-import { x25519 } from './x25519.ts';
+import { secp256k1, x25519 } from './key-agreement.ts';
 
 interface Known {
   readonly scheme: string;
@@ -58,7 +55,7 @@ describe.each(spoken)('known answer: %s', (_, scheme, cipher) => {
   const answer = known(scheme);
   const aad = answer.aad ?? undefined;
 
-  it('is sealed to the byte', async () => {
+  it('is sealed byte for byte', async () => {
     const random = fixedRandom(ephemeralOf(answer), answer.nonce);
     const using = aad === undefined ? { random } : { random, aad };
     expect(await cipher.seal(bytesOf(publicKeyOf(answer)), answer.plaintext_utf8, using)).toBe(answer.wire_hex);
@@ -69,7 +66,7 @@ describe.each(spoken)('known answer: %s', (_, scheme, cipher) => {
     expect(await opener.open(answer.wire_hex, aad)).toBe(answer.plaintext_utf8);
   });
 
-  it('does not open with a bit flipped, cut, or under another context', async () => {
+  it('does not open if a bit is flipped, it is cut, or the context differs', async () => {
     const open = async (wire: string, context = aad) => (await openerOf(answer, cipher)).open(wire, context);
     for (const at of [4, answer.wire_hex.length - 40, answer.wire_hex.length - 1]) {
       const flipped = (Number.parseInt(answer.wire_hex.charAt(at), 16) ^ 1).toString(16);
@@ -80,7 +77,7 @@ describe.each(spoken)('known answer: %s', (_, scheme, cipher) => {
     await expect(open(answer.wire_hex, `${aad ?? ''}x`)).rejects.toMatchObject({ code: 'e2ee_decryption_failed' });
   });
 
-  it('opens once: a repeated ciphertext is told', async () => {
+  it('opens once: a repeated ciphertext is an error', async () => {
     const opener = await openerOf(answer, cipher);
     await opener.open(answer.wire_hex, aad);
     await expect(opener.open(answer.wire_hex.toUpperCase(), aad)).rejects.toMatchObject({
@@ -98,7 +95,7 @@ describe('schemes that share a header value', () => {
 });
 
 describe('a secret key', () => {
-  it('is erased where it was, and of secp256k1 once it is closed, so that nothing opens any more', async () => {
+  it('is erased from the caller’s buffer; a closed secp256k1 key opens nothing', async () => {
     const given = bytesOf(secretOf(known('A secp256k1')));
     const pair = await secp256k1.load(given);
     expect(given.every((byte) => byte === 0)).toBe(true);
@@ -118,7 +115,7 @@ describe('keys of low order', () => {
     eight: 'e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800',
   };
 
-  it.each(Object.entries(points))('X25519 %s is refused, as a key to seal to and in a reply', async (_, point) => {
+  it.each(Object.entries(points))('X25519 %s is refused, both as a recipient and in a reply', async (_, point) => {
     const { cipher } = gatewaySuites.x25519;
     const random = (length: number) => new Uint8Array(length).fill(7);
     await expect(cipher.seal(bytesOf(point), 'x', { random })).rejects.toMatchObject({ code: 'e2ee_key_invalid' });

@@ -1,46 +1,44 @@
-import { type Bytes, type RandomBytes, utf8 } from '../bytes.ts';
+import { type Bytes, toHex, utf8 } from '../bytes.ts';
 import type { FieldCipher } from '../ciphers/field-cipher.ts';
-import type { KeyPair } from '../ciphers/key-agreement.ts';
-import type { Sealing } from '../family.ts';
+import type { EnclaveKey } from '../enclave-key.ts';
+import type { Sealing, SealingInput } from '../family.ts';
 import { ChatReply } from '../reply/chat-reply.ts';
 import type { FieldPlace } from '../reply/completion.ts';
 import { SsePayloads } from '../reply/sse-payloads.ts';
-import type { TextChat } from '../text-chat.ts';
 
-/** What is particular to one family that encrypts field by field. */
-export interface FieldScheme {
-  readonly cipher: FieldCipher;
-  /** The enclave's key. */
-  readonly recipient: Bytes;
-  /** The client's key, whose public half the headers name. Erased in the end. */
-  readonly replyKey: KeyPair;
+/** The particulars of one family that encrypts field by field. */
+interface FieldScheme {
   readonly headers: Readonly<Record<string, string>>;
-  /** The enclave's name for the model. */
-  readonly model: string;
   readonly requestAad?: (messageIndex: number) => string;
   readonly replyAad?: (place: FieldPlace) => string;
-  /** Throws where the response headers say that the reply is not encrypted. */
+  /** Throws if the response headers say that the reply is not encrypted. */
   readonly checkHeaders?: (headers: Headers) => void;
-  /** The family answers with a stream only. */
+  /** Whether the family always answers with a stream. */
   readonly streamsOnly?: boolean;
   readonly extraBody?: Readonly<Record<string, unknown>>;
 }
 
-/** Encrypts the content of every message, whatever its role, and leaves settings, roles and counts in clear. */
+/**
+ * Encrypts the content of every message, whatever its role. Settings, roles and counts stay readable. `schemeFor` takes
+ * the client's public key for the reply, as hex. `close` of the opener erases the key.
+ */
 export async function sealFields(
-  { chat, random }: { readonly chat: TextChat; readonly random: RandomBytes },
-  scheme: FieldScheme,
+  { key, chat, random }: Pick<SealingInput<EnclaveKey>, 'key' | 'chat' | 'random'>,
+  cipher: FieldCipher,
+  schemeFor: (clientKey: string) => FieldScheme,
 ): Promise<Sealing> {
-  const { cipher, recipient, replyKey, headers, model, requestAad, replyAad, extraBody = {} } = scheme;
+  const replyKey = await cipher.makeReplyKey(random);
+  const scheme = schemeFor(toHex(replyKey.publicKey));
+  const { headers, requestAad, replyAad, extraBody = {} } = scheme;
   const messages: { role: string; content: string }[] = [];
   for (const [index, { role, content }] of chat.messages.entries()) {
     const aad = requestAad?.(index);
     const using = aad === undefined ? { random } : { random, aad };
-    messages.push({ role, content: await cipher.seal(recipient, asText(content), using) });
+    messages.push({ role, content: await cipher.seal(key.publicKey, asText(content), using) });
   }
   const stream = scheme.streamsOnly === true || chat.stream;
   const streaming = stream ? { stream, stream_options: { include_usage: true } } : { stream };
-  const body = utf8(JSON.stringify({ model, messages, ...chat.settings, ...streaming, ...extraBody }));
+  const body = utf8(JSON.stringify({ model: key.model, messages, ...chat.settings, ...streaming, ...extraBody }));
   const opener = cipher.opener(replyKey);
   return {
     headers,
@@ -61,11 +59,15 @@ export async function sealFields(
 }
 
 /**
- * The enclaves turn a plaintext that their JSON parser takes for a list into content parts. Text that may look like one
- * to any of them is therefore sent as the one part that says it.
+ * Keeps the enclaves from reading text as content parts. They do so with a plaintext that parses as a JSON list. Text
+ * that looks like a list is therefore sent as a list of one text part.
  */
 function asText(content: string): string {
   const outline = content.trim();
   const mayBeList = outline.startsWith('[') && outline.endsWith(']');
   return mayBeList ? JSON.stringify([{ type: 'text', text: content }]) : content;
 }
+
+/** A public key as the attestation reports of NEAR and dstack-vllm-proxy name it: secp256k1 points lack their `04`. */
+export const withoutPointPrefix = (publicKey: Bytes): Bytes =>
+  publicKey.length === 65 ? publicKey.slice(1) : publicKey;

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { vouchForKey } from '../enclave-key.ts';
 import { sealChat } from '../seal-chat.ts';
-import { bytesOf, fixedRandom } from '../testing/fixed-random.ts';
-import { vector, vectorText } from '../testing/vectors.ts';
-import { gatewaySuites } from './gateway.ts';
+import { bytesOf, fixedRandom, vector, vectorText } from '../testing/known-answers.ts';
+import { gatewaySuites } from './phala-family.ts';
 
 interface Known {
   readonly scheme: string;
@@ -28,7 +27,7 @@ const recipients = {
   ed25519: '17cb79fb2b4120f2b1ec65e4198d6e08b28e813feb01e4a400839b85e18080ce',
 };
 
-describe('a whole request of Phala, to the byte: the context is bound as the vectors have it', () => {
+describe('a whole request of Phala binds the context byte for byte as the vectors do', () => {
   it.each([
     ['aci', 'x25519', '44', 32, 'ACI E2EE v2 x25519'],
     ['aci', 'secp256k1', '22', 32, 'ACI E2EE v2 secp256k1'],
@@ -55,7 +54,7 @@ describe('a whole request of Phala, to the byte: the context is bound as the vec
 });
 
 describe("the gateway's own vectors", () => {
-  it('bind a reply to request and place', async () => {
+  it('bind a reply to its request and place', async () => {
     const [, responseAad] = [...vectorText('aci/e2ee-v2-test-vectors.md').matchAll(/```text\n(.*)\n```/g)].map(
       ([, aad]) => aad,
     );

@@ -1,24 +1,26 @@
-import { sseDone, sseFrame } from '@sotto/wire';
+import { parseJson, sseDone, sseFrame } from '@sotto/wire';
 import { ClientError } from '../../errors.ts';
 import { type Bytes, fromUtf8 } from '../bytes.ts';
 import type { ReplyOpener } from '../family.ts';
 import { type OpenCompletion, openCompletion, type ReplyReading } from './completion.ts';
-import { joinChunks } from './join-chunks.ts';
 import type { PayloadSource } from './sse-payloads.ts';
 
 export interface ChatReplyParts {
   readonly reading: ReplyReading;
   /** The payloads of a streamed reply: chunks in JSON, then `[DONE]`. */
   readonly source: PayloadSource;
-  /** The JSON of a reply that came whole; undefined where the family streams always, and a whole reply is joined. */
+  /**
+   * Returns the JSON of a whole reply. Undefined if the family always streams; the chunks of a whole reply are joined
+   * then.
+   */
   readonly unwrapWhole: ((body: Bytes) => Promise<Bytes>) | undefined;
   begin(headers: Headers): Promise<void>;
   close(): void;
 }
 
 /**
- * What all families share once their wrapping is off: reads chunks or a completion, and says when a reply is complete.
- * A stream is complete with a finish reason and then `[DONE]`; nothing may follow it.
+ * The steps that all families share after their own unwrapping: it reads chunks or a completion and decides whether the
+ * reply is complete. A complete stream has a finish reason, then `[DONE]`, and nothing after it.
  */
 export class ChatReply implements ReplyOpener {
   readonly #parts: ChatReplyParts;
@@ -41,7 +43,7 @@ export class ChatReply implements ReplyOpener {
       return JSON.stringify(joinChunks(chunks));
     }
     const json = fromUtf8(await unwrapWhole(body), 'e2ee_reply_malformed');
-    const completion = await openCompletion(parse(json), 'message', reading);
+    const completion = await openCompletion(parseJson(json), 'message', reading);
     const [choice] = completion.choices;
     if (choice === undefined || choice.finish_reason === null) throw new ClientError('e2ee_reply_truncated');
     return JSON.stringify(completion);
@@ -64,7 +66,7 @@ export class ChatReply implements ReplyOpener {
   async #write(payloads: readonly string[]): Promise<string> {
     const wasDone = this.#isDone;
     const chunks = await this.#chunks(payloads);
-    // A chunk for usage alone, which the caller did not ask for, has nothing left to say.
+    // Drop a chunk that carries only usage if the caller did not ask for usage.
     const said = chunks.filter((chunk) => chunk.choices.length > 0 || chunk.usage !== undefined);
     return said.map((chunk) => sseFrame(JSON.stringify(chunk))).join('') + (this.#isDone && !wasDone ? sseDone : '');
   }
@@ -78,7 +80,7 @@ export class ChatReply implements ReplyOpener {
         this.#isDone = true;
         continue;
       }
-      const chunk = await openCompletion(parse(payload), 'delta', this.#parts.reading);
+      const chunk = await openCompletion(parseJson(payload), 'delta', this.#parts.reading);
       this.#hasFinished ||= chunk.choices.some((choice) => choice.finish_reason !== null);
       chunks.push(chunk);
     }
@@ -90,10 +92,36 @@ export class ChatReply implements ReplyOpener {
   }
 }
 
-function parse(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    throw new ClientError('e2ee_reply_malformed');
+/** Joins the chunks of a stream into one completion, for families that only stream. */
+function joinChunks(chunks: readonly OpenCompletion[]): OpenCompletion {
+  const texts: Record<string, string> = {};
+  let finishReason: string | null = null;
+  let usage: unknown;
+  for (const chunk of chunks) {
+    usage = chunk.usage ?? usage;
+    for (const choice of chunk.choices) {
+      finishReason = choice.finish_reason ?? finishReason;
+      for (const name of ['content', 'reasoning', 'refusal']) {
+        const piece = choice.delta?.[name];
+        if (typeof piece === 'string') texts[name] = (texts[name] ?? '') + piece;
+      }
+    }
   }
+  const [first] = chunks;
+  return {
+    id: first?.id ?? '',
+    object: 'chat.completion',
+    created: first?.created ?? 0,
+    model: first?.model ?? '',
+    system_fingerprint: '',
+    choices: [
+      {
+        index: 0,
+        message: { role: 'assistant', content: null, refusal: null, ...texts },
+        logprobs: null,
+        finish_reason: finishReason,
+      },
+    ],
+    ...(usage === undefined ? {} : { usage }),
+  };
 }

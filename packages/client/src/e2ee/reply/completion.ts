@@ -1,23 +1,23 @@
 import { ClientError } from '../../errors.ts';
 
-/** Where in a reply a protected string stands: what families authenticate beside it. */
+/** The place of a protected string in a reply. Families authenticate it with the ciphertext. */
 export interface FieldPlace {
   readonly holder: 'message' | 'delta';
   readonly field: 'content' | 'reasoning' | 'reasoning_content' | 'refusal';
   readonly choice: number;
-  /** `id` and `model` of the reply as they came; empty where they are no strings. */
+  /** `id` and `model` of the reply as they came; empty if they are not strings. */
   readonly id: string;
   readonly model: string;
 }
 
-/** How replies of one request are read. */
+/** How to read the reply to one request. */
 export interface ReplyReading {
-  /** The model name to show: the caller's. */
+  /** The model name to show: the one that the caller used. */
   readonly model: string;
   readonly includeUsage: boolean;
-  /** Gives the text of a protected string. Never called with an empty one, which protects nothing. */
+  /** Returns the text of a protected string. It is never called with an empty string, which holds no content. */
   openField(value: string, place: FieldPlace): Promise<string>;
-  /** Whether what surrounds the protected strings is authenticated too, because the whole body was encrypted. */
+  /** Whether the fields around the protected strings are authenticated, too, because the whole body was encrypted. */
   readonly isAuthentic: boolean;
 }
 
@@ -30,7 +30,7 @@ interface Choice {
   readonly delta?: Readonly<Record<string, string | null>>;
 }
 
-/** A completion, or one chunk of a stream, in clear and in our shape. */
+/** A decrypted completion, or one chunk of a stream, in the shape of this service. */
 export interface OpenCompletion {
   readonly id: string;
   readonly object: 'chat.completion' | 'chat.completion.chunk';
@@ -47,8 +47,8 @@ const protectedFields = ['content', 'reasoning', 'reasoning_content', 'refusal']
 const finishReasons: readonly unknown[] = ['stop', 'length', 'content_filter'];
 
 /**
- * Opens one completion or chunk. What is shown is rebuilt from what was opened and from a few fields of fixed form;
- * nothing else of the wire gets through. Fails closed: content in clear, of whatever name, is an error.
+ * Opens one completion or chunk. The result is rebuilt from the opened strings and a few fields of fixed form; no other
+ * received value gets through. It fails closed: plaintext content is an error, whatever the name of its field.
  */
 export async function openCompletion(
   value: unknown,
@@ -58,14 +58,14 @@ export async function openCompletion(
   const fields = asFields(value);
   if (fields.error !== undefined && fields.error !== null) throw new ClientError('e2ee_provider_failed');
   const { choices } = fields;
-  // One choice was asked for; the chunk that carries the usage has none.
+  // The request asked for one choice. The chunk that carries the usage has none.
   if (!Array.isArray(choices) || choices.length > 1) throw malformed();
   const id = typeof fields.id === 'string' ? fields.id : '';
   const model = typeof fields.model === 'string' ? fields.model : '';
   const usage = reading.includeUsage ? readUsage(fields.usage) : undefined;
   const [choice] = choices as readonly unknown[];
   return {
-    // Receipts are asked for by this id; another form than ids have may carry anything.
+    // Receipts are requested by this id. A value in another form could carry anything, so it is dropped.
     id: /^[\w.:-]{0,128}$/.test(id) ? id : '',
     object: holder === 'delta' ? 'chat.completion.chunk' : 'chat.completion',
     created: Number.isSafeInteger(fields.created) ? (fields.created as number) : 0,
@@ -83,7 +83,7 @@ async function openChoice(
 ): Promise<Choice> {
   const { index = 0, finish_reason: finish = null, logprobs } = choice;
   if (index !== 0 || !(finish === null || finishReasons.includes(finish))) throw malformed();
-  // They spell the answer out, and were not asked for.
+  // Log probabilities spell the answer out, and the request did not ask for them.
   if (!isEmpty(logprobs) && !reading.isAuthentic) throw notEncrypted();
   const { text } = choice;
   if (!isEmpty(text) && !reading.isAuthentic) throw notEncrypted();
@@ -122,7 +122,7 @@ async function openMessage(
   };
 }
 
-/** Token counts of a reply: numbers under known names, the provider's word. Undefined where there are none. */
+/** Token counts of a reply: numbers under known names, as the provider states them. Undefined if there are none. */
 function readUsage(value: unknown): Record<string, unknown> | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const usage = value as Fields;
@@ -155,7 +155,7 @@ function asFields(value: unknown): Fields {
 
 const isProtected = (name: string): boolean => (protectedFields as readonly string[]).includes(name);
 
-/** Absent, null, or an empty string, list or object, all of which say nothing. */
+/** Absent, null, or an empty string, list or object: a value without content. */
 const isEmpty = (value: unknown): boolean =>
   value === undefined ||
   value === null ||

@@ -1,16 +1,16 @@
 import { SseEventTooLargeError, SseParser } from '@sotto/wire';
 import { ClientError } from '../../errors.ts';
 
-/** The longest single event that is taken in, in characters. */
+/** Limit of a single event, in characters. */
 const maxEventChars = 16 * 1024 * 1024;
 
-/** Gives the payloads that the bytes of a reply hold, in order. */
+/** Extracts the payloads from the bytes of a reply, in order. */
 export interface PayloadSource {
   push(bytes: Uint8Array): Promise<readonly string[]>;
   end(): Promise<readonly string[]>;
 }
 
-/** The `data` of server-sent events, from bytes in any split. Text that is no event, or no UTF-8, is an error. */
+/** Reads the `data` of server-sent events, from bytes in any split. Rejects unknown lines and invalid UTF-8. */
 export class SsePayloads implements PayloadSource {
   readonly #decoder = new TextDecoder('utf-8', { fatal: true });
   readonly #parser: SseParser;
@@ -19,7 +19,7 @@ export class SsePayloads implements PayloadSource {
   constructor() {
     this.#parser = new SseParser({
       onEvent: (data) => this.#payloads.push(data),
-      onStray: () => {
+      onUnknownLine: () => {
         throw new ClientError('e2ee_reply_malformed');
       },
       maxEventChars,

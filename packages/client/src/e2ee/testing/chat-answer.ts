@@ -13,7 +13,7 @@ export const replyId = 'chatcmpl-0123456789abcdef';
 
 const usage = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 };
 
-/** The completion that vLLM would give. */
+/** The completion that vLLM would return. */
 export const completionOf = ({ reasoning = [], content }: Spoken, model: string): Said => ({
   id: replyId,
   object: 'chat.completion',

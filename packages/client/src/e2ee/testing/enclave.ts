@@ -5,7 +5,7 @@ export interface HeardMessage {
   readonly content: unknown;
 }
 
-/** What a stand-in's model says, piece by piece: each piece is one chunk of a stream. */
+/** The output of a stand-in's model. Each piece is one chunk of a stream. */
 export interface Spoken {
   readonly reasoning?: readonly string[];
   readonly content: readonly string[];
@@ -20,18 +20,18 @@ export interface EnclaveRequest {
 export interface EnclaveAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The body, in the pieces in which it is written. */
+  /** The body, in the pieces that the enclave writes. */
   readonly pieces: readonly Uint8Array[];
 }
 
 /**
- * The other end of one family's encryption, for tests: what a provider's enclave does with a request, on OpenSSL instead
- * of the libraries that the client uses. No evidence comes with it: whoever tests vouches for its key.
+ * The other end of one family's encryption, for tests: it handles requests as a provider's enclave does. It uses
+ * OpenSSL, while the client uses other libraries. It gives no evidence, so the test vouches for its key.
  */
 export interface StandInEnclave {
-  /** The key as a verifier would find it. Chutes: a fresh nonce each time. */
+  /** The key as a verifier would find it. For Chutes, each call returns a fresh nonce. */
   nextKey(): EnclaveKey;
-  /** Answers as the enclave would; a request that it would refuse is answered with its status and error. */
+  /** Answers as the enclave would. A refused request gets the enclave's status and error. */
   answer(request: EnclaveRequest): Promise<EnclaveAnswer>;
 }
 
@@ -49,7 +49,7 @@ export const echo = (messages: readonly HeardMessage[]): Spoken => {
   return { reasoning: ['Think', 'ing.'], content: said.match(/[\s\S]{1,7}/gu) ?? [] };
 };
 
-/** A refusal with the status and type that the enclave would use. Its message is never shown to anyone. */
+/** A refusal with the status and error type that the enclave would use. The type is this error's message. */
 export class Refusal extends Error {
   readonly status: number;
 

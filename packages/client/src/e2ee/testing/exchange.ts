@@ -8,14 +8,14 @@ export interface Exchanged {
   readonly answer: EnclaveAnswer;
 }
 
-/** Seals a chat to a stand-in and has it answered. */
+/** Seals a chat to a stand-in and returns its answer. */
 export async function exchange(enclave: StandInEnclave, body: object): Promise<Exchanged> {
   const sealed = await sealChat(vouchForKey(enclave.nextKey()), body);
   const answer = await enclave.answer({ headers: sealed.headers, body: sealed.body });
   return { sealed, answer };
 }
 
-/** Opens an answer that came whole. */
+/** Opens an answer that arrived whole. */
 export async function openWhole({ sealed, answer }: Exchanged): Promise<ShownCompletion> {
   const json = await sealed.openWhole(new Headers({ ...answer.headers }), Buffer.concat(answer.pieces));
   return JSON.parse(json) as ShownCompletion;
@@ -31,7 +31,7 @@ export interface ShownCompletion {
 }
 
 export interface Shown {
-  /** Everything that came out before the end or the failure. */
+  /** All output before the end or the failure. */
   readonly text: string;
   readonly content: string;
   readonly reasoning: string;
@@ -45,7 +45,7 @@ interface ShownChunk {
   readonly usage?: unknown;
 }
 
-/** Opens an answer as it streams in, in these pieces, and tells what a user would have seen. */
+/** Opens a streamed answer in these pieces. Returns the output that a user would have seen. */
 export async function openStream({ sealed, answer }: Exchanged, pieces = answer.pieces): Promise<Shown> {
   const source = new ReadableStream<Uint8Array>({
     start(controller) {

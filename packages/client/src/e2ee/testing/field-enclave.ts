@@ -29,7 +29,7 @@ interface Suite {
   readonly curve: Curve;
   readonly cipher: Cipher;
   readonly info: string;
-  /** Keys are published as Ed25519. */
+  /** Whether keys are published as Ed25519. */
   readonly isEdwards?: boolean;
 }
 
@@ -40,13 +40,13 @@ interface Protocol {
   readonly modelKeyHeader: string;
   /** The form in which the request must name the enclave's key. */
   readonly namesKeyAs: (publicKey: Buffer) => string;
-  /** Refuses what the enclave refuses. */
+  /** Throws `Refusal` for a request that the enclave would refuse. */
   readonly check: (headers: Headers, now: number) => void;
   readonly requestAad?: (headers: Headers, model: string, index: number) => string;
   readonly replyAad?: (headers: Headers, model: string, place: { holder: string; field: string }) => string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly streamsOnly?: boolean;
-  /** One ephemeral key for the whole reply. */
+  /** Whether one ephemeral key serves the whole reply. */
   readonly keepsEphemeral?: boolean;
 }
 
@@ -143,7 +143,7 @@ function checkFreshness(headers: Headers, now: number, seen: Set<string>): void 
   seen.add(nonce);
 }
 
-/** Enclaves that encrypt field by field, each as its source says (confer the client's families). */
+/** Enclaves that encrypt field by field. Each follows the source that the client's family of the same name cites. */
 export const fieldProtocols = {
   'near-ed25519': () =>
     near('ed25519', { curve: x25519, cipher: xchacha20Poly1305, info: 'ed25519_encryption', isEdwards: true }),
@@ -196,7 +196,7 @@ export function fieldEnclave(protocol: Protocol, options: StandInOptions = {}): 
 function openRequest(protocol: Protocol, secretKey: Buffer, headers: Headers, chat: ChatBody): ChatBody {
   demand(protocol.streamsOnly !== true || chat.stream === true, 'streaming_required');
   const messages = chat.messages.map(({ role, content }, index) => {
-    // Content in parts passes unopened, as it does there: what a client must never send.
+    // Content in parts passes without decryption, as in the real enclaves. A client must never send it.
     if (typeof content !== 'string') return { role, content };
     demand(/^(?:[0-9a-f]{2})+$/i.test(content), 'encrypted_field_is_not_valid_hex');
     const aad = protocol.requestAad?.(headers, chat.model, index);

@@ -17,14 +17,14 @@ export {
 
 export type StandInKind = keyof typeof fieldProtocols | 'tinfoil' | 'chutes';
 
-/** One for every scheme that the client speaks. */
+/** One stand-in for every scheme that the client speaks. */
 export const standInKinds: readonly StandInKind[] = [
   ...(Object.keys(fieldProtocols) as (keyof typeof fieldProtocols)[]),
   'tinfoil',
   'chutes',
 ];
 
-/** A stand-in for a provider's enclave, with keys of its own. */
+/** A stand-in for a provider's enclave, with its own keys. */
 export function standInEnclave(kind: StandInKind, options?: StandInOptions): StandInEnclave {
   if (kind === 'tinfoil') return tinfoilEnclave(options);
   if (kind === 'chutes') return chutesEnclave(options);

@@ -13,7 +13,7 @@ import {
 } from 'node:crypto';
 import { hchacha } from '@noble/ciphers/chacha.js';
 
-/** Key agreement as an enclave does it. `agree` gives 32 bytes. */
+/** Key agreement as an enclave does it. `agree` returns 32 bytes. */
 export interface Curve {
   readonly publicKeyBytes: number;
   makeKeyPair(): { readonly secretKey: Buffer; readonly publicKey: Buffer };
@@ -88,7 +88,7 @@ export const hmac = (key: Uint8Array, ...parts: readonly Uint8Array[]): Buffer =
 export interface Cipher {
   readonly nonceBytes: number;
   seal(key: Uint8Array, nonce: Uint8Array, plaintext: Uint8Array, aad?: string): Buffer;
-  /** Throws where the tag does not fit. */
+  /** Throws if the tag does not match. */
   open(key: Uint8Array, nonce: Uint8Array, sealed: Uint8Array, aad?: string): Buffer;
 }
 
@@ -110,7 +110,7 @@ const byOpenSsl = (name: 'aes-256-gcm' | 'chacha20-poly1305'): Cipher => ({
 export const aes256Gcm = byOpenSsl('aes-256-gcm');
 export const chacha20Poly1305 = byOpenSsl('chacha20-poly1305');
 
-/** XChaCha20-Poly1305 by its definition: ChaCha20-Poly1305 under the HChaCha20 subkey of the nonce's first 16 bytes. */
+/** XChaCha20-Poly1305 by its definition: ChaCha20-Poly1305 with the HChaCha20 subkey of the nonce's first 16 bytes. */
 export const xchacha20Poly1305: Cipher = {
   nonceBytes: 24,
   seal: (key, nonce, plaintext, aad) =>

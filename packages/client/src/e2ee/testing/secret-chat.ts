@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** Content carries this wherever it is: found on the wire in any encoding, it has leaked. */
+/** All secret content contains this marker. If the wire shows it in any encoding, content has leaked. */
 const marker = 'CANARY-7f3a9c';
 
 const secretText = fc
@@ -73,7 +73,7 @@ const top = fc.record(
   },
   { requiredKeys: [] },
 );
-/** Bodies of chat requests of every shape, well-formed and not, with the marker wherever content can be. */
+/** Bodies of chat requests of every shape, valid and invalid, with the marker in every field that can hold content. */
 export const secretChat = fc
   .tuple(
     fc.array(message, { minLength: 1, maxLength: 4 }),
@@ -91,7 +91,7 @@ const spellings = [
   }),
 ];
 
-/** The spellings of the marker that are found on the wire. */
+/** Returns the spellings of the marker that appear on the wire. */
 export function leaksIn(wire: string): string[] {
   const lower = wire.toLowerCase();
   return spellings.filter((spelling) => wire.includes(spelling) || lower.includes(spelling.toLowerCase()));

@@ -3,7 +3,7 @@ import { type ChatBody, chunksOf, completionOf, event } from './chat-answer.ts';
 import { demand, echo, Refusal, type StandInEnclave, type StandInOptions, standInModel } from './enclave.ts';
 import { aes256Gcm, hkdf, hmac, x25519 } from './openssl.ts';
 
-/** A server of EHBP (tinfoilsh/encrypted-http-body-protocol, SPEC.md), with HPKE written out from RFC 9180. */
+/** A server of EHBP (tinfoilsh/encrypted-http-body-protocol, SPEC.md), with HPKE implemented from RFC 9180. */
 export function tinfoilEnclave(options: StandInOptions = {}): StandInEnclave {
   const { model = standInModel, speak = echo } = options;
   const pair = x25519.makeKeyPair();
@@ -29,7 +29,7 @@ export function tinfoilEnclave(options: StandInOptions = {}): StandInEnclave {
             'content-type': chat.stream === true ? 'text/event-stream' : 'application/json',
             'ehbp-response-nonce': responseNonce.toString('hex'),
           },
-          // An empty frame now and then is allowed, and says nothing.
+          // The protocol allows empty frames. They carry no content.
           pieces: [Buffer.alloc(4), ...plain.map(seal)],
         };
       } catch (error) {

@@ -1,7 +1,7 @@
 import { ClientError } from '../../errors.ts';
 import { type Bytes, concat } from '../bytes.ts';
 
-/** The longest frame that is taken in: more than any server writes at once. */
+/** Limit of a frame, in bytes. No server writes more at once. */
 const maxFrameBytes = 16 * 1024 * 1024;
 
 /** Puts the length, four bytes big-endian, before a ciphertext (EHBP 4.3). */
@@ -11,15 +11,18 @@ export function frame(ciphertext: Uint8Array): Bytes {
   return concat(length, ciphertext);
 }
 
-/** Cuts a body in any split into the ciphertexts of its frames; empty ones say nothing and are skipped. */
+/** Splits a body into the ciphertexts of its frames. The body may arrive in any pieces. Empty frames are skipped. */
 export class FrameReader {
-  /** What has come of the frame under way. Joined once it is whole: a long one may come in very many pieces. */
+  /**
+   * The received bytes of the current frame. They are joined once it is complete: a long frame may arrive in many
+   * pieces.
+   */
   #parts: Uint8Array[] = [];
   #length = 0;
-  /** How long the parts must be before there is more to tell. */
+  /** The number of bytes needed before the next step. */
   #wanted = 4;
 
-  /** Throws `e2ee_reply_too_large` where a frame announces more than is taken in. */
+  /** Throws `e2ee_reply_too_large` if a frame announces more than the limit. */
   push(bytes: Uint8Array): Bytes[] {
     this.#parts.push(bytes);
     this.#length += bytes.length;
@@ -42,7 +45,7 @@ export class FrameReader {
     return frames;
   }
 
-  /** Throws `e2ee_reply_truncated` where the body ended within a frame. */
+  /** Throws `e2ee_reply_truncated` if the body ended within a frame. */
   end(): void {
     if (this.#length > 0) throw new ClientError('e2ee_reply_truncated');
   }

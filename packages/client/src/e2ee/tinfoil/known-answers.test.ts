@@ -1,13 +1,11 @@
 import { Identity } from 'ehbp';
 import { describe, expect, it } from 'vitest';
 import { utf8 } from '../bytes.ts';
-import { bytesOf } from '../testing/fixed-random.ts';
+import { bytesOf, vector } from '../testing/known-answers.ts';
 import { aes256Gcm } from '../testing/openssl.ts';
 import { tinfoilEnclave } from '../testing/tinfoil-enclave.ts';
-import { vector } from '../testing/vectors.ts';
 import { FrameReader } from './frames.ts';
-import { sendTo } from './hpke.ts';
-import { ResponseKey } from './response-key.ts';
+import { ResponseKey, sendTo } from './sealed-payloads.ts';
 
 interface Known {
   readonly exportedSecret: string;
@@ -26,8 +24,8 @@ const responseKeyOf = ({ exportedSecret, requestEnc, responseNonce }: Known): Pr
   );
 
 describe("EHBP's own known answers", () => {
-  it('derive: what is sealed under the known key and nonces opens, in order', async () => {
-    const known = vector<Known>('ehbp/derive.json');
+  it('derive: chunks sealed with the known key and nonces open in order', async () => {
+    const known = vector<{ readonly derive: Known }>('ehbp.json').derive;
     const key = await responseKeyOf(known);
     const second = Buffer.from(known.derivedNonceBase, 'hex');
     second.writeUInt32BE((second.readUInt32BE(8) ^ 1) >>> 0, 8);
@@ -40,7 +38,7 @@ describe("EHBP's own known answers", () => {
   });
 
   it('response decryption', async () => {
-    const known = vector<Known>('ehbp/response-decryption.json');
+    const known = vector<{ readonly response_decryption: Known }>('ehbp.json').response_decryption;
     const [chunk = new Uint8Array()] = new FrameReader().push(bytesOf(known.encryptedResponse));
     const opened = await (await responseKeyOf(known)).open(chunk);
     expect(Buffer.from(opened).toString('hex')).toBe(known.plaintext);
@@ -71,7 +69,7 @@ describe('against the reference client of EHBP', () => {
 });
 
 describe('HPKE', () => {
-  it('makes the same sealing from the same randomness, and another from other', async () => {
+  it('seals the same from the same randomness, and differently from other randomness', async () => {
     const { publicKey } = tinfoilEnclave().nextKey();
     const sealing = async (byte: number) => {
       const { encapsulatedKey, sealed } = await sendTo(publicKey, utf8('x'), (n) => new Uint8Array(n).fill(byte));

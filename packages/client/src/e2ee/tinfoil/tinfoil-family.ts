@@ -1,19 +1,19 @@
 import { ClientError } from '../../errors.ts';
 import { type Bytes, fromHex, toHex, utf8 } from '../bytes.ts';
-import type { TinfoilKey } from '../enclave-key.ts';
+import type { KeyOf } from '../enclave-key.ts';
 import type { E2eeFamily } from '../family.ts';
 import { ChatReply } from '../reply/chat-reply.ts';
-import { sealedBody } from '../sealed-body.ts';
+import { sealedBody } from '../text-chat.ts';
 import { frame } from './frames.ts';
-import { sendTo } from './hpke.ts';
-import { SealedPayloads } from './sealed-payloads.ts';
+import { SealedPayloads, sendTo } from './sealed-payloads.ts';
 
 /**
- * Tinfoil: EHBP (tinfoilsh/encrypted-http-body-protocol, SPEC.md), the whole body. The key comes from the attestation,
- * not from the key configuration that the server publishes. Chunks of a reply are numbered: a dropped or swapped one does
- * not open. The end is not marked: a reply is complete when what was sealed says so.
+ * Tinfoil: encrypts the whole body with EHBP (tinfoilsh/encrypted-http-body-protocol, SPEC.md). The key comes from the
+ * attestation, not from the key configuration that the server publishes. Chunks of a reply are numbered, so a dropped
+ * or swapped chunk makes the next one fail to open. EHBP does not mark the end. The sealed content decides whether a
+ * reply is complete.
  */
-export const tinfoilFamily: E2eeFamily<TinfoilKey> = {
+export const tinfoilFamily: E2eeFamily<KeyOf<'tinfoil'>> = {
   async seal({ key, chat, random }) {
     const { encapsulatedKey, sealed, secret } = await sendTo(key.publicKey, utf8(sealedBody(chat, key.model)), random);
     const replies = new SealedPayloads();
@@ -41,7 +41,7 @@ export const tinfoilFamily: E2eeFamily<TinfoilKey> = {
 
 function readResponseNonce(headers: Headers): Bytes {
   const nonce = fromHex(headers.get('ehbp-response-nonce') ?? '');
-  // Without it the body would be somebody's plaintext (SPEC.md 5.3).
+  // Without the nonce the body would be unauthenticated plaintext (SPEC.md 5.3).
   if (nonce?.length !== 32) throw new ClientError('e2ee_reply_not_encrypted');
   return nonce;
 }

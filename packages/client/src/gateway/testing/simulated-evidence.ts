@@ -8,14 +8,14 @@ import {
 } from '@sotto/attestation';
 import { toBase64 } from '../../e2ee/bytes.ts';
 
-/** What a stand-in gateway states about itself. */
+/** The claims of a stand-in gateway about itself. */
 export interface SimulatedGateway {
   readonly origin: string;
   /** SHA-256 of the SPKI of each TLS key, hex. */
   readonly spkiSha256?: readonly string[];
-  /** Unix seconds. Default: in a day. */
+  /** Unix seconds. Default: one day from now. */
   readonly notAfter?: number;
-  /** What the statement is made for, where it is not the origin of the key set. */
+  /** The origin of the signed statement, if it differs from the origin of the key set. */
   readonly statedOrigin?: string;
 }
 
@@ -30,7 +30,7 @@ export function simulatedKeySet({ origin, spkiSha256 = [], notAfter }: Simulated
   };
 }
 
-/** Simulated evidence for a nonce, as a broker in development gives it. */
+/** Simulated evidence for a nonce, as a broker in development returns it. */
 export async function simulatedEvidence(nonce: string, gateway: SimulatedGateway): Promise<GatewayEvidence> {
   const keySet = simulatedKeySet(gateway);
   const statement = statementBytes({

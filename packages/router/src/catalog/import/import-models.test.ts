@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkCatalog } from '../check-catalog.ts';
-import { type Imported, type ImportOptions, importModels } from './import-models.ts';
-import { writeCatalog } from './write-catalog.ts';
+import { checkCatalog } from '../parse-catalog.ts';
+import { type Imported, type ImportOptions, importModels, writeCatalog } from './import-models.ts';
 
 const options: ImportOptions = {
   provider: 'acme',
@@ -16,7 +15,7 @@ const registry = {
   providers: [{ id: 'acme', name: 'Acme', listed: true, privacy_class: 'anonymous' as const, available: true }],
 };
 
-/** An entry as OpenRouter writes it. */
+/** An entry in OpenRouter's format. */
 const entry = {
   id: 'lab/one',
   name: 'Lab: One',
@@ -162,7 +161,7 @@ describe('importModels: an entry of OpenRouter', () => {
     expect(reasonFor({ architecture: { ...architecture, output_modalities } })).toContain(reason);
   });
 
-  it('offers no sight where images cost extra', () => {
+  it('does not offer vision if images cost extra', () => {
     expect(routeFrom({ pricing: { ...pricing, image: '0.001' } })?.capabilities).not.toHaveProperty('vision');
     expect(routeFrom({ pricing: { ...pricing, image: '0' } })?.capabilities).toHaveProperty('vision');
     expect(routeFrom({ pricing: { ...pricing, image_token: '0.00001' } })?.capabilities).not.toHaveProperty('vision');
@@ -202,7 +201,7 @@ describe('importModels: an entry of OpenRouter', () => {
 describe('importModels: other lists', () => {
   const plain = { id: 'one', object: 'model', created: 1, owned_by: 'acme' };
 
-  it('takes prices and a context length from outside where the list has none', () => {
+  it('uses the given prices and context length if the list has no such value', () => {
     expect(imported([plain]).leftOut).toMatchObject([{ id: 'one', reason: expect.stringContaining('--input-price') }]);
     const priced = { otherwise: { input: 0.1, output: 0.2 } };
     expect(imported([plain], priced).leftOut[0]?.reason).toContain('--context-length');
@@ -264,7 +263,7 @@ describe('importModels: other lists', () => {
     expect(imported([{ ...plain, id, type, context_length: 10, pricing }]).file.models).toEqual([]);
   });
 
-  it('leaves out the second of two models that come to one id, and counts what has none', () => {
+  it('omits the second of two models with the same id, and counts entries without an id', () => {
     const listed = { context_length: 10, pricing };
     const { file, leftOut } = imported([{ id: 'Lab/A', ...listed }, { id: 'lab/a', ...listed }, { name: 'x' }, 5]);
     expect(file.models.map(({ routes }) => routes[0]?.upstream_model)).toEqual(['Lab/A']);
@@ -274,14 +273,17 @@ describe('importModels: other lists', () => {
     ]);
   });
 
-  it('lets nothing of a list steer a terminal', () => {
+  it('removes control characters of a list', () => {
     expect(modelFrom({ name: 'One\u001b[31m\r\nTwo\u202e' })?.name).toBe('One [31m Two');
     expect(from({ id: 'a\u001b]0;x' }).leftOut[0]?.id).toBe('a ]0;x');
   });
 
-  it.each([[{}], [{ data: 5 }], ['models'], [null], [{ object: 'list', models: [] }]])('is none: %j', (list) => {
-    expect(importModels(list, options)).toBeUndefined();
-  });
+  it.each([[{}], [{ data: 5 }], ['models'], [null], [{ object: 'list', models: [] }]])(
+    'is not a model list: %j',
+    (list) => {
+      expect(importModels(list, options)).toBeUndefined();
+    },
+  );
 });
 
 describe('import and check', () => {
@@ -346,7 +348,7 @@ describe('import and check', () => {
         models += file.models.length;
         expect(writeCatalog(imported({ data: entries }).file, '')).toBe(writeCatalog(file, ''));
       }),
-      { numRuns: 100 },
+      { numRuns: 300 },
     );
     expect(models).toBeGreaterThan(50);
   });

@@ -1,24 +1,25 @@
 import type { PrivacyClass } from '@sotto/wire';
+import { writeYaml } from '@sotto/yaml';
 import type { z } from 'zod';
-import type { catalogFileSchema } from '../catalog-file.ts';
-import { canonicalId } from './canonical-id.ts';
-import { capabilitiesOf } from './list-capabilities.ts';
+import { effortLadder } from '../../parameters/effort.ts';
+import { knownParameters } from '../../parameters/parameter-names.ts';
+import { type CatalogFileRoute, type catalogFileSchema, modelIdPattern } from '../catalog-file.ts';
 import { type ListEntry, readList } from './list-entry.ts';
-import { isFree, pricingOf } from './list-pricing.ts';
+import { chargesForImages, isFree, pricingOf } from './list-pricing.ts';
 
-/** A catalog file as it is written, before defaults are filled in. */
+/** A catalog file before defaults are filled in. */
 export type CatalogFileInput = z.input<typeof catalogFileSchema>;
 type ModelInput = CatalogFileInput['models'][number];
 
 export interface ImportOptions {
-  /** The provider whose list this is: every model gets one route, to it. */
+  /** The provider that publishes the list. Every model gets one route, to this provider. */
   readonly provider: string;
-  /** Stands before ids that name no creator. */
+  /** The creator to use for ids that do not name one. */
   readonly creator: string;
   readonly privacyClass: PrivacyClass;
   /** The date of the list, such as 2026-01-31. */
   readonly asOf: string;
-  /** What is taken where the list says nothing. Prices in USD per million tokens. */
+  /** Defaults for facts that the list omits. Prices in USD per million tokens. */
   readonly otherwise: {
     readonly contextLength?: number | undefined;
     readonly input?: number | undefined;
@@ -28,13 +29,14 @@ export interface ImportOptions {
 
 export interface Imported {
   readonly file: CatalogFileInput;
-  /** What was not taken over, and why, in the order of the list. */
+  /** The entries that were not imported, with the reason, in the order of the list. */
   readonly leftOut: readonly { readonly id: string; readonly reason: string }[];
 }
 
 /**
- * Makes a catalog of an OpenAI-shaped list of models, or of OpenRouter's: prices, limits, capabilities and supported
- * parameters as the list says, by id. Undefined for what is no such list. Pure: one list always makes one catalog.
+ * Makes a catalog from a list of models in the format of OpenAI or OpenRouter. Prices, limits, capabilities and
+ * parameters come from the list. Models are sorted by id. Undefined if the input is not such a list. Pure: the same
+ * list always makes the same catalog.
  */
 export function importModels(list: unknown, options: ImportOptions): Imported | undefined {
   const read = readList(list);
@@ -95,7 +97,7 @@ function modelOf(entry: ListEntry, options: ImportOptions): ModelInput | { reado
   };
 }
 
-/** Names by which lists that say no more tell their models apart. */
+/** Matches names of models that are not text models, for lists that do not state the type. */
 const otherKinds =
   /tts|whisper|transcri|dall-e|image|imagine|imagen|video|sora|veo|moderation|realtime|audio|speech|rerank|guard|ocr/;
 const chatTypes: ReadonlySet<string> = new Set(['text', 'chat', 'language', 'llm', 'code', 'model', 'base']);
@@ -133,5 +135,79 @@ function outputOf(entry: ListEntry, contextLength: number | undefined): { max_ou
 const nameOf = (entry: ListEntry): string =>
   plainText(entry.name ?? entry.display_name ?? '').slice(0, 200) || entry.id;
 
-/** Text from elsewhere on one line, without what would steer a terminal. */
+/** Puts foreign text on one line and removes characters that could control a terminal. */
 const plainText = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+
+/**
+ * The canonical id `creator/model` of an id in a list, in lower case. A bare id gets `creator`. Returns the reason if
+ * no valid id results.
+ */
+function canonicalId(listed: string, creator: string): { readonly id: string } | { readonly reason: string } {
+  if (listed.startsWith('~')) return { reason: 'it is an alias of other models' };
+  const colon = listed.indexOf(':');
+  if (colon !== -1) return { reason: `it is the variant \`${listed.slice(colon)}\` of another model` };
+  const bare = listed.replace(/^accounts\/([^/]+)\/models\//, '$1/').replace(/^models\//, '');
+  const id = (bare.includes('/') ? bare : `${creator}/${bare}`).toLowerCase();
+  return modelIdPattern.test(id) && id.length <= 200 ? { id } : { reason: 'its id is not of the form creator/model' };
+}
+
+const onOneLine: ReadonlySet<string> = new Set(['pricing', 'capabilities', 'supported_parameters']);
+
+/** Writes a catalog file with a comment at the top. The same file always makes the same text. */
+export const writeCatalog = (file: CatalogFileInput, comment: string): string =>
+  writeYaml(file, { comment, onOneLine });
+
+type RouteInput = z.input<typeof catalogFileSchema>['models'][number]['routes'][number];
+
+/** The capabilities in a list's entry. A capability that the entry does not state is not offered. */
+function capabilitiesOf(entry: ListEntry): {
+  readonly capabilities: NonNullable<RouteInput['capabilities']>;
+  readonly supportedParameters: CatalogFileRoute['supported_parameters'];
+} {
+  const listed = parametersOf(entry);
+  const told = (name: string, ...own: string[]): boolean =>
+    listed === undefined ? own.some((each) => entry.capabilities?.[each] === true) : listed.includes(name);
+  const reasoning = reasoningOf(entry, listed);
+  const inputs = entry.architecture?.input_modalities ?? entry.input_modalities ?? [];
+  const sees = inputs.includes('image') || entry.capabilities?.vision === true;
+  return {
+    capabilities: {
+      ...(told('tools', 'tools', 'function_calling') ? { tools: true } : {}),
+      ...(sees && !chargesForImages(entry) ? { vision: true } : {}),
+      ...(told('structured_outputs', 'structured_output') ? { structured_output: true } : {}),
+      ...(reasoning === undefined ? {} : { reasoning }),
+    },
+    supportedParameters: listed,
+  };
+}
+
+/** Features in the lists that providers write for OpenRouter, and the parameters that they stand for. */
+const featureParameters: Readonly<Record<string, readonly string[]>> = {
+  tools: ['tools', 'tool_choice'],
+  json_mode: ['response_format'],
+  structured_outputs: ['structured_outputs', 'response_format'],
+  reasoning: ['reasoning'],
+};
+
+function parametersOf(entry: ListEntry): string[] | undefined {
+  const { supported_parameters: all, supported_sampling_parameters: sampling, supported_features: features } = entry;
+  if (all == null && sampling == null) return undefined;
+  const names = all ?? [...(sampling ?? []), ...(features ?? []).flatMap((name) => featureParameters[name] ?? [])];
+  return [...new Set(names)].filter((name) => knownParameters.has(name)).sort();
+}
+
+function reasoningOf(entry: ListEntry, listed: string[] | undefined) {
+  const own = entry.capabilities?.reasoning;
+  const reasons = listed?.includes('reasoning') || listed?.includes('reasoning_effort') || entry.reasoning != null;
+  if (!reasons && (own == null || own === false)) return undefined;
+  const { supported_efforts: efforts, mandatory } = entry.reasoning ?? {};
+  // A null list means that the model accepts every level.
+  const taken = efforts === null ? ['minimal', 'low', 'medium', 'high', 'xhigh'] : (efforts ?? usualEfforts(listed));
+  const inOrder = effortLadder.filter((level) => taken.includes(level) && (level !== 'none' || mandatory !== true));
+  // Levels are useful only if the route accepts the parameter that selects them.
+  const offered = listed === undefined || listed.includes('reasoning') || listed.includes('reasoning_effort');
+  return { efforts: offered ? inOrder : [], can_disable: mandatory === false };
+}
+
+const usualEfforts = (listed: string[] | undefined): string[] =>
+  listed?.includes('reasoning_effort') ? ['low', 'medium', 'high'] : [];

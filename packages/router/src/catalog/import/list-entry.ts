@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Someone else's list is read loosely: a field of another shape than expected is as good as absent. */
+/** Reads another vendor's list loosely: a field of an unexpected shape counts as absent. */
 const loose = <Schema extends z.ZodType>(schema: Schema) => schema.nullish().catch(undefined);
 
 const count = loose(z.number().int().min(1).max(100_000_000));
@@ -24,7 +24,7 @@ const entrySchema = z.looseObject({
   max_output_tokens: count,
   max_output_length: count,
   top_provider: loose(z.looseObject({ context_length: count, max_completion_tokens: count })),
-  /** Read by `pricingOf`: where money is concerned, what cannot be read is not absent. */
+  /** `pricingOf` reads this field. A price that cannot be read must not count as absent. */
   pricing: z.unknown().optional(),
   supported_parameters: names,
   supported_sampling_parameters: names,
@@ -39,7 +39,7 @@ const entrySchema = z.looseObject({
 });
 export type ListEntry = z.infer<typeof entrySchema>;
 
-/** The entries of a list of models, and how many had no id; undefined for what is no such list. */
+/** The entries of a list of models, and how many had no id. Undefined if the input is not such a list. */
 export function readList(list: unknown): { readonly entries: ListEntry[]; readonly nameless: number } | undefined {
   const wrapped = z.looseObject({ data: z.array(z.unknown()) }).safeParse(list);
   const items = wrapped.success ? wrapped.data.data : Array.isArray(list) ? list : undefined;

@@ -10,7 +10,7 @@ type Listed = z.infer<typeof usd>;
 
 const tokenPrices = { prompt: usd, completion: usd, input_cache_read: usd, input_cache_write: usd };
 
-/** The prices of lists: of one token as text (OpenRouter), or of a million as numbers (Together, our own list). */
+/** Prices in a list: text per token (OpenRouter), or numbers per million tokens (Together and our own list). */
 const pricingSchema = z.looseObject({
   ...tokenPrices,
   internal_reasoning: usd,
@@ -39,15 +39,15 @@ type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: fals
 
 const refused = (reason: string): { readonly ok: false; readonly reason: string } => ({ ok: false, reason });
 
-/** Why a price of 0 is not taken over: nothing is ever priced 0 in silence. */
+/** Reason for not importing a price of 0: an operator must write a free price on purpose. */
 export const isFree = 'it is free: a price of 0 is for you to write';
 
-/** Nobody sells tokens for more than this: a list that says so means another unit. */
+/** No vendor charges more than this, so a higher price means that the list uses another unit. */
 const unbelievableUsdPerMillion = 10_000;
 
 /**
- * The prices of a list's entry in USD per million tokens, digit by digit what the list says. Returns why where they
- * cannot be taken over: nothing is ever priced 0, or too low, in silence.
+ * The prices of a list's entry in USD per million tokens, with exactly the digits of the list. Returns the reason if
+ * they cannot be imported. A price must never silently become 0 or too low.
  */
 export function pricingOf(entry: ListEntry): Outcome<Pricing | undefined> {
   if (entry.pricing == null) return { ok: true, value: undefined };
@@ -67,7 +67,10 @@ export function pricingOf(entry: ListEntry): Outcome<Pricing | undefined> {
   }
 }
 
-/** Whether images cost more than the tokens they count as: then a request with images would be charged too little. */
+/**
+ * Whether images cost more than the tokens they count as. Then the broker would charge too little for requests with
+ * images.
+ */
 export function chargesForImages(entry: ListEntry): boolean {
   const { data: pricing } = pricingSchema.safeParse(entry.pricing);
   if (pricing === undefined) return false;
@@ -119,11 +122,11 @@ function perMillion(pricing: ListedPricing): Pricing | undefined {
   };
 }
 
-/** Lists write 0 where a provider has no such price; what is absent costs as much as input. */
+/** Lists write 0 if a provider does not have a cache price. An absent cache price costs as much as input. */
 const cachePrice = (listed: Listed, price: (listed: Listed) => number | undefined): number | undefined =>
   isAbove(listed, 0) ? price(listed) : undefined;
 
-/** A listed price moved by decimal places, as a number that stands for exactly those digits. */
+/** Moves the decimal point of a listed price. Returns a number that stands for exactly those digits. */
 function exact(listed: Listed, places: number): number | undefined {
   if (listed == null) return undefined;
   if (Number(listed) < 0) throw new PriceError('it has no fixed price');

@@ -1,11 +1,11 @@
-import { guard, holds, names, releaseAbandoned } from './parts.ts';
+import { budgets, guard, holds, names, releaseAbandoned } from './parts.ts';
 
-/** Who is there, by leases; and what becomes of the holds of who is not. */
+/** The members by their leases, and the holds of former members. */
 
 /**
- * ARGV from 5: now, lease ttl ms, declaration ('' for nothing to declare, '-' for a renewal), mac. Renews the lease of a caller that is
- * there; takes one that has nothing to declare; of others, keeps what they declare until control has restored it.
- * The first write deletes, for a Redis that is out of memory: leases must not lapse for that.
+ * ARGV from 5: now, lease ttl ms, declaration ('' for nothing to declare, '-' for a renewal), mac. Renews the lease
+ * of a member. Admits a caller without a declaration. Stores other declarations until control has restored them. The first write is
+ * a deletion, which works in a Redis that is out of memory, so that leases do not lapse there.
  */
 export const joinScript = `${names}${guard}
 local n, refused, open = guard('join')
@@ -22,8 +22,8 @@ if not n then redis.call('HSET', CLIENTS, ARGV[1] .. ' n', 0) end
 return {tonumber(n or 0), 'joined', open and 1 or 0, int(lease_until)}
 `;
 
-/** ARGV from 5: now. A caller that goes of its own will is not waited for. */
-export const leaveScript = `${names}${guard}${holds}${releaseAbandoned}
+/** ARGV from 5: now. Removes a caller that leaves, so that rebuilds do not wait for it. */
+export const leaveScript = `${names}${guard}${budgets}${holds}${releaseAbandoned}
 local n, refused = guard('project')
 if refused then return refused end
 lapse(ARGV[1], now_ms(ARGV[5]))
@@ -36,11 +36,11 @@ return {0}
 `;
 
 /**
- * ARGV: now, grace ms. A lease that is found lapsed is suspect first, and reaped only if it is not renewed within the
- * grace: after a Redis that stood still, or whose clock was set forward, everyone is late at once.
- * Answers the number of holds that were released. The first write deletes, as in `join`.
+ * ARGV: now, grace ms. A lapsed lease is first suspect, and reaped only if it is not renewed within the grace period. After a pause
+ * of Redis or a forward step of its clock, all members are late at once. Returns the number of released holds. The first write is a
+ * deletion, as in `join`.
  */
-export const reapScript = `${names}${holds}${releaseAbandoned}
+export const reapScript = `${names}${budgets}${holds}${releaseAbandoned}
 if redis.call('HGET', KEYS[1], 'open') ~= '1' then return 0 end
 redis.call('HDEL', CLIENTS, 'none')
 local now, grace = now_ms(ARGV[1]), tonumber(ARGV[2])
@@ -51,7 +51,7 @@ for client, f in pairs(read_clients()) do
   elseif f['until'] > now then
     alive[client] = true
   else
-    -- A suspicion of later than now is of a clock that was set back.
+    -- A suspicion in the future means that the clock was set back.
     if not f.suspect or f.suspect > now then
       f.suspect = now
       redis.call('HSET', CLIENTS, client .. ' suspect', int(now))

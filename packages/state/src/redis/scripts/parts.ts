@@ -1,9 +1,9 @@
 /**
- * What the Lua scripts in this folder are put together from. Each is one atomic step on one shard. `KEYS[1]` is the shard's epoch key, which routes the script
- * on a cluster; the other names are built from its prefix, in the same slot. Amounts are integers below 2^53.
+ * Parts of the Lua scripts in this folder. Each script is one atomic step on one shard. `KEYS[1]` is the shard's epoch key, which
+ * routes the script in a cluster. The other names have the same prefix and slot. Amounts are integers below 2^53.
  *
- * Every step of a caller begins with ARGV: client, epoch, acked, lease until (`membership/membership.ts`), and answers
- * the number of the caller's steps first, negative where this was one, or `refused`, the reason and the shard's epoch.
+ * Every step of a caller begins with ARGV: client, epoch, acked, lease until (`membership/membership.ts`). It returns the number of
+ * the caller's steps first, negative if this step was one. A refused step returns `refused`, the reason and the shard's epoch.
  */
 
 export const names = `
@@ -13,6 +13,7 @@ local function wallet_key(id) return P .. 'wallet:' .. id end
 local function key_key(hash) return P .. 'key:' .. hash end
 local function done_key(id) return P .. 'done:' .. id end
 local function reaped_key(id) return P .. 'reaped:' .. id end
+local function reaped_budgets_key(id) return P .. 'reaped:budgets:' .. id end
 local function rate_key(hash) return P .. 'rate:' .. hash end
 local function ticket_key(hash) return P .. 'ticket:' .. hash end
 local function now_ms(given)
@@ -24,9 +25,57 @@ local function int(value) return string.format('%.0f', value) end
 `;
 
 /**
- * Whether the caller may take this step. Only reads, but for an epoch that ends because the shard has lost something:
- * an older one than the caller's, or one that forgot steps it had answered. Kinds: 'admit' and 'settle' need an open
- * epoch, 'project' any.
+ * Monthly budgets. A key names its budgets in `bud`, and a name without a budget limits nothing. A budget is a hash: `limit`, `ver`,
+ * and for each month `spent`, which is the ledger's and only rises, and `open`. `open` is the sum of the holds and notes that count
+ * in the budget: each has an entry in COUNTED, `month amount budgets`. Holds and notes themselves keep the form that the version
+ * without budgets reads. The month is UTC, `YYYY-MM`, from days since 1970 by Howard Hinnant's `civil_from_days`.
+ */
+export const budgets = `
+local COUNTED = P .. 'counted'
+local function budget_key(id) return P .. 'budget:' .. id end
+local function month_of(ms)
+  local days = math.floor(ms / 86400000) + 719468
+  local era = math.floor(days / 146097)
+  local doe = days - era * 146097
+  local yoe = math.floor((doe - math.floor(doe / 1460) + math.floor(doe / 36524) - math.floor(doe / 146096)) / 365)
+  local mp = math.floor((5 * (doe - 365 * yoe - math.floor(yoe / 4) + math.floor(yoe / 100)) + 2) / 153)
+  local month = mp < 10 and mp + 3 or mp - 9
+  return string.format('%04d-%02d', yoe + era * 400 + (month < 3 and 1 or 0), month)
+end
+local function add_open(month, amount, ids)
+  if amount == '0' or amount == '-0' then return end
+  for id in string.gmatch(ids, '%S+') do
+    if redis.call('HEXISTS', budget_key(id), 'ver') == 1 then redis.call('HINCRBY', budget_key(id), 'open ' .. month, amount) end
+  end
+end
+local function count_in(what, month, amount, ids)
+  if not ids or ids == '' then return end
+  redis.call('HSET', COUNTED, what, month .. ' ' .. amount .. ' ' .. ids)
+  add_open(month, amount, ids)
+end
+local function uncount(what)
+  local text = redis.call('HGET', COUNTED, what)
+  if not text then return nil end
+  local month, amount, ids = string.match(text, '^(%S+) (%S+) (.+)$')
+  redis.call('HDEL', COUNTED, what)
+  add_open(month, '-' .. amount, ids)
+  return month, ids
+end
+local function find_exhausted(ids, month, amount)
+  for id in string.gmatch(ids or '', '%S+') do
+    local b = redis.call('HMGET', budget_key(id), 'limit', 'spent ' .. month, 'open ' .. month)
+    if b[1] and b[1] ~= '' and tonumber(b[1]) - tonumber(b[2] or 0) - tonumber(b[3] or 0) < amount then return id, b[1] end
+  end
+end
+local function set_spent(id, month, spent)
+  local known = redis.call('HGET', budget_key(id), 'spent ' .. month)
+  if tonumber(known or 0) < tonumber(spent) then redis.call('HSET', budget_key(id), 'spent ' .. month, spent) end
+end
+`;
+
+/**
+ * Checks whether the caller may take this step. Only reads, unless it ends an epoch because the shard has lost data: an epoch older
+ * than the caller's, or one that forgot answered steps. Kinds: 'admit' and 'settle' need an open epoch, 'project' any.
  */
 export const guard = `
 local function guard(kind)
@@ -53,9 +102,9 @@ local function count() return -redis.call('HINCRBY', CLIENTS, ARGV[1] .. ' n', 1
 `;
 
 /**
- * Takes a hold off its wallet and key. Deletes first: a Redis that is out of memory refuses only the first write of a
- * script, and ending a hold must go on there. A hold of a free route is 0, and '-0' is no integer.
- * A hold is `client amount tokens window wallet key ticket`, where `-` stands for no ticket.
+ * Removes a hold from its wallet, key and budgets. Deletes first, because a Redis that is out of memory refuses only the first write of a
+ * script, and holds must still end there. A hold of a free route is 0, and '-0' is not an integer. A hold is
+ * `client amount tokens window wallet key ticket`, and `-` means no ticket.
  */
 export const holds = `
 local function read_hold(id)
@@ -73,18 +122,35 @@ local function release(id)
     redis.call('HINCRBY', wallet_key(h.wallet), 'held', '-' .. h.amount)
     redis.call('HINCRBY', key_key(h.key), 'held', '-' .. h.amount)
   end
+  h.month, h.budgets = uncount('hold ' .. id)
   return h
 end
-local function place_hold(id, client, amount, tokens, window, wallet, key, ticket)
+local function place_hold(id, client, amount, tokens, window, wallet, key, ticket, month, ids)
   redis.call('HSET', HOLDS, id, client .. ' ' .. amount .. ' ' .. tokens .. ' ' .. window .. ' ' .. wallet .. ' ' .. key .. ' ' .. ticket)
   redis.call('HINCRBY', wallet_key(wallet), 'held', amount)
   redis.call('HINCRBY', key_key(key), 'held', amount)
+  count_in('hold ' .. id, month, amount, ids)
 end
 `;
 
 /**
- * Tickets and rate limits. `read_mark` answers the key of a ticket that could be redeemed in this epoch, and the key's
- * generation where the mark has it. `read_rate` answers the present minute and what was used in it.
+ * Secrets and expiry. `exp` of a key is when it expires, and `sec` its secrets and their ends, `hash ms` or `hash -` each. Both are
+ * empty for a key without. A key that was never rotated has the secret that names it.
+ */
+export const secrets = `
+local function is_over(until_ms, now) return until_ms and until_ms ~= '' and tonumber(until_ms) <= now end
+local function is_secret(sec, keyhash, secret, now)
+  if not sec or sec == '' then return secret == keyhash end
+  for hash, ends in string.gmatch(sec, '(%S+) (%S+)') do
+    if hash == secret then return ends == '-' or tonumber(ends) > now end
+  end
+  return false
+end
+`;
+
+/**
+ * Tickets and rate limits. `read_mark` returns the key of a ticket that can be redeemed in this epoch, and the key's generation if
+ * the mark has it. `read_rate` returns the present minute and its usage.
  */
 export const rights = `
 local function read_mark(hash, epoch)
@@ -105,7 +171,7 @@ local function rate_status(limit_requests, limit_tokens, now, window, requests, 
 end
 `;
 
-/** Notes of charges that are not booked yet, `wallet key amount` by hold id. */
+/** Notes of unbooked charges: `wallet key amount` by hold id. */
 export const notes = `
 local function drop_note(id)
   local text = redis.call('HGET', NOTES, id)
@@ -114,23 +180,25 @@ local function drop_note(id)
   redis.call('HDEL', NOTES, id)
   redis.call('HINCRBY', wallet_key(wallet), 'unbooked', '-' .. amount)
   redis.call('HINCRBY', key_key(key), 'unbooked', '-' .. amount)
+  uncount('note ' .. id)
 end
-local function place_note(id, wallet, key, amount)
+local function place_note(id, wallet, key, amount, month, ids)
   if amount == '0' or redis.call('HSETNX', NOTES, id, wallet .. ' ' .. key .. ' ' .. amount) == 0 then return end
   redis.call('HINCRBY', wallet_key(wallet), 'unbooked', amount)
   redis.call('HINCRBY', key_key(key), 'unbooked', amount)
+  count_in('note ' .. id, month, amount, ids)
 end
 `;
 
 /**
- * For scripts that must go on in a Redis that is out of memory: it refuses only the first write of a script, unless
- * that deletes. What the settler does is what makes room again.
+ * For scripts that must work in a Redis that is out of memory. It refuses only the first write of a script, unless that is a
+ * deletion. The settler needs this, because its work frees memory.
  */
 export const spaceless = `
 local function spaceless() redis.call('HDEL', CLIENTS, 'none') end
 `;
 
-/** Releases every hold whose holder is not among the living; what they come to may still be settled. */
+/** Releases the holds of former members. They can still be settled. */
 export const releaseAbandoned = `
 local function release_abandoned(alive)
   local released = 0
@@ -138,6 +206,7 @@ local function release_abandoned(alive)
     if not alive[read_hold(id).client] then
       local h = release(id)
       redis.call('SET', reaped_key(id), h.wallet .. ' ' .. h.key, 'PX', 86400000)
+      if h.month then redis.call('SET', reaped_budgets_key(id), h.month .. ' ' .. h.budgets, 'PX', 86400000) end
       released = released + 1
     end
   end

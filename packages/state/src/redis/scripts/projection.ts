@@ -1,6 +1,6 @@
-import { guard, names, notes, spaceless } from './parts.ts';
+import { budgets, guard, names, notes, spaceless } from './parts.ts';
 
-/** What the ledger tells a shard, and how far it has come with what the shard told it. */
+/** Writes from the ledger to a shard, and the ledger's progress in the shard's stream. */
 
 /** ARGV from 5: wallet id, balance, version. */
 export const putWalletScript = `${names}${guard}
@@ -13,14 +13,18 @@ redis.call('HSET', wk, 'funds', ARGV[6], 'ver', ARGV[7])
 return {count()}
 `;
 
-/** ARGV from 5: key hash, wallet id, generation, active, record, funds, funds version, request limit, token limit. */
+/**
+ * ARGV from 5: key hash, wallet id, generation, active, record, funds, funds version, request limit, token limit, ids of budgets, expiry
+ * in ms ('' for none), secrets ('' if never rotated).
+ */
 export const putKeyScript = `${names}${guard}
 local n, refused = guard('project')
 if refused then return refused end
 local kk = key_key(ARGV[5])
 local now = redis.call('HMGET', kk, 'gen', 'ver')
 if not now[1] or tonumber(now[1]) <= tonumber(ARGV[7]) then
-  redis.call('HSET', kk, 'wallet', ARGV[6], 'gen', ARGV[7], 'active', ARGV[8], 'rec', ARGV[9], 'lreq', ARGV[12], 'ltok', ARGV[13])
+  redis.call('HSET', kk, 'wallet', ARGV[6], 'gen', ARGV[7], 'active', ARGV[8], 'rec', ARGV[9], 'lreq', ARGV[12], 'ltok', ARGV[13], 'bud', ARGV[14],
+    'exp', ARGV[15], 'sec', ARGV[16])
 end
 if not now[2] or tonumber(now[2]) < tonumber(ARGV[11]) then
   redis.call('HSET', kk, 'funds', ARGV[10], 'ver', ARGV[11])
@@ -29,10 +33,46 @@ return {count()}
 `;
 
 /**
- * ARGV from 5: wallet id, balance, version, number of keys, then per key: hash, funds, version; then the hold ids.
- * The funds of a key are kept even before its record has come: an older record that comes later must not undo them.
+ * ARGV from 5: budget id, limit ('' for none), version, the oldest month to keep, then months and their spending. A newer limit
+ * counts everything again that is held and unbooked, so that requests of before the budget count too. Entries of holds and notes
+ * that a process of the version without budgets has ended are removed, because their charges count as spent.
  */
-export const bookScript = `${names}${guard}${notes}${spaceless}
+export const putBudgetScript = `${names}${guard}${budgets}
+local n, refused = guard('project')
+if refused then return refused end
+local bk = budget_key(ARGV[5])
+local v = redis.call('HGET', bk, 'ver')
+if redis.call('HLEN', COUNTED) > redis.call('HLEN', HOLDS) + redis.call('HLEN', NOTES) then
+  for _, what in ipairs(redis.call('HKEYS', COUNTED)) do
+    local kind, id = string.match(what, '^(%a+) (.+)$')
+    if redis.call('HEXISTS', kind == 'hold' and HOLDS or NOTES, id) == 0 then uncount(what) end
+  end
+end
+if not v or tonumber(v) < tonumber(ARGV[7]) then
+  redis.call('HSET', bk, 'limit', ARGV[6], 'ver', ARGV[7])
+  for _, field in ipairs(redis.call('HKEYS', bk)) do
+    if string.sub(field, 1, 5) == 'open ' then redis.call('HDEL', bk, field) end
+  end
+  for _, text in ipairs(redis.call('HVALS', COUNTED)) do
+    local month, amount, ids = string.match(text, '^(%S+) (%S+) (.+)$')
+    if string.find(' ' .. ids .. ' ', ' ' .. ARGV[5] .. ' ', 1, true) then redis.call('HINCRBY', bk, 'open ' .. month, amount) end
+  end
+end
+for i = 9, #ARGV, 2 do set_spent(ARGV[5], ARGV[i], ARGV[i + 1]) end
+local fields = redis.call('HGETALL', bk)
+for i = 1, #fields, 2 do
+  local kind, month = string.match(fields[i], '^(%a+) (.+)$')
+  if month and month < ARGV[8] and (kind == 'spent' or fields[i + 1] == '0') then redis.call('HDEL', bk, fields[i]) end
+end
+return {count()}
+`;
+
+/**
+ * ARGV from 5: wallet id, balance, version, number of keys, then per key: hash, funds, version; then the number of budgets' months,
+ * per month: budget id, month, spent; then the hold ids.
+ * Stores the funds of a key even before its record, because an older record that arrives later must not undo them.
+ */
+export const bookScript = `${names}${guard}${budgets}${notes}${spaceless}
 local n, refused = guard('project')
 if refused then return refused end
 spaceless()
@@ -41,7 +81,9 @@ local function newer(key, version)
   return not v or tonumber(v) < tonumber(version)
 end
 local keys = tonumber(ARGV[8])
-for i = 9 + keys * 3, #ARGV do drop_note(ARGV[i]) end
+local months = 9 + keys * 3
+local ids = months + 1 + tonumber(ARGV[months]) * 3
+for i = ids, #ARGV do drop_note(ARGV[i]) end
 local wk = wallet_key(ARGV[5])
 if newer(wk, ARGV[7]) then redis.call('HSET', wk, 'funds', ARGV[6], 'ver', ARGV[7]) end
 for i = 0, keys - 1 do
@@ -49,11 +91,12 @@ for i = 0, keys - 1 do
   local kk = key_key(hash)
   if newer(kk, version) then redis.call('HSET', kk, 'funds', funds, 'ver', version) end
 end
+for i = months + 1, ids - 1, 3 do set_spent(ARGV[i], ARGV[i + 1], ARGV[i + 2]) end
 return {count()}
 `;
 
 /** ARGV from 5: the hold ids. */
-export const forgetScript = `${names}${guard}${notes}${spaceless}
+export const forgetScript = `${names}${guard}${budgets}${notes}${spaceless}
 local n, refused = guard('project')
 if refused then return refused end
 spaceless()
@@ -61,14 +104,14 @@ for i = 5, #ARGV do drop_note(ARGV[i]) end
 return {count()}
 `;
 
-/** Guarded, so that a broker that lost a settlement is not told of a watermark beyond its place. */
+/** Guarded, so that a broker whose settlement was lost does not see a watermark beyond its place. */
 export const watermarkScript = `${names}${guard}
 local n, refused, epoch = guard('settle')
 if refused then return refused end
 return {n, redis.call('GET', P .. 'watermark') or '0-0', tonumber(epoch)}
 `;
 
-/** ARGV from 5: stream id. Moves the watermark forward only, and trims what it has passed. */
+/** ARGV from 5: stream id. Moves the watermark forward and trims the stream behind it. */
 export const acknowledgeScript = `${names}${guard}${spaceless}
 local n, refused = guard('project')
 if refused then return refused end

@@ -1,4 +1,4 @@
-/** On keys of no shard: the catalog, penalties and measurements. */
+/** Scripts without a shard: catalog, penalties and measurements. */
 
 /** KEYS: the catalog hash. ARGV: version, snapshot. */
 export const publishCatalogScript = `
@@ -18,9 +18,8 @@ return 1
 `;
 
 /**
- * KEYS: an hour of measurements. ARGV: seconds to keep it, how many records it may have, its name if it is new, then
- * fields and records. Beside the hash of records there is the order in which they changed, so that readers need only
- * what is new to them.
+ * KEYS: an hour of measurements. ARGV: seconds to keep it, most records, its name if it is new, then fields and records. Also
+ * stores the order of changes, so that readers read only changed records.
  */
 export const shareMeasurementsScript = `
 local changes = KEYS[1] .. ':changes'
@@ -42,7 +41,7 @@ redis.call('EXPIRE', changes, ARGV[1])
 return 1
 `;
 
-/** KEYS: an hour of measurements. ARGV: its name and the count as the caller knows them, at most so many records. */
+/** KEYS: an hour of measurements. ARGV: its name and count as the caller knows them, most records to return. */
 export const readMeasurementsScript = `
 local begun = redis.call('HGET', KEYS[1], 'begun') or ''
 local since = ARGV[2]

@@ -1,21 +1,22 @@
 import type { ReactNode } from 'react';
-import { formatUsd } from '../../../format/money.ts';
-import { formatCount, formatMs } from '../../../format/numbers.ts';
+import { formatCount, formatMs } from '../../../format/format.ts';
 import { Badge, TierBadge } from '../../../ui/badge.tsx';
-import { VerdictBadge } from '../../../verification/verdict-badge.tsx';
+import { Usd } from '../../../ui/usd.tsx';
+import { VerdictBadge } from '../../../verification/verdicts.tsx';
 import { type AnswerFacts, tokensPerSecond } from './conversation.ts';
 
-/** Who served an answer, on what terms, how fast and for how much. */
-export function AnswerFactsList({ facts, askedModel }: { facts: AnswerFacts; askedModel: string }) {
-  const { provider, tier, attempts, fallback, usage, firstTokenMs, totalMs, gateway, enclave, way, model } = facts;
+/** Provider, tier, speed and cost of an answer. */
+export function AnswerFactsList({ facts }: { facts: AnswerFacts }) {
+  const { provider, tier, attempts, fallback, usage, firstTokenMs, totalMs, gateway, enclave, way, model, askedModel } =
+    facts;
   const speed = tokensPerSecond(facts);
   const thought = usage?.completion_tokens_details?.reasoning_tokens ?? 0;
   const cached = usage?.prompt_tokens_details?.cached_tokens ?? 0;
   const items: readonly (readonly [string, ReactNode])[] = [
     ...(model === undefined || model === askedModel ? [] : [['Model', model] as const]),
     ...(provider === undefined ? [] : [['Provider', provider] as const]),
-    ...(tier === undefined ? [] : [['Tier', <TierBadge key="tier" tier={tier} />] as const]),
-    ...(gateway === undefined ? [] : [['Verdict', <VerdictBadge key="verdict" verdict={gateway.verdict} />] as const]),
+    ...(tier === undefined ? [] : [['Provider privacy', <TierBadge key="tier" tier={tier} />] as const]),
+    ...(gateway === undefined ? [] : [['Broker', <VerdictBadge key="verdict" verdict={gateway.verdict} />] as const]),
     ...(gateway?.teeType === 'simulated'
       ? [
           [
@@ -26,7 +27,9 @@ export function AnswerFactsList({ facts, askedModel }: { facts: AnswerFacts; ask
           ] as const,
         ]
       : []),
-    ...(enclave === undefined ? [] : [['Enclave', <VerdictBadge key="enclave" verdict={enclave.verdict} />] as const]),
+    ...(enclave === undefined
+      ? []
+      : [['Provider’s enclave', <VerdictBadge key="enclave" verdict={enclave.verdict} />] as const]),
     ...(way === 'compatibility'
       ? [
           [
@@ -47,7 +50,7 @@ export function AnswerFactsList({ facts, askedModel }: { facts: AnswerFacts; ask
             'Tokens',
             `${formatCount(usage.prompt_tokens)} in${cached > 0 ? ` (${formatCount(cached)} cached)` : ''}, ${formatCount(usage.completion_tokens ?? 0)} out${thought > 0 ? ` (${formatCount(thought)} reasoning)` : ''}`,
           ] as const,
-          ['Cost', formatUsd(usage.cost)] as const,
+          ['Cost', <Usd key="cost" usd={usage.cost} />] as const,
         ]),
     ...(firstTokenMs === undefined ? [] : [['First token', formatMs(firstTokenMs)] as const]),
     ...(totalMs === undefined ? [] : [['In all', formatMs(totalMs)] as const]),

@@ -1,17 +1,18 @@
 import type { ModelAnswer } from '@sotto/wire';
-import { Trash2 } from 'lucide-react';
+import { ArrowUp, Square, Trash2 } from 'lucide-react';
+import { type KeyboardEvent, useId } from 'react';
 import { makeTabState } from '../../../session/tab-state.ts';
 import { Button } from '../../../ui/button.tsx';
 import { Card } from '../../../ui/surface.tsx';
+import { PrivacyPath } from '../../../verification/privacy-path.tsx';
 import type { OpenWay } from '../open-way.ts';
 import type { Way } from '../playground-search.ts';
-import { type ChatSettings, chatBody, effortsOf, providersOf } from './chat-settings.ts';
-import { Composer } from './composer.tsx';
+import { type ChatSettings, chatBody, effortsOf, outputOf, providersOf } from './chat-settings.ts';
 import { messagesOf } from './conversation.ts';
 import { TurnView } from './turn-view.tsx';
 import { useChat } from './use-chat.ts';
 
-export interface ChatPanelProps {
+interface ChatPanelProps {
   readonly modelId: string;
   /** Undefined: `/auto`. */
   readonly model: ModelAnswer | undefined;
@@ -19,7 +20,7 @@ export interface ChatPanelProps {
   readonly settings: ChatSettings;
   readonly way: Way;
   readonly open: () => Promise<OpenWay>;
-  /** Why nothing can be sent now. */
+  /** The reason why nothing can be sent now. */
   readonly obstacle: string | undefined;
 }
 
@@ -39,6 +40,7 @@ export function ChatPanel({ modelId, model, models, settings, way, open, obstacl
         chatBody(settings, {
           model: modelId,
           messages: messagesOf(settings.system, earlier, asked),
+          usualOutput: outputOf(model),
           efforts: effortsOf(model),
           providers: providersOf(model === undefined ? models : [model]),
         }),
@@ -47,7 +49,7 @@ export function ChatPanel({ modelId, model, models, settings, way, open, obstacl
   return (
     <Card
       title="Conversation"
-      lead="It stays in this tab, and is gone when you reload it."
+      lead="It stays in this tab, and a reload deletes it."
       actions={
         turns.length > 0 && (
           <Button small icon={<Trash2 aria-hidden className="size-4" />} onClick={clear}>
@@ -57,10 +59,11 @@ export function ChatPanel({ modelId, model, models, settings, way, open, obstacl
       }
     >
       <div className="space-y-6">
+        {turns.length === 0 && <BeforeTheFirst way={way} />}
         {turns.length > 0 && (
           <ol className="space-y-8" aria-label="Conversation">
             {turns.map((turn) => (
-              <TurnView key={turn.id} turn={turn} askedModel={modelId} />
+              <TurnView key={turn.id} turn={turn} isLast={turn === last} />
             ))}
           </ol>
         )}
@@ -89,7 +92,37 @@ export function ChatPanel({ modelId, model, models, settings, way, open, obstacl
   );
 }
 
-/** What readers hear: that something comes, and how it ended; not every piece. */
+const examples = [
+  'Explain remote attestation in two sentences.',
+  'Write a polite e-mail that moves a meeting to Friday.',
+  'What is the difference between TCP and UDP?',
+];
+
+/** Says who will learn what, and offers questions to begin with. */
+function BeforeTheFirst({ way }: { way: Way }) {
+  return (
+    <div className="space-y-4">
+      <p className="text-sm text-muted">
+        Each answer comes with a receipt like this: who received what, and what your browser checked.
+      </p>
+      <PrivacyPath label="Who will learn what" way={way} />
+      <div className="flex flex-wrap gap-2">
+        {examples.map((example) => (
+          <Button
+            key={example}
+            small
+            className="h-auto py-1 text-left whitespace-normal!"
+            onClick={() => question.update(() => example)}
+          >
+            {example}
+          </Button>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+/** Read out by screen readers: the start and the end of an answer, not every piece. */
 function announcementOf(state: string | undefined): string {
   switch (state) {
     case 'waiting':
@@ -103,4 +136,69 @@ function announcementOf(state: string | undefined): string {
     default:
       return '';
   }
+}
+
+interface ComposerProps {
+  readonly label: string;
+  readonly text: string;
+  readonly onText: (text: string) => void;
+  readonly onSend: () => void;
+  readonly onStop: () => void;
+  readonly isRunning: boolean;
+  /** The reason why nothing can be sent now. */
+  readonly obstacle: string | undefined;
+}
+
+/** The field for the question. Enter sends; Shift+Enter starts a new line. */
+function Composer({ label, text, onText, onSend, onStop, isRunning, obstacle }: ComposerProps) {
+  const id = useId();
+  const canSend = obstacle === undefined && !isRunning && text.trim() !== '';
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    if (canSend) onSend();
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (canSend) onSend();
+      }}
+      className="rounded-2xl border border-line-strong bg-surface p-2 has-[textarea:focus-visible]:outline-2 has-[textarea:focus-visible]:outline-accent"
+    >
+      <label htmlFor={id} className="sr-only">
+        {label}
+      </label>
+      <textarea
+        id={id}
+        rows={3}
+        value={text}
+        placeholder="Ask something"
+        aria-describedby={`${id}-hint`}
+        onChange={(event) => onText(event.target.value)}
+        onKeyDown={onKeyDown}
+        className="block max-h-72 w-full resize-none bg-transparent px-2 py-1 field-sizing-content outline-none"
+      />
+      <div className="flex items-center justify-between gap-3 px-1">
+        <p id={`${id}-hint`} className="text-sm text-muted">
+          {obstacle ?? 'Enter sends, Shift+Enter begins a new line.'}
+        </p>
+        {isRunning ? (
+          <Button small onClick={onStop} icon={<Square aria-hidden className="size-3.5" />}>
+            Stop
+          </Button>
+        ) : (
+          <Button
+            small
+            type="submit"
+            look="primary"
+            disabled={!canSend}
+            icon={<ArrowUp aria-hidden className="size-4" />}
+          >
+            Send
+          </Button>
+        )}
+      </div>
+    </form>
+  );
 }

@@ -1,6 +1,6 @@
-import { chatRequestSchema } from '@sotto/wire';
+import { chatRequestSchema, type ModelAnswer } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { chatBody, initialSettings, problemsOf } from './chat-settings.ts';
+import { chatBody, initialSettings, outputOf, problemsOf } from './chat-settings.ts';
 import { messagesOf, type Turn, tokensPerSecond } from './conversation.ts';
 
 const turn = (question: string, text: string): Turn => ({
@@ -9,12 +9,12 @@ const turn = (question: string, text: string): Turn => ({
   text,
   reasoning: '',
   state: 'done',
-  facts: { way: 'private' },
+  facts: { way: 'private', askedModel: 'lab/a' },
 });
 
 describe('a chat request', () => {
   const messages = messagesOf('Be brief.', [turn('One?', '1'), turn('Lost?', '')], 'Two?');
-  const asked = { model: 'a/b', messages, providers: ['acme/eu'] };
+  const asked = { model: 'a/b', messages, providers: ['acme/eu'], usualOutput: 2048 };
 
   it('sends again what brought an answer, and the instructions first', () => {
     expect(messages).toEqual([
@@ -32,6 +32,7 @@ describe('a chat request', () => {
       messages,
       stream: true,
       stream_options: { include_usage: true },
+      max_tokens: 2048,
     });
   });
 
@@ -60,6 +61,16 @@ describe('a chat request', () => {
     expect(other).not.toHaveProperty('provider.only');
   });
 
+  it('asks for 2,048 output tokens, or for what the model can give', () => {
+    const model = (own: number | null, ...routes: readonly (number | null)[]) =>
+      ({ max_output_tokens: own, provider_routes: routes.map((most) => ({ max_output_tokens: most })) }) as ModelAnswer;
+    expect(outputOf(undefined)).toBe(2048);
+    expect(outputOf(model(32_000, null))).toBe(2048);
+    expect(outputOf(model(1000, null))).toBe(1000);
+    expect(outputOf(model(null, 500, 1500))).toBe(1500);
+    expect(outputOf(model(null, null))).toBe(2048);
+  });
+
   it('names what is no number of its kind', () => {
     expect(problemsOf({ ...initialSettings, temperature: '2.1', maxTokens: '1.5' })).toEqual({
       temperature: expect.any(String),
@@ -71,7 +82,9 @@ describe('a chat request', () => {
 
 it('speed counts from the first piece on, and is not told of too little', () => {
   const usage = { prompt_tokens: 1, completion_tokens: 100, total_tokens: 101, cost: 0 };
-  expect(tokensPerSecond({ way: 'private', firstTokenMs: 500, totalMs: 2500, usage })).toBe(50);
-  expect(tokensPerSecond({ way: 'private', firstTokenMs: 500, totalMs: 510, usage })).toBeUndefined();
-  expect(tokensPerSecond({ way: 'private' })).toBeUndefined();
+  expect(tokensPerSecond({ way: 'private', askedModel: 'lab/a', firstTokenMs: 500, totalMs: 2500, usage })).toBe(50);
+  expect(
+    tokensPerSecond({ way: 'private', askedModel: 'lab/a', firstTokenMs: 500, totalMs: 510, usage }),
+  ).toBeUndefined();
+  expect(tokensPerSecond({ way: 'private', askedModel: 'lab/a' })).toBeUndefined();
 });

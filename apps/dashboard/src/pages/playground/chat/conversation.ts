@@ -1,10 +1,13 @@
 import type { EnclaveVerification, OriginVerification } from '@sotto/client';
 import type { PrivacyClass, UsageAnswer } from '@sotto/wire';
+import { tiers } from '../../../ui/badge.tsx';
 import type { Way } from '../playground-search.ts';
 
-/** What an answer tells of itself: its headers, its usage, and what was measured here. */
+/** Facts about an answer: from its headers, its usage, and this browser's clock. */
 export interface AnswerFacts {
   readonly way: Way;
+  readonly askedModel: string;
+  /** The model that answered. */
   readonly model?: string | undefined;
   readonly provider?: string | undefined;
   readonly tier?: PrivacyClass | undefined;
@@ -15,13 +18,13 @@ export interface AnswerFacts {
   readonly firstTokenMs?: number | undefined;
   readonly totalMs?: number | undefined;
   readonly usage?: UsageAnswer | undefined;
-  /** The verification that the content was sent on; absent in compatibility mode. */
+  /** The verification before the content was sent; absent in compatibility mode. */
   readonly gateway?: OriginVerification | undefined;
-  /** The enclave that the content was encrypted for. */
+  /** The verified enclave that the content was encrypted for. */
   readonly enclave?: EnclaveVerification | undefined;
 }
 
-export type AnswerState = 'waiting' | 'streaming' | 'done' | 'stopped' | 'failed';
+type AnswerState = 'waiting' | 'streaming' | 'done' | 'stopped' | 'failed';
 
 export interface Turn {
   readonly id: string;
@@ -38,7 +41,7 @@ export interface ChatMessage {
   readonly content: string;
 }
 
-/** What is sent again with a new question: every exchange that brought some text. */
+/** The messages of a new question: every earlier exchange with an answer, then the question. */
 export function messagesOf(system: string, turns: readonly Turn[], question: string): readonly ChatMessage[] {
   return [
     ...(system.trim() === '' ? [] : [{ role: 'system', content: system } as const]),
@@ -52,9 +55,25 @@ export function messagesOf(system: string, turns: readonly Turn[], question: str
   ];
 }
 
-/** Tokens of output per second, from the first piece on; undefined where that cannot be told. */
+/** Tokens of output per second after the first piece; undefined if too little was measured. */
 export function tokensPerSecond({ firstTokenMs, totalMs, usage }: AnswerFacts): number | undefined {
   const tokens = usage?.completion_tokens ?? 0;
   const ms = (totalMs ?? 0) - (firstTokenMs ?? 0);
   return tokens > 1 && ms >= 50 ? (tokens * 1000) / ms : undefined;
+}
+
+const isTier = (text: string | null): text is PrivacyClass => text !== null && Object.hasOwn(tiers, text);
+
+/** Reads the facts in the headers of an answer. */
+export function factsOf(headers: Headers): Omit<AnswerFacts, 'way' | 'askedModel'> {
+  const tier = headers.get('x-router-privacy-class');
+  const attempts = Number(headers.get('x-router-provider-attempts') ?? Number.NaN);
+  const fallback = headers.get('x-router-provider-fallback');
+  return {
+    provider: headers.get('x-router-provider') ?? undefined,
+    tier: isTier(tier) ? tier : undefined,
+    attempts: Number.isInteger(attempts) ? attempts : undefined,
+    fallback: fallback === null ? undefined : fallback === 'true',
+    requestId: headers.get('x-request-id') ?? undefined,
+  };
 }

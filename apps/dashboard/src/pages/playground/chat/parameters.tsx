@@ -1,7 +1,10 @@
-import type { ModelAnswer, RequestSort } from '@sotto/wire';
-import { tierOrder, tiers } from '../../../ui/badge.tsx';
+import type { ModelAnswer } from '@sotto/wire';
+import { privacyClasses } from '@sotto/wire';
+import { requestSortNames } from '../../../models/model-options.ts';
+import { tiers } from '../../../ui/badge.tsx';
 import { SelectField, TextAreaField, TextField } from '../../../ui/field.tsx';
-import { type ChatSettings, effortsOf, providersOf, type SettingsProblems } from './chat-settings.ts';
+import { requestSorts } from '../../routing/preview/request-shape.ts';
+import { type ChatSettings, effortsOf, outputOf, providersOf, type SettingsProblems } from './chat-settings.ts';
 
 export interface ParametersProps {
   readonly settings: ChatSettings;
@@ -12,15 +15,7 @@ export interface ParametersProps {
   readonly models: readonly ModelAnswer[];
 }
 
-const sortNames: Readonly<Record<RequestSort, string>> = {
-  privacy: 'Privacy',
-  price: 'Price',
-  latency: 'Latency',
-  throughput: 'Throughput',
-};
-const sorts = ['privacy', 'price', 'latency', 'throughput'] as const;
-
-/** Instructions, sampling, and what is demanded of the route. What is left empty is not sent. */
+/** System prompt, sampling and demands on the route. An empty field uses the default that it shows. */
 export function Parameters({ settings, change, problems, model, models }: ParametersProps) {
   const efforts = effortsOf(model);
   const providers = providersOf(model === undefined ? models : [model]);
@@ -44,7 +39,7 @@ export function Parameters({ settings, change, problems, model, models }: Parame
         <TextField
           label="Most output tokens"
           inputMode="numeric"
-          placeholder="The route’s"
+          placeholder={String(outputOf(model))}
           value={settings.maxTokens}
           error={problems.maxTokens}
           onChange={(event) => change({ maxTokens: event.target.value })}
@@ -69,7 +64,7 @@ export function Parameters({ settings, change, problems, model, models }: Parame
         value={settings.minimumPrivacy}
         choices={[
           { value: '', label: 'The workspace’s' },
-          ...tierOrder
+          ...privacyClasses
             .filter((one) => one !== 'e2ee')
             .map((one) => ({ value: one, label: `${tiers[one].name} or stronger` })),
         ]}
@@ -80,7 +75,7 @@ export function Parameters({ settings, change, problems, model, models }: Parame
         value={settings.sort}
         choices={[
           { value: '', label: 'The workspace’s' },
-          ...sorts.map((one) => ({ value: one, label: sortNames[one] })),
+          ...requestSorts.map((one) => ({ value: one, label: requestSortNames[one] })),
         ]}
         onChange={(sort) => change({ sort })}
       />

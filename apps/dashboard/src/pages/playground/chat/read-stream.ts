@@ -1,5 +1,5 @@
 import { type ChatChunk, SseParser, type UsageAnswer } from '@sotto/wire';
-import { ApiError } from '../../../api/call.ts';
+import { ApiError } from '../../../api/errors.ts';
 
 /** A piece of an answer that streams. */
 export interface StreamPiece {
@@ -10,9 +10,8 @@ export interface StreamPiece {
 }
 
 /**
- * Hands on the pieces of a streamed chat completion as they come. Resolves where the stream ended as it should; throws the
- * service's own error where one came in the middle (design 6), and an `ApiError` of type `incomplete` where `[DONE]` is
- * missing. An abort throws what the signal says.
+ * Passes on the pieces of a streamed chat completion as they arrive. Resolves after `[DONE]`. Throws the service's error if
+ * the stream holds one, and an `ApiError` of type `incomplete` if `[DONE]` is missing. An abort throws the signal's reason.
  */
 export async function readStream(answer: Response, onPiece: (piece: StreamPiece) => void): Promise<void> {
   let isDone = false;
@@ -46,14 +45,10 @@ export async function readStream(answer: Response, onPiece: (piece: StreamPiece)
 }
 
 const brokenBy = ({ message, type, request_id }: NonNullable<ChatChunk['error']>): ApiError =>
-  new ApiError(message, { type, status: 0, requestId: request_id, param: undefined, retryAfterS: undefined });
+  new ApiError(message, { type, requestId: request_id });
 
 /** The connection ended before the answer did. */
 export const incomplete = (): ApiError =>
-  new ApiError('The answer broke off before its end. What the provider breaks off is not charged.', {
+  new ApiError('The answer ended early. Answers that the provider breaks off are not charged. Try again.', {
     type: 'incomplete',
-    status: 0,
-    requestId: undefined,
-    param: undefined,
-    retryAfterS: undefined,
   });

@@ -1,12 +1,13 @@
 import { LoaderCircle } from 'lucide-react';
-import { CopyButton } from '../../../ui/copy.tsx';
+import { CodeBlock, CopyButton } from '../../../ui/copy.tsx';
+import { Sentence } from '../../../ui/text.tsx';
 import { Failure } from '../failure.tsx';
 import { AnswerFactsList } from './answer-facts.tsx';
-import { AnswerText } from './answer-text.tsx';
 import type { Turn } from './conversation.ts';
+import { PrivacyReceipt } from './privacy-receipt.tsx';
 
 /** One exchange: the question, the answer as it comes, and what is known of it. */
-export function TurnView({ turn, askedModel }: { turn: Turn; askedModel: string }) {
+export function TurnView({ turn, isLast }: { turn: Turn; isLast: boolean }) {
   const { question, text, reasoning, state, error, facts } = turn;
   return (
     <li className="space-y-4">
@@ -30,12 +31,64 @@ export function TurnView({ turn, askedModel }: { turn: Turn; askedModel: string 
         )}
         {text !== '' && <AnswerText text={text} />}
         {state === 'stopped' && (
-          <p className="text-sm text-muted">Stopped. What had come until then is charged, and nothing after it.</p>
+          <p className="text-sm text-muted">Stopped. Only the text up to this point is charged.</p>
         )}
         {state === 'failed' && <Failure error={error} />}
-        {state !== 'waiting' && <AnswerFactsList facts={facts} askedModel={askedModel} />}
+        {state !== 'waiting' && <AnswerFactsList facts={facts} />}
+        {state !== 'waiting' && <PrivacyReceipt facts={facts} isOpen={isLast} />}
         {text !== '' && state !== 'streaming' && <CopyButton text={text} label="Copy the answer" />}
       </div>
     </li>
   );
+}
+
+/** The text of a model, with code in blocks. It is never read as markup. */
+function AnswerText({ text }: { text: string }) {
+  return (
+    <div className="space-y-3">
+      {segmentsOf(text).map((segment, index) => {
+        const key = `${String(index)} ${segment.kind}`;
+        return segment.kind === 'code' ? (
+          <CodeBlock key={key} code={segment.text} label={segment.language === '' ? 'Code' : segment.language} />
+        ) : (
+          <p key={key} className="break-words whitespace-pre-wrap">
+            <Sentence text={segment.text} />
+          </p>
+        );
+      })}
+    </div>
+  );
+}
+
+/** A part of an answer: running text, or a block of code between fences. */
+type Segment =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'code'; readonly language: string; readonly text: string };
+
+// Each part of the pattern is unambiguous, so that no text of a model makes it backtrack for long.
+const fence = /^ {0,3}(`{3,}(?!`)|~{3,}(?!~))[ \t]*(?![ \t])([^\s`]*)(?![^\s`])[^`]*$/;
+
+/** Splits an answer into text and fenced code. An unclosed block, as in a stream, extends to the end. */
+export function segmentsOf(answer: string): readonly Segment[] {
+  const segments: Segment[] = [];
+  let lines: string[] = [];
+  let open: { readonly marks: string; readonly language: string } | undefined;
+  const close = (): void => {
+    const text = lines.join('\n');
+    if (open !== undefined) segments.push({ kind: 'code', language: open.language, text });
+    else if (text.trim() !== '') segments.push({ kind: 'text', text: text.trim() });
+    lines = [];
+  };
+  for (const line of answer.split('\n')) {
+    const [, marks, language = ''] = fence.exec(line) ?? [];
+    if (open === undefined && marks !== undefined) {
+      close();
+      open = { marks, language };
+    } else if (open !== undefined && line.trim().startsWith(open.marks) && /^[`~]+$/.test(line.trim())) {
+      close();
+      open = undefined;
+    } else lines.push(line);
+  }
+  close();
+  return segments;
 }

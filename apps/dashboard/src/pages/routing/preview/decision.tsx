@@ -1,26 +1,24 @@
-import type { RoutingPreviewAnswer } from '@sotto/wire';
-import { formatUsd } from '../../../format/money.ts';
+import type { PricingAnswer, RoutingPreviewAnswer } from '@sotto/wire';
+import { formatCountOf, formatPrice, formatUsd } from '../../../format/format.ts';
 import { Badge, TierBadge } from '../../../ui/badge.tsx';
-import { Sentence } from '../../../ui/sentence.tsx';
 import { Notice } from '../../../ui/surface.tsx';
-import { priceText } from './price-text.ts';
-import { ruleName } from './rule-names.ts';
+import { Sentence } from '../../../ui/text.tsx';
 
-/** The plan in its order, and why every other route is not in it. */
+/** The planned routes in their order, and why each other route is left out. */
 export function Decision({ answer, isBehind }: { answer: RoutingPreviewAnswer; isBehind: boolean }) {
   const { plan, excluded, refusal, choice, hold_usd: hold, routing, model } = answer;
   return (
     <div className="space-y-4">
       <p role="status" className="sr-only">
         {isBehind
-          ? 'The preview is being worked out.'
+          ? 'Updating the preview.'
           : refusal === null
-            ? `${count(plan.length, 'provider')} would be tried, ${count(excluded.length, 'route')} left out.`
-            : `The request would be refused: ${refusal.message}`}
+            ? `${formatCountOf(plan.length, 'provider')} would be tried, ${formatCountOf(excluded.length, 'route')} excluded.`
+            : `The request would be rejected: ${refusal.message}`}
       </p>
       {refusal !== null && (
         <Notice tone="danger">
-          <p className="font-medium">It would be refused</p>
+          <p className="font-medium">Request rejected</p>
           <p>
             <Sentence text={refusal.message} />
           </p>
@@ -64,17 +62,15 @@ export function Decision({ answer, isBehind }: { answer: RoutingPreviewAnswer; i
           </ol>
           {plan.some(({ shares_traffic }) => shares_traffic) && (
             <p className="mt-2 text-sm text-muted">
-              Routes that share traffic score within 10 % of the best: each is first for an equal part of the requests.
+              Routes that share traffic score within 10 % of the best. Each is first for an equal share of the requests.
             </p>
           )}
         </section>
       )}
       {hold !== null && (
         <p className="text-sm">
-          Set aside before the first attempt: <span className="font-medium tabular-nums">{formatUsd(hold)}</span>
-          <span className="block text-muted">
-            The most that it could cost; what was not used is free again at the end.
-          </span>
+          Held before the first attempt: <span className="font-medium tabular-nums">{formatUsd(hold)}</span>
+          <span className="block text-muted">The maximum cost. The unused part is released when the request ends.</span>
         </p>
       )}
       {excluded.length > 0 && (
@@ -100,4 +96,31 @@ export function Decision({ answer, isBehind }: { answer: RoutingPreviewAnswer; i
   );
 }
 
-const count = (number: number, noun: string): string => `${String(number)} ${noun}${number === 1 ? '' : 's'}`;
+/** A route's prices in one line. */
+function priceText({ input, output, image, input_characters: characters }: PricingAnswer): string {
+  if (image !== undefined) return `${formatPrice(image)} an image`;
+  if (characters !== undefined) return `${formatPrice(characters)} per million characters`;
+  const parts = [
+    ...(input === undefined ? [] : [`${formatPrice(input)} in`]),
+    ...(output === undefined ? [] : [`${formatPrice(output)} out`]),
+  ];
+  return `${parts.join(' · ')} per million tokens`;
+}
+
+/** Short names of the routing rules. */
+const names: Readonly<Record<string, string>> = {
+  boundary: 'boundary',
+  encryption: 'encryption',
+  floor: 'privacy floor',
+  only: 'not named',
+  ignore: 'disabled',
+  capability: 'capability',
+  parameters: 'parameters',
+  price: 'price',
+  context: 'context window',
+  step_down: 'step down',
+  attempts: 'attempts',
+  model: 'model',
+};
+
+const ruleName = (rule: string): string => names[rule] ?? rule;

@@ -1,18 +1,16 @@
 import type { ModelAnswer, Preferences } from '@sotto/wire';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { previewQuery } from '../../../api/preferences.ts';
-import { Loading } from '../../../ui/skeleton.tsx';
-import { Card, ErrorState } from '../../../ui/surface.tsx';
-import { useDebounced } from '../../../ui/use-debounced.ts';
+import { useEffect, useState } from 'react';
+import { eligibleModelsQuery, previewQuery } from '../../../api/preferences.ts';
+import { Card, ErrorState, Loading, Skeleton } from '../../../ui/surface.tsx';
 import { Decision } from './decision.tsx';
-import { EligibleModels } from './eligible-models.tsx';
 import { requestOf } from './request-shape.ts';
 import { ShapeForm } from './shape-form.tsx';
 
 const stillMs = 300;
 
-/** What a request would get under the settings as they stand on the page, saved or not. */
+/** Previews a request under the settings on the page, saved or not. */
 export function PreviewPanel({
   workspaceId,
   preferences,
@@ -47,8 +45,8 @@ export function PreviewPanel({
         }
         lead={
           isDraft
-            ? 'Under the settings beside, not saved yet. Nothing is sent.'
-            : 'Under the saved settings. Nothing is sent.'
+            ? 'With the unsaved settings on this page. Nothing is sent.'
+            : 'With the saved settings. Nothing is sent.'
         }
       >
         <ShapeForm
@@ -81,3 +79,63 @@ const withoutEmpty = <Shape extends object>(shape: Shape) =>
   Object.fromEntries(
     Object.entries(shape).filter(([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0)),
   );
+
+/** The models that a provider may serve under the settings, and the others. */
+function EligibleModels({
+  preferences,
+  models,
+}: {
+  readonly preferences: Preferences;
+  readonly models: readonly ModelAnswer[];
+}) {
+  const settled = useDebounced(JSON.stringify(preferences), stillMs);
+  const { data, error, refetch } = useQuery({
+    ...eligibleModelsQuery(preferences),
+    enabled: settled === JSON.stringify(preferences),
+    placeholderData: keepPreviousData,
+  });
+  const all = models.filter(({ provider_routes }) => provider_routes.length > 0).map(({ id }) => id);
+  const eligible = new Set(data?.data.map(({ id }) => id));
+  const closed = all.filter((id) => !eligible.has(id));
+  return (
+    <Card title="Available models">
+      {error !== null ? (
+        <ErrorState error={error} onRetry={() => void refetch()} />
+      ) : data === undefined ? (
+        <Skeleton className="h-5 w-40" />
+      ) : (
+        <>
+          <p role="status">
+            {closed.length === 0
+              ? `All ${String(all.length)} models of the catalog.`
+              : `${String(all.length - closed.length)} of ${String(all.length)} models of the catalog.`}
+          </p>
+          {closed.length > 0 && (
+            <details className="mt-2">
+              <summary className="min-h-8 cursor-pointer text-accent">
+                {closed.length === 1
+                  ? 'One without an allowed provider'
+                  : `${String(closed.length)} without an allowed provider`}
+              </summary>
+              <ul className="mt-1 space-y-1 text-sm break-all text-muted">
+                {closed.map((id) => (
+                  <li key={id}>{id}</li>
+                ))}
+              </ul>
+            </details>
+          )}
+        </>
+      )}
+    </Card>
+  );
+}
+
+/** Returns a value once it has not changed for `ms`. */
+function useDebounced<Value>(value: Value, ms: number): Value {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), ms);
+    return () => clearTimeout(timer);
+  }, [value, ms]);
+  return settled;
+}

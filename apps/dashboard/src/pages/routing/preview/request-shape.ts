@@ -1,13 +1,13 @@
 import type { PrivacyClass, RequestSort, RoutingPreview } from '@sotto/wire';
+import { privacyClasses } from '@sotto/wire';
 import { autoModelId } from '../../../models/model-options.ts';
-import { tierOrder } from '../../../ui/badge.tsx';
 
 export const needs = ['tools', 'vision', 'structured_output'] as const;
 export type Need = (typeof needs)[number];
 
 export const requestSorts: readonly RequestSort[] = ['privacy', 'price', 'latency', 'throughput'];
 
-/** A request without its content, as the address of the page keeps it. What is absent is the preview's own default. */
+/** A request without its content, as the address of the page keeps it. Absent fields have the preview's default. */
 export interface RequestShape {
   readonly model?: string;
   readonly prompt_tokens?: number;
@@ -17,16 +17,16 @@ export interface RequestShape {
   readonly sort?: RequestSort;
 }
 
-/** The prompt that the preview counts with where the address names none. */
+/** Default length of the prompt in the preview. */
 export const defaultPromptTokens = 1000;
 
-/** Reads a shape from an address; what is not right is left out. */
+/** Reads a shape from an address; leaves out what is malformed. */
 export function readShape(search: Readonly<Record<string, unknown>>): RequestShape {
   const { model, needs: asked } = search;
   const prompt = readTokens(search.prompt_tokens, 0);
   const max = readTokens(search.max_tokens, 1);
   const chosen = needs.filter((need) => Array.isArray(asked) && asked.includes(need));
-  const tier = tierOrder.find((one) => one === search.minimum_privacy);
+  const tier = privacyClasses.find((one) => one === search.minimum_privacy);
   const sort = requestSorts.find((one) => one === search.sort);
   return {
     ...(typeof model === 'string' && model !== '' && model.length <= 256 ? { model } : {}),
@@ -40,7 +40,7 @@ export function readShape(search: Readonly<Record<string, unknown>>): RequestSha
 
 const mostTokens = 100_000_000;
 
-/** A count of tokens as it was typed or stands in an address; undefined where it is none. */
+/** Reads a count of tokens from a field or an address; undefined if it is not one. */
 export function readTokens(value: unknown, least: 0 | 1): number | undefined {
   const count = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   return typeof count === 'number' && Number.isInteger(count) && count >= least && count <= mostTokens
@@ -48,7 +48,7 @@ export function readTokens(value: unknown, least: 0 | 1): number | undefined {
     : undefined;
 }
 
-/** The question that the service is asked about a shape, without workspace and preferences. */
+/** The body of a preview, without workspace and preferences. */
 export function requestOf(shape: RequestShape, fallbackModel: string = autoModelId): RoutingPreview {
   const { model = fallbackModel, prompt_tokens = defaultPromptTokens, max_tokens, minimum_privacy, sort } = shape;
   const provider = {

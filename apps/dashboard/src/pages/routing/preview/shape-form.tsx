@@ -1,10 +1,10 @@
 import type { ModelAnswer } from '@sotto/wire';
+import { privacyClasses } from '@sotto/wire';
 import { useState } from 'react';
-import { autoOption, modelOptions } from '../../../models/model-options.ts';
-import { tierOrder } from '../../../ui/badge.tsx';
-import { CheckField } from '../../../ui/check-field.tsx';
+import { autoOption, modelOptions, requestSortNames } from '../../../models/model-options.ts';
 import { Combobox } from '../../../ui/combobox.tsx';
 import { SelectField, TextField } from '../../../ui/field.tsx';
+import { CheckField } from '../../../ui/toggle-fields.tsx';
 import { tierName } from '../boundaries.ts';
 import { defaultPromptTokens, needs, type RequestShape, readTokens, requestSorts } from './request-shape.ts';
 
@@ -15,10 +15,9 @@ export interface ShapeFormProps {
 }
 
 const needNames = { tools: 'Tools', vision: 'Vision', structured_output: 'Structured output' } as const;
-const sortNames = { privacy: 'Privacy', price: 'Price', latency: 'Latency', throughput: 'Throughput' } as const;
-const asWorkspace = 'as the workspace';
+const asWorkspace = 'workspace default';
 
-/** The request that the preview is about: nothing of it is sent to a provider. */
+/** Describes the request to preview. It is never sent to a provider. */
 export function ShapeForm({ shape, change, models }: ShapeFormProps) {
   return (
     <div className="grid gap-3 sm:grid-cols-2">
@@ -44,20 +43,20 @@ export function ShapeForm({ shape, change, models }: ShapeFormProps) {
         onChange={(count) => change({ max_tokens: count })}
       />
       <SelectField
-        label="Sort it asks for"
+        label="Requested sort"
         value={shape.sort ?? asWorkspace}
         choices={[
           { value: asWorkspace, label: 'None' },
-          ...requestSorts.map((sort) => ({ value: sort, label: sortNames[sort] })),
+          ...requestSorts.map((sort) => ({ value: sort, label: requestSortNames[sort] })),
         ]}
         onChange={(sort) => change({ sort: sort === asWorkspace ? undefined : sort })}
       />
       <SelectField
-        label="Privacy it asks for"
+        label="Requested privacy"
         value={shape.minimum_privacy ?? asWorkspace}
         choices={[
           { value: asWorkspace, label: 'None' },
-          ...tierOrder.map((tier) => ({ value: tier, label: `${tierName(tier)} or stronger` })),
+          ...privacyClasses.map((tier) => ({ value: tier, label: `${tierName(tier)} or stronger` })),
         ]}
         onChange={(tier) => change({ minimum_privacy: tier === asWorkspace ? undefined : tier })}
       />
@@ -89,7 +88,7 @@ interface TokensFieldProps {
   readonly onChange: (count: number | undefined) => void;
 }
 
-/** Keeps what was typed while it is not a count yet. */
+/** Keeps the typed text while it is not a count. */
 function TokensField({ label, least, value, placeholder, onChange }: TokensFieldProps) {
   const [typed, setTyped] = useState(value === undefined ? '' : String(value));
   const isWrong = typed.trim() !== '' && readTokens(typed, least) === undefined;

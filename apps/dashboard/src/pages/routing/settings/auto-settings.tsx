@@ -3,8 +3,7 @@ import { CheckList } from '../../../ui/check-list.tsx';
 import { RadioCards } from '../../../ui/field.tsx';
 import { Card } from '../../../ui/surface.tsx';
 import { isWeakerBoundary } from '../boundaries.ts';
-import { effectiveTiers } from '../draft.ts';
-import type { SettingsProps } from './settings-props.ts';
+import { effectiveTiers, type SettingsProps } from '../draft.ts';
 
 const strategies = [
   { value: 'balanced', label: 'Balanced', text: 'Strongest tier, then cost, speed and success together.' },
@@ -14,9 +13,9 @@ const strategies = [
 ] as const;
 
 const tiers = [
-  { value: 'Standard', label: 'Standard', text: 'Every tier.' },
-  { value: 'Private', label: 'Private', text: 'Private or stronger.' },
-  { value: 'Maximum', label: 'Maximum', text: 'TEE or stronger.' },
+  { value: 'Standard', label: 'Anonymous or stronger', text: 'Every tier. In the API: Standard.' },
+  { value: 'Private', label: 'Private or stronger', text: 'In the API: Private.' },
+  { value: 'Maximum', label: 'TEE or stronger', text: 'Attested enclaves only. In the API: Maximum.' },
 ] as const;
 
 const modes = [
@@ -40,7 +39,7 @@ export function AutoSettings({
   return (
     <Card
       title="Auto router"
-      lead="How the model is chosen for requests to /auto. Requests that name a model are not affected."
+      lead="Chooses the model for requests to /auto. Requests that name a model are not affected."
     >
       <div className="space-y-5">
         <RadioCards
@@ -67,7 +66,7 @@ export function AutoSettings({
         />
         {mode !== 'all' && (
           <CheckList
-            legend={mode === 'only' ? 'Models that may be chosen' : 'Models that are never chosen'}
+            legend={mode === 'only' ? 'Allowed models' : 'Excluded models'}
             searchLabel="Search models"
             error={problems.models}
             disabled={disabled}

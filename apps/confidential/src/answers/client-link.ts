@@ -1,0 +1,73 @@
+import type { ServerResponse } from 'node:http';
+
+/** Sees an answer as it leaves, for example to write its receipt. */
+export interface AnswerWitness {
+  /** Sees a piece. `encoding` applies to strings. */
+  see(piece: string | Buffer, encoding: 'latin1' | 'utf8'): void;
+  /** Resolves when the end of the answer may leave. */
+  complete(status: number): Promise<void>;
+}
+
+/** The client of one request: sends to it and tells whether it is still connected. It holds one callback at a time. */
+export class ClientLink {
+  readonly #response: ServerResponse;
+  #onLeft: (() => void) | undefined;
+  #left = false;
+  /** Sees everything that is written from here on. */
+  witness: AnswerWitness | undefined;
+
+  constructor(response: ServerResponse) {
+    this.#response = response;
+    response.once('close', () => {
+      // `close` also follows a finished answer, when the client has not left early.
+      if (response.writableFinished) return;
+      this.#left = true;
+      this.#onLeft?.();
+    });
+    // Writing to a client that has just left fails here. `close` reports that it left.
+    response.on('error', () => {});
+    if (response.destroyed && !response.writableFinished) this.#left = true;
+  }
+
+  get hasLeft(): boolean {
+    return this.#left;
+  }
+
+  /** The response itself, for its headers and events. */
+  get response(): ServerResponse {
+    return this.#response;
+  }
+
+  /** Replaces the callback for when the client leaves. */
+  onLeft(callback: (() => void) | undefined): void {
+    this.#onLeft = callback;
+  }
+
+  /** Writes a piece; a string is `latin1`. Returns false if the client holds the answer back. */
+  write(piece: string | Buffer): boolean {
+    this.witness?.see(piece, 'latin1');
+    return this.#response.write(piece, 'latin1');
+  }
+
+  /** Ends the answer, after a last piece if there is one. A string is `utf8`. */
+  end(piece?: string | Buffer): void {
+    const { witness } = this;
+    if (witness === undefined) {
+      this.#response.end(piece);
+      return;
+    }
+    if (piece !== undefined) witness.see(piece, 'utf8');
+    void witness.complete(this.#response.statusCode).then(() => this.#response.end(piece));
+  }
+
+  /**
+   * Ends an answer whose format cannot express an error, so that its client sees one and never a file that is silently
+   * truncated. The body lacks its end. Without TLS the connection is also reset, because HTTP/1.0 takes a closed
+   * connection as a proper end.
+   */
+  breakOff(): void {
+    const { socket } = this.#response;
+    if (socket === null || 'encrypted' in socket) this.#response.destroy();
+    else socket.resetAndDestroy();
+  }
+}

@@ -1,0 +1,36 @@
+import { hidesOutput, type Route } from '@sotto/router';
+import { readJsonBody } from '@sotto/server';
+import type { AttemptRun } from '../attempts/try-routes.ts';
+import type { InferenceDependencies } from '../inference/deps.ts';
+import type { Operation, Output } from '../inference/operation.ts';
+import { servedByTokens } from '../settlement/served.ts';
+import { chatTarget, streamedChat, wholeChat } from './chat-attempt.ts';
+import { type ChatQuestion, readChatQuestion, withExactSeed } from './chat-question.ts';
+
+/** Chat in plain text, whole and streamed. */
+export function chatOperation({
+  admission: { view },
+  providers,
+}: Pick<InferenceDependencies, 'admission' | 'providers'>): Operation<ChatQuestion> {
+  /**
+   * Estimates the output that a route may have produced in silence. A whole answer is produced in silence; a stream
+   * hides only its reasoning.
+   */
+  const hiddenTokens = ({ chat, needs }: ChatQuestion, route: Route, silentMs: number): number =>
+    chat.stream !== true || hidesOutput(route, needs) ? view.outputIn(route, silentMs) : 0;
+  return {
+    name: 'chat',
+    read: ({ body: bytes }) => {
+      const body = readJsonBody(bytes);
+      return readChatQuestion(Buffer.isBuffer(bytes) ? withExactSeed(body, bytes) : body, providers);
+    },
+    attempt(question, context): AttemptRun<Output> {
+      const call = { question, ...context, target: chatTarget(question, context) };
+      return question.chat.stream === true
+        ? streamedChat(call, (silentMs) => hiddenTokens(question, context.route, silentMs))
+        : wholeChat(call);
+    },
+    abandoned: (question, { route, tookMs }) =>
+      servedByTokens(question, route, { producedBytes: 0, hiddenTokens: hiddenTokens(question, route, tookMs) }),
+  };
+}

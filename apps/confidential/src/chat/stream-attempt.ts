@@ -1,0 +1,125 @@
+import type { ChatStreamReader, UpstreamHeaders } from '@sotto/providers';
+import type { AttemptOutcome } from '@sotto/router';
+import { FlowingAttempt, type FlowingAttemptOptions } from '../attempts/flowing-attempt.ts';
+
+export interface StreamAttemptOptions extends FlowingAttemptOptions {
+  readonly reader: ChatStreamReader;
+}
+
+/** The most that may come before output. Beyond this the answer counts as malformed. */
+const maxSilentEvents = 64;
+const maxSilentBytes = 256 * 1024;
+/** A larger piece already holds many tokens, and joining it to others costs more than it saves. */
+const largePiece = 1024;
+/** Time that the provider has to close after the terminator, so that its connection can be reused. */
+const lingerMs = 1000;
+
+/** An attempt that wants a stream. It holds everything back until there is output, so that another route can follow. */
+export class StreamAttempt extends FlowingAttempt {
+  readonly reader: ChatStreamReader;
+  #silentBytes = 0;
+  #unread = '';
+  #json: Buffer[] | undefined;
+
+  constructor(options: StreamAttemptOptions) {
+    super(options);
+    this.reader = options.reader;
+  }
+
+  /** Whether only closing words can still come: the usage and the terminator. */
+  get isWhole(): boolean {
+    return !this.isOver && this.reader.isComplete;
+  }
+
+  /** Whether the answer is whole and only its usage is missing. A client that leaves now has received all of it. */
+  get awaitsUsage(): boolean {
+    const { reported, reportedAtBytes, producedBytes } = this.reader;
+    return this.isWhole && (reported === undefined || reportedAtBytes < producedBytes);
+  }
+
+  protected override onSuccess({ contentType }: UpstreamHeaders): void {
+    // Some gateways answer a stream request with a JSON error under status 200.
+    if (contentType.startsWith('application/json')) this.#json = [];
+  }
+
+  protected override onAnswerBytes(bytes: Buffer): void {
+    if (this.#json !== undefined) {
+      this.#json.push(bytes);
+      this.#silentBytes += bytes.length;
+      if (this.#silentBytes > maxSilentBytes) this.giveUp('malformed_answer');
+      return;
+    }
+    // One read of the connection often brings many pieces, one per token. Parse and send them together. Before the
+    // first output, parse each piece at once, because silent events are counted.
+    if (this.#unread === '') process.nextTick(() => this.#readAll());
+    this.#unread += bytes.toString('latin1');
+    if (!this.hasStarted || bytes.length > largePiece) this.#readAll();
+  }
+
+  protected override onAnswerEnd(): void {
+    if (this.#json !== undefined) {
+      const reading = this.adapter.readChat(Buffer.concat(this.#json), {
+        identity: { id: '', created: 0, model: '' },
+        stripReasoning: true,
+      });
+      this.onBroken(reading.ok ? 'malformed_answer' : reading.outcome);
+      return;
+    }
+    this.#readAll();
+    if (this.isOver) return;
+    this.#take(this.reader.end(), 0);
+    if (this.isOver) return;
+    if (this.reader.isComplete) this.#complete();
+    else this.onBroken('malformed_answer');
+  }
+
+  protected override onBroken(outcome: AttemptOutcome, retryAfterS?: number): void {
+    this.#readAll();
+    if (this.isOver) return;
+    const { isComplete, failure } = this.reader;
+    if (!this.hasStarted || !isComplete || failure !== undefined) {
+      super.onBroken(outcome, retryAfterS);
+      return;
+    }
+    // The answer was whole. Only its closing words, the usage or the terminator, never came.
+    this.finish();
+    this.outlet.end('complete');
+  }
+
+  /** Reads what came since the last turn of the event loop. */
+  #readAll(): void {
+    const bytes = this.#unread;
+    this.#unread = '';
+    if (bytes !== '' && !this.isOver) this.#take(this.reader.push(bytes), bytes.length);
+  }
+
+  #take(frames: string, bytes: number): void {
+    const { reader } = this;
+    if (this.hasStarted) this.heard();
+    if (frames !== '') this.outlet.write(frames);
+    if (reader.failure !== undefined) {
+      this.giveUp(reader.failure);
+      return;
+    }
+    if (!this.hasStarted) {
+      if (reader.hasOutput) {
+        this.awaitMore();
+        this.begin();
+      } else {
+        this.#silentBytes += bytes;
+        if (reader.events > maxSilentEvents || this.#silentBytes > maxSilentBytes) this.giveUp('malformed_answer');
+      }
+    }
+    if (reader.isTerminated && !this.isOver) this.#complete();
+  }
+
+  #complete(): void {
+    if (!this.hasStarted) {
+      // A terminator without output is an empty answer. Let another route follow.
+      this.onBroken('malformed_answer');
+      return;
+    }
+    this.finishAndLinger(lingerMs);
+    this.outlet.end('complete');
+  }
+}

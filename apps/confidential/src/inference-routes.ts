@@ -1,0 +1,99 @@
+import type { IncomingMessage } from 'node:http';
+import { pathOf } from '@sotto/contract';
+import type { ConfidentialContracts } from '@sotto/contract/confidential';
+import type { MediaSwitches } from '@sotto/router';
+import { headerNames, ServiceError } from '@sotto/wire';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { bodyHolder, credentialOf } from './admission/credential.ts';
+import { completing } from './admission/refusal.ts';
+import { chatOperation } from './chat/chat-operation.ts';
+import { embeddingsOperation } from './embeddings/embeddings-operation.ts';
+import { imageOperation } from './images/image-operation.ts';
+import type { InferenceDependencies } from './inference/deps.ts';
+import type { Operation } from './inference/operation.ts';
+import { refusalOf } from './inference/request-log.ts';
+import { receiptOf, run } from './inference/run.ts';
+import { sealedChatOperation } from './sealed/sealed-chat-operation.ts';
+import { speechOperation } from './speech/speech-operation.ts';
+
+/**
+ * Registers every operation of the inference API, for tickets and for keys. The header `x-router-e2ee` marks a chat
+ * request that its client has encrypted for a provider's enclave.
+ */
+export function registerInference(app: FastifyInstance, deps: InferenceDependencies, media: MediaSwitches): void {
+  app.addHook('onSend', async (request, reply, payload) => {
+    await completeReceipt(request, reply.statusCode, payload);
+  });
+  const chat = chatOperation(deps);
+  const sealedChat = sealedChatOperation(deps);
+  // Use a separate scope, because no other route takes bodies of this type.
+  app.register((scope, _options, done) => {
+    scope.addContentTypeParser('application/octet-stream', (request, payload: IncomingMessage, read) => {
+      if (isSealed(request)) scope.arrivingBodies.read(request, payload, read);
+      else read(new ServiceError('unsupported_media_type'));
+    });
+    registerOperation(scope, deps, 'POST /v1/chat/completions', (request) => (isSealed(request) ? sealedChat : chat));
+    done();
+  });
+  const embeddings = embeddingsOperation();
+  registerOperation(app, deps, 'POST /v1/embeddings', () => embeddings);
+  if (media.image) registerOperation(app, deps, 'POST /v1/images/generations', () => imageOperation);
+  else registerDisabled(app, 'POST /v1/images/generations');
+  if (media.speech) registerOperation(app, deps, 'POST /v1/audio/speech', () => speechOperation);
+  else registerDisabled(app, 'POST /v1/audio/speech');
+}
+
+type OperationKey = keyof ConfidentialContracts & `POST ${string}`;
+
+const isSealed = ({ headers }: FastifyRequest): boolean => headers[headerNames.e2ee] !== undefined;
+
+/**
+ * Registers the route of an operation. It reads the credential before the body: a caller without a good one must not
+ * make the broker hold memory. A refusal at this point is traced without an admission step.
+ */
+function registerOperation<Of extends Operation>(
+  app: FastifyInstance,
+  deps: InferenceDependencies,
+  key: OperationKey,
+  operationOf: (request: FastifyRequest) => Of,
+): void {
+  const { admission, traces, now } = deps;
+  const askedBy = (request: FastifyRequest) => ({ request, ticketOnly: operationOf(request).ticketOnly });
+  const beforeBody = async (request: FastifyRequest): Promise<void> => {
+    const startedAt = now();
+    try {
+      app.arrivingBodies.countBy(request, bodyHolder(await credentialOf(admission, askedBy(request))));
+    } catch (error) {
+      const operation = operationOf(request).name;
+      traces?.begin(operation, startedAt)?.end({ operation, ...refusalOf(error) }, now());
+      throw error;
+    }
+  };
+  app.post(
+    pathOf(key),
+    { config: { beforeBody }, errorHandler: completing(admission, askedBy) },
+    async (request, reply) => {
+      await run(deps, operationOf(request), { request, reply });
+      return reply;
+    },
+  );
+}
+
+/** Rejects an operation that is disabled in this deployment, before any credential or body is read. */
+function registerDisabled(app: FastifyInstance, key: OperationKey): void {
+  const refuse = async (): Promise<void> => {
+    throw new ServiceError('media_disabled');
+  };
+  app.post(pathOf(key), { config: { beforeBody: refuse } }, refuse);
+}
+
+/**
+ * Shows the receipt of an admitted request the answer that Fastify sends. This is always an error, because every other
+ * answer is hijacked.
+ */
+async function completeReceipt(request: FastifyRequest, status: number, payload: unknown): Promise<void> {
+  const receipt = receiptOf(request);
+  if (receipt === undefined) return;
+  if (typeof payload === 'string' || Buffer.isBuffer(payload)) receipt.see(payload, 'utf8');
+  await receipt.complete(status);
+}

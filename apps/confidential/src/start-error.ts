@@ -1,2 +1,0 @@
-/** A start that cannot go on: one line, no stack. */
-export class StartError extends Error {}

@@ -1,0 +1,162 @@
+import { type Nusd, nusdToUsd } from '@sotto/money';
+import { type BudgetScope, monthAfter } from '@sotto/state';
+import type { WebhookDelivery } from '@sotto/wire';
+import type pg from 'pg';
+import type { ControlEvents } from '../events.ts';
+import { scopeOf } from '../ledger/budget-months.ts';
+import type { Mail, Mailer } from '../mail/mail.ts';
+import {
+  type AlertNow,
+  type Channel,
+  claimDeliveries,
+  type Delivery,
+  endDelivery,
+  nextAttempt,
+  postponeDelivery,
+  readAlert,
+} from './delivery-store.ts';
+import { eventBody, sendEvent, type WebhookNetwork } from './send-event.ts';
+import { findWebhook, type WebhookStore } from './webhook-store.ts';
+
+export interface AlertSenderDependencies {
+  readonly pool: pg.Pool;
+  readonly webhooks: WebhookStore;
+  readonly network: WebhookNetwork;
+  /** Undefined: alerts are not mailed. */
+  readonly mailer: Mailer | undefined;
+  /** The public control origin. Links lead to its pages. */
+  readonly origin: string;
+  readonly events: Pick<ControlEvents, 'alertFailed'>;
+  readonly onFailed: (error: unknown) => void;
+  readonly now: () => number;
+}
+
+const channels: readonly Channel[] = ['mail', 'webhook'];
+/** For each channel, so that neither waits for the other. */
+const mostAtOnce = 64;
+
+/**
+ * Sends alerts, and does not wait for those that take long: a webhook that hangs holds one of many places.
+ *
+ * A process that dies before it notes a delivery leaves its lease, and another one sends the alert again. So each is sent at least
+ * once, and receivers recognize a repeated event by its id.
+ */
+export class AlertSender {
+  readonly #deps: AlertSenderDependencies;
+  readonly #running: Readonly<Record<Channel, Set<Promise<void>>>> = { mail: new Set(), webhook: new Set() };
+
+  constructor(deps: AlertSenderDependencies) {
+    this.#deps = deps;
+  }
+
+  /** Starts the deliveries that are due. */
+  async send(): Promise<void> {
+    const { pool, onFailed, now } = this.#deps;
+    for (const channel of channels) {
+      const running = this.#running[channel];
+      const most = mostAtOnce - running.size;
+      if (most <= 0) continue;
+      for (const delivery of await claimDeliveries(pool, { channel, now: now(), most })) {
+        const started = this.#deliver(delivery)
+          .catch(onFailed)
+          .finally(() => running.delete(started));
+        running.add(started);
+      }
+    }
+  }
+
+  async #deliver(delivery: Delivery): Promise<void> {
+    const { pool, events, now } = this.#deps;
+    const alert = await readAlert(pool, delivery);
+    const failure = alert && (await this.#attempt(delivery, alert));
+    if (failure === undefined) {
+      await endDelivery(pool, delivery);
+      return;
+    }
+    const at = nextAttempt(delivery, now());
+    const by: Channel = delivery.recipientId === undefined ? 'webhook' : 'mail';
+    events.alertFailed({ alertId: delivery.alertId, by, failure, isGivenUp: at === undefined });
+    if (at === undefined) await endDelivery(pool, delivery);
+    else await postponeDelivery(pool, delivery, at);
+  }
+
+  /** Returns why it failed. Undefined: the alert was sent, or there is nowhere to send it any more. */
+  #attempt(delivery: Delivery, alert: AlertNow): Promise<string | undefined> {
+    return delivery.recipientId === undefined ? this.#post(delivery, alert) : this.#mail(alert);
+  }
+
+  async #mail(alert: AlertNow): Promise<string | undefined> {
+    const { mailer, origin } = this.#deps;
+    if (alert.recipient === null) return undefined;
+    return mailer
+      ?.send(
+        alertMail({
+          ...{ to: alert.recipient, workspace: alert.workspace, scope: scopeOf(alert), origin },
+          of: alert.key_name ?? alert.member_email,
+          ...{ percent: alert.percent, month: alert.month },
+          limitNusd: BigInt(alert.limit_nusd),
+          spentNusd: BigInt(alert.spent_nusd),
+        }),
+      )
+      .then(
+        () => undefined,
+        () => 'not sent',
+      );
+  }
+
+  async #post({ alertId }: Delivery, alert: AlertNow): Promise<string | undefined> {
+    const { webhooks, network, now } = this.#deps;
+    const webhook = await findWebhook(webhooks, alert.workspace_id);
+    if (webhook === undefined) return undefined;
+    const body = eventBody({
+      ...{ type: 'budget.alert', percent: alert.percent, month: alert.month },
+      budget: { id: alert.budget_id, scope: scopeOf(alert) },
+    });
+    const { outcome, status }: WebhookDelivery = await sendEvent({ ...webhook, body, id: alertId }, network, now());
+    if (outcome === 'delivered') return undefined;
+    return status === null ? outcome : `${outcome} ${status}`;
+  }
+}
+
+/** An alert as people read it. */
+interface MailedAlert {
+  readonly to: string;
+  readonly workspace: string;
+  readonly scope: BudgetScope;
+  /** The member’s address or the key’s name. Null for the workspace. */
+  readonly of: string | null;
+  readonly percent: number;
+  readonly month: string;
+  readonly limitNusd: Nusd;
+  readonly spentNusd: Nusd;
+  /** The public control origin. */
+  readonly origin: string;
+}
+
+/** Builds the mail of an alert. Names that people chose are cut to one line. */
+function alertMail({ to, workspace, scope, of, percent, month, limitNusd, spentNusd, origin }: MailedAlert): Mail {
+  const budget = `budget of the ${scope}${of === null ? '' : ` ${quoted(of)}`}`;
+  const name = quoted(workspace);
+  return {
+    to,
+    subject: `${percent} % of a budget is used: ${oneLine(workspace)}`,
+    text: [
+      `The monthly ${budget}${scope === 'workspace' ? ` ${name}` : ` in the workspace ${name}`} has passed ${percent} %.`,
+      `Charged in ${month} (UTC) so far: ${usd(spentNusd)} of ${usd(limitNusd)}.`,
+      percent === 100
+        ? `Requests that would exceed it are refused until ${monthAfter(month)}-01 00:00 UTC.`
+        : 'At 100 %, further requests are refused until the month ends.',
+      'Budgets and alerts:',
+      `${origin}/budgets`,
+    ].join('\n'),
+  };
+}
+
+const oneLine = (name: string): string => name.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
+const quoted = (name: string): string => `"${oneLine(name)}"`;
+
+/** To the cent, and below a cent as exactly as the ledger counts. */
+const usd = (amount: Nusd): string => {
+  const number = nusdToUsd(amount);
+  return `$${number >= 0.01 || number === 0 ? number.toFixed(2) : String(number.toFixed(9)).replace(/0+$/, '')}`;
+};

@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto';
+import { alertContracts } from '@sotto/contract/control';
+import { repeat } from '@sotto/server';
+import { monthOf } from '@sotto/state';
+import { ServiceError } from '@sotto/wire';
+import type { Domain } from '../domain.ts';
+import { type SessionSecrets, sealing } from '../sessions/session-secrets.ts';
+import { requireWorkspace } from '../workspaces/workspace-access.ts';
+import { AlertSender, type AlertSenderDependencies } from './alert-sender.ts';
+import { purgeAlerts } from './delivery-store.ts';
+import { eventBody, sendEvent } from './send-event.ts';
+import {
+  findWebhook,
+  readWebhook,
+  removeWebhook,
+  resealWebhooks,
+  setWebhook,
+  type WebhookStore,
+  webhookPurpose,
+} from './webhook-store.ts';
+
+export interface AlertsDependencies extends Omit<AlertSenderDependencies, 'webhooks' | 'onFailed'> {
+  readonly sessionSecrets: SessionSecrets;
+}
+
+const sendMs = 1_000;
+const resealMs = 60_000;
+const purgeMs = 3_600_000;
+
+/** Serves the webhooks of workspaces, and sends alerts of budgets to them and by mail. */
+export function buildAlerts({ sessionSecrets, ...deps }: AlertsDependencies): Domain {
+  const { pool, network, now } = deps;
+  const webhooks: WebhookStore = { pool, sealing: sealing(sessionSecrets, webhookPurpose) };
+  return {
+    register: ({ serve }) =>
+      serve(alertContracts)({
+        'GET /v1/workspaces/{id}/webhook': ({ caller: { accountId }, params }) =>
+          readWebhook(webhooks, { accountId, workspaceId: params.id }),
+
+        'PUT /v1/workspaces/{id}/webhook': ({ caller: { accountId }, params, body }) =>
+          setWebhook(webhooks, { accountId, workspaceId: params.id }, body.url),
+
+        'DELETE /v1/workspaces/{id}/webhook': async ({ caller: { accountId }, params }) => {
+          if (!(await removeWebhook(webhooks, { accountId, workspaceId: params.id }))) throw noWebhook();
+        },
+
+        'POST /v1/workspaces/{id}/webhook/test': async ({ caller: { accountId }, params }) => {
+          const of = { accountId, workspaceId: params.id, action: 'setBudgets' } as const;
+          const { id } = await requireWorkspace(pool, of);
+          const webhook = await findWebhook(webhooks, id);
+          if (webhook === undefined) throw noWebhook();
+          const body = eventBody({
+            ...{ type: 'budget.alert.test', percent: 80, month: monthOf(now()) },
+            budget: { id: randomUUID(), scope: 'workspace' },
+          });
+          return sendEvent({ ...webhook, body, id: randomUUID() }, network, now());
+        },
+      }),
+    tasks: (failed) => {
+      const sender = new AlertSender({ ...deps, webhooks, onFailed: failed('alerts') });
+      return [
+        repeat(sendMs, () => sender.send(), failed('alerts')),
+        repeat(resealMs, () => resealWebhooks(webhooks), failed('reseal webhooks')),
+        repeat(purgeMs, () => purgeAlerts(pool, now()), failed('purge alerts')),
+      ];
+    },
+  };
+}
+
+const noWebhook = (): ServiceError => new ServiceError('not_found', { message: 'This workspace has no webhook.' });

@@ -1,0 +1,106 @@
+import type pg from 'pg';
+import type { SqlRow } from '../database/columns.ts';
+import type { alertDeliveries, budgetAlerts } from '../database/workspace-schema.ts';
+import { type BudgetOwner, keysOfBudget, largestSum, oldestMonth } from '../ledger/budget-months.ts';
+
+export type Channel = 'mail' | 'webhook';
+
+/** A claimed delivery: a mail to `recipientId`, or an event to the workspace’s webhook. */
+export interface Delivery {
+  readonly id: string;
+  readonly recipientId: string | undefined;
+  readonly attempts: number;
+  readonly alertId: string;
+  readonly notedAt: Date;
+}
+
+/** Time that one process has to deliver. Longer than a mail or an event can take. */
+const leaseMs = 5 * 60_000;
+const firstPauseMs = 30_000;
+/** How long to try before an alert is given up. */
+const giveUpMs = 24 * 3_600_000;
+
+/**
+ * Claims deliveries of a channel that are due, by moving their next attempt. Of two processes, only one finds a delivery. Claims at
+ * most one delivery of each recipient or webhook, so that a webhook that fails often keeps no other alert waiting.
+ */
+export async function claimDeliveries(
+  pool: pg.Pool,
+  { channel, now, most }: { readonly channel: Channel; readonly now: number; readonly most: number },
+): Promise<Delivery[]> {
+  const { rows } = await pool.query<SqlRow<typeof alertDeliveries> & { created_at: Date }>(
+    `update alert_deliveries d set next_attempt_at = $2, attempts = d.attempts + 1 from budget_alerts a
+     where a.id = d.alert_id and d.next_attempt_at <= $1 and d.id in (
+       select id from (
+         select distinct on (coalesce(d.account_id, b.workspace_id)) d.id, d.next_attempt_at
+         from alert_deliveries d join budget_alerts a on a.id = d.alert_id join budgets b on b.id = a.budget_id
+         where d.next_attempt_at <= $1 and (d.account_id is null) = $4
+         order by coalesce(d.account_id, b.workspace_id), d.next_attempt_at
+       ) due order by next_attempt_at limit $3)
+     returning d.*, a.created_at`,
+    [new Date(now), new Date(now + leaseMs), most, channel === 'webhook'],
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    recipientId: row.account_id ?? undefined,
+    attempts: row.attempts,
+    alertId: row.alert_id,
+    notedAt: row.created_at,
+  }));
+}
+
+/** Deletes a delivery that is done, given up, or has become pointless. */
+export async function endDelivery(pool: pg.Pool, { id }: Delivery): Promise<void> {
+  await pool.query('delete from alert_deliveries where id = $1', [id]);
+}
+
+/** Returns when to try again after a failure: with pauses that double, for a day. Undefined means never. */
+export function nextAttempt(
+  { attempts, notedAt }: Pick<Delivery, 'attempts' | 'notedAt'>,
+  now: number,
+): Date | undefined {
+  const at = now + firstPauseMs * 2 ** (attempts - 1);
+  return at > notedAt.getTime() + giveUpMs ? undefined : new Date(at);
+}
+
+export async function postponeDelivery(pool: pg.Pool, { id }: Delivery, at: Date): Promise<void> {
+  await pool.query('update alert_deliveries set next_attempt_at = $2 where id = $1', [id, at]);
+}
+
+/** An alert with its budget, as they are now. */
+export type AlertNow = SqlRow<typeof budgetAlerts, 'percent' | 'month' | 'budget_id'> &
+  BudgetOwner & {
+    workspace: string;
+    limit_nusd: string;
+    spent_nusd: string;
+    member_email: string | null;
+    key_name: string | null;
+    /** The address of the mail’s recipient, if it is verified and the account may still know of the alert. */
+    recipient: string | null;
+  };
+
+/** Returns an alert, unless its budget has been removed since, or its workspace deleted or handed over. */
+export async function readAlert(pool: pg.Pool, { alertId, recipientId }: Delivery): Promise<AlertNow | undefined> {
+  const { rows } = await pool.query<AlertNow>(
+    `select a.percent, a.month, a.budget_id, a.account_id, b.workspace_id, b.member_id, b.key_id, b.limit_nusd,
+       w.name as workspace, mu.email as member_email, bk.name as key_name, ru.email as recipient,
+       (select ${largestSum}::text from api_keys k join key_months m on m.key_id = k.id
+        where m.month = a.month and ${keysOfBudget('w.account_id')}) as spent_nusd
+     from budget_alerts a join budgets b on b.id = a.budget_id and b.limit_nusd is not null
+     join workspaces w on w.id = b.workspace_id and w.account_id = a.account_id and w.deleted_at is null
+     left join accounts ma on ma.id = b.member_id left join auth_user mu on mu.id = ma.user_id
+     left join api_keys bk on bk.id = b.key_id
+     left join accounts ra on ra.id = $2 and ra.disabled_at is null and (ra.id = w.account_id or exists (
+       select 1 from workspace_members wm where wm.workspace_id = w.id and wm.account_id = ra.id
+         and (wm.role = 'admin' or ra.id = coalesce(b.member_id, bk.created_by))))
+     left join auth_user ru on ru.id = ra.user_id and ru.email_verified
+     where a.id = $1`,
+    [alertId, recipientId ?? null],
+  );
+  return rows[0];
+}
+
+/** Deletes the alerts of old months. */
+export async function purgeAlerts(pool: pg.Pool, now: number): Promise<void> {
+  await pool.query('delete from budget_alerts where month < $1', [oldestMonth(now)]);
+}

@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto';
+import type { AlertWebhookAnswer, NewAlertWebhookAnswer } from '@sotto/wire';
+import type pg from 'pg';
+import { z } from 'zod';
+import { byAccount, recordAct } from '../acts/record-act.ts';
+import type { SqlRow } from '../database/columns.ts';
+import { inTransaction } from '../database/in-transaction.ts';
+import type { workspaceWebhooks } from '../database/workspace-schema.ts';
+import type { Sealing } from '../sessions/session-secrets.ts';
+import { lockWorkspace, requireWorkspace } from '../workspaces/workspace-access.ts';
+import type { InWorkspace } from '../workspaces/workspace-store.ts';
+
+/** Where a workspace receives events, and the secret that signs them. */
+export interface Webhook {
+  readonly url: string;
+  readonly secret: string;
+}
+
+export interface WebhookStore {
+  readonly pool: pg.Pool;
+  readonly sealing: Sealing;
+}
+
+/** The purpose for which the key of this store is derived. */
+export const webhookPurpose = 'sotto workspaces: webhooks';
+
+const webhookSchema = z.strictObject({ url: z.string(), secret: z.string() });
+type Row = SqlRow<typeof workspaceWebhooks, 'sealed' | 'created_at'>;
+
+/** Returns a workspace’s webhook. One that `SESSION_SECRET` cannot decrypt, because the secret was replaced, counts as none. */
+export async function findWebhook(
+  { pool, sealing }: WebhookStore,
+  workspaceId: string,
+): Promise<(Webhook & { readonly createdAt: Date }) | undefined> {
+  const { rows } = await pool.query<Row>('select sealed, created_at from workspace_webhooks where workspace_id = $1', [
+    workspaceId,
+  ]);
+  const [row] = rows;
+  const text = row && sealing.open(row.sealed);
+  return text === undefined
+    ? undefined
+    : { ...webhookSchema.parse(JSON.parse(text)), createdAt: row?.created_at ?? new Date(0) };
+}
+
+export async function readWebhook(store: WebhookStore, caller: InWorkspace): Promise<AlertWebhookAnswer> {
+  const { id } = await requireWorkspace(store.pool, { ...caller, action: 'setBudgets' });
+  const found = await findWebhook(store, id);
+  return { webhook: found === undefined ? null : { url: found.url, created_at: found.createdAt.toISOString() } };
+}
+
+/** Sets a workspace’s webhook, with a new secret. */
+export async function setWebhook(
+  { pool, sealing }: WebhookStore,
+  caller: InWorkspace,
+  url: string,
+): Promise<NewAlertWebhookAnswer> {
+  return inTransaction(pool, async (client) => {
+    const { id: workspaceId } = await lockWorkspace(client, { ...caller, action: 'setBudgets' });
+    const secret = `whsec_${randomBytes(32).toString('base64')}`;
+    const { rows } = await client.query<Pick<Row, 'created_at'>>(
+      `insert into workspace_webhooks (workspace_id, sealed) values ($1, $2)
+       on conflict (workspace_id) do update set sealed = excluded.sealed, created_at = excluded.created_at
+       returning created_at`,
+      [workspaceId, sealing.seal(JSON.stringify({ url, secret } satisfies Webhook))],
+    );
+    const [row] = rows;
+    if (row === undefined) throw new Error('the webhook was not set');
+    await recordAct(client, { actor: byAccount(caller.accountId), act: 'webhook_set', workspaceId });
+    return { url, created_at: row.created_at.toISOString(), secret };
+  });
+}
+
+/** Returns whether the workspace had a webhook. */
+export async function removeWebhook({ pool }: WebhookStore, caller: InWorkspace): Promise<boolean> {
+  return inTransaction(pool, async (client) => {
+    const { id: workspaceId } = await lockWorkspace(client, { ...caller, action: 'setBudgets' });
+    const removed = await client.query('delete from workspace_webhooks where workspace_id = $1', [workspaceId]);
+    if (removed.rowCount === 0) return false;
+    await recordAct(client, { actor: byAccount(caller.accountId), act: 'webhook_removed', workspaceId });
+    return true;
+  });
+}
+
+/** Encrypts webhooks again that only the other secret of a rotation decrypts. */
+export async function resealWebhooks({ pool, sealing }: WebhookStore): Promise<void> {
+  const { rows } = await pool.query<SqlRow<typeof workspaceWebhooks, 'workspace_id' | 'sealed'>>(
+    'select workspace_id, sealed from workspace_webhooks',
+  );
+  for (const { workspace_id: workspaceId, sealed } of rows) {
+    const anew = sealing.reseal(sealed);
+    if (anew === undefined) continue;
+    await pool.query('update workspace_webhooks set sealed = $3 where workspace_id = $1 and sealed = $2', [
+      workspaceId,
+      sealed,
+      anew,
+    ]);
+  }
+}

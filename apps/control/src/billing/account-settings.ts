@@ -1,0 +1,175 @@
+import { type Nusd, nusdToUsd, orderTotal, usdToNusd } from '@sotto/money';
+import { type BillingSettings, type BillingSettingsAnswer, ServiceError } from '@sotto/wire';
+import type pg from 'pg';
+import type { billingSettings } from '../database/billing-schema.ts';
+import type { SqlRow } from '../database/columns.ts';
+import type { accounts } from '../database/schema.ts';
+import type { ControlEvents } from '../events.ts';
+import { spentThisMonth } from './auto-top-up/auto-top-up.ts';
+import type { BillingPlan } from './billing-plan.ts';
+import { messageOf } from './orders/order-record.ts';
+import { RailRefusedError, RailUnavailableError, type SavedCards } from './rails/rail.ts';
+
+/** The settings that a person can change. Amounts are in nano-USD. */
+interface RequestedSettings {
+  readonly lowBalanceNusd: Nusd | undefined;
+  readonly auto:
+    | {
+        readonly enabled: boolean;
+        readonly thresholdNusd: Nusd;
+        readonly packageId: string;
+        readonly monthlyLimitNusd: Nusd;
+      }
+    | undefined;
+}
+
+/** Replaces the settings of an account. Saving them resumes a paused auto top-up. */
+export async function writeSettings(pool: pg.Pool, accountId: string, requested: RequestedSettings): Promise<void> {
+  const { lowBalanceNusd, auto } = requested;
+  await pool.query(
+    `insert into billing_settings (account_id, low_balance_nusd, auto_enabled, auto_threshold_nusd, auto_package_id,
+       auto_monthly_limit_nusd) values ($1, $2, $3, $4, $5, $6)
+     on conflict (account_id) do update set low_balance_nusd = excluded.low_balance_nusd,
+       auto_enabled = excluded.auto_enabled, auto_threshold_nusd = excluded.auto_threshold_nusd,
+       auto_package_id = excluded.auto_package_id, auto_monthly_limit_nusd = excluded.auto_monthly_limit_nusd,
+       auto_paused = null`,
+    [
+      accountId,
+      lowBalanceNusd ?? null,
+      auto?.enabled ?? false,
+      auto?.thresholdNusd ?? null,
+      auto?.packageId ?? null,
+      auto?.monthlyLimitNusd ?? null,
+    ],
+  );
+}
+
+type Settings = SqlRow<typeof billingSettings>;
+type Row = SqlRow<typeof accounts, 'balance_nusd'> & { [Name in keyof Settings]: Settings[Name] | null };
+
+/** Returns the settings and the current state of an account. Settings that were never saved are null. */
+export async function readSettings(pool: pg.Pool, accountId: string, now: Date): Promise<BillingSettingsAnswer> {
+  const { rows } = await pool.query<Row>(
+    `select a.balance_nusd, s.* from accounts a left join billing_settings s on s.account_id = a.id where a.id = $1`,
+    [accountId],
+  );
+  const [row] = rows;
+  if (row === undefined) throw new Error('there is no such account');
+  const low = row.low_balance_nusd === null ? undefined : BigInt(row.low_balance_nusd);
+  const isLow = low !== undefined && BigInt(row.balance_nusd) < low;
+  return {
+    low_balance_usd: low === undefined ? null : nusdToUsd(low),
+    low_balance: isLow,
+    low_balance_since: isLow ? (row.low_since?.toISOString() ?? null) : null,
+    auto_top_up:
+      row.auto_package_id === null || row.auto_threshold_nusd === null || row.auto_monthly_limit_nusd === null
+        ? null
+        : {
+            enabled: row.auto_enabled ?? false,
+            threshold_usd: nusdToUsd(BigInt(row.auto_threshold_nusd)),
+            package_id: row.auto_package_id,
+            monthly_limit_usd: nusdToUsd(BigInt(row.auto_monthly_limit_nusd)),
+          },
+    auto_top_up_state: {
+      paused: row.auto_paused === null ? null : { code: row.auto_paused, message: autoTopUpMessage(row.auto_paused) },
+      spent_this_month_usd: nusdToUsd(await spentThisMonth(pool, accountId, now)),
+      last_outcome:
+        row.auto_outcome === null || row.auto_outcome_at === null
+          ? null
+          : {
+              code: row.auto_outcome,
+              message: autoTopUpMessage(row.auto_outcome),
+              at: row.auto_outcome_at.toISOString(),
+            },
+    },
+  };
+}
+
+const messages: Readonly<Record<string, string>> = {
+  paid: 'The last automatic top-up was paid.',
+  expired: 'The last automatic top-up could not be completed in time.',
+  monthly_limit: 'The next automatic top-up would exceed the monthly limit.',
+  limit: 'The next automatic top-up would exceed a limit of this deployment.',
+  package_gone: 'The package is not offered any more. Choose another.',
+};
+
+/** Returns the public sentence about the outcome of an automatic top-up, or about the limit that holds it back. */
+const autoTopUpMessage = (code: string): string => messages[code] ?? messageOf(code);
+
+/**
+ * Records balances that have fallen below their notice threshold, once per crossing, and clears those that have risen
+ * again.
+ */
+export async function recordLowBalances(pool: pg.Pool, events: ControlEvents, now: Date): Promise<void> {
+  const fallen = await pool.query(
+    `update billing_settings s set low_since = $1 from accounts a
+     where a.id = s.account_id and s.low_since is null and a.balance_nusd < s.low_balance_nusd`,
+    [now],
+  );
+  await pool.query(
+    `update billing_settings s set low_since = null from accounts a
+     where a.id = s.account_id and s.low_since is not null
+       and (s.low_balance_nusd is null or a.balance_nusd >= s.low_balance_nusd)`,
+  );
+  if (fallen.rowCount) events.lowBalance({ accounts: fallen.rowCount });
+}
+
+/** Converts requested settings to nano-USD. Throws `invalid_request` for settings that could not work. */
+export function readRequestedSettings(
+  plan: BillingPlan,
+  { low_balance_usd: low, auto_top_up: auto }: BillingSettings,
+): RequestedSettings {
+  const lowBalanceNusd = low === null ? undefined : readAmount(low, 'low_balance_usd');
+  if (auto === null) return { lowBalanceNusd, auto: undefined };
+  const invalid = (param: string, message: string) =>
+    new ServiceError('invalid_request', { message, param: `auto_top_up.${param}` });
+  const bought = plan.packages.get(auto.package_id);
+  if (bought === undefined) {
+    throw invalid('package_id', '`auto_top_up.package_id` must be a package of `/v1/billing/catalog`.');
+  }
+  const thresholdNusd = readAmount(auto.threshold_usd, 'auto_top_up.threshold_usd');
+  const monthlyLimitNusd = readAmount(auto.monthly_limit_usd, 'auto_top_up.monthly_limit_usd');
+  if (thresholdNusd > bought.amountNusd) {
+    const most = nusdToUsd(bought.amountNusd);
+    // Otherwise the balance could stay below the threshold after a top-up, and the next would follow at once.
+    throw invalid('threshold_usd', `\`auto_top_up.threshold_usd\` must be at most the package's amount, ${most}.`);
+  }
+  if (monthlyLimitNusd < orderTotal(bought)) {
+    const least = nusdToUsd(orderTotal(bought));
+    throw invalid(
+      'monthly_limit_usd',
+      `\`auto_top_up.monthly_limit_usd\` must hold one top-up with its fee, ${least}.`,
+    );
+  }
+  return { lowBalanceNusd, auto: { enabled: auto.enabled, thresholdNusd, packageId: bought.id, monthlyLimitNusd } };
+}
+
+function readAmount(usd: number, param: string): Nusd {
+  const nusd = usdToNusd(usd);
+  if (nusd !== undefined) return nusd;
+  throw new ServiceError('invalid_request', { message: `\`${param}\` takes at most nine decimals.`, param });
+}
+
+/** Throws if auto top-up does not have a card to charge. */
+export async function requireSavedCard(cards: SavedCards | undefined, accountId: string): Promise<void> {
+  if (cards === undefined) {
+    throw new ServiceError('rail_disabled', {
+      message: 'Auto top-up needs payment by card, which is switched off on this deployment.',
+      param: 'auto_top_up.enabled',
+    });
+  }
+  const card = await cards.savedCard(accountId).catch((error: unknown) => {
+    if (error instanceof RailUnavailableError || error instanceof RailRefusedError) {
+      throw new ServiceError('service_unavailable', {
+        message: 'The payment service cannot be asked for a saved card.',
+      });
+    }
+    throw error;
+  });
+  if (card === undefined) {
+    throw new ServiceError('conflict', {
+      message: 'Auto top-up needs a saved card. Pay an order by card with `"save_card": true` first.',
+      param: 'auto_top_up.enabled',
+    });
+  }
+}

@@ -1,0 +1,83 @@
+import { type MeasuredAttempt, MeasurementTallies, MeasurementWindow, type Model, type Route } from '@sotto/router';
+import { uptimeAnswerSchema } from '@sotto/wire';
+import { describe, expect, it } from 'vitest';
+import { uptimeOf } from './catalog.ts';
+
+const hour = 480_000;
+const model: Model = {
+  ...{ id: 'lab/one', name: 'One', type: 'text', contextLength: undefined, maxOutputTokens: undefined, auto: true },
+  routes: [
+    { id: 'lab/one@acme', publicProviderId: 'acme', privacyClass: 'private' },
+    { id: 'lab/one@acme/eu', publicProviderId: 'acme/eu', privacyClass: 'tee' },
+    { id: 'lab/one@hidden', publicProviderId: 'other', privacyClass: 'anonymous' },
+    { id: 'lab/one@shadow', publicProviderId: 'other', privacyClass: 'anonymous' },
+  ].map((known) => known as Route),
+};
+
+type Counted = readonly [hour: number, routeId: string, times: number, attempt: MeasuredAttempt];
+
+function windowOf(...counted: readonly Counted[]): MeasurementWindow {
+  const tallies = new MeasurementTallies(() => 'one');
+  for (const [at, routeId, times, attempt] of counted) {
+    for (let count = 0; count < times; count += 1) tallies.count(at, routeId, attempt);
+  }
+  const window = new MeasurementWindow(hour);
+  for (let batch = tallies.take(100); batch; batch = tallies.take(100)) {
+    for (const [routeId, record] of batch.records) window.put(batch.hour, batch.source, routeId, record);
+  }
+  return window;
+}
+const routesOf = (window: MeasurementWindow) => uptimeAnswerSchema.parse(uptimeOf(model, window)).routes;
+const fast = { success: true, ttftMs: 100, tokensPerSecond: 80 };
+const nothing = { success_rate: null, ttft_ms: null, throughput_tps: null };
+
+describe('uptimeOf', () => {
+  it('lists each route and variant separately, and names unlisted providers only `other`', () => {
+    const window = windowOf([hour, 'lab/one@acme', 20, fast], [hour, 'lab/one@hidden', 30, { success: false }]);
+    expect(routesOf(window)).toMatchObject([
+      { provider: 'acme', privacy_class: 'private', requests: 20, success_rate: 1, window_hours: 24 },
+      { provider: 'acme/eu', privacy_class: 'tee', requests: 0, ...nothing },
+      { provider: 'other', requests: 30, success_rate: 0, ttft_ms: null },
+      { provider: 'other', requests: 0, ...nothing },
+    ]);
+    expect(JSON.stringify(routesOf(window))).not.toMatch(/hidden|shadow/);
+  });
+
+  it('is null if fewer than 20 requests were measured, per day and per hour', () => {
+    const [few] = routesOf(windowOf([hour, 'lab/one@acme', 19, fast]));
+    expect(few).toMatchObject({ requests: 19, ...nothing });
+    const [enough] = routesOf(windowOf([hour, 'lab/one@acme', 19, fast], [hour - 1, 'lab/one@acme', 1, fast]));
+    expect(enough).toMatchObject({ requests: 20, success_rate: 1 });
+    expect(enough?.series.slice(-2)).toMatchObject([
+      { requests: 1, success_rate: null, ttft_p50_ms: null },
+      { requests: 19, success_rate: null, ttft_p50_ms: null },
+    ]);
+  });
+
+  it('returns percentiles of the time to first token and the median speed', () => {
+    const slow = { success: true, ttftMs: 9000, tokensPerSecond: 5 };
+    const [route] = routesOf(windowOf([hour, 'lab/one@acme', 85, fast], [hour, 'lab/one@acme', 15, slow]));
+    expect(route?.ttft_ms?.p50).toBeCloseTo(100, -1);
+    expect(route?.ttft_ms?.p90).toBeGreaterThan(8500);
+    expect(route?.ttft_ms?.p99).toBe(route?.ttft_ms?.p90);
+    expect(route?.throughput_tps?.p50).toBeCloseTo(80, -1);
+  });
+
+  it('returns no time to first token for a route without streamed answers', () => {
+    const whole = { success: true, wholeMs: 4000, wholeTokensPerSecond: 50 };
+    expect(routesOf(windowOf([hour, 'lab/one@acme', 40, whole]))[0]).toMatchObject({
+      ...{ requests: 40, success_rate: 1, ttft_ms: null, throughput_tps: null },
+    });
+  });
+
+  it('has one entry per hour, the oldest first, even without measurements', () => {
+    const [route, empty] = routesOf(windowOf([hour, 'lab/one@acme', 20, fast], [hour - 23, 'lab/one@acme', 40, fast]));
+    for (const each of [route, empty]) {
+      expect(each?.series.map(({ at }) => Date.parse(at) / 3_600_000)).toEqual(
+        Array.from({ length: 24 }, (_, index) => hour - 23 + index),
+      );
+    }
+    expect(route?.series.map(({ requests }) => requests)).toEqual([40, ...Array(22).fill(0), 20]);
+    expect(route?.requests).toBe(60);
+  });
+});

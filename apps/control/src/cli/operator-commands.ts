@@ -1,0 +1,192 @@
+import { nusdToDecimal, nusdToUsd, returnedNusd, usdToNusd } from '@sotto/money';
+import { pino } from 'pino';
+import { readActs } from '../acts/act-store.ts';
+import { recordAct } from '../acts/record-act.ts';
+import { readBillingPlan, readBillingSettings } from '../billing/billing-settings.ts';
+import { applyEvent } from '../billing/orders/apply-event.ts';
+import { listAllOrders } from '../billing/orders/order-store.ts';
+import { readLinkSettings } from '../config.ts';
+import { isUuid } from '../database/database.ts';
+import { controlEvents } from '../events.ts';
+import { smtpMail } from '../mail/smtp-mail.ts';
+import { type GrantOutcome, grantOperator, listOperators, revokeOperator } from '../operator/operator-store.ts';
+import { spendByProvider } from '../operator/provider-list.ts';
+import { dismissRejected, listRejected } from '../operator/rejected-settlements.ts';
+import { inviteToSignUp, listSignUpInvitations, signUpInvitationMail } from '../operator/sign-up-invitations.ts';
+import { pagesOf } from '../serve/page-cursor.ts';
+import { signUpPolicy } from '../sessions/sign-up-policy.ts';
+import { readAddress } from './account-commands.ts';
+import { CliError, type CliProcess, commandLine, required, UsageError, withDatabase } from './cli-process.ts';
+
+/** Why a user cannot become an operator, and what to do. */
+const notGranted: Readonly<Partial<Record<GrantOutcome, (email: string) => string>>> = {
+  'no account': (email) => `${email} has no account; create it with \`sotto-control account create ${email}\``,
+  unverified: (email) =>
+    `${email} is not verified; its user must follow the link of the mail that confirms the address`,
+  'no second factor': (email) =>
+    `${email} has no second factor; its user must first sign in and add an authenticator app or a passkey on the account page`,
+};
+
+/** Makes a user an operator. */
+export async function operatorGrant(context: CliProcess, address: string | undefined): Promise<number> {
+  const email = readAddress(address);
+  const outcome = await withDatabase(context, (pool) => grantOperator(pool, { email, actor: commandLine }));
+  const refusal = notGranted[outcome];
+  if (refusal !== undefined) throw new CliError(refusal(email));
+  context.out(outcome === 'granted' ? `${email} is an operator` : `${email} was an operator already`);
+  return 0;
+}
+
+/** Takes the role away. It ends at once, also in sessions. */
+export async function operatorRevoke(context: CliProcess, address: string | undefined): Promise<number> {
+  const email = readAddress(address);
+  if (!(await withDatabase(context, (pool) => revokeOperator(pool, { email, actor: commandLine }))))
+    throw new CliError(`${email} is not an operator`);
+  context.out(`${email} is no longer an operator`);
+  return 0;
+}
+
+export async function operatorList(context: CliProcess): Promise<number> {
+  const operators = await withDatabase(context, listOperators);
+  if (operators.length === 0) context.out('No user is an operator.');
+  for (const { email, granted_at } of operators) context.out(`${email}  since ${granted_at.toISOString()}`);
+  return 0;
+}
+
+/** Invites an address to sign up, by mail if it is configured. */
+export async function signUpInvite(context: CliProcess, address: string | undefined): Promise<number> {
+  const email = readAddress(address);
+  const { origin, signIn } = required(readLinkSettings(context.environment));
+  const invitation = await withDatabase(context, async (pool) => {
+    if ((await signUpPolicy(pool, signIn.signUp, Date.now).mode()).mode === 'closed')
+      throw new CliError('sign-up is closed, also for invited people; set SIGN_UP=invited to admit them');
+    return inviteToSignUp(pool, { email, actor: commandLine }, Date.now());
+  });
+  context.out(`${email} can sign up at ${origin}/sign-up until ${invitation.expires_at}`);
+  if (signIn.smtp === undefined) return 0;
+  const mailer = smtpMail(signIn.smtp, []);
+  const failed = await mailer.send(signUpInvitationMail(origin, invitation)).then(
+    () => false,
+    () => true,
+  );
+  mailer.close();
+  if (failed) throw new CliError('the mail could not be sent; check SMTP_URL, and pass the address on yourself');
+  return 0;
+}
+
+/** Prints who may sign up, and the open invitations of operators. */
+export async function signUpShow(context: CliProcess): Promise<number> {
+  const { signIn } = required(readLinkSettings(context.environment));
+  await withDatabase(context, async (pool) => {
+    const policy = signUpPolicy(pool, signIn.signUp, Date.now);
+    const { mode, isInherited } = await policy.mode();
+    context.out(isInherited ? `${mode}, because this deployment had users before SIGN_UP existed` : mode);
+    if (policy.domains.length > 0) context.out(`domains: ${policy.domains.join(', ')}`);
+    for (const { email, expires_at } of await listSignUpInvitations(pool, Date.now()))
+      context.out(`invited: ${email}  until ${expires_at}`);
+  });
+  return 0;
+}
+
+/** Prints what accounts were charged for the answers of each provider this month. */
+export async function providerSpend(context: CliProcess): Promise<number> {
+  const spent = await withDatabase(context, (pool) => spendByProvider(pool, Date.now()));
+  if (spent.length === 0) context.out('No charges this month.');
+  for (const { provider, usd } of spent) context.out(`${provider}  ${usd} USD`);
+  return 0;
+}
+
+/** Lists the orders of all accounts, newest first. */
+export async function orderList(context: CliProcess): Promise<number> {
+  await withDatabase(context, async (pool) => {
+    for await (const order of pagesOf((cursor) => listAllOrders(pool, { limit: 100, cursor }))) {
+      const { id, created_at, account_id, status, rail, total } = order;
+      context.out(`${id}  ${created_at}  account ${account_id}  ${status}  ${rail}  ${total} USD`);
+    }
+  });
+  return 0;
+}
+
+/** Lists the audit log, newest first. */
+export async function actList(context: CliProcess): Promise<number> {
+  await withDatabase(context, async (pool) => {
+    const pages = pagesOf((cursor) => readActs(pool, { showsOperators: true }, { limit: 100, cursor }));
+    for await (const { at, act, actor, actor_account_id, account_id, workspace_id, details } of pages) {
+      const by = actor_account_id === null ? actor : `${actor} ${actor_account_id}`;
+      const on = [account_id && `account ${account_id}`, workspace_id && `workspace ${workspace_id}`].filter(Boolean);
+      context.out([at, act, `by ${by}`, ...on, JSON.stringify(details)].join('  '));
+    }
+  });
+  return 0;
+}
+
+/** Lists the unresolved settlements that were set aside, oldest first. */
+export async function rejectedList(context: CliProcess): Promise<number> {
+  const rejected = await withDatabase(context, listRejected);
+  if (rejected.length === 0) context.out('No settlements are set aside.');
+  for (const { id, at, shard, reason, charge_usd } of rejected) {
+    const amount = charge_usd === null ? 'unreadable' : `${nusdToDecimal(usdToNusd(charge_usd) ?? 0n)} USD`;
+    context.out(`${id}  ${at}  shard ${shard}  ${reason}  ${amount}`);
+  }
+  return 0;
+}
+
+/** Resolves a settlement that will not be booked, so that the audit no longer reports it. */
+export async function rejectedDismiss(
+  context: CliProcess,
+  { id, why }: { readonly id: string | undefined; readonly why: unknown },
+): Promise<number> {
+  if (id === undefined || !isUuid(id)) {
+    throw new UsageError(
+      `ID is ${id === undefined ? 'missing' : `"${id}"`}; take it from \`sotto-control rejected list\``,
+    );
+  }
+  if (typeof why !== 'string' || why.trim() === '')
+    throw new UsageError('--why is missing; state why the settlement is not booked');
+  const settlement = { id: id.toLowerCase(), why: why.trim().slice(0, 500), actor: commandLine };
+  if (!(await withDatabase(context, (pool) => dismissRejected(pool, settlement))))
+    throw new CliError(`settlement ${id} is not in the list of rejected settlements`);
+  context.out(`dismissed ${id}`);
+  return 0;
+}
+
+/**
+ * Records a refund that the rails do not report, such as one of a crypto payment. The amount is the total refunded so
+ * far, so repeating the command changes nothing.
+ */
+export async function orderRefund(
+  context: CliProcess,
+  { order, usd }: { readonly order: string | undefined; readonly usd: string | undefined },
+): Promise<number> {
+  if (order === undefined || !isUuid(order)) throw new CliError('the first argument must be an order id');
+  const totalNusd = usd === undefined || !/^\d+(\.\d{1,9})?$/.test(usd) ? undefined : usdToNusd(Number(usd));
+  if (totalNusd === undefined || totalNusd === 0n) {
+    throw new CliError('the second argument must be the total refunded for the order so far, in USD');
+  }
+  const { file } = required(readBillingSettings(context.environment, { testRail: 'off' }));
+  const plan = required(await readBillingPlan(file));
+  const applied = await withDatabase(context, async (pool) => {
+    const refunded = await applyEvent(
+      {
+        pool,
+        seller: plan.file.seller,
+        events: controlEvents(pino({ level: 'silent' })),
+        // A running control plane projects the new balance, because its version has risen.
+        project: async () => {},
+        now: Date.now,
+      },
+      order.toLowerCase(),
+      { type: 'refunded', totalNusd },
+      { source: 'operator' },
+    );
+    if (refunded?.outcome === 'applied') {
+      const { order: record } = refunded;
+      const details = { order_id: record.id, refunded_usd: nusdToUsd(returnedNusd(record)) };
+      await recordAct(pool, { actor: commandLine, act: 'order_refunded', accountId: record.accountId, details });
+    }
+    return refunded;
+  });
+  if (applied === undefined) throw new CliError(`order ${order} does not exist`);
+  context.out(`${applied.order.status}: ${nusdToUsd(returnedNusd(applied.order))} USD refunded`);
+  return 0;
+}

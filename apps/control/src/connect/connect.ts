@@ -1,0 +1,126 @@
+import { appContracts, grantContracts } from '@sotto/contract/control';
+import { repeat } from '@sotto/server';
+import { ServiceError } from '@sotto/wire';
+import type pg from 'pg';
+import type { ApiCredentials } from '../credentials/api-credentials.ts';
+import { inTransaction } from '../database/in-transaction.ts';
+import type { Domain } from '../domain.ts';
+import { projectKeys } from '../projection/project-keys.ts';
+import type { Projector } from '../projection/projector.ts';
+import type { Serve } from '../serve/serve.ts';
+import { requireWorkspace } from '../workspaces/workspace-access.ts';
+import { changeApp, createApp, disableApp, listApps, rotateSecret } from './apps/app-store.ts';
+import { findAccessToken } from './grants/access-token.ts';
+import { purgeConnect } from './grants/end-grants.ts';
+import { disconnect, listGrants } from './grants/grant-store.ts';
+import { serveInteractions } from './interactions/interaction-routes.ts';
+import { ProtocolKeeper, type ProtocolKeeperDependencies, protocolRoutes } from './protocol/protocol-routes.ts';
+
+export interface ConnectDependencies extends ProtocolKeeperDependencies {
+  readonly projector: Projector;
+}
+
+/** Connected Apps (`docs/use/connected-apps.md`), if the operator has enabled them. */
+export interface Connect extends Domain {
+  readonly findAccessToken: NonNullable<ApiCredentials['findAccessToken']>;
+}
+
+const keysMs = 30_000;
+const purgeMs = 60_000;
+
+export function buildConnect(deps: ConnectDependencies): Connect {
+  const keeper = new ProtocolKeeper(deps);
+  const { pool, origin, projector, now } = deps;
+  return {
+    findAccessToken: (secret) => findAccessToken(pool, secret),
+    async register({ app, serve }) {
+      serveApps(serve, { pool, projector, origin });
+      serveGrants(serve, { pool, projector });
+      const provider = async () => (await keeper.protocol()).provider;
+      serveInteractions(serve, { pool, projector, provider, origin, now });
+      await app.register(protocolRoutes, { keeper, onUnexpected: deps.events.connectFailed });
+    },
+    tasks: (failed) => [
+      repeat(keysMs, () => keeper.refresh(), failed('connect keys')),
+      repeat(
+        purgeMs,
+        async () => {
+          await keeper.purge();
+          return purgeConnect(deps);
+        },
+        failed('connect purge'),
+      ),
+    ],
+  };
+}
+
+interface GrantRoutesDependencies {
+  readonly pool: pg.Pool;
+  readonly projector: Projector;
+}
+
+/** Serves the grants that a person has given to apps, and revokes them. */
+function serveGrants(serve: Serve, { pool, projector }: GrantRoutesDependencies): void {
+  serve(grantContracts)({
+    'GET /v1/connect/grants': async ({ caller: { accountId }, query: { workspace_id: workspaceId } }) => {
+      if (workspaceId === undefined) return { data: await listGrants(pool, { accountId }) };
+      await requireWorkspace(pool, { accountId, workspaceId, action: 'read' });
+      return { data: await listGrants(pool, { workspaceId }) };
+    },
+
+    'DELETE /v1/connect/grants/{id}': async ({ caller: { accountId }, params }) => {
+      const keyIds = await inTransaction(pool, (client) => disconnect(client, { accountId, grantId: params.id }));
+      await projectKeys(projector, keyIds);
+    },
+  });
+}
+
+interface AppRoutesDependencies {
+  readonly pool: pg.Pool;
+  readonly projector: Projector;
+  /** The public control origin. Apps may not redirect to it. */
+  readonly origin: string;
+}
+
+/** Serves the apps that an account has registered. A secret is returned only once. */
+function serveApps(serve: Serve, { pool, projector, origin }: AppRoutesDependencies): void {
+  serve(appContracts)({
+    'GET /v1/connect/apps': async ({ caller }) => ({ data: await listApps(pool, caller.accountId) }),
+
+    'POST /v1/connect/apps': ({ caller, body }) => {
+      refuseOwnAddresses(origin, body);
+      return createApp(pool, caller.accountId, body);
+    },
+
+    'PATCH /v1/connect/apps/{id}': async ({ caller: { accountId }, params, body }) => {
+      refuseOwnAddresses(origin, body);
+      const changed = await changeApp(pool, { accountId, appId: params.id }, body);
+      await projectKeys(projector, changed.keyIds);
+      return changed.app;
+    },
+
+    'POST /v1/connect/apps/{id}/rotate-secret': async ({ caller: { accountId }, params }) => {
+      const changed = await rotateSecret(pool, { accountId, appId: params.id });
+      await projectKeys(projector, changed.keyIds);
+      return changed.app;
+    },
+
+    'DELETE /v1/connect/apps/{id}': async ({ caller: { accountId }, params }) => {
+      await projectKeys(projector, await disableApp(pool, { accountId, appId: params.id }));
+    },
+  });
+}
+
+/** Rejects redirects to this origin. A response that comes back to it would be taken for its own. */
+function refuseOwnAddresses(
+  origin: string,
+  asked: { readonly [field in 'redirect_uris' | 'post_logout_redirect_uris']?: readonly string[] | undefined },
+): void {
+  for (const field of ['redirect_uris', 'post_logout_redirect_uris'] as const) {
+    if (!asked[field]?.some((address) => new URL(address).origin === origin)) continue;
+    throw new ServiceError('invalid_request', {
+      message: `\`${field}\` must be at the app's own origin, not at ${origin}.`,
+      param: field,
+    });
+  }
+}

@@ -1,4 +1,0 @@
-const pattern = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
-
-/** Whether a text is a UUID: Postgres throws at a query with anything else. */
-export const isUuid = (text: string): boolean => pattern.test(text);

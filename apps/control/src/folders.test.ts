@@ -1,0 +1,38 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { expect, it } from 'vitest';
+
+const root = import.meta.dirname;
+
+/**
+ * Returns the folders that each folder imports. Files beside this one belong to no folder, because they connect the
+ * folders.
+ */
+function imports(): Map<string, Set<string>> {
+  const folders = new Map<string, Set<string>>();
+  for (const path of readdirSync(root, { recursive: true, encoding: 'utf8' })) {
+    const [folder = '', ...inside] = path.split('/');
+    if (inside.length === 0 || !/(?<!\.test)\.ts$/.test(path)) continue;
+    const imported = folders.get(folder) ?? new Set();
+    folders.set(folder, imported);
+    for (const [, specifier = ''] of readFileSync(join(root, path), 'utf8').matchAll(/from '(\.[^']+)'/g)) {
+      const [other = '', ...rest] = normalize(join(dirname(path), specifier)).split('/');
+      if (rest.length > 0 && other !== folder) imported.add(other);
+    }
+  }
+  return folders;
+}
+
+it('the folders of control import in one direction', () => {
+  const folders = imports();
+  expect(folders.size).toBeGreaterThan(15);
+  const done = new Set<string>();
+  const visit = (folder: string, trail: readonly string[]): void => {
+    expect(trail, `circle: ${[...trail, folder].join(' → ')}`).not.toContain(folder);
+    if (done.has(folder)) return;
+    for (const next of folders.get(folder) ?? []) visit(next, [...trail, folder]);
+    done.add(folder);
+  };
+  for (const folder of folders.keys()) visit(folder, []);
+  expect([...(folders.get('accounts') ?? [])]).toEqual(['database']);
+});

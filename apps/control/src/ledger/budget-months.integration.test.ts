@@ -1,0 +1,135 @@
+import { randomUUID } from 'node:crypto';
+import type { AccountRef, Settlement } from '@sotto/state';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startTestPostgres, type TestPostgres } from '../../../../test/kit/postgres.ts';
+import { createAccount } from '../accounts/ensure-account.ts';
+import { auditLedger } from '../audit/audit-ledger.ts';
+import { type DatabaseConnection, migrateDatabase, openDatabase } from '../database/database.ts';
+import { insertKey } from '../keys/key-store.ts';
+import { setBudget } from '../workspaces/budget-store.ts';
+import { bookSettlements } from './book-settlements.ts';
+import { creditAccount } from './post-transaction.ts';
+
+let postgres: TestPostgres;
+let database: DatabaseConnection;
+let pool: DatabaseConnection['pool'];
+
+beforeAll(async () => {
+  postgres = await startTestPostgres();
+  const url = await postgres.createDatabase();
+  await migrateDatabase(url);
+  database = openDatabase(url);
+  ({ pool } = database);
+});
+afterAll(async () => {
+  await database?.close();
+  await postgres?.stop();
+});
+
+const october = Date.parse('2026-10-31T23:59:00Z');
+const november = Date.parse('2026-11-01T00:01:00Z');
+
+async function makeOwner(): Promise<AccountRef> {
+  const { accountId, defaultWorkspaceId: workspaceId } = await createAccount(pool, { userId: undefined, name: 'x' });
+  const key = { accountId, workspaceId, kind: 'inference', name: 'x', openaiCompatible: true } as const;
+  const { id: keyId } = await insertKey(pool, { ...key, creditLimitNusd: undefined });
+  await creditAccount(pool, { accountId, amountNusd: 1000n, kind: 'top_up', reference: `test:${accountId}` });
+  return { accountId, workspaceId, keyId };
+}
+const charge = (chargeNusd: number, at: number, month?: string): Settlement => ({
+  ...{ v: 1, id: randomUUID(), kind: 'charge', accountRef: '', chargeNusd: String(chargeNusd), at, operation: 'chat' },
+  ...{ model: 'm/one', provider: 'acme', privacyClass: 'private', promptTokens: 1, cachedTokens: 0 },
+  ...{ completionTokens: 1, reasoningTokens: 0, attempts: 1, fallback: false, status: 'completed', estimated: false },
+  ...(month === undefined ? {} : { month }),
+});
+/** Books, and returns the spending that the state is told. */
+async function book(owner: AccountRef, ...settlements: Settlement[]) {
+  const batch = settlements.map((settlement) => ({ settlement, owner }));
+  const { wallets } = await bookSettlements(pool, batch);
+  const spent = wallets.flatMap(({ budgets }) => budgets.map(({ month, spentNusd }) => [month, spentNusd] as const));
+  return Object.fromEntries(spent);
+}
+const setOne = (owner: AccountRef) =>
+  setBudget(pool, owner, { limit_usd: 1, member_id: undefined, key_id: undefined }, november);
+
+it('books a late charge to the month of its hold, once, and tells the sum again', async () => {
+  const owner = await makeOwner();
+  await setOne(owner);
+  const late = charge(5, november, '2026-10');
+  expect(await book(owner, late)).toEqual({ '2026-10': 5n });
+  const next = charge(7, november, '2026-11');
+  expect(await book(owner, late, next)).toEqual({ '2026-10': 5n, '2026-11': 7n });
+  expect((await setOne(owner)).budget).toMatchObject({ month: '2026-11', spent_usd: 7e-9 });
+  expect(await auditLedger(pool)).toEqual([]);
+});
+
+it('counts the month of the settlement if its broker does not state one', async () => {
+  const owner = await makeOwner();
+  await setOne(owner);
+  expect(await book(owner, charge(5, october))).toEqual({ '2026-10': 5n });
+});
+
+it('counts what the month had cost before the budget was set', async () => {
+  const owner = await makeOwner();
+  expect(await book(owner, charge(5, november, '2026-11'))).toEqual({});
+  expect((await setOne(owner)).budget.spent_usd).toBe(5e-9);
+});
+
+it('tells that nothing was spent before the first charge of a month, and after one of nothing', async () => {
+  const owner = await makeOwner();
+  expect((await setOne(owner)).budget.spent_usd).toBe(0);
+  expect(await book(owner, charge(0, november, '2026-11'))).toEqual({ '2026-11': 0n });
+  expect((await setOne(owner)).budget.spent_usd).toBe(0);
+});
+
+it('notes an alert once if two keys of one batch pass it together', async () => {
+  const owner = await makeOwner();
+  const key = { ...owner, kind: 'inference', name: 'y', openaiCompatible: true, creditLimitNusd: undefined } as const;
+  const other = { ...owner, keyId: (await insertKey(pool, key)).id };
+  const { budget } = await setBudget(
+    pool,
+    owner,
+    { limit_usd: 1e-8, member_id: undefined, key_id: undefined },
+    Date.now(),
+  );
+  const settlement = charge(4, Date.now());
+  const batch = [owner, other].map((of) => ({ settlement: { ...settlement, id: randomUUID() }, owner: of }));
+  const { wallets } = await bookSettlements(pool, batch);
+  expect(wallets.flatMap(({ budgets }) => budgets.map(({ spentNusd }) => spentNusd))).toContain(8n);
+  const { rows } = await pool.query(
+    `select a.percent, count(d.id)::int as deliveries from budget_alerts a left join alert_deliveries d on d.alert_id = a.id
+     where a.budget_id = $1 group by a.percent order by a.percent`,
+    [budget.id],
+  );
+  expect(rows).toEqual([
+    { percent: 50, deliveries: 0 },
+    { percent: 80, deliveries: 1 },
+  ]);
+});
+
+it('makes a new budget wait for a booking that did not see it', async () => {
+  const owner = await makeOwner();
+  const booking = await pool.connect();
+  await booking.query('begin');
+  await booking.query('select 1 from accounts where id = $1 for update', [owner.accountId]);
+  let isSet = false;
+  const setting = setOne(owner).then(() => {
+    isSet = true;
+  });
+  const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+  while (!isSet && (await pool.query(waiting)).rowCount === 0);
+  expect(isSet).toBe(false);
+  await booking.query('commit');
+  booking.release();
+  await setting;
+});
+
+it('counts in the present month what the previous release books', async () => {
+  const owner = await makeOwner();
+  await pool.query('update api_keys set spent_nusd = spent_nusd + 3 where id = $1', [owner.keyId]);
+  const { rows } = await pool.query(
+    "select spent_nusd::int as nusd from key_months where key_id = $1 and month = to_char(now() at time zone 'UTC', 'YYYY-MM')",
+    [owner.keyId],
+  );
+  expect(rows).toEqual([{ nusd: 3 }]);
+});

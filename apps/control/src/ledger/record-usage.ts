@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import type { AccountRef, Settlement } from '@sotto/state';
+import type pg from 'pg';
+import { maxSum, type Rollup, rollups, sumNames, sums } from './rollups.ts';
+
+/** A settlement with a valid MAC, and its owner. The owner is undefined if the account reference cannot be opened. */
+export interface AttributedSettlement {
+  readonly settlement: Settlement;
+  readonly owner: AccountRef | undefined;
+}
+
+export type UsedSettlement = Settlement & AccountRef;
+
+const maxTokens = Number.MAX_SAFE_INTEGER;
+const maxAttempts = 2 ** 31 - 1;
+/** The last millisecond of the year 9999, as Unix ms. */
+const maxAt = 253_402_300_799_999;
+
+/**
+ * Returns a settlement that fits into a usage row. Its charge must be booked whatever its other fields are. So values
+ * that no column can hold are brought into range instead of being rejected.
+ */
+export const recordable = <T extends Settlement>(settlement: T): T => {
+  const within = (count: number, largest: number): number => Math.min(Math.max(count, 0), largest);
+  const text = (value: string): string => value.replaceAll('\u0000', '\ufffd');
+  return {
+    ...settlement,
+    at: within(settlement.at, maxAt),
+    model: text(settlement.model),
+    provider: settlement.provider === null ? null : text(settlement.provider),
+    promptTokens: within(settlement.promptTokens, maxTokens),
+    cachedTokens: within(settlement.cachedTokens, maxTokens),
+    completionTokens: within(settlement.completionTokens, maxTokens),
+    reasoningTokens: within(settlement.reasoningTokens, maxTokens),
+    attempts: within(settlement.attempts, maxAttempts),
+    error: errorOf(settlement),
+  };
+};
+
+/** Returns the class of a settlement that fits its status: none if it completed, and `cancelled` exactly if it was cancelled. */
+function errorOf({ status, error }: Settlement): Settlement['error'] {
+  if (status === 'cancelled') return 'cancelled';
+  return status === 'completed' || error === 'cancelled' ? undefined : error;
+}
+
+/**
+ * Writes the usage rows of settlements and adds them to the daily sums, in one statement, so that the sums cover
+ * exactly the inserted rows. Call it in the transaction that books them, which holds locks on their accounts. Every sum
+ * belongs to one account, so two bookings never wait for each other here.
+ */
+export async function recordUsage(client: pg.PoolClient, rows: readonly UsedSettlement[]): Promise<void> {
+  if (rows.length === 0) return;
+  const column = <T>(pick: (row: UsedSettlement) => T): T[] => rows.map(pick);
+  await client.query(statement, [
+    column(() => randomUUID()),
+    column((row) => new Date(row.at).toISOString()),
+    column((row) => row.accountId),
+    column((row) => row.workspaceId),
+    column((row) => row.keyId),
+    column((row) => row.operation),
+    column((row) => row.model),
+    column((row) => row.provider),
+    column((row) => row.privacyClass),
+    column((row) => row.promptTokens),
+    column((row) => row.cachedTokens),
+    column((row) => row.completionTokens),
+    column((row) => row.reasoningTokens),
+    column((row) => row.chargeNusd),
+    column((row) => row.attempts),
+    column((row) => row.fallback),
+    column((row) => row.status),
+    column((row) => row.estimated),
+    column((row) => row.error ?? null),
+  ]);
+}
+
+/** Adds the inserted rows to a rollup, in the order of its unique index. */
+function addTo({ table, dimensions }: Rollup): string {
+  const row = ['account_id', 'day', ...dimensions].join(', ');
+  const atMost = (sum: string): string => `least(${sum}, ${maxSum})`;
+  const added = Object.values(sums).map(atMost).join(', ');
+  const raised = sumNames.map((name) => `${name} = ${atMost(`${table}.${name}::numeric + excluded.${name}`)}`);
+  return `insert into ${table} (${row}, ${sumNames.join(', ')})
+    select ${row}, ${added} from added group by ${row} order by ${row}
+    on conflict (${row}) do update set ${raised.join(', ')}`;
+}
+
+const statement = `
+  with added as (
+    insert into usage (id, at, account_id, workspace_id, key_id, operation, model, provider, privacy_class, prompt_tokens,
+      cached_tokens, completion_tokens, reasoning_tokens, cost_nusd, attempts, fallback, status, estimated, error)
+    select * from unnest($1::uuid[], $2::timestamptz[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::text[],
+      $8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::int[],
+      $16::bool[], $17::text[], $18::bool[], $19::text[])
+    returning *, (at at time zone 'UTC')::date as day
+  ), ${rollups.map((rollup) => `${rollup.table}_added as (${addTo(rollup)})`).join(', ')}
+  select`;

@@ -1,0 +1,205 @@
+import { maxNusd, type Nusd, nusdToUsd } from '@sotto/money';
+import { type AccountAnswer, type AccountPage, type AccountQuery, ServiceError } from '@sotto/wire';
+import type pg from 'pg';
+import { type Actor, recordAct } from '../acts/record-act.ts';
+import { isUuid } from '../database/database.ts';
+import { inTransaction } from '../database/in-transaction.ts';
+import { creditWithin, ledgerAccounts } from '../ledger/post-transaction.ts';
+import { pageOf, readCursor } from '../serve/page-cursor.ts';
+
+interface Row {
+  id: string;
+  email: string | null;
+  disabled_at: Date | null;
+  deleted_at: Date | null;
+  is_operator: boolean;
+  balance_nusd: string;
+  monthly_grant_nusd: string | null;
+  spent_nusd: string;
+  last_used_on: string | null;
+  created_at: Date;
+}
+
+const uuidPattern = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+/**
+ * Reads the accounts of a condition on `a` and `u`, newest first. `$1` is the first day of the month. Nothing that is
+ * read shows a request, a model or a key. Sums usage only for the accounts of the page.
+ */
+const accountsWhere = (condition: string): string =>
+  `select p.*, coalesce(d.spent, 0)::text as spent_nusd, d.last_day::text as last_used_on
+   from (
+     select a.id, u.email, a.disabled_at, a.deleted_at, o.user_id is not null as is_operator, a.balance_nusd, a.monthly_grant_nusd,
+       date_trunc('milliseconds', a.created_at) as created_at
+     from accounts a left join auth_user u on u.id = a.user_id left join operators o on o.user_id = a.user_id
+     where ${condition}
+   ) p
+   left join lateral (
+     select sum(cost_nusd) filter (where day >= $1::date) as spent, max(day) as last_day
+     from usage_daily_routes where account_id = p.id
+   ) d on true
+   order by p.created_at desc, p.id desc`;
+
+export interface AccountReading {
+  readonly now: () => number;
+  /** The monthly grant of accounts for which none was set. Undefined: this deployment gives no grants. */
+  readonly defaultGrantNusd: Nusd | undefined;
+}
+
+/** Returns a page of accounts, newest first. */
+export async function listAccounts(
+  pool: pg.Pool,
+  { search, cursor, limit }: AccountQuery,
+  reading: AccountReading,
+): Promise<AccountPage> {
+  const after = cursor === undefined ? undefined : readCursor(cursor, uuidPattern);
+  const { rows } = await pool.query<Row>(
+    accountsWhere(`($2::text is null or position($2 in u.email) > 0 or a.id = $3::uuid)
+       and ($4::timestamptz is null or (date_trunc('milliseconds', a.created_at), a.id) < ($4::timestamptz, $5::uuid))
+     order by date_trunc('milliseconds', a.created_at) desc, a.id desc limit $6`),
+    [
+      monthOf(reading.now()),
+      search?.toLowerCase() ?? null,
+      search !== undefined && isUuid(search) ? search : null,
+      after?.at ?? null,
+      after?.id ?? null,
+      limit + 1,
+    ],
+  );
+  return pageOf(rows, limit, {
+    endOf: (row) => ({ at: row.created_at, id: row.id }),
+    toAnswer: (row) => toAnswer(row, reading),
+  });
+}
+
+/** Returns an account, or undefined if it does not exist. */
+export async function findAccount(
+  client: pg.Pool | pg.PoolClient,
+  accountId: string,
+  reading: AccountReading,
+): Promise<AccountAnswer | undefined> {
+  const { rows } = await client.query<Row>(accountsWhere('a.id = $2'), [monthOf(reading.now()), accountId]);
+  return rows[0] && toAnswer(rows[0], reading);
+}
+
+export interface AccountCredit {
+  readonly accountId: string;
+  readonly amountNusd: Nusd;
+  /** Unique among the credits of operators. */
+  readonly reference: string;
+  readonly actor: Actor;
+}
+
+/** `repeated`: the reference credited the same amount to the account before. `used`: it credited something else. */
+export interface CreditOutcome {
+  readonly balanceNusd: Nusd;
+  readonly outcome: 'credited' | 'repeated' | 'used';
+}
+
+/**
+ * Credits an account. A reference that was booked before changes nothing. Returns undefined if the account does not
+ * exist. Throws `invalid_request` if the balance would leave the range that the ledger holds.
+ */
+export async function creditAsOperator(
+  pool: pg.Pool,
+  { accountId, amountNusd, reference: given, actor }: AccountCredit,
+): Promise<CreditOutcome | undefined> {
+  // The command line and the API share one prefix, so that neither credits an invoice that the other did.
+  const reference = `cli:${given}`;
+  return inTransaction(pool, async (client) => {
+    const { rows } = await client.query<Pick<Row, 'deleted_at'> & { version: string }>(
+      'select version, deleted_at from accounts where id = $1 for update',
+      [accountId],
+    );
+    const [before] = rows;
+    if (before && before.deleted_at !== null) throw deletedAccount();
+    const credit = { accountId, amountNusd, kind: 'adjustment', reference, from: ledgerAccounts.funding } as const;
+    const credited = await creditWithin(client, credit).catch((error: unknown) => {
+      if (!(error instanceof RangeError)) throw error;
+      throw new ServiceError('invalid_request', { message: `The balance would exceed ${nusdToUsd(maxNusd)} USD.` });
+    });
+    if (credited === undefined) return undefined;
+    if (before?.version === String(credited.version)) {
+      const same = await client.query(
+        `select 1 from ledger_transactions t join ledger_entries e on e.transaction_id = t.id
+         where t.reference = $1 and e.ledger_account = $2 and e.amount_nusd = $3`,
+        [reference, ledgerAccounts.wallet(accountId), amountNusd],
+      );
+      return { balanceNusd: credited.balanceNusd, outcome: same.rowCount === 1 ? 'repeated' : 'used' };
+    }
+    const details = { amount_usd: nusdToUsd(amountNusd) };
+    await recordAct(client, { actor, act: 'account_credited', accountId, details });
+    return { balanceNusd: credited.balanceNusd, outcome: 'credited' };
+  });
+}
+
+/**
+ * Disables an account: its sessions end, and its keys and those that its person created elsewhere stop. Money and keys
+ * stay. Returns the ids of the keys, for the projector. Undefined: no such account.
+ */
+export const disableAccount = (
+  pool: pg.Pool,
+  { accountId, actor }: { readonly accountId: string; readonly actor: Actor },
+): Promise<readonly string[] | undefined> => setDisabled(pool, { accountId, actor, isDisabled: true });
+
+/** Enables an account again. The keys that stopped with it work again. */
+export const enableAccount = (
+  pool: pg.Pool,
+  { accountId, actor }: { readonly accountId: string; readonly actor: Actor },
+): Promise<readonly string[] | undefined> => setDisabled(pool, { accountId, actor, isDisabled: false });
+
+function setDisabled(
+  pool: pg.Pool,
+  { accountId, actor, isDisabled }: { readonly accountId: string; readonly actor: Actor; readonly isDisabled: boolean },
+): Promise<readonly string[] | undefined> {
+  if (isDisabled && actor.kind !== 'command_line' && actor.accountId === accountId)
+    throw new ServiceError('conflict', { message: 'You cannot disable your own account.' });
+  return inTransaction(pool, async (client) => {
+    const { rows: found } = await client.query<Pick<Row, 'disabled_at' | 'deleted_at'> & { user_id: string | null }>(
+      'select disabled_at, deleted_at, user_id from accounts where id = $1 for update',
+      [accountId],
+    );
+    const [account] = found;
+    if (account === undefined) return undefined;
+    if (account.deleted_at !== null) throw deletedAccount();
+    if ((account.disabled_at !== null) === isDisabled) return [];
+    await client.query('update accounts set disabled_at = case when $2 then now() end where id = $1', [
+      accountId,
+      isDisabled,
+    ]);
+    if (isDisabled) await client.query('delete from auth_session where user_id = $1', [account.user_id]);
+    const { rows } = await client.query<{ id: string }>(
+      // Lock the keys in the order in which bookings update them, so that the two cannot deadlock.
+      `with concerned as (
+         select id from api_keys where (account_id = $1 or created_by = $1) and revoked_at is null order by id for update)
+       update api_keys set generation = generation + 1 from concerned where api_keys.id = concerned.id
+       returning api_keys.id`,
+      [accountId],
+    );
+    await recordAct(client, { actor, act: isDisabled ? 'account_disabled' : 'account_enabled', accountId });
+    return rows.map(({ id }) => id);
+  });
+}
+
+const deletedAccount = (): ServiceError =>
+  new ServiceError('conflict', { message: 'The owner of this account deleted it.' });
+
+const monthOf = (now: number): string => `${new Date(now).toISOString().slice(0, 7)}-01`;
+
+const toAnswer = (row: Row, { defaultGrantNusd }: AccountReading): AccountAnswer => ({
+  id: row.id,
+  email: row.email,
+  state: row.deleted_at !== null ? 'deleted' : row.disabled_at !== null ? 'disabled' : 'active',
+  is_operator: row.is_operator,
+  balance_usd: nusdToUsd(BigInt(row.balance_nusd)),
+  monthly_grant:
+    defaultGrantNusd === undefined
+      ? null
+      : {
+          amount_usd: nusdToUsd(BigInt(row.monthly_grant_nusd ?? defaultGrantNusd)),
+          is_default: row.monthly_grant_nusd === null,
+        },
+  spent_this_month_usd: nusdToUsd(BigInt(row.spent_nusd)),
+  last_used_on: row.last_used_on,
+  created_at: row.created_at.toISOString(),
+});

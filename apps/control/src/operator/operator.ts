@@ -1,0 +1,153 @@
+import { operatorContracts } from '@sotto/contract/control';
+import { type Nusd, usdToNusd } from '@sotto/money';
+import { type AccountAnswer, ServiceError } from '@sotto/wire';
+import type pg from 'pg';
+import { answerActs } from '../acts/act-store.ts';
+import type { Actor } from '../acts/record-act.ts';
+import { auditLedger, type Finding } from '../audit/audit-ledger.ts';
+import { setMonthlyGrant } from '../billing/monthly-grants/account-grant.ts';
+import type { MonthlyGrants } from '../billing/monthly-grants/monthly-grants.ts';
+import { listAllOrders } from '../billing/orders/order-store.ts';
+import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
+import type { Domain } from '../domain.ts';
+import type { ControlEvents } from '../events.ts';
+import type { Mailer } from '../mail/mail.ts';
+import { projectKeys } from '../projection/project-keys.ts';
+import type { Projector } from '../projection/projector.ts';
+import { notFound } from '../serve/not-found.ts';
+import type { Serve } from '../serve/serve.ts';
+import type { SignUpPolicy } from '../sessions/sign-up-policy.ts';
+import { creditAsOperator, disableAccount, enableAccount, findAccount, listAccounts } from './account-store.ts';
+import { listProviders } from './provider-list.ts';
+import { dismissRejected, listRejected } from './rejected-settlements.ts';
+import {
+  inviteToSignUp,
+  listSignUpInvitations,
+  signUpInvitationMail,
+  withdrawSignUpInvitation,
+} from './sign-up-invitations.ts';
+
+export interface OperatorDependencies {
+  readonly pool: pg.Pool;
+  readonly projector: Projector;
+  readonly keeper: CatalogKeeper;
+  readonly signUp: SignUpPolicy;
+  readonly grants: Pick<MonthlyGrants, 'giveTo' | 'defaultNusd'>;
+  readonly mailer: Mailer | undefined;
+  /** The public control origin. */
+  readonly origin: string;
+  readonly events: Pick<ControlEvents, 'taskFailed'>;
+  readonly now: () => number;
+}
+
+export const buildOperator = (deps: OperatorDependencies): Domain => ({
+  register: ({ serve }) => serveOperator(serve, deps),
+});
+
+const as = ({ accountId }: { readonly accountId: string }): Actor => ({ kind: 'operator', accountId });
+
+/** Serves the administration of the deployment. `serve` has checked the role, and the second factor of acts. */
+function serveOperator(serve: Serve, deps: OperatorDependencies): void {
+  const { pool, projector, keeper, signUp, grants, now } = deps;
+  const reading = { now, defaultGrantNusd: grants.defaultNusd };
+  const read = async (id: string): Promise<AccountAnswer> => {
+    const account = await findAccount(pool, id, reading);
+    if (account === undefined) throw notFound('account');
+    return account;
+  };
+  // An audit reads the whole ledger, so requests that come meanwhile wait for the same one.
+  let running: Promise<Finding[]> | undefined;
+  const audit = (): Promise<Finding[]> => {
+    running ??= auditLedger(pool).finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+  const projected = async (id: string, keyIds: readonly string[] | undefined): Promise<AccountAnswer> => {
+    if (keyIds === undefined) throw notFound('account');
+    await projectKeys(projector, keyIds);
+    return read(id);
+  };
+  serve(operatorContracts)({
+    'GET /v1/operator/accounts': ({ query }) => listAccounts(pool, query, reading),
+    'GET /v1/operator/accounts/{id}': ({ params }) => read(params.id),
+
+    'POST /v1/operator/accounts/{id}/credit': async ({ caller, params: { id }, body }) => {
+      const credit = { accountId: id, amountNusd: readAmount(body.amount_usd), actor: as(caller) };
+      const credited = await creditAsOperator(pool, { ...credit, reference: body.reference });
+      if (credited === undefined) throw notFound('account');
+      if (credited.outcome !== 'credited')
+        throw new ServiceError('conflict', {
+          message: `The reference ${JSON.stringify(body.reference)} was credited before.`,
+          param: 'reference',
+        });
+      // The projector catches up by itself if the state is unavailable.
+      await projector.account(id).catch((error: unknown) => deps.events.taskFailed('projection', error));
+      return read(id);
+    },
+    'PUT /v1/operator/accounts/{id}/monthly-grant': async ({ caller, params: { id }, body: { amount_usd: usd } }) => {
+      const amountNusd = usd === null ? undefined : readGrant(usd);
+      if (!(await setMonthlyGrant(pool, { accountId: id, amountNusd, actor: as(caller) }))) throw notFound('account');
+      await grants.giveTo(id).catch((error: unknown) => deps.events.taskFailed('monthly grants', error));
+      return read(id);
+    },
+    'POST /v1/operator/accounts/{id}/disable': async ({ caller, params: { id } }) =>
+      projected(id, await disableAccount(pool, { accountId: id, actor: as(caller) })),
+    'POST /v1/operator/accounts/{id}/enable': async ({ caller, params: { id } }) =>
+      projected(id, await enableAccount(pool, { accountId: id, actor: as(caller) })),
+
+    'GET /v1/operator/providers': async () => ({ data: await listProviders(pool, keeper, now()) }),
+    'GET /v1/operator/orders': ({ query }) => listAllOrders(pool, query),
+    'GET /v1/operator/rejected-settlements': async () => ({ data: await listRejected(pool) }),
+    'POST /v1/operator/rejected-settlements/{id}/dismiss': async ({ caller, params: { id }, body }) => {
+      if (!(await dismissRejected(pool, { id, why: body.why, actor: as(caller) }))) throw notFound('settlement');
+    },
+    'GET /v1/operator/books': async () => {
+      const findings = await audit();
+      return { is_clean: findings.length === 0, findings };
+    },
+
+    'GET /v1/operator/audit': ({ query: { account_id: accountId, ...query }, request, reply }) =>
+      answerActs(pool, { accountId, showsOperators: true }, { query, accept: request.headers.accept, reply }),
+
+    'GET /v1/operator/sign-up': async () => {
+      const { mode, isInherited } = await signUp.mode();
+      const invitations = await listSignUpInvitations(pool, now());
+      return { mode, is_inherited: isInherited, domains: [...signUp.domains], invitations };
+    },
+    'POST /v1/operator/invitations': async ({ caller, body: { email } }) => {
+      if ((await signUp.mode()).mode === 'closed')
+        throw new ServiceError('conflict', {
+          message: 'Sign-up is closed, also for invited people. Set SIGN_UP to `invited` to admit them.',
+        });
+      const invitation = await inviteToSignUp(pool, { email, actor: as(caller) }, now());
+      void deps.mailer
+        ?.send(signUpInvitationMail(deps.origin, invitation))
+        .catch((error: unknown) => deps.events.taskFailed('mail', error));
+      return invitation;
+    },
+    'DELETE /v1/operator/invitations/{id}': async ({ caller, params: { id } }) => {
+      if (!(await withdrawSignUpInvitation(pool, { id, actor: as(caller) }))) throw notFound('invitation');
+    },
+  });
+}
+
+function readGrant(usd: number): Nusd {
+  const nusd = usdToNusd(usd);
+  if (nusd !== undefined) return nusd;
+  throw new ServiceError('invalid_request', {
+    message: '`amount_usd` takes an amount of at least 0 with at most nine decimals, or null.',
+    param: 'amount_usd',
+  });
+}
+
+function readAmount(usd: number): Nusd {
+  const nusd = usdToNusd(usd);
+  if (nusd === undefined || nusd === 0n) {
+    throw new ServiceError('invalid_request', {
+      message: '`amount_usd` takes an amount above 0 with at most nine decimals.',
+      param: 'amount_usd',
+    });
+  }
+  return nusd;
+}

@@ -1,0 +1,47 @@
+import { nusdToUsd } from '@sotto/money';
+import type { Route } from '@sotto/router';
+import type { ProviderListAnswer } from '@sotto/wire';
+import type pg from 'pg';
+import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
+
+/** Returns the providers of the catalog, with the health that the brokers measured and the charges of this month. */
+export async function listProviders(
+  pool: pg.Pool,
+  keeper: Pick<CatalogKeeper, 'catalog' | 'status' | 'measured'>,
+  now: number,
+): Promise<ProviderListAnswer['data']> {
+  const spent = new Map((await spendByProvider(pool, now)).map(({ provider, usd }) => [provider, usd]));
+  const { penalized } = keeper.status();
+  const routes = Map.groupBy(
+    [...(keeper.catalog?.models.values() ?? [])].flatMap((model): readonly Route[] => model.routes),
+    ({ publicProviderId }) => publicProviderId,
+  );
+  return [...routes]
+    .toSorted(([a], [b]) => a.localeCompare(b))
+    .map(([provider, ofProvider]) => {
+      const tallies = ofProvider.map(({ id }) => keeper.measured.sumOf(id));
+      const requests = tallies.reduce((sum, tally) => sum + (tally?.requests ?? 0), 0);
+      const successes = tallies.reduce((sum, tally) => sum + (tally?.successes ?? 0), 0);
+      return {
+        provider,
+        routes: ofProvider.length,
+        penalized_routes: ofProvider.filter(penalized).length,
+        requests,
+        success_rate: requests === 0 ? null : Math.round((successes / requests) * 10_000) / 10_000,
+        spent_this_month_usd: spent.get(provider) ?? 0,
+      };
+    });
+}
+
+/** Returns what accounts were charged for each provider's answers since the first of this month, UTC. */
+export async function spendByProvider(
+  pool: pg.Pool,
+  now: number,
+): Promise<readonly { readonly provider: string; readonly usd: number }[]> {
+  const { rows } = await pool.query<{ provider: string; spent: string }>(
+    `select provider, sum(cost_nusd)::text as spent from usage_daily_routes
+     where day >= $1::date and provider is not null group by provider order by provider`,
+    [`${new Date(now).toISOString().slice(0, 7)}-01`],
+  );
+  return rows.map(({ provider, spent }) => ({ provider, usd: nusdToUsd(BigInt(spent)) }));
+}

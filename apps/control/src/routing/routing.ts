@@ -1,0 +1,99 @@
+import { routingContracts } from '@sotto/contract/control';
+import { bestOfBand, type PlanningContext, readPreferences } from '@sotto/router';
+import { type Preferences, preferencesSchema, ServiceError } from '@sotto/wire';
+import type pg from 'pg';
+import { byAccount, recordAct } from '../acts/record-act.ts';
+import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
+import { inTransaction } from '../database/in-transaction.ts';
+import type { Domain } from '../domain.ts';
+import { projectKeys } from '../projection/project-keys.ts';
+import type { Projector } from '../projection/projector.ts';
+import type { Serve } from '../serve/serve.ts';
+import { lockWorkspace, requireWorkspace } from '../workspaces/workspace-access.ts';
+import { eligibleModels, previewRouting } from './preview.ts';
+
+export interface RoutingDependencies {
+  readonly pool: pg.Pool;
+  readonly keeper: CatalogKeeper;
+  readonly projector: Projector;
+}
+
+export const buildRouting = (deps: RoutingDependencies): Domain => ({
+  register: ({ serve }) => serveRouting(serve, deps),
+});
+
+/** Serves preferences, the models that they allow, and previews of routing. */
+function serveRouting(serve: Serve, { pool, keeper, projector }: RoutingDependencies): void {
+  const contextOf = (preferences: Preferences): PlanningContext => {
+    const { catalog } = keeper;
+    if (catalog === undefined) throw new ServiceError('service_unavailable');
+    return { catalog, preferences, status: keeper.status(), random: bestOfBand };
+  };
+  serve(routingContracts)({
+    'GET /v1/routing/preferences': ({ caller, query }) =>
+      readWorkspacePreferences(pool, caller.accountId, query.workspace_id),
+
+    'PUT /v1/routing/preferences': async ({ caller: { accountId }, query: { workspace_id: workspaceId }, body }) => {
+      const { preferences, keyIds } = await putWorkspacePreferences(pool, { accountId, workspaceId, sent: body });
+      // Every broker has the new preferences before this answers. If the state is unavailable, they get them once it is
+      // back.
+      await projectKeys(projector, keyIds);
+      return preferences;
+    },
+
+    'GET /v1/routing/effective': async ({ caller: { preferences } }) => ({
+      preferences,
+      ...eligibleModels(contextOf(preferences)),
+    }),
+
+    'POST /v1/routing/preview': async ({ caller, body }) => {
+      const saved = await readWorkspacePreferences(pool, caller.accountId, body.workspace_id ?? undefined);
+      return previewRouting(body, contextOf(body.preferences == null ? saved : draftOf(body.preferences, saved)));
+    },
+
+    'POST /v1/routing/eligible-models': async ({ body }) => eligibleModels(contextOf(draftOf(body.preferences))),
+  });
+}
+
+function draftOf(sent: unknown, kept?: Preferences): Preferences {
+  const read = readPreferences(sent, kept);
+  if (!read.ok) throw new ServiceError(read.refusal.type, read.refusal);
+  return read.value;
+}
+
+/**
+ * Returns the preferences of a workspace, for any of its members. Without an id, of the account’s default workspace.
+ */
+async function readWorkspacePreferences(
+  pool: pg.Pool,
+  accountId: string,
+  workspaceId: string | undefined,
+): Promise<Preferences> {
+  const { preferences } = await requireWorkspace(pool, { accountId, workspaceId, action: 'read' });
+  return preferencesSchema.parse(preferences);
+}
+
+/**
+ * Replaces a workspace’s preferences. The same transaction raises the generation of each of its keys. Brokers then
+ * reject plans made with the old preferences, and tickets minted under them are void.
+ */
+export async function putWorkspacePreferences(
+  pool: pg.Pool,
+  { accountId, workspaceId, sent }: { accountId: string; workspaceId: string | undefined; sent: unknown },
+): Promise<{ readonly preferences: Preferences; readonly keyIds: readonly string[] }> {
+  return inTransaction(pool, async (client) => {
+    const workspace = await lockWorkspace(client, { accountId, workspaceId, action: 'writePreferences' });
+    const read = readPreferences(sent, preferencesSchema.parse(workspace.preferences));
+    if (!read.ok) throw new ServiceError(read.refusal.type, read.refusal);
+    await client.query('update workspaces set preferences = $2 where id = $1', [
+      workspace.id,
+      JSON.stringify(read.value),
+    ]);
+    await recordAct(client, { actor: byAccount(accountId), act: 'preferences_changed', workspaceId: workspace.id });
+    const { rows } = await client.query<{ id: string }>(
+      'update api_keys set generation = generation + 1 where workspace_id = $1 returning id',
+      [workspace.id],
+    );
+    return { preferences: read.value, keyIds: rows.map((row) => row.id) };
+  });
+}

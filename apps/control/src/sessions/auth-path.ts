@@ -1,2 +1,0 @@
-/** Where better-auth's routes live on the control origin. */
-export const authBasePath = '/v1/auth';

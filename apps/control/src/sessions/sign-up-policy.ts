@@ -1,0 +1,84 @@
+import type { BetterAuthPlugin } from 'better-auth';
+import { APIError, createAuthMiddleware } from 'better-auth/api';
+import type pg from 'pg';
+
+/** Who may create an account: everyone, invited addresses, or no one. */
+export const signUpModes = ['open', 'invited', 'closed'] as const;
+export type SignUpMode = (typeof signUpModes)[number];
+
+export interface SignUpSettings {
+  /** Undefined: `invited`, or `open` in a deployment that had users before there was a policy. */
+  readonly mode: SignUpMode | undefined;
+  /** In lower case. Empty: all domains. */
+  readonly domains: readonly string[];
+}
+
+export interface SignUpPolicy {
+  readonly domains: readonly string[];
+  /** The mode, and whether it is `open` only because the deployment is older than the policy. */
+  mode(): Promise<{ readonly mode: SignUpMode; readonly isInherited: boolean }>;
+  /** Whether an address may create an account. The answer does not depend on the accounts that exist. */
+  admits(email: string): Promise<boolean>;
+}
+
+/** The one place that decides who may sign up. */
+export function signUpPolicy(pool: pg.Pool, { mode: given, domains }: SignUpSettings, now: () => number): SignUpPolicy {
+  let inherited: boolean | undefined;
+  const mode: SignUpPolicy['mode'] = async () => {
+    if (given !== undefined) return { mode: given, isInherited: false };
+    if (inherited === undefined) {
+      const { rows } = await pool.query<{ signed_up_openly: boolean }>('select signed_up_openly from deployment');
+      inherited = rows[0]?.signed_up_openly ?? false;
+    }
+    return { mode: inherited ? 'open' : 'invited', isInherited: inherited };
+  };
+  return {
+    domains,
+    mode,
+    async admits(address) {
+      const email = address.toLowerCase();
+      const { mode: current } = await mode();
+      if (current === 'closed') return false;
+      const isInDomains = domains.length === 0 || domains.includes(email.slice(email.lastIndexOf('@') + 1));
+      if (current === 'open' && isInDomains) return true;
+      const { rows } = await pool.query<{ by_operator: boolean; by_workspace: boolean }>(
+        `select exists(select from sign_up_invitations where email = $1 and expires_at > $2) as by_operator,
+           exists(select from workspace_invitations i join workspaces w on w.id = i.workspace_id
+             join accounts a on a.id = i.invited_by
+             where i.email = $1 and i.expires_at > $2 and w.deleted_at is null and a.disabled_at is null) as by_workspace`,
+        [email, new Date(now())],
+      );
+      const [invited] = rows;
+      // An operator’s invitation admits any domain, because the operator chose the address.
+      return invited !== undefined && (invited.by_operator || (isInDomains && invited.by_workspace));
+    },
+  };
+}
+
+/** Throws the error of every refused sign-up. It says nothing about the account or the policy. */
+export async function assertMaySignUp(policy: Pick<SignUpPolicy, 'admits'>, email: string): Promise<void> {
+  if (await policy.admits(email)) return;
+  throw new APIError('FORBIDDEN', {
+    code: 'sign_up_refused',
+    message: 'This address cannot sign up here. Ask the operator of this deployment for an invitation',
+  });
+}
+
+/**
+ * Refuses a sign-up by password before better-auth looks for the address. Otherwise an address with an account would
+ * get another answer than one without. The hook that creates users asks the policy too, on every path.
+ */
+export const signUpGate = (policy: Pick<SignUpPolicy, 'admits'>) =>
+  ({
+    id: 'sotto-sign-up',
+    hooks: {
+      before: [
+        {
+          matcher: ({ path }) => path === '/sign-up/email',
+          handler: createAuthMiddleware(async ({ body }) => {
+            if (typeof body?.email === 'string') await assertMaySignUp(policy, body.email);
+          }),
+        },
+      ],
+    },
+  }) satisfies BetterAuthPlugin;

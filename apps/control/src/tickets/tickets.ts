@@ -1,0 +1,61 @@
+import { ticketContracts } from '@sotto/contract/control';
+import { openReceipt, type ReceiptPort, receiptIdOf } from '@sotto/state';
+import { ServiceError } from '@sotto/wire';
+import type { Domain } from '../domain.ts';
+import type { Address } from '../reach.ts';
+import type { Serve } from '../serve/serve.ts';
+import { askBroker } from './ask-broker.ts';
+import { mintAttestationTicket, mintTicket, type TicketDependencies } from './mint-ticket.ts';
+
+export interface TicketsDependencies extends TicketDependencies {
+  readonly receipts: ReceiptPort;
+  /** The broker’s public origin. */
+  readonly confidentialOrigin: string;
+  /** Where to reach the broker, if its origin's name leads elsewhere. */
+  readonly confidentialAddress?: Address | undefined;
+}
+
+/** `preq_` and 128 bits of base64url. */
+const providerRequestId = /^preq_[\w-]{16,64}$/;
+
+export const buildTickets = (deps: TicketsDependencies): Domain => ({
+  register: ({ serve }) => serveTickets(serve, deps),
+});
+
+/** Serves tickets, and the evidence and receipts of providers’ enclaves. */
+function serveTickets(serve: Serve, deps: TicketsDependencies): void {
+  serve(ticketContracts)({
+    'POST /v1/inference/tickets': ({ caller, body }) => mintTicket(deps, caller, body),
+
+    'POST /v1/inference/attestation-tickets': ({ caller, body }) => mintAttestationTicket(deps, caller, body),
+
+    'GET /v1/tee/attestation': async ({ caller, query: { model, provider, nonce }, reply }) => {
+      const { ticket } = await mintAttestationTicket(deps, caller, { model, provider });
+      const { confidentialOrigin: origin, confidentialAddress: address } = deps;
+      const document = await askBroker({ origin, address, ticket, nonce });
+      return reply.type('application/json; charset=utf-8').send(document);
+    },
+
+    'GET /v1/tee/signature/{providerRequestId}': async ({ params: { providerRequestId: id }, reply }) => {
+      const sealed = providerRequestId.test(id)
+        ? await deps.receipts.readReceipt('provider', receiptIdOf(id))
+        : undefined;
+      const receipt = sealed && openReceipt(id, sealed);
+      if (receipt === undefined) {
+        throw new ServiceError('not_found', {
+          message:
+            'There is no receipt of this id. The enclave signs after its answer has ended: try again for a minute. ' +
+            'Receipts are kept for an hour, and not every provider gives them.',
+        });
+      }
+      return reply.type('application/json; charset=utf-8').send(receipt);
+    },
+
+    // Only the broker gives evidence in exchange for a ticket.
+    'POST /v1/tee/attestation': async () => {
+      throw new ServiceError('not_found', {
+        message: 'By ticket, evidence is given at the confidential origin. Here it takes `GET` with an inference key.',
+      });
+    },
+  });
+}

@@ -1,0 +1,96 @@
+import { usageContracts } from '@sotto/contract/control';
+import { availableNusd, nusdToUsd } from '@sotto/money';
+import { repeat } from '@sotto/server';
+import { type ProjectionPort, shardOfWallet } from '@sotto/state';
+import { ServiceError, usageDailyAnswerSchema, usagePageSchema } from '@sotto/wire';
+import type pg from 'pg';
+import type { Domain } from '../domain.ts';
+import type { ControlEvents } from '../events.ts';
+import { sendCsv, wantsCsv } from '../serve/csv.ts';
+import type { Serve } from '../serve/serve.ts';
+import { exportDaily, readDaily } from './daily-store.ts';
+import { dateOf, dayRange } from './day-range.ts';
+import { keepUsageMonths, type UsageRetention } from './usage-months.ts';
+import {
+  requireBalanceReader,
+  requireRowReader,
+  requireUsageReader,
+  type UsageReaderDependencies,
+} from './usage-reader.ts';
+import { exportUsage, readUsage } from './usage-store.ts';
+
+export interface UsageDependencies {
+  readonly pool: pg.Pool;
+  readonly state: ProjectionPort;
+  readonly retention: UsageRetention;
+  readonly events: Pick<ControlEvents, 'usageMonths'>;
+  readonly now: () => number;
+}
+
+const keepMonthsMs = 3_600_000;
+
+export const buildUsage = (deps: UsageDependencies): Domain => ({
+  register: ({ serve, ...readers }) => serveUsage(serve, readers, deps),
+  tasks: (failed) => [repeat(keepMonthsMs, () => keepMonths(deps), failed('usage_months'))],
+});
+
+async function keepMonths({ pool, retention, events, now }: UsageDependencies): Promise<void> {
+  const change = await keepUsageMonths(pool, { now: now(), retention });
+  if (change.created.length + change.dropped.length > 0) events.usageMonths(change);
+}
+
+/** The columns of CSV are the fields of JSON, in their order. */
+const usageColumns = usagePageSchema.shape.data.element.keyof().options;
+const sumColumns = usageDailyAnswerSchema.shape.total.keyof().options;
+
+/**
+ * Serves balance and usage. A management key and a session read their own account. A session also reads the usage of
+ * workspaces that it is a member of. An access token reads the workspace of its grant.
+ */
+function serveUsage(serve: Serve, readers: UsageReaderDependencies, { pool, state, now }: UsageDependencies): void {
+  serve(usageContracts)({
+    'GET /v1/balance': async ({ request }) => {
+      const { walletId } = await requireBalanceReader(readers, request);
+      // Reads everything from the state at one instant, so that the answer is what the next request is checked against.
+      const wallet = await state.readWallet(shardOfWallet(walletId), walletId);
+      if (wallet === undefined) throw new ServiceError('service_unavailable');
+      const available = availableNusd(wallet);
+      return {
+        currency: 'USD',
+        available: nusdToUsd(available < 0n ? 0n : available),
+        reserved: nusdToUsd(wallet.heldNusd),
+      };
+    },
+
+    'GET /v1/usage': async ({ query: asked, request, reply }) => {
+      const scope = await requireUsageReader(readers, request, asked.workspace_id);
+      const owner = await requireRowReader(readers, scope);
+      const { format, ...query } = { ...asked, workspace_id: scope.workspaceId };
+      if (!wantsCsv(format, request.headers.accept)) return readUsage(pool, owner, query);
+      return sendCsv(reply, {
+        filename: filenameOf('usage', query),
+        columns: usageColumns,
+        pages: exportUsage(pool, owner, query),
+      });
+    },
+
+    'GET /v1/usage/daily': async ({ query, request, reply }) => {
+      const { group_by: groups, format, from, to, ...asked } = query;
+      const { accountId, workspaceId } = await requireUsageReader(readers, request, asked.workspace_id);
+      const days = dayRange({ from, to }, now());
+      const question = { accountId, days, groups, filters: { ...asked, workspace_id: workspaceId } };
+      if (!wantsCsv(format, request.headers.accept)) return readDaily(pool, question);
+      return sendCsv(reply, {
+        filename: `usage-daily-${dateOf(days.from)}-${dateOf(days.to)}.csv`,
+        columns: [...groups, ...sumColumns],
+        pages: exportDaily(pool, question),
+      });
+    },
+  });
+}
+
+/** Returns `usage-all.csv`, or a name with the dates of the requested range. */
+function filenameOf(name: string, { from, to }: { from?: Date | undefined; to?: Date | undefined }): string {
+  const dates = [from, to].flatMap((at) => at?.toISOString().slice(0, 10) ?? []);
+  return `${[name, ...(dates.length === 0 ? ['all'] : dates)].join('-')}.csv`;
+}

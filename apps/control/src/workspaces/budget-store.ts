@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto';
+import { nusdToUsd, usdToNusd } from '@sotto/money';
+import { monthAfter, monthOf } from '@sotto/state';
+import { type BudgetAnswer, ServiceError, type SetBudget } from '@sotto/wire';
+import type pg from 'pg';
+import { byAccount, recordAct } from '../acts/record-act.ts';
+import type { SqlRow } from '../database/columns.ts';
+import { inTransaction } from '../database/in-transaction.ts';
+import type { budgets } from '../database/schema.ts';
+import { moveAlerts } from '../ledger/budget-alerts.ts';
+import { keysOfBudget, largestSum, scopeOf } from '../ledger/budget-months.ts';
+import { lockAccount } from '../ledger/post-transaction.ts';
+import { notFound } from '../serve/not-found.ts';
+import { lockWorkspace, requireWorkspace } from './workspace-access.ts';
+
+interface Caller {
+  readonly accountId: string;
+  readonly workspaceId: string;
+}
+type Row = SqlRow<typeof budgets, 'id' | 'workspace_id' | 'member_id' | 'key_id' | 'limit_nusd'> & {
+  spent_nusd: string;
+};
+
+export async function listBudgets(pool: pg.Pool, caller: Caller, now: number): Promise<BudgetAnswer[]> {
+  await requireWorkspace(pool, { ...caller, action: 'read' });
+  const month = monthOf(now);
+  return (await readBudgets(pool, caller.workspaceId, month)).map((row) => toAnswer(row, month));
+}
+
+/**
+ * Sets a budget, and returns it with the ids of the keys that it limits. Waits for bookings of the account that pays, so that the
+ * budget's spending has every charge whose booking did not see the budget, and so that each booking alerts by one limit.
+ */
+export async function setBudget(
+  pool: pg.Pool,
+  caller: Caller,
+  { limit_usd, member_id, key_id }: SetBudget,
+  now: number,
+): Promise<{ readonly budget: BudgetAnswer; readonly keyIds: readonly string[] }> {
+  const limitNusd = usdToNusd(limit_usd);
+  if (limitNusd === undefined) {
+    const message = `\`limit_usd\` is ${limit_usd}; it takes at most nine decimals.`;
+    throw new ServiceError('invalid_request', { message, param: 'limit_usd' });
+  }
+  return inTransaction(pool, async (client) => {
+    const { id: workspaceId, accountId } = await lockWorkspace(client, { ...caller, action: 'setBudgets' });
+    // A booking locks accounts in this order, too. The row of a member’s budget locks the member’s account.
+    for (const id of [...new Set([accountId, member_id ?? accountId])].sort()) await lockAccount(client, id);
+    if (member_id !== undefined) await requireMember(client, { workspaceId, accountId, memberId: member_id });
+    if (key_id !== undefined) await requireKey(client, { workspaceId, accountId, keyId: key_id });
+    const { rows } = await client.query<{ id: string }>(
+      `insert into budgets (id, workspace_id, member_id, key_id, limit_nusd) values ($1, $2, $3, $4, $5)
+       on conflict (workspace_id, member_id, key_id) do update
+         set limit_nusd = excluded.limit_nusd, version = budgets.version + 1
+       returning id`,
+      [randomUUID(), workspaceId, member_id ?? null, key_id ?? null, limitNusd],
+    );
+    const month = monthOf(now);
+    const budget = (await readBudgets(client, workspaceId, month)).find(({ id }) => id === rows[0]?.id);
+    if (budget === undefined) throw new Error('the budget was not set');
+    await moveAlerts(client, {
+      ...{ budgetId: budget.id, accountId, month, limitNusd },
+      spentNusd: BigInt(budget.spent_nusd),
+    });
+    await recordAct(client, {
+      ...{ actor: byAccount(caller.accountId), act: 'budget_set', workspaceId },
+      details: { budget_id: budget.id, scope: scopeOf(budget), limit_usd },
+    });
+    const keys = await client.query<{ id: string }>(
+      `select k.id from budgets b join api_keys k on ${keysOfBudget('$2')} where b.id = $1 and k.revoked_at is null`,
+      [budget.id, accountId],
+    );
+    return { budget: toAnswer(budget, month), keyIds: keys.rows.map(({ id }) => id) };
+  });
+}
+
+/** Removes a budget. If it is set again, it alerts again. */
+export async function removeBudget(pool: pg.Pool, caller: Caller, budgetId: string): Promise<void> {
+  await inTransaction(pool, async (client) => {
+    const { id, accountId } = await lockWorkspace(client, { ...caller, action: 'setBudgets' });
+    await lockAccount(client, accountId);
+    const removed = await client.query(
+      `update budgets set limit_nusd = null, version = version + 1
+       where id = $1 and workspace_id = $2 and limit_nusd is not null`,
+      [budgetId, id],
+    );
+    if (removed.rowCount === 0) throw notFound('budget');
+    await client.query('delete from budget_alerts where budget_id = $1', [budgetId]);
+    const act = { actor: byAccount(caller.accountId), act: 'budget_removed', workspaceId: id } as const;
+    await recordAct(client, { ...act, details: { budget_id: budgetId } });
+  });
+}
+
+async function readBudgets(client: pg.Pool | pg.PoolClient, workspaceId: string, month: string): Promise<Row[]> {
+  const { rows } = await client.query<Row>(
+    `select b.id, b.workspace_id, b.member_id, b.key_id, b.limit_nusd,
+       (select ${largestSum}::text from api_keys k join key_months m on m.key_id = k.id
+        where m.month = $2 and ${keysOfBudget('w.account_id')}) as spent_nusd
+     from budgets b join workspaces w on w.id = b.workspace_id
+     where b.workspace_id = $1 and b.limit_nusd is not null order by b.created_at, b.id`,
+    [workspaceId, month],
+  );
+  return rows;
+}
+
+const toAnswer = (row: Row, month: string): BudgetAnswer => ({
+  ...{ id: row.id, scope: scopeOf(row), member_id: row.member_id, key_id: row.key_id, month },
+  limit_usd: nusdToUsd(BigInt(row.limit_nusd ?? 0)),
+  spent_usd: nusdToUsd(BigInt(row.spent_nusd)),
+  month_ends_at: `${monthAfter(month)}-01T00:00:00Z`,
+});
+
+async function requireMember(
+  client: pg.PoolClient,
+  { workspaceId, accountId, memberId }: { workspaceId: string; accountId: string; memberId: string },
+): Promise<void> {
+  if (memberId === accountId) return;
+  const found = await client.query('select 1 from workspace_members where workspace_id = $1 and account_id = $2', [
+    workspaceId,
+    memberId,
+  ]);
+  if (found.rowCount === 0) throw notFound('member');
+}
+
+async function requireKey(
+  client: pg.PoolClient,
+  { workspaceId, accountId, keyId }: { workspaceId: string; accountId: string; keyId: string },
+): Promise<void> {
+  const found = await client.query(
+    'select 1 from api_keys where id = $1 and workspace_id = $2 and account_id = $3 and revoked_at is null',
+    [keyId, workspaceId, accountId],
+  );
+  if (found.rowCount === 0) throw notFound('key');
+}

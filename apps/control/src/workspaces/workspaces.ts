@@ -1,0 +1,52 @@
+import { auditContracts } from '@sotto/contract/control';
+import { hashSecret } from '@sotto/state';
+import type { FastifyInstance } from 'fastify';
+import type pg from 'pg';
+import { answerActs } from '../acts/act-store.ts';
+import type { Domain } from '../domain.ts';
+import { type AttemptLimit, attemptLimit } from '../limits/attempt-limit.ts';
+import type { Serve } from '../serve/serve.ts';
+import { serveInvitations } from './invitation-routes.ts';
+import { requireWorkspace } from './workspace-access.ts';
+import { serveWorkspaces, type WorkspaceRoutesDependencies } from './workspace-routes.ts';
+
+export interface WorkspacesDependencies extends Omit<WorkspaceRoutesDependencies, 'admitMail'> {
+  /** `RATE_LIMIT_CONTROL`. */
+  readonly controlLimit: number;
+}
+
+export const buildWorkspaces = (deps: WorkspacesDependencies): Domain => ({
+  register({ app, serve }) {
+    serveWorkspaces(serve, { ...deps, admitMail: invitationLimit(app, deps.controlLimit) });
+    serveInvitations(serve, deps);
+    serveAudit(serve, deps.pool);
+  },
+});
+
+/** Limits the invitations mailed to one address, by all inviters together, to a part of `RATE_LIMIT_CONTROL`. */
+function invitationLimit(app: FastifyInstance, control: number): AttemptLimit {
+  const byAddress = attemptLimit(app, { prefix: 'invite', max: Math.ceil(control / 120), windowMs: 15 * 60_000 });
+  return (request, email) => byAddress(request, hashSecret(email));
+}
+
+/** Serves the caller's account, and the audit logs of accounts and workspaces. */
+function serveAudit(serve: Serve, pool: pg.Pool): void {
+  serve(auditContracts)({
+    'GET /v1/account': async ({ caller: { accountId, userId } }) => {
+      const { rowCount } = await pool.query('select 1 from operators where user_id = $1', [userId]);
+      return { id: accountId, is_operator: rowCount === 1 };
+    },
+
+    'GET /v1/account/audit': ({ caller: { accountId }, query, request, reply }) =>
+      answerActs(pool, { accountId }, { query, accept: request.headers.accept, reply }),
+
+    'GET /v1/workspaces/{id}/audit': async ({ caller: { accountId }, params, query, request, reply }) => {
+      const { id: workspaceId } = await requireWorkspace(pool, {
+        accountId,
+        workspaceId: params.id,
+        action: 'readAudit',
+      });
+      return answerActs(pool, { workspaceId }, { query, accept: request.headers.accept, reply });
+    },
+  });
+}

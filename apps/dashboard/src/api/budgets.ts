@@ -1,0 +1,18 @@
+import { queryOptions } from '@tanstack/react-query';
+import { call } from './call.ts';
+
+/** The monthly budgets of a workspace. */
+export const budgetsQuery = (workspaceId: string) =>
+  queryOptions({
+    queryKey: ['workspaces', workspaceId, 'budgets'],
+    queryFn: async ({ signal }) =>
+      (await call('GET /v1/workspaces/{id}/budgets', { params: { id: workspaceId }, signal })).data,
+  });
+
+/** The webhook that receives the alerts of a workspace, or null. Only admins may read it. */
+export const webhookQuery = (workspaceId: string) =>
+  queryOptions({
+    queryKey: ['workspaces', workspaceId, 'webhook'],
+    queryFn: async ({ signal }) =>
+      (await call('GET /v1/workspaces/{id}/webhook', { params: { id: workspaceId }, signal })).webhook,
+  });

@@ -1,0 +1,72 @@
+import { afterEach, expect, it, vi } from 'vitest';
+import { addressOf, call, callWith } from './call.ts';
+import { ApiError } from './errors.ts';
+
+afterEach(() => vi.unstubAllGlobals());
+
+const answering = (...answers: readonly Response[]) => {
+  const fetched = vi.fn<typeof fetch>();
+  for (const answer of answers) fetched.mockResolvedValueOnce(answer);
+  vi.stubGlobal('fetch', fetched);
+  return fetched;
+};
+
+it('fills in the parameters of a path, and leaves out of its query what is undefined', () => {
+  expect(
+    addressOf('GET /v1/billing/receipts/{receiptNumber}', {
+      params: { receiptNumber: 'a/1' },
+      query: { format: 'pdf' },
+    }),
+  ).toBe('/v1/billing/receipts/a%2F1?format=pdf');
+  expect(addressOf('GET /v1/usage', { query: { format: 'csv', key_id: undefined } })).toBe('/v1/usage?format=csv');
+});
+
+it('sends a JSON body with all but GET and DELETE', async () => {
+  const fetched = answering(new Response(null, { status: 204 }), Response.json({ data: [] }), Response.json({}));
+  await call('DELETE /v1/keys/{id}', { params: { id: 'k' } });
+  await call('GET /v1/keys');
+  await call('POST /v1/auth/sign-out');
+  expect(fetched.mock.calls.map(([address, init]) => [init?.method, address, init?.body])).toEqual([
+    ['DELETE', '/v1/keys/k', undefined],
+    ['GET', '/v1/keys', undefined],
+    ['POST', '/v1/auth/sign-out', '{}'],
+  ]);
+});
+
+it('throws what the service said, and `network` where no answer came', async () => {
+  answering(
+    Response.json(
+      { error: { type: 'invalid_request', message: 'No.', param: 'name', request_id: 'r1' } },
+      { status: 400, headers: { 'retry-after': '3' } },
+    ),
+  );
+  await expect(call('GET /v1/keys')).rejects.toMatchObject({
+    type: 'invalid_request',
+    status: 400,
+    message: 'No.',
+    param: 'name',
+    requestId: 'r1',
+    retryAfterS: 3,
+  });
+  vi.stubGlobal('fetch', () => Promise.reject(new TypeError('no connection')));
+  await expect(call('GET /v1/keys')).rejects.toEqual(expect.any(ApiError));
+  await expect(call('GET /v1/keys')).rejects.toMatchObject({ type: 'network', status: 0 });
+});
+
+/** Never runs: the compiler is the test. */
+export const compiled = () => [
+  // @ts-expect-error no contract states this path
+  call('GET /v1/key'),
+  // @ts-expect-error the path has a parameter
+  call('DELETE /v1/keys/{id}'),
+  // @ts-expect-error the contract calls the parameter `id`
+  call('DELETE /v1/keys/{id}', { params: { key: 'k' } }),
+  // @ts-expect-error the query has no such name
+  call('GET /v1/keys', { query: { workspace: 'w' } }),
+  // @ts-expect-error the body lacks `kind`
+  call('POST /v1/keys', { body: { name: 'n' } }),
+  // @ts-expect-error the body has no such field
+  callWith('POST /v1/auth/update-user', { surname: 'n' }),
+  // @ts-expect-error the query has no such format
+  addressOf('GET /v1/usage', { query: { format: 'xml' } }),
+];

@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest';
+import { readUsd } from './format.ts';
+
+describe('an amount as it is typed', () => {
+  it.each([
+    ['5', 5],
+    [' $0.50 ', 0.5],
+    ['.25', 0.25],
+    ['0', 0],
+    ['0.000000001', 1e-9],
+    ['1000000', 1_000_000],
+    ['', null],
+    ['  ', null],
+  ])('%j is %j', (typed, usd) => {
+    expect(readUsd(typed)).toBe(usd);
+  });
+
+  it.each(['five', '-1', '1,5', '1,000', '1e3', '0x10', '1.', 'Infinity', '0.0000000001', '1000001'])(
+    '%j is none',
+    (typed) => {
+      expect(readUsd(typed)).toBeUndefined();
+    },
+  );
+});

@@ -1,0 +1,124 @@
+const locale = (): string => navigator.language;
+
+const inCents = new Intl.NumberFormat(locale(), { style: 'currency', currency: 'USD' });
+const small = new Intl.NumberFormat(locale(), {
+  style: 'currency',
+  currency: 'USD',
+  minimumFractionDigits: 2,
+  maximumSignificantDigits: 3,
+});
+
+const smallest = 0.0001;
+
+/**
+ * An amount in USD, in the reader's locale: cents from ten cents on, three significant digits below, and `<$0.0001` for
+ * less than that.
+ */
+export function formatUsd(usd: number): string {
+  if (usd > 0 && usd < smallest) return `<${small.format(smallest)}`;
+  return usd !== 0 && Math.abs(usd) < 0.1 ? small.format(usd) : inCents.format(usd);
+}
+
+const exact = new Intl.NumberFormat(locale(), {
+  style: 'currency',
+  currency: 'USD',
+  minimumFractionDigits: 2,
+  maximumFractionDigits: 9,
+});
+
+/** An amount in USD to the last nano-dollar. */
+export const formatExactUsd = (usd: number): string => exact.format(usd);
+
+const price = new Intl.NumberFormat(locale(), {
+  style: 'currency',
+  currency: 'USD',
+  minimumFractionDigits: 2,
+  maximumFractionDigits: 6,
+});
+
+/** A price in USD per unit, exact. */
+export const formatPrice = (usd: number): string => price.format(usd);
+
+const whole = new Intl.NumberFormat(locale(), { maximumFractionDigits: 0 });
+const compact = new Intl.NumberFormat(locale(), { notation: 'compact', maximumSignificantDigits: 3 });
+const short = new Intl.NumberFormat(locale(), { maximumSignificantDigits: 3 });
+const percent = new Intl.NumberFormat(locale(), { style: 'percent', maximumFractionDigits: 1 });
+
+/** A count with all its digits. */
+export const formatCount = (count: number): string => whole.format(count);
+
+/** A count of things, such as "1 route" or "3 routes". */
+export const formatCountOf = (count: number, thing: string): string =>
+  `${formatCount(count)} ${thing}${count === 1 ? '' : 's'}`;
+
+/** A count, cut short: `128K`. */
+export const formatCompact = (count: number): string => compact.format(count);
+
+/** A share from 0 to 1. */
+export const formatShare = (share: number): string => percent.format(share);
+
+/** A duration to three digits: in ms below one second, in seconds from there on. */
+export const formatMs = (ms: number): string => (ms < 1000 ? `${short.format(ms)} ms` : `${short.format(ms / 1000)} s`);
+
+const instant = new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeStyle: 'short' });
+const minute = new Intl.DateTimeFormat(locale(), {
+  month: 'short',
+  day: 'numeric',
+  hour: 'numeric',
+  minute: '2-digit',
+});
+const day = new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeZone: 'UTC' });
+const shortDay = new Intl.DateTimeFormat(locale(), { month: 'short', day: 'numeric', timeZone: 'UTC' });
+const month = new Intl.DateTimeFormat(locale(), { month: 'short', year: 'numeric', timeZone: 'UTC' });
+const hour = new Intl.DateTimeFormat(locale(), { hour: 'numeric', minute: '2-digit' });
+const relative = new Intl.RelativeTimeFormat(locale(), { numeric: 'auto' });
+
+/** An ISO 8601 instant in the reader's locale and time zone. */
+export const formatInstant = (iso: string): string => instant.format(new Date(iso));
+
+/** The same without the year, for lists. */
+export const formatMinute = (iso: string): string => minute.format(new Date(iso));
+
+/** A UTC month such as `2026-11`. */
+export const formatMonth = (isoMonth: string): string => month.format(new Date(`${isoMonth}-01T00:00:00Z`));
+
+/** The time of day of an instant, for axes. */
+export const formatHour = (iso: string): string => hour.format(new Date(iso));
+
+/** A UTC day such as `2026-11-21`. */
+export const formatDay = (isoDay: string): string => day.format(new Date(`${isoDay}T00:00:00Z`));
+
+/** The same without the year, for axes. */
+export const formatShortDay = (isoDay: string): string => shortDay.format(new Date(`${isoDay}T00:00:00Z`));
+
+const units = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+] as const;
+
+/** How long ago, or until, in words such as "3 hours ago"; below a minute "now". */
+export function formatRelative(iso: string, now: number): string {
+  const differenceMs = new Date(iso).getTime() - now;
+  for (const [unit, ms] of units) {
+    if (Math.abs(differenceMs) >= ms) return relative.format(Math.round(differenceMs / ms), unit);
+  }
+  return relative.format(0, 'minute');
+}
+
+/**
+ * Reads an amount in USD, down to a billionth. Returns null for an empty text, and undefined for a text that is not an
+ * amount or exceeds `mostUsd`.
+ */
+export function readUsd(typed: string): number | null | undefined {
+  const text = typed.trim().replace(/^\$\s*/, '');
+  if (text === '') return null;
+  const usd = /^(?:\d{1,9}(?:\.\d{1,9})?|\.\d{1,9})$/.test(text) ? Number(text) : undefined;
+  return usd !== undefined && usd <= mostUsd ? usd : undefined;
+}
+
+/** The highest limit or price that the service accepts. */
+const mostUsd = 1_000_000;
+
+/** Shown at a field whose text is not an amount. */
+export const usdMistake = 'An amount in USD, such as 5 or 12.50. At most 1,000,000.';

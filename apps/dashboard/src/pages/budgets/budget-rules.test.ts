@@ -1,0 +1,49 @@
+import type { BudgetAnswer } from '@sotto/wire';
+import { expect, it } from 'vitest';
+import { ownerOf, projectedUsd, readLimit, shareOf } from './budget-rules.ts';
+
+const budget: BudgetAnswer = {
+  ...{ id: 'b', scope: 'workspace', member_id: null, key_id: null, limit_usd: 100, spent_usd: 20 },
+  ...{ month: '2026-11', month_ends_at: '2026-12-01T00:00:00Z' },
+};
+const at = (iso: string): number => Date.parse(iso);
+
+it('projects the cost of the month by the time that has passed', () => {
+  expect(projectedUsd(budget, at('2026-11-11T00:00:00Z'))).toBeCloseTo(60);
+  expect(projectedUsd(budget, at('2026-11-21T00:00:00Z'))).toBeCloseTo(30);
+  expect(projectedUsd({ ...budget, spent_usd: 0 }, at('2026-11-21T00:00:00Z'))).toBe(0);
+});
+
+it('projects nothing on the first day, and what was spent once the month is over', () => {
+  expect(projectedUsd(budget, at('2026-11-01T23:59:00Z'))).toBeUndefined();
+  expect(projectedUsd(budget, at('2026-12-02T00:00:00Z'))).toBeCloseTo(20);
+});
+
+it.each([
+  [100, 0, 'open'],
+  [100, 79.9, 'open'],
+  [100, 80, 'near'],
+  [100, 100, 'reached'],
+  [100, 120, 'reached'],
+  [0, 0, 'reached'],
+] as const)('of $%d, $%d makes it %s', (limit, spent, state) => {
+  expect(shareOf({ ...budget, limit_usd: limit, spent_usd: spent }).state).toBe(state);
+});
+
+it('names what a budget limits, also when it is gone', () => {
+  const names = { members: new Map([['m', 'ann@people.example']]), keys: new Map([['k', 'laptop']]) };
+  expect(ownerOf(budget, names)).toBe('Whole workspace');
+  expect(ownerOf({ ...budget, member_id: 'm' }, names)).toBe('ann@people.example');
+  expect(ownerOf({ ...budget, member_id: 'x' }, names)).toBe('A former member');
+  expect(ownerOf({ ...budget, key_id: 'k' }, names)).toBe('laptop');
+  expect(ownerOf({ ...budget, key_id: 'x' }, names)).toBe('A former key');
+});
+
+it('takes a limit of nothing, and no empty one', () => {
+  expect([readLimit('0'), readLimit('12.50'), readLimit(''), readLimit('ten')]).toEqual([
+    0,
+    12.5,
+    undefined,
+    undefined,
+  ]);
+});

@@ -1,0 +1,56 @@
+import { type BudgetAnswer, isRoleAtLeast, type KeyAnswer, type WorkspaceRole } from '@sotto/wire';
+import { readUsd } from '../../format/format.ts';
+
+/** Whether a member can set budgets and see the webhook (`workspaces/permissions.ts` of control). */
+export const maySetBudgets = (role: WorkspaceRole): boolean => isRoleAtLeast(role, 'admin');
+
+export type BudgetState = 'open' | 'near' | 'reached';
+
+/** The percent from which on a budget counts as nearly used up: the second alert. */
+const nearShare = 0.8;
+
+/** How much of a budget is used. A limit of 0 is reached from the beginning. */
+export function shareOf({ limit_usd: limit, spent_usd: spent }: BudgetAnswer): {
+  readonly share: number;
+  readonly state: BudgetState;
+} {
+  const share = limit === 0 ? 1 : spent / limit;
+  return { share, state: share >= 1 ? 'reached' : share >= nearShare ? 'near' : 'open' };
+}
+
+const dayMs = 86_400_000;
+
+/**
+ * Returns the cost of the whole month at its present rate. Undefined on its first day, which says little about the others.
+ */
+export function projectedUsd(
+  { month, month_ends_at: end, spent_usd: spent }: Pick<BudgetAnswer, 'month' | 'month_ends_at' | 'spent_usd'>,
+  now: number,
+): number | undefined {
+  const startMs = Date.parse(`${month}-01T00:00:00Z`);
+  const elapsedMs = Math.min(now, Date.parse(end)) - startMs;
+  return elapsedMs < dayMs ? undefined : (spent * (Date.parse(end) - startMs)) / elapsedMs;
+}
+
+/** The names of members and keys by their ids. */
+export interface Names {
+  readonly members: ReadonlyMap<string, string>;
+  readonly keys: ReadonlyMap<string, string>;
+}
+
+/** Returns the name of the member or key that a budget limits. */
+export function ownerOf({ member_id: member, key_id: key }: BudgetAnswer, { members, keys }: Names): string {
+  if (key !== null) return keys.get(key) ?? 'A former key';
+  if (member !== null) return members.get(member) ?? 'A former member';
+  return 'Whole workspace';
+}
+
+/** The keys that can have a budget and have none. */
+export const keysWithout = (keys: readonly KeyAnswer[], budgets: readonly BudgetAnswer[]): readonly KeyAnswer[] =>
+  keys.filter(
+    ({ id, kind, revoked_at }) =>
+      kind === 'inference' && revoked_at === null && !budgets.some(({ key_id }) => key_id === id),
+  );
+
+/** Reads a typed limit. Undefined: it is not one. */
+export const readLimit = (typed: string): number | undefined => readUsd(typed) ?? undefined;

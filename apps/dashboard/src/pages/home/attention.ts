@@ -1,0 +1,192 @@
+import { type BudgetAnswer, isRoleAtLeast, type KeyAnswer, type UptimeAnswer, type WorkspaceRole } from '@sotto/wire';
+import { formatCountOf, formatShare, formatShortDay, formatUsd } from '../../format/format.ts';
+import { type Names, ownerOf, projectedUsd, shareOf } from '../budgets/budget-rules.ts';
+import { limitOf } from '../keys/key-rules.ts';
+
+/** Something that needs attention, and the page where the reader can act on it. */
+export interface Concern {
+  readonly id: string;
+  readonly tone: 'danger' | 'warn' | 'info';
+  readonly text: string;
+  readonly action: string;
+  readonly to: '/billing' | '/budgets' | '/keys' | '/account' | '/first-steps' | '/models';
+  /** The model whose page is meant, for `/models`. */
+  readonly model?: string;
+}
+
+/** The balance that pays for the workspace. Only its owner knows it. */
+export interface Funds {
+  readonly availableUsd: number;
+  /** At the present rate; undefined if it lasts for longer than a year. */
+  readonly daysLeft: number | undefined;
+  /** Whether it is below the amount at which the owner asked to be told. */
+  readonly isLow: boolean;
+  /** Why auto top-up is paused. */
+  readonly topUpProblem: string | undefined;
+  /** When the next monthly grant comes; undefined where balance is bought. */
+  readonly renewsAt: string | undefined;
+}
+
+export interface AttentionFacts {
+  readonly now: number;
+  readonly role: WorkspaceRole;
+  readonly ownAccountId: string | undefined;
+  readonly funds: Funds | undefined;
+  readonly budgets: readonly BudgetAnswer[];
+  readonly keys: readonly KeyAnswer[];
+  readonly names: Names;
+  /** The address can be confirmed, and is not. */
+  readonly isUnconfirmed: boolean;
+  /** Of the models in use. */
+  readonly uptimes: readonly UptimeAnswer[];
+}
+
+const dayMs = 86_400_000;
+const fewDays = 3;
+/** A route with less success in 24 hours has an incident. */
+const leastSuccess = 0.95;
+/** More of a kind than these become one line. */
+const mostLines = 3;
+
+/** Returns what needs the reader's attention, the most urgent first. */
+export function concernsOf(facts: AttentionFacts): readonly Concern[] {
+  const all = [
+    ...(facts.funds === undefined ? [] : concernsOfFunds(facts.funds, facts.now)),
+    ...concernsOfBudgets(facts),
+    ...concernsOfKeys(facts),
+    ...incidents(facts.uptimes),
+    ...(facts.isUnconfirmed ? [unconfirmed] : []),
+    ...(facts.ownAccountId !== undefined &&
+    isRoleAtLeast(facts.role, 'member') &&
+    !facts.keys.some((key) => key.created_by === facts.ownAccountId && isActive(key))
+      ? [noKey]
+      : []),
+  ];
+  const urgency = ['danger', 'warn', 'info'];
+  return all.toSorted((left, right) => urgency.indexOf(left.tone) - urgency.indexOf(right.tone));
+}
+
+const unconfirmed: Concern = {
+  id: 'unconfirmed',
+  tone: 'info',
+  text: 'Your address is not confirmed, so you cannot use passkeys, an authenticator app or invitations.',
+  action: 'Confirm it',
+  to: '/account',
+};
+
+const noKey: Concern = {
+  id: 'no-key',
+  tone: 'info',
+  text: 'You have no key of your own in this workspace.',
+  action: 'First steps',
+  to: '/first-steps',
+};
+
+function concernsOfFunds({ availableUsd, daysLeft, isLow, topUpProblem, renewsAt }: Funds, now: number): Concern[] {
+  const isGrant = renewsAt !== undefined;
+  const fund = { to: '/billing', action: isGrant ? 'See your grant' : 'Add funds' } as const;
+  const concerns: Concern[] = [];
+  if (availableUsd <= 0) {
+    const text = isGrant
+      ? 'Your balance is empty, so requests that cost something are rejected. Ask your operator for more.'
+      : 'Your balance is empty, so requests are rejected.';
+    concerns.push({ id: 'balance', tone: 'danger', text, ...fund });
+  } else if (isGrant) {
+    if (daysLeft !== undefined && daysLeft < Math.floor((Date.parse(renewsAt) - now) / dayMs)) {
+      const renewal = `before the next grant on ${formatShortDay(renewsAt.slice(0, 10))}`;
+      const text = `At the present rate your ${formatUsd(availableUsd)} end in ${formatDays(daysLeft)}, ${renewal}.`;
+      concerns.push({ id: 'balance', tone: 'warn', text, ...fund });
+    }
+  } else if (isLow || (daysLeft !== undefined && daysLeft < fewDays)) {
+    const rest = daysLeft === undefined ? '' : `, which lasts ${formatDays(daysLeft)} at the present rate`;
+    concerns.push({ id: 'balance', tone: 'warn', text: `Your balance is ${formatUsd(availableUsd)}${rest}.`, ...fund });
+  }
+  if (topUpProblem !== undefined) {
+    const text = `Auto top-up is paused: ${topUpProblem}`;
+    concerns.push({ id: 'top-up', tone: 'warn', text, action: 'See billing', to: '/billing' });
+  }
+  return concerns;
+}
+
+/** Days in words. */
+export const formatDays = (days: number): string =>
+  days < 1 ? 'less than a day' : `about ${formatCountOf(days, 'day')}`;
+
+function concernsOfBudgets({ budgets, keys, names, role, ownAccountId, now }: AttentionFacts): readonly Concern[] {
+  const own = new Set(keys.filter(({ created_by }) => created_by === ownAccountId).map(({ id }) => id));
+  const concerns = budgets
+    .filter(
+      ({ scope, member_id, key_id }) =>
+        isRoleAtLeast(role, 'admin') || scope === 'workspace' || member_id === ownAccountId || own.has(key_id ?? ''),
+    )
+    .flatMap((budget): Concern[] => {
+      const line = { id: `budget ${budget.id}`, to: '/budgets', action: 'See budgets' } as const;
+      const whose =
+        budget.scope === 'workspace' ? 'The budget of the workspace' : `The budget of ${ownerOf(budget, names)}`;
+      const used = `${formatUsd(budget.spent_usd)} of ${formatUsd(budget.limit_usd)}`;
+      const { state, share } = shareOf(budget);
+      const until = formatShortDay(budget.month_ends_at.slice(0, 10));
+      if (state === 'reached')
+        return [{ ...line, tone: 'danger', text: `${whose} is used up: requests are rejected until ${until}.` }];
+      if (state === 'near')
+        return [{ ...line, tone: 'warn', text: `${whose} is at ${formatShare(share)}: ${used} until ${until}.` }];
+      const projected = projectedUsd(budget, now);
+      if (projected === undefined || projected <= budget.limit_usd) return [];
+      const course = `${formatUsd(projected)} by ${until}, its limit is ${formatUsd(budget.limit_usd)}`;
+      return [{ ...line, tone: 'info', text: `${whose} will end early: at the present rate ${course}.` }];
+    });
+  return together(concerns, 'budget', (count) => `${count} are used up, nearly used up or on course to end early.`);
+}
+
+const isActive = ({ kind, revoked_at }: KeyAnswer): boolean => kind === 'inference' && revoked_at === null;
+
+function concernsOfKeys({ keys, role, ownAccountId }: AttentionFacts): readonly Concern[] {
+  const concerns = keys
+    .filter((key) => isActive(key) && (isRoleAtLeast(role, 'admin') || key.created_by === ownAccountId))
+    .flatMap((key): Concern[] => {
+      const limit = limitOf(key);
+      if (limit === undefined || limit.state === 'open') return [];
+      const line = { id: `key ${key.id}`, to: '/keys', action: 'See keys' } as const;
+      const used = `${formatUsd(key.spent_usd)} of ${formatUsd(limit.limitUsd)}`;
+      return limit.state === 'reached'
+        ? [
+            {
+              ...line,
+              tone: 'danger',
+              text: `The key ${key.name} is at its limit: ${used}. Its requests are rejected.`,
+            },
+          ]
+        : [{ ...line, tone: 'warn', text: `The key ${key.name} is near its limit: ${used}.` }];
+    });
+  return together(concerns, 'key', (count) => `${count} are at or near their limit.`);
+}
+
+const incidents = (uptimes: readonly UptimeAnswer[]): readonly Concern[] =>
+  together(
+    uptimes.flatMap(({ model, routes }) =>
+      routes.flatMap(({ provider, success_rate: success }, place): Concern[] =>
+        success === null || success >= leastSuccess
+          ? []
+          : [
+              {
+                id: `route ${model} ${place}`,
+                tone: 'warn',
+                text: `${provider} had an incident with ${model}: ${formatShare(success)} of requests succeeded in the last 24 hours.`,
+                action: 'See the model',
+                to: '/models',
+                model,
+              },
+            ],
+      ),
+    ),
+    'provider route',
+    (count) => `${count} of your models had incidents in the last 24 hours.`,
+  );
+
+/** The lines; one for all if there are too many. */
+function together(concerns: readonly Concern[], thing: string, textOf: (count: string) => string): readonly Concern[] {
+  const worst = concerns.find(({ tone }) => tone === 'danger') ?? concerns[0];
+  if (worst === undefined || concerns.length <= mostLines) return concerns;
+  const { tone, action, to } = worst;
+  return [{ id: thing, tone, action, to, text: textOf(formatCountOf(concerns.length, thing)) }];
+}

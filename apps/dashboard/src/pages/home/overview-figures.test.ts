@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { dailyRate, daysLeft, figuresOf, overviewDays, topsOf } from './overview-figures.ts';
+
+const now = Date.parse('2026-03-11T00:00:00Z');
+const none = { failed: 0, cancelled: 0, estimated: 0, prompt_tokens: 0 };
+const noTokens = { ...none, cached_tokens: 0, completion_tokens: 0, reasoning_tokens: 0 };
+const row = (day: string, cost: number, requests = 1) => ({ day, cost, requests, ...noTokens });
+
+it('reads the previous month and this one, which hold the last 30 days', () => {
+  expect(overviewDays(now)).toEqual({ from: '2026-02-01', last30: '2026-02-10', to: '2026-03-12' });
+  expect(overviewDays(Date.parse('2026-01-01T12:00:00Z')).from).toBe('2025-12-01');
+});
+
+it('sums today, this month and the previous one, and projects this month at its rate', () => {
+  const rows = [row('2026-02-28', 4), row('2026-03-01', 1), row('2026-03-10', 3, 5), row('2026-03-11', 6, 2)];
+  expect(figuresOf(rows, now)).toEqual({
+    today: { usd: 6, requests: 2 },
+    month: { usd: 10, requests: 8 },
+    lastMonth: { usd: 4, requests: 1 },
+    projectedUsd: 31,
+  });
+  expect(figuresOf([], Date.parse('2026-03-01T12:00:00Z')).projectedUsd).toBeUndefined();
+});
+
+describe('the present rate', () => {
+  it('is the mean of seven days, and of fewer if the first request is younger', () => {
+    expect(dailyRate([row('2026-03-04', 100), row('2026-03-05', 7), row('2026-03-11', 7)], now)).toBe(2);
+    expect(dailyRate([row('2026-03-10', 3), row('2026-03-11', 1)], now)).toBe(2);
+    expect(dailyRate([row('2026-03-11', 1)], now)).toBe(1);
+    expect(dailyRate([row('2026-03-11', 0), row('2026-02-11', 9)], now)).toBe(0);
+  });
+
+  it('says how many whole days a balance lasts, unless nothing is spent or it lasts for years', () => {
+    expect(daysLeft(10, 3)).toBe(3);
+    expect(daysLeft(0, 3)).toBe(0);
+    expect(daysLeft(10, 0)).toBeUndefined();
+    expect(daysLeft(1000, 0.5)).toBeUndefined();
+  });
+});
+
+describe('the largest groups', () => {
+  const pick = ({ model = '' }: { model?: string | undefined }) => ({ id: model[0] ?? '', name: model });
+
+  it('are five, by cost, with their share of all; groups of one id are one', () => {
+    const rows = ['a', 'a2', 'b', 'c', 'd', 'e', 'f'].map((model, place) => ({ ...row('', place + 1), model }));
+    const tops = topsOf(rows, pick);
+    expect(tops.map(({ id }) => id)).toEqual(['f', 'e', 'd', 'c', 'a']);
+    expect(tops[0]).toMatchObject({ usd: 7, requests: 1, share: 7 / 28 });
+    expect(tops[4]).toMatchObject({ usd: 3, requests: 2 });
+  });
+
+  it('are by requests where all is free', () => {
+    const rows = [
+      { ...row('', 0, 1), model: 'a' },
+      { ...row('', 0, 3), model: 'b' },
+    ];
+    expect(topsOf(rows, pick).map(({ id, share }) => [id, share])).toEqual([
+      ['b', 0.75],
+      ['a', 0.25],
+    ]);
+  });
+});

@@ -1,0 +1,105 @@
+import type { UsageDailyAnswer } from '@sotto/wire';
+import { projectedUsd } from '../budgets/budget-rules.ts';
+import { addDays, dayAt } from '../usage/days.ts';
+
+type UsageRow = UsageDailyAnswer['data'][number];
+
+/** The days that the overview reads: the previous month and this one, and never fewer than the last 30 days. */
+export function overviewDays(now: number): { readonly from: string; readonly last30: string; readonly to: string } {
+  const today = dayAt(now);
+  const [year = 0, month = 1] = today.split('-').map(Number);
+  const lastMonth = dayAt(Date.UTC(year, month - 2, 1));
+  return { from: lastMonth, last30: addDays(today, -29), to: addDays(today, 1) };
+}
+
+interface Sum {
+  readonly usd: number;
+  readonly requests: number;
+}
+
+export interface OverviewFigures {
+  readonly today: Sum;
+  readonly month: Sum;
+  readonly lastMonth: Sum;
+  /** The cost of the whole month at its present rate; undefined on its first day. */
+  readonly projectedUsd: number | undefined;
+}
+
+/** Sums the rows of days. Days and months are UTC. */
+export function figuresOf(rows: readonly UsageRow[], now: number): OverviewFigures {
+  const today = dayAt(now);
+  const month = today.slice(0, 7);
+  const lastMonth = overviewDays(now).from.slice(0, 7);
+  const sumOf = (start: string): Sum =>
+    rows
+      .filter(({ day }) => day?.startsWith(start) === true)
+      .reduce((sum, { cost, requests }) => ({ usd: sum.usd + cost, requests: sum.requests + requests }), {
+        usd: 0,
+        requests: 0,
+      });
+  const ofMonth = sumOf(month);
+  return {
+    today: sumOf(today),
+    month: ofMonth,
+    lastMonth: sumOf(lastMonth),
+    projectedUsd: projectedUsd({ month, month_ends_at: monthEnd(now), spent_usd: ofMonth.usd }, now),
+  };
+}
+
+/** The instant at which the UTC month ends. */
+function monthEnd(now: number): string {
+  const [year = 0, month = 1] = dayAt(now).split('-').map(Number);
+  return new Date(Date.UTC(year, month, 1)).toISOString();
+}
+
+const rateDays = 7;
+
+/**
+ * Returns what a day costs at present: the mean of the last seven days, today among them, or of the days since the first of
+ * these with a request. 0 without any.
+ */
+export function dailyRate(rows: readonly UsageRow[], now: number): number {
+  const days = Array.from({ length: rateDays }, (_, ago) => addDays(dayAt(now), -ago));
+  const used = rows.filter(({ day, cost }) => day !== undefined && days.includes(day) && cost > 0);
+  const oldest = Math.max(-1, ...used.map(({ day = '' }) => days.indexOf(day)));
+  return oldest < 0 ? 0 : used.reduce((sum, { cost }) => sum + cost, 0) / (oldest + 1);
+}
+
+/** How many whole days a balance lasts at a rate; undefined if nothing is spent, or for longer than a year. */
+export function daysLeft(availableUsd: number, rateUsd: number): number | undefined {
+  if (rateUsd <= 0) return undefined;
+  const days = Math.floor(availableUsd / rateUsd);
+  return days > 365 ? undefined : days;
+}
+
+/** One of the largest models, keys or members. */
+export interface Top extends Sum {
+  readonly id: string;
+  readonly name: string;
+  /** Of the cost of all; of the requests if nothing cost anything. */
+  readonly share: number;
+}
+
+const mostTops = 5;
+
+/** Returns the largest groups by cost, then requests. Groups whose `pick` is the same are one. */
+export function topsOf(
+  rows: readonly UsageRow[],
+  pick: (row: UsageRow) => { readonly id: string; readonly name: string },
+): readonly Top[] {
+  const sums = new Map<string, Omit<Top, 'share'>>();
+  for (const row of rows) {
+    const { id, name } = pick(row);
+    const { usd, requests } = sums.get(id) ?? { usd: 0, requests: 0 };
+    sums.set(id, { id, name, usd: usd + row.cost, requests: requests + row.requests });
+  }
+  const all = [...sums.values()].reduce(
+    (total, { usd, requests }) => ({ usd: total.usd + usd, requests: total.requests + requests }),
+    { usd: 0, requests: 0 },
+  );
+  const shareOf = ({ usd, requests }: Sum): number => (all.usd > 0 ? usd / all.usd : requests / all.requests);
+  return [...sums.values()]
+    .toSorted((left, right) => right.usd - left.usd || right.requests - left.requests)
+    .slice(0, mostTops)
+    .map((sum) => ({ ...sum, share: shareOf(sum) }));
+}

@@ -1,0 +1,304 @@
+import { isRoleAtLeast, type WorkspaceAnswer } from '@sotto/wire';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { budgetsQuery } from '../../api/budgets.ts';
+import { keysQuery } from '../../api/keys.ts';
+import { accountQuery, capabilitiesQuery, membersQuery } from '../../api/queries.ts';
+import { type UsageFilters, usageSumsQuery } from '../../api/usage.ts';
+import {
+  formatCount,
+  formatCountOf,
+  formatDay,
+  formatMonth,
+  formatPrice,
+  formatShare,
+  formatShortDay,
+  formatUsd,
+} from '../../format/format.ts';
+import { buttonClass, linkClass } from '../../ui/button.tsx';
+import { Plot } from '../../ui/plot.tsx';
+import { Card, ErrorState, Loaded, Page, PagePending } from '../../ui/surface.tsx';
+import { ShareBar, Truncated } from '../../ui/text.tsx';
+import { Usd } from '../../ui/usd.tsx';
+import { useWorkspace, workspacesQuery } from '../../workspaces/workspaces.tsx';
+import { workspaceGrantsQuery } from '../apps/apps.ts';
+import { addDays, stepsOf } from '../usage/days.ts';
+import { formatDays } from './attention.ts';
+import { AttentionCard, useFunds } from './attention-card.tsx';
+import { FirstSteps } from './first-steps.tsx';
+import { figuresOf, type OverviewFigures, overviewDays, type Top, topsOf } from './overview-figures.ts';
+
+/** The home of a signed-in user: the first steps and, once the workspace has a request, its overview. */
+export function Home() {
+  const { error, refetch } = useQuery(workspacesQuery);
+  const { workspace } = useWorkspace();
+  if (workspace !== undefined) return <HomeOf key={workspace.id} workspace={workspace} />;
+  return error === null ? (
+    <PagePending />
+  ) : (
+    <Page title="Overview">
+      <ErrorState error={error} onRetry={() => void refetch()} />
+    </Page>
+  );
+}
+
+const refreshMs = 60_000;
+/** The longest range of one query. */
+const mostDays = 400;
+
+function HomeOf({ workspace }: { workspace: WorkspaceAnswer }) {
+  const now = Date.now();
+  const filters = (from: string, to: string): UsageFilters => ({
+    ...{ from, to, workspace_id: workspace.id },
+    ...{ key_id: undefined, model: undefined },
+  });
+  const { from, last30, to } = overviewDays(now);
+  const recent = useQuery({ ...usageSumsQuery(filters(from, to), ['day']), refetchInterval: refreshMs });
+  const isQuiet = recent.data?.total.requests === 0;
+  const older = useQuery({ ...usageSumsQuery(filters(addDays(to, -mostDays), from), ['month']), enabled: isQuiet });
+  // The first steps stay after the first request, because they hold a key that is shown once.
+  const [isFirst, setFirst] = useState<boolean>();
+  const isEmpty =
+    recent.data === undefined ? undefined : isQuiet ? older.data && older.data.total.requests === 0 : false;
+  if (isFirst === undefined && isEmpty !== undefined) setFirst(isEmpty);
+  if (isFirst === true) return <FirstSteps onOverview={() => setFirst(false)} />;
+  const query = isQuiet ? older : recent;
+  if (recent.data === undefined || isFirst === undefined) {
+    if (query.error === null) return <PagePending />;
+    return (
+      <Page title="Overview">
+        <ErrorState error={query.error} onRetry={() => void query.refetch()} />
+      </Page>
+    );
+  }
+  return (
+    <Page
+      title="Overview"
+      lead={`${workspace.name}: cost and requests of every key. Days are in UTC.`}
+      actions={
+        <Link to="/first-steps" className={buttonClass('plain', true)}>
+          First steps
+        </Link>
+      }
+    >
+      <Overview workspace={workspace} rows={recent.data.data} filters={filters(last30, to)} />
+    </Page>
+  );
+}
+
+interface OverviewProps {
+  readonly workspace: WorkspaceAnswer;
+  readonly rows: Parameters<typeof figuresOf>[0];
+  /** The last 30 days of the workspace. */
+  readonly filters: UsageFilters;
+}
+
+function Overview({ workspace, rows, filters }: OverviewProps) {
+  const models = useQuery({ ...usageSumsQuery(filters, ['model']), refetchInterval: refreshMs });
+  const funds = useFunds(workspace);
+  const tops = models.data && topsOf(models.data.data, ({ model = '' }) => ({ id: model, name: model }));
+  const costs = new Map(rows.map(({ day, cost }) => [day, cost]));
+  const days = stepsOf({ from: filters.from, to: addDays(filters.to, -1) });
+  return (
+    <>
+      <AttentionCard
+        workspace={workspace}
+        funds={funds}
+        models={models.isPending ? undefined : (tops ?? []).map(({ id }) => id)}
+      />
+      <Tiles workspace={workspace} figures={figuresOf(rows, Date.now())} funds={funds} />
+      <div className="grid gap-6 xl:grid-cols-3">
+        <Card title="Cost" lead="Last 30 days." className="xl:col-span-2">
+          <Plot
+            title="Cost by day"
+            hideTitle
+            unit="USD, by day"
+            kind="stack"
+            series={[{ id: 'cost', name: 'Cost' }]}
+            points={days.map((day) => ({ x: day, values: [costs.get(day) ?? 0] }))}
+            formatX={formatDay}
+            formatTick={formatShortDay}
+            formatValue={formatUsd}
+            formatAxis={formatPrice}
+          />
+        </Card>
+        <Card title="Top models" lead="Last 30 days.">
+          <Loaded query={models} label="Models are loading">
+            {() => <Tops tops={tops ?? []} linkOf={(model) => ({ model })} />}
+          </Loaded>
+        </Card>
+      </div>
+      {isRoleAtLeast(workspace.role, 'member') && <KeysAndMembers workspace={workspace} filters={filters} />}
+    </>
+  );
+}
+
+interface TilesProps {
+  readonly workspace: WorkspaceAnswer;
+  readonly figures: OverviewFigures;
+  readonly funds: ReturnType<typeof useFunds>;
+}
+
+function Tiles({ workspace, figures: { today, month, lastMonth, projectedUsd }, funds }: TilesProps) {
+  return (
+    <dl className="grid grid-cols-2 gap-3 lg:grid-cols-4">
+      <Tile name="Spend today" value={<Usd usd={today.usd} />} note={formatCountOf(today.requests, 'request')} />
+      <Tile
+        name="Spend this month"
+        value={<Usd usd={month.usd} />}
+        note={projectedUsd === undefined ? 'its first day' : `projected ${formatUsd(projectedUsd)}`}
+      />
+      {workspace.role === 'owner' ? (
+        <Tile
+          name="Balance"
+          value={funds === undefined ? '…' : <Usd usd={funds.availableUsd} />}
+          note={funds === undefined ? '' : noteOf(funds)}
+        />
+      ) : (
+        <OwnBudget workspace={workspace} lastMonthUsd={lastMonth.usd} />
+      )}
+      {/* The share of errors goes here once the daily sums hold their classes. */}
+      <Tile
+        name="Requests this month"
+        value={formatCount(month.requests)}
+        note={`${formatCount(lastMonth.requests)} last month`}
+      />
+    </dl>
+  );
+}
+
+function noteOf({ availableUsd, daysLeft, renewsAt }: NonNullable<TilesProps['funds']>): string {
+  const lasts =
+    availableUsd <= 0
+      ? 'empty'
+      : daysLeft === undefined
+        ? 'lasts over a year at this rate'
+        : `lasts ${formatDays(daysLeft)} at this rate`;
+  return renewsAt === undefined ? lasts : `${lasts}; next grant ${formatShortDay(renewsAt.slice(0, 10))}`;
+}
+
+/** For those who do not pay: their own budget, if they have one. */
+function OwnBudget({ workspace, lastMonthUsd }: { workspace: WorkspaceAnswer; lastMonthUsd: number }) {
+  const { data: account } = useQuery(accountQuery);
+  const { data: budgets } = useQuery(budgetsQuery(workspace.id));
+  const own = budgets?.find(({ member_id }) => member_id !== null && member_id === account?.id);
+  if (own === undefined) {
+    const month = overviewDays(Date.now()).from.slice(0, 7);
+    return <Tile name="Spend last month" value={<Usd usd={lastMonthUsd} />} note={formatMonth(month)} />;
+  }
+  return (
+    <Tile
+      name="Left of your budget"
+      value={<Usd usd={Math.max(0, own.limit_usd - own.spent_usd)} />}
+      note={`of ${formatUsd(own.limit_usd)} until ${formatShortDay(own.month_ends_at.slice(0, 10))}`}
+    />
+  );
+}
+
+function Tile({ name, value, note }: { name: string; value: ReactNode; note: string }) {
+  return (
+    <div className="min-w-0 rounded-2xl border border-line bg-surface p-4">
+      <dt className="text-sm text-muted">{name}</dt>
+      <dd>
+        <span className="block text-xl font-semibold break-words tabular-nums">{value}</span>
+        <span className="block text-sm text-muted">{note}</span>
+      </dd>
+    </div>
+  );
+}
+
+/** The largest keys and, for admins, members. Members see their own keys. */
+function KeysAndMembers({ workspace, filters }: { workspace: WorkspaceAnswer; filters: UsageFilters }) {
+  const isAdmin = isRoleAtLeast(workspace.role, 'admin');
+  const sums = useQuery({ ...usageSumsQuery(filters, ['key_id']), refetchInterval: refreshMs });
+  const keys = useQuery(keysQuery(workspace.id));
+  const account = useQuery(accountQuery);
+  const { data: members = [] } = useQuery(membersQuery(workspace.id));
+  const { data: capabilities } = useQuery(capabilitiesQuery);
+  const { data: grants = [] } = useQuery({
+    ...workspaceGrantsQuery(workspace.id),
+    enabled: capabilities?.connected_apps.enabled === true,
+  });
+  // An app's requests are listed under a key that the list of keys does not have.
+  const owners = new Map([
+    ...(keys.data ?? []).map(({ id, name, created_by }) => [id, { name, by: created_by }] as const),
+    ...grants.map(({ key_id, app, granted_by }) => [key_id, { name: app.name, by: granted_by }] as const),
+  ]);
+  const emails = new Map(members.map(({ account_id, email }) => [account_id, email]));
+  const rows = (sums.data?.data ?? []).filter(
+    ({ key_id = '' }) => isAdmin || owners.get(key_id)?.by === account.data?.id,
+  );
+  const ready = {
+    data: keys.data && account.data && sums.data,
+    error: sums.error ?? keys.error ?? account.error,
+    refetch: sums.refetch,
+  };
+  return (
+    <div className="grid items-start gap-6 xl:grid-cols-2">
+      <Card title={isAdmin ? 'Top keys' : 'Your keys'} lead="Last 30 days.">
+        <Loaded query={ready} label="Keys are loading">
+          {() => (
+            <Tops
+              tops={topsOf(rows, ({ key_id: id = '' }) => ({
+                id,
+                name: owners.get(id)?.name ?? `Key ${id.slice(0, 8)}`,
+              }))}
+              linkOf={(key) => ({ key })}
+            />
+          )}
+        </Loaded>
+      </Card>
+      {isAdmin && (
+        <Card title="Top members" lead="Last 30 days, by who created the key.">
+          <Loaded query={ready} label="Members are loading">
+            {() => (
+              <Tops
+                tops={topsOf(rows, ({ key_id = '' }) => {
+                  const id = owners.get(key_id)?.by ?? 'former';
+                  return { id, name: emails.get(id) ?? 'A former member' };
+                })}
+              />
+            )}
+          </Loaded>
+        </Card>
+      )}
+    </div>
+  );
+}
+
+interface TopsProps {
+  readonly tops: readonly Top[];
+  /** What the page "Usage" shows for one of them. */
+  readonly linkOf?: (id: string) => { readonly model?: string; readonly key?: string };
+}
+
+function Tops({ tops, linkOf }: TopsProps) {
+  if (tops.length === 0) return <p className="text-sm text-muted">No requests in these days.</p>;
+  return (
+    <ol className="space-y-3">
+      {tops.map(({ id, name, share, usd, requests }) => (
+        <li key={id}>
+          <div className="flex items-baseline justify-between gap-4">
+            {linkOf === undefined ? (
+              <Truncated text={name} className="min-w-0" />
+            ) : (
+              <Link to="/usage" search={linkOf(id)} className={`min-w-0 ${linkClass}`}>
+                <Truncated text={name} />
+              </Link>
+            )}
+            <span className="shrink-0 font-medium tabular-nums">
+              <Usd usd={usd} />
+            </span>
+          </div>
+          <div className="mt-1 grid grid-cols-[1fr_auto] items-center gap-4">
+            <ShareBar share={share} tone="accent" />
+            <span className="text-sm text-muted tabular-nums">
+              {formatShare(share)} · {formatCountOf(requests, 'request')}
+            </span>
+          </div>
+        </li>
+      ))}
+    </ol>
+  );
+}

@@ -1,0 +1,209 @@
+import type { ModelAnswer, UptimeAnswer } from '@sotto/wire';
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { modelsQuery } from '../../api/queries.ts';
+import { formatCount, formatCountOf, formatHour, formatMs, formatPrice, formatShare } from '../../format/format.ts';
+import { TierBadge, tiers } from '../../ui/badge.tsx';
+import { linkClass } from '../../ui/button.tsx';
+import { Card, EmptyState, ErrorState, Loaded, Notice, Page, TableLoading } from '../../ui/surface.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { lowest, tiersOf } from './figures.ts';
+import { type Incident, incidentBelow, incidentsOf, mostMeasured, useUptimes } from './measured.ts';
+import { ModelActions } from './model-actions.tsx';
+
+const route = getRouteApi('/providers/$provider');
+
+const routesAt = (provider: string, model: ModelAnswer) =>
+  model.provider_routes.filter((one) => one.provider === provider);
+
+/** `/providers/<id>`: what one provider serves, and how it did in the last 24 hours. */
+export function ProviderPage() {
+  const { provider } = route.useParams();
+  const query = useQuery(modelsQuery);
+  // Several providers that the operator does not name are all called `other`.
+  const isNamed = provider !== 'other';
+  const served = (query.data ?? []).filter((model) => isNamed && routesAt(provider, model).length > 0);
+  return (
+    <Page
+      title={provider}
+      lead="What this provider serves here, and how it did in the last 24 hours."
+      actions={
+        <Link to="/models" search={served.length > 0 ? { provider } : {}} className={linkClass}>
+          {served.length > 0 ? 'Its models, with filters' : 'All models'}
+        </Link>
+      }
+    >
+      <Loaded query={query} label="The provider is loading" lines={8}>
+        {() =>
+          served.length === 0 ? (
+            <EmptyState
+              title="No such provider"
+              text={
+                isNamed
+                  ? 'No model has a route to a provider with this id.'
+                  : 'The operator does not name these providers, so they have no pages.'
+              }
+              action={
+                <Link to="/models" className={linkClass}>
+                  All models
+                </Link>
+              }
+            />
+          ) : (
+            <Provider key={provider} provider={provider} served={served} />
+          )
+        }
+      </Loaded>
+    </Page>
+  );
+}
+
+function Provider({ provider, served }: { provider: string; served: readonly ModelAnswer[] }) {
+  const shown = served.slice(0, mostMeasured);
+  const { uptimes, isPending, error, retry } = useUptimes(shown.map(({ id }) => id));
+  const routes = served.flatMap((model) => routesAt(provider, model));
+  return (
+    <>
+      {error !== null && <ErrorState error={error} onRetry={retry} />}
+      <Card
+        title="Incidents"
+        lead={`Hours in which over ${formatShare(1 - incidentBelow)} of at least 20 requests failed. Measured on live requests, without content or accounts.`}
+      >
+        {isPending ? (
+          <TableLoading label="Incidents are loading" columns={4} rows={2} />
+        ) : (
+          <Incidents incidents={incidentsOf(provider, uptimes.values())} isMeasured={isMeasured(provider, uptimes)} />
+        )}
+        {served.length > shown.length && (
+          <p className="mt-3 text-sm text-muted">{`Of the first ${mostMeasured} models only.`}</p>
+        )}
+      </Card>
+      <Card title={formatCountOf(served.length, 'model')}>
+        <Table
+          caption={`Models at ${provider}`}
+          columns={columnsFor(provider, uptimes)}
+          rows={served}
+          rowKey={({ id }) => id}
+          pageSize={50}
+        />
+        <ul className="mt-4 space-y-1 text-sm text-muted">
+          {tiersOf(routes).map((tier) => (
+            <li key={tier}>
+              <span className="font-medium text-text">{tiers[tier].name}.</span> {tiers[tier].promise}
+            </li>
+          ))}
+        </ul>
+      </Card>
+    </>
+  );
+}
+
+type Uptimes = ReadonlyMap<string, UptimeAnswer>;
+
+const isMeasured = (provider: string, uptimes: Uptimes): boolean =>
+  [...uptimes.values()].some(({ routes }) =>
+    routes.some((one) => one.provider === provider && one.series.some(({ success_rate }) => success_rate !== null)),
+  );
+
+const incidentColumns: readonly Column<Incident>[] = [
+  {
+    title: 'Model',
+    heading: true,
+    cell: ({ model }) => (
+      <Link to="/models/$" params={{ _splat: model }} className={`${linkClass} break-all`}>
+        {model}
+      </Link>
+    ),
+  },
+  { title: 'Tier', cell: ({ tier }) => <TierBadge tier={tier} /> },
+  { title: 'When', cell: ({ from, to }) => `${formatHour(from)} to ${formatHour(endOf(to))}` },
+  { title: 'Requests', numeric: true, cell: ({ requests }) => formatCount(requests) },
+  { title: 'Success', numeric: true, cell: ({ successRate }) => formatShare(successRate) },
+];
+
+const endOf = (hour: string): string => new Date(Date.parse(hour) + 3_600_000).toISOString();
+
+function Incidents({ incidents, isMeasured }: { incidents: readonly Incident[]; isMeasured: boolean }) {
+  if (incidents.length > 0) {
+    return (
+      <Table
+        caption="Incidents in the last 24 hours"
+        columns={incidentColumns}
+        rows={incidents}
+        rowKey={({ model, tier, from }) => `${model} ${tier} ${from}`}
+      />
+    );
+  }
+  return isMeasured ? (
+    <Notice tone="good">No incidents in the last 24 hours.</Notice>
+  ) : (
+    <p className="text-muted">No hour had 20 requests, so nothing is known about the last 24 hours.</p>
+  );
+}
+
+const tooFew = <span className="text-muted">too few</span>;
+
+function columnsFor(provider: string, uptimes: Uptimes): readonly Column<ModelAnswer>[] {
+  const measured = ({ id }: ModelAnswer) => uptimes.get(id)?.routes.find((one) => one.provider === provider);
+  const price = (model: ModelAnswer, name: 'input' | 'output') => lowest(routesAt(provider, model), name);
+  return [
+    {
+      title: 'Model',
+      heading: true,
+      sortBy: ({ name }) => name,
+      cell: ({ id, name }) => (
+        <Link to="/models/$" params={{ _splat: id }} className={`${linkClass} break-words`}>
+          {name}
+        </Link>
+      ),
+    },
+    {
+      title: 'Tiers',
+      cell: (model) => (
+        <span className="flex flex-wrap gap-1">
+          {tiersOf(routesAt(provider, model)).map((tier) => (
+            <TierBadge key={tier} tier={tier} />
+          ))}
+        </span>
+      ),
+    },
+    ...(['input', 'output'] as const).map(
+      (name): Column<ModelAnswer> => ({
+        title: name === 'input' ? 'Input per M' : 'Output per M',
+        numeric: true,
+        sortBy: (model) => price(model, name) ?? Number.POSITIVE_INFINITY,
+        cell: (model) => {
+          const usd = price(model, name);
+          return usd === undefined ? '–' : formatPrice(usd);
+        },
+      }),
+    ),
+    {
+      title: 'Success',
+      numeric: true,
+      sortBy: (model) => measured(model)?.success_rate ?? -1,
+      cell: (model) => {
+        const rate = measured(model)?.success_rate ?? null;
+        return rate === null ? tooFew : formatShare(rate);
+      },
+    },
+    {
+      title: 'First token',
+      numeric: true,
+      sortBy: (model) => measured(model)?.ttft_ms?.p50 ?? Number.POSITIVE_INFINITY,
+      cell: (model) => {
+        const ttft = measured(model)?.ttft_ms ?? null;
+        return ttft === null ? tooFew : formatMs(ttft.p50);
+      },
+    },
+    {
+      title: 'Actions',
+      hiddenTitle: true,
+      cell: (model) => (
+        <span className="flex justify-end gap-1">
+          <ModelActions model={model} small />
+        </span>
+      ),
+    },
+  ];
+}

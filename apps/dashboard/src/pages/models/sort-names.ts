@@ -1,8 +1,0 @@
-import type { ModelSort } from './model-search.ts';
-
-export const sortNames: Readonly<Record<ModelSort, string>> = {
-  name: 'Name',
-  input: 'Input price',
-  output: 'Output price',
-  context: 'Context',
-};

@@ -1,0 +1,70 @@
+import type { AccountAnswer } from '@sotto/wire';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { formatDay } from '../../format/format.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { linkClass } from '../../ui/button.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { Form } from '../../ui/form.tsx';
+import { Card, Page } from '../../ui/surface.tsx';
+import { type Column, PagedTable } from '../../ui/table.tsx';
+import { Usd } from '../../ui/usd.tsx';
+import { accountsQuery } from './operator-queries.ts';
+
+const columns: readonly Column<AccountAnswer>[] = [
+  {
+    title: 'Account',
+    heading: true,
+    cell: ({ id, email }) => (
+      <Link to="/operator/accounts/$accountId" params={{ accountId: id }} className={`${linkClass} break-all`}>
+        {email ?? id}
+      </Link>
+    ),
+  },
+  { title: 'State', cell: (account) => <AccountState account={account} /> },
+  { title: 'Balance', numeric: true, cell: ({ balance_usd }) => <Usd usd={balance_usd} /> },
+  { title: 'This month', numeric: true, cell: ({ spent_this_month_usd }) => <Usd usd={spent_this_month_usd} /> },
+  { title: 'Last used', cell: ({ last_used_on }) => (last_used_on === null ? 'Never' : formatDay(last_used_on)) },
+];
+
+const stateWords = { active: 'Active', disabled: 'Disabled', deleted: 'Deleted' } as const;
+
+/** Whether an account works, and whether its person is an operator. */
+export function AccountState({ account: { state, is_operator } }: { account: AccountAnswer }) {
+  return (
+    <span className="inline-flex flex-wrap gap-2">
+      <Badge tone={state === 'active' ? 'good' : 'danger'}>{stateWords[state]}</Badge>
+      {is_operator && <Badge tone="accent">Operator</Badge>}
+    </span>
+  );
+}
+
+/** `/operator/accounts`: all accounts, without their requests, models and keys. */
+export function AccountsPage() {
+  const [search, setSearch] = useState('');
+  const accounts = useInfiniteQuery(accountsQuery(search));
+  return (
+    <Page title="Accounts" lead="Operators see balances and spend. They never see requests, models or keys.">
+      <Card>
+        <div className="space-y-5">
+          <Form
+            change={{ isPending: false, error: null }}
+            action="Search"
+            look="plain"
+            onSubmit={(field) => setSearch(field('search').trim())}
+          >
+            <TextField label="Part of the address, or an account id" name="search" autoComplete="off" maxLength={254} />
+          </Form>
+          <PagedTable
+            caption="Accounts, newest first"
+            columns={columns}
+            rowKey={({ id }) => id}
+            query={accounts}
+            empty={{ title: 'No accounts', text: 'No account matches.' }}
+          />
+        </div>
+      </Card>
+    </Page>
+  );
+}

@@ -1,0 +1,61 @@
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { call } from '../../api/call.ts';
+
+const nextOf = ({ next_cursor }: { readonly next_cursor: string | null }): string | undefined =>
+  next_cursor ?? undefined;
+const firstPage = undefined as string | undefined;
+
+export const accountsQuery = (search: string) =>
+  infiniteQueryOptions({
+    queryKey: ['operator', 'accounts', search],
+    queryFn: ({ pageParam, signal }) =>
+      call('GET /v1/operator/accounts', {
+        query: { cursor: pageParam, search: search === '' ? undefined : search },
+        signal,
+      }),
+    initialPageParam: firstPage,
+    getNextPageParam: nextOf,
+  });
+
+export const operatorAccountQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['operator', 'account', id],
+    queryFn: ({ signal }) => call('GET /v1/operator/accounts/{id}', { params: { id }, signal }),
+  });
+
+/** All acts, or those that concern an account. */
+export const operatorActsQuery = (accountId?: string) =>
+  infiniteQueryOptions({
+    queryKey: ['operator', 'audit', accountId],
+    queryFn: ({ pageParam, signal }) =>
+      call('GET /v1/operator/audit', { query: { cursor: pageParam, account_id: accountId }, signal }),
+    initialPageParam: firstPage,
+    getNextPageParam: nextOf,
+  });
+
+export const providersQuery = queryOptions({
+  queryKey: ['operator', 'providers'],
+  queryFn: async ({ signal }) => (await call('GET /v1/operator/providers', { signal })).data,
+});
+
+export const allOrdersQuery = infiniteQueryOptions({
+  queryKey: ['operator', 'orders'],
+  queryFn: ({ pageParam, signal }) => call('GET /v1/operator/orders', { query: { cursor: pageParam }, signal }),
+  initialPageParam: firstPage,
+  getNextPageParam: nextOf,
+});
+
+export const rejectedQuery = queryOptions({
+  queryKey: ['operator', 'rejected'],
+  queryFn: async ({ signal }) => (await call('GET /v1/operator/rejected-settlements', { signal })).data,
+});
+
+export const booksQuery = queryOptions({
+  queryKey: ['operator', 'books'],
+  queryFn: ({ signal }) => call('GET /v1/operator/books', { signal }),
+});
+
+export const signUpQuery = queryOptions({
+  queryKey: ['operator', 'sign-up'],
+  queryFn: ({ signal }) => call('GET /v1/operator/sign-up', { signal }),
+});

@@ -1,0 +1,47 @@
+import type { ProviderListAnswer } from '@sotto/wire';
+import { useQuery } from '@tanstack/react-query';
+import { formatCount, formatShare } from '../../format/format.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Card, Loaded, Page } from '../../ui/surface.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { Usd } from '../../ui/usd.tsx';
+import { providersQuery } from './operator-queries.ts';
+
+const columns: readonly Column<ProviderListAnswer['data'][number]>[] = [
+  { title: 'Provider', heading: true, cell: ({ provider }) => provider },
+  {
+    title: 'Routes',
+    cell: ({ routes, penalized_routes: penalized }) => (
+      <span className="inline-flex flex-wrap items-center gap-2">
+        {formatCount(routes)}
+        {penalized > 0 && <Badge tone="warn">{formatCount(penalized)} failing</Badge>}
+      </span>
+    ),
+  },
+  { title: 'Requests in 24 h', numeric: true, cell: ({ requests }) => formatCount(requests) },
+  {
+    title: 'Success',
+    numeric: true,
+    cell: ({ success_rate }) => (success_rate === null ? '–' : formatShare(success_rate)),
+  },
+  {
+    title: 'Charged this month',
+    numeric: true,
+    cell: ({ spent_this_month_usd }) => <Usd usd={spent_this_month_usd} />,
+  },
+];
+
+/** `/operator/providers`: the health of the providers, and what customers paid for their answers. */
+export function ProvidersPage() {
+  return (
+    <Page title="Providers" lead="Health as the brokers measure it, and what accounts were charged this month.">
+      <Loaded query={useQuery(providersQuery)} label="Providers are loading">
+        {(providers) => (
+          <Card>
+            <Table caption="Providers" columns={columns} rows={providers} rowKey={({ provider }) => provider} />
+          </Card>
+        )}
+      </Loaded>
+    </Page>
+  );
+}

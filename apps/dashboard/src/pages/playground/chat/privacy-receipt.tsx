@@ -1,0 +1,215 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { formatCountOf, formatInstant } from '../../../format/format.ts';
+import { tiers } from '../../../ui/badge.tsx';
+import { linkClass } from '../../../ui/button.tsx';
+import { byOutcome, CheckGroups } from '../../../verification/checks.tsx';
+import { type Mark, type Place, PrivacyPath } from '../../../verification/privacy-path.tsx';
+import { browserMinimum, meets, type Verdict, verdictWords } from '../../../verification/verdicts.tsx';
+import type { AnswerFacts } from './conversation.ts';
+
+interface PrivacyReceiptProps {
+  readonly facts: AnswerFacts;
+  /** Whether the picture is open at first. */
+  readonly isOpen: boolean;
+}
+
+/** Who received what for one answer, and what this browser checked about each. Nothing without an answer. */
+export function PrivacyReceipt({ facts, isOpen }: PrivacyReceiptProps) {
+  if (facts.provider === undefined && facts.tier === undefined) return null;
+  const { way, provider } = facts;
+  const marks = marksOf(facts);
+  return (
+    <details open={isOpen} className="rounded-xl border border-line bg-ground px-3 py-2">
+      <summary className="min-h-6 cursor-pointer text-sm font-medium">
+        Privacy receipt
+        <span className="font-normal text-muted">{` · broker: ${marks.broker.word} · provider: ${marks.provider.word}`}</span>
+      </summary>
+      <div className="mt-3">
+        <PrivacyPath
+          label="Privacy receipt"
+          way={isSealed(facts) ? 'e2ee' : way}
+          names={provider === undefined ? {} : { provider }}
+          marks={marks}
+          evidence={evidenceOf(facts)}
+        />
+      </div>
+    </details>
+  );
+}
+
+function evidenceOf(facts: AnswerFacts): Readonly<Record<Place, ReactNode>> {
+  return {
+    you: <YouEvidence facts={facts} />,
+    control: <ControlEvidence facts={facts} />,
+    broker: <BrokerEvidence facts={facts} />,
+    provider: <ProviderEvidence facts={facts} />,
+  };
+}
+
+function YouEvidence({ facts }: { facts: AnswerFacts }) {
+  return (
+    <Evidence>
+      {facts.way === 'compatibility' ? (
+        <p>This page sent the key and the content in one request, to the broker.</p>
+      ) : (
+        <p>
+          {`This page sent the key to control only. It sent the content ${isSealed(facts) ? 'encrypted, ' : ''}to ${facts.gateway?.origin ?? 'the broker'} only.`}
+        </p>
+      )}
+      <p>
+        You can see both in your browser’s network tools. This page comes from control, so you trust its script here.
+        Your own client, such as the <code>sotto</code> command, does the same without it.
+      </p>
+    </Evidence>
+  );
+}
+
+function ControlEvidence({ facts }: { facts: AnswerFacts }) {
+  if (facts.way === 'compatibility') {
+    return (
+      <Evidence>
+        <p>
+          This page asked control nothing for this answer. Control knows whose key it is, and books the cost. The broker
+          sends it no content.
+        </p>
+        <NotAttested />
+      </Evidence>
+    );
+  }
+  return (
+    <Evidence>
+      <p>
+        Received your key, the model <code className="break-all">{facts.askedModel}</code>, and limits such as the most
+        tokens. It returned a single-use ticket, which names no account.
+      </p>
+      {isSealed(facts) && <p>It returned a second ticket, to ask the enclave for evidence.</p>}
+      <NotAttested />
+    </Evidence>
+  );
+}
+
+const NotAttested = () => (
+  <p>Control is not attested: it needs no evidence to be kept from content, because this page sends it none.</p>
+);
+
+function BrokerEvidence({ facts }: { facts: AnswerFacts }) {
+  const { gateway, requestId, attempts = 1 } = facts;
+  return (
+    <Evidence>
+      {gateway === undefined ? (
+        <p>
+          Not verified. In compatibility mode your client checks no evidence, and the broker sees key and content
+          together while the request runs.
+        </p>
+      ) : (
+        <>
+          <p>
+            {`This browser verified ${gateway.origin} at ${formatInstant(new Date(gateway.verifiedAt).toISOString())}, before it sent the content. Verdict: ${verdictWords[gateway.verdict].name}. `}
+            {gateway.teeType === 'simulated'
+              ? 'The evidence is simulated: no hardware signed it, and it proves nothing about the machine.'
+              : verdictWords[gateway.verdict].meaning}
+          </p>
+          {!gateway.tlsKeySeen && (
+            <p>A browser cannot see the TLS key of its connection, so that part depends on the certificate.</p>
+          )}
+          <CheckSummary checks={gateway.checks} />
+          <p>
+            <Link to="/verify" className={linkClass}>
+              Verify it again
+            </Link>
+          </p>
+        </>
+      )}
+      {attempts > 1 && (
+        <p>
+          {`It made ${formatCountOf(attempts, 'attempt')}. Providers that failed before may have received the content, too.`}
+        </p>
+      )}
+      {requestId !== undefined && (
+        <p className="break-all text-muted">
+          Request <code>{requestId}</code>
+        </p>
+      )}
+    </Evidence>
+  );
+}
+
+function ProviderEvidence({ facts }: { facts: AnswerFacts }) {
+  const { tier, enclave, provider = 'The provider' } = facts;
+  if (enclave !== undefined) {
+    return (
+      <Evidence>
+        <p>
+          {`This browser verified the enclave of ${enclave.provider} for ${enclave.model} at ${formatInstant(new Date(enclave.verifiedAt).toISOString())}, and encrypted the content for its key. Verdict: ${verdictWords[enclave.verdict].name}. ${verdictWords[enclave.verdict].meaning}`}
+        </p>
+        <CheckSummary checks={enclave.checks} />
+      </Evidence>
+    );
+  }
+  return (
+    <Evidence>
+      <p>
+        {tier === undefined
+          ? 'The broker named no tier for this answer.'
+          : `The broker reports that ${provider} answered, on a route of tier ${tiers[tier].name}. ${tiers[tier].promise}`}
+      </p>
+      <p>
+        {tier === 'tee' || tier === 'e2ee'
+          ? 'The broker checks that evidence. This browser did not: it relies on the broker here.'
+          : 'There is no technical evidence for this tier, and this browser checked none.'}
+      </p>
+    </Evidence>
+  );
+}
+
+type Checks = Parameters<typeof CheckGroups>[0]['checks'];
+
+function CheckSummary({ checks }: { checks: Checks }) {
+  const { passed, failed, notMade } = byOutcome(checks);
+  return (
+    <details>
+      <summary className="min-h-6 cursor-pointer">
+        {`${formatCountOf(checks.length, 'check')}: ${passed.length} passed, ${failed.length} failed, ${notMade.length} skipped`}
+      </summary>
+      <div className="mt-2">
+        <CheckGroups checks={checks} />
+      </div>
+    </details>
+  );
+}
+
+const Evidence = ({ children }: { children: ReactNode }) => <div className="max-w-prose space-y-2">{children}</div>;
+
+/** Whether this browser encrypted the request for an enclave that it had verified. */
+const isSealed = ({ enclave }: AnswerFacts): boolean => enclave !== undefined;
+
+/** The words on the boxes. Only a check that this browser made, on evidence of real hardware, reads as verified. */
+export function marksOf(facts: AnswerFacts): Readonly<Record<'broker' | 'provider', Mark>> {
+  return { broker: brokerMark(facts), provider: providerMark(facts) };
+}
+
+function brokerMark({ gateway }: AnswerFacts): Mark {
+  if (gateway === undefined) return { tone: 'warn', word: 'not verified' };
+  if (gateway.teeType === 'simulated') return { tone: 'warn', word: 'simulated, not verified' };
+  return verdictMark(gateway.verdict);
+}
+
+function providerMark(facts: AnswerFacts): Mark {
+  const { tier, enclave } = facts;
+  if (enclave !== undefined) {
+    if (enclave.checks.some(({ name }) => name.startsWith('simulated.')))
+      return { tone: 'warn', word: 'simulated, not verified' };
+    return verdictMark(enclave.verdict);
+  }
+  if (tier === 'private') return { tone: 'info', word: 'private, by contract' };
+  if (tier === 'anonymous') return { tone: 'neutral', word: 'anonymous, may keep content' };
+  return { tone: 'neutral', word: tier === undefined ? 'tier unknown' : `${tiers[tier].name}, not checked here` };
+}
+
+const verdictMark = (verdict: Verdict): Mark => {
+  const { name, tone } = verdictWords[verdict];
+  return meets(verdict, browserMinimum)
+    ? { tone, word: `verified: ${name.toLowerCase()}` }
+    : { tone, word: `not verified: ${name.toLowerCase()}` };
+};

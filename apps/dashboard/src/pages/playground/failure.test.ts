@@ -1,0 +1,34 @@
+import { errorTable } from '@sotto/wire';
+import { expect, it } from 'vitest';
+import { ApiError } from '../../api/errors.ts';
+import { adviseOn } from './failure.tsx';
+
+const errorOf = (type: string, retryAfterS?: number): ApiError =>
+  new ApiError('It failed.', { type, status: 400, requestId: 'req', param: undefined, retryAfterS });
+
+it('says what to do about every failure of a request that somebody can do something about', () => {
+  const asked = [
+    ...([
+      'insufficient_balance',
+      'no_provider_route',
+      'no_provider_route_meets_privacy',
+      'privacy_boundary_not_met',
+    ] as const),
+    ...(['no_provider_route_meets_price', 'context_too_large', 'rate_limited', 'media_disabled'] as const),
+    ...(['provider_error', 'provider_timeout', 'provider_fallback_exhausted', 'invalid_api_key'] as const),
+    ...(['provider_fallback_not_supported_for_e2ee', 'compatibility_access_disabled', 'model_not_found'] as const),
+  ];
+  for (const type of asked) {
+    expect(errorTable[type], type).toBeDefined();
+    expect(adviseOn(errorOf(type)), type).toBeDefined();
+  }
+  expect(adviseOn(errorOf('insufficient_balance'))?.to).toBe('/billing');
+  expect(adviseOn(errorOf('privacy_boundary_not_met'))?.to).toBe('/routing');
+});
+
+it('says when to come back', () => {
+  expect(adviseOn(errorOf('rate_limited', 7))?.text).toBe('Try again in 7 seconds.');
+  expect(adviseOn(errorOf('something_new', 1))?.text).toBe('Try again in 1 second.');
+  expect(adviseOn(errorOf('invalid_request'))).toBeUndefined();
+  expect(adviseOn(new Error('x'))).toBeUndefined();
+});

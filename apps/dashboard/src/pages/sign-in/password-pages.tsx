@@ -1,0 +1,82 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { call } from '../../api/call.ts';
+import { useChange } from '../../api/use-change.ts';
+import { forgetLinkToken, linkToken } from '../../session/link-token.ts';
+import { leaveSession, signInMethodsQuery } from '../../session/session.ts';
+import { buttonClass, linkClass } from '../../ui/button.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { Form } from '../../ui/form.tsx';
+import { Notice } from '../../ui/surface.tsx';
+import { Entry, LinkIncomplete } from './entry.tsx';
+import { NewPasswordField } from './password-field.tsx';
+
+export function ForgotPasswordPage() {
+  const { data: methods } = useQuery(signInMethodsQuery);
+  const asking = useChange({
+    mutationFn: (email: string) => call('POST /v1/auth/request-password-reset', { body: { email } }),
+  });
+  if (asking.isSuccess) {
+    return (
+      <Entry title="Check your mail">
+        <p>
+          If <strong className="break-all">{asking.variables}</strong> has an account, we sent a link to it. It works
+          once, within an hour.
+        </p>
+        {methods?.mail === 'printed' && (
+          <p className="mt-3 text-sm text-muted">This deployment prints mail to the service’s terminal.</p>
+        )}
+        <Link to="/sign-in" className={`${buttonClass()} mt-4`}>
+          Back to sign-in
+        </Link>
+      </Entry>
+    );
+  }
+  return (
+    <Entry title="Set a new password" lead="We send you a link by mail.">
+      {methods?.mail === 'none' ? (
+        <Notice tone="warn">This deployment sends no mail. Ask its operator to restore your access.</Notice>
+      ) : (
+        <Form change={asking} action="Send link" wide onSubmit={(field) => asking.mutate(field('email'))}>
+          <TextField label="Email" name="email" type="email" autoComplete="email" required />
+        </Form>
+      )}
+      <p className="mt-4 text-sm">
+        <Link to="/sign-in" className={linkClass}>
+          Back to sign-in
+        </Link>
+      </p>
+    </Entry>
+  );
+}
+
+export function ResetPasswordPage() {
+  const token = linkToken('reset-password');
+  const client = useQueryClient();
+  const setting = useChange({
+    mutationFn: (newPassword: string) =>
+      call('POST /v1/auth/reset-password', { body: { token: token ?? '', newPassword } }),
+    onSuccess: () => {
+      forgetLinkToken('reset-password');
+      // The service has ended all sessions, including this browser's.
+      leaveSession(client);
+    },
+  });
+  if (setting.isSuccess) {
+    return (
+      <Entry title="Your password is set" lead="Every session of the account has ended.">
+        <Link to="/sign-in" className={buttonClass('primary')}>
+          Sign in
+        </Link>
+      </Entry>
+    );
+  }
+  if (token === null) return <LinkIncomplete title="Set a new password" />;
+  return (
+    <Entry title="Set a new password" lead="It ends every session of the account.">
+      <Form change={setting} action="Set password" wide onSubmit={(field) => setting.mutate(field('newPassword'))}>
+        <NewPasswordField />
+      </Form>
+    </Entry>
+  );
+}

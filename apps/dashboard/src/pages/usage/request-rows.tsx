@@ -1,0 +1,251 @@
+import type { UseInfiniteQueryResult } from '@tanstack/react-query';
+import clsx from 'clsx';
+import { type KeyboardEvent, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import type { UsageRow } from '../../api/usage.ts';
+import { formatCompact, formatCount, formatInstant, formatMinute } from '../../format/format.ts';
+import { TierBadge } from '../../ui/badge.tsx';
+import { ErrorState } from '../../ui/surface.tsx';
+import { Truncated } from '../../ui/text.tsx';
+import { Usd } from '../../ui/usd.tsx';
+import { StatusBadge } from './request-facts.tsx';
+import type { UsageNames } from './usage-points.ts';
+
+interface LogColumn {
+  readonly title: string;
+  readonly width: string;
+  readonly numeric?: boolean;
+  readonly cell: (row: UsageRow, nameOf: UsageNames['nameOf']) => ReactNode;
+}
+
+/** The columns, in their order. */
+export const allColumns = {
+  at: {
+    title: 'Minute',
+    width: 'w-40',
+    cell: ({ at }) => <Minute at={at} />,
+  },
+  status: { title: 'Status', width: 'w-32', cell: (row) => <StatusBadge row={row} /> },
+  model: { title: 'Model', width: '', cell: ({ model }) => <Truncated text={model} /> },
+  operation: { title: 'Operation', width: 'w-28', cell: ({ operation }) => operation },
+  provider: { title: 'Provider', width: 'w-24', cell: ({ provider }) => <Truncated text={provider ?? 'none'} /> },
+  tier: {
+    title: 'Tier',
+    width: 'w-28',
+    cell: ({ privacy_class: tier }) => (tier === null ? null : <TierBadge tier={tier} />),
+  },
+  key: { title: 'Key', width: 'w-36', cell: ({ key_id: key }, nameOf) => <Truncated text={nameOf(key, 'key')} /> },
+  attempts: { title: 'Attempts', width: 'w-24', numeric: true, cell: ({ attempts }) => formatCount(attempts) },
+  tokens: {
+    title: 'Tokens',
+    width: 'w-28',
+    numeric: true,
+    cell: ({ prompt_tokens: prompt, completion_tokens: completion }) => (
+      <span title={`${formatCount(prompt)} in, ${formatCount(completion)} out`}>
+        {formatCompact(prompt)} → {formatCompact(completion)}
+      </span>
+    ),
+  },
+  cost: { title: 'Cost', width: 'w-24', numeric: true, cell: ({ cost }) => <Usd usd={cost} /> },
+} as const satisfies Readonly<Record<string, LogColumn>>;
+export type ColumnId = keyof typeof allColumns;
+export const columnIds = Object.keys(allColumns) as readonly ColumnId[];
+
+interface RowsProps extends UsageNames {
+  readonly query: Pick<UseInfiniteQueryResult, 'hasNextPage' | 'isFetchingNextPage' | 'error' | 'fetchNextPage'>;
+  readonly rows: readonly UsageRow[];
+  readonly columns: readonly ColumnId[];
+  readonly openId: string | undefined;
+  readonly isNarrow: boolean;
+  readonly onOpen: (id: string | undefined) => void;
+}
+
+/** Pixels. A row has this height whatever it shows, so that only those on the screen are drawn. */
+const headHeight = 36;
+const heightOf = (isNarrow: boolean): number => (isNarrow ? 56 : 36);
+const overscan = 8;
+/** The next page is loaded when so few rows are left below the screen. */
+const loadAhead = 100;
+
+/** The rows on the screen, in a place of the height of all. Arrow keys move, Enter opens, Escape closes. */
+export function Rows({ query, rows, columns, openId, isNarrow, nameOf, onOpen }: RowsProps) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const [top, setTop] = useState(0);
+  const [active, setActive] = useState(0);
+  const wantsFocus = useRef(false);
+  const height = heightOf(isNarrow);
+  const { hasNextPage, isFetchingNextPage, error, fetchNextPage } = query;
+  const first = Math.max(0, Math.min(Math.floor(top / height), rows.length - 1) - overscan);
+  const last = Math.min(rows.length, Math.ceil((top + window.innerHeight) / height) + overscan);
+  const tabStop = active >= first && active < last ? active : first;
+
+  useEffect(() => {
+    if (last + loadAhead >= rows.length && hasNextPage && !isFetchingNextPage && error === null) void fetchNextPage();
+  }, [last, rows.length, hasNextPage, isFetchingNextPage, error, fetchNextPage]);
+
+  useLayoutEffect(() => {
+    if (!wantsFocus.current) return;
+    wantsFocus.current = false;
+    const row = scroller.current?.querySelector(`[data-index="${active}"]`);
+    if (row instanceof HTMLElement) row.focus({ preventScroll: true });
+  });
+
+  /** Makes a row the active one, and scrolls as little as shows it whole. */
+  const moveTo = (wanted: number): void => {
+    const place = scroller.current;
+    if (place === null) return;
+    const to = Math.max(0, Math.min(wanted, rows.length - 1));
+    const lowest = to * height;
+    const highest = lowest + height + (isNarrow ? 0 : headHeight) - place.clientHeight;
+    place.scrollTop = Math.max(highest, Math.min(place.scrollTop, lowest));
+    wantsFocus.current = true;
+    setTop(place.scrollTop);
+    setActive(to);
+    if (openId !== undefined) onOpen(rows[to]?.id);
+  };
+  const page = (): number => Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / height) - 2);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const at = Number((event.target as HTMLElement).closest<HTMLElement>('[data-index]')?.dataset.index ?? active);
+    const target = {
+      arrowdown: at + 1,
+      arrowup: at - 1,
+      pagedown: at + page(),
+      pageup: at - page(),
+      home: 0,
+      end: rows.length - 1,
+    }[event.key.toLowerCase()];
+    const opens = event.key === 'Enter' ? rows[at]?.id : undefined;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (target !== undefined) moveTo(target);
+    else if (opens !== undefined || event.key === 'Escape') onOpen(opens);
+    else return;
+    event.preventDefault();
+  };
+
+  return (
+    <div className="min-w-0">
+      <div
+        ref={scroller}
+        onScroll={({ currentTarget }) => setTop(currentTarget.scrollTop)}
+        className="h-[max(20rem,calc(100dvh-19rem))] overflow-auto rounded-2xl border border-line bg-surface"
+      >
+        <table
+          // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: its rows take the focus and keys
+          role="grid"
+          aria-label="Requests"
+          aria-rowcount={hasNextPage ? -1 : rows.length + 1}
+          onKeyDown={onKeyDown}
+          className="w-full table-fixed border-separate border-spacing-0 text-sm md:min-w-[50rem]"
+        >
+          <thead className="max-md:sr-only">
+            <tr>
+              {columns.map((id) => {
+                const { title, width, numeric = false }: LogColumn = allColumns[id];
+                return (
+                  <th
+                    key={id}
+                    scope="col"
+                    className={clsx(
+                      'sticky top-0 z-10 h-9 border-b border-line bg-surface px-2 font-medium text-muted first:pl-3 last:pr-3',
+                      width,
+                      numeric ? 'text-right' : 'text-left',
+                    )}
+                  >
+                    {title}
+                  </th>
+                );
+              })}
+            </tr>
+          </thead>
+          <tbody>
+            <Gap height={first * height} />
+            {rows.slice(first, last).map((row, offset) => {
+              const index = first + offset;
+              return (
+                <tr
+                  key={row.id}
+                  data-index={index}
+                  aria-rowindex={index + 2}
+                  aria-selected={row.id === openId}
+                  tabIndex={index === tabStop ? 0 : -1}
+                  onFocus={() => setActive(index)}
+                  onClick={() => onOpen(row.id === openId ? undefined : row.id)}
+                  className={clsx(
+                    'cursor-pointer focus-visible:-outline-offset-2',
+                    row.id === openId ? 'bg-accent-soft' : 'hover:bg-raised',
+                  )}
+                >
+                  {isNarrow ? (
+                    <td className="h-14 border-b border-line px-3 py-0">
+                      <CompactRow row={row} />
+                    </td>
+                  ) : (
+                    columns.map((id) => {
+                      const { numeric = false, cell }: LogColumn = allColumns[id];
+                      return (
+                        <td
+                          key={id}
+                          className={clsx(
+                            'h-9 truncate border-b border-line px-2 py-0 whitespace-nowrap first:pl-3 last:pr-3',
+                            numeric && 'text-right tabular-nums',
+                          )}
+                        >
+                          {cell(row, nameOf)}
+                        </td>
+                      );
+                    })
+                  )}
+                </tr>
+              );
+            })}
+            <Gap height={(rows.length - last) * height} />
+          </tbody>
+        </table>
+        {isFetchingNextPage && (
+          <p role="status" className="p-3 text-center text-sm text-muted">
+            Loading more…
+          </p>
+        )}
+      </div>
+      {error !== null && (
+        <div className="mt-3">
+          <ErrorState error={error} onRetry={() => void fetchNextPage()} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** Takes the place of rows that are not on the screen. */
+const Gap = ({ height }: { height: number }) =>
+  height === 0 ? null : (
+    <tr aria-hidden>
+      <td style={{ height }} className="p-0" />
+    </tr>
+  );
+
+const Minute = ({ at }: { at: string }) => (
+  <time dateTime={at} title={formatInstant(at)}>
+    {formatMinute(at)}
+  </time>
+);
+
+function CompactRow({ row }: { row: UsageRow }) {
+  const { at, model, provider, cost } = row;
+  return (
+    <span className="block">
+      <span className="flex items-center justify-between gap-3">
+        <span className="truncate font-medium">{model}</span>
+        <span className="tabular-nums">
+          <Usd usd={cost} />
+        </span>
+      </span>
+      <span className="flex items-center justify-between gap-3 text-xs text-muted">
+        <span className="truncate">
+          <Minute at={at} />
+          {provider !== null && ` · ${provider}`}
+        </span>
+        <StatusBadge row={row} />
+      </span>
+    </span>
+  );
+}

@@ -1,0 +1,29 @@
+import { getNiceTickValues } from 'recharts';
+import { describe, expect, it } from 'vitest';
+import { formatCompact, formatMs } from '../format/format.ts';
+
+const mosts = [0.7, 1.4, 3, 9, 14, 85, 140, 999, 1400, 2600, 14_000, 850_000];
+
+/** The number that a label states, in its unit. */
+const stated = (label: string): number => {
+  const [, number = '', unit = ''] = /^([\d.,]+)(.*)$/.exec(label) ?? [];
+  return Number.parseFloat(number.replaceAll(',', '')) * (units[unit] ?? 1);
+};
+
+const units: Readonly<Record<string, number>> = { K: 1000, M: 1e6, ' s': 1000 };
+
+describe('the labels of an axis', () => {
+  it.each(mosts)('of durations up to %d ms differ, and are true', (most) => {
+    const ticks = getNiceTickValues([0, most], 5, true);
+    const labels = ticks.map((tick) => formatMs(tick));
+    expect(new Set(labels).size).toBe(ticks.length);
+    for (const [place, tick] of ticks.entries()) expect(stated(labels[place] ?? '')).toBeCloseTo(tick, 6);
+  });
+
+  it.each(mosts.filter((most) => most >= 3))('of counts up to %d differ, and are true', (most) => {
+    const ticks = getNiceTickValues([0, most], 5, false);
+    const labels = ticks.map((tick) => formatCompact(tick));
+    expect(new Set(labels).size).toBe(ticks.length);
+    for (const [place, tick] of ticks.entries()) expect(stated(labels[place] ?? '')).toBeCloseTo(tick, 6);
+  });
+});

@@ -1,0 +1,78 @@
+import type { WorkspaceAnswer } from '@sotto/wire';
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { createContext, use, useCallback, useMemo, useState } from 'react';
+import { call } from '../api/call.ts';
+import { balanceQuery, billingCatalogQuery } from '../api/queries.ts';
+import { linkClass } from '../ui/button.tsx';
+import { Notice } from '../ui/surface.tsx';
+
+export const workspacesQuery = queryOptions({
+  queryKey: ['workspaces'],
+  queryFn: async ({ signal }) => (await call('GET /v1/workspaces', { signal })).data,
+});
+
+interface ChosenWorkspace {
+  /** The workspace that pages show; undefined until the list is loaded. */
+  readonly workspace: WorkspaceAnswer | undefined;
+  readonly workspaces: readonly WorkspaceAnswer[];
+  readonly choose: (id: string) => void;
+}
+
+const Chosen = createContext<ChosenWorkspace>({ workspace: undefined, workspaces: [], choose: () => {} });
+
+export const ChosenWorkspaceProvider = Chosen.Provider;
+
+/** The workspace that pages show, and a function to choose another. */
+export const useWorkspace = (): ChosenWorkspace => use(Chosen);
+
+const storageKey = 'sotto.workspace';
+
+/** Keeps the choice in this browser. Falls back to the default workspace if the chosen one is gone. */
+export function useChosenWorkspace(isSignedIn: boolean): ChosenWorkspace {
+  const { data: workspaces = [] } = useQuery({ ...workspacesQuery, enabled: isSignedIn });
+  const [chosenId, setChosenId] = useState(() => localStorage.getItem(storageKey));
+  const choose = useCallback((id: string) => {
+    localStorage.setItem(storageKey, id);
+    setChosenId(id);
+  }, []);
+  return useMemo(
+    () => ({
+      workspace: workspaces.find(({ id }) => id === chosenId) ?? workspaces.find(({ is_default }) => is_default),
+      workspaces,
+      choose,
+    }),
+    [workspaces, chosenId, choose],
+  );
+}
+
+/**
+ * Warns that the balance is used up before a request is refused for it. Only the owner sees it: the owner's balance pays,
+ * and the balance of another member does not matter.
+ */
+export function EmptyBalanceNotice({ workspace }: { workspace: WorkspaceAnswer | undefined }) {
+  const { data: balance } = useQuery(balanceQuery);
+  const { data: catalog } = useQuery(billingCatalogQuery);
+  if (workspace?.role !== 'owner' || balance === undefined || balance.available > 0) return null;
+  if (catalog === undefined) return null;
+  if (catalog.mode === 'none') {
+    return (
+      <Notice tone="warn">
+        Your balance is empty, so requests that cost something are rejected.{' '}
+        <Link to="/billing" className={linkClass}>
+          See your monthly grant
+        </Link>
+        , or ask your operator for more.
+      </Notice>
+    );
+  }
+  return (
+    <Notice tone="warn">
+      Your balance is empty, so requests are rejected until you{' '}
+      <Link to="/billing" className={linkClass}>
+        top up
+      </Link>
+      .
+    </Notice>
+  );
+}

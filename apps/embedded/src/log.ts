@@ -1,0 +1,23 @@
+import type { Writable } from 'node:stream';
+import { type Logger, pino } from 'pino';
+import pretty from 'pino-pretty';
+
+/** Format of the log: text for people, or one JSON object per line for programs. */
+export type LogFormat = 'text' | 'json';
+
+/** Returns a stream that formats lines of JSON for people, such as `14:03:11 WARN: message`, and writes them to stdout. */
+const prettyOut = () =>
+  pretty({
+    colorize: process.stdout.isTTY,
+    translateTime: 'SYS:HH:MM:ss',
+    ignore: 'pid,hostname,process',
+    singleLine: true,
+    sync: true,
+  });
+
+/** Opens the log of this process. */
+export const openLog = (format: LogFormat, level: string): Logger =>
+  format === 'json' ? pino({ level }) : pino({ level }, prettyOut());
+
+/** Formats the JSON log of a child process for people. */
+export const childLog = (): Writable => prettyOut();

@@ -1,1 +1,0 @@
-export { type PostgresOptions, type RunningPostgres, startPostgres } from './start-postgres.ts';

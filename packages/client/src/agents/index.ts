@@ -1,0 +1,35 @@
+import { type Agent, claude, cline, codex, continueCli, opencode, pi, qwen } from './known-agents.ts';
+
+export type { Agent, AgentStart } from './known-agents.ts';
+
+/** The agents that `sotto run` can start, by the name that it takes. */
+export const agents: Readonly<Record<string, Agent>> = {
+  claude,
+  codex,
+  opencode,
+  cline,
+  continue: continueCli,
+  pi,
+  qwen,
+};
+
+/**
+ * Variables by which agents reach services of other companies. They are left out of the agent's environment: with them, it would
+ * send content there, or prefer them to the proxy.
+ */
+export const foreignKeys: readonly string[] = [
+  ...['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL', 'CLAUDE_CODE_OAUTH_TOKEN'],
+  ...['CLAUDE_CODE_USE_BEDROCK', 'CLAUDE_CODE_USE_VERTEX', 'AWS_BEARER_TOKEN_BEDROCK'],
+  ...['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'OPENAI_MODEL', 'CODEX_API_KEY', 'AZURE_OPENAI_API_KEY'],
+  ...['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'OPENROUTER_API_KEY', 'GROQ_API_KEY', 'MISTRAL_API_KEY', 'CLINE_API_KEY'],
+  ...[
+    'DEEPSEEK_API_KEY',
+    'XAI_API_KEY',
+    'TOGETHER_API_KEY',
+    'FIREWORKS_API_KEY',
+    'COHERE_API_KEY',
+    'DASHSCOPE_API_KEY',
+  ],
+  // The user's own key to this service is for the proxy alone.
+  ...['INFERENCE_KEY', 'MANAGEMENT_KEY'],
+];

@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type ModelRule, readModelRule } from '../dialects/model-map.ts';
+import type { Exchange } from '../private/private-exchange.ts';
+import { proxyHandler } from '../proxy/proxy-handler.ts';
+import { printableLine, type Terminal, UsageError } from './terminal.ts';
+
+/** Options by which tools' names of models are translated, as `parseArgs` takes them. */
+export const modelOptions = {
+  map: { type: 'string', multiple: true },
+  model: { type: 'string' },
+} as const;
+
+export const modelHelp = `  --map NAME=MODEL     the model for a name that a tool sends, such as 'claude-*=creator/model'; * stands for any text.
+                       Repeat it for more names: the first that matches wins
+  --model MODEL        the model for names that neither --map nor the catalog has`;
+
+/** A proxy that listens on this machine. */
+export interface LocalProxy {
+  readonly server: Server;
+  /** Without a path, such as `http://127.0.0.1:4999`. */
+  readonly origin: string;
+}
+
+/** Starts the proxy. Port 0 is any free one. Throws a `UsageError` if the port cannot be used. */
+export async function startProxy(
+  terminal: Terminal,
+  options: {
+    readonly exchange: Exchange;
+    readonly values: { readonly map?: string[] | undefined; readonly model?: string | undefined };
+    readonly token: string | undefined;
+    readonly port: number;
+  },
+): Promise<LocalProxy> {
+  const { exchange, values, token, port } = options;
+  const server = createServer(
+    proxyHandler({
+      ...{ exchange, token },
+      models: { rules: (values.map ?? []).map(readRule), fallback: values.model },
+      onNote: (text) => terminal.note(`${printableLine(text)}\n`),
+      onUnexpected: (name) => terminal.note(`A request failed: ${name}\n`),
+    }),
+  );
+  const { port: taken } = await listen(server, port);
+  return { server, origin: `http://127.0.0.1:${taken}` };
+}
+
+/** A token that only the proxy and the programs that it is for know. */
+export const newToken = (): string => `sotto_local_${randomBytes(24).toString('base64url')}`;
+
+function readRule(text: string): ModelRule {
+  const rule = readModelRule(text);
+  if (rule !== undefined) return rule;
+  throw new UsageError(`--map must be of the form NAME=creator/model; got "${text}".`);
+}
+
+function listen(server: Server, port: number): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(
+        new UsageError(`Cannot listen on port ${port} (${error.code ?? error.name}). Choose another with --port.`),
+      ),
+    );
+    // Listen on loopback only, so that other machines cannot reach the proxy.
+    server.listen(port, '127.0.0.1', () => resolve(server.address() as AddressInfo));
+  });
+}

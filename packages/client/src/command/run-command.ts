@@ -1,0 +1,220 @@
+import { spawn } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { constants, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type Agent, type AgentStart, agents, foreignKeys } from '../agents/index.ts';
+import { type OfferedModel, readOfferedModels } from '../dialects/offered-model.ts';
+import type { Exchange } from '../private/private-exchange.ts';
+import { RunMeter, type RunTotals } from '../proxy/run-meter.ts';
+import { modelHelp, modelOptions, newToken, startProxy } from './local-proxy.ts';
+import { openService } from './open-service.ts';
+import { endTree, guardRun, type RunGuard } from './run-guard.ts';
+import { serviceHelp, serviceOptions } from './settings.ts';
+import { type ExitCode, printable, type Terminal, UsageError } from './terminal.ts';
+
+export const runHelp = `sotto run AGENT [-- ARGUMENTS]: run a coding agent whose requests go through the verified private flow.
+
+Agents: ${Object.keys(agents).join(', ')}. The agent runs in this terminal, with the arguments after \`--\`. It gets a local address and a
+token that ends with the run. Your own configuration of the agent is not changed.
+
+${serviceHelp}
+${modelHelp}
+  --max-cost USD       refuse requests that could make the run cost more
+  --keep-env           leave the keys of other services in the agent's environment
+  --print              print the agent's settings for \`sotto proxy\`, and run nothing
+
+Exit codes: those of the agent; 1 the verdict is too weak; 2 wrong command line; 3 no connection or no evidence.
+`;
+
+/** Runs `sotto run AGENT`. Resolves to the exit code of the agent. */
+export async function runCommand(terminal: Terminal, args: readonly string[]): Promise<number> {
+  const split = args.indexOf('--');
+  const [own, forAgent] = split === -1 ? [args, []] : [args.slice(0, split), args.slice(split + 1)];
+  const { values, positionals } = parseArgs({
+    args: [...own],
+    allowPositionals: true,
+    options: {
+      ...serviceOptions,
+      ...modelOptions,
+      'max-cost': { type: 'string' },
+      'keep-env': { type: 'boolean' },
+      print: { type: 'boolean' },
+    },
+  });
+  const [name, ...rest] = positionals;
+  const agent = agentOf(name);
+  if (rest.length > 0)
+    throw new UsageError(`Write \`--\` before the arguments of ${name}: sotto run ${name} -- ${rest.join(' ')}`);
+  if (agent.needsModel && values.model === undefined) {
+    throw new UsageError(
+      `${name} needs --model creator/model. GET /v1/catalog/models of the control origin lists the models.`,
+    );
+  }
+  if (values.print) return print(terminal, agent, values.model);
+
+  const capUsd = readCap(values['max-cost']);
+  const client = await openService(terminal, values);
+  if (typeof client === 'number') return client;
+  const folder = await mkdtemp(join(tmpdir(), 'sotto-run-'));
+  const guard = guardRun(folder);
+  const meter = new RunMeter(client.exchange, capUsd);
+  const token = newToken();
+  try {
+    const models = await listModels(client.exchange);
+    if (typeof models === 'string') {
+      terminal.note(`${printable(models)}\n`);
+      return 1;
+    }
+    const { server, origin } = await startProxy(terminal, { exchange: meter, values, token, port: 0 });
+    try {
+      const contextLength = models.find(({ id }) => id === values.model)?.contextLength;
+      const ids = models.map(({ id }) => id);
+      const start = agent.start({ origin, token, model: values.model, contextLength, models: ids, folder });
+      for (const [file, text] of Object.entries(start.files)) {
+        await mkdir(dirname(join(folder, file)), { recursive: true });
+        await writeFile(join(folder, file), text, { mode: 0o600 });
+      }
+      const environment = { ...environmentOf(terminal, values['keep-env'] ?? false), ...start.environment };
+      return await inForeground(terminal, agent, { args: [...start.args, ...forAgent], environment, guard });
+    } finally {
+      server.closeAllConnections();
+      server.close();
+      terminal.note(summary(meter.totals));
+    }
+  } finally {
+    client.session.close();
+    await rm(folder, { recursive: true, force: true });
+    guard.release();
+  }
+}
+
+function agentOf(name: string | undefined): Agent {
+  const agent = name !== undefined && Object.hasOwn(agents, name) ? agents[name] : undefined;
+  if (agent !== undefined) return agent;
+  const known = Object.keys(agents).join(', ');
+  throw new UsageError(
+    name === undefined ? `Name an agent: ${known}.` : `"${name}" is not an agent that this command knows: ${known}.`,
+  );
+}
+
+function readCap(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const usd = Number(text);
+  if (/^\d{1,9}(\.\d{1,9})?$/.test(text) && usd > 0) return usd;
+  throw new UsageError(`--max-cost must be an amount in USD above 0, such as 2.50; got "${text}".`);
+}
+
+/** The text models, or why they could not be read. */
+async function listModels(exchange: Exchange): Promise<readonly OfferedModel[] | string> {
+  const header = (): undefined => undefined;
+  const { signal } = new AbortController();
+  const answer = await exchange.ask({ method: 'GET', path: '/v1/models', header, body: '', signal });
+  const listed: unknown = await answer.toResponse().json();
+  if (answer.status === 200) return readOfferedModels(listed);
+  const { error } = listed as { readonly error?: { readonly type?: string; readonly message?: string } };
+  return `${error?.type ?? answer.status}: ${error?.message ?? 'The models could not be listed.'}`;
+}
+
+/** The user's environment, without keys by which the agent would reach other services. */
+function environmentOf({ environment }: Terminal, keeps: boolean): Record<string, string> {
+  const left = new Set(keeps ? ['INFERENCE_KEY', 'MANAGEMENT_KEY'] : foreignKeys);
+  return Object.fromEntries(
+    Object.entries(environment).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined && !left.has(entry[0]),
+    ),
+  );
+}
+
+/** Time in ms that the agent and its processes get to end when `sotto` is told to end. */
+const graceMs = 5_000;
+
+interface AgentRun {
+  readonly args: readonly string[];
+  readonly environment: Record<string, string>;
+  readonly guard: RunGuard;
+}
+
+/** Runs the agent with this terminal. Resolves to its exit code, or 128 and the number of the signal that ended it. */
+function inForeground(
+  terminal: Terminal,
+  { program, install }: Agent,
+  { args, environment, guard }: AgentRun,
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { stdio: 'inherit', env: environment });
+    const { pid } = child;
+    if (pid !== undefined) guard.watch(pid);
+    let ending: Promise<void> | undefined;
+    const stop = terminal.onInterrupt((signal) => {
+      // A terminal gives Ctrl-C to the agent itself, which may mean something else by it than to end.
+      if (pid === undefined || (signal === 'SIGINT' && terminal.input.isTTY)) return;
+      ending ??= endTree(pid, signal, graceMs);
+    });
+    child.once('error', (error: NodeJS.ErrnoException) => {
+      stop();
+      if (error.code !== 'ENOENT') return reject(error);
+      terminal.note(`${program} is not installed, or not on the PATH. Install it: ${install}\n`);
+      resolve(2);
+    });
+    child.once('close', async (code, signal) => {
+      await ending;
+      stop();
+      resolve(code ?? 128 + constants.signals[signal ?? 'SIGTERM']);
+    });
+  });
+}
+
+/** One line of what the run cost, and by which tiers it was served. */
+function summary({ requests, cost, unstated, classes }: RunTotals): string {
+  if (requests === 0) return 'sotto: no request was served.\n';
+  const amount = cost > 0 && cost < 0.0001 ? '<$0.0001' : `$${cost.toFixed(4)}`;
+  const unknown = unstated === 0 ? '' : ` The cost of ${unstated} is unknown, and may be charged.`;
+  const tiers = [...classes].map(([name, count]) => `${name} ${count}`).join(', ');
+  const providers = tiers === '' ? '' : ` Providers: ${tiers}.`;
+  return `sotto: ${requests} ${requests === 1 ? 'request' : 'requests'}, ${amount}.${unknown}${providers}\n`;
+}
+
+/** Prints how to use the agent with a proxy that runs by itself. */
+function print(terminal: Terminal, agent: Agent, model: string | undefined): ExitCode {
+  const start = agent.start({
+    origin: 'http://127.0.0.1:4999',
+    token: 'TOKEN',
+    model,
+    contextLength: undefined,
+    models: [],
+    folder: folderMark,
+  });
+  terminal.out(printed(agent, start, model));
+  return 0;
+}
+
+/** Stands for the folder, which the printed commands create. No argument can contain this character. */
+const folderMark = '\0';
+
+/** A word of a shell. */
+function quoted(text: string): string {
+  const [before = '', ...after] = text.split(folderMark);
+  const plain = (part: string): string => (/^[\w./:=@-]*$/.test(part) ? part : `'${part.replaceAll("'", "'\\''")}'`);
+  return text === '' ? "''" : [before, ...after].map(plain).join('"$folder"');
+}
+
+function printed(
+  { program, install }: Agent,
+  { environment, args, files }: AgentStart,
+  model: string | undefined,
+): string {
+  const written = Object.entries(files).map(([name, text]) => [`${folderMark}/${name}`, text] as const);
+  const folders = new Set(written.map(([path]) => dirname(path)));
+  return [
+    `# In another terminal: SOTTO_LOCAL_TOKEN=TOKEN sotto proxy${model === undefined ? '' : ` --model ${quoted(model)}`}`,
+    `# Install the agent: ${install}`,
+    // A folder with a name that is known in advance could be another user's.
+    ...(written.length === 0 ? [] : ['folder=$(mktemp -d)']),
+    ...Object.entries(environment).map(([name, value]) => `export ${name}=${quoted(value)}`),
+    ...[...folders].map((each) => `mkdir -p ${quoted(each)}`),
+    ...written.map(([path, text]) => `cat > ${quoted(path)} <<'END'\n${text}\nEND`),
+    [program, ...args].map(quoted).join(' '),
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,56 @@
+import { type ChatRequest, type Message, type ReasoningDetail, ServiceError } from '@sotto/wire';
+
+/** The body of a chat request as a dialect writes it. The service checks it against its schema. */
+export type ChatBody = Pick<ChatRequest, 'model' | 'messages'> & Partial<ChatRequest>;
+
+export type UserMessage = Extract<Message, { role: 'user' }>;
+export type AssistantMessage = Extract<Message, { role: 'assistant' }>;
+export type SystemMessage = Extract<Message, { role: 'system' }>;
+
+/** A part of a user or tool message. */
+export type SeenPart = Exclude<UserMessage['content'], string>[number];
+export type TextPart = Extract<SeenPart, { type: 'text' }>;
+export type ImagePart = Extract<SeenPart, { type: 'image_url' }>;
+
+export type ChatTool = NonNullable<ChatRequest['tools']>[number];
+export type ChatToolCall = NonNullable<AssistantMessage['tool_calls']>[number];
+export type ChatToolChoice = NonNullable<ChatRequest['tool_choice']>;
+
+/** Writes a lone text without a cache mark as a string: every provider takes that, and not every one takes parts. */
+export function plainest<Part extends SeenPart>(parts: readonly Part[]): string | Part[] {
+  const [only, second] = parts;
+  if (only === undefined) return '';
+  const isPlain = second === undefined && only.type === 'text' && only.cache_control == null;
+  return isPlain ? only.text : [...parts];
+}
+
+/** The error for a request that cannot be translated. It names the field in the words of the dialect. */
+export const unreadable = (message: string, param?: string): ServiceError =>
+  new ServiceError('invalid_request', { message, param });
+
+/** One turn of the model. A chat has one message for it. */
+export interface AssistantTurn {
+  readonly said: TextPart[];
+  readonly calls: ChatToolCall[];
+  readonly details: ReasoningDetail[];
+  reasoning: string;
+}
+
+export const emptyTurn = (): AssistantTurn => ({ said: [], calls: [], details: [], reasoning: '' });
+
+/**
+ * Writes a turn as a message. A turn without text or calls, such as an interrupted thought, is left out: providers
+ * refuse an empty message.
+ */
+export function assistantMessages({ said, calls, details, reasoning }: AssistantTurn): AssistantMessage[] {
+  if (said.length === 0 && calls.length === 0) return [];
+  return [
+    {
+      role: 'assistant',
+      content: said.length === 0 ? null : (plainest(said) as string | TextPart[]),
+      reasoning: reasoning || undefined,
+      reasoning_details: details.length === 0 ? undefined : details,
+      tool_calls: calls.length === 0 ? undefined : calls,
+    },
+  ];
+}

@@ -1,0 +1,10 @@
+import type { Models, Translation } from '../translation.ts';
+import { readRequest } from './read-request.ts';
+import { writeMessage } from './write-message.ts';
+import { MessageStream } from './write-stream.ts';
+
+/** Translates a request of `POST /v1/messages`, and its answer. Throws `invalid_request`. */
+export function translateMessages(value: unknown, models: Models): Translation {
+  const { body, isStream, notes } = readRequest(value, models);
+  return { body, isStream, notes, whole: writeMessage, stream: () => new MessageStream(body.model) };
+}

@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import { answer } from '../testing/answers.ts';
+import { writeMessage } from './write-message.ts';
+
+const write = (...args: Parameters<typeof answer>) =>
+  writeMessage(answer(...args)) as { readonly content: readonly object[]; readonly stop_reason: string };
+
+describe('a message', () => {
+  it('has every field that Anthropic’s types require', () => {
+    expect(write({ content: 'Hi.' })).toEqual({
+      id: 'msg_a1',
+      type: 'message',
+      role: 'assistant',
+      model: 'acme/small',
+      content: [{ type: 'text', text: 'Hi.' }],
+      stop_reason: 'end_turn',
+      stop_sequence: null,
+      usage: {
+        input_tokens: 10,
+        cache_creation_input_tokens: 30,
+        cache_read_input_tokens: 60,
+        output_tokens: 20,
+        output_tokens_details: { thinking_tokens: 7 },
+      },
+    });
+  });
+
+  it('has the input of a call as JSON', () => {
+    const tool_calls = [
+      { id: 'a', function: { name: 'bash', arguments: '{"x":1}' } },
+      { id: 'b', function: { name: 'bash', arguments: '' } },
+    ];
+    expect(write({ content: null, tool_calls }, 'tool_calls')).toMatchObject({
+      content: [
+        { type: 'tool_use', id: 'a', name: 'bash', input: { x: 1 } },
+        { type: 'tool_use', id: 'b', name: 'bash', input: {} },
+      ],
+      stop_reason: 'tool_use',
+    });
+  });
+
+  it.each([
+    ['stop', 'end_turn'],
+    ['length', 'max_tokens'],
+    ['content_filter', 'refusal'],
+  ])('that ended with %s stops for %s', (finish, reason) => {
+    expect(write({ content: 'x' }, finish).stop_reason).toBe(reason);
+  });
+
+  it('with a call stops for it, even if the provider says `stop`', () => {
+    const tool_calls = [{ id: 'a', function: { name: 'bash', arguments: '{}' } }];
+    expect(write({ content: null, tool_calls }, 'stop').stop_reason).toBe('tool_use');
+  });
+
+  it('shows a thought that it can, and hides one that only its provider can read', () => {
+    const sealed = { type: 'reasoning.encrypted' as const, data: 'opaque' };
+    expect(write({ content: 'x', reasoning: 'hm', reasoning_details: [sealed] }).content).toEqual([
+      { type: 'thinking', thinking: 'hm', signature: expect.stringMatching(/^sotto\.1\./) },
+      { type: 'redacted_thinking', data: expect.stringMatching(/^sotto\.1\./) },
+      { type: 'text', text: 'x' },
+    ]);
+  });
+});

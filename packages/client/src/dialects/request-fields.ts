@@ -1,0 +1,38 @@
+import { type ChatBody, unreadable } from './chat-body.ts';
+import { asNumber, asObject, asString, type JsonObject } from './json.ts';
+import { outputWithin } from './offered-model.ts';
+import type { Models } from './translation.ts';
+
+/** Reads the body of a request. Throws `invalid_request` if it is not an object. */
+export function requestObject(value: unknown): JsonObject {
+  const request = asObject(value);
+  if (request === undefined) throw unreadable('The body must be a JSON object.');
+  return request;
+}
+
+/**
+ * Reads the fields that a request of either dialect has in common with a chat. Their limit of the output has its own
+ * name in each. Throws `invalid_request` if no model is named.
+ */
+export function commonFields(request: JsonObject, maxTokens: unknown, models: Models): Omit<ChatBody, 'messages'> {
+  const name = asString(request.model);
+  if (name === undefined || name === '') throw unreadable('`model` must be the id of a model.', 'model');
+  const model = models.resolve(name);
+  return {
+    model,
+    max_tokens: outputWithin(asNumber(maxTokens), models.find(model)),
+    temperature: asNumber(request.temperature),
+    top_p: asNumber(request.top_p),
+    ...(request.stream === true ? { stream: true, stream_options: { include_usage: true } } : {}),
+  };
+}
+
+/**
+ * The efforts that every model takes: the service picks the nearest level that the model has, or none if it does not
+ * reason. Any other effort is refused unless the model lists it.
+ */
+const commonEfforts: ReadonlySet<unknown> = new Set(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']);
+
+/** Returns an effort that the service accepts for every model. Undefined for any other value. */
+export const commonEffort = (effort: unknown): string | undefined =>
+  commonEfforts.has(effort) ? (effort as string) : undefined;

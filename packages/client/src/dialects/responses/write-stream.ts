@@ -1,0 +1,186 @@
+import type { AnswerBlock, BlockStart } from '../answer-blocks.ts';
+import { type AnswerEnd, AnswerStream } from '../answer-stream.ts';
+import type { ChatFailure } from '../chat-failure.ts';
+import type { AnswerChunk } from '../chat-stream.ts';
+import type { JsonObject } from '../json.ts';
+import { CustomInputReader } from './custom-input.ts';
+import { codexError, openAiError } from './failure-answer.ts';
+import type { ToolNames } from './tool-names.ts';
+import { contentPart, doneItem, itemId, startedItem } from './write-item.ts';
+import { answerIdOf, type ResponseStanding, responseObject, standingAtEnd } from './write-response.ts';
+
+export interface ResponseStreamParts {
+  readonly asked: JsonObject;
+  readonly names: ToolNames;
+  /** The model that was asked for, in case that the answer never names one. */
+  readonly requested: string;
+  /** Whether Codex asks. It would repeat an answer that is incomplete or failed in the usual form. */
+  readonly isCodex: boolean;
+}
+
+/**
+ * Writes a streamed chat answer as the events of the Responses API.
+ *
+ * @see https://platform.openai.com/docs/api-reference/responses-streaming
+ */
+export class ResponseStream extends AnswerStream {
+  readonly #parts: ResponseStreamParts;
+  readonly #output: object[] = [];
+  #sequence = 0;
+  #answerId = 'local';
+  #createdAt = 0;
+  #model: string;
+  #kind: BlockStart['kind'] | undefined;
+  #itemId = '';
+  #custom: CustomInputReader | undefined;
+  #hasPart = false;
+
+  constructor(parts: ResponseStreamParts) {
+    super();
+    this.#parts = parts;
+    this.#model = parts.requested;
+  }
+
+  protected writeStart({ id, model, created }: AnswerChunk): void {
+    this.#answerId = answerIdOf(id);
+    this.#createdAt = created ?? 0;
+    this.#model = model ?? this.#model;
+    const response = this.#response({ status: 'in_progress' });
+    this.#event('response.created', { response });
+    this.#event('response.in_progress', { response });
+  }
+
+  /** Writes a comment, which every parser of event streams skips. */
+  protected writeKeepAlive(): void {
+    this.write(': keep-alive\n\n');
+  }
+
+  protected writeEnd({ finishReason, usage }: AnswerEnd): void {
+    const standing = standingAtEnd(finishReason, usage);
+    // Codex runs the turn again after `response.incomplete`, and would pay for it again.
+    const type = this.#parts.isCodex ? 'completed' : standing.status;
+    this.#event(`response.${type}`, { response: this.#response(standing) });
+  }
+
+  protected writeFailure(failure: ChatFailure): void {
+    this.start({});
+    const { isCodex } = this.#parts;
+    const error = isCodex ? codexError(failure) : openAiError(failure);
+    const { code, message, param } = error;
+    // OpenAI's SDKs throw at an event with an `error`. Codex reads the event after it.
+    if (!isCodex) this.#event('error', { code, message, param, error });
+    // OpenAI's types know few codes within a response. Codex reads more.
+    const known = isCodex || code === 'rate_limit_exceeded' ? code : 'server_error';
+    this.#event('response.failed', { response: this.#response({ status: 'failed', error: { code: known, message } }) });
+  }
+
+  onStart(block: BlockStart): void {
+    const { names } = this.#parts;
+    this.#kind = block.kind;
+    this.#hasPart = false;
+    this.#itemId = itemId(block, names, this.#answerId, this.#output.length);
+    const isCustom = block.kind === 'call' && names.named(block.name).kind === 'custom';
+    this.#custom = isCustom ? new CustomInputReader() : undefined;
+    this.#itemEvent('response.output_item.added', { item: startedItem(block, this.#itemId, names) });
+  }
+
+  onText(text: string): void {
+    switch (this.#kind) {
+      case 'reasoning':
+        this.#startSummary();
+        this.#partEvent('response.reasoning_summary_text.delta', { summary_index: 0, delta: text });
+        return;
+      case 'call':
+        this.#callText(text);
+        return;
+      case 'refusal':
+        this.#startPart('refusal');
+        this.#partEvent('response.refusal.delta', { content_index: 0, delta: text });
+        return;
+      default:
+        this.#startPart('text');
+        this.#partEvent('response.output_text.delta', { content_index: 0, delta: text, logprobs: [] });
+        return;
+    }
+  }
+
+  onEnd(block: AnswerBlock): void {
+    const item = doneItem(block, this.#itemId, this.#parts.names);
+    switch (block.kind) {
+      case 'reasoning':
+        this.#endSummary(block.text);
+        break;
+      case 'call':
+        this.#endCall(block.text);
+        break;
+      default:
+        this.#endPart(block);
+    }
+    this.#itemEvent('response.output_item.done', { item });
+    this.#output.push(item);
+  }
+
+  #callText(text: string): void {
+    if (this.#custom === undefined) {
+      this.#partEvent('response.function_call_arguments.delta', { delta: text });
+      return;
+    }
+    const delta = this.#custom.push(text);
+    if (delta !== '') this.#partEvent('response.custom_tool_call_input.delta', { delta });
+  }
+
+  #endCall(text: string): void {
+    if (this.#custom === undefined) {
+      this.#partEvent('response.function_call_arguments.done', { arguments: text || '{}' });
+      return;
+    }
+    const { input, rest } = this.#custom.end();
+    if (rest !== '') this.#partEvent('response.custom_tool_call_input.delta', { delta: rest });
+    this.#partEvent('response.custom_tool_call_input.done', { input });
+  }
+
+  #startSummary(): void {
+    if (this.#hasPart) return;
+    this.#hasPart = true;
+    const part = { type: 'summary_text', text: '' };
+    this.#partEvent('response.reasoning_summary_part.added', { summary_index: 0, part });
+  }
+
+  #endSummary(text: string): void {
+    if (!this.#hasPart) return;
+    this.#partEvent('response.reasoning_summary_text.done', { summary_index: 0, text });
+    const part = { type: 'summary_text', text };
+    this.#partEvent('response.reasoning_summary_part.done', { summary_index: 0, part });
+  }
+
+  #startPart(kind: 'text' | 'refusal'): void {
+    if (this.#hasPart) return;
+    this.#hasPart = true;
+    this.#partEvent('response.content_part.added', { content_index: 0, part: contentPart({ kind, text: '' }) });
+  }
+
+  #endPart(block: Extract<AnswerBlock, { kind: 'text' | 'refusal' }>): void {
+    const { kind, text } = block;
+    if (kind === 'refusal') this.#partEvent('response.refusal.done', { content_index: 0, refusal: text });
+    else this.#partEvent('response.output_text.done', { content_index: 0, text, logprobs: [] });
+    this.#partEvent('response.content_part.done', { content_index: 0, part: contentPart(block) });
+  }
+
+  #response(standing: ResponseStanding): object {
+    const state = { answerId: this.#answerId, createdAt: this.#createdAt, model: this.#model, output: this.#output };
+    return responseObject(state, standing, this.#parts.asked);
+  }
+
+  #itemEvent(type: string, fields: object): void {
+    this.#event(type, { output_index: this.#output.length, ...fields });
+  }
+
+  #partEvent(type: string, fields: object): void {
+    this.#event(type, { item_id: this.#itemId, output_index: this.#output.length, ...fields });
+  }
+
+  #event(type: string, fields: object): void {
+    this.event({ type, sequence_number: this.#sequence, ...fields });
+    this.#sequence += 1;
+  }
+}

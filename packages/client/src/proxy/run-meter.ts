@@ -1,0 +1,226 @@
+import { Readable } from 'node:stream';
+import { operationPaths, ServiceError, SseParser } from '@sotto/wire';
+import { answerFrom, answerOfRefusal, sentStatus } from '../answer.ts';
+import { asNumber, asObject, asObjects, asString, type JsonObject, parseJson } from '../dialects/json.ts';
+import { ClientError } from '../errors.ts';
+import type { ContentAnswer } from '../gateway/platform.ts';
+import type { AskedRequest, Exchange } from '../private/private-exchange.ts';
+
+/** What a run has cost so far. */
+export interface RunTotals {
+  /** Requests that were served, or may have been. */
+  readonly requests: number;
+  /** USD, as the service stated it. */
+  readonly cost: number;
+  /** Those of them that have not stated their cost: they broke off, or still run. */
+  readonly unstated: number;
+  /** Answers by the privacy class of the route that served them. */
+  readonly classes: ReadonlyMap<string, number>;
+}
+
+/**
+ * Counts what the chats of one run cost. With a cap, it refuses a chat whose most expensive outcome would exceed the cap:
+ * tickets do not tell what they reserve, so this computes a bound from the catalog's prices.
+ */
+export class RunMeter implements Exchange {
+  readonly #exchange: Exchange;
+  readonly #capUsd: number | undefined;
+  #prices: Promise<readonly ModelPrice[]> | undefined;
+  #requests = 0;
+  #cost = 0;
+  /** The bounds of running chats, and of chats whose cost is not known. */
+  #reserved = 0;
+  #unstated = 0;
+  readonly #classes = new Map<string, number>();
+
+  constructor(exchange: Exchange, capUsd?: number) {
+    this.#exchange = exchange;
+    this.#capUsd = capUsd;
+  }
+
+  get totals(): RunTotals {
+    return { requests: this.#requests, cost: this.#cost, unstated: this.#unstated, classes: this.#classes };
+  }
+
+  async ask(asked: AskedRequest): Promise<ContentAnswer> {
+    const body = asObject(parseJson(asked.body));
+    if (asked.method !== 'POST' || asked.path.split('?')[0] !== operationPaths.chat || body === undefined) {
+      return this.#exchange.ask(asked);
+    }
+    const bound = this.#capUsd === undefined ? 0 : boundOf(asked.body, body, await this.#readPrices(asked.signal));
+    const left = (this.#capUsd ?? Number.POSITIVE_INFINITY) - this.#cost - this.#reserved;
+    if (bound > left) return answerFrom(answerOfRefusal(aboveCap(this.#capUsd ?? 0, left, bound)));
+    this.#reserved += bound;
+    // Until it states its cost. The run may end before an answer does, or begins.
+    this.#requests += 1;
+    this.#unstated += 1;
+    const forget = (): void => {
+      this.#reserved -= bound;
+      this.#requests -= 1;
+      this.#unstated -= 1;
+    };
+    const hidesUsage = body.stream === true && asObject(body.stream_options)?.include_usage !== true;
+    const sent = hidesUsage ? { ...asked, body: withUsage(body) } : asked;
+    let stated: number | undefined;
+    try {
+      const answer = await this.#exchange.ask(sent);
+      if (answer.status !== 200) {
+        // The service does not charge a request that it refuses. This status says that its answer was lost.
+        if (answer.status !== sentStatus) forget();
+        return answer;
+      }
+      const name = answer.headers.find(([header]) => header === 'x-router-privacy-class')?.[1] ?? 'unknown';
+      this.#classes.set(name, (this.#classes.get(name) ?? 0) + 1);
+      const state = (cost: number): void => {
+        stated = cost;
+      };
+      const close = (): void => {
+        if (stated === undefined) return;
+        this.#unstated -= 1;
+        this.#reserved -= bound;
+        this.#cost += stated;
+      };
+      const pieces = body.stream === true ? readStream(answer.body, state, hidesUsage) : readWhole(answer.body, state);
+      return rewritten(answer, closing(pieces, close));
+    } catch (error) {
+      // Only these say that no content has left. Any other request may be charged, so its bound stays reserved.
+      if (error instanceof ClientError) forget();
+      throw error;
+    }
+  }
+
+  #readPrices(signal: AbortSignal): Promise<readonly ModelPrice[]> {
+    this.#prices ??= readPrices(this.#exchange, signal).catch((error: unknown) => {
+      this.#prices = undefined;
+      throw error;
+    });
+    return this.#prices;
+  }
+}
+
+interface ModelPrice {
+  readonly id: string;
+  /** USD per token, of the dearest route. */
+  readonly input: number;
+  readonly output: number;
+  readonly contextLength: number;
+  readonly maxOutputTokens: number;
+}
+
+async function readPrices(exchange: Exchange, signal: AbortSignal): Promise<readonly ModelPrice[]> {
+  const header = (): undefined => undefined;
+  const answer = await exchange.ask({ method: 'GET', path: '/v1/models', header, body: '', signal });
+  const listed = asObject(parseJson(await answer.toResponse().text()));
+  return (asObjects(listed?.data) ?? []).flatMap((entry): ModelPrice[] => {
+    const routes = asObjects(entry.provider_routes) ?? [];
+    const id = asString(entry.id);
+    if (id === undefined || routes.length === 0) return [];
+    const dearest = (name: string): number =>
+      Math.max(...routes.flatMap(({ pricing }) => pricesIn(asObject(pricing) ?? {}, name))) / 1e6;
+    const context = asNumber(entry.context_length) ?? 1_000_000;
+    return [
+      {
+        id,
+        input: Math.max(dearest('input'), dearest('cache_write')),
+        output: Math.max(dearest('output'), dearest('reasoning')),
+        contextLength: context,
+        maxOutputTokens: asNumber(entry.max_output_tokens) ?? context,
+      },
+    ];
+  });
+}
+
+/** A price and its tiers for long prompts. */
+const pricesIn = (pricing: JsonObject, name: string): number[] => [
+  asNumber(pricing[name]) ?? 0,
+  ...(asObjects(pricing.tiers) ?? []).map((tier) => asNumber(tier[name]) ?? 0),
+];
+
+/** The most that a chat can cost, in USD: each byte of it may be a token, and the output may reach its ceiling. */
+function boundOf(text: string, body: JsonObject, prices: readonly ModelPrice[]): number {
+  const names = new Set([asString(body.model), ...(Array.isArray(body.models) ? body.models : [])]);
+  const named = prices.filter(({ id }) => names.has(id) || [...names].some((name) => `${name}`.startsWith(`${id}:`)));
+  const asked = asNumber(body.max_completion_tokens) ?? asNumber(body.max_tokens);
+  const bytes = Buffer.byteLength(text);
+  const bounds = (named.length > 0 ? named : prices).map(
+    ({ input, output, contextLength, maxOutputTokens }) =>
+      Math.min(bytes, contextLength) * input + Math.min(asked ?? maxOutputTokens, maxOutputTokens) * output,
+  );
+  return Math.max(0, ...bounds);
+}
+
+const usd = (amount: number): string => `$${Math.max(0, amount).toFixed(4)}`;
+
+const aboveCap = (cap: number, left: number, bound: number): ServiceError =>
+  new ServiceError('insufficient_balance', {
+    message:
+      `This run may cost ${usd(cap)} (--max-cost). ${usd(left)} of that is left, and this request could cost up to ` +
+      `${usd(bound)}. Start the run again with a higher --max-cost.`,
+  });
+
+const withUsage = (body: JsonObject): string =>
+  JSON.stringify({ ...body, stream_options: { ...asObject(body.stream_options), include_usage: true } });
+
+const costOf = (value: unknown): number | undefined => asNumber(asObject(asObject(value)?.usage)?.cost);
+
+async function* readWhole(
+  pieces: AsyncIterable<Uint8Array>,
+  state: (cost: number) => void,
+): AsyncGenerator<Uint8Array> {
+  const read: Uint8Array[] = [];
+  for await (const piece of pieces) {
+    read.push(piece);
+    yield piece;
+  }
+  const cost = costOf(parseJson(Buffer.concat(read).toString('utf8')));
+  if (cost !== undefined) state(cost);
+}
+
+/** Passes the events on. Leaves out the usage if the tool did not ask for it: some cannot read an event without a choice. */
+async function* readStream(
+  pieces: AsyncIterable<Uint8Array>,
+  state: (cost: number) => void,
+  hidesUsage: boolean,
+): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder();
+  const decoder = new TextDecoder();
+  let events: string[] = [];
+  const parser = new SseParser({
+    onEvent(event) {
+      // Most events have no usage, and need not be parsed.
+      const cost = event.includes('"cost"') ? costOf(parseJson(event)) : undefined;
+      if (cost !== undefined) state(cost);
+      if (cost === undefined || !hidesUsage) events.push(event);
+    },
+  });
+  for await (const piece of pieces) {
+    parser.push(decoder.decode(piece, { stream: true }));
+    if (!hidesUsage) yield piece;
+    else if (events.length > 0) yield encoder.encode(events.map((event) => `data: ${event}\n\n`).join(''));
+    events = [];
+  }
+  parser.end();
+  if (hidesUsage && events.length > 0) yield encoder.encode(events.map((event) => `data: ${event}\n\n`).join(''));
+}
+
+async function* closing(pieces: AsyncIterable<Uint8Array>, close: () => void): AsyncGenerator<Uint8Array> {
+  try {
+    yield* pieces;
+  } finally {
+    close();
+  }
+}
+
+/** The answer with another body. */
+function rewritten({ status, headers }: ContentAnswer, body: AsyncIterable<Uint8Array>): ContentAnswer {
+  const kept = headers.filter(([name]) => name !== 'content-length');
+  return {
+    status,
+    headers: kept,
+    body,
+    toResponse() {
+      const init = { status, headers: kept.map(([name, value]): [string, string] => [name, value]) };
+      return new Response(Readable.toWeb(Readable.from(body)) as ReadableStream<Uint8Array>, init);
+    },
+  };
+}

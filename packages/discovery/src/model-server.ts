@@ -1,0 +1,73 @@
+import { z } from 'zod';
+
+/** The model servers that can be recognised by their own API. */
+export type ServerKind = 'ollama' | 'lmstudio' | 'llamacpp' | 'vllm';
+
+/** A model that a server runs itself, with the facts that the server states. */
+export interface ServedModel {
+  /** The name that requests to the server use. */
+  readonly name: string;
+  readonly type: 'text' | 'embedding';
+  /** Tokens of prompt and answer together. */
+  readonly contextLength: number;
+  readonly tools: boolean;
+  readonly vision: boolean;
+  readonly structuredOutput: boolean;
+  /** Absent: the model does not reason, or the server does not say so. */
+  readonly reasoning?: { readonly efforts: readonly string[]; readonly canDisable: boolean };
+}
+
+/**
+ * Asks a server for JSON: a GET, or a POST of `body`. Resolves to undefined if there is no answer, no success or no
+ * JSON. `path` begins with a slash.
+ */
+export type Ask = (path: string, body?: object) => Promise<unknown>;
+
+/**
+ * Reads the models of one kind of server. Resolves to undefined if the answers are not those of this kind. `leave` is
+ * told of each model that is left out, and why.
+ */
+export type ReadServer = (ask: Ask, leave: Leave) => Promise<readonly ServedModel[] | undefined>;
+
+export type Leave = (model: string, reason: string) => void;
+
+/** Reads another program's answer loosely: a field of an unexpected shape counts as absent. */
+export const loose = <Schema extends z.ZodType>(schema: Schema) => schema.nullish().catch(undefined);
+
+/** A number of tokens. A value of 0, as some servers write for "unknown", counts as absent. */
+export const tokens = z
+  .number()
+  .int()
+  .min(1)
+  .max(100_000_000)
+  .nullish()
+  .catch(undefined)
+  .transform((count) => count ?? undefined);
+
+/** No list of models is longer. */
+const maxBytes = 16 * 1024 * 1024;
+
+/**
+ * Asks the server at an origin, with a time limit for each question in ms. It follows no redirect, because the answer of
+ * another server would describe that one.
+ */
+export function askServer(origin: string, fetch: typeof globalThis.fetch, timeoutMs: number): Ask {
+  return async (path, body) => {
+    try {
+      const answer = await fetch(`${origin}${path}`, {
+        redirect: 'error',
+        signal: AbortSignal.timeout(timeoutMs),
+        ...(body === undefined
+          ? {}
+          : { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+      });
+      if (!answer.ok || Number(answer.headers.get('content-length') ?? 0) > maxBytes) {
+        await answer.body?.cancel();
+        return undefined;
+      }
+      return await answer.json();
+    } catch {
+      return undefined;
+    }
+  };
+}

@@ -1,0 +1,49 @@
+export { mayBeLarge } from './bodies/arriving-bodies.ts';
+export type { BodyHolder } from './bodies/shared-budget.ts';
+export { bearerToken } from './credentials.ts';
+export { type ErrorTrace, exitMessage, traceOf } from './error-trace.ts';
+export { areJsonTextsWithinBounds, readJsonBody } from './json-body.ts';
+export { type Leave, leaveServer } from './leave-server.ts';
+export { listenProblem } from './listen-problem.ts';
+export { openLogOutlet } from './log-outlet.ts';
+export { createMetricsApp } from './metrics-app.ts';
+export { AddressLimit, networkOf } from './network.ts';
+export { postJson } from './post-json.ts';
+export { randomId } from './random-id.ts';
+export { type Repeated, repeat } from './repeat.ts';
+export { createServer, listenBacklog, type ServerOptions } from './server.ts';
+export { registerHealth, registerOpenApi } from './service-routes.ts';
+export { describeSettings } from './settings/describe-settings.ts';
+export type { TrustProxy } from './settings/kinds.ts';
+export * as setting from './settings/kinds.ts';
+export { loadSettings, problemOfSetting } from './settings/load-settings.ts';
+export {
+  type AuthorityFiles,
+  attestationModes,
+  brokerEarlySchema,
+  brokerSchema,
+  type KeeperPlace,
+  readBrokerSettings,
+  readKeeperPlace,
+  type TlsConfig,
+} from './settings/planes/broker.ts';
+export { keeperSchema } from './settings/planes/keeper.ts';
+export {
+  type Environment,
+  isSecretName,
+  readSettings,
+  type Settings,
+  withSecretFiles,
+} from './settings/read-settings.ts';
+export { inlineParts, settingPaths } from './settings/setting-paths.ts';
+export {
+  type FileSettings,
+  isPartName,
+  placeInFile,
+  readFileOrPart,
+  readSettingsFile,
+  settingsOf,
+} from './settings/settings-file.ts';
+export { openTlsFiles } from './tls-files.ts';
+export { openTracing, type RequestTrace, type Tracing } from './tracing/tracing.ts';
+export { withTaps } from './with-taps.ts';

@@ -1,0 +1,33 @@
+import type { PathOf, serviceContracts } from '@sotto/contract';
+import type { FastifyInstance } from 'fastify';
+
+type Path = PathOf<typeof serviceContracts>;
+
+/**
+ * Registers `GET /healthz` (the process is alive) and `GET /readyz` (it can serve). Both exist on every origin, without
+ * `/v1`.
+ */
+export function registerHealth(app: FastifyInstance, isReady: () => Promise<boolean>): void {
+  app.get('/healthz' satisfies Path, async (_request, reply) => {
+    reply.header('cache-control', 'no-store');
+    return { status: 'ok' };
+  });
+  app.get('/readyz' satisfies Path, async (_request, reply) => {
+    const ready = await isReady();
+    reply.code(ready ? 200 : 503).header('cache-control', 'no-store');
+    if (!ready) reply.header('retry-after', '1');
+    return { status: ready ? 'ready' : 'not_ready' };
+  });
+}
+
+/** Registers `GET /v1/openapi.json`, the description of an origin. It is serialized once. */
+export function registerOpenApi(app: FastifyInstance, document: object): void {
+  const text = JSON.stringify(document);
+  app.get('/v1/openapi.json' satisfies PathOf<typeof serviceContracts>, async (_request, reply) => {
+    reply
+      .header('cache-control', 'public, max-age=60, stale-while-revalidate=600')
+      .header('access-control-allow-origin', '*')
+      .type('application/json; charset=utf-8');
+    return text;
+  });
+}

@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+import { Tracing } from './tracing.ts';
+
+function open({ ratio = 1, random = (): number => 0.5 } = {}) {
+  const sent: string[] = [];
+  const lost: number[] = [];
+  let now = 1_700_000_000_000.25;
+  let ids = 0;
+  let isDown = false;
+  const tracing = new Tracing({
+    service: 'sotto-test',
+    ratio,
+    now: () => now,
+    random,
+    randomHex: (bytes) => {
+      ids += 1;
+      return ids.toString(16).padStart(bytes * 2, '0');
+    },
+    send: async (body) => {
+      if (isDown) throw new Error('nobody is there');
+      sent.push(body);
+    },
+    onLost: (spans) => void lost.push(spans),
+  });
+  return {
+    tracing,
+    lost,
+    spans: () =>
+      sent.flatMap((body) => {
+        const { resourceSpans } = JSON.parse(body);
+        return resourceSpans[0].scopeSpans[0].spans as Record<string, unknown>[];
+      }),
+    sent,
+    pass: (ms: number) => {
+      now += ms;
+      return now;
+    },
+    goDown: (down: boolean) => {
+      isDown = down;
+    },
+  };
+}
+
+describe('tracing', () => {
+  it('sends a request and its parts as one trace, in OTLP’s JSON', async () => {
+    const { tracing, sent, pass } = open();
+    const trace = tracing.begin('chat');
+    const admitted = pass(1.5);
+    trace?.step('admission', admitted - 1.5, admitted);
+    pass(20);
+    trace?.step('attempt', admitted, admitted + 20, { provider: 'acme', outcome: 'served' });
+    trace?.end({ operation: 'chat', status: 200, attempts: 1 });
+    trace?.end({ operation: 'chat', status: 500, error: 'again' });
+    await tracing.flush();
+    await tracing.flush();
+    expect(sent.map((body) => JSON.parse(body))).toEqual([
+      {
+        resourceSpans: [
+          {
+            resource: { attributes: [{ key: 'service.name', value: { stringValue: 'sotto-test' } }] },
+            scopeSpans: [
+              {
+                scope: { name: 'sotto' },
+                spans: [
+                  {
+                    ...{ traceId: '1'.padStart(32, '0'), spanId: '2'.padStart(16, '0'), name: 'chat', kind: 2 },
+                    ...{ startTimeUnixNano: '1700000000000250000', endTimeUnixNano: '1700000000021750000' },
+                    attributes: [
+                      { key: 'sotto.operation', value: { stringValue: 'chat' } },
+                      { key: 'sotto.status', value: { intValue: '200' } },
+                      { key: 'sotto.attempts', value: { intValue: '1' } },
+                    ],
+                  },
+                  {
+                    ...{ traceId: '1'.padStart(32, '0'), spanId: '3'.padStart(16, '0') },
+                    ...{ parentSpanId: '2'.padStart(16, '0'), name: 'admission', kind: 1, attributes: [] },
+                    ...{ startTimeUnixNano: '1700000000000250000', endTimeUnixNano: '1700000000001750000' },
+                  },
+                  {
+                    ...{ traceId: '1'.padStart(32, '0'), spanId: '4'.padStart(16, '0') },
+                    ...{ parentSpanId: '2'.padStart(16, '0'), name: 'attempt', kind: 1 },
+                    ...{ startTimeUnixNano: '1700000000001750000', endTimeUnixNano: '1700000000021750000' },
+                    attributes: [
+                      { key: 'sotto.provider', value: { stringValue: 'acme' } },
+                      { key: 'sotto.outcome', value: { stringValue: 'served' } },
+                    ],
+                  },
+                ],
+              },
+            ],
+          },
+        ],
+      },
+    ]);
+  });
+
+  it('marks spans of failed requests', async () => {
+    const { tracing, spans } = open();
+    tracing.record('/v1/keys', 1_700_000_000_000, { status: 500, error: 'internal_error' });
+    await tracing.flush();
+    expect(spans()).toMatchObject([{ name: '/v1/keys', status: { code: 2 } }]);
+  });
+
+  it('traces the configured part of the requests', () => {
+    let at = 0;
+    const { tracing } = open({ ratio: 0.25, random: () => (at++ % 100) / 100 });
+    const traced = Array.from({ length: 1000 }, () => tracing.begin('chat')).filter((trace) => trace !== undefined);
+    expect(traced).toHaveLength(250);
+    expect(open({ ratio: 0, random: () => 0 }).tracing.begin('chat')).toBeUndefined();
+  });
+
+  it('keeps a limited number of spans while the collector accepts none, and reports how many were lost', async () => {
+    const { tracing, lost, spans, goDown } = open();
+    for (let index = 0; index < 5000; index += 1) tracing.record('chat', 0, {});
+    goDown(true);
+    await tracing.flush();
+    expect(lost).toEqual([904]);
+    goDown(false);
+    tracing.record('chat', 0, {});
+    await tracing.flush();
+    expect(lost).toEqual([904, 4096]);
+    expect(spans()).toHaveLength(1);
+  });
+});

@@ -1,0 +1,104 @@
+import type { Nusd } from '@sotto/money';
+import { budgetScopeOf } from '../budgets.ts';
+import type { AuditedBudget, BudgetProjection, MonthSpend, RefusingBudget } from '../ports.ts';
+import type { Counted, ShardData, StoredBudget } from './shard-data.ts';
+
+/** The monthly budgets of a shard. A budget's `openNusd` of a month is the sum of the holds and notes that count in it. */
+
+/** Counts a hold or a note in budgets. */
+export function countIn(shard: ShardData, what: string, counted: Counted | undefined): void {
+  if (counted === undefined || counted.budgetIds.length === 0) return;
+  shard.counted.set(what, counted);
+  addOpen(shard, counted, counted.amountNusd);
+}
+
+/** Ends what `countIn` did. Returns undefined if it does not count. */
+export function uncount(shard: ShardData, what: string): Counted | undefined {
+  const counted = shard.counted.get(what);
+  if (counted === undefined) return undefined;
+  shard.counted.delete(what);
+  addOpen(shard, counted, -counted.amountNusd);
+  return counted;
+}
+
+/** Returns the first budget that does not cover an amount. */
+export function refusingBudget(
+  { budgets }: ShardData,
+  { month, amountNusd, budgetIds }: Counted,
+): RefusingBudget | undefined {
+  for (const id of budgetIds) {
+    const { limitNusd, months } = budgets.get(id) ?? unknown();
+    const { spentNusd, openNusd } = months.get(month) ?? nothing;
+    if (limitNusd !== undefined && limitNusd - spentNusd - openNusd < amountNusd) {
+      return { scope: budgetScopeOf(id), month, limitNusd };
+    }
+  }
+  return undefined;
+}
+
+/** Sets a newer limit, which then counts everything that is held and unbooked. */
+export function putBudget(
+  shard: ShardData,
+  { budgetId, limitNusd, version, keptSince, spent }: BudgetProjection,
+): void {
+  const budget = budgetOrUnknown(shard, budgetId);
+  if (version > budget.version) {
+    Object.assign(budget, { limitNusd, version });
+    for (const month of budget.months.values()) month.openNusd = 0n;
+    for (const counted of shard.counted.values()) {
+      if (counted.budgetIds.includes(budgetId)) monthIn(budget, counted.month).openNusd += counted.amountNusd;
+    }
+  }
+  for (const each of spent) setSpent(shard, budgetId, each);
+  for (const [month, sums] of budget.months) {
+    if (month >= keptSince) continue;
+    sums.spentNusd = 0n;
+    if (sums.openNusd === 0n) budget.months.delete(month);
+  }
+}
+
+export function setSpent(shard: ShardData, budgetId: string, { month, spentNusd }: MonthSpend): void {
+  const known = shard.budgets.get(budgetId)?.months.get(month)?.spentNusd ?? 0n;
+  if (spentNusd > known) monthIn(budgetOrUnknown(shard, budgetId), month).spentNusd = spentNusd;
+}
+
+/** Returns budgets with their sums, and the same sums recomputed. Unknown ones are omitted. */
+export const readBudgets = (
+  { budgets, counted }: ShardData,
+  budgetIds: readonly string[],
+): ReadonlyMap<string, AuditedBudget> =>
+  new Map(
+    budgetIds.flatMap((id): [string, AuditedBudget][] => {
+      const budget = budgets.get(id);
+      if (budget === undefined || budget.version < 0) return [];
+      const parts = [...counted.values()].filter(({ budgetIds: ids }) => ids.includes(id));
+      const names = new Set([...budget.months.keys(), ...parts.map(({ month }) => month)]);
+      const months = [...names].map((name) => {
+        const countedNusd = parts.reduce((sum, part) => (part.month === name ? sum + part.amountNusd : sum), 0n);
+        return [name, { ...(budget.months.get(name) ?? nothing), countedNusd }] as const;
+      });
+      return [[id, { limitNusd: budget.limitNusd, version: budget.version, months: new Map(months) }]];
+    }),
+  );
+
+const nothing = { spentNusd: 0n, openNusd: 0n };
+const unknown = (): StoredBudget => ({ limitNusd: undefined, version: -1, months: new Map() });
+
+function addOpen({ budgets }: ShardData, { month, budgetIds }: Counted, amountNusd: Nusd): void {
+  for (const id of budgetIds) {
+    const budget = budgets.get(id);
+    if (budget !== undefined && budget.version >= 0) monthIn(budget, month).openNusd += amountNusd;
+  }
+}
+
+function budgetOrUnknown({ budgets }: ShardData, budgetId: string): StoredBudget {
+  const budget = budgets.get(budgetId) ?? unknown();
+  budgets.set(budgetId, budget);
+  return budget;
+}
+
+function monthIn({ months }: StoredBudget, month: string): { spentNusd: Nusd; openNusd: Nusd } {
+  const sums = months.get(month) ?? { ...nothing };
+  months.set(month, sums);
+  return sums;
+}

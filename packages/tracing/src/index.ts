@@ -1,2 +1,0 @@
-export { openTracing } from './open-tracing.ts';
-export type { RequestTrace, Tracing } from './tracing.ts';

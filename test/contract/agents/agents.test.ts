@@ -1,0 +1,193 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { agents } from '../../../packages/client/src/agents/index.ts';
+import { describeInBothPlanes } from '../../kit/both-planes.ts';
+import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
+import { type FakeProvider, startProvider } from '../../kit/provider.ts';
+import type { TestAccount } from '../../kit/service.ts';
+import { noteSkip } from '../../kit/skips.ts';
+import { runSotto } from '../own-client/run-sotto.ts';
+import { doTheTask, fillTheContext, summary, task, usage } from './scripted-model.ts';
+
+/** The folder of the installed agents' programs, which `.ci/run` sets. */
+const programs = process.env.SOTTO_TEST_AGENTS ?? '';
+const model = 'acme/coder';
+/** What a model is called whose context fills up. It holds an agent's own prompt, and little more. */
+const smallModel = 'acme/small';
+const pricing = { input: 1, output: 2 };
+const answerNusd = BigInt(usage.prompt_tokens * 1000 + usage.completion_tokens * 2000);
+
+/** The arguments by which an agent does a task without a person, on a machine that is a sandbox itself. */
+const alone: Readonly<Record<string, (prompt: string) => readonly string[]>> = {
+  claude: (prompt) => ['-p', prompt, '--allowedTools', 'Read,Edit,Bash'],
+  cline: (prompt) => ['--auto-approve', 'true', prompt],
+  codex: (prompt) => ['exec', '--skip-git-repo-check', '--sandbox', 'danger-full-access', prompt],
+  continue: (prompt) => ['-p', '--auto', prompt],
+  opencode: (prompt) => ['run', prompt],
+  pi: (prompt) => ['-p', prompt],
+  qwen: (prompt) => ['--yolo', '-p', prompt],
+};
+
+/** The agents that speak chat completions, which the broker serves without the proxy. */
+const direct = ['cline', 'continue', 'opencode', 'pi', 'qwen'];
+
+/** Whether an agent is there to be run. If not, the run says so. */
+function isInstalled(name: string): boolean {
+  const isThere = programs !== '' && existsSync(join(programs, agents[name]?.program ?? name));
+  if (!isThere) {
+    noteSkip(
+      programs === '' ? 'the coding agents' : `the coding agent ${name}`,
+      'install the packages of test/contract/agents/package.json, and set SOTTO_TEST_AGENTS to their node_modules/.bin.',
+    );
+  }
+  return isThere;
+}
+
+let provider: FakeProvider;
+let folder: string;
+let work: string;
+
+await describeInBothPlanes(
+  'coding agents',
+  async () => {
+    provider = await startProvider();
+    folder = await mkdtemp(join(tmpdir(), 'sotto-agents-'));
+    const length = { context_length: 400_000, max_output_tokens: 32_000 };
+    const small = { context_length: 60_000, max_output_tokens: 2000 };
+    const capabilities = { capabilities: { tools: true } };
+    return {
+      ...filesOf(
+        [providerEntry('acme', provider.baseUrl)],
+        [
+          textModel(model, [routeEntry('acme', pricing, capabilities)], length),
+          textModel(smallModel, [routeEntry('acme', pricing, capabilities)], small),
+        ],
+      ),
+      environment: { ATTESTATION: 'simulated' },
+      stop: async () => {
+        await provider.stop();
+        await rm(folder, { recursive: true, force: true });
+      },
+    };
+  },
+  (planes) => {
+    let account: TestAccount;
+    beforeAll(async () => {
+      account = await planes.service.createAccount();
+    });
+
+    /** The environment of a user who has the agents installed and no configuration of them. */
+    const environment = (): Record<string, string> => ({
+      HOME: join(folder, 'home'),
+      TMPDIR: folder,
+      PATH: [dirname(process.execPath), programs, process.env.PATH ?? ''].join(delimiter),
+    });
+
+    const prepare = async (): Promise<void> => {
+      work = await mkdtemp(join(folder, 'work-'));
+      await mkdir(join(folder, 'home'), { recursive: true });
+      await writeFile(join(work, task.file), `${task.before}\n`);
+      provider.seen.splice(0);
+    };
+
+    const runSottoRun = (name: string, options: readonly string[], prompt: string) => {
+      const { baseUrl, controlUrl } = planes.service;
+      const at = ['--base-url', baseUrl, '--control-url', controlUrl, '--allow-simulated'];
+      const args = ['run', name, ...at, ...options, '--', ...(alone[name]?.(prompt) ?? [])];
+      return runSotto(args, { ...environment(), INFERENCE_KEY: account.inferenceKey }, work);
+    };
+
+    /** Holds the run to what was asked: the file is mended, and the answer has what only the command could tell. */
+    const expectDone = async (out: string): Promise<void> => {
+      expect(await readFile(join(work, task.file), 'utf8')).toBe(`${task.after}\n`);
+      expect(out).toContain(task.printed);
+      const results = provider.seen.flatMap(({ text }) => (text.includes('"role":"tool"') ? [text] : []));
+      expect(results.some((text) => text.includes(task.before))).toBe(true);
+    };
+
+    describe.each(Object.keys(alone))('%s', (name) => {
+      it.skipIf(!isInstalled(name))('does a task of several tools in the private flow', async () => {
+        await prepare();
+        const before = await planes.service.settled(account);
+        provider.answer(doTheTask(() => work));
+        const run = runSottoRun(name, ['--model', model], task.prompt);
+        run.child.stdin?.end();
+        const code = await run.ended;
+        expect(code, `${run.out()}\n${run.err()}`).toBe(0);
+        await expectDone(run.out());
+        const requests = provider.seen.length;
+        expect(requests).toBeGreaterThanOrEqual(4);
+        expect(run.err()).toMatch(
+          new RegExp(`sotto: ${requests} requests, \\$0\\.\\d+\\. Providers: private ${requests}\\.`),
+        );
+        expect(before - (await planes.service.settled(account))).toBe(BigInt(requests) * answerNusd);
+        const sent = JSON.stringify(provider.seen.map(({ headers, text }) => [headers, text]));
+        expect(sent).not.toContain(account.inferenceKey);
+        expect(sent).not.toContain('sotto_local_');
+        expect(planes.service.logs()).not.toContain(task.file);
+      });
+
+      if (!direct.includes(name)) return;
+      it.skipIf(!isInstalled(name))('does it in compatibility mode', async () => {
+        await prepare();
+        provider.answer(doTheTask(() => work));
+        const origin = planes.service.baseUrl.replace('/v1', '');
+        const own = await mkdtemp(join(folder, 'own-'));
+        const way = {
+          origin,
+          token: account.inferenceKey,
+          model,
+          contextLength: 400_000,
+          models: [model],
+          folder: own,
+        };
+        const start = agents[name]?.start(way) ?? { environment: {}, args: [], files: {} };
+        for (const [file, text] of Object.entries(start.files)) {
+          await mkdir(dirname(join(own, file)), { recursive: true });
+          await writeFile(join(own, file), text);
+        }
+        const args = [...start.args, ...(alone[name]?.(task.prompt) ?? [])];
+        const env = { ...environment(), ...start.environment };
+        const child = spawn(join(programs, agents[name]?.program ?? ''), args, {
+          cwd: work,
+          env,
+          stdio: ['ignore', 'pipe', 'pipe'],
+        });
+        let out = '';
+        for (const stream of [child.stdout, child.stderr])
+          stream.on('data', (piece: Buffer) => {
+            out += piece.toString();
+          });
+        expect(await new Promise((resolve) => child.once('close', resolve)), out).toBe(0);
+        await expectDone(out);
+      });
+    });
+
+    it.each(['claude', 'codex'].filter(isInstalled))(
+      '%s shortens a conversation that the model cannot hold',
+      async (name) => {
+        await prepare();
+        // Claude Code learns of the limit by the service's refusal, and Codex by the tokens that answers state.
+        provider.answer(fillTheContext({ honest: name === 'codex' }));
+        const run = runSottoRun(name, ['--model', smallModel], 'Fill your context, then say good-bye.');
+        run.child.stdin?.end();
+        expect(await run.ended, `${run.out()}\n${run.err()}`).toBe(0);
+        expect(run.out()).toContain('Good-bye.');
+        const texts = provider.seen.map(({ text }) => text);
+        const longest = Math.max(...texts.map(({ length }) => length));
+        const last = texts.at(-1) ?? '';
+        expect(last).toContain(summary);
+        expect(last.length).toBeLessThan(longest);
+      },
+    );
+
+    afterAll(async () => {
+      expect(await planes.service.settled(account)).toBeGreaterThan(0n);
+    });
+  },
+  { planes: ['two'] },
+);

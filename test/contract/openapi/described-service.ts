@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type pg from 'pg';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { freePort } from '../../kit/free-port.ts';
+import { npmStart, type StartedByNpm } from '../../kit/npm-start.ts';
+import { openTestPool, startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
+import { until } from '../../kit/service.ts';
+import { type Answer, type Call, DescribedOrigin } from './description.ts';
+
+type Asked = Omit<Call, 'method' | 'path'>;
+
+/** As the body of a call: the example that the description has for it. */
+export const example = Symbol('the example of the description');
+
+export const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+export const hex = (bytes: number): string => randomBytes(bytes).toString('hex');
+export const freshEmail = (): string => `${hex(8)}@people.example`;
+export const cookieOf = ({ headers }: Answer) => ({
+  cookie: headers
+    .getSetCookie()
+    .map((each) => each.split(';')[0] ?? '')
+    .join('; '),
+});
+
+function exampleAt(origin: DescribedOrigin, operationId: string): Record<string, unknown> {
+  const { requestBody } = origin.operations.find((each) => each.operationId === operationId) ?? {};
+  const media = requestBody?.content['application/json'];
+  if (media?.example === undefined) throw new Error(`${operationId} has no example`);
+  origin.expectOf(media.schema, media.example, operationId);
+  return media.example as Record<string, unknown>;
+}
+
+/** Returns a function that calls an operation by its id, so that each call is a described one. */
+export function callerOf(origin: () => DescribedOrigin) {
+  return async (operationId: string, status: number, asked: Asked = {}): Promise<Answer> => {
+    const operation = origin().operations.find((each) => each.operationId === operationId);
+    if (operation === undefined) throw new Error(`there is no operation ${operationId}`);
+    const { path, method } = operation;
+    const body = asked.body === example ? exampleAt(origin(), operationId) : asked.body;
+    const answer = await origin().call({ ...asked, method: method.toUpperCase() as Call['method'], path, body });
+    expect(answer.status, `${operationId}: ${answer.text.slice(0, 500)}`).toBe(status);
+    return answer;
+  };
+}
+
+export type DescribedService = ReturnType<typeof describedService>;
+
+/** Starts `npm start` for the surrounding suite, and calls it by its own description. */
+export function describedService() {
+  let folder: string;
+  let started: StartedByNpm | undefined;
+  let postgres: TestPostgres | undefined;
+  let pool: pg.Pool | undefined;
+  const origins = {} as { control: DescribedOrigin; broker: DescribedOrigin };
+  let cookie: { cookie: string };
+  const quickstart = () => {
+    if (started === undefined) throw new Error('not started');
+    return started.quickstart;
+  };
+  const toControl = callerOf(() => origins.control);
+  const owner = () => cookie;
+  const signIn = async ({ email, password }: { readonly email: string; readonly password: string }) =>
+    cookieOf(await toControl('signIn', 200, { body: { email, password } }));
+  const exampleOf = (origin: 'control' | 'broker', operationId: string) => exampleAt(origins[origin], operationId);
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sotto-openapi-'));
+    const ports = { CONTROL_PORT: String(await freePort()), CONFIDENTIAL_PORT: String(await freePort()) };
+    postgres = await startTestPostgres();
+    const DATABASE_URL = await postgres.createDatabase();
+    pool = openTestPool(DATABASE_URL);
+    started = await npmStart(folder, { ...ports, DATABASE_URL, ATTESTATION: 'simulated', CONNECTED_APPS: 'on' });
+    origins.control = await DescribedOrigin.load(new URL(quickstart().control_url).origin);
+    origins.broker = await DescribedOrigin.load(new URL(quickstart().base_url).origin);
+    cookie = await signIn(quickstart());
+  });
+  afterAll(async () => {
+    await started?.end('SIGTERM');
+    await pool?.end();
+    await postgres?.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+  return {
+    get control() {
+      return origins.control;
+    },
+    get broker() {
+      return origins.broker;
+    },
+    /** The service's database. */
+    get pool(): pg.Pool {
+      if (pool === undefined) throw new Error('not started');
+      return pool;
+    },
+    quickstart,
+    toControl,
+    toBroker: callerOf(() => origins.broker),
+    /** The headers of the owner's session. */
+    owner,
+    asOwner: (operationId: string, status: number, asked: Asked = {}) =>
+      toControl(operationId, status, { headers: owner(), ...asked }),
+    exampleOf,
+    signIn,
+    async signUp() {
+      const person = { ...exampleOf('control', 'signUp'), email: freshEmail(), password: 'correct horse battery' };
+      await toControl('signUp', 200, { body: person });
+      return person;
+    },
+    /** Returns the token of the newest mail to an address, as `npm start` prints it. */
+    async printedToken(email: string, path: string): Promise<string> {
+      const token = (): string | undefined => {
+        const mails = started?.output().split('mail to ') ?? [];
+        const mail = mails.findLast((each) => each.startsWith(email) && each.includes(path));
+        return mail?.match(/#token=(\S+)/)?.[1];
+      };
+      await until(() => token() !== undefined, 'the mail is printed');
+      return token() ?? '';
+    },
+  };
+}

@@ -1,0 +1,90 @@
+import { createPrivateFetch } from '@sotto/client';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startRelay, type TestRelay } from '../../kit/relay.ts';
+import { runSotto } from './run-sotto.ts';
+import { apiKey, marker, messages, model, PrivateClients } from './stages.ts';
+import { echo } from './stand-in.ts';
+
+const clients = new PrivateClients();
+let relay: TestRelay;
+
+beforeEach(async () => {
+  await clients.start({ tls: true });
+  relay = await startRelay();
+});
+afterEach(() => relay.stop());
+
+const ask = (fetch: ReturnType<typeof createPrivateFetch>) =>
+  fetch(`${clients.service.baseUrl}/chat/completions`, { method: 'POST', body: JSON.stringify({ model, messages }) });
+
+const hostOf = (url: string): string => new URL(url).host;
+
+describe.each(['socks5', 'socks5h', 'http'])('a relay by %s', (scheme) => {
+  const address = () => `${scheme}://127.0.0.1:${relay.port}`;
+
+  it('carries evidence, tickets and content, and sees none of them', async () => {
+    clients.service.onBroker(echo);
+    const { fetch } = clients.privately({ selfSigned: true, relay: address() });
+    const answer = await ask(fetch);
+    expect(answer.status).toBe(200);
+    expect(await answer.text()).toContain(marker);
+    expect(new Set(relay.asked)).toEqual(
+      new Set([hostOf(clients.service.baseUrl), hostOf(clients.service.controlUrl)]),
+    );
+    const toBroker = relay.asked.filter((to) => to === hostOf(clients.service.baseUrl));
+    expect(toBroker.length).toBe(clients.service.handshakes());
+    expect(Buffer.concat([...relay.carried]).toString('latin1')).not.toContain(marker);
+    // The check of the key of hop 1 still holds.
+    expect((await fetch.verified()).checks).toContainEqual({ name: 'gateway.tls_key', outcome: 'passed' });
+  });
+
+  it('is never replaced by a direct connection', async () => {
+    const at = address();
+    await relay.stop();
+    const { fetch } = clients.privately({ selfSigned: true, relay: at });
+    await expect(ask(fetch)).rejects.toMatchObject({ message: expect.stringContaining('ECONNREFUSED') });
+    expect([clients.service.handshakes(), clients.service.broker.length]).toEqual([0, 0]);
+    relay = await startRelay();
+  });
+
+  it('resolves names itself', async () => {
+    const fetch = createPrivateFetch({
+      ...{ apiKey, controlOrigin: 'https://control.invalid', baseOrigin: 'https://broker.invalid', relay: address() },
+    });
+    await expect(fetch.verified()).rejects.toMatchObject({ code: 'attestation_unavailable' });
+    expect(relay.asked).toEqual(['broker.invalid:443']);
+    fetch.close();
+  });
+
+  it('gets the credential in its address', async () => {
+    await relay.stop();
+    relay = await startRelay({ credential: 'me:se cret' });
+    const at = (credential: string) => `${scheme}://${credential}127.0.0.1:${relay.port}`;
+    const denied = clients.privately({ selfSigned: true, relay: at('me:wrong@') });
+    await expect(ask(denied.fetch)).rejects.toThrow();
+    expect(relay.asked).toEqual([]);
+    expect((await ask(clients.privately({ selfSigned: true, relay: at('me:se%20cret@') }).fetch)).status).toBe(200);
+  });
+});
+
+it.each(['ftp://127.0.0.1:1', 'localhost:9050', 'socks5://', 'socks5://host/path', 'http://host:1/?query'])(
+  'refuses the address %s',
+  (address) => {
+    expect(() => clients.privately({ relay: address })).toThrow(
+      expect.objectContaining({ code: 'option_invalid', message: expect.stringContaining('socks5://host:port') }),
+    );
+  },
+);
+
+it('is an option of the command', async () => {
+  const { baseUrl } = clients.service;
+  const own = runSotto([
+    ...['verify', baseUrl, '--self-signed', '--allow-simulated'],
+    ...['--relay', `socks5://127.0.0.1:${relay.port}`],
+  ]);
+  expect(await own.ended).toBe(0);
+  expect(own.err()).toContain('simulated');
+  expect(relay.asked).toEqual([hostOf(baseUrl)]);
+  const wrong = runSotto(['verify', baseUrl, '--relay', 'nowhere']);
+  expect(await wrong.ended).toBe(2);
+});

@@ -1,0 +1,263 @@
+import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { runSotto, type SottoRun } from './run-sotto.ts';
+import { apiKey, CommandStage, messages, model } from './stages.ts';
+import { completion, json, refusal } from './stand-in.ts';
+
+const stage = new CommandStage();
+const pricing = { input: 1, output: 10 };
+const listed = {
+  ...{ id: model, object: 'model', model_type: 'text', name: model, context_length: 8000, max_output_tokens: 1000 },
+  provider_routes: [{ provider: 'acme', privacy_class: 'private', pricing, max_output_tokens: 1000 }],
+};
+const usage = { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10, cost: 0.001 };
+const paid = { ...completion('Done.'), usage };
+
+beforeEach(() => {
+  stage.service.onControl((_, response) =>
+    json(response, 200, {
+      ...{ object: 'list', data: [listed], ticket: 'ticket' },
+      expires_at: new Date(Date.now() + 300_000).toISOString(),
+    }),
+  );
+  stage.service.onBroker((_, response) => json(response.setHeader('x-router-privacy-class', 'private'), 200, paid));
+});
+
+/** Puts a program of this name before all others on the PATH, runs it by `sotto run`, and returns the run. */
+async function run(agent: string, script: string, args: readonly string[] = [], forAgent: readonly string[] = []) {
+  const program = join(stage.folder, agent);
+  await writeFile(program, `#!${process.execPath}\n${script}`);
+  await chmod(program, 0o755);
+  return runSotto(['run', agent, ...args, ...stage.atService(), '--', ...forAgent], {
+    INFERENCE_KEY: apiKey,
+    OPENAI_API_KEY: 'sk-of-another-service',
+    PATH: `${stage.folder}:${process.env.PATH ?? ''}`,
+    TMPDIR: stage.folder,
+  });
+}
+
+const endOf = async (own: SottoRun) => ({ code: await own.ended, out: own.out(), err: own.err() });
+
+/** A program that asks by Anthropic's Messages `count` times, and prints each status and text. */
+const asking = (count: number, body: object = {}): string => `
+const { ANTHROPIC_BASE_URL: url, ANTHROPIC_AUTH_TOKEN: token } = process.env;
+const body = JSON.stringify(${JSON.stringify({ model, max_tokens: 50, messages, ...body })});
+const headers = { 'content-type': 'application/json', authorization: 'Bearer ' + token };
+(async () => {
+  for (let at = 0; at < ${count}; at += 1) {
+    const answer = await fetch(url + '/v1/messages', { method: 'POST', headers, body });
+    console.log(answer.status, (await answer.text()).replaceAll('\\n', ' '));
+  }
+})();
+`;
+
+describe('sotto run', () => {
+  it('gives the agent an address and a token, serves it privately, and says what the run cost', async () => {
+    const { code, out, err } = await endOf(await run('claude', asking(2), ['--model', model]));
+    expect(code).toBe(0);
+    expect(out.match(/^200 .*Done\./gm)).toHaveLength(2);
+    expect(err).toContain('sotto: 2 requests, $0.0020. Providers: private 2.');
+    const { control, broker } = stage.service;
+    expect(JSON.stringify(control)).not.toContain('CONTENT-MARKER');
+    expect(JSON.stringify(broker)).not.toMatch(new RegExp(`${apiKey}|sotto_local_|sk-of-another-service`));
+  });
+
+  it('passes arguments, the exit code and the settings on, without keys of other services', async () => {
+    const script = 'console.log(JSON.stringify([process.argv.slice(2), process.env])); process.exitCode = 7;';
+    const { code, out } = await endOf(await run('codex', script, ['--model', model], ['exec', '--help']));
+    expect(code).toBe(7);
+    const [args, environment] = JSON.parse(out) as [string[], Record<string, string>];
+    expect(args.slice(-2)).toEqual(['exec', '--help']);
+    expect(args).toEqual(
+      expect.arrayContaining(['model_provider="sotto"', `model="${model}"`, 'model_context_window=8000']),
+    );
+    expect(environment.SOTTO_LOCAL_TOKEN).toMatch(/^sotto_local_/);
+    expect(environment).not.toHaveProperty('OPENAI_API_KEY');
+    expect(environment).not.toHaveProperty('INFERENCE_KEY');
+  });
+
+  it('leaves keys of other services with --keep-env, and its own key never', async () => {
+    const script = 'console.log(JSON.stringify(process.env))';
+    const { out } = await endOf(await run('claude', script, ['--keep-env']));
+    expect(JSON.parse(out)).toMatchObject({ OPENAI_API_KEY: 'sk-of-another-service' });
+    expect(JSON.parse(out)).not.toHaveProperty('INFERENCE_KEY');
+  });
+
+  it('refuses programs without the token of the run, in the dialect that they read', async () => {
+    const script = `
+      const url = process.env.ANTHROPIC_BASE_URL;
+      (async () => {
+        for (const [path, headers] of [['/v1/messages', { 'x-api-key': 'wrong' }], ['/v1/chat/completions', {}], ['/v1/models', {}]]) {
+          const answer = await fetch(url + path, path === '/v1/models' ? {} : { method: 'POST', headers, body: '{}' });
+          console.log(answer.status, JSON.stringify((await answer.json()).error.type));
+        }
+      })();`;
+    const { out, err } = await endOf(await run('claude', script));
+    expect(out.trim().split('\n')).toEqual([
+      '401 "authentication_error"',
+      '401 "invalid_api_key"',
+      '401 "invalid_api_key"',
+    ]);
+    expect(err).toContain('sotto: no request was served.');
+    expect(stage.service.broker).toEqual([]);
+  });
+
+  it.each([
+    ['pi', 'process.env.PI_CODING_AGENT_DIR', 'models.json', { providers: { sotto: { models: [{ id: model }] } } }],
+    [
+      ...['cline', "process.argv[process.argv.indexOf('--data-dir') + 1]", 'settings/providers.json'],
+      { providers: { 'openai-compatible': { settings: { model } } } },
+    ],
+  ] as const)(
+    'writes files of %s that last as long as the run, for the user alone',
+    async (name, at, path, content) => {
+      const script = `
+      const fs = require('node:fs');
+      const file = ${at} + '/${path}';
+      console.log(JSON.stringify({ file, mode: fs.statSync(file).mode & 0o777, text: fs.readFileSync(file, 'utf8') }));`;
+      const { out } = await endOf(await run(name, script, ['--model', model]));
+      const { file, mode, text } = JSON.parse(out) as { file: string; mode: number; text: string };
+      expect(mode).toBe(0o600);
+      expect(JSON.parse(text)).toMatchObject(content);
+      await expect(readFile(file)).rejects.toMatchObject({ code: 'ENOENT' });
+      expect(readdirSync(stage.folder).filter((each) => each.startsWith('sotto-run-'))).toEqual([]);
+    },
+  );
+
+  it('stops before a request that could exceed --max-cost, and tells the agent', async () => {
+    // The input counts as one token a byte, at 1 USD a million; 50 tokens of output cost 0.0005 USD.
+    const { out } = await endOf(await run('claude', asking(3), ['--model', model, '--max-cost', '0.0025']));
+    const answers = out.trim().split('\n');
+    expect(answers.map((line) => line.split(' ')[0])).toEqual(['200', '200', '402']);
+    expect(answers.at(-1)).toMatch(/--max-cost/);
+    expect(stage.service.broker).toHaveLength(2);
+  });
+
+  it('asks for the usage of a stream that the agent did not ask for, and hides it', async () => {
+    stage.service.onBroker(({ text }, response) => {
+      const { stream_options } = JSON.parse(text) as { stream_options?: unknown };
+      const chunk = { id: 'c', object: 'chat.completion.chunk', created: 1, model };
+      const event = (more: object): string => `data: ${JSON.stringify({ ...chunk, ...more })}\n\n`;
+      response.writeHead(200, { 'content-type': 'text/event-stream', 'x-router-privacy-class': 'tee' });
+      response.write(event({ choices: [{ index: 0, delta: { content: JSON.stringify(stream_options) } }] }));
+      response.end(`${event({ choices: [], usage })}data: [DONE]\n\n`);
+    });
+    const script = `
+      const { OPENAI_BASE_URL: url, OPENAI_API_KEY: key } = process.env;
+      fetch(url + '/chat/completions', {
+        method: 'POST',
+        headers: { authorization: 'Bearer ' + key },
+        body: JSON.stringify({ model: process.env.OPENAI_MODEL, stream: true, messages: [] }),
+      }).then((answer) => answer.text()).then(console.log);`;
+    const { out, err } = await endOf(await run('qwen', script, ['--model', model]));
+    expect(out).toContain('{\\"include_usage\\":true}');
+    expect(out).not.toContain('"cost"');
+    expect(out).toContain('data: [DONE]');
+    expect(err).toContain('$0.0010. Providers: tee 1.');
+  });
+
+  it('counts an answer that broke off as of unknown cost', async () => {
+    stage.service.onBroker((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream', 'x-router-privacy-class': 'private' });
+      response.write(': begun\n\n', () => response.destroy());
+    });
+    const { err } = await endOf(await run('claude', asking(1, { stream: true }), ['--model', model]));
+    expect(err).toContain(
+      'sotto: 1 request, $0.0000. The cost of 1 is unknown, and may be charged. Providers: private 1.\n',
+    );
+  });
+
+  it('counts a request whose connection broke before the answer as of unknown cost', async () => {
+    stage.service.onBroker((_, response) => response.destroy());
+    const { out, err } = await endOf(await run('claude', asking(1), ['--model', model]));
+    expect(out).toContain('answer_lost');
+    expect(err).toContain('sotto: 1 request, $0.0000. The cost of 1 is unknown, and may be charged.\n');
+  });
+
+  it('counts a request that the agent abandons before the answer as of unknown cost', async () => {
+    const script = `process.stdin.once('data', () => process.exit()); ${asking(1)}`;
+    const own = run('claude', script, ['--model', model]);
+    stage.service.onBroker(() => void own.then(({ child }) => child.stdin?.write('leave\n')));
+    const { err } = await endOf(await own);
+    expect(err).toContain('sotto: 1 request, $0.0000. The cost of 1 is unknown, and may be charged.\n');
+  });
+
+  it.each<[string, string[], number, RegExp]>([
+    ['no agent', ['run'], 2, /Name an agent: claude, codex/],
+    ['an unknown agent', ['run', 'emacs'], 2, /"emacs" is not an agent that this command knows/],
+    ['no model', ['run', 'codex'], 2, /codex needs --model/],
+    ['arguments without `--`', ['run', 'claude', 'hello'], 2, /sotto run claude -- hello/],
+    ['a cap of nothing', ['run', 'claude', '--max-cost', '0'], 2, /--max-cost must be an amount in USD above 0/],
+    [
+      'no key',
+      ['run', 'claude', '--base-url', 'http://127.0.0.1:1', '--control-url', 'http://127.0.0.2:1'],
+      2,
+      /INFERENCE_KEY/,
+    ],
+  ])('explains %s in one line', async (_, args, code, message) => {
+    const own = runSotto(args);
+    expect(await own.ended).toBe(code);
+    expect(own.err()).toMatch(message);
+  });
+
+  it('says how to install an agent that is missing', async () => {
+    const own = runSotto(['run', 'claude', ...stage.atService()], { INFERENCE_KEY: apiKey, PATH: '/nowhere' });
+    expect((await endOf(own)).err).toMatch(/claude is not installed.*npm install -g @anthropic-ai\/claude-code/);
+  });
+
+  it('says why the service refuses the key, and starts nothing', async () => {
+    stage.service.onControl((_, response) => json(response, 401, refusal('invalid_api_key')));
+    const { code, out, err } = await endOf(await run('claude', 'console.log("started")'));
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toContain('invalid_api_key: It is invalid_api_key.');
+  });
+
+  it('prints the settings for a proxy that runs by itself', async () => {
+    const own = runSotto(['run', '--print', 'claude', '--model', model]);
+    expect(await own.ended).toBe(0);
+    expect(own.out()).toContain(`sotto proxy --model ${model}`);
+    expect(own.out()).toContain('export ANTHROPIC_BASE_URL=http://127.0.0.1:4999');
+    expect(own.out().trim().endsWith('\nclaude')).toBe(true);
+  });
+
+  it('prints settings whose files go into a new folder of the user each time', async () => {
+    const printed = runSotto(['run', '--print', 'pi', '--model', model]);
+    expect(await printed.ended).toBe(0);
+    await writeFile(
+      join(stage.folder, 'pi'),
+      '#!/bin/sh\nls -ld "$PI_CODING_AGENT_DIR" | cut -c 1-10\ncat "$PI_CODING_AGENT_DIR/models.json"\necho "$PI_CODING_AGENT_DIR"',
+    );
+    await chmod(join(stage.folder, 'pi'), 0o755);
+    const env = { PATH: `${stage.folder}:${process.env.PATH ?? ''}`, TMPDIR: stage.folder };
+    const use = async () => (await promisify(execFile)('sh', ['-c', printed.out()], { env })).stdout.trim().split('\n');
+    const [first, second] = [await use(), await use()];
+    expect(first[0]).toBe('drwx------');
+    expect(JSON.parse(first[1] ?? '')).toMatchObject({ providers: { sotto: { models: [{ id: model }] } } });
+    expect(first[2]).toContain(stage.folder);
+    expect(second[2]).not.toBe(first[2]);
+  });
+});
+
+it('sotto proxy prints a token and asks for it, or takes the one that it is given', async () => {
+  const started = async (environment: Record<string, string>): Promise<readonly [SottoRun, string, string]> => {
+    const own = runSotto(['proxy', '--port', '0', ...stage.atService()], { INFERENCE_KEY: apiKey, ...environment });
+    const [, url = '', token = ''] = await own.outMatches(/^(http:\S+)\nAPI key: (\S+)\n/);
+    return [own, url, token];
+  };
+  const [own, url, token] = await started({});
+  const statusWith = async (headers: Record<string, string>) => (await fetch(`${url}/models`, { headers })).status;
+  expect(await statusWith({})).toBe(401);
+  expect(await statusWith({ authorization: 'Bearer wrong' })).toBe(401);
+  expect(await statusWith({ authorization: `Bearer ${token}` })).toBe(200);
+  expect(await statusWith({ 'x-api-key': token })).toBe(200);
+  own.child.kill('SIGTERM');
+  await own.ended;
+  const [given, , shown] = await started({ SOTTO_LOCAL_TOKEN: 'mine' });
+  expect(shown).toBe('mine');
+  given.child.kill('SIGTERM');
+  await given.ended;
+});

@@ -1,0 +1,90 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createPrivateFetch, type PrivateFetchOptions } from '@sotto/client';
+import OpenAI from 'openai';
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
+import { echo, type StandInService, startStandIn } from './stand-in.ts';
+
+export const apiKey = 'sotto_inf_secret';
+export const model = 'acme/small';
+export const marker = 'CONTENT-MARKER';
+export const messages = [{ role: 'user' as const, content: marker }];
+
+/** A stand-in service and a folder for the tests of a file. Before each test the service forgets its requests. */
+export class CommandStage {
+  #service: StandInService | undefined;
+  #folder = '';
+
+  constructor() {
+    beforeAll(async () => {
+      this.#folder = await mkdtemp(join(tmpdir(), 'sotto-client-'));
+      this.#service = await startStandIn();
+    });
+    beforeEach(() => {
+      this.service.onBroker(echo);
+      this.service.onControl(undefined);
+      this.service.broker.splice(0);
+      this.service.control.splice(0);
+    });
+    afterAll(async () => {
+      await this.#service?.stop();
+      await rm(this.#folder, { recursive: true, force: true });
+    });
+  }
+
+  get service(): StandInService {
+    if (this.#service === undefined) throw new Error('the service runs within tests and hooks only');
+    return this.#service;
+  }
+
+  get folder(): string {
+    return this.#folder;
+  }
+
+  /** Returns the arguments that point a command at the service. */
+  atService(): string[] {
+    const { baseUrl, controlUrl } = this.service;
+    return ['--base-url', baseUrl, '--control-url', controlUrl, '--allow-simulated'];
+  }
+}
+
+/** Private clients of a stand-in service. Clients and service end after each test. */
+export class PrivateClients {
+  #service: StandInService | undefined;
+  readonly #made: { close(): void }[] = [];
+
+  constructor() {
+    afterEach(async () => {
+      for (const each of this.#made.splice(0)) each.close();
+      await this.#service?.stop();
+    });
+  }
+
+  get service(): StandInService {
+    if (this.#service === undefined) throw new Error('start the service first');
+    return this.#service;
+  }
+
+  async start(...options: Parameters<typeof startStandIn>): Promise<StandInService> {
+    this.#service = await startStandIn(...options);
+    return this.#service;
+  }
+
+  privately(options: Partial<PrivateFetchOptions> & { selfSigned?: boolean; relay?: string } = {}) {
+    const { controlUrl, baseUrl } = this.service;
+    const fetch = createPrivateFetch({
+      apiKey,
+      controlOrigin: controlUrl,
+      baseOrigin: baseUrl,
+      allowSimulated: true,
+      ...options,
+    });
+    this.#made.push(fetch);
+    // The SDK keeps its default retries.
+    return {
+      fetch,
+      openai: new OpenAI({ apiKey: 'the key of the SDK', baseURL: baseUrl, fetch, organization: 'org-me' }),
+    };
+  }
+}

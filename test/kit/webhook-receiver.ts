@@ -1,0 +1,61 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import tls from 'node:tls';
+import { certifyServer, Issuer, toPem } from '@sotto/attestation/testing';
+
+interface ReceivedEvent {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** A server of a workspace that receives webhooks, by https on loopback, for `localhost` and 127.0.0.1. */
+export interface Receiver {
+  readonly port: number;
+  /** The certificate of its authority, for processes that are to trust it. */
+  readonly caPem: string;
+  readonly received: readonly ReceivedEvent[];
+  /** Its connections so far, also those without a request. */
+  connections(): number;
+  /** Answers the next requests, each with one of these statuses, and then 204. `hang` never answers. */
+  answerNext(...statuses: readonly (number | 'hang')[]): void;
+  stop(): Promise<void>;
+}
+
+/** Starts a receiver whose certificate this process trusts. */
+export async function startReceiver(): Promise<Receiver> {
+  const authority = await Issuer.make('webhook authority');
+  const { cert, key } = await certifyServer(authority);
+  const caPem = toPem(await authority.certifySelf());
+  tls.setDefaultCACertificates([...tls.getCACertificates('default'), caPem]);
+  const received: ReceivedEvent[] = [];
+  const answers: (number | 'hang')[] = [];
+  let connections = 0;
+  const server = createServer({ cert, key }, (request, response) => {
+    const pieces: Buffer[] = [];
+    request.on('data', (piece: Buffer) => pieces.push(piece));
+    request.on('end', () => {
+      received.push({ path: request.url ?? '', headers: request.headers, body: Buffer.concat(pieces).toString() });
+      const answer = answers.shift() ?? 204;
+      if (answer === 'hang') return;
+      response.writeHead(answer, answer >= 300 && answer < 400 ? { location: '/elsewhere' } : {}).end();
+    });
+  });
+  server.on('connection', () => {
+    connections += 1;
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    caPem,
+    received,
+    connections: () => connections,
+    answerNext: (...statuses) => void answers.push(...statuses),
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

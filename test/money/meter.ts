@@ -1,0 +1,89 @@
+import { beforeAll, beforeEach } from 'vitest';
+import { expectSettled, type UsageRow, usageRows } from '../kit/books.ts';
+import { ask, type Called, type CallOptions, type Flow } from '../kit/call.ts';
+import { type Act, scripted } from '../kit/scripted-provider.ts';
+import { type TestAccount, until } from '../kit/service.ts';
+import type { MoneyStage } from './world.ts';
+
+export const credited = 1_000_000_000_000n;
+export const absurd = Number.MAX_SAFE_INTEGER;
+export const reasoning = (tokens: number): object => ({ completion_tokens_details: { reasoning_tokens: tokens } });
+export const words = 'Four words of text, and then some more of them.';
+
+export const ways: readonly { readonly flow: Flow; readonly stream: boolean }[] = [
+  { flow: 'compat', stream: false },
+  { flow: 'compat', stream: true },
+  { flow: 'ticket', stream: false },
+  { flow: 'ticket', stream: true },
+];
+
+let salt = 0;
+/** Returns a text that makes a request differ from every other one. */
+export const nextSalt = (): string => {
+  salt += 1;
+  return String(salt);
+};
+
+/** Sends requests for one suite from its own account, and reports what they cost. */
+export function meterOf(stage: MoneyStage) {
+  let account: TestAccount;
+  let seen: { readonly balance: bigint; readonly rows: ReadonlySet<string> };
+  const begin = async (): Promise<void> => {
+    account = await stage.service.createAccount({ usd: Number(credited) / 1e9 });
+    seen = { balance: credited, rows: new Set() };
+  };
+  beforeAll(begin);
+  beforeEach(() => stage.world.alpha.answer(stage.world.alpha.script));
+
+  interface Ask extends CallOptions {
+    readonly stream?: boolean;
+    readonly flow?: Flow;
+    readonly body?: object;
+  }
+  function asks(model: string, script: Readonly<Record<string, Act>> | Act, options: Ask = {}): Promise<Called> {
+    const { stream = false, flow = 'compat', body = {}, ...rest } = options;
+    const acts = 'kind' in script ? { '*': script as Act } : (script as Readonly<Record<string, Act>>);
+    // At least as many bytes as the provider reports tokens. The broker does not believe a larger count.
+    const messages = [{ role: 'user', content: scripted(acts, nextSalt()).padEnd(1000) }];
+    return ask(
+      stage.service,
+      account.inferenceKey,
+      flow,
+      {
+        model,
+        stream,
+        messages,
+        max_completion_tokens: 1000,
+        ...(stream ? { stream_options: { include_usage: true } } : {}),
+        ...body,
+      },
+      rest,
+    );
+  }
+
+  /** The charges and the usage rows since the last call. Waits until there are `count` rows. */
+  async function charged(count = 1): Promise<{ nusd: bigint; rows: UsageRow[] }> {
+    const wanted = seen.rows.size + count;
+    await until(async () => (await usageRows(stage.service, account)).length >= wanted, 'the rows are there', 3000);
+    const balance = await expectSettled(stage.service, account, credited);
+    const rows = await usageRows(stage.service, account);
+    const nusd = seen.balance - balance;
+    const added = rows.filter(({ id }) => !seen.rows.has(id));
+    seen = { balance, rows: new Set(rows.map(({ id }) => id)) };
+    return { nusd, rows: added };
+  }
+
+  const shownUsage = ({ text }: Called): Record<string, unknown> | undefined => {
+    const json = text.startsWith('data:') ? text.split('\n\n').findLast((frame) => frame.includes('"usage":{')) : text;
+    return (JSON.parse(json?.replace(/^data: /, '') ?? '{}') as { usage?: Record<string, unknown> }).usage;
+  };
+  return {
+    begin,
+    asks,
+    charged,
+    shownUsage,
+    get account() {
+      return account;
+    },
+  };
+}

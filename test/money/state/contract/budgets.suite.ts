@@ -1,0 +1,236 @@
+import { shards } from '@sotto/state';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { keyProjection, leaseMs, redeemOf } from '../fixtures.ts';
+import {
+  amounts,
+  byKey,
+  byTicket,
+  driver,
+  fund,
+  joinOther,
+  mint,
+  putKey,
+  reapOther,
+  redeem,
+  redeemAs,
+  result,
+  settle,
+  shard,
+  state,
+  wallet,
+  walletId,
+} from './world.ts';
+
+const [team, alice, script] = ['workspace:team', 'member:alice', 'key:script'];
+const budgetIds = [team, alice, script];
+const january = '2026-01';
+
+export function budgetSuite(): void {
+  describe('a monthly budget', () => {
+    let version = 0;
+    const put = (budgetId: string, limitNusd: bigint | undefined, spentNusd = 0n, month = january) => {
+      version += 1;
+      const spent = [{ month, spentNusd }];
+      return state.putBudget({ shard, budgetId, limitNusd, version, keptSince: '2025-12', spent });
+    };
+    const sumsOf = async (budgetId: string, month = january) => {
+      const books = await state.readBooks(shard, { walletIds: [], keyHashes: [], budgetIds: [budgetId] });
+      return books.budgets.get(budgetId)?.months.get(month) ?? { spentNusd: 0n, openNusd: 0n, countedNusd: 0n };
+    };
+    const open = (nusd: bigint) => expect.objectContaining({ openNusd: nusd, countedNusd: nusd });
+    const refusedBy = (scope: string, limitNusd: bigint, month = january) =>
+      result('insufficient', { scope: 'budget', budget: { scope, month, limitNusd } });
+    /** Books charges, after which the budget has this spending. */
+    const book = (holdIds: string[], budgetId: string, spentNusd: bigint, month = january) => {
+      version += 1;
+      const budgets = [{ budgetId, month, spentNusd }];
+      return state.book({ wallet: { shard, walletId, balanceNusd: 1000n, version }, keys: [], budgets, holdIds });
+    };
+
+    beforeEach(async () => {
+      version = 1;
+      driver?.moveTo(Date.parse('2026-01-31T23:58:00Z'));
+      await fund(1000n);
+      await putKey({ budgetIds });
+      // The leases of the fixtures end an hour after they began, by the clock of then.
+      for (const each of shards) await state.join(each, { declaration: 'renewal', leaseMs });
+    });
+
+    test.each([
+      ['workspace', team],
+      ['member', alice],
+      ['key', script],
+    ])('of a %s gives its last nano-dollar and not one more', async (scope, budgetId) => {
+      await put(budgetId, 100n, 40n);
+      expect(await redeem({ amountNusd: 61n })).toEqual(refusedBy(scope, 100n));
+      expect(await redeem({ amountNusd: 60n })).toEqual(result('admitted', { month: january }));
+      expect(await redeem({ holdId: 'another', amountNusd: 1n })).toEqual(refusedBy(scope, 100n));
+      expect(await wallet()).toEqual(amounts(60n, 0n));
+      expect(await redeem({ holdId: 'free', amountNusd: 0n, free: true })).toEqual(result('admitted'));
+    });
+
+    test('counts what is held, then charged, then booked, and gives back the rest', async () => {
+      await put(team, 100n);
+      await redeem({ amountNusd: 90n });
+      expect(await sumsOf(team)).toEqual(open(90n));
+      await settle(30n);
+      expect(await sumsOf(team)).toEqual(open(30n));
+      expect(await redeem({ holdId: 'another', amountNusd: 71n })).toEqual(refusedBy('workspace', 100n));
+      await book(['hold'], team, 30n);
+      expect(await sumsOf(team)).toEqual({ spentNusd: 30n, openNusd: 0n, countedNusd: 0n });
+      expect(await redeem({ holdId: 'another', amountNusd: 71n })).toEqual(refusedBy('workspace', 100n));
+      expect(await redeem({ holdId: 'another', amountNusd: 70n })).toEqual(result('admitted'));
+      await state.cancel(shard, 'another');
+      expect(await sumsOf(team)).toEqual(open(0n));
+    });
+
+    test('never takes back spending, whatever arrives late', async () => {
+      await put(team, 100n, 50n);
+      await book([], team, 20n);
+      expect(await sumsOf(team)).toEqual(expect.objectContaining({ spentNusd: 50n }));
+      version = 0;
+      await put(team, 1000n, 60n);
+      expect(await redeem({ amountNusd: 41n })).toEqual(refusedBy('workspace', 100n));
+    });
+
+    test('begins anew with the month of Redis’ clock, and a late charge counts in the month of its hold', async () => {
+      await put(team, 100n);
+      expect(await redeem({ amountNusd: 100n })).toEqual(result('admitted', { month: january }));
+      driver?.advance(180_000);
+      expect(await redeem({ holdId: 'next', amountNusd: 100n })).toEqual(result('admitted', { month: '2026-02' }));
+      // Sent again, because the answer was lost: the month is that of the hold.
+      expect(await redeem({ amountNusd: 100n })).toEqual(result('admitted', { month: january }));
+      await settle(80n);
+      expect([await sumsOf(team), await sumsOf(team, '2026-02')]).toEqual([open(80n), open(100n)]);
+      await settle(0n, 'next');
+      expect(await redeem({ holdId: 'all', amountNusd: 101n })).toEqual(refusedBy('workspace', 100n, '2026-02'));
+      await book(['hold'], team, 80n);
+      expect(await redeem({ holdId: 'all', amountNusd: 100n })).toEqual(result('admitted'));
+    });
+
+    test.each([
+      ['2024-02-29T23:58:00Z', '2024-02'],
+      ['2024-03-01T00:00:00Z', '2024-03'],
+      ['2026-12-31T23:58:00Z', '2026-12'],
+      ['2027-01-01T00:00:00Z', '2027-01'],
+      ['2100-02-28T23:58:00Z', '2100-02'],
+      ['2100-03-01T00:00:00Z', '2100-03'],
+    ])('at %s is the budget of %s', async (at, month) => {
+      driver?.moveTo(Date.parse(at));
+      for (const each of shards) await state.join(each, { declaration: 'renewal', leaseMs });
+      expect(await redeem()).toEqual(result('admitted', { month }));
+    });
+
+    test('covers what was held and charged before it existed', async () => {
+      await redeem({ holdId: 'held', amountNusd: 30n });
+      await redeem({ holdId: 'charged', amountNusd: 30n });
+      await settle(20n, 'charged');
+      await put(team, 60n);
+      expect(await sumsOf(team)).toEqual(open(50n));
+      expect(await redeem({ amountNusd: 11n })).toEqual(refusedBy('workspace', 60n));
+      expect(await redeem({ amountNusd: 10n })).toEqual(result('admitted'));
+    });
+
+    test('that is lowered below what is held admits nothing until enough is returned', async () => {
+      await put(team, 100n);
+      await redeem({ amountNusd: 80n });
+      await put(team, 50n);
+      expect(await redeem({ holdId: 'another', amountNusd: 1n })).toEqual(refusedBy('workspace', 50n));
+      await settle(10n);
+      expect(await redeem({ holdId: 'another', amountNusd: 40n })).toEqual(result('admitted'));
+    });
+
+    test('that is removed limits nothing, and counts everything if it is set again', async () => {
+      await put(team, 10n);
+      await redeem({ amountNusd: 10n });
+      await put(team, undefined);
+      expect(await redeem({ holdId: 'another', amountNusd: 500n })).toEqual(result('admitted'));
+      await put(team, 511n);
+      expect(await redeem({ holdId: 'more', amountNusd: 2n })).toEqual(refusedBy('workspace', 511n));
+      expect(await redeem({ holdId: 'more', amountNusd: 1n })).toEqual(result('admitted'));
+    });
+
+    test('still counts a hold after its key was moved to another budget', async () => {
+      await put(team, 100n);
+      await put('workspace:other', 100n);
+      await redeem({ amountNusd: 70n });
+      await putKey({ generation: 2, budgetIds: ['workspace:other'] });
+      expect([await sumsOf(team), await sumsOf('workspace:other')]).toEqual([open(70n), open(0n)]);
+      await settle(60n);
+      expect([await sumsOf(team), await sumsOf('workspace:other')]).toEqual([open(60n), open(0n)]);
+      expect(await redeem({ generation: 2, holdId: 'another', amountNusd: 100n })).toEqual(result('admitted'));
+    });
+
+    test('counts a charge that arrives after its broker was given up', async () => {
+      await put(team, 100n);
+      await redeemAs(await joinOther(), { amountNusd: 90n });
+      expect(await reapOther()).toBe(1);
+      expect(await sumsOf(team)).toEqual(open(0n));
+      driver?.advance(180_000);
+      await settle(90n);
+      expect(await sumsOf(team)).toEqual(open(90n));
+    });
+
+    test('counts what a rebuild restores, in the months that the holds had, and nothing of a version without months', async () => {
+      await put(team, 100n);
+      await redeem({ amountNusd: 10n });
+      await state.discardEpoch(shard, 1);
+      await state.beginEpoch(shard, 2);
+      expect(await sumsOf(team)).toEqual(open(0n));
+      await state.join(shard, { declaration: undefined, leaseMs }).catch(() => {});
+      await state.join(shard, { declaration: undefined, leaseMs });
+      const restored = { walletId, keyHash: 'key', amountNusd: 40n };
+      await state.admitDeclared(shard, 'broker', {
+        leaseMs,
+        holds: [
+          { ...restored, holdId: 'declared', month: '2025-12' },
+          { ...restored, holdId: 'earlier', month: undefined },
+        ],
+        charges: [{ ...restored, holdId: 'charged', month: january, entry: { payload: 'charge', mac: 'mac' } }],
+      });
+      await state.openEpoch(shard);
+      expect([await sumsOf(team), await sumsOf(team, '2025-12')]).toEqual([open(40n), open(40n)]);
+      await book(['charged'], team, 40n);
+      expect(await sumsOf(team)).toEqual({ spentNusd: 40n, openNusd: 0n, countedNusd: 0n });
+    });
+
+    test('refuses the minting of tickets once nothing is left, and tells brokers no amount of a ticket’s owner', async () => {
+      await put(alice, 20n);
+      expect(await mint()).toEqual({ result: 'minted' });
+      await redeem({ amountNusd: 20n });
+      const budget = { scope: 'member', month: january, limitNusd: 20n };
+      expect(await redeem({ right: byTicket, holdId: 'by ticket' })).toEqual(
+        result('insufficient', { scope: 'budget', budget: { ...budget, limitNusd: undefined } }),
+      );
+      expect(await mint()).toEqual({ result: 'over_budget', budget });
+      expect(await mint(60_000, 2, true)).toEqual({ result: 'minted' });
+    });
+
+    test('200 at once by several keys of a member against a budget for 20: exactly 20 are admitted', async () => {
+      await joinOther();
+      for (const each of shards) await driver?.other.join(each, { declaration: 'renewal', leaseMs });
+      const keys = ['key', 'second', 'third'];
+      for (const keyHash of keys.slice(1)) {
+        await state.putKey(keyProjection({ shard, keyHash, walletId, budgetIds: [team, alice, `key:${keyHash}`] }));
+      }
+      await put(alice, 205n);
+      await fund(1_000_000n, 99);
+      const replies = await Promise.all(
+        Array.from({ length: 200 }, (_, index) => {
+          const from = index % 2 === 0 ? state : driver?.other;
+          const right = { ...byKey, keyHash: keys[index % keys.length] ?? '' };
+          return from?.redeem(redeemOf({ shard, right, holdId: `hold-${index}` }));
+        }),
+      );
+      expect(replies.filter((reply) => reply?.result === 'admitted')).toHaveLength(20);
+      expect(replies.filter((reply) => reply?.result === 'insufficient')).toHaveLength(180);
+      expect(await sumsOf(alice)).toEqual(open(200n));
+    });
+
+    test('refuses numbers that would forge the books', async () => {
+      await expect(put(team, -1n)).rejects.toThrow(RangeError);
+      await expect(put(team, 1n, -1n)).rejects.toThrow(RangeError);
+      await expect(put(team, 1n, 1n, '2026-13')).rejects.toThrow(RangeError);
+    });
+  });
+}

@@ -1,0 +1,229 @@
+import { type Settlement, sealAccountRef, signSettlement } from '@sotto/state';
+import { type UsagePage, usageDailyAnswerSchema, usagePageSchema } from '@sotto/wire';
+import { expect, it } from 'vitest';
+import { expectSettled, usageOf } from '../../kit/books.ts';
+import { describeInWorld } from '../../kit/both-planes.ts';
+import { ask, type CallOptions, type Flow } from '../../kit/call.ts';
+import { bearer, get } from '../../kit/client.ts';
+import { withRedis } from '../../kit/redis-connection.ts';
+import { type Act, type Script, scripted } from '../../kit/scripted-provider.ts';
+import { type TestAccount, until } from '../../kit/service.ts';
+import { accountRefKey, settlementMacKey, settlementOf, startMoneyWorld } from '../world.ts';
+
+const credited = 10_000_000_000n;
+const answer: Act = { kind: 'answer', usage: usageOf(10, 20) };
+const status = (code: number, more: { readonly message?: string; readonly code?: string } = {}): Act => ({
+  kind: 'status',
+  status: code,
+  ...more,
+});
+const refused = status(400, { code: 'content_policy_violation' });
+/** What a row holds, and nothing else: its minute, no latency, no id of the request or of its answer. */
+const fields = [
+  'id',
+  'at',
+  'workspace_id',
+  'key_id',
+  'operation',
+  'model',
+  'provider',
+  'privacy_class',
+  'prompt_tokens',
+  'cached_tokens',
+  'completion_tokens',
+  'reasoning_tokens',
+  'cost',
+  'attempts',
+  'fallback',
+  'status',
+  'estimated',
+  'error',
+];
+
+await describeInWorld(
+  'errors of requests',
+  { start: startMoneyWorld, setupOf: ({ setup }) => setup },
+  (stage, which) => {
+    const rowsOf = async ({ managementKey }: TestAccount, query = ''): Promise<UsagePage['data']> =>
+      usagePageSchema.parse((await get(`${stage.service.controlUrl}/usage${query}`, bearer(managementKey))).json).data;
+
+    interface Asked extends CallOptions {
+      readonly model?: string;
+      readonly flow?: Flow;
+      readonly stream?: boolean;
+    }
+    const asks = (
+      account: TestAccount,
+      script: Script,
+      { model = 'm/one', flow = 'compat', stream = false, ...how }: Asked,
+    ) =>
+      ask(
+        stage.service,
+        account.inferenceKey,
+        flow,
+        {
+          model,
+          messages: [{ role: 'user', content: scripted(script, String(Math.random())) }],
+          max_completion_tokens: 100,
+          stream,
+        },
+        how,
+      );
+
+    /** The one row of a new account that sent one request. */
+    async function rowOf(script: Script, asked: Asked): Promise<UsagePage['data'][number]> {
+      const account = await stage.service.createAccount();
+      await asks(account, script, asked);
+      await until(async () => (await rowsOf(account)).length > 0, 'the request has a row');
+      await expectSettled(stage.service, account, credited);
+      const [row, ...others] = await rowsOf(account);
+      if (row === undefined || others.length > 0) throw new Error('one request has one row');
+      expect(Object.keys(row)).toEqual(fields);
+      expect(row.at).toMatch(/:00(\.000)?Z$/);
+      return row;
+    }
+
+    const afterFirst = (text: string): boolean => text.includes('"content":');
+    it.each<[string, string, Script, Asked]>([
+      ['provider', 'fails', { alpha: status(500) }, {}],
+      ['provider', 'rejects the key of the operator', { alpha: status(401) }, {}],
+      ['provider', 'closes the connection', { alpha: { kind: 'break' } }, {}],
+      ['provider', 'breaks off its stream', { alpha: { kind: 'break', afterPieces: 2 } }, { stream: true }],
+      ['provider', 'fails after another', { '*': status(500) }, { model: 'm/two' }],
+      ['timeout', 'is silent', { quick: { kind: 'silence' } }, { model: 'm/quick' }],
+      ['timeout', 'answers 408', { alpha: status(408) }, {}],
+      [
+        'timeout',
+        'streams for longer than a request may take',
+        { quick: { ...answer, pieceMs: 200 } },
+        { model: 'm/quick', stream: true },
+      ],
+      ['rate_limit', 'is at its limit', { alpha: status(429) }, {}],
+      [
+        'rate_limit',
+        'is the last of two, and at its limit',
+        { alpha: status(500), beta: status(429) },
+        { model: 'm/two' },
+      ],
+      ['request', 'rejects a parameter', { alpha: status(400) }, {}],
+      ['request', 'cannot process the request', { alpha: status(422) }, {}],
+      [
+        'request',
+        'has too small a context',
+        { alpha: status(400, { message: 'maximum context length is 5 tokens' }) },
+        {},
+      ],
+      ['request', 'refuses the content', { alpha: refused }, {}],
+      ['cancelled', 'works for a client that leaves', { alpha: { ...answer, delayMs: 10_000 } }, { leaveAfterMs: 300 }],
+      [
+        'cancelled',
+        'streams to a client that leaves',
+        { alpha: { ...answer, pieceMs: 50 } },
+        { stream: true, leaveWhen: afterFirst },
+      ],
+    ])('the class is `%s` if the provider %s', async (error, _, script, asked) => {
+      for (const flow of ['compat', 'ticket'] as const) {
+        const row = await rowOf(script, { ...asked, flow });
+        expect(row, flow).toMatchObject({ error, status: error === 'cancelled' ? 'cancelled' : 'failed' });
+        expect(row.provider).not.toBeNull();
+      }
+    });
+
+    it('a request that completes has none, also after a fallback', async () => {
+      expect(await rowOf({ alpha: answer }, {})).toMatchObject({ status: 'completed', error: null });
+      const row = await rowOf({ alpha: status(429), beta: answer }, { model: 'm/two' });
+      expect(row).toMatchObject({ status: 'completed', error: null, attempts: 2, provider: 'beta' });
+    });
+
+    it('a refusal of content and a wrong parameter have the same row', async () => {
+      const rows = [await rowOf({ alpha: status(400) }, {}), await rowOf({ alpha: refused }, {})];
+      const [one, other] = rows.map(({ id: _id, at: _at, key_id: _key, workspace_id: _workspace, ...row }) => row);
+      expect(other).toEqual(one);
+    });
+
+    it('what is refused before admission has no row', async () => {
+      const { service } = stage;
+      const [account, poor] = [await service.createAccount(), await service.createAccount({ usd: 0 })];
+      expect((await asks(poor, { alpha: answer }, {})).status).toBe(402);
+      for (const [flow, body, code] of [
+        ['compat', { model: 'm/none', messages: [{ role: 'user', content: 'x' }] }, 404],
+        ['compat', { model: 'm/one', messages: 'x' }, 400],
+        ['compat', { model: 'm/one', messages: [{ role: 'user', content: 'x' }], provider: { only: ['nobody'] } }, 400],
+      ] as const)
+        expect((await ask(service, account.inferenceKey, flow, body)).status).toBe(code);
+      // Bookings are in order, so a row of theirs would be there before this one.
+      await asks(account, { alpha: answer }, {});
+      await until(async () => (await rowsOf(account)).length > 0, 'the last request has a row');
+      expect(await rowsOf(account)).toHaveLength(1);
+      expect(await rowsOf(poor)).toEqual([]);
+    });
+
+    it('rows are found by their end, class and provider, and pages go on within a filter', async () => {
+      const account = await stage.service.createAccount();
+      const scripts: Script[] = [
+        { alpha: answer },
+        { alpha: status(429), beta: status(500) },
+        { alpha: status(429), beta: status(429) },
+        { alpha: status(400) },
+        { alpha: status(500), beta: answer },
+      ];
+      for (const script of scripts) await asks(account, script, { model: 'm/two' });
+      await until(async () => (await rowsOf(account)).length === scripts.length, 'every request has a row');
+      const count = async (query: string): Promise<number> => (await rowsOf(account, query)).length;
+      expect(await count('?status=completed')).toBe(2);
+      expect(await count('?status=failed')).toBe(3);
+      expect(await count('?status=cancelled')).toBe(0);
+      expect(await count('?error=rate_limit')).toBe(1);
+      expect(await count('?error=request')).toBe(1);
+      expect(await count('?error=provider&status=failed')).toBe(1);
+      expect(await count('?error=provider&status=completed')).toBe(0);
+      expect(await count('?provider=beta')).toBe(3);
+      expect(await count('?provider=beta&status=failed')).toBe(2);
+      expect(await count(`?from=${new Date(Date.now() - 3_600_000).toISOString()}`)).toBe(5);
+      const { controlUrl } = stage.service;
+      const pages: string[] = [];
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const path = `${controlUrl}/usage?status=failed&limit=1${cursor === '' ? '' : `&cursor=${cursor}`}`;
+        const page: UsagePage = usagePageSchema.parse((await get(path, bearer(account.managementKey))).json);
+        pages.push(...page.data.map(({ id }) => id));
+        cursor = page.next_cursor;
+      }
+      expect(pages).toEqual((await rowsOf(account, '?status=failed')).map(({ id }) => id));
+      const csv = await get(`${controlUrl}/usage?format=csv&error=rate_limit`, bearer(account.managementKey));
+      expect(csv.text.trimEnd().split('\r\n')).toHaveLength(2);
+      expect(csv.text).toMatch(/,failed,false,rate_limit\r\n$/);
+      for (const wrong of ['status=done', 'error=content', 'member_id=x', 'provider=%00']) {
+        const answered = await get(`${controlUrl}/usage?${wrong}`, bearer(account.managementKey));
+        expect(answered.status, wrong).toBe(400);
+      }
+      const daily = await get(`${controlUrl}/usage/daily`, bearer(account.managementKey));
+      expect(usageDailyAnswerSchema.parse(daily.json).total).toMatchObject({ requests: 5, failed: 3 });
+    });
+
+    // Only here can a test put itself in the place of a broker.
+    if (which === 'two') {
+      it.each<[string, string, object, string | null]>([
+        ['does not know classes', 'failed', {}, null],
+        ['knows a class that control does not', 'failed', { error: 'weather' }, null],
+        ['gives no class to what was cancelled', 'cancelled', {}, 'cancelled'],
+        ['says that a completed request failed', 'completed', { error: 'provider' }, null],
+        ['says that a failed request was cancelled', 'failed', { error: 'cancelled' }, null],
+      ])('a charge of a broker that %s is booked', async (_, ended, more, error) => {
+        const account = await stage.service.createAccount();
+        const { rows } = await stage.service.pool.query<{ id: string }>(
+          "select id from api_keys where account_id = $1 and kind = 'inference'",
+          [account.accountId],
+        );
+        const accountRef = sealAccountRef(accountRefKey, { ...account, keyId: rows[0]?.id ?? '' });
+        const settlement = { ...settlementOf({ accountRef, at: Date.now() }), status: ended, ...more } as Settlement;
+        const { payload, mac } = signSettlement(settlementMacKey, settlement);
+        await withRedis(stage.service.redisUrl ?? '', (redis) =>
+          redis.xadd('sotto:{w0}:stream', '*', 'p', payload, 'm', mac),
+        );
+        await until(async () => (await rowsOf(account)).length === 1, 'it is booked');
+        expect(await rowsOf(account)).toMatchObject([{ status: ended, error, cost: 0.000001 }]);
+        await expectSettled(stage.service, account, credited);
+      });
+    }
+  },
+);

@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto';
+import { bookSettlements, migrateDatabase } from '@sotto/control';
+import { usageDailyAnswerSchema, usagePageSchema } from '@sotto/wire';
+import pg from 'pg';
+import { expect, it } from 'vitest';
+import { describeInBothPlanes } from '../../kit/both-planes.ts';
+import { oneModel } from '../../kit/catalog.ts';
+import { bearer, get } from '../../kit/client.ts';
+import { until } from '../../kit/until.ts';
+
+/** The first instant of the UTC month so many months from now. */
+const month = (from: number): Date => {
+  const today = new Date();
+  return new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + from));
+};
+
+/** Makes the first partition end a month ago, as in a deployment that has been upgraded long since. */
+async function age(databaseUrl: string): Promise<void> {
+  const client = new pg.Client(databaseUrl);
+  await client.connect();
+  try {
+    await client.query('alter table usage detach partition usage_first');
+    await client.query(
+      `alter table usage attach partition usage_first for values from (minvalue) to ('${month(-1).toISOString()}')`,
+    );
+  } finally {
+    await client.end();
+  }
+}
+
+await describeInBothPlanes(
+  'a retention of one month',
+  async ({ databaseUrl }) => {
+    await migrateDatabase(databaseUrl);
+    await age(databaseUrl);
+    return { ...(await oneModel({ baseUrl: 'http://127.0.0.1:9/v1' })), environment: { USAGE_RETENTION_MONTHS: '1' } };
+  },
+  (planes) => {
+    it('lists the last month and this one, sums all of them, and the audit accepts it', async () => {
+      const { service } = planes;
+      const account = await service.createAccount();
+      const credential = bearer(account.managementKey);
+      const page = async () => usagePageSchema.parse((await get(`${service.controlUrl}/usage`, credential)).json);
+      await until(async () => (await page()).kept_from === month(-1).toISOString(), 'the old months are dropped');
+
+      const { rows } = await service.pool.query<{ id: string }>(
+        "select id from api_keys where account_id = $1 and kind = 'inference'",
+        [account.accountId],
+      );
+      const owner = { accountId: account.accountId, workspaceId: account.workspaceId, keyId: rows[0]?.id ?? '' };
+      const times = [month(-2), month(-1), month(0)];
+      await bookSettlements(
+        service.pool,
+        times.map((at) => ({
+          owner,
+          settlement: {
+            ...{ v: 1, id: randomUUID(), kind: 'charge', accountRef: '', chargeNusd: '1500', at: at.getTime() },
+            ...{ operation: 'chat', model: 'm/one', provider: 'acme', privacyClass: 'private', promptTokens: 10 },
+            ...{ cachedTokens: 0, completionTokens: 20, reasoningTokens: 0, attempts: 1, fallback: false },
+            ...{ status: 'completed', estimated: false },
+          } as const,
+        })),
+      );
+      // A booking of a dropped month is listed at most until the next run of the task, an hour later.
+      const kept = (await page()).data.filter(({ at }) => at >= month(-1).toISOString());
+      expect(kept.map(({ at }) => at)).toEqual([month(0).toISOString(), month(-1).toISOString()]);
+      const { rows: stored } = await service.pool.query<{ name: string }>(
+        'select tableoid::regclass::text as name from usage order by at',
+      );
+      const nameOf = (at: Date): string => `usage_${at.toISOString().slice(0, 7).replace('-', '_')}`;
+      expect(stored.map(({ name }) => name)).toEqual(['usage_other', nameOf(month(-1)), nameOf(month(0))]);
+      const daily = await get(`${service.controlUrl}/usage/daily?from=${month(-3).toISOString()}`, credential);
+      expect(usageDailyAnswerSchema.parse(daily.json).total.requests).toBe(3);
+      // The state does not know of these bookings, but the ledger must agree with itself.
+      const { output } = await service.runControl(['audit']);
+      expect(output).toMatch(/ledger: .* 3 settlements/);
+      expect(output).not.toMatch(/daily sums|usage/);
+    });
+  },
+);

@@ -1,0 +1,104 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runCli } from '@sotto/control';
+import { ollamaAnswers } from '@sotto/discovery/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type ModelServerStandIn, startModelServer } from '../../kit/model-server.ts';
+
+const list = { object: 'list', data: [{ id: 'small-v1', object: 'model', context_length: 8192 }, { id: 'whisper-1' }] };
+
+let folder: string;
+let ollama: ModelServerStandIn;
+let other: ModelServerStandIn;
+
+beforeAll(async () => {
+  ollama = await startModelServer(ollamaAnswers);
+  other = await startModelServer({ 'GET /v1/models': list });
+});
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sotto-provider-'));
+  return () => rm(folder, { recursive: true });
+});
+afterAll(() => Promise.all([ollama.stop(), other.stop()]));
+
+const registryFile = () => join(folder, 'providers.yaml');
+const catalogFile = () => join(folder, 'catalog.yaml');
+
+async function add(
+  ...args: string[]
+): Promise<{ readonly code: number; readonly out: string; readonly error: string }> {
+  const out: string[] = [];
+  const error: string[] = [];
+  const code = await runCli(['provider', 'add', ...args, '--registry', registryFile(), '--catalog', catalogFile()], {
+    environment: { ACME_API_KEY: 'secret' },
+    readInput: async () => '',
+    out: (line) => out.push(line),
+    error: (line) => error.push(line),
+  });
+  return { code, out: out.join('\n'), error: error.join('\n') };
+}
+
+const readBoth = async () => [await readFile(registryFile(), 'utf8'), await readFile(catalogFile(), 'utf8')] as const;
+
+describe('sotto-control provider add', () => {
+  it('recognises a model server, writes both files and says how to use them', async () => {
+    const { code, out, error } = await add(ollama.origin);
+    expect(code).toBe(0);
+    expect(error).toContain('left out: gpt-oss:120b-cloud');
+    expect(out).toContain(`To use them: PROVIDERS_FILE=${registryFile()} CATALOG_FILE=${catalogFile()} npm start`);
+    const [registry, catalog] = await readBoth();
+    expect(registry).toContain(`base_url: ${ollama.origin}/v1`);
+    expect(catalog).toContain('id: ollama/qwen3-8b');
+  });
+
+  it('takes another server by its list, free of charge on this machine', async () => {
+    expect(await add(`${other.origin}/v1`, '--id', 'acme', '--name', 'Acme')).toMatchObject({
+      code: 0,
+      error: 'left out: whisper-1: by its name it is no model for chat or embeddings',
+    });
+    const [registry, catalog] = await readBoth();
+    expect(registry).toMatch(/id: acme\n.*name: Acme\n.*adapter: openai\n/);
+    expect(catalog).toContain('pricing: { input: 0, output: 0 }');
+  });
+
+  it('names the variable of a key, and never writes the key', async () => {
+    expect((await add(`${other.origin}/v1`, '--id', 'acme', '--api-key-env', 'ACME_API_KEY')).code).toBe(0);
+    const [registry, catalog] = await readBoth();
+    expect(registry).toContain('api_key_env: ACME_API_KEY');
+    expect(registry + catalog).not.toContain('secret');
+  });
+
+  it('adds to files that exist, and replaces a provider only with --force', async () => {
+    await add(ollama.origin);
+    expect((await add(`${other.origin}/v1`, '--id', 'acme')).code).toBe(0);
+    const before = await readBoth();
+    const again = await add(ollama.origin);
+    expect(again).toMatchObject({ code: 1, error: expect.stringContaining('already has the provider `ollama`') });
+    expect(await readBoth()).toEqual(before);
+    expect((await add(ollama.origin, '--force')).code).toBe(0);
+    const [registry, catalog] = await readBoth();
+    expect([...registry.matchAll(/- id: (\S+)/g)].map(([, id]) => id)).toEqual(['acme', 'ollama']);
+    expect(catalog.match(/provider: ollama/g)).toHaveLength(2);
+  });
+
+  it('writes nothing into files that the planes would refuse', async () => {
+    await writeFile(registryFile(), 'providers:\n  - {id: acme, name: Acme, adapter: smtp}\n');
+    const { code, error } = await add(ollama.origin);
+    expect(code).toBe(1);
+    expect(error).toMatch(/providers\.yaml:2: .*`smtp`: it must be `openai`/);
+    expect(await readFile(registryFile(), 'utf8')).not.toContain('ollama');
+  });
+
+  it.each([
+    [['ftp://acme.example'], /needs the address of a server/],
+    [['http://192.0.2.1:11434'], /needs --insecure-http/],
+    [['http://127.0.0.1:1'], /cannot reach http:\/\/127\.0\.0\.1:1\/v1\/models/],
+    [['https://127.0.0.1:1', '--id', 'Acme!'], /--id must be the id of a provider/],
+    [['http://127.0.0.1:1', '--api-key-env', 'NOBODY_SET_IT'], /NOBODY_SET_IT.* is not set/],
+  ])('refuses %j', async (args, message) => {
+    const { code, error } = await add(...args);
+    expect(code).not.toBe(0);
+    expect(error).toMatch(message);
+  });
+});

@@ -1,0 +1,131 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { usagePageSchema } from '@sotto/wire';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expectSoundLedger, usageOf } from '../../kit/books.ts';
+import { ask, bearer } from '../../kit/call.ts';
+import { get, post, send } from '../../kit/client.ts';
+import { peopleOf } from '../../kit/people.ts';
+import { startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
+import { redisSkipReason, startTestRedis, type TestRedis } from '../../kit/redis.ts';
+import { type ScriptedProvider, scripted, startScriptedProvider } from '../../kit/scripted-provider.ts';
+import { type Service, startService } from '../../kit/service.ts';
+import { noteSkip } from '../../kit/skips.ts';
+import { stageFiles } from '../../kit/stage.ts';
+
+/** The newest migration of the release before company mode, and what its database held. */
+const lastMigration = 11;
+const rows = readFileSync(new URL('release-before-company-mode.sql', import.meta.url), 'utf8');
+const password = 'correct horse battery';
+const ann = {
+  accountId: '74787424-bbdd-4c6d-b65d-41960cde7746',
+  email: 'ann@company.example',
+  inferenceKey: 'sotto_inf_iE_S2A6stcVHWXF8dSBO_9HSzhIgpQPs3geN-GHxS5oplgnJX',
+  managementKey: 'sotto_mgt_K-D0efv_6EzRpSe_ooCG_eM2QiI4jmE73K7xN0RZAwQ418LHy',
+  workspaceId: '13b12c92-97c5-46ef-8797-8cf43630cd03',
+};
+const ben = {
+  accountId: 'a6ca4f27-cc5d-4e56-bd14-7d6d49718bed',
+  email: 'ben@company.example',
+  inferenceKey: 'sotto_inf_qt8NBfUSh1W-kPNKpWlKopuk4V7TZNISIIyGFPB8u5cFTUtiF',
+};
+/** Five dollars, less the eight requests of the workspace. */
+const balanceNusd = 4_998_948_000n;
+const requests = 8;
+
+let postgres: TestPostgres;
+let redis: TestRedis | undefined;
+let provider: ScriptedProvider;
+let service: Service | undefined;
+beforeAll(async () => {
+  postgres = await startTestPostgres();
+  provider = await startScriptedProvider('alpha');
+  redis = await startTestRedis();
+  if (redis === undefined) return noteSkip('an upgrade from the release before company mode', redisSkipReason);
+  service = await startService({
+    planes: 'two',
+    databaseUrl: await restoredDatabase(),
+    redisUrl: redis.url,
+    ...stageFiles(provider.baseUrl),
+    environment: { SIGN_UP: '' },
+  });
+});
+afterAll(async () => {
+  await service?.stop();
+  await redis?.stop();
+  await provider.stop();
+  await postgres.stop();
+});
+
+/** Returns the URL of a database as that release left it. */
+async function restoredDatabase(): Promise<string> {
+  const url = await postgres.createDatabase();
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const folder = new URL('../../../apps/control/migrations/', import.meta.url);
+    for (const name of readdirSync(folder).sort()) {
+      if (!name.endsWith('.sql') || Number(name.slice(0, 4)) > lastMigration) continue;
+      await client.query(readFileSync(new URL(name, folder), 'utf8'));
+    }
+    await client.query(
+      'create schema drizzle; create table drizzle.__drizzle_migrations (id serial primary key, hash text, created_at bigint)',
+    );
+    // The rows come in the order of their tables’ names, so foreign keys are not checked until all are there.
+    await client.query("set session_replication_role = 'replica'");
+    await client.query(rows);
+  } finally {
+    await client.end();
+  }
+  return url;
+}
+
+it('keeps the balance, the history and the charges of each month', async (context) => {
+  if (service === undefined) return context.skip('no Redis');
+  expect(await service.settled(ann)).toBe(balanceNusd);
+  await expectSoundLedger(service);
+  expect(await service.runControl(['audit'])).toMatchObject({ code: 0 });
+  const usage = await get(`${service.controlUrl}/usage?limit=100`, bearer(ann.managementKey));
+  expect(usagePageSchema.parse(usage.json).data).toHaveLength(requests);
+  const { rows: months } = await service.pool.query('select month, sum(spent_nusd) from key_months group by month');
+  expect(months).toEqual([{ month: '2026-11', sum: String(5_000_000_000n - balanceNusd) }]);
+});
+
+it('serves the keys of both people, in both flows', async (context) => {
+  if (service === undefined) return context.skip('no Redis');
+  const before = await service.settled(ann);
+  const act = { kind: 'answer', usage: usageOf(7, 5) } as const;
+  for (const { inferenceKey } of [ann, ben])
+    for (const flow of ['compat', 'ticket'] as const) {
+      const messages = [{ role: 'user', content: scripted({ '*': act }, `${inferenceKey} ${flow}`) }];
+      const answered = await ask(service, inferenceKey, flow, {
+        ...{ model: 'm/one', messages },
+        max_completion_tokens: 100,
+      });
+      expect(answered.status, answered.text).toBe(200);
+    }
+  expect(await service.settled(ann)).toBe(before - 4n * (7n * 1000n + 5n * 3000n));
+  expect(await service.runControl(['audit'])).toMatchObject({ code: 0 });
+});
+
+it('lets people sign in, keeps their workspace, and takes a budget for it', async (context) => {
+  if (service === undefined) return context.skip('no Redis');
+  const people = peopleOf({ service });
+  const sessions = [];
+  for (const { email } of [ann, ben]) sessions.push(await people.signIn({ email, password }));
+  const [owner = {}, member = {}] = sessions;
+  const url = people.url(`/workspaces/${ann.workspaceId}/budgets`);
+  expect((await get(people.url('/workspaces'), member)).json).toMatchObject({
+    data: expect.arrayContaining([expect.objectContaining({ id: ann.workspaceId, name: 'Team', role: 'member' })]),
+  });
+  expect((await get(url, owner)).json).toMatchObject({ data: [] });
+  const budget = { limit_usd: 1, member_id: ben.accountId };
+  expect(await send('PUT', url, { headers: owner, body: budget })).toMatchObject({ status: 200 });
+});
+
+it('leaves sign-up open, and says so at start', async (context) => {
+  if (service === undefined) return context.skip('no Redis');
+  expect(service.logs()).toContain('SIGN_UP');
+  const url = `${service.controlUrl}/auth/sign-up/email`;
+  expect((await post(url, { name: 'Cat', email: 'cat@company.example', password })).status).toBe(200);
+});

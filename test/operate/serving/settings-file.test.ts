@@ -1,0 +1,110 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, it } from 'vitest';
+import { describeInBothPlanes } from '../../kit/both-planes.ts';
+import { call } from '../../kit/call.ts';
+import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
+import { fromSource } from '../../kit/programs.ts';
+import { type FakeProvider, startProvider } from '../../kit/provider.ts';
+
+const model = 'acme/small';
+let provider: FakeProvider;
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** Everything that `startService` would set, with empty values, which count as not set. */
+const unset = Object.fromEntries(
+  ['HOST', 'LOG_LEVEL', 'PROVIDERS_FILE', 'CATALOG_FILE', 'RATE_LIMIT_REQUESTS', 'RATE_LIMIT_TOKENS'].map((name) => [
+    name,
+    '',
+  ]),
+);
+const noSecrets = Object.fromEntries(
+  ['TICKET_SEALING_KEY', 'SETTLEMENT_MAC_KEY', 'DATABASE_URL', 'REDIS_URL'].map((name) => [name, '']),
+);
+
+await describeInBothPlanes(
+  'a service that starts from sotto.yaml',
+  async ({ databaseUrl, redisUrl }) => {
+    provider = await startProvider();
+    const { registry, catalog } = filesOf(
+      [providerEntry('acme', provider.baseUrl)],
+      [textModel(model, [routeEntry('acme')])],
+    );
+    const folder = mkdtempSync(join(tmpdir(), 'sotto-test-settings-'));
+    const secret = (name: string, content: string): string => {
+      writeFileSync(join(folder, name), `${content}\n`);
+      return `file:${name}`;
+    };
+    const file = join(folder, 'sotto.yaml');
+    const text = `
+control: {host: 127.0.0.1}
+broker: {host: 127.0.0.1}
+log: {level: info}
+data:
+  database_url: ${secret('database', databaseUrl)}
+${redisUrl === '' ? '' : `  redis_url: ${secret('redis', redisUrl)}`}
+secrets:
+  ticket_sealing_key: ${secret('sealing', 'a'.repeat(64))}
+  settlement_mac_key: ${secret('mac', 'b'.repeat(64))}
+limits: {requests: 7}
+providers: ${JSON.stringify(JSON.parse(registry).providers)}
+models: ${JSON.stringify(JSON.parse(catalog).models)}
+`;
+    writeFileSync(file, text);
+    return {
+      ...{ registry, catalog },
+      environment: { ...unset, ...noSecrets, CONFIG_FILE: file },
+      stop: async () => {
+        await provider.stop();
+        rmSync(folder, { recursive: true });
+      },
+    };
+  },
+  (planes) => {
+    it('serves with its secrets, limits, providers and models', async () => {
+      const { service } = planes;
+      const account = await service.createAccount();
+      const minted = await fetch(`${service.controlUrl}/inference/tickets`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${account.inferenceKey}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model }),
+      });
+      // A key may mint twice as many tickets as it may send requests.
+      expect(minted.headers.get('x-ratelimit-limit')).toBe('14');
+      const { ticket } = (await minted.json()) as { ticket: string };
+      const answered = await call(
+        `${service.baseUrl}/chat/completions`,
+        { 'x-router-ticket': ticket },
+        { model, messages: [{ role: 'user', content: 'Hi' }] },
+      );
+      expect(answered.status, answered.text).toBe(200);
+    });
+  },
+);
+
+describe('a process with a wrong sotto.yaml', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sotto-test-settings-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'sotto.yaml');
+  writeFileSync(file, 'control: {prot: 1}\nsecrets: {session_secret: a-secret-that-must-not-be-shown}\n');
+
+  it.each([
+    ['control', ['apps/control/src/main.ts', 'serve']],
+    ['the broker', ['apps/confidential/src/main.ts']],
+    ['the keeper', ['apps/keeper/src/main.ts']],
+    ['embedded mode', ['apps/embedded/src/main.ts']],
+  ])('does not start: %s', (_, args) => {
+    const ended = spawnSync(process.execPath, [...fromSource, '--disable-sigusr1', ...args], {
+      cwd: root,
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH, CONFIG_FILE: file, CONTROL_COLOUR: 'red' },
+    });
+    expect(ended.status).toBe(1);
+    expect(ended.stderr).toContain(`${file}:1: \`control.prot\` is not a setting. The nearest key is \`control.port\``);
+    expect(ended.stderr).toContain(`${file}:2: \`secrets.session_secret\` must be a reference to a secret`);
+    expect(ended.stderr).not.toContain('must-not-be-shown');
+  });
+});

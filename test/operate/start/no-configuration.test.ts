@@ -1,0 +1,90 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { serverKinds } from '@sotto/discovery';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../../kit/free-port.ts';
+import { endAll, npmStart, root, type StartedByNpm } from '../../kit/npm-start.ts';
+import { type OwnNetwork, openOwnNetwork } from '../../kit/own-network.ts';
+import { fromSource } from '../../kit/programs.ts';
+import { hasBrowser, useBrowser } from '../../people/dashboard/stage.ts';
+
+const network: OwnNetwork | undefined = await openOwnNetwork();
+// Another program may have the usual ports of the machine itself, so there they are given.
+const port = network === undefined ? await freePort() : serverKinds.ollama.port;
+const given: Record<string, string> =
+  network === undefined
+    ? {
+        LOCAL_MODELS: `http://127.0.0.1:${port}`,
+        CONTROL_PORT: String(await freePort()),
+        CONFIDENTIAL_PORT: String(await freePort()),
+      }
+    : {};
+const under = network?.under ?? [];
+
+let folder: string;
+let ollama: ChildProcess;
+let started: StartedByNpm;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sotto-no-configuration-'));
+  // Postgres does not run as root, so it needs access through this folder.
+  await chmod(folder, 0o755);
+  const standIn = `
+    import { ollamaAnswers } from '@sotto/discovery/testing';
+    import { startModelServer } from './kit/model-server.ts';
+    console.log((await startModelServer(ollamaAnswers, ${port})).origin);`;
+  const [program = '', ...args] = [...under, process.execPath, ...fromSource, '--input-type=module', '-e', standIn];
+  ollama = spawn(program, args, { cwd: join(root, 'test'), stdio: ['ignore', 'pipe', 'inherit'] });
+  if (ollama.stdout !== null) await once(ollama.stdout, 'data');
+  started = await npmStart(join(folder, '.sotto'), given, under);
+});
+afterAll(async () => {
+  await endAll();
+  ollama?.kill();
+  await network?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('npm start without any configuration, beside an Ollama', () => {
+  it('serves its model to `openai`, by the variables of `.sotto/env` alone', async () => {
+    await writeFile(
+      join(folder, 'ask.sh'),
+      `source .sotto/env; cd ${join(root, 'test')}; exec ${process.execPath} --input-type=module -e "
+        import OpenAI from 'openai';
+        const messages = [{ role: 'user', content: 'Hello' }];
+        const answer = await new OpenAI().chat.completions.create({ model: 'ollama/qwen3-8b', messages });
+        console.log(answer.choices[0].message.content);"`,
+    );
+    const [program = '', ...args] = [...under, 'bash', 'ask.sh'];
+    const { stdout } = await promisify(execFile)(program, args, { cwd: folder, env: { PATH: process.env.PATH } });
+    expect(stdout.trim()).toBe('Locally: Hello');
+  });
+
+  describe.skipIf(!hasBrowser())('in a browser', () => {
+    const origin = (url: string): string => new URL(url).origin;
+    const browser = useBrowser(
+      () => ({ control: origin(started.quickstart.control_url), broker: origin(started.quickstart.base_url) }),
+      network?.wrapped,
+    );
+
+    it('the playground chooses its model, and shows its answer in the private flow', async () => {
+      const { email, password } = started.quickstart;
+      const page = await browser.open('/playground');
+      await page.getByLabel('Email').fill(email);
+      await page.getByLabel('Password').fill(password);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('button', { name: 'Create key' }).click();
+      expect(await page.getByLabel('Model', { exact: true }).inputValue()).toContain('ollama/qwen3-8b');
+      await page.getByLabel('Continue with simulated evidence', { exact: false }).check();
+      await page.getByLabel('Your question').fill('Hello');
+      await page.getByRole('button', { name: 'Send' }).click();
+      await page.getByText('Locally: Hello').waitFor();
+      const facts = await page.getByLabel('About this answer').textContent();
+      for (const part of ['ollama', 'Private', '5 in, 3 out', '$0.00']) expect(facts).toContain(part);
+    });
+  });
+});

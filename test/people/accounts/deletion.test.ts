@@ -1,0 +1,215 @@
+import { describe, expect, it } from 'vitest';
+import { describeInBothPlanes } from '../../kit/both-planes.ts';
+import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
+import { bearer, expectError, get, hello, post } from '../../kit/client.ts';
+import { type Person, peopleOf } from '../../kit/people.ts';
+import { answerChat, type FakeProvider, startProvider } from '../../kit/provider.ts';
+import { until } from '../../kit/service.ts';
+
+const model = 'acme/small';
+/** 10 prompt and 20 completion tokens, in nano-USD. */
+const chargeNusd = 10n * 500n + 20n * 1500n;
+const fundedNusd = 5_000_000_000n;
+
+let provider: FakeProvider;
+
+await describeInBothPlanes(
+  'deleting an account',
+  async () => {
+    provider = await startProvider();
+    return {
+      ...filesOf(
+        [providerEntry('acme', provider.baseUrl)],
+        [textModel(model, [routeEntry('acme', { input: 0.5, output: 1.5 })])],
+      ),
+      stop: () => provider.stop(),
+    };
+  },
+  (planes) => {
+    const people = peopleOf(planes);
+    const { url } = people;
+    const confirmation = ({ email, password }: Person) => ({ email, password });
+    const remove = (person: Person, body: object = confirmation(person)) =>
+      post(url('/auth/delete-account'), body, person.session);
+    const defaultWorkspace = async ({ accountId }: Person): Promise<string> =>
+      (await planes.service.pool.query('select id from workspaces where account_id = $1 and is_default', [accountId]))
+        .rows[0].id;
+    const customer = async () => {
+      const person = await people.signUp();
+      await people.fund(person);
+      const { key, id } = await people.makeKey(person, await defaultWorkspace(person));
+      return { ...person, key, keyId: id };
+    };
+    const ask = (key: string) =>
+      post(`${planes.service.baseUrl}/chat/completions`, { model, messages: hello, max_tokens: 50 }, bearer(key));
+    const entriesOf = async ({ accountId }: Person) => {
+      const { rows } = await planes.service.pool.query<{ account: string; amount: string }>(
+        `select e.ledger_account as account, e.amount_nusd::text as amount from ledger_entries e
+         join ledger_transactions t on t.id = e.transaction_id
+         where t.reference = 'account_deleted:' || $1 order by e.amount_nusd`,
+        [accountId],
+      );
+      return rows;
+    };
+    const hasClosed = (person: Person): Promise<void> =>
+      until(
+        async () =>
+          (
+            await planes.service.pool.query('select 1 from accounts where id = $1 and closed_at is not null', [
+              person.accountId,
+            ])
+          ).rowCount === 1,
+        'the account is closed',
+      );
+    const expectCleanBooks = async (): Promise<void> => {
+      const { code, output } = await planes.service.runControl(['audit']);
+      expect(code, output).toBe(0);
+    };
+
+    it('charges a request that is under way, and then forfeits the rest', async () => {
+      const person = await customer();
+      const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+      const { promise: reached, resolve: arrive } = Promise.withResolvers<void>();
+      provider.answer(async (request, response) => {
+        arrive();
+        await gate;
+        await answerChat()(request, response);
+      });
+      const asked = ask(person.key);
+      await reached;
+      expect((await remove(person)).json).toEqual({ status: true });
+      expectError(await ask(person.key), 401, 'invalid_api_key');
+      // Another account is closed meanwhile, so the task has passed by this one.
+      const idle = await people.signUp();
+      expect((await remove(idle)).status).toBe(200);
+      await hasClosed(idle);
+      expect(await entriesOf(person)).toEqual([]);
+      open();
+      expect((await asked).status).toBe(200);
+      await hasClosed(person);
+      const restNusd = String(fundedNusd - chargeNusd);
+      expect(await entriesOf(person)).toEqual([
+        { account: `wallet:${person.accountId}`, amount: `-${restNusd}` },
+        { account: 'forfeited', amount: restNusd },
+      ]);
+      await expectCleanBooks();
+      provider.answer(answerChat());
+    });
+
+    it('takes every trace of the person, and frees the address for a new account', async () => {
+      const person = await customer();
+      const cookies = (await remove(person)).headers.getSetCookie();
+      expect(cookies.some((line) => /session_token=;.*max-age=0/i.test(line))).toBe(true);
+      expectError(await get(url('/keys'), person.session), 401, 'unauthenticated');
+      expectError(await post(url('/auth/sign-in/email'), confirmation(person)), 401, 'unauthenticated');
+      await hasClosed(person);
+      const traces = await planes.service.pool.query(
+        `select name from accounts where id = $1 union all select name from workspaces where account_id = $1
+         union all select name from api_keys where account_id = $1`,
+        [person.accountId],
+      );
+      expect(traces.rows.map(({ name }) => name)).toEqual(['Deleted account', 'Deleted workspace', 'Deleted key']);
+      const again = { ...confirmation(person), name: 'x' };
+      expect((await post(url('/auth/sign-up/email'), again)).status).toBe(200);
+      const fresh = { ...person, session: await people.signIn(person) };
+      expect((await get(url('/balance'), fresh.session)).json).toMatchObject({ available: 0 });
+      await expectCleanBooks();
+    });
+
+    it('is refused with the wrong password, another address or none', async () => {
+      const person = await people.signUp();
+      for (const body of [
+        { ...confirmation(person), password: 'not it at all' },
+        { ...confirmation(person), email: 'somebody@people.example' },
+        { email: person.email },
+        {},
+      ])
+        expectError(await remove(person, body), 400, 'invalid_request');
+      expectError(await post(url('/auth/delete-account'), confirmation(person)), 401, 'unauthenticated');
+      expect((await get(url('/keys'), person.session)).status).toBe(200);
+    });
+
+    it('is refused to an operator, to the owner of a shared workspace and while a payment is under way', async () => {
+      const operator = await people.signUp();
+      await people.makeOperator(operator);
+      const answer = await remove(operator);
+      expectError(answer, 409, 'conflict');
+      expect(answer.text).toContain('operator role');
+
+      const owner = await people.signUp();
+      await people.verifyAddress(owner);
+      const team = await people.makeWorkspace(owner, 'Team');
+      const member = await people.join(owner, team, 'member');
+      const shared = await remove(owner);
+      expectError(shared, 409, 'conflict');
+      expect(shared.text).toContain('Team');
+      // The member may go, and their key in the workspace goes with them.
+      const { key } = await people.makeKey(member, team);
+      expect((await remove(member)).status).toBe(200);
+      expectError(await get(url('/balance'), bearer(key)), 401, 'invalid_api_key');
+      expect((await remove(owner)).status).toBe(200);
+
+      const payer = await people.signUp();
+      await planes.service.pool.query(
+        `insert into orders (id, account_id, status, rail, package_id, amount_nusd, fee_nusd, automatic, save_card, created_at, expires_at)
+         values (gen_random_uuid(), $1, 'pending', 'test', 'p', 1, 0, false, false, now(), now() + interval '1 hour')`,
+        [payer.accountId],
+      );
+      const paying = await remove(payer);
+      expectError(paying, 409, 'conflict');
+      expect(paying.text).toContain('payment is under way');
+    });
+
+    it('waits for an order that is being placed, and is then refused', async () => {
+      const payer = await people.signUp();
+      const client = await planes.service.pool.connect();
+      await client.query('begin');
+      await client.query('select 1 from accounts where id = $1 for update', [payer.accountId]);
+      const removing = remove(payer);
+      const waiting =
+        "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%for no key update%'";
+      await until(async () => ((await planes.service.pool.query(waiting)).rowCount ?? 0) > 0, 'the deletion waits');
+      await client.query(
+        `insert into orders (id, account_id, status, rail, package_id, amount_nusd, fee_nusd, automatic, save_card, created_at, expires_at)
+         values (gen_random_uuid(), $1, 'created', 'test', 'p', 1, 0, false, false, now(), now() + interval '1 hour')`,
+        [payer.accountId],
+      );
+      await client.query('commit');
+      client.release();
+      expectError(await removing, 409, 'conflict');
+      expect((await get(url('/keys'), payer.session)).status).toBe(200);
+    });
+
+    it('leaves nothing that an operator could enable or credit', async () => {
+      const [person, operator] = [await people.signUp(), await people.signUp()];
+      await people.makeOperator(operator);
+      await remove(person);
+      const { code, output } = await planes.service.runControl(['account', 'enable', person.accountId]);
+      expect([code, output]).toEqual([1, expect.stringContaining('deleted')]);
+      const listed = await get(url(`/operator/accounts/${person.accountId}`), operator.session);
+      expect(listed.json).toMatchObject({ state: 'deleted', email: null });
+    });
+
+    describe('many at once', () => {
+      it('one of several deletions at once wins, and keys that are made meanwhile do not survive', async () => {
+        const person = await customer();
+        const workspace = await defaultWorkspace(person);
+        const made = Array.from({ length: 5 }, () =>
+          post(url('/keys'), { name: 'x', kind: 'inference', workspace_id: workspace }, person.session),
+        );
+        const answers = await Promise.all([remove(person), remove(person), remove(person)]);
+        expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(1);
+        await Promise.all(made);
+        const { rows } = await planes.service.pool.query(
+          'select 1 from api_keys where account_id = $1 and revoked_at is null',
+          [person.accountId],
+        );
+        expect(rows).toEqual([]);
+        await hasClosed(person);
+        expect(await entriesOf(person)).toHaveLength(2);
+        await expectCleanBooks();
+      });
+    });
+  },
+  { planes: ['two'] },
+);

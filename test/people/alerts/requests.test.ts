@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Webhook } from 'standardwebhooks';
+import { expect, it } from 'vitest';
+import { describeInBothPlanes } from '../../kit/both-planes.ts';
+import { bearer, post, send } from '../../kit/client.ts';
+import { startWorld } from '../../kit/conformance.ts';
+import { type Mailbox, openMailbox } from '../../kit/mailbox.ts';
+import { peopleOf } from '../../kit/people.ts';
+import { answerChat } from '../../kit/provider.ts';
+import { until } from '../../kit/until.ts';
+import { type Receiver, startReceiver } from '../../kit/webhook-receiver.ts';
+
+let [mailbox, receiver] = [] as unknown as [Mailbox, Receiver];
+
+/** What a request costs: 10 tokens at 0.50 and 20 at 1.50 USD per million. */
+const costUsd = 0.000_035;
+
+await describeInBothPlanes(
+  'alerts of requests that a prepaid balance pays',
+  async () => {
+    const world = await startWorld(answerChat);
+    [mailbox, receiver] = [await openMailbox(), await startReceiver()];
+    const folder = await mkdtemp(join(tmpdir(), 'sotto-test-alerts-'));
+    await writeFile(join(folder, 'ca.pem'), receiver.caPem);
+    return {
+      registry: world.registry,
+      catalog: world.catalog,
+      environment: { ACME_API_KEY: 'acme-key' },
+      controlEnvironment: {
+        ...{ SMTP_URL: mailbox.url, MAIL_FROM: 'sotto@service.example' },
+        ...{ WEBHOOK_NETWORKS: '127.0.0.1', NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') },
+      },
+      async stop() {
+        await world.stop();
+        await mailbox.stop();
+        await receiver.stop();
+        await rm(folder, { recursive: true });
+      },
+    };
+  },
+  (suite) => {
+    it('follow their settlement, by mail and webhook', async () => {
+      const { url, signIn, makeWorkspace, makeKey, fund } = peopleOf(suite);
+      const [email, password] = [`${randomUUID()}@people.example`, `pw-${randomUUID()}`];
+      expect((await post(url('/auth/sign-up/email'), { name: 'x', email, password })).status).toBe(200);
+      const { rows } = await suite.service.pool.query<{ id: string }>(
+        `with verified as (update auth_user set email_verified = true where email = $1 returning id)
+         select a.id from accounts a join verified v on v.id = a.user_id`,
+        [email],
+      );
+      const owner = { email, password, accountId: rows[0]?.id ?? '', session: await signIn({ email, password }) };
+      await fund(owner);
+      const workspaceId = await makeWorkspace(owner);
+      const { key } = await makeKey(owner, workspaceId);
+      const put = async (path: string, body: object) => {
+        const answer = await send('PUT', url(`/workspaces/${workspaceId}${path}`), { headers: owner.session, body });
+        expect(answer.status, answer.text).toBe(200);
+        return answer.json;
+      };
+      const { secret } = (await put('/webhook', { url: `https://127.0.0.1:${receiver.port}/` })) as { secret: string };
+      const percents = () =>
+        receiver.received.map(({ headers, body }) => {
+          const event = new Webhook(secret).verify(body, headers as Record<string, string>);
+          return (event as { percent: number }).percent;
+        });
+      const chat = async (): Promise<number> => {
+        const body = { model: 'acme/small', max_completion_tokens: 20, messages: [{ role: 'user', content: 'Hi' }] };
+        return (await post(`${suite.service.baseUrl}/chat/completions`, body, bearer(key))).status;
+      };
+
+      await put('/budgets', { limit_usd: 4 * costUsd });
+      expect([await chat(), await chat()]).toEqual([200, 200]);
+      await until(async () => String(percents()) === '50', 'the alert at 50 %');
+      await put('/budgets', { limit_usd: 0.000_087_5 });
+      await until(async () => String(percents()) === '50,80', 'the alert at 80 %');
+      await put('/budgets', { limit_usd: 2 * costUsd });
+      await until(async () => String(percents()) === '50,80,100', 'the alert at 100 %');
+      expect(await chat()).toBe(402);
+      for (const percent of ['50 %', '80 %', '100 %']) {
+        const { text } = await mailbox.newest(email, percent);
+        expect(text).not.toContain(key);
+        expect(text).not.toContain('acme');
+      }
+      expect(mailbox.received.filter(({ subject }) => subject.includes('of a budget')).length).toBe(3);
+      for (const { body } of receiver.received) expect(body).not.toMatch(/acme|sotto_inf/);
+    });
+  },
+  { planes: ['two'] },
+);

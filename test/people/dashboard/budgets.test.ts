@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { describeDashboard, expectGoodLooks, keepPicture, type Person, type Stage } from './stage.ts';
+
+const longName = `${'a name without any space that is as long as names may be '.replaceAll(' ', '-')}${'x'.repeat(40)}`;
+
+/** Notes that a key has spent this much in the present month. */
+async function spend({ service }: Stage, keyId: string, usd: number): Promise<void> {
+  await service.pool.query(
+    `insert into key_months (key_id, month, spent_nusd) values ($1, to_char(now() at time zone 'utc', 'YYYY-MM'), $2)
+     on conflict (key_id, month) do update set spent_nusd = excluded.spent_nusd`,
+    [keyId, Math.round(usd * 1e9)],
+  );
+}
+
+/** The default workspace of a person with two keys, one of which has a long name, and a member. */
+async function workspaceOf(stage: Stage, owner: Person, guest: Person) {
+  const page = await stage.open('/budgets', { as: owner });
+  const send = async (path: string, data: object, method: 'post' | 'put' = 'post') => {
+    const answer = await page.request[method](`/v1${path}`, { data });
+    expect(answer.ok(), await answer.text()).toBe(true);
+    return answer.json();
+  };
+  const { data } = await (await page.request.get('/v1/workspaces')).json();
+  const id: string = data[0].id;
+  const make = async (name: string): Promise<string> =>
+    (await send('/keys', { name, kind: 'inference', workspace_id: id })).id;
+  const keys = [await make('nightly'), await make(longName)] as const;
+  const { token } = await send(`/workspaces/${id}/invitations`, { email: guest.email, role: 'member' });
+  const theirs = await stage.open('/budgets', { as: guest });
+  expect((await theirs.request.post('/v1/invitations/accept', { data: { token } })).status()).toBe(200);
+  return { page, theirs, id, keys, setBudget: (body: object) => send(`/workspaces/${id}/budgets`, body, 'put') };
+}
+
+await describeDashboard('budgets', (stage) => {
+  it('are set for the workspace, a member and a key, changed and removed', async () => {
+    const [owner, guest] = [await stage.person(), await stage.person(0)];
+    const { page, keys } = await workspaceOf(stage, owner, guest);
+    await page.reload();
+    await page.getByRole('button', { name: 'Set the first budget' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Limit in USD per month').fill('ten');
+    await dialog.getByRole('button', { name: 'Set budget' }).click();
+    await dialog.getByText('An amount in USD').waitFor();
+    await dialog.getByLabel('Limit in USD per month').fill('50');
+    await dialog.getByRole('button', { name: 'Set budget' }).click();
+    const table = page.getByRole('table', { name: 'Budgets' });
+    await table.getByRole('row', { name: /Whole workspace.*\$0\.00.*of \$50\.00/ }).waitFor();
+
+    await page.getByRole('button', { name: 'Set budget' }).click();
+    expect(await dialog.getByRole('radio', { name: 'Workspace' }).isDisabled()).toBe(true);
+    await dialog.getByRole('radio', { name: 'Member' }).check();
+    await dialog.getByLabel('Member', { exact: true }).and(page.locator('select')).selectOption({ label: guest.email });
+    await dialog.getByLabel('Limit in USD per month').fill('5');
+    await dialog.getByRole('button', { name: 'Set budget' }).click();
+    await table.getByRole('row', { name: new RegExp(`${guest.email}.*of \\$5\\.00`) }).waitFor();
+
+    await page.getByRole('button', { name: 'Set budget' }).click();
+    await dialog.getByRole('radio', { name: 'Key One key' }).check();
+    await dialog.locator('select').selectOption(keys[0]);
+    await dialog.getByLabel('Limit in USD per month').fill('2');
+    await dialog.getByRole('button', { name: 'Set budget' }).click();
+    const ofKey = table.getByRole('row', { name: /nightly/ });
+    await ofKey.waitFor();
+    await spend(stage, keys[0], 1.8);
+    await page.reload();
+    await ofKey.getByText('Nearly used up').waitFor();
+
+    await page.getByRole('button', { name: 'Actions for nightly' }).click();
+    await page.getByRole('menuitem', { name: 'Change limit' }).click();
+    await dialog.getByLabel('Limit in USD per month').fill('1.5');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await ofKey.getByText('Used up').waitFor();
+    await page.getByRole('button', { name: 'Actions for nightly' }).click();
+    await page.getByRole('menuitem', { name: 'Remove' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
+    await ofKey.waitFor({ state: 'detached' });
+  });
+
+  it('show a member what they may see, and nothing to change', async () => {
+    const [owner, guest] = [await stage.person(), await stage.person(0)];
+    const { theirs, setBudget, id } = await workspaceOf(stage, owner, guest);
+    await setBudget({ limit_usd: 20 });
+    await theirs.evaluate((workspaceId) => localStorage.setItem('sotto.workspace', workspaceId), id);
+    await theirs.reload();
+    await theirs.getByText('Your role here is member: you can see budgets, but not change them.').waitFor();
+    await theirs.getByRole('row', { name: /Whole workspace/ }).waitFor();
+    expect(await theirs.getByRole('button', { name: /Set budget|Actions for|webhook/ }).count()).toBe(0);
+  });
+
+  it('set up a webhook whose secret is shown once, test it, and remove it', async () => {
+    const page = await stage.open('/budgets', { as: await stage.person() });
+    await page.getByRole('button', { name: 'Set up webhook' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('URL').fill('http://hooks.example.com/');
+    await dialog.getByRole('button', { name: 'Set webhook' }).click();
+    await dialog.getByText('must be a URL such as').waitFor();
+    expect(await dialog.getByLabel('URL').inputValue()).toBe('http://hooks.example.com/');
+    const url = `https://127.0.0.1:9/${randomUUID()}`;
+    await dialog.getByLabel('URL').fill(url);
+    await dialog.getByRole('button', { name: 'Set webhook' }).click();
+    expect(await dialog.locator('pre').textContent()).toMatch(/^whsec_/);
+    await keepPicture(page, 'budgets-secret');
+    await dialog.getByRole('button', { name: 'I saved it' }).click();
+    await page.getByText(url).waitFor();
+    await page.reload();
+    await page.getByText(url).waitFor();
+    expect(await page.getByText('whsec_').count()).toBe(0);
+    await page.getByRole('button', { name: 'Send test event' }).click();
+    await page.getByText('The URL does not lead to a public address.').waitFor();
+    await page.getByRole('button', { name: 'Remove…' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('button', { name: 'Set up webhook' }).waitFor();
+  });
+
+  it('look good while empty, and with long names and budgets that are used up', async () => {
+    const [owner, guest] = [await stage.person(), await stage.person(0)];
+    const { page, id, keys, setBudget } = await workspaceOf(stage, owner, guest);
+    const widths = [390, 1440];
+    await expectGoodLooks(stage, {
+      ...{ name: 'budgets-empty', path: '/budgets', as: owner, widths },
+      shown: (shown) => shown.getByText('No budgets in this workspace yet').waitFor(),
+    });
+    await setBudget({ limit_usd: 100 });
+    await setBudget({ limit_usd: 50, key_id: keys[0] });
+    await setBudget({ limit_usd: 40, key_id: keys[1] });
+    await setBudget({ limit_usd: 10, member_id: guest.accountId });
+    await spend(stage, keys[0], 30);
+    await spend(stage, keys[1], 41);
+    const hook = { data: { url: `https://hooks.example.com/${'long-'.repeat(40)}` } };
+    expect((await page.request.put(`/v1/workspaces/${id}/webhook`, hook)).status()).toBe(200);
+    await expectGoodLooks(stage, {
+      ...{ name: 'budgets', path: '/budgets', as: owner, widths },
+      shown: async (shown) => {
+        await shown.getByText('Used up', { exact: true }).waitFor();
+        await shown.getByRole('button', { name: 'Send test event' }).waitFor();
+      },
+    });
+    await page.reload();
+    await page.getByRole('button', { name: 'Set budget' }).click();
+    await keepPicture(page, 'budgets-dialog');
+  });
+});

@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto';
+import type { Locator } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { totpCode } from '../../kit/authenticator.ts';
+import { peopleOf } from '../../kit/people.ts';
+import { thoroughly } from '../../kit/thorough.ts';
+import { describeDashboard, enrol, expectAccessible, expectGoodLooks, type Person } from './stage.ts';
+
+const heading = (name: string) => ({ level: 1, name }) as const;
+
+await describeDashboard(
+  'the pages of operators',
+  (stage) => {
+    const operator = async (): Promise<Person> => {
+      const person = await stage.person(0);
+      await peopleOf(stage).makeOperator(person);
+      return person;
+    };
+
+    it('are in the menu of operators only', async () => {
+      const page = await stage.open('/', { as: await stage.person() });
+      await page.getByRole('link', { name: 'Billing' }).waitFor();
+      await page.waitForLoadState('networkidle');
+      expect(await page.getByRole('link', { name: 'Sign-up policy' }).count()).toBe(0);
+      await page.goto('/operator/accounts');
+      await page.getByText('There is nothing at this address.').waitFor();
+
+      const theirs = await stage.open('/', { as: await operator() });
+      await theirs.getByRole('link', { name: 'Sign-up policy' }).click();
+      await theirs.getByRole('heading', heading('Sign-up policy')).waitFor();
+      await theirs.getByText('Open: everyone').waitFor();
+    });
+
+    it('credit, disable and enable an account once a code was shown, and list the acts', async () => {
+      const [person, customer] = [await stage.person(0), await stage.person(5)];
+      const page = await stage.open('/', { as: person });
+      const uri = await enrol(page, person);
+      await peopleOf(stage).makeOperator(person);
+      await page.goto('/operator/accounts');
+      await page.getByLabel('Part of the address, or an account id').fill(customer.email);
+      await page.getByRole('button', { name: 'Search', exact: true }).click();
+      await page.getByRole('table').getByRole('link', { name: customer.email }).click();
+      await page.getByRole('heading', heading(customer.email)).waitFor();
+      await page.getByLabel('Amount in USD').fill('2.5');
+      await page.getByLabel('Reference').fill(`invoice of ${customer.email}`);
+      await page.getByRole('button', { name: 'Credit' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('Code of your authenticator app').fill(totpCode(uri, Date.now()));
+      await dialog.getByRole('button', { name: 'Confirm' }).click();
+      await page.getByText('$7.50').waitFor();
+      await page.getByRole('button', { name: 'Disable…' }).click();
+      await page.getByRole('alertdialog').getByRole('button', { name: 'Disable' }).click();
+      await page.getByText('Disabled', { exact: true }).waitFor();
+      const refused = await page.request.post('/v1/auth/sign-in/email', {
+        data: { email: customer.email, password: customer.password },
+      });
+      expect(refused.status()).toBe(403);
+      await page.getByRole('button', { name: 'Enable' }).click();
+      await page.getByText('Active', { exact: true }).waitFor();
+      const log = page.getByRole('table', { name: /Acts that concern this account/ });
+      for (const act of ['Account credited', 'Account disabled', 'Account enabled']) await log.getByText(act).waitFor();
+      await expectAccessible(page);
+    });
+
+    it('lead to a second factor, and keep what was typed until there is one', async () => {
+      const person = await operator();
+      // An operator who has removed every factor.
+      await stage.service.pool.query('delete from auth_passkey');
+      await stage.service.pool.query(
+        "insert into rejected_settlements (id, shard, stream_id, reason, payload) values ($1, 1, '1-1', 'bad_mac', '{}')",
+        [randomUUID()],
+      );
+      const page = await stage.open('/operator/books', { as: person });
+      await page.getByRole('button', { name: 'Dismiss…' }).click();
+      const [dismissing, proof] = ['Dismiss the settlement', 'Confirm your second factor'].map((name) =>
+        page.getByRole('dialog', { name }),
+      ) as [Locator, Locator];
+      await dismissing.getByLabel('Reason').fill('a long reason');
+      await dismissing.getByRole('button', { name: 'Dismiss' }).click();
+      const [account] = await Promise.all([
+        page.context().waitForEvent('page'),
+        proof.getByRole('link', { name: 'account page' }).click(),
+      ]);
+      await account.getByRole('heading', heading('Account and security')).waitFor();
+      await expectAccessible(page);
+      await page.keyboard.press('Escape');
+      await proof.waitFor({ state: 'hidden' });
+      expect(await dismissing.getByLabel('Reason').inputValue()).toBe('a long reason');
+      await stage.service.pool.query('update auth_session set factor_at = now()');
+      const uri = await enrol(page, person);
+      await stage.service.pool.query('update auth_session set factor_at = null');
+      await dismissing.getByRole('button', { name: 'Dismiss' }).click();
+      await proof.getByLabel('Code of your authenticator app').fill(totpCode(uri, Date.now()));
+      await proof.getByRole('button', { name: 'Confirm' }).click();
+      await page.getByText('None.', { exact: true }).waitFor();
+    });
+
+    it('of a workspace show its audit log to its admins', async () => {
+      const person = await stage.person();
+      const page = await stage.open('/workspaces', { as: person });
+      const made = await page.request.post('/v1/keys', { data: { name: 'x', kind: 'inference' } });
+      expect(made.status()).toBe(201);
+      await page.getByRole('link', { name: 'Default Workspace' }).click();
+      await page.getByRole('main').getByRole('link', { name: 'Audit log' }).click();
+      await page.getByRole('table').getByText('Key created').waitFor();
+      await page.getByRole('table').getByText(person.email).first().waitFor();
+      // It names the key, which is in the log by its id alone.
+      await page.getByRole('table').getByText('kind inference, key x').waitFor();
+
+      await page.getByRole('navigation').getByRole('link', { name: 'Audit log' }).click();
+      await page.getByLabel('Kind').selectOption('Routing');
+      await page.getByText('No act in this workspace matches these filters.').waitFor();
+      await page.getByLabel('Kind').selectOption('Keys');
+      await page.getByRole('combobox', { name: 'Person' }).click();
+      await page.getByRole('option', { name: person.email }).click();
+      await page.getByRole('table').getByText('Key created').waitFor();
+      expect(new URL(page.url()).search).toBe(`?kind=keys&by=${person.accountId}`);
+      await expectAccessible(page);
+      const file = page.waitForEvent('download');
+      await page.getByRole('link', { name: 'Export' }).click();
+      expect((await file).suggestedFilename()).toBe('audit.csv');
+    });
+
+    thoroughly('look well', async () => {
+      const person = await operator();
+      await stage.service.runControl(['sign-up', 'invite', 'a.person.with.a.long.name@a-long-domain.example']);
+      const names = {
+        accounts: 'Accounts',
+        [`accounts/${person.accountId}`]: person.email,
+        providers: 'Providers',
+        orders: 'Orders',
+        books: 'Books and audit',
+        'sign-up': 'Sign-up policy',
+      };
+      for (const [path, title] of Object.entries(names)) {
+        await expectGoodLooks(stage, {
+          name: `operator-${path.split('/').length > 1 ? 'account' : path}`,
+          path: `/operator/${path}`,
+          as: person,
+          widths: [390, 1440],
+          shown: async (page) => {
+            await page.getByRole('heading', heading(title)).waitFor();
+            await page.waitForLoadState('networkidle');
+          },
+        });
+      }
+    });
+  },
+  { controlHost: 'localhost' },
+);

@@ -1,0 +1,248 @@
+import { randomUUID } from 'node:crypto';
+import { bookSettlements } from '@sotto/control';
+import type { UsageError } from '@sotto/wire';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { until } from '../../kit/until.ts';
+import { expectAccessible, type Person, type Stage } from './stage.ts';
+
+const minuteMs = 60_000;
+export const dayMs = 86_400_000;
+export const requests = (page: Page) => page.getByRole('grid', { name: 'Requests' }).locator('tbody tr[data-index]');
+/** The place in the list of the row that has the focus. */
+const focused = (page: Page) => page.evaluate<string>('document.activeElement?.dataset.index');
+const panel = (page: Page) => page.getByRole('complementary', { name: 'Request' });
+const listed = (page: Page, text: string) => page.getByRole('status').filter({ hasText: text }).first().waitFor();
+/** Chooses a value of one of the filters of the list. */
+export async function narrow(page: Page, filter: string, value: string): Promise<void> {
+  await page.getByRole('button', { name: new RegExp(`^${filter}`) }).click();
+  await page.getByRole('menuitem', { name: value, exact: true }).click();
+}
+
+export interface Use {
+  readonly keyId: string;
+  readonly daysAgo?: number;
+  readonly model?: string;
+  readonly provider?: string | null;
+  readonly usd?: number;
+  readonly status?: 'completed' | 'cancelled' | 'failed';
+  readonly estimated?: boolean;
+  readonly attempts?: number;
+  readonly error?: UsageError;
+  readonly minutesAgo?: number;
+}
+
+export interface User extends Person {
+  readonly workspaceId: string;
+  readonly keyIds: readonly string[];
+}
+
+/** A person with two keys, with the ids that the ledger uses. */
+export async function user(stage: Stage): Promise<User> {
+  const person = await stage.person();
+  const page = await stage.open('/verify', { as: person });
+  const ids: string[] = [];
+  let workspaceId = '';
+  for (const name of ['laptop', 'nightly job']) {
+    const answer = await page.context().request.post('/v1/keys', { data: { name, kind: 'inference' } });
+    const key = await answer.json();
+    ids.push(key.id);
+    workspaceId = key.workspace_id;
+  }
+  return { ...person, workspaceId, keyIds: ids };
+}
+
+/** Books requests as the broker settles them. */
+export async function use(stage: Stage, { accountId, workspaceId }: User, uses: readonly Use[]): Promise<void> {
+  const now = Math.floor(Date.now() / minuteMs) * minuteMs;
+  const batch = uses.map(
+    ({ keyId, daysAgo = 0, model = 'acme/small', provider = 'acme', usd = 0.01, status = 'completed', ...more }) => ({
+      owner: { accountId, workspaceId, keyId },
+      settlement: {
+        v: 1,
+        id: randomUUID(),
+        kind: 'charge',
+        accountRef: '',
+        chargeNusd: String(Math.round(usd * 1e9)),
+        at: now - daysAgo * dayMs - (more.minutesAgo ?? 0) * minuteMs,
+        operation: 'chat',
+        model,
+        provider,
+        privacyClass: provider === null ? null : 'private',
+        promptTokens: 1000,
+        cachedTokens: 400,
+        completionTokens: 500,
+        reasoningTokens: 100,
+        attempts: more.attempts ?? 1,
+        fallback: (more.attempts ?? 1) > 1,
+        status,
+        estimated: more.estimated ?? false,
+        error: more.error,
+      } as const,
+    }),
+  );
+  await bookSettlements(stage.service.pool, batch);
+}
+
+/** The list of requests. */
+export function requestsSuite(stage: Stage): void {
+  describe('requests', () => {
+    it('lists requests as a log that filters narrow; each is a chip that the address keeps', async () => {
+      const person = await user(stage);
+      const [first = '', second = ''] = person.keyIds;
+      await use(stage, person, [
+        { keyId: first },
+        { keyId: first, model: 'beta/chat', provider: 'beta', status: 'failed', error: 'rate_limit', usd: 0 },
+        { keyId: second, status: 'failed', error: 'timeout', usd: 0, minutesAgo: 30 },
+        { keyId: second, status: 'cancelled', minutesAgo: 180 },
+        { keyId: second, daysAgo: 3, attempts: 2 },
+      ]);
+      const page = await stage.open('/usage?view=requests', { as: person });
+      await listed(page, '5 in all');
+      expect((await requests(page).first().boundingBox())?.height).toBe(36);
+      const told = (await requests(page).allTextContents()).join('\n');
+      for (const word of ['Completed', 'Rate limit', 'Timed out', 'Cancelled']) expect(told).toContain(word);
+      const search = () => Object.fromEntries(new URL(page.url()).searchParams);
+      await narrow(page, 'Time', 'Last 24 hours');
+      await listed(page, '4 in all');
+      await narrow(page, 'Time', 'Last hour');
+      await listed(page, '3 in all');
+      await narrow(page, 'Status', 'Failed');
+      await listed(page, '2 in all');
+      await narrow(page, 'Error', 'Rate limit');
+      await listed(page, '1 in all');
+      await narrow(page, 'Provider', 'beta');
+      await narrow(page, 'Model', 'beta/chat');
+      await narrow(page, 'Key', 'laptop');
+      await listed(page, '1 in all');
+      expect(search()).toEqual({
+        view: 'requests',
+        hours: '1h',
+        error: 'rate_limit',
+        provider: 'beta',
+        model: 'beta/chat',
+        key: first,
+      });
+      await page.reload();
+      await listed(page, '1 in all');
+      await page.getByRole('button', { name: 'Remove the filter Error' }).click();
+      await page.getByRole('button', { name: 'Key: laptop' }).waitFor();
+      await narrow(page, 'Key', 'nightly job');
+      await page.getByText('No requests match').waitFor();
+      await page.getByRole('button', { name: 'Clear filters' }).first().click();
+      await listed(page, '3 in all');
+      await narrow(page, 'Member', person.email);
+      await listed(page, '3 in all');
+      expect(search()).toEqual({ view: 'requests', hours: '1h', member: person.accountId });
+      await expectAccessible(page);
+    });
+
+    it('shows what it knows of a request beside the list; keys move through it', async () => {
+      const person = await user(stage);
+      const [keyId = ''] = person.keyIds;
+      // Prices of acme/small: 0.5 and 1.5 USD for a million tokens.
+      await use(stage, person, [
+        { keyId, usd: 0.00125 },
+        { keyId, usd: 0, status: 'failed', error: 'provider', attempts: 2, minutesAgo: 1 },
+        { keyId, usd: 0.5, estimated: true, minutesAgo: 2 },
+      ]);
+      const page = await stage.open('/usage?view=requests', { as: person, width: 1440 });
+      await listed(page, '3 in all');
+      await requests(page).first().focus();
+      await page.keyboard.press('Enter');
+      await panel(page).getByText('acme/small').waitFor();
+      await panel(page).getByRole('table', { name: 'Lines of the charge' }).waitFor();
+      expect(await panel(page).textContent()).toMatch(/Completed.*laptop.*1 attempt.*Prompt.*Output.*Total\$0\.00125/);
+      await page.keyboard.press('ArrowDown');
+      await panel(page).getByText('Provider failed').first().waitFor();
+      expect(await focused(page)).toBe('1');
+      expect(await panel(page).textContent()).toMatch(/this provider was the last.*Try again.*Nothing was charged/);
+      expect(
+        await panel(page)
+          .getByRole('link', { name: /Errors/ })
+          .getAttribute('href'),
+      ).toContain('/v1/docs');
+      await expectAccessible(page);
+      await page.keyboard.press('End');
+      await panel(page)
+        .getByText(/Today’s prices do not give this total/)
+        .waitFor();
+      await panel(page).getByText('the service counted the tokens').waitFor();
+      await page.keyboard.press('Escape');
+      await panel(page).waitFor({ state: 'hidden' });
+      await page.keyboard.press('Home');
+      expect(await focused(page)).toBe('0');
+    });
+
+    it('has the columns that one chooses, in this browser from then on', async () => {
+      const person = await user(stage);
+      await use(stage, person, [{ keyId: person.keyIds[0] ?? '' }]);
+      const page = await stage.open('/usage?view=requests', { as: person });
+      const titles = () => page.getByRole('grid').getByRole('columnheader').allTextContents();
+      await requests(page).first().waitFor();
+      expect(await titles()).toEqual(['Minute', 'Status', 'Model', 'Provider', 'Tier', 'Tokens', 'Cost']);
+      for (const column of ['Key', 'Tier']) {
+        await page.getByRole('button', { name: 'Columns' }).click();
+        await page.getByRole('menuitem', { name: column }).click();
+      }
+      await page.reload();
+      await requests(page).first().waitFor();
+      expect(await titles()).toEqual(['Minute', 'Status', 'Model', 'Provider', 'Key', 'Tokens', 'Cost']);
+      expect(await requests(page).textContent()).toContain('laptop');
+    });
+
+    it('loads requests as one scrolls and draws only those on the screen; a page that fails can be loaded again', async () => {
+      const person = await user(stage);
+      const [keyId = ''] = person.keyIds;
+      for (let booked = 0; booked < 1300; booked += 100)
+        await use(
+          stage,
+          person,
+          Array.from({ length: 100 }, (_, index) => ({ keyId, minutesAgo: booked + index })),
+        );
+      const page = await stage.open('/usage?view=requests', { as: person });
+      await listed(page, '200 so far');
+      const scrollToEnd = () => page.evaluate("document.querySelector('[role=grid]').parentElement.scrollTop = 1e9");
+      await page.route('**/v1/usage?*cursor=*', (route) =>
+        route.fulfill({
+          status: 500,
+          json: { error: { message: 'Not now.', type: 'internal_error', request_id: 'req_9' } },
+        }),
+      );
+      await scrollToEnd();
+      await page.getByRole('alert').getByText('Not now.').waitFor();
+      await listed(page, '200 so far');
+      await page.unroute('**/v1/usage?*cursor=*');
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await listed(page, '400 so far');
+      await until(async () => {
+        await scrollToEnd();
+        return (await page.getByText('1,300 in all').count()) > 0;
+      }, 'all are loaded');
+      await scrollToEnd();
+      await page.locator('tr[data-index="1299"]').waitFor();
+      expect(await requests(page).count()).toBeLessThan(80);
+      await page.locator('tr[data-index="1299"]').focus();
+      await page.keyboard.press('Home');
+      await expect.poll(() => focused(page)).toBe('0');
+    });
+
+    it('tells a viewer that they see sums, and shows a member the requests of their own keys', async () => {
+      const [owner, member, viewer] = [await user(stage), await stage.person(), await stage.person()];
+      for (const [person, role] of [
+        [member, 'member'],
+        [viewer, 'viewer'],
+      ] as const)
+        await stage.service.pool.query(
+          'insert into workspace_members (workspace_id, account_id, role) values ($1, $2, $3)',
+          [owner.workspaceId, person.accountId, role],
+        );
+      await use(stage, owner, [{ keyId: owner.keyIds[0] ?? '' }]);
+      const path = `/usage?view=requests&workspace=${owner.workspaceId}`;
+      await (await stage.open(path, { as: viewer })).getByText('Viewers see sums').waitFor();
+      const page = await stage.open(path, { as: member });
+      await page.getByText('No requests in this time').waitFor();
+      expect(await page.getByRole('button', { name: 'Member' }).count()).toBe(0);
+    });
+  });
+}

@@ -1,0 +1,109 @@
+import { migrateDatabase } from '@sotto/control';
+import { startTestPostgres } from '../../../test/kit/postgres.ts';
+import { median } from '../cpu.ts';
+import { figure } from '../page/report.ts';
+import { bigAccount, generateUsage, keys, monthsOfUsage, rareKey, rareModel, workspaces } from '../usage/generate.ts';
+import { measureGrowth } from '../usage/growth.ts';
+import { serveUsage } from '../usage/serve.ts';
+import type { Part } from './part.ts';
+
+const dayMs = 86_400_000;
+const daysAgo = (count: number): string => new Date(Date.now() - count * dayMs).toISOString().slice(0, 10);
+const year = `from=${daysAgo(364)}`;
+const month = `from=${daysAgo(29)}`;
+const last = 'creator-6/model-48';
+const [main, side] = workspaces;
+
+/** Queries of the page Usage and its filters, with their paths. */
+const sums: readonly (readonly [string, string])[] = [
+  ['today by model', `/usage/daily?from=${daysAgo(0)}&group_by=model`],
+  ['30 days by day and model', `/usage/daily?${month}&group_by=day,model`],
+  ['year by day', `/usage/daily?${year}`],
+  ['year by model', `/usage/daily?${year}&group_by=model`],
+  ['year by model, of a key', `/usage/daily?${year}&group_by=model&key_id=${keys[0]}`],
+];
+
+const filters: readonly (readonly [string, string])[] = [
+  ['no filter', ''],
+  ['a rare model', `model=${rareModel}`],
+  ['a rare key', `key_id=${rareKey}`],
+  ['a workspace', `workspace_id=${main}`],
+  ['key and model', `key_id=${keys[19]}&model=${last}`],
+  ['key and model that never met', `key_id=${keys[0]}&model=${rareModel}`],
+  ['workspace and a key of another', `workspace_id=${side}&key_id=${keys[0]}`],
+  ['a provider', 'provider=provider-8'],
+  ['failed', 'status=failed'],
+  ['a class of error', 'error=rate_limit'],
+  ['a provider and a class of error', 'provider=provider-8&error=rate_limit'],
+  ['30 days', month],
+];
+
+/**
+ * Measures how fast control returns usage over HTTP to an account that has nine tenths of ten million rows, and by how
+ * much the tables grow. `--quick` uses a tenth of the rows. The database is in a temporary folder, which is deleted at the
+ * end. `BENCH_USAGE_URL` names one that has been filled already.
+ */
+export const usage: Part = async ({ quick }) => {
+  const rows = quick ? 1_000_000 : 10_000_000;
+  const repeats = quick ? 5 : 25;
+  const postgres = await startTestPostgres();
+  const growth = await measureGrowth(await postgres.createDatabase(), quick ? 20_000 : 200_000);
+  const filled = process.env.BENCH_USAGE_URL;
+  const databaseUrl = filled ?? (await postgres.createDatabase());
+  await migrateDatabase(databaseUrl);
+  const server = await serveUsage(databaseUrl, bigAccount);
+  if (filled === undefined) await generateUsage(server.pool, rows, (what) => process.stderr.write(`${what}\n`));
+
+  const slowest: number[] = [];
+  const measure = async (path: string): Promise<string> => {
+    const timings: number[] = [];
+    for (let time = 0; time < repeats; time += 1) {
+      const startedAt = performance.now();
+      await server.get(path);
+      timings.push(performance.now() - startedAt);
+    }
+    slowest.push(median(timings));
+    return figure(median(timings), 1);
+  };
+  const summed: string[][] = [];
+  for (const [name, path] of sums) summed.push([name, await measure(path)]);
+  const listed: string[][] = [];
+  for (const [name, filter] of filters) {
+    const first = await measure(`/usage?${filter}`);
+    // The cursor of a page in the middle, as a client gets it by asking for the rows before a day.
+    const to = daysAgo(filter === month ? 15 : 200);
+    const { next_cursor: cursor } = JSON.parse(await server.get(`/usage?limit=1&${filter}&to=${to}`)) as {
+      next_cursor: string | null;
+    };
+    listed.push([name, first, cursor === null ? '–' : await measure(`/usage?${filter}&cursor=${cursor}`)]);
+  }
+  const exported = await server.download(`/usage?from=${daysAgo(10)}&format=csv`);
+  const daily = await sumsPerRow(server.pool);
+  await server.stop();
+  await postgres.stop();
+
+  return {
+    title: 'Usage',
+    method: `Control over HTTP, ${repeats} times each, for an account with nine tenths of ${rows.toLocaleString('en')} rows in ${monthsOfUsage} months, with 50 models, 20 keys and two workspaces. An export wrote ${figure(exported.lines / exported.seconds)} rows per second with a heap of at most ${figure(exported.mostHeapMiB)} MiB. A request adds ${figure(growth.bytes)} bytes with its indexes (${growth.tables.join(', ')}). Sums by day take ${figure(daily)} bytes for each key, model and provider of a day, and an entry of the audit log ${figure(growth.bytesPerAct)}.`,
+    tables: [
+      { caption: 'Sums, p50 in ms', head: ['', ''], rows: summed },
+      {
+        caption: 'Pages of 50 requests, p50 in ms',
+        head: ['filter', 'first', 'in the middle'],
+        rows: listed,
+      },
+    ],
+    promises: [
+      { what: 'usage: slowest of these queries, p50', atMost: 100, measured: Math.max(...slowest), unit: 'ms' },
+    ],
+  };
+};
+
+/** Bytes of the three daily sums for each row of the finest. */
+async function sumsPerRow(pool: Awaited<ReturnType<typeof serveUsage>>['pool']): Promise<number> {
+  const { rows } = await pool.query<{ bytes: string }>(
+    `select (pg_total_relation_size('usage_daily') + pg_total_relation_size('usage_daily_routes')
+       + pg_total_relation_size('usage_daily_keys')) / (select count(*) from usage_daily) as bytes`,
+  );
+  return Number(rows[0]?.bytes);
+}

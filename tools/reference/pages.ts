@@ -1,0 +1,12 @@
+import { configurationPage } from './configuration.ts';
+import { errorsPage } from './errors.ts';
+import { headersPage } from './headers.ts';
+import { settingsSchemaFile } from './settings-schema.ts';
+
+/** The generated files, by their paths from the root. */
+export const pages: Readonly<Record<string, () => string>> = {
+  'deploy/sotto.schema.json': settingsSchemaFile,
+  'docs/reference/configuration.md': configurationPage,
+  'docs/reference/errors.md': errorsPage,
+  'docs/reference/headers.md': headersPage,
+};

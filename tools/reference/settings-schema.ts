@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import { billingFileSchema } from '../../apps/control/src/billing/billing-plan.ts';
+import { settingsSchema as control } from '../../apps/control/src/config.ts';
+import { settingsSchema as start } from '../../apps/embedded/src/config.ts';
+import { catalogFileSchema } from '../../packages/router/src/catalog/catalog-file.ts';
+import { registryFileSchema } from '../../packages/router/src/catalog/registry.ts';
+import { describeSettings } from '../../packages/server/src/settings/describe-settings.ts';
+import { brokerSchema as broker } from '../../packages/server/src/settings/planes/broker.ts';
+import { keeperSchema as keeper } from '../../packages/server/src/settings/planes/keeper.ts';
+import { isSecretName } from '../../packages/server/src/settings/read-settings.ts';
+import { inlineParts, settingPaths } from '../../packages/server/src/settings/setting-paths.ts';
+
+interface Node {
+  type?: string;
+  description?: string;
+  pattern?: string;
+  properties?: Record<string, Node>;
+  additionalProperties?: false;
+}
+
+/** Builds the JSON Schema of `sotto.yaml`, with which editors complete keys and show their meaning. */
+export function settingsSchemaFile(): string {
+  const root: Node = { type: 'object', properties: {}, additionalProperties: false };
+  for (const [plane, schema] of Object.entries(schemas)) {
+    for (const { name, takes, meaning, defaultValue } of describeSettings(schema)) {
+      const path = settingPaths[plane as keyof typeof schemas][name];
+      if (path === undefined) continue;
+      const said = [meaning, takes && `Takes ${takes}.`, defaultValue && `Default: ${defaultValue}.`];
+      const description = said.filter(Boolean).join(' ');
+      // The same path may stand in several schemas. The first that describes it does.
+      const node = nodeAt(root, path);
+      node.description ??= description;
+      // A URL without a password may stand in the file.
+      if (isSecretName(name) && !name.endsWith('_URL'))
+        Object.assign(node, { type: 'string', pattern: '^(env:[A-Za-z_]\\w*|file:.+)$' });
+    }
+  }
+  for (const [variable, part] of Object.entries(inlineParts)) {
+    const $ref = `#/$defs/${variable}`;
+    // A list stands for the file that has only this list.
+    const isList = part in (partFiles[variable]?.shape ?? {});
+    Object.assign(nodeAt(root, part), {
+      ...(isList ? { anyOf: [{ $ref: `${$ref}/properties/${part}` }, { $ref }] } : { $ref }),
+      description: `The content of ${variable}, in this file.`,
+    });
+  }
+  const head = { $schema: 'https://json-schema.org/draft/2020-12/schema', title: 'sotto.yaml' };
+  return `${JSON.stringify({ ...head, ...root, $defs: definitions() }, undefined, 2)}\n`;
+}
+
+/** The schemas of the files that may stand inline. */
+const partFiles: Readonly<Record<string, z.ZodObject>> = {
+  PROVIDERS_FILE: registryFileSchema,
+  CATALOG_FILE: catalogFileSchema,
+  BILLING_FILE: billingFileSchema,
+};
+
+const definitions = () =>
+  Object.fromEntries(
+    Object.entries(partFiles).map(([variable, schema]) => {
+      const { $schema: _, ...own } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+      return [variable, own];
+    }),
+  );
+
+/** The node of a path. Creates the maps above it. */
+function nodeAt(root: Node, path: string): Node {
+  let node = root;
+  const names = path.split('.');
+  for (const [depth, name] of names.entries()) {
+    node.properties ??= {};
+    node.properties[name] ??= depth === names.length - 1 ? {} : { type: 'object', additionalProperties: false };
+    node = node.properties[name];
+  }
+  return node;
+}
+
+/** The settings of each process. */
+export const schemas = { control, broker, keeper, start };
