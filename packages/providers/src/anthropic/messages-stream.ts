@@ -1,9 +1,11 @@
 import type { AttemptOutcome } from '@sotto/router';
+import type { ChatStreamOptions } from '../adapter.ts';
 import { asCount, asObject, asString, type JsonObject } from '../json.ts';
 import { JsonEventStream } from '../translate/json-event-stream.ts';
 import { detailFormats } from '../translate/reasoning-details.ts';
 import { finishReasonOfMessages } from '../translate/stop-reason.ts';
 import { OpenToolCalls } from '../translate/tool-calls.ts';
+import type { AnswerPiece } from '../translate/translated-stream.ts';
 import { classifyEmbedded } from './classify-failure.ts';
 import { blockDetails, readMessagesUsage } from './read-message.ts';
 
@@ -14,6 +16,17 @@ import { blockDetails, readMessagesUsage } from './read-message.ts';
 export class MessagesStream extends JsonEventStream {
   readonly #calls = new OpenToolCalls();
   #startUsage: unknown;
+
+  constructor(options: ChatStreamOptions) {
+    super(options, { fields: ['text', 'thinking'], before: 'event: content_block_delta\n' });
+  }
+
+  protected override textIn({ type, index, delta: said }: JsonObject): AnswerPiece | undefined {
+    const delta = type === 'content_block_delta' ? asObject(said) : undefined;
+    if (delta?.type === 'text_delta') return { content: asString(delta.text) };
+    if (delta?.type === 'thinking_delta') return thought(asString(delta.thinking), asCount(index));
+    return undefined;
+  }
 
   protected override event(event: JsonObject): void {
     switch (event.type) {
@@ -48,7 +61,7 @@ export class MessagesStream extends JsonEventStream {
     if (block.type === 'tool_use') this.#startCall(at, block);
     else if (block.type === 'redacted_thinking') this.write({ details: blockDetails(block, asCount(at)) });
     else if (block.type === 'text') this.write({ content: asString(block.text) });
-    else if (block.type === 'thinking') this.#think(asString(block.thinking), asCount(at));
+    else if (block.type === 'thinking') this.write(thought(asString(block.thinking), asCount(at)));
   }
 
   #startCall(at: unknown, block: JsonObject): void {
@@ -63,18 +76,8 @@ export class MessagesStream extends JsonEventStream {
     this.write({ toolCalls: [this.#calls.open(at, { id, name, given })] });
   }
 
-  #think(text: string | undefined, index: number | undefined): void {
-    if (!text) return;
-    this.write({
-      reasoning: text,
-      details: [{ type: 'reasoning.text', text, format: detailFormats.anthropic, index }],
-    });
-  }
-
   #delta(at: unknown, delta: JsonObject): void {
-    if (delta.type === 'text_delta') this.write({ content: asString(delta.text) });
-    else if (delta.type === 'thinking_delta') this.#think(asString(delta.thinking), asCount(at));
-    else if (delta.type === 'input_json_delta') {
+    if (delta.type === 'input_json_delta') {
       this.write({ toolCalls: this.#calls.more(at, asString(delta.partial_json) ?? '') });
     } else if (delta.type === 'signature_delta') {
       const signature = asString(delta.signature);
@@ -94,3 +97,6 @@ export class MessagesStream extends JsonEventStream {
     return error === undefined ? undefined : classifyEmbedded(error);
   }
 }
+
+const thought = (text: string | undefined, index: number | undefined): AnswerPiece =>
+  text ? { reasoning: text, details: [{ type: 'reasoning.text', text, format: detailFormats.anthropic, index }] } : {};

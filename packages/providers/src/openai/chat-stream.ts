@@ -1,18 +1,13 @@
 import type { AttemptOutcome } from '@sotto/router';
 import { parseJson, SseParser, sseFrame } from '@sotto/wire';
 import type { ChatStreamOptions, ChatStreamReader, ReportedUsage } from '../adapter.ts';
-import { asObject } from '../json.ts';
+import { asObject, type JsonObject } from '../json.ts';
+import { type CopiedRun, EventCopier } from '../translate/copied-events.ts';
 import { latin1, unknownField, utf8 } from '../translate/stream-text.ts';
 import { type CompleteChunk, failedFinish, isOutput, readChunk, writeChunk } from './chunk.ts';
-import { type ChunkTemplate, copyRun, learnTemplate, matchTemplate, unescapedBytes } from './chunk-template.ts';
 import { classifyEmbeddedError, embeddedError } from './classify-failure.ts';
 import { ThinkTags } from './think-tags.ts';
 import { ToolCallIds } from './tool-call-ids.ts';
-
-/** Limit of learned templates. Content and reasoning need two; more than this means that the envelope never repeats. */
-const maxTemplates = 4;
-/** Limit of attempts to learn a template since the last event that one matched. */
-const maxLearningTries = 12;
 
 /**
  * Reads an OpenAI-shaped stream. Events that match a learned template are copied by bytes. All others are parsed,
@@ -21,12 +16,11 @@ const maxLearningTries = 12;
 export class OpenAiChatStream implements ChatStreamReader {
   readonly #options: ChatStreamOptions;
   readonly #parser: SseParser;
-  readonly #templates: ChunkTemplate[] = [];
+  readonly #copier: EventCopier;
   readonly #toolCallIds: ToolCallIds;
   /** Set if the reasoning trace is hidden, because the content may contain the trace, too. */
   readonly #thinkTags: ThinkTags | undefined;
   #hasRole = false;
-  #learningTries = 0;
   #out = '';
   #finished = false;
   #terminated = false;
@@ -41,6 +35,11 @@ export class OpenAiChatStream implements ChatStreamReader {
     this.#options = options;
     this.#toolCallIds = new ToolCallIds(options.identity.id);
     this.#thinkTags = options.stripReasoning ? new ThinkTags() : undefined;
+    this.#copier = new EventCopier({
+      fields: ['content', 'reasoning_content', 'reasoning'],
+      before: '',
+      frameFor: (event, text) => this.#frameFor(event, text),
+    });
     this.#parser = new SseParser({
       onEvent: (data) => this.#event(data),
       onUnknownLine: (line) => this.#unknownLine(line),
@@ -56,7 +55,7 @@ export class OpenAiChatStream implements ChatStreamReader {
   }
 
   push(bytes: string): string {
-    return this.#read(() => this.#take(bytes));
+    return this.#read(() => this.#copier.take(bytes, this.#parser, this.#mayCopy, this.#copied));
   }
 
   end(): string {
@@ -76,54 +75,28 @@ export class OpenAiChatStream implements ChatStreamReader {
     return out;
   }
 
-  /** Copies runs of events that match a template. All other events go through the parser, one by one. */
-  #take(bytes: string): void {
-    if (this.#templates.length === 0 || bytes.includes('\r')) {
-      this.#parser.push(bytes);
-      return;
-    }
-    let at = 0;
-    while (at < bytes.length) {
-      if (this.#parser.isBetweenEvents && !this.#isOver()) at = this.#copy(bytes, at);
-      const blank = bytes.indexOf('\n\n', at);
-      const end = blank === -1 ? bytes.length : blank + 2;
-      if (at < end) this.#parser.push(at === 0 && end === bytes.length ? bytes : bytes.slice(at, end));
-      at = end;
-    }
-  }
-
   /** After its finish reason an answer has no more text. Its usage may still follow. */
   #isOver(): boolean {
     return this.#finished || this.#terminated || this.failure !== undefined;
   }
 
-  #copy(bytes: string, start: number): number {
-    let at = start;
-    for (const template of this.#templates) {
-      const run = copyRun(bytes, at, template);
-      if (run.events === 0) continue;
-      this.#out += run.frames;
-      this.#learningTries = 0;
-      this.producedBytes += run.textBytes;
-      this.events += run.events;
-      this.hasOutput ||= run.textBytes > 0;
-      at = run.end;
-    }
-    return at;
-  }
+  readonly #mayCopy = (): boolean => !this.#isOver();
+
+  readonly #copied = ({ frames, textBytes, events }: CopiedRun): void => {
+    this.#out += frames;
+    this.producedBytes += textBytes;
+    this.events += events;
+    this.hasOutput ||= textBytes > 0;
+  };
 
   #event(data: string): void {
     if (this.#terminated || this.failure !== undefined) return;
-    this.events += 1;
-    for (const template of this.#finished ? [] : this.#templates) {
-      const text = matchTemplate(data, template);
-      if (text === undefined) continue;
-      this.#learningTries = 0;
-      this.producedBytes += unescapedBytes(text);
-      if (text !== '') this.hasOutput = true;
-      if (template.outHead !== '') this.#out += template.outHead + text + template.outTail;
+    const copy = this.#finished ? undefined : this.#copier.copyEvent(data);
+    if (copy !== undefined) {
+      this.#copied(copy);
       return;
     }
+    this.events += 1;
     this.#parsed(data);
   }
 
@@ -188,13 +161,23 @@ export class OpenAiChatStream implements ChatStreamReader {
   }
 
   #learn(data: string, chunk: CompleteChunk): void {
-    if (!(chunk.content || chunk.reasoning) || this.#learningTries >= maxLearningTries) return;
+    if (!(chunk.content || chunk.reasoning)) return;
     if (chunk.content && this.#thinkTags?.isDone === false) return;
-    this.#learningTries += 1;
-    const template = learnTemplate(data, this.#options.identity, this.#options.stripReasoning);
-    if (template === undefined) return;
-    if (this.#templates.length >= maxTemplates) this.#templates.shift();
-    this.#templates.push(template);
+    this.#copier.learn(data);
+  }
+
+  /** Returns the frame for an event that carries only this text. Undefined if it carries more. */
+  #frameFor(event: JsonObject, text: string): string | undefined {
+    const { identity, stripReasoning } = this.#options;
+    const { toolCalls, finishReason, ...read } = readChunk(event);
+    const isReasoning = read.reasoning === text && read.content === undefined;
+    const isContent = read.content === text && read.reasoning === undefined;
+    const isPlain = toolCalls.length === 0 && finishReason === undefined && read.refusal === undefined;
+    const isBare = read.error === undefined && read.reported === undefined && event.usage == null;
+    if (!(isContent || isReasoning) || !isPlain || !isBare) return undefined;
+    if (isReasoning && stripReasoning) return '';
+    const chunk = { ...read, toolCalls: [], finishReason: undefined };
+    return latin1(sseFrame(JSON.stringify(writeChunk(chunk, identity, stripReasoning))));
   }
 
   /**

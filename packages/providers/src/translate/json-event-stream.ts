@@ -1,8 +1,10 @@
 import type { AttemptOutcome } from '@sotto/router';
 import { parseJson, SseParser } from '@sotto/wire';
+import type { ChatStreamOptions } from '../adapter.ts';
 import { asObject, type JsonObject } from '../json.ts';
+import { EventCopier, type TextEvents } from './copied-events.ts';
 import { unknownField, utf8 } from './stream-text.ts';
-import { TranslatedStream } from './translated-stream.ts';
+import { type AnswerPiece, TranslatedStream } from './translated-stream.ts';
 
 /** A stream of server-sent events with JSON objects. */
 export abstract class JsonEventStream extends TranslatedStream {
@@ -11,26 +13,60 @@ export abstract class JsonEventStream extends TranslatedStream {
     onUnknownLine: (line) => this.#unknownLine(line),
   });
 
-  protected override take(bytes: string): void {
-    this.#parser.push(bytes);
+  readonly #copier: EventCopier;
+
+  /**
+   * @param text - The fields that hold the text of events for `textIn`, and the lines before the data of such an event.
+   *   Default: none, so that every event is parsed.
+   */
+  constructor(options: ChatStreamOptions, text: Pick<TextEvents, 'fields' | 'before'> = { fields: [], before: '' }) {
+    super(options);
+    this.#copier = new EventCopier({
+      ...text,
+      frameFor: (event, probe) => {
+        const piece = this.textIn(event);
+        return piece?.content === probe || piece?.reasoning === probe ? this.frameFor(piece) : undefined;
+      },
+    });
   }
+
+  protected override take(bytes: string): void {
+    this.#copier.take(bytes, this.#parser, this.#mayCopy, this.copied);
+  }
+
+  readonly #mayCopy = (): boolean => !this.isOver && !this.isComplete;
 
   protected override close(): void {
     this.#parser.end();
   }
 
-  /** Takes one event. */
+  /** Takes one event that `textIn` does not read. */
   protected abstract event(event: JsonObject): void;
+  /** Reads an event that does nothing but add text. Its other fields must not matter. Undefined for all other events. */
+  protected textIn(_event: JsonObject): AnswerPiece | undefined {
+    return undefined;
+  }
   /** Returns the failure that an object outside an event reports, or undefined. */
   protected abstract failureIn(body: JsonObject): AttemptOutcome | undefined;
 
   #event(data: string): void {
     if (this.isOver) return;
+    const copy = this.isComplete ? undefined : this.#copier.copyEvent(data);
+    if (copy !== undefined) {
+      this.copied(copy);
+      return;
+    }
     this.events += 1;
     if (data.trim() === '') return;
     const event = asObject(parseJson(utf8(data)));
-    if (event !== undefined) this.event(event);
-    else if (!this.isComplete) this.fail('malformed_answer');
+    if (event === undefined) {
+      if (!this.isComplete) this.fail('malformed_answer');
+      return;
+    }
+    const piece = this.textIn(event);
+    if (piece === undefined) this.event(event);
+    else this.write(piece);
+    if (piece?.content || piece?.reasoning) this.#copier.learn(data);
   }
 
   /**

@@ -2,6 +2,7 @@ import type { AttemptOutcome } from '@sotto/router';
 import { type FinishReason, type ReasoningDetail, sseFrame } from '@sotto/wire';
 import type { ChatStreamOptions, ChatStreamReader, ReportedUsage } from '../adapter.ts';
 import type { ToolCallPiece } from '../openai/content.ts';
+import type { CopiedRun } from './copied-events.ts';
 import { latin1 } from './stream-text.ts';
 import { shownDetails } from './whole-answer.ts';
 
@@ -74,11 +75,18 @@ export abstract class TranslatedStream implements ChatStreamReader {
     this.#count(piece);
     this.hasOutput ||= Boolean(content || reasoning || finishReason) || toolCalls.length > 0;
     this.#finished = finishReason !== undefined;
+    const frame = this.frameFor(piece);
+    this.#begun ||= frame !== '';
+    this.#out += frame;
+  }
+
+  /** Returns the frame that clients get for a piece. Empty if all of the piece is hidden. */
+  protected frameFor({ content, reasoning, toolCalls = [], finishReason, ...piece }: AnswerPiece): string {
     const { stripReasoning } = this.#options;
     const details = shownDetails(piece.details ?? [], stripReasoning);
     const shown = stripReasoning ? undefined : reasoning || undefined;
     const isEmpty = !content && shown === undefined && details.length === 0 && toolCalls.length === 0;
-    if (isEmpty && finishReason === undefined) return;
+    if (isEmpty && finishReason === undefined) return '';
     const delta = {
       role: this.#begun ? undefined : 'assistant',
       content: content || undefined,
@@ -86,11 +94,17 @@ export abstract class TranslatedStream implements ChatStreamReader {
       reasoning_details: details.length === 0 ? undefined : details,
       tool_calls: toolCalls.length === 0 ? undefined : toolCalls,
     };
-    this.#begun = true;
     const choices = [{ index: 0, delta, finish_reason: finishReason ?? null }];
-    const frame = sseFrame(`${this.#head},"choices":${JSON.stringify(choices)}}`);
-    this.#out += latin1(frame);
+    return latin1(sseFrame(`${this.#head},"choices":${JSON.stringify(choices)}}`));
   }
+
+  /** Takes frames of text that were copied from the provider's events. */
+  protected readonly copied = ({ frames, textBytes, events }: CopiedRun): void => {
+    this.#out += frames;
+    this.producedBytes += textBytes;
+    this.events += events;
+    this.hasOutput ||= textBytes > 0;
+  };
 
   /** Records the provider's usage so far. The last report counts. */
   protected report(reported: ReportedUsage | undefined): void {

@@ -1,14 +1,25 @@
-import { parseJson, sseFrame } from '@sotto/wire';
-import type { AnswerIdentity } from '../adapter.ts';
-import { asObject } from '../json.ts';
-import { latin1, utf8 } from '../translate/stream-text.ts';
-import { readChunk, writeChunk } from './chunk.ts';
+import { parseJson, type SseParser } from '@sotto/wire';
+import { asObject, type JsonObject } from '../json.ts';
+import { utf8 } from './stream-text.ts';
+
+/** How a provider's text events look. All strings are `latin1`. */
+export interface TextEvents {
+  /** The names of the fields that may hold the text. */
+  readonly fields: readonly string[];
+  /** The lines before the data line of such an event, with their line breaks. */
+  readonly before: string;
+  /**
+   * Returns the frame that clients get for an event: empty if its text is hidden, undefined if the event holds more
+   * than this text.
+   */
+  frameFor(event: JsonObject, text: string): string | undefined;
+}
 
 /**
  * The bytes that all text events of one provider stream share: all except the text. Providers repeat their envelope
  * byte for byte. Parsing and rewriting an event costs several times as much as copying its text.
  */
-export interface ChunkTemplate {
+export interface EventTemplate {
   /** The bytes before and after the text. In an event with padding, `tail` ends at the padding. */
   readonly head: string;
   readonly tail: string;
@@ -17,56 +28,59 @@ export interface ChunkTemplate {
    * the length of a token from an observer who counts encrypted bytes (OpenAI's `obfuscation`).
    */
   readonly afterPadding: string | undefined;
-  /** The same with the event's framing: `data: ` before, the blank line after. */
+  /** The same with the event's framing: the lines before and `data: `, and the blank line after. */
   readonly framedHead: string;
   readonly framedTail: string;
   readonly framedAfterPadding: string | undefined;
-  /** The same for the frame that clients get. Both are empty if the text is hidden. */
+  /** The frame that clients get, without the text. `outMiddle` is set if the frame holds the text twice. */
   readonly outHead: string;
+  readonly outMiddle: string | undefined;
   readonly outTail: string;
 }
 
-const textFields = ['content', 'reasoning_content', 'reasoning'] as const;
 const probe = 'SottoProbe7f3a9c';
 const padding = /"obfuscation": ?"(?=[^"\\]*")/;
 
 /**
- * Learns a template from an event that carries only text. All strings are `latin1`. The template is tested before use:
- * with the text replaced by a probe, the event must parse as the same event with the probe as its text.
+ * Learns a template from an event that carries only text. The template is tested before use: with the text replaced by
+ * a probe, the event must parse as the same event with the probe as its text.
  */
-export function learnTemplate(
-  event: string,
-  identity: AnswerIdentity,
-  stripReasoning: boolean,
-): ChunkTemplate | undefined {
+export function learnTemplate(event: string, { fields, before, frameFor }: TextEvents): EventTemplate | undefined {
   // An event with several `data:` lines has line breaks that are not part of its data.
   if (event.includes('\n')) return undefined;
-  for (const field of textFields) {
+  for (const field of fields) {
     const start = textStart(event, field);
     if (start === -1) continue;
     const end = textEnd(event, start);
     if (end === -1) continue;
     const head = event.slice(0, start);
-    const rest = event.slice(end);
-    const [tail, afterPadding] = cutAtPadding(rest);
+    const [tail, afterPadding] = cutAtPadding(event.slice(end));
     const probed = asObject(
       parseJson(utf8(head + probe + tail + (afterPadding === undefined ? '' : probe + afterPadding))),
     );
-    if (probed === undefined) continue;
-    const read = readChunk(probed);
-    const chunk = { ...read, toolCalls: [], finishReason: undefined };
-    const shownAsReasoning = chunk.reasoning === probe && chunk.content === undefined;
-    const shownAsContent = chunk.content === probe && chunk.reasoning === undefined;
-    const plain = read.toolCalls.length === 0 && read.finishReason === undefined;
-    const bare = chunk.error === undefined && chunk.reported === undefined && chunk.refusal === undefined;
-    if (!(shownAsContent || shownAsReasoning) || !plain || !bare || probed.usage != null) continue;
-    const parts = { head, tail, afterPadding };
-    if (shownAsReasoning && stripReasoning) return makeTemplate(parts, '', '');
-    const frame = latin1(sseFrame(JSON.stringify(writeChunk(chunk, identity, stripReasoning))));
-    const at = frame.indexOf(probe);
-    return makeTemplate(parts, frame.slice(0, at), frame.slice(at + probe.length));
+    const frame = probed === undefined ? undefined : frameFor(probed, probe);
+    if (frame === undefined) continue;
+    const [outHead = '', second = '', third, ...more] = frame.split(probe);
+    if (more.length > 0) continue;
+    return {
+      head,
+      tail,
+      afterPadding,
+      framedHead: `${before}data: ${head}`,
+      framedTail: afterPadding === undefined ? `${tail}\n\n` : tail,
+      framedAfterPadding: afterPadding === undefined ? undefined : `${afterPadding}\n\n`,
+      outHead,
+      outMiddle: third === undefined ? undefined : second,
+      outTail: third ?? second,
+    };
   }
   return undefined;
+}
+
+/** Returns the frame for a text that is still escaped as JSON. */
+function frameOf({ outHead, outMiddle, outTail }: EventTemplate, text: string): string {
+  if (outHead === '') return '';
+  return outMiddle === undefined ? outHead + text + outTail : outHead + text + outMiddle + text + outTail;
 }
 
 /**
@@ -80,23 +94,8 @@ function cutAtPadding(rest: string): [tail: string, afterPadding: string | undef
   return [rest.slice(0, start), rest.slice(plainEnd(rest, start))];
 }
 
-const makeTemplate = (
-  { head, tail, afterPadding }: Pick<ChunkTemplate, 'head' | 'tail' | 'afterPadding'>,
-  outHead: string,
-  outTail: string,
-): ChunkTemplate => ({
-  head,
-  tail,
-  afterPadding,
-  framedHead: `data: ${head}`,
-  framedTail: afterPadding === undefined ? `${tail}\n\n` : tail,
-  framedAfterPadding: afterPadding === undefined ? undefined : `${afterPadding}\n\n`,
-  outHead,
-  outTail,
-});
-
 /** Returns the text of an event that matches a template, still escaped as JSON. Undefined if it does not match. */
-export function matchTemplate(event: string, template: ChunkTemplate): string | undefined {
+function matchTemplate(event: string, template: EventTemplate): string | undefined {
   const { head, tail, afterPadding } = template;
   // Comparing slices is several times as fast as `startsWith`, which compares character by character.
   if (event.slice(0, head.length) !== head) return undefined;
@@ -133,8 +132,8 @@ export interface CopiedRun {
  * Copies a run of whole events that match a template, from `start` on, without parsing their framing. `bytes` must not
  * hold a carriage return. Stops before the first event that does not match.
  */
-export function copyRun(bytes: string, start: number, template: ChunkTemplate): CopiedRun {
-  const { framedHead, framedTail, framedAfterPadding, outHead, outTail } = template;
+export function copyRun(bytes: string, start: number, template: EventTemplate): CopiedRun {
+  const { framedHead, framedTail, framedAfterPadding } = template;
   const headLength = framedHead.length;
   const tailLength = framedTail.length;
   let frames = '';
@@ -151,12 +150,80 @@ export function copyRun(bytes: string, start: number, template: ChunkTemplate): 
     else if (bytes.slice(end, next) !== framedTail) break;
     if (next === -1) break;
     const text = bytes.slice(textAt, end);
-    if (outHead !== '') frames += outHead + text + outTail;
+    frames += frameOf(template, text);
     textBytes += end === plainUntil ? text.length : unescapedBytes(text);
     events += 1;
     at = next;
   }
   return { frames, end: at, textBytes, events };
+}
+
+/** Limit of learned templates. Content and reasoning need two; more than this means that the envelope never repeats. */
+const maxTemplates = 4;
+/** Limit of attempts to learn a template since the last event that one matched. */
+const maxLearningTries = 12;
+
+/** Learns the envelopes of one stream's text events, and copies the events that repeat one by their bytes. */
+export class EventCopier {
+  readonly #shape: TextEvents;
+  readonly #templates: EventTemplate[] = [];
+  #tries = 0;
+
+  constructor(shape: TextEvents) {
+    this.#shape = shape;
+  }
+
+  /**
+   * Gives the bytes of a stream to its parser, except runs of events that match a template. While `mayCopy` says no, the
+   * parser gets everything.
+   */
+  take(bytes: string, parser: SseParser, mayCopy: () => boolean, copied: (run: CopiedRun) => void): void {
+    if (this.#templates.length === 0 || bytes.includes('\r')) {
+      parser.push(bytes);
+      return;
+    }
+    let at = 0;
+    while (at < bytes.length) {
+      if (parser.isBetweenEvents && mayCopy()) at = this.#copyRuns(bytes, at, copied);
+      const blank = bytes.indexOf('\n\n', at);
+      const end = blank === -1 ? bytes.length : blank + 2;
+      if (at < end) parser.push(at === 0 && end === bytes.length ? bytes : bytes.slice(at, end));
+      at = end;
+    }
+  }
+
+  #copyRuns(bytes: string, start: number, copied: (run: CopiedRun) => void): number {
+    let at = start;
+    for (const template of this.#templates) {
+      const run = copyRun(bytes, at, template);
+      if (run.events === 0) continue;
+      this.#tries = 0;
+      copied(run);
+      at = run.end;
+    }
+    return at;
+  }
+
+  /** Copies an event that the parser has taken out of its framing. Returns undefined if it matches no template. */
+  copyEvent(data: string): CopiedRun | undefined {
+    for (const template of this.#templates) {
+      const text = matchTemplate(data, template);
+      if (text === undefined) continue;
+      this.#tries = 0;
+      return { frames: frameOf(template, text), end: data.length, textBytes: unescapedBytes(text), events: 1 };
+    }
+    return undefined;
+  }
+
+  /** Learns the envelope of an event that carried text and that no template matched. */
+  learn(data: string): void {
+    if (this.#tries >= maxLearningTries) return;
+    this.#tries += 1;
+    const template = learnTemplate(data, this.#shape);
+    if (template === undefined) return;
+    if (this.#templates.length >= maxTemplates) this.#templates.shift();
+    this.#templates.push(template);
+  }
 }
 
 function textStart(event: string, field: string): number {
@@ -199,7 +266,7 @@ const simpleEscapes: ReadonlySet<number> = new Set(Array.from('"\\/bfnrt', (lett
 const fourHexDigits = /^[0-9a-fA-F]{4}$/;
 
 /** Returns the length in bytes of the inside of a JSON string after its escapes are resolved. */
-export function unescapedBytes(source: string): number {
+function unescapedBytes(source: string): number {
   let bytes = source.length;
   for (let at = source.indexOf('\\'); at !== -1; at = source.indexOf('\\', at)) {
     const isUnit = source.charCodeAt(at + 1) === 117;

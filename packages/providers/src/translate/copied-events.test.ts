@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { MessagesStream } from '../anthropic/messages-stream.ts';
+import { OpenAiChatStream } from '../openai/chat-stream.ts';
 import { event, frame, ours, parseFrames, runStream } from '../testing/fixtures.ts';
-import { OpenAiChatStream } from './chat-stream.ts';
-import { copyRun, learnTemplate } from './chunk-template.ts';
+import { copyRun, learnTemplate } from './copied-events.ts';
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -183,7 +184,8 @@ describe('without parsing', () => {
 
 describe('copyRun', () => {
   const first = JSON.stringify(event({ content: 'a' }));
-  const template = learnTemplate(first, ours, false);
+  const frameFor = (_: object, content: string) => frame(event({ content }));
+  const template = learnTemplate(first, { fields: ['content'], before: '', frameFor });
 
   it('copies whole events up to the first that does not match, and reports its position and counts', () => {
     if (template === undefined) throw new Error('nothing was learned');
@@ -191,5 +193,85 @@ describe('copyRun', () => {
     const run = copyRun(`: ${fitting}${word('e').slice(0, -1)}`, 2, template);
     expect(run).toMatchObject({ end: 2 + fitting.length, events: 3, textBytes: 4 });
     expect(parseFrames(run.frames).map(({ choices }) => choices[0]?.delta.content)).toEqual(['b\n', '', 'cd']);
+  });
+});
+
+describe('Anthropic’s deltas', () => {
+  const delta = (index: number, members: object): string =>
+    `event: content_block_delta\ndata: ${JSON.stringify({ type: 'content_block_delta', index, delta: members })}\n\n`;
+  const text = (said: string): string => delta(1, { type: 'text_delta', text: said });
+  const thought = (said: string): string => delta(0, { type: 'thinking_delta', thinking: said });
+  const read = (pieces: readonly string[], stripReasoning = false) => {
+    const reader = new MessagesStream({ identity: ours, stripReasoning });
+    const parse = vi.spyOn(JSON, 'parse');
+    const out = pieces.map((piece) => reader.push(Buffer.from(piece).toString('latin1'))).join('') + reader.end();
+    const parsed = parse.mock.calls.length;
+    vi.restoreAllMocks();
+    const deltas = parseFrames(Buffer.from(out, 'latin1').toString()).map(({ choices }) => choices[0]?.delta);
+    return { reader, out, parsed, deltas };
+  };
+  const words = Array.from({ length: 100 }, (_, i) => `w"${i}\n🦔`);
+
+  it.each([
+    ['one event a read', (all: string) => all.split(/(?<=\n\n)/)],
+    ['all in one read', (all: string) => [all.slice(0, 200), all.slice(200)]],
+  ])('are copied without parsing, thoughts and texts: %s', (_, cut) => {
+    const { parsed, deltas, reader } = read(cut(words.map(thought).join('') + words.map(text).join('')));
+    expect(parsed).toBeLessThan(10);
+    expect(deltas.map((each) => each?.content ?? each?.reasoning)).toEqual([...words, ...words]);
+    expect(deltas[50]).toEqual({
+      reasoning: words[50],
+      reasoning_details: [{ type: 'reasoning.text', text: words[50], format: 'anthropic-claude-v1', index: 0 }],
+    });
+    expect(reader.producedBytes).toBe(2 * Buffer.byteLength(words.join('')));
+    expect(reader.events).toBe(200);
+  });
+
+  it('hidden thoughts are counted and not sent', () => {
+    const { deltas, out, reader } = read([words.map(thought).join(''), words.map(text).join('')], true);
+    expect(deltas.map((each) => each?.content)).toEqual(words);
+    expect(out).not.toContain('reasoning');
+    expect(reader.producedBytes).toBe(2 * Buffer.byteLength(words.join('')));
+  });
+
+  it('an event of another kind in the same bytes is parsed', () => {
+    const call = { type: 'tool_use', id: 'toolu_1', name: 'f', input: {} };
+    const start = `event: content_block_start\ndata: ${JSON.stringify({ type: 'content_block_start', index: 2, content_block: call })}\n\n`;
+    const json = delta(2, { type: 'input_json_delta', partial_json: '{"text":"x"}' });
+    const { deltas } = read([text('a') + text('b') + text('c') + start + json + text('d') + text('e')]);
+    expect(deltas.map((each) => each?.content ?? each?.tool_calls?.[0]?.function)).toEqual([
+      ...['a', 'b', 'c'],
+      { name: 'f', arguments: '' },
+      { arguments: '{"text":"x"}' },
+      ...['d', 'e'],
+    ]);
+  });
+
+  it.each([
+    ['is cut by an unknown escape', 'abc\\x41'],
+    ['holds a control character', 'abc\u0001'],
+    ['ends our stream, by further data lines', 'abc\ndata: \ndata: data: [DONE]\ndata: \ndata: '],
+    ['closes the text and leaves a rest', 'abc"}} '],
+  ])('an event whose text %s is malformed, and none of it is sent', (_, said) => {
+    const bad = text('TEXT').replace('TEXT', () => said);
+    for (const pieces of [
+      [text('a') + text('b'), bad],
+      [text('a') + text('b') + bad],
+      Array.from(text('a') + text('b') + bad),
+    ]) {
+      const { reader, deltas, out } = read(pieces);
+      expect(reader.failure).toBe('malformed_answer');
+      expect(deltas.map((each) => each?.content)).toEqual(['a', 'b']);
+      expect(out).not.toMatch(/abc|DONE/);
+    }
+  });
+
+  it('text after the end is dropped', () => {
+    const end = `event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":2}}\n\n`;
+    for (const pieces of [[text('a') + text('b') + end + text('late')], [text('a'), text('b'), end, text('late')]]) {
+      const { reader, deltas } = read(pieces);
+      expect(deltas.map((each) => each?.content)).toEqual(['a', 'b', undefined]);
+      expect(reader.isComplete).toBe(true);
+    }
   });
 });
