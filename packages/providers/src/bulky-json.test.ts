@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Bulk, BulkyJson, bulkPosition } from './bulky-json.ts';
+import { type Bulk, BulkyJson, bulkPosition, countPlainNumbers } from './bulky-json.ts';
 
 interface Read {
   readonly root: unknown;
@@ -98,5 +98,49 @@ describe('JSON with bulk', () => {
     for (let i = 0; i < 9 * 1024; i += 1) json.push(Buffer.from(`${'"x",'.repeat(256)}`));
     json.push(Buffer.from('"x"]'));
     expect(json.end()).toBeUndefined();
+  });
+});
+
+describe('countPlainNumbers', () => {
+  const count = (text: string) => countPlainNumbers(Buffer.from(text));
+
+  it('counts the numbers of what `JSON.stringify` writes, unless one has an exponent', () => {
+    fc.assert(
+      fc.property(fc.array(fc.double({ noNaN: true, min: -1e14, max: 1e14 }), { minLength: 1 }), (numbers) => {
+        const text = JSON.stringify(numbers).slice(1, -1);
+        expect(count(text)).toBe(text.includes('e') ? undefined : numbers.length);
+      }),
+    );
+  });
+
+  it('counts nothing that does not parse as finite numbers', () => {
+    const pieces = fc.constantFrom(
+      '[',
+      ']',
+      ',',
+      '-',
+      '.',
+      '0',
+      '7',
+      '12',
+      '00',
+      'e',
+      '+',
+      ' ',
+      '1e400',
+      '9'.repeat(400),
+      '"a"',
+    );
+    fc.assert(
+      fc.property(fc.array(pieces, { maxLength: 8 }), (parts) => {
+        const text = parts.join('');
+        const counted = count(text);
+        if (counted === undefined) return;
+        const parsed: unknown[] = JSON.parse(`[${text}]`);
+        expect(parsed.length).toBe(counted);
+        expect(parsed.every(Number.isFinite)).toBe(true);
+      }),
+      { numRuns: 2000 },
+    );
   });
 });

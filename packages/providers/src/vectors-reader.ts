@@ -61,9 +61,11 @@ export class VectorsReader implements AnswerReader<EmbeddingsResult> {
     return this.#request.encoding_format ?? 'float';
   }
 
-  #write({ kind, pieces, isBase64 }: Bulk): WrittenVector | undefined {
-    const text = Buffer.concat(pieces).toString('latin1');
+  #write({ kind, pieces, isBase64, count }: Bulk): WrittenVector | undefined {
     if (kind === 'string' && !isBase64) return undefined;
+    const isKept = !this.#scales && this.#encoding === 'float';
+    if (count !== undefined && isKept) return { json: pieces, dimensions: count };
+    const text = Buffer.concat(pieces).toString('latin1');
     if (kind === 'string') return writeVector(text, this.#encoding);
     const numbers = numbersOf(text);
     if (numbers === undefined || !isVector(numbers)) return undefined;
