@@ -57,6 +57,7 @@ export {
   balanceAnswerSchema,
   type CapabilitiesAnswer,
   capabilitiesAnswerSchema,
+  firstTokenBoundsMs,
   type KeyAnswer,
   keyAnswerSchema,
   keyListAnswerSchema,

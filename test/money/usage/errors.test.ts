@@ -200,6 +200,23 @@ await describeInWorld(
       expect(usageDailyAnswerSchema.parse(daily.json).total).toMatchObject({ requests: 5, failed: 3 });
     });
 
+    it('the time to the first token of streamed answers is counted for the day of the workspace, and in no row', async () => {
+      const account = await stage.service.createAccount();
+      for (const stream of [true, true, false])
+        expect((await asks(account, { alpha: answer }, { stream })).status).toBe(200);
+      expect((await asks(account, { alpha: status(500) }, { stream: true })).status).toBe(502);
+      await until(async () => (await rowsOf(account)).length === 4, 'the ledger has booked them');
+      for (const row of await rowsOf(account)) expect(Object.keys(row)).toEqual(fields);
+      const sums = async (query: string) => {
+        const { json } = await get(`${stage.service.controlUrl}/usage/daily${query}`, bearer(account.managementKey));
+        return usageDailyAnswerSchema.parse(json).first_token;
+      };
+      const counted = await sums('?group_by=model');
+      expect(counted?.answers.reduce((sum, count) => sum + count, 0)).toBe(2);
+      expect(counted?.bounds_ms).toHaveLength((counted?.answers.length ?? 0) - 1);
+      expect(await sums('?model=m/one')).toBeNull();
+    });
+
     // Only here can a test put itself in the place of a broker.
     if (which === 'two') {
       it.each<[string, string, object, string | null]>([
@@ -208,6 +225,7 @@ await describeInWorld(
         ['gives no class to what was cancelled', 'cancelled', {}, 'cancelled'],
         ['says that a completed request failed', 'completed', { error: 'provider' }, null],
         ['says that a failed request was cancelled', 'failed', { error: 'cancelled' }, null],
+        ['names a class of first tokens that control does not know', 'completed', { firstToken: 8 }, null],
       ])('a charge of a broker that %s is booked', async (_, ended, more, error) => {
         const account = await stage.service.createAccount();
         const { rows } = await stage.service.pool.query<{ id: string }>(

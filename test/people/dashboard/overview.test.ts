@@ -23,15 +23,18 @@ interface Use {
   readonly daysAgo?: number;
   readonly model?: string;
   readonly usd: number;
+  readonly failed?: boolean;
+  readonly firstToken?: number;
 }
 
 /** Books requests as the broker settles them. */
 async function use(stage: Stage, { accountId }: Pick<Person, 'accountId'>, uses: readonly Use[]): Promise<void> {
-  const batch = uses.map(({ key, daysAgo = 0, model = 'acme/small', usd }) => ({
+  const batch = uses.map(({ key, daysAgo = 0, model = 'acme/small', usd, failed = false, firstToken }) => ({
     owner: { accountId, workspaceId: key.workspace_id, keyId: key.id },
     settlement: {
       ...({ v: 1, id: randomUUID(), kind: 'charge', accountRef: '', operation: 'chat', model } as const),
-      ...({ provider: 'acme', privacyClass: 'private', status: 'completed', estimated: false } as const),
+      ...({ provider: 'acme', privacyClass: 'private', estimated: false } as const),
+      ...(failed ? ({ status: 'failed', error: 'provider' } as const) : ({ status: 'completed', firstToken } as const)),
       ...{ chargeNusd: String(Math.round(usd * 1e9)), at: Date.now() - daysAgo * dayMs },
       ...{ promptTokens: 10, cachedTokens: 0, completionTokens: 20, reasoningTokens: 0, attempts: 1, fallback: false },
     },
@@ -81,6 +84,8 @@ await describeDashboard('the overview', (stage) => {
     expect(await tile(page, 'Spend this month').textContent()).toMatch(/^\$1\.50(?:projected \$|its first day)/);
     await expect.poll(() => tile(page, 'Balance').textContent()).toMatch(/lasts about \d days at this rate$/);
     expect(await tile(page, 'Requests this month').textContent()).toMatch(/^2/);
+    expect(await tile(page, 'Failed this month').textContent()).toBe('0%of requests');
+    expect(await tile(page, 'Time to first token').textContent()).toBe('–no streamed answers in 30 days');
     await expect.poll(() => card(page, 'Top models').textContent()).toMatch(/acme\/small\$1\.00.*beta\/chat\$0\.50/);
     expect(await card(page, 'Top keys').textContent()).toMatch(/nightly job\$1\.0066\.7%.*laptop\$0\.50/);
     expect(await card(page, 'Top members').textContent()).toContain(`${owner.email}$1.00`);
@@ -104,6 +109,25 @@ await describeDashboard('the overview', (stage) => {
       expect(await page.getByRole('navigation').getByRole('link', { name: 'Audit log' }).count()).toBe(0);
     }
     expect(await watching.getByRole('heading', { name: /keys/ }).count()).toBe(0);
+  });
+
+  it('shows the share of failed requests, and how fast answers began', async () => {
+    const person = await stage.person();
+    const page = await stage.open('/verify', { as: person });
+    const key = await makeKey(page, { name: 'x' });
+    const times = [0, 0, 0, 0, 0, 1, 1, 1, 3, 7];
+    await use(stage, person, [
+      ...times.map((firstToken) => ({ key, usd: 0.1, firstToken })),
+      ...[0, 0].map(() => ({ key, usd: 0, failed: true })),
+    ]);
+    await page.goto('/');
+    await expect
+      .poll(() => tile(page, 'Time to first token').textContent())
+      .toBe('250 msor less for half, 2 s for nine in ten');
+    expect(await tile(page, 'Failed this month').textContent()).toBe('16.7%See them');
+    await page.getByRole('link', { name: 'See them' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();
+    expect(new URL(page.url()).searchParams.get('status')).toBe('failed');
   });
 
   it('stays for a workspace whose last request is some months old, and says that nothing needs attention', async () => {

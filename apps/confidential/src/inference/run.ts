@@ -172,6 +172,7 @@ async function answer<Question extends AdmissionQuestion>(
   const timing = { ...flow, tookMs };
   deps.meter.streamed(flow.pieces);
   const isTooLarge = output.isTooLarge?.() === true;
+  if (serving.operation.name === 'chat') settlement.firstTokenMs = tookMs;
   const metered = await settlement.settle(isTooLarge ? 'answer_too_large' : requestEnds[end], output.served(timing));
   if (end !== 'client_left') endStream(client, output.lastFrames(end, metered));
   // The client is the cause of an answer that is too large, so it says nothing about the provider.

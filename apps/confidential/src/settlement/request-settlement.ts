@@ -2,6 +2,7 @@ import { type Metered, meter, noUsage, type Price, type RequestEnd } from '@sott
 import type { Route } from '@sotto/router';
 import { randomId } from '@sotto/server';
 import { type HoldBook, type Settlement, signSettlement } from '@sotto/state';
+import { firstTokenBoundsMs } from '@sotto/wire';
 import type { Admission } from '../admission/admit.ts';
 import type { Served } from './served.ts';
 
@@ -62,6 +63,8 @@ export class RequestSettlement {
   attempts = 0;
   /** The route of the last attempt. The row of a request without output names it. */
   lastTried: Route | undefined;
+  /** The time to the first token of a streamed chat answer, in milliseconds. */
+  firstTokenMs: number | undefined;
   /** Why the last attempt failed, if no output came. */
   noOutput: Exclude<Settlement['error'], undefined> = 'provider';
 
@@ -133,6 +136,7 @@ export class RequestSettlement {
       attempts: this.attempts,
       fallback: this.attempts > 1,
       ...this.#outcome(end),
+      ...(this.firstTokenMs === undefined ? {} : { firstToken: firstTokenClass(this.firstTokenMs) }),
       estimated,
       month,
       ...(waivable && charged ? { waivable } : {}),
@@ -144,6 +148,9 @@ export class RequestSettlement {
     return end === 'no_output' ? { status: 'failed', error: this.noOutput } : failures[end];
   }
 }
+
+/** Returns how many of the bounds a time exceeds. */
+const firstTokenClass = (ms: number): number => firstTokenBoundsMs.filter((bound) => ms > bound).length;
 
 /** The most that the end of a finished answer waits for its settlement and its receipt. */
 const patienceMs = 250;

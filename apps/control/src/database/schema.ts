@@ -9,6 +9,7 @@ import {
   jsonb,
   pgTable,
   primaryKey,
+  smallint,
   text,
   unique,
   uniqueIndex,
@@ -350,6 +351,16 @@ export const usageDailyKeys = pgTable(
     unique('usage_daily_keys_row').on(table.accountId, table.day, table.workspaceId, table.keyId),
     index('usage_daily_keys_key_idx').on(table.accountId, table.keyId),
   ],
+);
+
+/**
+ * How many streamed chat answers of a workspace's day took how long to their first token, by the class that their
+ * settlements carry. No row of `usage` has the class.
+ */
+export const usageDailyFirstToken = pgTable(
+  'usage_daily_first_token',
+  { ...ofDay(), ...byWorkspace(), class: smallint('class').notNull(), answers: count('answers') },
+  (table) => [primaryKey({ columns: [table.accountId, table.day, table.workspaceId, table.class] })],
 );
 
 /** The newest epoch that each shard of the shared state was ever to be opened with. Older epochs are not trusted. */

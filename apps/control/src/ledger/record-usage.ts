@@ -44,7 +44,7 @@ function errorOf({ status, error }: Settlement): Settlement['error'] {
 }
 
 /**
- * Writes the usage rows of settlements and adds them to the daily sums, in one statement, so that the sums cover
+ * Writes the usage rows of settlements and adds them to the daily sums and counts, in one statement, so that these cover
  * exactly the inserted rows. Call it in the transaction that books them, which holds locks on their accounts. Every sum
  * belongs to one account, so two bookings never wait for each other here.
  */
@@ -71,6 +71,7 @@ export async function recordUsage(client: pg.PoolClient, rows: readonly UsedSett
     column((row) => row.status),
     column((row) => row.estimated),
     column((row) => row.error ?? null),
+    column((row) => row.firstToken ?? null),
   ]);
 }
 
@@ -93,5 +94,13 @@ const statement = `
       $8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::int[],
       $16::bool[], $17::text[], $18::bool[], $19::text[])
     returning *, (at at time zone 'UTC')::date as day
-  ), ${rollups.map((rollup) => `${rollup.table}_added as (${addTo(rollup)})`).join(', ')}
+  ), ${rollups.map((rollup) => `${rollup.table}_added as (${addTo(rollup)})`).join(', ')},
+  first_token_added as (
+    insert into usage_daily_first_token (account_id, day, workspace_id, class, answers)
+    select account_id, (at at time zone 'UTC')::date as day, workspace_id, class, count(*)
+    from unnest($2::timestamptz[], $3::uuid[], $4::uuid[], $20::smallint[]) as first_token(at, account_id, workspace_id, class)
+    where class is not null group by account_id, day, workspace_id, class order by account_id, day, workspace_id, class
+    on conflict (account_id, day, workspace_id, class) do update
+      set answers = least(usage_daily_first_token.answers::numeric + excluded.answers, ${maxSum})
+  )
   select`;

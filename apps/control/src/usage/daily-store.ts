@@ -1,5 +1,11 @@
 import { type Nusd, nusdToDecimal, nusdToUsd } from '@sotto/money';
-import { ServiceError, type UsageDailyAnswer, type UsageGroup, usageDailyAnswerSchema } from '@sotto/wire';
+import {
+  firstTokenBoundsMs,
+  ServiceError,
+  type UsageDailyAnswer,
+  type UsageGroup,
+  usageDailyAnswerSchema,
+} from '@sotto/wire';
 import type pg from 'pg';
 import { type Dimension, dimensions, rollupFor, type SumName, sumNames } from '../ledger/rollups.ts';
 import { type DayRange, dateOf, monthsOf, weeksOf } from './day-range.ts';
@@ -34,7 +40,26 @@ export async function readDaily(pool: pg.Pool, question: DailyQuestion): Promise
     });
   }
   const total = groups.reduce(addUp, { group: {}, counts: zeroCounts, costNusd: 0n });
-  return usageDailyAnswerSchema.parse({ data: groups.map(toAnswer), total: toAnswer(total) });
+  return usageDailyAnswerSchema.parse({
+    data: groups.map(toAnswer),
+    total: toAnswer(total),
+    first_token: await readFirstTokens(pool, question),
+  });
+}
+
+/** Counts the times to the first token of all days. Null if the question filters by more than the workspace. */
+async function readFirstTokens(pool: pg.Pool, { accountId, days, filters }: DailyQuestion) {
+  const { workspace_id: workspaceId, ...others } = filters;
+  if (Object.values(others).some((value) => value !== undefined)) return null;
+  const { rows } = await pool.query<{ class: number; answers: string }>(
+    `select class, least(sum(answers), ${Number.MAX_SAFE_INTEGER}) as answers from usage_daily_first_token
+     where account_id = $1 and day >= $2::date and day < $3::date and ($4::uuid is null or workspace_id = $4)
+     group by class`,
+    [accountId, dateOf(days.from), dateOf(days.to), workspaceId ?? null],
+  );
+  const counts = new Map(rows.map((row) => [row.class, Number(row.answers)]));
+  const answers = Array.from({ length: firstTokenBoundsMs.length + 1 }, (_, place) => counts.get(place) ?? 0);
+  return { bounds_ms: [...firstTokenBoundsMs], answers };
 }
 
 /** A row of a CSV export: the group’s columns and its sums, the cost to the nano-dollar. */

@@ -83,7 +83,28 @@ const settlement: fc.Arbitrary<Omit<Settlement, 'id' | 'kind'>> = fc.record({
   fallback: fc.boolean(),
   status: fc.constantFrom('completed', 'cancelled', 'failed'),
   estimated: fc.boolean(),
+  firstToken: fc.option(fc.nat(7), { nil: undefined }),
 });
+
+const firstTokens = new Map<string, number>();
+
+/** Adds what booked settlements say of the time to their first token to what the counts must be. */
+function expectFirstTokens(booked: Iterable<AttributedSettlement>): void {
+  for (const { settlement, owner } of booked) {
+    if (owner === undefined || settlement.firstToken === undefined) continue;
+    const day = new Date(settlement.at).toISOString().slice(0, 10);
+    const place = [owner.accountId, day, owner.workspaceId, settlement.firstToken].join(' ');
+    firstTokens.set(place, (firstTokens.get(place) ?? 0) + 1);
+  }
+}
+
+async function countedFirstTokens(): Promise<Map<string, number>> {
+  const { rows } = await pool.query<{ place: string; answers: string }>(
+    `select concat_ws(' ', account_id, to_char(day, 'YYYY-MM-DD'), workspace_id, class) as place, answers
+     from usage_daily_first_token`,
+  );
+  return new Map(rows.map(({ place, answers }) => [place, Number(answers)]));
+}
 
 /** Settlements, and the batches in which several settlers book them, some repeatedly. */
 const history = fc.array(fc.tuple(settlement, fc.nat(100)), { minLength: 1, maxLength: 60 }).chain((drawn) =>
@@ -108,6 +129,8 @@ describe('the daily sums', () => {
         const all = batches.map((batch) => batch.flatMap((index) => settlements[index] ?? []));
         await Promise.all(all.map((batch) => bookSettlements(pool, batch)));
         await bookSettlements(pool, all.flat());
+        expectFirstTokens(new Set(all.flat()));
+        expect(await countedFirstTokens()).toEqual(firstTokens);
         await expectSumsOfUsage();
         const attributed = new Set(all.flat().filter(({ owner }) => owner !== undefined));
         expect(await usageCount()).toBe(before + attributed.size);

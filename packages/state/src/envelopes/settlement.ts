@@ -1,4 +1,4 @@
-import { operations, parseJson, privacyClassSchema, usageErrors, usageStatuses } from '@sotto/wire';
+import { firstTokenBoundsMs, operations, parseJson, privacyClassSchema, usageErrors, usageStatuses } from '@sotto/wire';
 import { z } from 'zod';
 import { monthPattern } from '../budgets.ts';
 import { type Keys, type Signed, sign, verify } from './sealing.ts';
@@ -35,6 +35,11 @@ export const settlementSchema = z.object({
    * absent: its charge is booked all the same.
    */
   error: z.enum(usageErrors).optional().catch(undefined),
+  /**
+   * The class of the time to the first token of a streamed chat answer: its place among `firstTokenBoundsMs`, or their number. A
+   * ledger adds it to the day's counts of the workspace, and to no row.
+   */
+  firstToken: z.int().min(0).max(firstTokenBoundsMs.length).optional().catch(undefined),
   /**
    * The client left before any output: the ledger waives the charge within the account's allowance. Default: false. A ledger of an
    * earlier version ignores this and books the charge.

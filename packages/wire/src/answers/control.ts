@@ -178,6 +178,12 @@ const usageSumsSchema = z.strictObject({
 export type UsageSums = z.infer<typeof usageSumsSchema>;
 
 /**
+ * The times to the first token of streamed chat answers are counted in eight classes: up to each of these bounds in
+ * milliseconds, and beyond the last. A class is coarse on purpose, because a settlement carries it.
+ */
+export const firstTokenBoundsMs = [250, 500, 1000, 2000, 4000, 8000, 16_000] as const;
+
+/**
  * Answer of `GET /usage/daily`: the sums of every group with requests, in the order of the group columns, and the total.
  * Columns that were not grouped by are absent.
  */
@@ -199,6 +205,13 @@ export const usageDailyAnswerSchema = z.strictObject({
     }),
   ),
   total: usageSumsSchema,
+  /**
+   * How many streamed answers of all these days took how long to their first token: up to each of the bounds, and beyond
+   * the last. Null for a query of one model or key, because these counts are kept for a workspace only.
+   */
+  first_token: z
+    .strictObject({ bounds_ms: z.array(z.int()), answers: z.array(z.int()).length(firstTokenBoundsMs.length + 1) })
+    .nullable(),
 });
 export type UsageDailyAnswer = z.infer<typeof usageDailyAnswerSchema>;
 

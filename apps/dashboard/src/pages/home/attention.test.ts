@@ -88,6 +88,27 @@ describe('keys', () => {
     expect(texts({ keys, role: 'viewer', ownAccountId: 'ben' })).toEqual([]);
   });
 
+  it('are named a week before they expire and a week after, unless they are disabled', () => {
+    const keys = [
+      key('a', { expires_at: '2026-03-20T00:00:00Z' }),
+      key('b', { expires_at: '2026-03-16T00:00:00Z' }),
+      key('c', { expires_at: '2026-03-11T12:00:00Z' }),
+      key('d', { expires_at: '2026-03-09T00:00:00Z' }),
+      key('e', { expires_at: '2026-03-01T00:00:00Z' }),
+      key('f', { expires_at: '2026-03-12T00:00:00Z', disabled_at: at }),
+    ];
+    expect(texts({ keys })).toEqual([
+      'warn: The key key c expires on Mar 11.',
+      'warn: The key key d expired on Mar 9. Its requests are rejected.',
+      'info: The key key b expires on Mar 16.',
+    ]);
+    const many = ['a', 'b', 'c', 'd'].map((id) => key(id, { ...near, expires_at: '2026-03-12T00:00:00Z' }));
+    expect(texts({ keys: many })).toEqual([
+      'warn: 4 keys are at or near their limit.',
+      'info: 4 keys have expired or expire within 7 days.',
+    ]);
+  });
+
   it('are one line if they are many', () => {
     const keys = ['a', 'b', 'c', 'd'].map((id) => key(id, near));
     expect(texts({ keys })).toEqual(['warn: 4 keys are at or near their limit.']);

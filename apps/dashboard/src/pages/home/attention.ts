@@ -54,6 +54,7 @@ export function concernsOf(facts: AttentionFacts): readonly Concern[] {
     ...(facts.funds === undefined ? [] : concernsOfFunds(facts.funds, facts.now)),
     ...concernsOfBudgets(facts),
     ...concernsOfKeys(facts),
+    ...concernsOfExpiry(facts),
     ...incidents(facts.uptimes),
     ...(facts.isUnconfirmed ? [unconfirmed] : []),
     ...(facts.ownAccountId !== undefined &&
@@ -140,24 +141,43 @@ function concernsOfBudgets({ budgets, keys, names, role, ownAccountId, now }: At
 
 const isActive = ({ kind, revoked_at }: KeyAnswer): boolean => kind === 'inference' && revoked_at === null;
 
-function concernsOfKeys({ keys, role, ownAccountId }: AttentionFacts): readonly Concern[] {
-  const concerns = keys
-    .filter((key) => isActive(key) && (isRoleAtLeast(role, 'admin') || key.created_by === ownAccountId))
-    .flatMap((key): Concern[] => {
-      const limit = limitOf(key);
-      if (limit === undefined || limit.state === 'open') return [];
-      const line = { id: `key ${key.id}`, to: '/keys', action: 'See keys' } as const;
-      const used = `${formatUsd(key.spent_usd)} of ${formatUsd(limit.limitUsd)}`;
-      return limit.state === 'reached'
-        ? [
-            {
-              ...line,
-              tone: 'danger',
-              text: `The key ${key.name} is at its limit: ${used}. Its requests are rejected.`,
-            },
-          ]
-        : [{ ...line, tone: 'warn', text: `The key ${key.name} is near its limit: ${used}.` }];
-    });
+/** The own keys of a member, and all keys for an admin, that still work or could. */
+const keysOf = ({ keys, role, ownAccountId }: AttentionFacts): readonly KeyAnswer[] =>
+  keys.filter((key) => isActive(key) && (isRoleAtLeast(role, 'admin') || key.created_by === ownAccountId));
+
+/** A key is named so long before it expires. */
+const expiryDays = 7;
+
+function concernsOfExpiry(facts: AttentionFacts): readonly Concern[] {
+  const concerns = keysOf(facts).flatMap(({ id, name, expires_at: at, disabled_at: disabledAt }): Concern[] => {
+    const days = at === null || disabledAt !== null ? undefined : (Date.parse(at) - facts.now) / dayMs;
+    // A key that has expired long ago is no news.
+    if (at === null || days === undefined || days > expiryDays || days < -expiryDays) return [];
+    const line = { id: `expiry ${id}`, to: '/keys', action: 'See keys' } as const;
+    const day = formatShortDay(at.slice(0, 10));
+    return days <= 0
+      ? [{ ...line, tone: 'warn', text: `The key ${name} expired on ${day}. Its requests are rejected.` }]
+      : [{ ...line, tone: days < 1 ? 'warn' : 'info', text: `The key ${name} expires on ${day}.` }];
+  });
+  return together(concerns, 'key', (count) => `${count} have expired or expire within ${expiryDays} days.`);
+}
+
+function concernsOfKeys(facts: AttentionFacts): readonly Concern[] {
+  const concerns = keysOf(facts).flatMap((key): Concern[] => {
+    const limit = limitOf(key);
+    if (limit === undefined || limit.state === 'open') return [];
+    const line = { id: `key ${key.id}`, to: '/keys', action: 'See keys' } as const;
+    const used = `${formatUsd(key.spent_usd)} of ${formatUsd(limit.limitUsd)}`;
+    return limit.state === 'reached'
+      ? [
+          {
+            ...line,
+            tone: 'danger',
+            text: `The key ${key.name} is at its limit: ${used}. Its requests are rejected.`,
+          },
+        ]
+      : [{ ...line, tone: 'warn', text: `The key ${key.name} is near its limit: ${used}.` }];
+  });
   return together(concerns, 'key', (count) => `${count} are at or near their limit.`);
 }
 
@@ -187,6 +207,6 @@ const incidents = (uptimes: readonly UptimeAnswer[]): readonly Concern[] =>
 function together(concerns: readonly Concern[], thing: string, textOf: (count: string) => string): readonly Concern[] {
   const worst = concerns.find(({ tone }) => tone === 'danger') ?? concerns[0];
   if (worst === undefined || concerns.length <= mostLines) return concerns;
-  const { tone, action, to } = worst;
-  return [{ id: thing, tone, action, to, text: textOf(formatCountOf(concerns.length, thing)) }];
+  const { id, tone, action, to } = worst;
+  return [{ id, tone, action, to, text: textOf(formatCountOf(concerns.length, thing)) }];
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dailyRate, daysLeft, figuresOf, overviewDays, topsOf } from './overview-figures.ts';
+import { dailyRate, daysLeft, figuresOf, firstTokenWithin, overviewDays, topsOf } from './overview-figures.ts';
 
 const now = Date.parse('2026-03-11T00:00:00Z');
 const none = { failed: 0, cancelled: 0, estimated: 0, prompt_tokens: 0 };
@@ -12,14 +12,23 @@ it('reads the previous month and this one, which hold the last 30 days', () => {
 });
 
 it('sums today, this month and the previous one, and projects this month at its rate', () => {
-  const rows = [row('2026-02-28', 4), row('2026-03-01', 1), row('2026-03-10', 3, 5), row('2026-03-11', 6, 2)];
+  const failing = { ...row('2026-03-10', 3, 5), failed: 2 };
+  const rows = [{ ...row('2026-02-28', 4), failed: 1 }, row('2026-03-01', 1), failing, row('2026-03-11', 6, 2)];
   expect(figuresOf(rows, now)).toEqual({
     today: { usd: 6, requests: 2 },
-    month: { usd: 10, requests: 8 },
+    month: { usd: 10, requests: 8, failedShare: 0.25 },
     lastMonth: { usd: 4, requests: 1 },
     projectedUsd: 31,
   });
-  expect(figuresOf([], Date.parse('2026-03-01T12:00:00Z')).projectedUsd).toBeUndefined();
+  const first = figuresOf([], Date.parse('2026-03-01T12:00:00Z'));
+  expect([first.projectedUsd, first.month.failedShare]).toEqual([undefined, undefined]);
+});
+
+it('says within which time half and nine in ten of the streamed answers began', () => {
+  const counts = (...answers: number[]) => ({ bounds_ms: [250, 500, 1000], answers });
+  expect([0.5, 0.9].map((share) => firstTokenWithin(counts(5, 3, 1, 1), share))).toEqual(['250 ms', '1 s']);
+  expect([0.5, 0.9].map((share) => firstTokenWithin(counts(0, 1, 0, 1), share))).toEqual(['500 ms', 'over 1 s']);
+  expect([firstTokenWithin(counts(0, 0, 0, 0), 0.5), firstTokenWithin(null, 0.5)]).toEqual([undefined, undefined]);
 });
 
 describe('the present rate', () => {

@@ -1,4 +1,5 @@
 import type { UsageDailyAnswer } from '@sotto/wire';
+import { formatMs } from '../../format/format.ts';
 import { projectedUsd } from '../budgets/budget-rules.ts';
 import { addDays, dayAt } from '../usage/days.ts';
 
@@ -17,9 +18,14 @@ interface Sum {
   readonly requests: number;
 }
 
+interface Month extends Sum {
+  /** The share of requests that failed, cancelled ones not counted; undefined without requests. */
+  readonly failedShare: number | undefined;
+}
+
 export interface OverviewFigures {
   readonly today: Sum;
-  readonly month: Sum;
+  readonly month: Month;
   readonly lastMonth: Sum;
   /** The cost of the whole month at its present rate; undefined on its first day. */
   readonly projectedUsd: number | undefined;
@@ -38,12 +44,32 @@ export function figuresOf(rows: readonly UsageRow[], now: number): OverviewFigur
         requests: 0,
       });
   const ofMonth = sumOf(month);
+  const failed = rows.reduce((sum, row) => sum + (row.day?.startsWith(month) === true ? row.failed : 0), 0);
   return {
     today: sumOf(today),
-    month: ofMonth,
+    month: { ...ofMonth, failedShare: ofMonth.requests === 0 ? undefined : failed / ofMonth.requests },
     lastMonth: sumOf(lastMonth),
     projectedUsd: projectedUsd({ month, month_ends_at: monthEnd(now), spent_usd: ofMonth.usd }, now),
   };
+}
+
+type FirstTokens = UsageDailyAnswer['first_token'];
+
+/**
+ * Says within which time this share of streamed answers had their first token: "0.5 s", or "over 16 s" beyond the last
+ * bound. Undefined if none was streamed.
+ */
+export function firstTokenWithin(counts: FirstTokens, share: number): string | undefined {
+  const { bounds_ms: bounds, answers } = counts ?? { bounds_ms: [], answers: [] };
+  const total = answers.reduce((sum, count) => sum + count, 0);
+  if (total === 0) return undefined;
+  let counted = 0;
+  const place = answers.findIndex((count) => {
+    counted += count;
+    return counted >= share * total;
+  });
+  const bound = bounds[place];
+  return bound === undefined ? `over ${formatMs(bounds.at(-1) ?? 0)}` : formatMs(bound);
 }
 
 /** The instant at which the UTC month ends. */

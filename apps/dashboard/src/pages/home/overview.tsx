@@ -1,4 +1,4 @@
-import { isRoleAtLeast, type WorkspaceAnswer } from '@sotto/wire';
+import { isRoleAtLeast, type UsageDailyAnswer, type WorkspaceAnswer } from '@sotto/wire';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
@@ -27,7 +27,14 @@ import { addDays, stepsOf } from '../usage/days.ts';
 import { formatDays } from './attention.ts';
 import { AttentionCard, useFunds } from './attention-card.tsx';
 import { FirstSteps } from './first-steps.tsx';
-import { figuresOf, type OverviewFigures, overviewDays, type Top, topsOf } from './overview-figures.ts';
+import {
+  figuresOf,
+  firstTokenWithin,
+  type OverviewFigures,
+  overviewDays,
+  type Top,
+  topsOf,
+} from './overview-figures.ts';
 
 /** The home of a signed-in user: the first steps and, once the workspace has a request, its overview. */
 export function Home() {
@@ -107,7 +114,12 @@ function Overview({ workspace, rows, filters }: OverviewProps) {
         funds={funds}
         models={models.isPending ? undefined : (tops ?? []).map(({ id }) => id)}
       />
-      <Tiles workspace={workspace} figures={figuresOf(rows, Date.now())} funds={funds} />
+      <Tiles
+        workspace={workspace}
+        figures={figuresOf(rows, Date.now())}
+        funds={funds}
+        firstTokens={models.data?.first_token}
+      />
       <div className="grid gap-6 xl:grid-cols-3">
         <Card title="Cost" lead="Last 30 days." className="xl:col-span-2">
           <Plot
@@ -138,11 +150,14 @@ interface TilesProps {
   readonly workspace: WorkspaceAnswer;
   readonly figures: OverviewFigures;
   readonly funds: ReturnType<typeof useFunds>;
+  /** Of the last 30 days; undefined while they load. */
+  readonly firstTokens: UsageDailyAnswer['first_token'] | undefined;
 }
 
-function Tiles({ workspace, figures: { today, month, lastMonth, projectedUsd }, funds }: TilesProps) {
+function Tiles({ workspace, figures, funds, firstTokens }: TilesProps) {
+  const { today, month, lastMonth, projectedUsd } = figures;
   return (
-    <dl className="grid grid-cols-2 gap-3 lg:grid-cols-4">
+    <dl className="grid grid-cols-2 gap-3 lg:grid-cols-3">
       <Tile name="Spend today" value={<Usd usd={today.usd} />} note={formatCountOf(today.requests, 'request')} />
       <Tile
         name="Spend this month"
@@ -158,11 +173,34 @@ function Tiles({ workspace, figures: { today, month, lastMonth, projectedUsd }, 
       ) : (
         <OwnBudget workspace={workspace} lastMonthUsd={lastMonth.usd} />
       )}
-      {/* The share of errors goes here once the daily sums hold their classes. */}
       <Tile
         name="Requests this month"
         value={formatCount(month.requests)}
         note={`${formatCount(lastMonth.requests)} last month`}
+      />
+      <Tile
+        name="Failed this month"
+        value={month.failedShare === undefined ? '–' : formatShare(month.failedShare)}
+        note={
+          month.failedShare && isRoleAtLeast(workspace.role, 'member') ? (
+            <Link to="/usage" search={{ view: 'requests', range: 'month', status: 'failed' }} className={linkClass}>
+              See them
+            </Link>
+          ) : (
+            'of requests'
+          )
+        }
+      />
+      <Tile
+        name="Time to first token"
+        value={firstTokens === undefined ? '…' : (firstTokenWithin(firstTokens, 0.5) ?? '–')}
+        note={
+          firstTokens === undefined
+            ? ''
+            : firstTokenWithin(firstTokens, 0.9) === undefined
+              ? 'no streamed answers in 30 days'
+              : `or less for half, ${firstTokenWithin(firstTokens, 0.9)} for nine in ten`
+        }
       />
     </dl>
   );
@@ -196,7 +234,7 @@ function OwnBudget({ workspace, lastMonthUsd }: { workspace: WorkspaceAnswer; la
   );
 }
 
-function Tile({ name, value, note }: { name: string; value: ReactNode; note: string }) {
+function Tile({ name, value, note }: { name: string; value: ReactNode; note: ReactNode }) {
   return (
     <div className="min-w-0 rounded-2xl border border-line bg-surface p-4">
       <dt className="text-sm text-muted">{name}</dt>

@@ -1,5 +1,6 @@
 import type { ModelAnswer, PrivacyClass } from '@sotto/wire';
 import { expect, it } from 'vitest';
+import { meets, verdictOrder } from '../../verification/verdicts.tsx';
 import { enclaveModels, enclaveRoutes, provenanceOf } from './verify-rules.ts';
 
 const model = (...routes: readonly (readonly [string, PrivacyClass])[]) =>
@@ -33,5 +34,14 @@ it('reads what the evidence claims, and links to https alone', () => {
     { provenance: { repository: 'https://a.b' } },
   ]) {
     expect(provenanceOf(document)).toBeUndefined();
+  }
+});
+
+it('meets a verdict by order, and never an unknown word', () => {
+  expect(meets('hardware_verified', 'cryptographically_checked')).toBe(true);
+  expect(meets('policy_matched', 'cryptographically_checked')).toBe(false);
+  for (const verdict of verdictOrder) {
+    expect(meets(verdict, 'hardware-verified' as never)).toBe(false);
+    expect(meets('hardware-verified' as never, verdict)).toBe(false);
   }
 });
