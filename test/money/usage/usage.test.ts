@@ -149,10 +149,10 @@ await describeInBothPlanes(
             return answer.text;
           };
           const nothing = await ask(`key_id=${randomUUID()}`);
+          const nothingOfWorkspace = await ask(`workspace_id=${randomUUID()}`);
           for (const other of owners.filter((each) => each !== owner)) {
             for (const query of [
               `key_id=${other.keyId}`,
-              `workspace_id=${other.workspaceId}`,
               `model=${other.model}`,
               `key_id=${other.keyId}&workspace_id=${other.workspaceId}`,
               `key_id=${other.keyId}&workspace_id=${other.workspaceId}&model=${other.model}`,
@@ -160,6 +160,8 @@ await describeInBothPlanes(
               `workspace_id=${owner.workspaceId}&model=${other.model}`,
             ])
               expect(await ask(query), `${owner.name}: ${query} of ${other.name}`).toBe(nothing);
+            const theirs = `workspace_id=${other.workspaceId}`;
+            expect(await ask(theirs), `${owner.name}: ${theirs} of ${other.name}`).toBe(nothingOfWorkspace);
           }
           expect(await ask(`key_id=${owner.keyId}&workspace_id=${owner.workspaceId}`)).not.toBe(nothing);
         }
