@@ -237,7 +237,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
       now,
     }),
     ...(connect === undefined ? [] : [connect]),
-    buildPages({ dashboard, origin, confidentialOrigin }),
+    buildPages({ dashboard }),
   ];
 
   const app = await buildApp({

@@ -253,6 +253,45 @@ const routingRoute = createRoute({
   component: lazyPage(() => import('./pages/routing/routing-page.tsx'), 'RoutingPage'),
 });
 
+const readDocsSearch = (search: Readonly<Record<string, unknown>>): { q?: string } =>
+  typeof search.q === 'string' && search.q !== '' ? { q: search.q } : {};
+
+const referenceRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/reference',
+  validateSearch: readDocsSearch,
+});
+
+const loadReference = () => import('./pages/reference/reference-page.tsx');
+
+const operationsRoute = createRoute({
+  getParentRoute: () => referenceRoute,
+  path: '/',
+  component: lazyPage(loadReference, 'ReferencePage'),
+});
+
+const operationRoute = createRoute({
+  getParentRoute: () => referenceRoute,
+  path: '/$origin/$operation',
+  component: lazyPage(loadReference, 'ReferencePage'),
+});
+
+const guidesRoute = createRoute({ getParentRoute: () => rootRoute, path: '/guides', validateSearch: readDocsSearch });
+
+const loadGuides = () => import('./pages/guides/guides-page.tsx');
+
+const guideListRoute = createRoute({
+  getParentRoute: () => guidesRoute,
+  path: '/',
+  component: lazyPage(loadGuides, 'GuidesPage'),
+});
+
+const guideRoute = createRoute({
+  getParentRoute: () => guidesRoute,
+  path: '/$',
+  component: lazyPage(loadGuides, 'GuidesPage'),
+});
+
 const firstStepsRoute = createRoute({
   getParentRoute: () => sessionRoute,
   path: '/first-steps',
@@ -269,6 +308,8 @@ const routes = rootRoute.addChildren([
   verifyRoute,
   modelsRoute.addChildren([modelListRoute, modelRoute]),
   providerRoute,
+  guidesRoute.addChildren([guideListRoute, guideRoute]),
+  referenceRoute.addChildren([operationsRoute, operationRoute]),
   sessionRoute.addChildren([
     accountRoute,
     invitationsRoute,

@@ -13,7 +13,5 @@ export {
   type QueryOf,
 } from './contract.ts';
 export { buildDocument, type OpenApiDocument } from './document/build-document.ts';
-export { escaped } from './page/html.ts';
-export { referencePage, referenceStyle, type ShownOrigin } from './page/reference-page.ts';
 export type { RouteDescription } from './route.ts';
 export type { pageContracts, serviceContracts } from './service.ts';

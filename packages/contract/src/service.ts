@@ -50,15 +50,23 @@ export const serviceContracts = contracts({
   },
 });
 
-const page = {
-  credentials: [],
-  returns: 'A page.',
-  otherContent: [{ mediaType: 'text/html', schema: { type: 'string' } }],
-  errors: anywhere,
-} as const;
-
 /** Control's pages for people. */
 export const pageContracts = contracts({
-  'GET /': { operationId: 'getDashboard', summary: 'Open the dashboard', ...page },
-  'GET /v1/docs': { operationId: 'getReference', summary: 'Read the reference of both origins', ...page },
+  'GET /': {
+    operationId: 'getDashboard',
+    summary: 'Open the dashboard',
+    credentials: [],
+    returns: 'A page.',
+    otherContent: [{ mediaType: 'text/html', schema: { type: 'string' } }],
+    errors: anywhere,
+  },
+  'GET /v1/docs': {
+    operationId: 'getReference',
+    summary: 'Read the reference of both origins',
+    credentials: [],
+    status: 302,
+    returns: 'A redirect to the reference in the dashboard.',
+    answerHeaders: ['location'],
+    errors: anywhere,
+  },
 });

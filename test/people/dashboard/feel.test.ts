@@ -59,9 +59,8 @@ await describeDashboard('feel', (stage) => {
     await page.keyboard.press('Control+k');
     await field(page).fill('nothing is called this');
     await palette(page)
-      .getByText(/^Nothing matches/)
+      .getByText(/^No page, model, key or action matches/)
       .waitFor();
-    await page.keyboard.press('Enter');
     await field(page).fill('routing');
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('ArrowUp');
@@ -95,7 +94,7 @@ await describeDashboard('feel', (stage) => {
     const menu = page.getByRole('navigation', { name: 'Pages' });
     const order = (await menu.textContent()) ?? '';
     expect(order).toMatch(
-      /Build.*Playground.*Models.*Keys.*Monitor.*Usage.*Docs.*Verify.*API reference.*Account.*Billing/,
+      /Build.*Playground.*Models.*Keys.*Monitor.*Usage.*Docs.*Guides.*API reference.*Verify.*Account.*Billing/,
     );
     await expectTargets(page);
     await menu.getByRole('link', { name: 'Usage' }).click();

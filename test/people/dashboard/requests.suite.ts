@@ -161,7 +161,7 @@ export function requestsSuite(stage: Stage): void {
         await panel(page)
           .getByRole('link', { name: /Errors/ })
           .getAttribute('href'),
-      ).toContain('/v1/docs');
+      ).toBe('/guides/reference/errors');
       await expectAccessible(page);
       await page.keyboard.press('End');
       await panel(page)

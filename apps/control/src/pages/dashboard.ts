@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { escaped } from '../serve/escaped.ts';
 
 export interface DashboardOptions {
   /** The folder of the built page. */
@@ -25,7 +26,7 @@ const icon = '/favicon.svg';
 /** Opens the built dashboard. Without a build, its address explains how to create one. */
 export function openDashboard({ folder, confidentialOrigin }: DashboardOptions): Dashboard {
   const built = readBuilt(folder);
-  const page = built?.page.replaceAll('SOTTO_CONFIDENTIAL_ORIGIN', () => escapeHtml(confidentialOrigin));
+  const page = built?.page.replaceAll('SOTTO_CONFIDENTIAL_ORIGIN', () => escaped(confidentialOrigin));
   const policy = policyFor(confidentialOrigin);
 
   const sendPage = (reply: FastifyReply): FastifyReply => {
@@ -98,13 +99,10 @@ const policyFor =
       "frame-ancestors 'none'",
     ].join('; ');
 
-const escapeHtml = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
-
 const notBuilt = `<!doctype html>
 <html lang="en">
 <title>Sotto</title>
 <h1>Sotto is running</h1>
-<p>The dashboard is not built here: <code>npm start</code> builds it. Every endpoint: <a href="/v1/docs">/v1/docs</a>.</p>
+<p>The dashboard is not built here: <code>npm start</code> builds it. Every endpoint: <a href="/v1/openapi.json">/v1/openapi.json</a>.</p>
 </html>
 `;

@@ -1,6 +1,6 @@
 /** Something that the palette does when it is chosen. */
 export interface Command {
-  readonly group: 'Pages' | 'Actions' | 'Models' | 'Keys';
+  readonly group: 'Pages' | 'Actions' | 'Models' | 'Keys' | 'Docs';
   readonly label: string;
   readonly detail?: string;
   /** Other words that find it. */
@@ -8,7 +8,7 @@ export interface Command {
   readonly run: () => void;
 }
 
-const groups = ['Pages', 'Actions', 'Models', 'Keys'] as const;
+const groups = ['Pages', 'Actions', 'Models', 'Keys', 'Docs'] as const;
 const mostOfGroup = 8;
 /** Of models and keys, before anything is typed. */
 const mostUntyped = 4;

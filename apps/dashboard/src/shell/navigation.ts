@@ -3,6 +3,7 @@ import {
   BookCheck,
   BookOpen,
   Boxes,
+  Braces,
   Building2,
   CreditCard,
   Gauge,
@@ -19,9 +20,6 @@ import {
   Users,
 } from 'lucide-react';
 
-/** The reference of the API, which is a document of its own. */
-export const apiReference = { to: '/v1/docs', label: 'API reference', icon: BookOpen } as const;
-
 /** The pages of the menu. `session`: shown only to signed-in users. */
 export const navigation = [
   { to: '/', label: 'Overview', icon: LayoutDashboard, session: true },
@@ -35,6 +33,8 @@ export const navigation = [
   { to: '/workspaces', label: 'Workspaces', icon: Building2, session: true },
   // For admins of the chosen workspace.
   { to: '/audit', label: 'Audit log', icon: ScrollText, session: true },
+  { to: '/guides', label: 'Guides', icon: BookOpen, session: false },
+  { to: '/reference', label: 'API reference', icon: Braces, session: false },
   { to: '/verify', label: 'Verify', icon: ShieldCheck, session: false },
   // Last, because it appears a moment later, once the capabilities are known, and must not move the others.
   { to: '/apps', label: 'Connected apps', icon: Plug, session: true },
@@ -48,7 +48,7 @@ export const navigationGroups: readonly { readonly title?: string; readonly page
   { pages: ['/'] },
   { title: 'Build', pages: ['/playground', '/models', '/routing', '/keys'] },
   { title: 'Monitor', pages: ['/usage', '/budgets', '/audit'] },
-  { title: 'Docs', pages: ['/verify', apiReference.to] },
+  { title: 'Docs', pages: ['/guides', '/reference', '/verify'] },
   { title: 'Account', pages: [] },
 ];
 
@@ -61,7 +61,7 @@ export const operatorNavigation = [
   { to: '/operator/sign-up', label: 'Sign-up policy', icon: UserPlus },
 ] as const;
 
-export type MenuPage = (typeof navigation)[number] | (typeof operatorNavigation)[number] | typeof apiReference;
+export type MenuPage = (typeof navigation)[number] | (typeof operatorNavigation)[number];
 
 const slashKey = 'sotto.slash';
 

@@ -12,7 +12,7 @@ import { overlay, useFocusReturn } from '../ui/modal.ts';
 import { useAnnounce, useAnnounceError } from '../ui/toasts.tsx';
 import { useWorkspace } from '../workspaces/workspaces.tsx';
 import { type Command, findCommands } from './find-commands.ts';
-import { apiReference, type MenuPage, slashShortcut } from './navigation.ts';
+import { type MenuPage, slashShortcut } from './navigation.ts';
 import { type Theme, useTheme } from './theme.ts';
 
 interface PaletteProps {
@@ -28,7 +28,7 @@ export function Palette({ pages, isSignedIn, onClose }: PaletteProps) {
   const id = useId();
   const focusReturn = useFocusReturn();
   const list = useRef<HTMLDivElement>(null);
-  const groups = findCommands(useCommands(pages, isSignedIn), typed);
+  const groups = findCommands(useCommands(pages, isSignedIn, typed), typed);
   const found = groups.flatMap(({ commands }) => commands);
   const choose = (command: Command | undefined): void => {
     if (command === undefined) return;
@@ -128,8 +128,8 @@ export function Palette({ pages, isSignedIn, onClose }: PaletteProps) {
             ))}
           </div>
           <p role="status" className="mt-2 px-3 text-sm text-muted">
-            {found.length === 0
-              ? 'Nothing matches. Try a page, a model’s id, a key’s name or a verb such as “create”.'
+            {found.every(({ group }) => group === 'Docs')
+              ? 'No page, model, key or action matches. Try an id, a name, a verb such as “create”, or the documentation.'
               : 'Arrow keys choose, Enter opens, Escape closes.'}
           </p>
         </Dialog.Content>
@@ -139,7 +139,7 @@ export function Palette({ pages, isSignedIn, onClose }: PaletteProps) {
 }
 
 /** Everything that the user can find, pages first. */
-function useCommands(pages: readonly MenuPage[], isSignedIn: boolean): readonly Command[] {
+function useCommands(pages: readonly MenuPage[], isSignedIn: boolean, typed: string): readonly Command[] {
   const router: AnyRouter = useRouter();
   const { workspace, workspaces, choose } = useWorkspace();
   const { data: models = [] } = useQuery(modelsQuery);
@@ -153,11 +153,20 @@ function useCommands(pages: readonly MenuPage[], isSignedIn: boolean): readonly 
       ({ to, label }): Command => ({
         group: 'Pages',
         label,
-        run: to === apiReference.to ? () => window.location.assign(to) : go(to),
+        run: go(to),
       }),
     ),
     ...(isSignedIn ? [{ group: 'Pages', label: 'Account and security', run: go('/account') } as const] : []),
     ...useActions(isSignedIn, { workspace, workspaces, choose }),
+    ...(typed.trim() === ''
+      ? []
+      : ['guides', 'reference'].map(
+          (place): Command => ({
+            group: 'Docs',
+            label: `Search the ${place} for “${typed.trim()}”`,
+            run: go(`/${place}`, { q: typed.trim() }),
+          }),
+        )),
     ...models.filter(isOffered).map(
       ({ id, name }): Command => ({
         group: 'Models',

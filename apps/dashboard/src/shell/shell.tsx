@@ -13,7 +13,7 @@ import { usePart } from '../ui/lazy-page.ts';
 import { Menu } from '../ui/menu.tsx';
 import { useAnnounceError } from '../ui/toasts.tsx';
 import { ChosenWorkspaceProvider, useChosenWorkspace, useWorkspace } from '../workspaces/workspaces.tsx';
-import { apiReference, type MenuPage, navigation, navigationGroups, operatorNavigation } from './navigation.ts';
+import { type MenuPage, navigation, navigationGroups, operatorNavigation } from './navigation.ts';
 import { PaletteButton } from './palette-button.tsx';
 import { type Theme, themes, useTheme } from './theme.ts';
 
@@ -116,7 +116,7 @@ function useMenuPages(user: SignedInUser | null | undefined) {
   );
   const { data: account } = useQuery({ ...accountQuery, enabled: user !== null && user !== undefined });
   return {
-    pages: [...shown, apiReference],
+    pages: shown,
     operatorPages: user && account?.is_operator === true ? operatorNavigation : [],
   };
 }
@@ -136,29 +136,18 @@ function PageGroup({ title, pages, onChosen }: PageGroupProps) {
       {title !== undefined && <h2 className="mt-4 mb-0.5 px-3 text-xs font-medium text-muted">{title}</h2>}
       <ul className="space-y-0.5">
         {pages.map(({ to, label, icon: Icon }) => {
-          const content = (
-            <>
-              <Icon aria-hidden className="size-4.5 shrink-0" />
-              {label}
-            </>
-          );
           return (
             <li key={to}>
-              {to === apiReference.to ? (
-                <a href={to} className={menuLink}>
-                  {content}
-                </a>
-              ) : (
-                <Link
-                  to={to}
-                  activeOptions={{ exact: to === '/' }}
-                  {...(onChosen === undefined ? {} : { onClick: onChosen })}
-                  className={menuLink}
-                  activeProps={{ className: 'bg-accent-soft text-accent-strong! font-medium', 'aria-current': 'page' }}
-                >
-                  {content}
-                </Link>
-              )}
+              <Link
+                to={to}
+                activeOptions={{ exact: to === '/' }}
+                {...(onChosen === undefined ? {} : { onClick: onChosen })}
+                className={menuLink}
+                activeProps={{ className: 'bg-accent-soft text-accent-strong! font-medium', 'aria-current': 'page' }}
+              >
+                <Icon aria-hidden className="size-4.5 shrink-0" />
+                {label}
+              </Link>
             </li>
           );
         })}

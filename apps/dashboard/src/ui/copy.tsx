@@ -50,15 +50,22 @@ export function CopyButton({ text, label = 'Copy', className, iconOnly = false, 
   );
 }
 
+interface CodeBlockProps {
+  readonly code: string;
+  readonly label: string;
+  /** Tells it apart from others with this label. */
+  readonly name?: string;
+}
+
 /** A text in full, such as a command, to read and to copy. */
-export function CodeBlock({ code, label }: { code: string; label: string }) {
+export function CodeBlock({ code, label, name = label }: CodeBlockProps) {
   return (
     <figure className="min-w-0 overflow-hidden rounded-xl border border-line bg-raised">
       <figcaption className="flex items-center justify-between gap-2 border-b border-line px-3 py-1.5 text-sm text-muted">
         {label}
         <CopyButton text={code} />
       </figcaption>
-      <ScrollArea label={label}>
+      <ScrollArea label={name}>
         <pre className="p-3 font-mono text-[0.8125rem] leading-relaxed">
           <code>{code}</code>
         </pre>

@@ -1,7 +1,7 @@
-import { escaped } from '@sotto/contract';
 import type { RailName, ReceiptAnswer } from '@sotto/wire';
 import type { FastifyReply } from 'fastify';
 import PDFDocument from 'pdfkit';
+import { escaped } from '../../serve/escaped.ts';
 
 type Format = 'json' | 'html' | 'pdf';
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { escaped } from '@sotto/contract';
+import { escaped } from '../../serve/escaped.ts';
 
 const style = `:root{color-scheme:light dark}body{font:1rem/1.6 system-ui,sans-serif;max-width:32rem;margin:0 auto;padding:3rem 1rem}h1{font-size:1.4rem}button{font:inherit;padding:.5rem 1.2rem;margin-right:1rem}code{overflow-wrap:anywhere}`;
 

@@ -64,10 +64,9 @@ export function FirstSteps({ onOverview }: { onOverview: () => void }) {
           <NextStep to="/verify" title="Verify" text="Check which machine reads your content." />
         </ul>
         <p className="mt-4 text-sm text-muted">
-          API reference:{' '}
-          <a href="/v1/docs" className={linkClass}>
-            /v1/docs
-          </a>
+          <Link to="/reference" className={linkClass}>
+            API reference
+          </Link>
         </p>
       </Card>
     </Page>

@@ -65,10 +65,10 @@ function Welcome() {
         ))}
       </div>
       <p className="text-muted">
-        API reference for programs:{' '}
-        <a href="/v1/docs" className={linkClass}>
-          /v1/docs
-        </a>
+        For programs, there is the{' '}
+        <Link to="/reference" className={linkClass}>
+          API reference
+        </Link>
         .
       </p>
     </Page>

@@ -1,5 +1,6 @@
 import { type PricingAnswer, type UsageError, usageErrorNotes } from '@sotto/wire';
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { modelsQuery } from '../../api/queries.ts';
 import type { UsageRow } from '../../api/usage.ts';
@@ -81,9 +82,9 @@ function ErrorNote({ error }: { error: UsageError }) {
       <h3 className="font-medium">{errorWords[error]}</h3>
       <p>{when}</p>
       <p>{remedy}</p>
-      <a href="/v1/docs" className={linkClass}>
-        Errors in the API reference
-      </a>
+      <Link to="/guides/$" params={{ _splat: 'reference/errors' }} className={linkClass}>
+        Errors in the reference
+      </Link>
     </section>
   );
 }

@@ -1,0 +1,224 @@
+import { useState } from 'react';
+import { Badge } from '../../ui/badge.tsx';
+import { CodeBlock } from '../../ui/copy.tsx';
+import { Card } from '../../ui/surface.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { Sentence } from '../../ui/text.tsx';
+import {
+  credentialNames,
+  type Described,
+  type Field,
+  fieldsOf,
+  type Operation,
+  samplesOf,
+  typeOf,
+} from './described.ts';
+
+const languageKey = 'sotto.language';
+const languages = ['curl', 'python', 'javascript'] as const;
+type Language = (typeof languages)[number];
+const languageNames: Readonly<Record<Language, string>> = { curl: 'curl', python: 'Python', javascript: 'JavaScript' };
+
+/** One operation: its address, a request in three languages, what it accepts, and what it answers. */
+export function OperationView({ described }: { described: Described }) {
+  const { method, path, operation, address } = described;
+  const { description, security, parameters = [], requestBody, responses } = operation;
+  const credentials = security.flatMap((each) => Object.keys(each)).map((name) => credentialNames[name] ?? name);
+  const isEverOk = Object.keys(responses).some((status) => status.startsWith('2'));
+  return (
+    <div className="space-y-6">
+      <Card>
+        <p className="flex flex-wrap items-center gap-2">
+          <Badge tone={method === 'get' ? 'good' : method === 'delete' ? 'danger' : 'info'}>
+            {method.toUpperCase()}
+          </Badge>
+          <code className="min-w-0 font-mono text-sm break-all">{address + path}</code>
+        </p>
+        {description !== undefined && (
+          <div className="mt-3 max-w-prose space-y-2">
+            {description.split('\n\n').map((paragraph) => (
+              <p key={paragraph}>
+                <Sentence text={paragraph} />
+              </p>
+            ))}
+          </div>
+        )}
+        <p className="mt-3 text-sm text-muted">
+          {credentials.length === 0 ? 'Needs no credential.' : `Needs ${credentials.join(', or ')}.`}
+        </p>
+      </Card>
+      {isEverOk && <Samples described={described} />}
+      {parameters.length > 0 && (
+        <Card title="Parameters">
+          <FieldList
+            described={described}
+            fields={parameters.map(({ name, in: where, required, description: note, schema }) => ({
+              ...{ name, note, schema, isRequired: required, type: `${where}, ${typeOf(schema)}` },
+            }))}
+          />
+        </Card>
+      )}
+      {requestBody !== undefined && (
+        <Card title="Body">
+          <Contents described={described} content={requestBody.content} of="the body" />
+        </Card>
+      )}
+      <Answers described={described} />
+    </div>
+  );
+}
+
+function Samples({ described }: { described: Described }) {
+  const [language, setLanguage] = useState<Language>(
+    () => languages.find((each) => each === localStorage.getItem(languageKey)) ?? 'curl',
+  );
+  const samples = samplesOf(described);
+  return (
+    <Card title="Request">
+      <Tabs
+        label="Languages"
+        value={language}
+        onChange={(chosen) => {
+          localStorage.setItem(languageKey, chosen);
+          setLanguage(chosen);
+        }}
+        tabs={languages.map((value) => ({
+          ...{ value, label: languageNames[value] },
+          content: <CodeBlock code={samples[value]} label={languageNames[value]} />,
+        }))}
+      />
+    </Card>
+  );
+}
+
+type Content = NonNullable<Operation['requestBody']>['content'];
+
+interface ContentsProps {
+  readonly described: Described;
+  readonly content: Content;
+  /** "the body", "answer 200". */
+  readonly of: string;
+}
+
+/** A body by its content types, each with its fields and an example. */
+function Contents({ described, content, of }: ContentsProps) {
+  return (
+    <div className="space-y-4">
+      {Object.entries(content).map(([type, { schema, example }]) => {
+        const fields = fieldsOf(schema, described.schemas);
+        const note = typeof schema.description === 'string' ? schema.description : undefined;
+        return (
+          <div key={type} className="space-y-2">
+            <p className="text-sm text-muted">
+              <code className="font-mono">{type}</code>
+              {fields.length === 0 && `: ${typeOf(schema)}`}
+            </p>
+            {note !== undefined && (
+              <p className="text-sm">
+                <Sentence text={note} />
+              </p>
+            )}
+            <FieldList described={described} fields={fields} />
+            {example !== undefined && (
+              <CodeBlock
+                label={`Example of ${of}, ${type}`}
+                code={typeof example === 'string' ? example : JSON.stringify(example, null, 2)}
+              />
+            )}
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+/** A field may hold itself; and who wants the deepest fields reads the document. */
+const deepest = 6;
+
+function FieldList({
+  described,
+  fields,
+  depth = 0,
+}: {
+  described: Described;
+  fields: readonly Field[];
+  depth?: number;
+}) {
+  if (fields.length === 0) return null;
+  return (
+    <ul className="space-y-2 border-l-2 border-line pl-3">
+      {fields.map((field) => (
+        <FieldLine key={field.name} described={described} field={field} depth={depth} />
+      ))}
+    </ul>
+  );
+}
+
+function FieldLine({ described, field, depth }: { described: Described; field: Field; depth: number }) {
+  const inner = depth < deepest ? fieldsOf(field.schema, described.schemas) : [];
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <li>
+      <p className="flex flex-wrap items-baseline gap-x-2">
+        <code className="font-mono text-sm font-semibold break-all">{field.name}</code>
+        <span className="min-w-0 text-sm break-words text-muted">{field.type}</span>
+        {field.isRequired && <span className="text-sm text-warn">required</span>}
+      </p>
+      {field.note !== undefined && (
+        <p className="max-w-prose text-sm">
+          <Sentence text={field.note} />
+        </p>
+      )}
+      {inner.length > 0 && (
+        <details onToggle={(event) => setOpen(event.currentTarget.open)} className="mt-1">
+          <summary className="cursor-pointer text-sm text-muted hover:text-text">Fields of {field.name}</summary>
+          {isOpen && (
+            <div className="mt-1">
+              <FieldList described={described} fields={inner} depth={depth + 1} />
+            </div>
+          )}
+        </details>
+      )}
+    </li>
+  );
+}
+
+/** The answers: first the good ones with their fields, then the errors in one table. */
+function Answers({ described }: { described: Described }) {
+  const answers = Object.entries(described.operation.responses);
+  const good = answers.filter(([status]) => Number(status) < 400);
+  const errors = answers.filter(([status]) => Number(status) >= 400);
+  return (
+    <>
+      {good.map(([status, { description, content, headers = {} }]) => (
+        <Card key={status} title={`Answer ${status}`} lead={<Sentence text={description} />}>
+          {content !== undefined && <Contents described={described} content={content} of={`answer ${status}`} />}
+          {Object.keys(headers).length > 0 && (
+            <p className="mt-3 text-sm break-words text-muted">Headers: {Object.keys(headers).join(', ')}</p>
+          )}
+        </Card>
+      ))}
+      {errors.length > 0 && (
+        <Card
+          title="Errors"
+          lead="All have the same shape: an error with a message, a type, a code, the field at fault and the request’s id."
+        >
+          <dl className="space-y-3">
+            {errors.map(([status, { description }]) => (
+              <div key={status} className="grid gap-x-4 sm:grid-cols-[4rem_minmax(0,1fr)]">
+                <dt className="font-mono font-semibold">{status}</dt>
+                <dd className="space-y-1">
+                  {description.split('\n\n').map((line) => (
+                    <p key={line} className="text-sm">
+                      <Sentence text={line} />
+                    </p>
+                  ))}
+                </dd>
+              </div>
+            ))}
+          </dl>
+        </Card>
+      )}
+    </>
+  );
+}

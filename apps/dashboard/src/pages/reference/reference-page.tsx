@@ -1,0 +1,180 @@
+import type { OpenApiDocument } from '@sotto/contract';
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import clsx from 'clsx';
+import { Fragment } from 'react';
+import { ApiError } from '../../api/errors.ts';
+import { confidentialOrigin, controlOrigin } from '../../api/origins.ts';
+import { linkClass } from '../../ui/button.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { Card, EmptyState, ErrorLine, Loaded, Page } from '../../ui/surface.tsx';
+import { type Described, describe, findOperations } from './described.ts';
+import { OperationView } from './operation-view.tsx';
+import { useTyped } from './typed.ts';
+
+/** What an origin says of itself. Both let every page read it. */
+const describedQuery = (origin: Described['origin'], address: string) =>
+  queryOptions({
+    queryKey: ['described', origin],
+    queryFn: async ({ signal }) => {
+      const answer = await fetch(`${address}/v1/openapi.json`, { signal }).catch((error: unknown) => {
+        if (signal.aborted) throw error;
+        throw new ApiError(`The ${origin} at ${address} did not answer.`, { type: 'network' });
+      });
+      if (!answer.ok) throw new ApiError(`The ${origin} answered with ${answer.status}.`, { type: 'network' });
+      return describe(origin, address, (await answer.json()) as OpenApiDocument);
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+
+const titles: Readonly<Record<Described['origin'], string>> = {
+  broker: 'Confidential broker: sees content, never who asks',
+  control: 'Control plane: sees who asks, never content',
+};
+
+/** Every operation of both origins, as they describe themselves: a list with search, and one operation beside it. */
+export function ReferencePage() {
+  const broker = useQuery(describedQuery('broker', confidentialOrigin));
+  const control = useQuery(describedQuery('control', controlOrigin));
+  const params = useParams({ strict: false });
+  const [typed, setTyped] = useTyped();
+  const all = [...(broker.data ?? []), ...(control.data ?? [])];
+  const shown = all.find(
+    ({ origin, operation }) => origin === params.origin && operation.operationId === params.operation,
+  );
+  const isChosen = params.operation !== undefined;
+  const found = findOperations(all, typed);
+  const waiting = {
+    data: broker.isPending || control.isPending ? undefined : all,
+    error: null,
+    refetch: control.refetch,
+  };
+  return (
+    <Page
+      title={shown?.operation.summary ?? 'API reference'}
+      lead={
+        isChosen ? (
+          <Link to="/reference" className={clsx(linkClass, 'lg:hidden')}>
+            All operations
+          </Link>
+        ) : (
+          'Two origins: one knows who asks, the other what is asked. Each describes itself, so this page fits the version that runs here.'
+        )
+      }
+    >
+      <ErrorLine error={broker.error} />
+      <ErrorLine error={control.error} />
+      <div className="grid items-start gap-6 lg:grid-cols-[18rem_minmax(0,1fr)]">
+        <nav
+          aria-label="Operations"
+          className={clsx(
+            'space-y-4 lg:sticky lg:top-18 lg:max-h-[calc(100dvh-6rem)] lg:overflow-y-auto lg:p-1',
+            isChosen && 'hidden lg:block',
+          )}
+        >
+          <TextField
+            label="Search operations"
+            placeholder="A path, a field, an error…"
+            type="search"
+            value={typed}
+            onChange={(event) => setTyped(event.target.value)}
+          />
+          <Loaded query={waiting} label="The reference is loading" lines={10}>
+            {() =>
+              found.length === 0 ? (
+                <p role="status" className="text-sm text-muted">
+                  No operation has these words.
+                </p>
+              ) : (
+                <OperationList found={found} />
+              )
+            }
+          </Loaded>
+        </nav>
+        <div className={clsx('min-w-0', !isChosen && 'hidden lg:block')}>
+          {shown !== undefined ? (
+            <OperationView key={`${shown.origin} ${shown.operation.operationId}`} described={shown} />
+          ) : (
+            waiting.data !== undefined &&
+            (isChosen ? (
+              <EmptyState
+                title="No such operation"
+                text="This version of the service does not have it. Search for it, or choose one from the list."
+              />
+            ) : (
+              <Introduction />
+            ))
+          )}
+        </div>
+      </div>
+    </Page>
+  );
+}
+
+/** The found operations, under their origin and noun. */
+function OperationList({ found }: { found: readonly Described[] }) {
+  return (['broker', 'control'] as const).map((origin) => {
+    const own = found.filter((each) => each.origin === origin);
+    const tags = [...new Set(own.map(({ tag }) => tag))];
+    if (own.length === 0) return null;
+    return (
+      <section key={origin}>
+        <h2 className="text-sm font-semibold">{titles[origin]}</h2>
+        {tags.map((tag) => (
+          <Fragment key={tag}>
+            <h3 className="mt-3 mb-0.5 text-xs font-medium text-muted">{tag}</h3>
+            <ul>
+              {own
+                .filter((each) => each.tag === tag)
+                .map(({ operation: { operationId, summary } }) => (
+                  <li key={operationId}>
+                    <Link
+                      to="/reference/$origin/$operation"
+                      params={{ origin, operation: operationId }}
+                      className="block rounded-lg px-2 py-1 text-sm text-muted hover:bg-raised hover:text-text"
+                      activeProps={{
+                        className: 'bg-accent-soft text-accent-strong! font-medium',
+                        'aria-current': 'page',
+                      }}
+                    >
+                      {summary}
+                    </Link>
+                  </li>
+                ))}
+            </ul>
+          </Fragment>
+        ))}
+      </section>
+    );
+  });
+}
+
+function Introduction() {
+  return (
+    <Card title="Before the first request">
+      <div className="max-w-prose space-y-3">
+        <p>
+          Ask for completions at the broker,{' '}
+          <code className="font-mono text-sm break-all">{confidentialOrigin}/v1</code>, with an inference key, or with a
+          ticket that names nobody. Accounts, keys and money are at the control plane,{' '}
+          <code className="font-mono text-sm break-all">{controlOrigin}/v1</code>.
+        </p>
+        <p>
+          Every error has the same shape, and its <code className="font-mono text-sm">message</code> says what was wrong
+          and what would be right. Search for an error such as “rate_limited” to see which operations answer with it.
+        </p>
+        <p>
+          For programs, both planes publish OpenAPI 3.1:{' '}
+          <a href={`${controlOrigin}/v1/openapi.json`} className={linkClass}>
+            control
+          </a>{' '}
+          and{' '}
+          <a href={`${confidentialOrigin}/v1/openapi.json`} className={linkClass}>
+            broker
+          </a>
+          .
+        </p>
+      </div>
+    </Card>
+  );
+}

@@ -1,0 +1,135 @@
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { thoroughly } from '../../kit/thorough.ts';
+import { describeDashboard, expectAccessible, expectGoodLooks } from './stage.ts';
+
+const title = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name });
+const entry = (page: Page, list: string, name: string) =>
+  page.getByRole('navigation', { name: list }).getByRole('link', { name, exact: true });
+
+await describeDashboard('the reference and the guides', (stage) => {
+  it('/v1/docs leads there, without a session', async () => {
+    const page = await stage.open('/v1/docs');
+    await title(page, 'API reference').waitFor();
+    expect(new URL(page.url()).pathname).toBe('/reference');
+  });
+
+  it('finds operations by path, field and error, and keeps the search in the address', async () => {
+    const page = await stage.open('/reference');
+    const search = page.getByRole('searchbox', { name: 'Search operations' });
+    for (const [typed, name] of [
+      ['/inference/tickets', 'Get a ticket'],
+      ['overlap_hours', 'Rotate the secret of a key'],
+      ['insufficient_balance embeddings', 'Create embeddings'],
+    ] as const) {
+      await search.fill(typed);
+      await entry(page, 'Operations', name).waitFor();
+    }
+    await search.fill('no such thing at all');
+    await page.getByText('No operation has these words.').waitFor();
+    await search.fill('overlap_hours');
+    await page.reload();
+    expect(await search.inputValue()).toBe('overlap_hours');
+    await expect.poll(() => entry(page, 'Operations', 'Get a ticket').count()).toBe(0);
+    await entry(page, 'Operations', 'Rotate the secret of a key').click();
+    await title(page, 'Rotate the secret of a key').waitFor();
+    await page.getByText('overlap_hours', { exact: true }).first().waitFor();
+    await expectAccessible(page);
+  });
+
+  it('shows a request in three languages with the address of this service, and remembers the choice', async () => {
+    const person = await stage.person(3);
+    const page = await stage.open('/keys', { as: person });
+    const data = { name: 'm', kind: 'management' };
+    const { key } = (await (await page.request.post('/v1/keys', { data })).json()) as { key: string };
+    await page.goto('/reference/control/getBalance');
+    const shown = async (): Promise<string> => {
+      await page.getByRole('button', { name: 'Copy', exact: true }).first().click();
+      return page.evaluate<string>('navigator.clipboard.readText()');
+    };
+    const commands: Record<string, (code: string) => [string, string[]]> = {
+      curl: (code) => ['bash', ['-c', code]],
+      JavaScript: (code) => [process.execPath, ['--input-type=module', '-e', code]],
+    };
+    for (const [language, commandFor] of Object.entries(commands)) {
+      await page.getByRole('tab', { name: language }).click();
+      const [program, args] = commandFor(await shown());
+      const { stdout } = await promisify(execFile)(program, args, {
+        env: { PATH: process.env.PATH ?? '', MANAGEMENT_KEY: key },
+      });
+      expect(JSON.parse(stdout), language).toMatchObject({ currency: 'USD', available: 3 });
+    }
+    await page.getByRole('tab', { name: 'Python' }).click();
+    expect(await shown()).toContain('"Bearer " + os.environ["MANAGEMENT_KEY"]');
+    await page.goto('/reference/control/createKey');
+    await title(page, 'Create a key').waitFor();
+    expect(await page.getByRole('tab', { name: 'Python' }).getAttribute('aria-selected')).toBe('true');
+  });
+
+  it('says that an operation does not exist, and what a plane that does not answer leaves out', async () => {
+    const page = await stage.open('/reference/control/noSuchThing');
+    await page.getByText('This version of the service does not have it.').waitFor();
+    const broker = new URL(stage.service.baseUrl).origin;
+    await page.route(`${broker}/v1/openapi.json`, (route) => route.fulfill({ status: 503 }));
+    await page.goto('/reference');
+    await page.getByText('The broker answered with 503.').waitFor();
+    await entry(page, 'Operations', 'Create a key').waitFor();
+  });
+
+  it('leads from one guide to a section of another, and finds guides by their words', async () => {
+    const page = await stage.open('/guides');
+    await page.getByRole('searchbox', { name: 'Search guides' }).fill('silent time estimated');
+    await entry(page, 'Guides', 'Billing').click();
+    await title(page, 'Billing').waitFor();
+    await page.getByRole('article').getByRole('link', { name: 'hold', exact: true }).click();
+    await title(page, 'Holds and charges').waitFor();
+    expect(new URL(page.url()).hash).toBe('#the-hold');
+    await page.getByRole('heading', { name: 'The hold', exact: true }).waitFor();
+    await expectAccessible(page);
+    await page.goto('/guides/no/such');
+    await page.getByText('This version of the documentation does not have it.').waitFor();
+  });
+
+  it('shows guides of every folder, whose links to their own sections lead somewhere', async () => {
+    const folder = join(import.meta.dirname, '../../../docs');
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'));
+    const page = await stage.open('/guides');
+    const ofEachFolder = [...Map.groupBy(files, (file) => dirname(file)).values()].flatMap((inOne) =>
+      inOne.slice(0, 2),
+    );
+    for (const file of ofEachFolder) {
+      const [, name = ''] = /^# (.+)$/m.exec(readFileSync(join(folder, file), 'utf8')) ?? [];
+      if (file === 'README.md') continue;
+      await page.goto(`/guides/${file.slice(0, -'.md'.length)}`);
+      await title(page, name).waitFor();
+      const broken = await page.evaluate<string[]>(
+        "[...document.querySelectorAll('article a[href^=\"#\"]')].map((link) => link.getAttribute('href').slice(1)).filter((id) => document.getElementById(id) === null)",
+      );
+      expect(broken, file).toEqual([]);
+    }
+  });
+
+  it('is found from the palette', async () => {
+    const page = await stage.open('/models');
+    await page.getByText('15 models').waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: /^Search pages/ }).fill('rotate');
+    await page.getByRole('option', { name: 'Search the reference for “rotate”' }).click();
+    await title(page, 'API reference').waitFor();
+    await entry(page, 'Operations', 'Rotate the secret of a key').waitFor();
+  });
+
+  thoroughly('looks well', async () => {
+    for (const [name, path, shown] of [
+      ['reference', '/reference', 'API reference'],
+      ['reference-chat', '/reference/broker/createChatCompletion', 'Create a chat completion'],
+      ['guides', '/guides', 'Guides'],
+      ['guide', '/guides/use/billing', 'Billing'],
+    ] as const)
+      await expectGoodLooks(stage, { name, path, shown: (page) => title(page, shown).waitFor() });
+  });
+});
