@@ -55,7 +55,7 @@ export function buildApp({
     tls,
     origin: { name: 'confidential' },
     // All credentials here are headers, so a browser attaches none by itself.
-    isOpenToPages: (path) => path.startsWith('/v1/'),
+    isOpenToPages: (path) => path.startsWith('/v1/') || path === '/readyz',
     onShed: (requests) => inference.events.shed({ requests }),
     onUnexpected: inference.events.unexpected,
     onRefused: (error, request) => {

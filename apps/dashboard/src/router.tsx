@@ -292,6 +292,12 @@ const guideRoute = createRoute({
   component: lazyPage(loadGuides, 'GuidesPage'),
 });
 
+const statusRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/status',
+  component: lazyPage(() => import('./pages/status/status-page.tsx'), 'StatusPage'),
+});
+
 const firstStepsRoute = createRoute({
   getParentRoute: () => sessionRoute,
   path: '/first-steps',
@@ -308,6 +314,7 @@ const routes = rootRoute.addChildren([
   verifyRoute,
   modelsRoute.addChildren([modelListRoute, modelRoute]),
   providerRoute,
+  statusRoute,
   guidesRoute.addChildren([guideListRoute, guideRoute]),
   referenceRoute.addChildren([operationsRoute, operationRoute]),
   sessionRoute.addChildren([

@@ -24,6 +24,7 @@ export const serviceContracts = contracts({
     returns: 'It can serve requests.',
     answer: readinessAnswerSchema,
     examples: { answer: { status: 'ready' } },
+    openToPages: true,
     otherAnswers: [
       {
         status: 503,

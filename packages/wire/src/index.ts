@@ -70,6 +70,8 @@ export {
   pricingAnswerSchema,
   type RouteAnswer,
   routeAnswerSchema,
+  type StatusAnswer,
+  statusAnswerSchema,
   type TicketAnswer,
   ticketAnswerSchema,
   type UptimeAnswer,

@@ -6,7 +6,14 @@ export const pathsOfOrigin: Readonly<Record<OriginName, readonly string[]>> = {
   control: [
     ...['/v1/auth', '/v1/balance', '/v1/billing', '/v1/capabilities', '/v1/catalog', '/v1/connect', '/v1/docs'],
     ...['/v1/inference/tickets', '/v1/invitations', '/v1/keys', '/v1/models/uptime', '/v1/routing', '/v1/usage'],
-    ...['/v1/inference/attestation-tickets', '/v1/tee/signature', '/v1/workspaces', '/v1/account', '/v1/operator'],
+    ...[
+      '/v1/inference/attestation-tickets',
+      '/v1/tee/signature',
+      '/v1/workspaces',
+      '/v1/account',
+      '/v1/operator',
+      '/v1/status',
+    ],
   ],
   confidential: [...['/v1/audio', '/v1/chat', '/v1/embeddings', '/v1/gateway', '/v1/images', '/v1/inference/receipt']],
 };

@@ -39,7 +39,8 @@ describe('the service of `npm start`, by its own description', () => {
       for (const id of ['getHealth', 'getReadiness', 'getOpenApi']) await call(id, 200);
       expect(origin.succeeded.size).toBeGreaterThan(2);
     }
-    for (const id of ['listCatalog', 'getCapabilities', 'getBillingCatalog', 'getDashboard']) await toControl(id, 200);
+    for (const id of ['listCatalog', 'getStatus', 'getCapabilities', 'getBillingCatalog', 'getDashboard'])
+      await toControl(id, 200);
     await toControl('getReference', 302);
     await toControl('getUptime', 200, { query: '?model=demo/chat' });
     await toControl('getUptime', 400);
@@ -295,6 +296,7 @@ describe('the service of `npm start`, by its own description', () => {
     expect(unseen(stage.control, stage.control.failed)).toEqual([
       'listCatalog',
       'getCapabilities',
+      'getStatus',
       'getBillingCatalog',
       'getSession',
       'listSignInMethods',

@@ -11,7 +11,7 @@ const title = (page: Page, name: string | RegExp) => page.getByRole('heading', {
 const entry = (page: Page, list: string, name: string) =>
   page.getByRole('navigation', { name: list }).getByRole('link', { name, exact: true });
 
-await describeDashboard('the reference and the guides', (stage) => {
+await describeDashboard('pages for everybody', (stage) => {
   it('/v1/docs leads there, without a session', async () => {
     const page = await stage.open('/v1/docs');
     await title(page, 'API reference').waitFor();
@@ -123,12 +123,39 @@ await describeDashboard('the reference and the guides', (stage) => {
     await entry(page, 'Operations', 'Rotate the secret of a key').waitFor();
   });
 
+  it('shows to anybody how both planes do now, and how providers did in the last day', async () => {
+    const page = await stage.open('/status');
+    const card = (name: string) =>
+      page.locator('section').filter({ has: page.getByRole('heading', { level: 2, name, exact: true }) });
+    await card('Confidential broker').getByText('Ready', { exact: true }).waitFor();
+    await card('Control plane').getByText('Ready', { exact: true }).waitFor();
+    await card('The last 24 hours').getByText('No requests yet').waitFor();
+    await expectAccessible(page);
+    const hours = Array.from({ length: 24 }, (_, hour) => ({
+      at: new Date(Date.UTC(2026, 2, 3, hour)).toISOString(),
+      requests: hour === 5 ? 40 : 4,
+      success_rate: hour === 5 ? 0.5 : null,
+    }));
+    const acme = { provider: 'acme', requests: 132, success_rate: 0.85, hours };
+    await page.route('**/v1/status', (route) =>
+      route.fulfill({ json: { window_hours: 24, hours, providers: [acme] } }),
+    );
+    await page.route(`${new URL(stage.service.baseUrl).origin}/readyz`, (route) => route.fulfill({ status: 503 }));
+    await page.reload();
+    await card('Confidential broker').getByText('Starting or shutting down').waitFor();
+    await page.getByRole('img', { name: /^acme: trouble at / }).waitFor();
+    expect(await page.getByRole('row', { name: /^acme/ }).textContent()).toMatch(/^acmeRequests132Success85%/);
+    await page.getByRole('link', { name: 'acme', exact: true }).click();
+    await title(page, 'acme').waitFor();
+  });
+
   thoroughly('looks well', async () => {
     for (const [name, path, shown] of [
       ['reference', '/reference', 'API reference'],
       ['reference-chat', '/reference/broker/createChatCompletion', 'Create a chat completion'],
       ['guides', '/guides', 'Guides'],
       ['guide', '/guides/use/billing', 'Billing'],
+      ['status', '/status', 'Status'],
     ] as const)
       await expectGoodLooks(stage, { name, path, shown: (page) => title(page, shown).waitFor() });
   });

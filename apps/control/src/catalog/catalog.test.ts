@@ -1,7 +1,7 @@
 import { type MeasuredAttempt, MeasurementTallies, MeasurementWindow, type Model, type Route } from '@sotto/router';
-import { uptimeAnswerSchema } from '@sotto/wire';
+import { statusAnswerSchema, uptimeAnswerSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { uptimeOf } from './catalog.ts';
+import { statusOf, uptimeOf } from './catalog.ts';
 
 const hour = 480_000;
 const model: Model = {
@@ -30,6 +30,34 @@ function windowOf(...counted: readonly Counted[]): MeasurementWindow {
 const routesOf = (window: MeasurementWindow) => uptimeAnswerSchema.parse(uptimeOf(model, window)).routes;
 const fast = { success: true, ttftMs: 100, tokensPerSecond: 80 };
 const nothing = { success_rate: null, ttft_ms: null, throughput_tps: null };
+
+describe('statusOf', () => {
+  it('sums up all models of a provider, by hour; unlisted providers are one', () => {
+    const other: Model = { ...model, id: 'lab/two', routes: [{ ...model.routes[0], id: 'lab/two@acme' } as Route] };
+    const window = windowOf(
+      ...([
+        [hour, 'lab/one@acme', 15, fast],
+        [hour, 'lab/two@acme', 5, { success: false }],
+        [hour - 1, 'lab/two@acme', 19, fast],
+        [hour, 'lab/one@hidden', 12, fast],
+        [hour, 'lab/one@shadow', 12, fast],
+      ] as const),
+    );
+    const { hours, providers } = statusAnswerSchema.parse(statusOf([model, other], window));
+    expect(providers).toMatchObject([
+      { provider: 'acme', requests: 39, success_rate: 0.8718 },
+      { provider: 'acme/eu', requests: 0, success_rate: null },
+      { provider: 'other', requests: 24, success_rate: 1 },
+    ]);
+    expect(providers[0]?.hours.slice(-2)).toMatchObject([
+      { requests: 19, success_rate: null },
+      { requests: 20, success_rate: 0.75 },
+    ]);
+    expect(hours).toHaveLength(24);
+    expect(hours.at(-1)).toMatchObject({ requests: 44, success_rate: 0.8864 });
+    expect(JSON.stringify(providers)).not.toMatch(/hidden|shadow/);
+  });
+});
 
 describe('uptimeOf', () => {
   it('lists each route and variant separately, and names unlisted providers only `other`', () => {

@@ -5,6 +5,7 @@ import {
   type Model,
   measurementMinimum,
   modelList,
+  type Route,
   type RouteTally,
   windowHours,
 } from '@sotto/router';
@@ -15,6 +16,7 @@ import {
   type ModelListAnswer,
   type Preferences,
   ServiceError,
+  type StatusAnswer,
   type UptimeAnswer,
 } from '@sotto/wire';
 import type { Domain } from '../domain.ts';
@@ -46,6 +48,12 @@ function serveCatalog(serve: Serve, { keeper, capabilities }: CatalogDependencie
       catalog_digest: `sha256:${keeper.catalog?.digest}`,
     }),
     'GET /v1/capabilities': async () => capabilities(),
+
+    'GET /v1/status': async () => {
+      const { catalog } = keeper;
+      if (catalog === undefined) throw new ServiceError('service_unavailable');
+      return statusOf([...catalog.models.values()], keeper.measured);
+    },
 
     'GET /v1/models/uptime': async ({ query: { model: id } }) => {
       if (typeof id !== 'string' || id === '') throw new ServiceError('missing_model', { param: 'model' });
@@ -100,6 +108,38 @@ export function uptimeOf(model: Model, measured: MeasurementWindow): UptimeAnswe
   };
 }
 
+type StatusHour = StatusAnswer['hours'][number];
+
+/** Sums up how the requests to providers ended over 24 hours. */
+export function statusOf(models: readonly Model[], measured: MeasurementWindow): StatusAnswer {
+  const routes = models.flatMap((model) => model.routes);
+  const hoursOf = (some: readonly Route[]): StatusHour[] =>
+    measured.hours.map((hour) => {
+      const ends = endsOf(some.map(({ id }) => measured.tallyOf(hour, id)));
+      return { at: new Date(hour * hourMs).toISOString(), requests: ends.requests, success_rate: successRate(ends) };
+    });
+  const providers = Map.groupBy(routes, ({ publicProviderId }) => publicProviderId);
+  return {
+    window_hours: windowHours,
+    hours: hoursOf(routes),
+    providers: [...providers].map(([provider, own]) => {
+      const ends = endsOf(own.map(({ id }) => measured.sumOf(id)));
+      return { provider, requests: ends.requests, success_rate: successRate(ends), hours: hoursOf(own) };
+    }),
+  };
+}
+
+type Ends = Pick<RouteTally, 'requests' | 'successes'>;
+
+const endsOf = (tallies: readonly (Ends | undefined)[]): Ends =>
+  tallies.reduce<Ends>(
+    (sum, tally) => ({
+      requests: sum.requests + (tally?.requests ?? 0),
+      successes: sum.successes + (tally?.successes ?? 0),
+    }),
+    { requests: 0, successes: 0 },
+  );
+
 const uptimeIn = (hour: number, tally: RouteTally): RouteUptime['series'][number] => ({
   at: new Date(hour * hourMs).toISOString(),
   success_rate: successRate(tally),
@@ -108,10 +148,10 @@ const uptimeIn = (hour: number, tally: RouteTally): RouteUptime['series'][number
 });
 
 /** Returns the tally if it has enough requests to be reported. */
-const reliableTally = (tally: RouteTally | undefined): RouteTally | undefined =>
+const reliableTally = <Tally extends Ends>(tally: Tally | undefined): Tally | undefined =>
   tally !== undefined && tally.requests >= measurementMinimum ? tally : undefined;
 
-function successRate(tally: RouteTally | undefined): number | null {
+function successRate(tally: Ends | undefined): number | null {
   const reliable = reliableTally(tally);
   return reliable === undefined ? null : Math.round((reliable.successes / reliable.requests) * 10_000) / 10_000;
 }

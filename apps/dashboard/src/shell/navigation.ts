@@ -7,6 +7,7 @@ import {
   Building2,
   CreditCard,
   Gauge,
+  HeartPulse,
   KeyRound,
   LayoutDashboard,
   MessageSquare,
@@ -35,6 +36,7 @@ export const navigation = [
   { to: '/audit', label: 'Audit log', icon: ScrollText, session: true },
   { to: '/guides', label: 'Guides', icon: BookOpen, session: false },
   { to: '/reference', label: 'API reference', icon: Braces, session: false },
+  { to: '/status', label: 'Status', icon: HeartPulse, session: false },
   { to: '/verify', label: 'Verify', icon: ShieldCheck, session: false },
   // Last, because it appears a moment later, once the capabilities are known, and must not move the others.
   { to: '/apps', label: 'Connected apps', icon: Plug, session: true },
@@ -47,7 +49,7 @@ export const navigation = [
 export const navigationGroups: readonly { readonly title?: string; readonly pages: readonly string[] }[] = [
   { pages: ['/'] },
   { title: 'Build', pages: ['/playground', '/models', '/routing', '/keys'] },
-  { title: 'Monitor', pages: ['/usage', '/budgets', '/audit'] },
+  { title: 'Monitor', pages: ['/usage', '/budgets', '/audit', '/status'] },
   { title: 'Docs', pages: ['/guides', '/reference', '/verify'] },
   { title: 'Account', pages: [] },
 ];

@@ -1,4 +1,10 @@
-import { capabilitiesAnswerSchema, modelListAnswerSchema, uptimeAnswerSchema, uptimeQuerySchema } from '@sotto/wire';
+import {
+  capabilitiesAnswerSchema,
+  modelListAnswerSchema,
+  statusAnswerSchema,
+  uptimeAnswerSchema,
+  uptimeQuerySchema,
+} from '@sotto/wire';
 import { contracts } from '../contract.ts';
 
 /** Models, and the features of the deployment. */
@@ -35,6 +41,16 @@ export const catalogContracts = contracts({
         connected_apps: { enabled: false },
       },
     },
+  },
+  'GET /v1/status': {
+    operationId: 'getStatus',
+    summary: 'Get how providers did in the last day',
+    description:
+      'How the requests that reached providers ended in the last 24 hours, by hour: of all providers together, which shows that the service answered, and of each one. Providers that the operator does not name are one, `other`.',
+    credentials: [],
+    cache: 'public',
+    answer: statusAnswerSchema,
+    returns: 'The hours and the providers.',
   },
   'GET /v1/models/uptime': {
     operationId: 'getUptime',

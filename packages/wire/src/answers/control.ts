@@ -121,6 +121,24 @@ export const uptimeAnswerSchema = z.strictObject({
 });
 export type UptimeAnswer = z.infer<typeof uptimeAnswerSchema>;
 
+const hoursSchema = z.array(z.strictObject({ at: instant, requests: z.int(), success_rate: z.number().nullable() }));
+
+/** Answer of `GET /status`: how the requests to providers ended in the last 24 hours, together and for each provider. */
+export const statusAnswerSchema = z.strictObject({
+  window_hours: z.literal(24),
+  /** Of all providers, the oldest hour first. An hour with fewer than 20 requests has no rate. */
+  hours: hoursSchema,
+  providers: z.array(
+    z.strictObject({
+      provider: z.string(),
+      requests: z.int(),
+      success_rate: z.number().nullable(),
+      hours: hoursSchema,
+    }),
+  ),
+});
+export type StatusAnswer = z.infer<typeof statusAnswerSchema>;
+
 /** Answer of `GET /balance`: USD that can be spent now, and USD held for running requests. */
 export const balanceAnswerSchema = z.strictObject({ currency: z.literal('USD'), available: usd, reserved: usd });
 

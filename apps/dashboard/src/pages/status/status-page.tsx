@@ -1,0 +1,169 @@
+import type { StatusAnswer } from '@sotto/wire';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { call } from '../../api/call.ts';
+import { confidentialOrigin, controlOrigin } from '../../api/origins.ts';
+import { formatCount, formatCountOf, formatHour, formatInstant, formatShare } from '../../format/format.ts';
+import { Badge, type Tone } from '../../ui/badge.tsx';
+import { linkClass } from '../../ui/button.tsx';
+import { Card, Loaded, Page } from '../../ui/surface.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { Instant } from '../../ui/text.tsx';
+import { incidentBelow } from '../models/measured.ts';
+
+const askAgainMs = 30_000;
+
+type Standing = 'ready' | 'not_ready' | 'away';
+const standings: Readonly<Record<Standing, { readonly tone: Tone; readonly word: string }>> = {
+  ready: { tone: 'good', word: 'Ready' },
+  not_ready: { tone: 'warn', word: 'Starting or shutting down' },
+  away: { tone: 'danger', word: 'Does not answer' },
+};
+
+/** Asks a plane whether it can serve requests. */
+const planeQuery = (address: string) => ({
+  queryKey: ['plane', address],
+  queryFn: async ({ signal }: { readonly signal: AbortSignal }): Promise<{ standing: Standing; at: string }> => {
+    const at = new Date().toISOString();
+    try {
+      const { ok } = await fetch(`${address}/readyz`, { signal, cache: 'no-store' });
+      return { standing: ok ? 'ready' : 'not_ready', at };
+    } catch (error) {
+      if (signal.aborted) throw error;
+      return { standing: 'away', at };
+    }
+  },
+  refetchInterval: askAgainMs,
+});
+
+/** Both planes as this browser reaches them now, and the providers in the last 24 hours. Needs no session. */
+export function StatusPage() {
+  const control = useQuery(planeQuery(controlOrigin));
+  const broker = useQuery(planeQuery(confidentialOrigin));
+  const day = useQuery({
+    queryKey: ['status'],
+    queryFn: ({ signal }) => call('GET /v1/status', { signal }),
+    refetchInterval: askAgainMs,
+  });
+  return (
+    <Page title="Status" lead="Both planes, asked from this browser every half minute, and what they measured.">
+      <div className="grid gap-6 lg:grid-cols-2">
+        <Plane
+          name="Confidential broker"
+          purpose="Serves requests to models."
+          address={confidentialOrigin}
+          query={broker}
+        />
+        <Plane
+          name="Control plane"
+          purpose="Accounts, keys, balance, tickets and this page."
+          address={controlOrigin}
+          query={control}
+        />
+      </div>
+      <Card
+        title="The last 24 hours"
+        lead="Requests that reached a provider, by hour. Another provider may have answered those that failed."
+      >
+        <Loaded query={day} label="The last day is loading" lines={5}>
+          {(status) => <Day status={status} />}
+        </Loaded>
+      </Card>
+    </Page>
+  );
+}
+
+interface PlaneProps {
+  readonly name: string;
+  readonly purpose: string;
+  readonly address: string;
+  readonly query: { readonly data: { readonly standing: Standing; readonly at: string } | undefined };
+}
+
+function Plane({ name, purpose, address, query: { data } }: PlaneProps) {
+  const { tone, word } = data === undefined ? { tone: 'neutral' as const, word: 'Asking…' } : standings[data.standing];
+  return (
+    <Card title={name} actions={<Badge tone={tone}>{word}</Badge>}>
+      <p>{purpose}</p>
+      <p className="mt-1 text-sm break-all text-muted">
+        {address}
+        {data !== undefined && (
+          <>
+            {' · asked '}
+            <Instant at={data.at} />
+          </>
+        )}
+      </p>
+    </Card>
+  );
+}
+
+type Row = StatusAnswer['providers'][number];
+
+const columns: readonly Column<Row>[] = [
+  {
+    title: 'Provider',
+    heading: true,
+    cell: ({ provider }) =>
+      provider === 'other' ? (
+        'Others'
+      ) : (
+        <Link to="/providers/$provider" params={{ provider }} className={`${linkClass} break-all`}>
+          {provider}
+        </Link>
+      ),
+  },
+  { title: 'Requests', numeric: true, cell: ({ requests }) => formatCount(requests) },
+  {
+    title: 'Success',
+    numeric: true,
+    cell: ({ success_rate }) =>
+      success_rate === null ? <span className="text-muted">too few</span> : formatShare(success_rate),
+  },
+  { title: 'By hour', cell: ({ provider, hours }) => <Hours of={provider} hours={hours} /> },
+];
+
+function Day({ status: { hours, providers } }: { status: StatusAnswer }) {
+  const requests = hours.reduce((sum, hour) => sum + hour.requests, 0);
+  return (
+    <div className="space-y-4">
+      <div className="flex flex-wrap items-center gap-x-6 gap-y-2">
+        <p className="font-medium">{requests === 0 ? 'No requests yet' : formatCountOf(requests, 'request')}</p>
+        <Hours of="All providers" hours={hours} />
+      </div>
+      <Table
+        caption="Providers in the last 24 hours"
+        columns={columns}
+        rows={providers}
+        rowKey={({ provider }) => provider}
+      />
+      <p className="text-sm text-muted">
+        A green hour had at least {formatShare(incidentBelow)} successes, a red one fewer. A grey one had under 20
+        requests, which is too few to say.
+      </p>
+    </div>
+  );
+}
+
+/** One bar for each hour, the oldest first, with the same in words for those who do not see it. */
+function Hours({ of, hours }: { of: string; hours: StatusAnswer['hours'] }) {
+  const bad = hours.filter(({ success_rate: rate }) => rate !== null && rate < incidentBelow);
+  const measured = hours.filter(({ success_rate: rate }) => rate !== null).length;
+  const said =
+    measured === 0
+      ? 'no hour had enough requests'
+      : bad.length === 0
+        ? `${formatCountOf(measured, 'hour')} without trouble`
+        : `trouble at ${bad.map(({ at }) => formatHour(at)).join(', ')}`;
+  return (
+    <div role="img" aria-label={`${of}: ${said}`} className="flex h-6 items-end gap-0.5">
+      {hours.map(({ at, requests, success_rate: rate }) => (
+        <span
+          key={at}
+          title={`${formatInstant(at)}: ${formatCountOf(requests, 'request')}${rate === null ? '' : `, ${formatShare(rate)} succeeded`}`}
+          className={`h-full w-1.5 rounded-sm ${rate === null ? 'bg-line' : rate < incidentBelow ? 'bg-danger' : 'bg-good'}`}
+        />
+      ))}
+    </div>
+  );
+}
