@@ -2,7 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fastifyStatic from '@fastify/static';
+import { buildDocument, type pageContracts, pathOf } from '@sotto/contract';
+import { controlOrigin } from '@sotto/contract/control';
+import { registerOpenApi } from '@sotto/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Domain } from '../domain.ts';
 import { escaped } from '../serve/escaped.ts';
 
 export interface DashboardOptions {
@@ -68,6 +72,15 @@ export function openDashboard({ folder, confidentialOrigin }: DashboardOptions):
     },
   };
 }
+
+/** Serves the dashboard and the description of this origin. */
+export const buildPages = ({ dashboard }: { readonly dashboard: Dashboard }): Domain => ({
+  async register({ app }) {
+    registerOpenApi(app, buildDocument(controlOrigin));
+    app.get(pathOf<typeof pageContracts>('GET /v1/docs'), async (_request, reply) => reply.redirect('/reference', 302));
+    await dashboard.register(app);
+  },
+});
 
 /** Reads the page and the paths of its files, whose names change with their contents. No other path is served. */
 function readBuilt(folder: string): { readonly page: string; readonly assets: ReadonlySet<string> } | undefined {

@@ -1,6 +1,6 @@
 import clsx from 'clsx';
 import { Fragment, type ReactNode } from 'react';
-import { formatInstant, formatRelative } from '../format/format.ts';
+import { formatExactUsd, formatInstant, formatRelative, formatUsd } from '../format/format.ts';
 
 /** A moment in words ("3 hours ago"), with date and time on hover. */
 export function Instant({ at }: { at: string }) {
@@ -67,4 +67,11 @@ export function ShareBar({ share, tone }: { share: number; tone: 'accent' | 'war
       />
     </span>
   );
+}
+
+/** An amount in USD as people read it. The exact amount shows on hover. */
+export function Usd({ usd }: { usd: number }) {
+  const shown = formatUsd(usd);
+  const exact = formatExactUsd(usd);
+  return <span title={shown === exact ? undefined : exact}>{shown}</span>;
 }

@@ -10,7 +10,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Card, Notice } from '../../ui/surface.tsx';
-import { Usd } from '../../ui/usd.tsx';
+import { Usd } from '../../ui/text.tsx';
 import { CurrentPasswordField } from '../sign-in/password-field.tsx';
 import { deleteAccount, hasPasswordQuery } from './account-queries.ts';
 

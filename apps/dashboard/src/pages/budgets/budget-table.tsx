@@ -5,8 +5,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { IconButton } from '../../ui/button.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { ShareBar, Truncated } from '../../ui/text.tsx';
-import { Usd } from '../../ui/usd.tsx';
+import { ShareBar, Truncated, Usd } from '../../ui/text.tsx';
 import { type BudgetState, type Names, ownerOf, projectedUsd, shareOf } from './budget-rules.ts';
 
 export interface BudgetTableProps {

@@ -1,19 +1,18 @@
-import { Link, useParams } from '@tanstack/react-router';
+import { Link, useParams, useSearch } from '@tanstack/react-router';
 import clsx from 'clsx';
 import { linkClass } from '../../ui/button.tsx';
-import { TextField } from '../../ui/field.tsx';
+import { SearchInAddress } from '../../ui/field.tsx';
 import { EmptyState, Page } from '../../ui/surface.tsx';
-import { useTyped } from '../reference/typed.ts';
 import { findGuides, grouped, guideAt } from './guides.ts';
 import { Markdown } from './markdown.tsx';
 
 /** The documentation of the version that runs here: a list with search, and one page beside it. */
 export function GuidesPage() {
   const { _splat: path = '' } = useParams({ strict: false });
-  const [typed, setTyped] = useTyped();
+  const { q = '' } = useSearch({ strict: false });
   const guide = guideAt(path);
   const isChosen = path !== '';
-  const found = findGuides(typed);
+  const found = findGuides(q);
   return (
     <Page
       title={isChosen ? (guide?.title ?? 'No such guide') : 'Guides'}
@@ -33,13 +32,7 @@ export function GuidesPage() {
             isChosen && 'hidden lg:block',
           )}
         >
-          <TextField
-            label="Search guides"
-            placeholder="A word, a setting, a tool…"
-            type="search"
-            value={typed}
-            onChange={(event) => setTyped(event.target.value)}
-          />
+          <SearchInAddress label="Search guides" placeholder="A word, a setting, a tool…" />
           {found.length === 0 && (
             <p role="status" className="text-sm text-muted">
               No guide has these words.

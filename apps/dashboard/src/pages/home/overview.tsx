@@ -19,8 +19,7 @@ import {
 import { buttonClass, linkClass } from '../../ui/button.tsx';
 import { Plot } from '../../ui/plot.tsx';
 import { Card, ErrorState, Loaded, Page, PagePending } from '../../ui/surface.tsx';
-import { ShareBar, Truncated } from '../../ui/text.tsx';
-import { Usd } from '../../ui/usd.tsx';
+import { ShareBar, Truncated, Usd } from '../../ui/text.tsx';
 import { useWorkspace, workspacesQuery } from '../../workspaces/workspaces.tsx';
 import { workspaceGrantsQuery } from '../apps/apps.ts';
 import { addDays, stepsOf } from '../usage/days.ts';

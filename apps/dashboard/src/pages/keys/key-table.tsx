@@ -7,8 +7,7 @@ import { Badge, type Tone } from '../../ui/badge.tsx';
 import { IconButton } from '../../ui/button.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { Instant, ShareBar, Truncated } from '../../ui/text.tsx';
-import { Usd } from '../../ui/usd.tsx';
+import { Instant, ShareBar, Truncated, Usd } from '../../ui/text.tsx';
 import { type LimitState, limitOf, mayChange } from './key-rules.ts';
 
 export type KeyDeed = 'change' | 'rotate' | 'disable' | 'enable' | 'revoke';

@@ -9,7 +9,7 @@ import { TextField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Card, Page } from '../../ui/surface.tsx';
 import { type Column, PagedTable } from '../../ui/table.tsx';
-import { Usd } from '../../ui/usd.tsx';
+import { Usd } from '../../ui/text.tsx';
 import { accountsQuery } from './operator-queries.ts';
 
 const columns: readonly Column<AccountAnswer>[] = [

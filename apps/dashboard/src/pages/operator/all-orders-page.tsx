@@ -5,8 +5,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { linkClass } from '../../ui/button.tsx';
 import { Card, Page } from '../../ui/surface.tsx';
 import { type Column, PagedTable } from '../../ui/table.tsx';
-import { Instant } from '../../ui/text.tsx';
-import { Usd } from '../../ui/usd.tsx';
+import { Instant, Usd } from '../../ui/text.tsx';
 import { railWords, statusWords } from '../billing/billing.ts';
 import { allOrdersQuery } from './operator-queries.ts';
 

@@ -9,8 +9,7 @@ import { TextField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Card, Loaded, Notice, Page } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { Instant, Sentence } from '../../ui/text.tsx';
-import { Usd } from '../../ui/usd.tsx';
+import { Instant, Sentence, Usd } from '../../ui/text.tsx';
 import { booksQuery, operatorActsQuery, rejectedQuery } from './operator-queries.ts';
 import { useAct } from './use-act.tsx';
 

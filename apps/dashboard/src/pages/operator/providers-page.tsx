@@ -4,7 +4,7 @@ import { formatCount, formatShare } from '../../format/format.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Card, Loaded, Page } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { Usd } from '../../ui/usd.tsx';
+import { Usd } from '../../ui/text.tsx';
 import { providersQuery } from './operator-queries.ts';
 
 const columns: readonly Column<ProviderListAnswer['data'][number]>[] = [

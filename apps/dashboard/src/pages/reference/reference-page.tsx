@@ -1,16 +1,15 @@
 import type { OpenApiDocument } from '@sotto/contract';
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import { Link, useParams } from '@tanstack/react-router';
+import { Link, useParams, useSearch } from '@tanstack/react-router';
 import clsx from 'clsx';
 import { Fragment } from 'react';
 import { ApiError } from '../../api/errors.ts';
 import { confidentialOrigin, controlOrigin } from '../../api/origins.ts';
 import { linkClass } from '../../ui/button.tsx';
-import { TextField } from '../../ui/field.tsx';
+import { SearchInAddress } from '../../ui/field.tsx';
 import { Card, EmptyState, ErrorLine, Loaded, Page } from '../../ui/surface.tsx';
 import { type Described, describe, findOperations } from './described.ts';
 import { OperationView } from './operation-view.tsx';
-import { useTyped } from './typed.ts';
 
 /** What an origin says of itself. Both let every page read it. */
 const describedQuery = (origin: Described['origin'], address: string) =>
@@ -37,13 +36,13 @@ export function ReferencePage() {
   const broker = useQuery(describedQuery('broker', confidentialOrigin));
   const control = useQuery(describedQuery('control', controlOrigin));
   const params = useParams({ strict: false });
-  const [typed, setTyped] = useTyped();
+  const { q = '' } = useSearch({ strict: false });
   const all = [...(broker.data ?? []), ...(control.data ?? [])];
   const shown = all.find(
     ({ origin, operation }) => origin === params.origin && operation.operationId === params.operation,
   );
   const isChosen = params.operation !== undefined;
-  const found = findOperations(all, typed);
+  const found = findOperations(all, q);
   const waiting = {
     data: broker.isPending || control.isPending ? undefined : all,
     error: null,
@@ -72,13 +71,7 @@ export function ReferencePage() {
             isChosen && 'hidden lg:block',
           )}
         >
-          <TextField
-            label="Search operations"
-            placeholder="A path, a field, an error…"
-            type="search"
-            value={typed}
-            onChange={(event) => setTyped(event.target.value)}
-          />
+          <SearchInAddress label="Search operations" placeholder="A path, a field, an error…" />
           <Loaded query={waiting} label="The reference is loading" lines={10}>
             {() =>
               found.length === 0 ? (

@@ -5,8 +5,7 @@ import type { UsageRow } from '../../api/usage.ts';
 import { formatCompact, formatCount, formatInstant, formatMinute } from '../../format/format.ts';
 import { TierBadge } from '../../ui/badge.tsx';
 import { ErrorState } from '../../ui/surface.tsx';
-import { Truncated } from '../../ui/text.tsx';
-import { Usd } from '../../ui/usd.tsx';
+import { Truncated, Usd } from '../../ui/text.tsx';
 import { StatusBadge } from './request-facts.tsx';
 import type { UsageNames } from './usage-points.ts';
 

@@ -5,8 +5,7 @@ import { formatCompact, formatCount, formatShare } from '../../format/format.ts'
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { ShareBar, Truncated } from '../../ui/text.tsx';
-import { Usd } from '../../ui/usd.tsx';
+import { ShareBar, Truncated, Usd } from '../../ui/text.tsx';
 import { groupOf, kindNames, measureOf, subjectOf, type UsageNames, type UsageSumsRow } from './usage-points.ts';
 import type { UsageSearch } from './usage-search.ts';
 

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { formatCount, formatMs } from '../../../format/format.ts';
 import { Badge, TierBadge } from '../../../ui/badge.tsx';
-import { Usd } from '../../../ui/usd.tsx';
+import { Usd } from '../../../ui/text.tsx';
 import { VerdictBadge } from '../../../verification/verdicts.tsx';
 import { type AnswerFacts, tokensPerSecond } from './conversation.ts';
 
