@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { type Nusd, nusdToUsd } from '@sotto/money';
 
 /** Whose requests a budget limits: all of a workspace, those of a member's keys in it, or those of one key. */
 export const budgetScopes = ['workspace', 'member', 'key'] as const;
@@ -28,3 +29,19 @@ export const monthBefore = (month: string): string => monthOf(Date.parse(`${mont
 
 /** Months from the year 0000 on, as a broker may state them. */
 export const monthPattern = /^\d{4}-(0[1-9]|1[0-2])$/;
+
+const owners: Record<BudgetScope, string> = { workspace: "workspace's", member: "member's", key: "key's" };
+
+/** A monthly budget that does not cover a request. */
+export interface RefusingBudget {
+  readonly scope: BudgetScope;
+  /** UTC, `YYYY-MM`. */
+  readonly month: string;
+  /** Undefined in the answer to a ticket, because a limit could help to identify its owner. */
+  readonly limitNusd: Nusd | undefined;
+}
+
+/** Names a budget that refused a request, as part of a sentence. */
+export const describeBudget = ({ scope, month, limitNusd }: RefusingBudget): string =>
+  `the ${owners[scope]} budget${limitNusd === undefined ? '' : ` of ${nusdToUsd(limitNusd)} USD`} ` +
+  `until ${monthAfter(month)}-01 00:00 UTC`;

@@ -1,6 +1,13 @@
 export { maxMeasurementRecords } from './bounds.ts';
-export { type BudgetScope, budgetIdOf, monthAfter, monthBefore, monthOf } from './budgets.ts';
-export { describeBudget } from './describe-budget.ts';
+export {
+  type BudgetScope,
+  budgetIdOf,
+  describeBudget,
+  monthAfter,
+  monthBefore,
+  monthOf,
+  type RefusingBudget,
+} from './budgets.ts';
 export { type AccountRef, openAccountRef, sealAccountRef } from './envelopes/account-ref.ts';
 export { apiKeyKind, createApiKey, hashSecret, type KeyKind } from './envelopes/api-key.ts';
 export { signDeclaration, verifyDeclaration } from './envelopes/declaration.ts';
@@ -50,7 +57,6 @@ export type {
   ReceiptPort,
   RedeemReply,
   RedeemRequest,
-  RefusingBudget,
   Right,
   RightToCheck,
   SettleRequest,

@@ -2,7 +2,7 @@
 
 import type { Nusd, Spendable } from '@sotto/money';
 import type { MeasurementBatch, Penalties, Penalty, RegistryPublic } from '@sotto/router';
-import type { BudgetScope } from './budgets.ts';
+import type { RefusingBudget } from './budgets.ts';
 import type { TicketForm } from './envelopes/ticket.ts';
 import type { Membership } from './membership/membership.ts';
 import type { CatalogSnapshot, KeyRecord, SettlementEntry } from './records.ts';
@@ -47,15 +47,6 @@ export interface RedeemRequest extends RightToCheck {
   readonly estimatedTokens: number;
   /** For free requests, which need no balance. */
   readonly free?: boolean;
-}
-
-/** A monthly budget that does not cover a request. */
-export interface RefusingBudget {
-  readonly scope: BudgetScope;
-  /** UTC, `YYYY-MM`. */
-  readonly month: string;
-  /** Undefined in the answer to a ticket, because a limit could help to identify its owner. */
-  readonly limitNusd: Nusd | undefined;
 }
 
 export type RedeemReply =

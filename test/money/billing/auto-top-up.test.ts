@@ -51,6 +51,7 @@ await describeBilling(
       it('are empty at first, and are replaced as a whole', async () => {
         const { till, person } = await suite.visited();
         expect(await till.settings(person)).toEqual({
+          receipt_details: null,
           low_balance_usd: null,
           low_balance: false,
           low_balance_since: null,
@@ -180,6 +181,9 @@ await describeBilling(
         await loopHasLooked();
         expect(await automatic(person)).toHaveLength(1);
         expect(await till.ledger(person)).toHaveLength(1);
+        // Who saves the details of receipts does not ask for a charge.
+        await till.putSettings(person, { ...auto(), receipt_details: 'Ann Ltd' });
+        expect((await till.settings(person)).auto_top_up_state.paused?.code).toBe('insufficient_funds');
         await till.putSettings(person, auto());
         await until(async () => (await automatic(person)).at(-1)?.status === 'paid', 'it goes on');
         expect((await till.settings(person)).auto_top_up_state.paused).toBeNull();

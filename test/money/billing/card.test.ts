@@ -35,8 +35,37 @@ await describeBilling('payment by card', (suite) => {
         amount: 10,
         fee: 0.5,
         total: 10.5,
-        account: { id: person.accountId, email: person.email },
+        account: { id: person.accountId, email: person.email, details: null },
       });
+    });
+
+    it('gives a receipt with the details that the customer asked for before, and leaves earlier ones alone', async () => {
+      const { till, person, id } = await suite.ordered(small);
+      await till.told(till.payByCard(id));
+      const details = 'Ann Ltd\n1 Street\nGB 123';
+      const saved = { low_balance_usd: null, auto_top_up: null, receipt_details: `  ${details}\n` };
+      expect((await till.putSettings(person, saved)).status).toBe(200);
+      // Who leaves them out keeps them.
+      expect((await till.putSettings(person, { low_balance_usd: 1, auto_top_up: null })).json).toMatchObject({
+        receipt_details: details,
+        low_balance_usd: 1,
+      });
+      const second = await till.order(person, small);
+      await till.told(till.payByCard(second.id));
+      const [newest, oldest] = await till.receipts(person);
+      expect([newest?.account.details, oldest?.account.details]).toEqual([details, null]);
+      const none = { ...saved, receipt_details: null };
+      expect((await till.putSettings(person, none)).json).toMatchObject({ receipt_details: null });
+      for (const [wrong, says] of [
+        ['x'.repeat(401), '400'],
+        ['a\n'.repeat(6) + 'b', 'six lines'],
+        ['a\u0007', 'control characters'],
+        [7, 'receipt_details'],
+      ] as const) {
+        const refused = await till.putSettings(person, { ...saved, receipt_details: wrong });
+        expect(refused.status, String(wrong)).toBe(400);
+        expect(refused.text).toContain(says);
+      }
     });
 
     it('sends Stripe no name or address of the customer', async () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { bearer, expectError, get, hello, post } from '../../kit/client.ts';
+import { whileHeld } from '../../kit/held-rows.ts';
 import { type Person, peopleOf } from '../../kit/people.ts';
 import { answerChat, type FakeProvider, startProvider } from '../../kit/provider.ts';
 import { until } from '../../kit/service.ts';
@@ -188,6 +189,47 @@ await describeInBothPlanes(
       expect([code, output]).toEqual([1, expect.stringContaining('deleted')]);
       const listed = await get(url(`/operator/accounts/${person.accountId}`), operator.session);
       expect(listed.json).toMatchObject({ state: 'deleted', email: null });
+    });
+
+    describe('and an invitation that is accepted in the same moment', () => {
+      const membersOf = async (column: 'account_id' | 'workspace_id', id: string) =>
+        (await planes.service.pool.query(`select 1 from workspace_members where ${column} = $1`, [id])).rows;
+
+      it('of the owner: either somebody joined and the owner stays, or the workspace is gone', async () => {
+        const [owner, guest] = [await people.signUp(), await people.signUp()];
+        for (const person of [owner, guest]) await people.verifyAddress(person);
+        const team = await people.makeWorkspace(owner, 'Team');
+        const { token } = await people.invite(owner, team, guest.email, 'member');
+        const [joined, removed] = await whileHeld(
+          planes.service.pool,
+          {
+            rows: 'select 1 from workspaces where id = $1 for update',
+            values: [team],
+            waiting: 'select 1 from workspaces',
+          },
+          [() => people.accept(guest, token), () => remove(owner)],
+        );
+        expect([
+          [200, 409],
+          [404, 200],
+        ]).toContainEqual([joined?.status, removed?.status]);
+        expect(await membersOf('workspace_id', team)).toHaveLength(joined?.status === 200 ? 1 : 0);
+      });
+
+      it('of the guest: no membership stays behind', async () => {
+        const [owner, guest] = [await people.signUp(), await people.signUp()];
+        for (const person of [owner, guest]) await people.verifyAddress(person);
+        const team = await people.makeWorkspace(owner, 'Team');
+        const { token } = await people.invite(owner, team, guest.email, 'member');
+        const [joined, removed] = await whileHeld(
+          planes.service.pool,
+          { rows: 'select 1 from accounts where id = $1 for update', values: [guest.accountId], waiting: 'select ' },
+          [() => people.accept(guest, token), () => remove(guest)],
+        );
+        expect(removed?.status).toBe(200);
+        expect([200, 401]).toContain(joined?.status);
+        expect(await membersOf('account_id', guest.accountId)).toEqual([]);
+      });
     });
 
     describe('many at once', () => {

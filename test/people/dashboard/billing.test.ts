@@ -67,6 +67,15 @@ await describeDashboard('billing', (stage) => {
     const page = await stage.open('/billing', { as: filled });
     await page.getByRole('button', { name: /^Pay/ }).click();
     await page.getByText(/are in your balance/).waitFor();
+    await page.getByLabel('Billed to').fill('Ann Example Ltd\nGB 123');
+    await page
+      .locator('section')
+      .filter({ has: page.getByLabel('Billed to') })
+      .getByRole('button', { name: 'Save' })
+      .click();
+    await page.getByText('Receipts from now on have these details.').waitFor();
+    await page.reload();
+    expect(await page.getByLabel('Billed to').inputValue()).toBe('Ann Example Ltd\nGB 123');
     await expectGoodLooks(stage, {
       ...shown('billing'),
       as: filled,

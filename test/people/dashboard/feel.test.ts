@@ -149,8 +149,8 @@ await describeDashboard('feel', (stage) => {
     }
   });
 
-  it('a visitor sees who learns what in each way, before signing in', async () => {
-    const page = await stage.open('/sign-in');
+  it.each(['/', '/sign-in'])('a visitor sees who learns what in each way, before signing in: %s', async (path) => {
+    const page = await stage.open(path);
     const picture = page.getByRole('figure', { name: 'Private flow' });
     expect(await picture.textContent()).toMatch(/Control.*Who you are\. No content\..*Broker.*The content\. No name\./);
     // Nothing is claimed to be verified where nothing was.

@@ -21,7 +21,7 @@ export function writePage(kept: readonly KeptReport[]): string {
       kept.map(({ part }) => part).join('`, `') +
       '`) and updates this page. `--quick` measures roughly and writes nothing.',
     '',
-    `Measured on ${common} unless a part names another machine. CPU figures are the CPU time of all threads of the measured process, from \`/proc\`. All contenders take turns on the same core. The load, the provider, Redis and Postgres use the other cores (for \`overload\`, all cores). Figures are medians of the rounds. Absolute figures apply to the named machine; ratios apply more widely.`,
+    `Measured on ${common} unless a part names another machine. CPU figures are the CPU time of all threads of the measured process, from \`/proc\`. All contenders take turns on the same core. The load, the provider, Redis and Postgres use the other cores (for \`overload\`, all cores). Figures are medians of the rounds.`,
     '',
     '## Targets',
     '',

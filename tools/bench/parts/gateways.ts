@@ -65,7 +65,7 @@ export const gateways: Part = async ({ quick }) => {
   return {
     title: 'Compared with other gateways',
     method:
-      'One provider on loopback answers at once. Whole answers use 32 connections, streams 16. A chunk is one event: a stream of 1,000 events minus one of a single event, divided by 999. With “20 per read” the provider sends twenty events in one write. The floor is a bare Fastify in front of undici that only parses the body. A second pass-through also makes the same two Redis calls as Sotto. Time to first byte is measured at one rate for all, at which the private flow keeps its core half busy. The added time is the total minus that of the provider alone. Control and Postgres run only when no other process needs a core, and finish booking before the next turn.',
+      'One provider on loopback answers at once. Whole answers use 32 connections, streams 16. A chunk is one event: a stream of 1,000 events minus one of a single event, divided by 999. With “20 per read” the provider sends twenty events in one write. The floor is a bare Fastify in front of undici that only parses the body; a second also makes Sotto’s two Redis calls. Portkey’s open-source gateway (1.15.2) finds the provider in headers, rewrites request and answer, and passes the caller’s key on. It has no accounts, limits, balance or metering; Sotto does all four for each request. Time to first byte is measured at the rate at which the private flow keeps its core half busy; the added time is without the provider’s. Control and Postgres run only when no other process needs a core, and finish booking before the next turn.',
     tables: [
       {
         caption: 'CPU in µs',

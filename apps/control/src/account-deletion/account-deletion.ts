@@ -67,8 +67,12 @@ export async function deleteAccount(pool: pg.Pool, userId: string, steps: readon
   });
 }
 
-/** Returns a sentence about a workspace of the account that other users still need. */
+/**
+ * Returns a sentence about a workspace of the account that other users still need. Locks the workspaces, so that no
+ * invitation is accepted after the look.
+ */
 async function findShared(client: pg.PoolClient, accountId: string): Promise<string | undefined> {
+  await client.query('select 1 from workspaces where account_id = $1 order by id for update', [accountId]);
   const { rows } = await client.query<{ name: string }>(
     `select name from workspaces w where account_id = $1 and deleted_at is null
        and exists (select from workspace_members m where m.workspace_id = w.id) order by created_at limit 1`,

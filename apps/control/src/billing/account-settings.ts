@@ -12,6 +12,8 @@ import { RailRefusedError, RailUnavailableError, type SavedCards } from './rails
 
 /** The settings that a person can change. Amounts are in nano-USD. */
 interface RequestedSettings {
+  /** Undefined: they stay as they are. Null: none. */
+  readonly receiptDetails: string | null | undefined;
   readonly lowBalanceNusd: Nusd | undefined;
   readonly auto:
     | {
@@ -23,16 +25,20 @@ interface RequestedSettings {
     | undefined;
 }
 
-/** Replaces the settings of an account. Saving them resumes a paused auto top-up. */
+/**
+ * Replaces the settings of an account. Saving them resumes a paused auto top-up, unless the details of receipts are saved
+ * with them: who corrects an address does not ask for a charge.
+ */
 export async function writeSettings(pool: pg.Pool, accountId: string, requested: RequestedSettings): Promise<void> {
-  const { lowBalanceNusd, auto } = requested;
+  const { lowBalanceNusd, auto, receiptDetails } = requested;
   await pool.query(
     `insert into billing_settings (account_id, low_balance_nusd, auto_enabled, auto_threshold_nusd, auto_package_id,
-       auto_monthly_limit_nusd) values ($1, $2, $3, $4, $5, $6)
+       auto_monthly_limit_nusd, receipt_details) values ($1, $2, $3, $4, $5, $6, $7)
      on conflict (account_id) do update set low_balance_nusd = excluded.low_balance_nusd,
        auto_enabled = excluded.auto_enabled, auto_threshold_nusd = excluded.auto_threshold_nusd,
        auto_package_id = excluded.auto_package_id, auto_monthly_limit_nusd = excluded.auto_monthly_limit_nusd,
-       auto_paused = null`,
+       receipt_details = case when $8 then excluded.receipt_details else billing_settings.receipt_details end,
+       auto_paused = case when $8 then billing_settings.auto_paused end`,
     [
       accountId,
       lowBalanceNusd ?? null,
@@ -40,6 +46,8 @@ export async function writeSettings(pool: pg.Pool, accountId: string, requested:
       auto?.thresholdNusd ?? null,
       auto?.packageId ?? null,
       auto?.monthlyLimitNusd ?? null,
+      receiptDetails ?? null,
+      receiptDetails !== undefined,
     ],
   );
 }
@@ -58,6 +66,7 @@ export async function readSettings(pool: pg.Pool, accountId: string, now: Date):
   const low = row.low_balance_nusd === null ? undefined : BigInt(row.low_balance_nusd);
   const isLow = low !== undefined && BigInt(row.balance_nusd) < low;
   return {
+    receipt_details: row.receipt_details,
     low_balance_usd: low === undefined ? null : nusdToUsd(low),
     low_balance: isLow,
     low_balance_since: isLow ? (row.low_since?.toISOString() ?? null) : null,
@@ -117,10 +126,10 @@ export async function recordLowBalances(pool: pg.Pool, events: ControlEvents, no
 /** Converts requested settings to nano-USD. Throws `invalid_request` for settings that could not work. */
 export function readRequestedSettings(
   plan: BillingPlan,
-  { low_balance_usd: low, auto_top_up: auto }: BillingSettings,
+  { low_balance_usd: low, auto_top_up: auto, receipt_details: receiptDetails }: BillingSettings,
 ): RequestedSettings {
   const lowBalanceNusd = low === null ? undefined : readAmount(low, 'low_balance_usd');
-  if (auto === null) return { lowBalanceNusd, auto: undefined };
+  if (auto === null) return { lowBalanceNusd, auto: undefined, receiptDetails };
   const invalid = (param: string, message: string) =>
     new ServiceError('invalid_request', { message, param: `auto_top_up.${param}` });
   const bought = plan.packages.get(auto.package_id);
@@ -141,7 +150,8 @@ export function readRequestedSettings(
       `\`auto_top_up.monthly_limit_usd\` must hold one top-up with its fee, ${least}.`,
     );
   }
-  return { lowBalanceNusd, auto: { enabled: auto.enabled, thresholdNusd, packageId: bought.id, monthlyLimitNusd } };
+  const { enabled } = auto;
+  return { lowBalanceNusd, receiptDetails, auto: { enabled, thresholdNusd, packageId: bought.id, monthlyLimitNusd } };
 }
 
 function readAmount(usd: number, param: string): Nusd {

@@ -27,6 +27,12 @@ function windowOf(...counted: readonly Counted[]): MeasurementWindow {
   }
   return window;
 }
+/** What a source would publish of these attempts. */
+function recordOf([at, routeId, times, attempt]: Counted): string {
+  const tallies = new MeasurementTallies(() => 'two');
+  for (let count = 0; count < times; count += 1) tallies.count(at, routeId, attempt);
+  return tallies.take(1)?.records.get(routeId) ?? '';
+}
 const routesOf = (window: MeasurementWindow) => uptimeAnswerSchema.parse(uptimeOf(model, window)).routes;
 const fast = { success: true, ttftMs: 100, tokensPerSecond: 80 };
 const nothing = { success_rate: null, ttft_ms: null, throughput_tps: null };
@@ -46,16 +52,32 @@ describe('statusOf', () => {
     const { hours, providers } = statusAnswerSchema.parse(statusOf([model, other], window));
     expect(providers).toMatchObject([
       { provider: 'acme', requests: 39, success_rate: 0.8718 },
-      { provider: 'acme/eu', requests: 0, success_rate: null },
+      { provider: 'acme/eu', requests: null, success_rate: null },
       { provider: 'other', requests: 24, success_rate: 1 },
     ]);
     expect(providers[0]?.hours.slice(-2)).toMatchObject([
-      { requests: 19, success_rate: null },
+      { requests: null, success_rate: null },
       { requests: 20, success_rate: 0.75 },
     ]);
     expect(hours).toHaveLength(24);
     expect(hours.at(-1)).toMatchObject({ requests: 44, success_rate: 0.8864 });
     expect(JSON.stringify(providers)).not.toMatch(/hidden|shadow/);
+  });
+
+  it('counts only the last two hours again', () => {
+    const counted = new Map();
+    const window = windowOf([hour, 'lab/one@acme', 20, fast], [hour - 5, 'lab/one@acme', 30, fast]);
+    const first = statusOf([model], window, counted);
+    window.put(hour - 1, 'two', 'lab/one@acme', recordOf([hour - 1, 'lab/one@acme', 27, fast]));
+    window.put(hour - 5, 'two', 'lab/one@acme', recordOf([hour - 5, 'lab/one@acme', 7, fast]));
+    const requests = ({ hours }: typeof first) => [-6, -2, -1].map((at) => hours.at(at)?.requests);
+    expect([requests(first), requests(statusOf([model], window, counted))]).toEqual([
+      [30, null, 20],
+      [30, 27, 20],
+    ]);
+    window.advance(hour + 30);
+    expect(statusOf([model], window, counted).providers[0]?.requests).toBeNull();
+    expect(counted.size).toBe(24);
   });
 });
 

@@ -5,7 +5,6 @@ import {
   type Model,
   measurementMinimum,
   modelList,
-  type Route,
   type RouteTally,
   windowHours,
 } from '@sotto/router';
@@ -30,17 +29,36 @@ export interface CatalogDependencies {
 
 const followMs = 500;
 const measureMs = 2_000;
+const statusMs = 15_000;
 
-export const buildCatalog = (deps: CatalogDependencies): Domain => ({
-  register: ({ serve }) => serveCatalog(serve, deps),
-  tasks: (failed) => [
-    repeat(followMs, () => deps.keeper.follow(), failed('catalog')),
-    repeat(measureMs, () => deps.keeper.refreshMeasurements(), failed('measurements')),
-  ],
-});
+export function buildCatalog(deps: CatalogDependencies): Domain {
+  const { keeper } = deps;
+  const counted: CountedHours = new Map();
+  let status: { readonly catalog: Catalog; readonly answer: StatusAnswer } | undefined;
+  const refreshStatus = (catalog: Catalog): StatusAnswer => {
+    if (status !== undefined && status.catalog !== catalog) counted.clear();
+    status = { catalog, answer: statusOf([...catalog.models.values()], keeper.measured, counted) };
+    return status.answer;
+  };
+  return {
+    // Anybody may ask for the status, so asking costs nothing.
+    register: ({ serve }) => serveCatalog(serve, deps, (catalog) => status?.answer ?? refreshStatus(catalog)),
+    tasks: (failed) => [
+      repeat(followMs, () => keeper.follow(), failed('catalog')),
+      repeat(measureMs, () => keeper.refreshMeasurements(), failed('measurements')),
+      repeat(statusMs, async () => void (keeper.catalog && refreshStatus(keeper.catalog)), failed('status')),
+    ],
+  };
+}
 
-/** Serves the models, the uptime of their routes, and the capabilities of this deployment. */
-function serveCatalog(serve: Serve, { keeper, capabilities }: CatalogDependencies): void {
+type Catalog = NonNullable<CatalogKeeper['catalog']>;
+
+/** Serves the models, the uptime of their routes, the status, and the capabilities of this deployment. */
+function serveCatalog(
+  serve: Serve,
+  { keeper, capabilities }: CatalogDependencies,
+  statusWith: (catalog: Catalog) => StatusAnswer,
+): void {
   serve(catalogContracts)({
     'GET /v1/models': async ({ caller }) => listModels(keeper, caller.preferences, caller.allowedModels),
     'GET /v1/catalog/models': async () => ({
@@ -52,7 +70,7 @@ function serveCatalog(serve: Serve, { keeper, capabilities }: CatalogDependencie
     'GET /v1/status': async () => {
       const { catalog } = keeper;
       if (catalog === undefined) throw new ServiceError('service_unavailable');
-      return statusOf([...catalog.models.values()], keeper.measured);
+      return statusWith(catalog);
     },
 
     'GET /v1/models/uptime': async ({ query: { model: id } }) => {
@@ -108,37 +126,55 @@ export function uptimeOf(model: Model, measured: MeasurementWindow): UptimeAnswe
   };
 }
 
-type StatusHour = StatusAnswer['hours'][number];
+type Ends = Pick<RouteTally, 'requests' | 'successes'>;
+/** How requests ended, by hour and provider. */
+type CountedHours = Map<number, ReadonlyMap<string, Ends>>;
 
-/** Sums up how the requests to providers ended over 24 hours. */
-export function statusOf(models: readonly Model[], measured: MeasurementWindow): StatusAnswer {
-  const routes = models.flatMap((model) => model.routes);
-  const hoursOf = (some: readonly Route[]): StatusHour[] =>
-    measured.hours.map((hour) => {
-      const ends = endsOf(some.map(({ id }) => measured.tallyOf(hour, id)));
-      return { at: new Date(hour * hourMs).toISOString(), requests: ends.requests, success_rate: successRate(ends) };
-    });
-  const providers = Map.groupBy(routes, ({ publicProviderId }) => publicProviderId);
+const none: Ends = { requests: 0, successes: 0 };
+const sumOf = (all: readonly Ends[]): Ends =>
+  all.reduce(
+    (sum, ends) => ({ requests: sum.requests + ends.requests, successes: sum.successes + ends.successes }),
+    none,
+  );
+
+/**
+ * Sums up how the requests to providers ended over 24 hours. `counted` keeps the hours between calls: only the last two,
+ * which may still change, are counted again, because a large catalog has many routes.
+ */
+export function statusOf(
+  models: readonly Model[],
+  measured: MeasurementWindow,
+  counted: CountedHours = new Map(),
+): StatusAnswer {
+  const { hours } = measured;
+  const routes = Map.groupBy(
+    models.flatMap((model) => model.routes),
+    ({ publicProviderId }) => publicProviderId,
+  );
+  const changing = new Set(hours.slice(-2));
+  for (const hour of counted.keys()) if (!hours.includes(hour)) counted.delete(hour);
+  for (const hour of hours) {
+    if (counted.has(hour) && !changing.has(hour)) continue;
+    const byProvider = [...routes].map(
+      ([provider, own]) => [provider, sumOf(own.map(({ id }) => measured.tallyOf(hour, id)))] as const,
+    );
+    counted.set(hour, new Map(byProvider));
+  }
+  const answerOf = (ends: Ends) => ({
+    requests: reliableTally(ends)?.requests ?? null,
+    success_rate: successRate(ends),
+  });
+  const inHour = (hour: number, ends: Ends) => ({ at: new Date(hour * hourMs).toISOString(), ...answerOf(ends) });
   return {
     window_hours: windowHours,
-    hours: hoursOf(routes),
-    providers: [...providers].map(([provider, own]) => {
-      const ends = endsOf(own.map(({ id }) => measured.sumOf(id)));
-      return { provider, requests: ends.requests, success_rate: successRate(ends), hours: hoursOf(own) };
+    hours: hours.map((hour) => inHour(hour, sumOf([...(counted.get(hour)?.values() ?? [])]))),
+    providers: [...routes.keys()].map((provider) => {
+      const own = hours.map((hour) => [hour, counted.get(hour)?.get(provider) ?? none] as const);
+      const day = sumOf(own.map(([, ends]) => ends));
+      return { provider, ...answerOf(day), hours: own.map(([hour, ends]) => inHour(hour, ends)) };
     }),
   };
 }
-
-type Ends = Pick<RouteTally, 'requests' | 'successes'>;
-
-const endsOf = (tallies: readonly (Ends | undefined)[]): Ends =>
-  tallies.reduce<Ends>(
-    (sum, tally) => ({
-      requests: sum.requests + (tally?.requests ?? 0),
-      successes: sum.successes + (tally?.successes ?? 0),
-    }),
-    { requests: 0, successes: 0 },
-  );
 
 const uptimeIn = (hour: number, tally: RouteTally): RouteUptime['series'][number] => ({
   at: new Date(hour * hourMs).toISOString(),

@@ -117,6 +117,7 @@ export const receipts = pgTable(
     corrects: text('corrects'),
     accountName: text('account_name').notNull(),
     accountEmail: text('account_email'),
+    accountDetails: text('account_details'),
     seller: jsonb('seller').notNull(),
   },
   (table) => [
@@ -125,9 +126,10 @@ export const receipts = pgTable(
   ],
 );
 
-/** An account’s settings for low-balance notices and auto top-up, and the outcome of the last auto top-up. */
+/** An account’s settings for receipts, low-balance notices and auto top-up, and the outcome of the last auto top-up. */
 export const billingSettings = pgTable('billing_settings', {
   accountId: account().primaryKey(),
+  receiptDetails: text('receipt_details'),
   lowBalanceNusd: nusd('low_balance_nusd'),
   /** When the balance fell below the threshold. Set once per crossing. */
   lowSince: instant('low_since'),

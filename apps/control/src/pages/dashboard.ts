@@ -77,7 +77,10 @@ export function openDashboard({ folder, confidentialOrigin }: DashboardOptions):
 export const buildPages = ({ dashboard }: { readonly dashboard: Dashboard }): Domain => ({
   async register({ app }) {
     registerOpenApi(app, buildDocument(controlOrigin));
-    app.get(pathOf<typeof pageContracts>('GET /v1/docs'), async (_request, reply) => reply.redirect('/reference', 302));
+    // Programs that read no pages get the description itself.
+    app.get(pathOf<typeof pageContracts>('GET /v1/docs'), async ({ headers }, reply) =>
+      reply.redirect(headers.accept?.includes('text/html') === true ? '/reference' : '/v1/openapi.json', 302),
+    );
     await dashboard.register(app);
   },
 });

@@ -70,6 +70,11 @@ export async function acceptInvitation(
   now: number,
 ): Promise<{ readonly workspace: WorkspaceAnswer; readonly keyIds: readonly string[] }> {
   return inTransaction(pool, async (client) => {
+    // A deletion of the account waits until this is stored, or was before it. Locked first, as the deletion does.
+    const { rowCount } = await client.query('select 1 from accounts where id = $1 and deleted_at is null for share', [
+      invited.accountId,
+    ]);
+    if (rowCount === 0) throw new ServiceError('unauthenticated');
     const offer = await useOffer(client, invited, now);
     const place = [offer.workspace_id, invited.accountId];
     if (offer.owner_id === invited.accountId)

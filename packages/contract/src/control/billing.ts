@@ -94,15 +94,16 @@ export const billingContracts = contracts({
   },
   'GET /v1/billing/settings': {
     operationId: 'getBillingSettings',
-    summary: 'Get low-balance notice and auto top-up',
+    summary: 'Get the settings of receipts, low-balance notice and auto top-up',
     credentials: ['session'],
     answer: wire.billingSettingsStateSchema,
     returns: 'The settings and the current state.',
   },
   'PUT /v1/billing/settings': {
     operationId: 'putBillingSettings',
-    summary: 'Replace low-balance notice and auto top-up',
-    description: 'Auto top-up needs a card that an order with `save_card` saved.',
+    summary: 'Replace the settings of receipts, low-balance notice and auto top-up',
+    description:
+      'Auto top-up needs a card that an order with `save_card` saved. Without `receipt_details`, these stay as they are; with them, a paused auto top-up stays paused.',
     credentials: ['session'],
     body: wire.billingSettingsSchema,
     answer: wire.billingSettingsStateSchema,

@@ -46,7 +46,7 @@ export const catalogContracts = contracts({
     operationId: 'getStatus',
     summary: 'Get how providers did in the last day',
     description:
-      'How the requests that reached providers ended in the last 24 hours, by hour: of all providers together, which shows that the service answered, and of each one. Providers that the operator does not name are one, `other`.',
+      'How the requests that reached providers ended in the last 24 hours, by hour: of all providers together and of each one. Null below 20 requests. Providers that the operator does not name are one, `other`.',
     credentials: [],
     cache: 'public',
     answer: statusAnswerSchema,

@@ -1,6 +1,6 @@
 import type { Nusd } from '@sotto/money';
-import { budgetScopeOf } from '../budgets.ts';
-import type { AuditedBudget, BudgetProjection, MonthSpend, RefusingBudget } from '../ports.ts';
+import { budgetScopeOf, type RefusingBudget } from '../budgets.ts';
+import type { AuditedBudget, BudgetProjection, MonthSpend } from '../ports.ts';
 import type { Counted, ShardData, StoredBudget } from './shard-data.ts';
 
 /** The monthly budgets of a shard. A budget's `openNusd` of a month is the sum of the holds and notes that count in it. */

@@ -1,11 +1,10 @@
 import { assertRedeem, assertSettle, boundedTokens } from '../bounds.ts';
-import { budgetScopeOf } from '../budgets.ts';
+import { budgetScopeOf, type RefusingBudget } from '../budgets.ts';
 import type {
   AdmissionPort,
   RateStatus,
   RedeemReply,
   RedeemRequest,
-  RefusingBudget,
   Right,
   SettleRequest,
   VersionedKey,

@@ -88,7 +88,13 @@ export const receiptAnswerSchema = z.strictObject({
   amount: usd,
   fee: usd,
   total: usd,
-  account: z.strictObject({ id: z.uuid(), name: z.string(), email: z.string().nullable() }),
+  account: z.strictObject({
+    id: z.uuid(),
+    name: z.string(),
+    email: z.string().nullable(),
+    /** What the customer wanted to stand on it, such as a company, its address and its tax id. Up to six lines. */
+    details: z.string().nullable(),
+  }),
   seller: z.strictObject({ name: z.string(), address: z.string(), tax_id: z.string().nullable() }),
 });
 export type ReceiptAnswer = z.infer<typeof receiptAnswerSchema>;
@@ -101,6 +107,7 @@ export type ReceiptPage = z.infer<typeof receiptPageSchema>;
 
 /** Answer of `GET` and `PUT /billing/settings`: the settings and the current state. */
 export const billingSettingsStateSchema = z.strictObject({
+  receipt_details: z.string().nullable(),
   low_balance_usd: usd.nullable(),
   /** Whether the balance is below `low_balance_usd` now, and since when it was noticed. */
   low_balance: z.boolean(),

@@ -121,18 +121,19 @@ export const uptimeAnswerSchema = z.strictObject({
 });
 export type UptimeAnswer = z.infer<typeof uptimeAnswerSchema>;
 
-const hoursSchema = z.array(z.strictObject({ at: instant, requests: z.int(), success_rate: z.number().nullable() }));
+/** Null below 20 requests: with fewer, a number would show when single people ask. */
+const endsSchema = { requests: z.int().nullable(), success_rate: z.number().nullable() };
+const hoursSchema = z.array(z.strictObject({ at: instant, ...endsSchema }));
 
 /** Answer of `GET /status`: how the requests to providers ended in the last 24 hours, together and for each provider. */
 export const statusAnswerSchema = z.strictObject({
   window_hours: z.literal(24),
-  /** Of all providers, the oldest hour first. An hour with fewer than 20 requests has no rate. */
+  /** Of all providers, the oldest hour first. */
   hours: hoursSchema,
   providers: z.array(
     z.strictObject({
       provider: z.string(),
-      requests: z.int(),
-      success_rate: z.number().nullable(),
+      ...endsSchema,
       hours: hoursSchema,
     }),
   ),

@@ -21,8 +21,17 @@ export const createOrderSchema = z.strictObject({
 });
 export type CreateOrder = z.infer<typeof createOrderSchema>;
 
-/** Body of `PUT /billing/settings`. Replaces all settings. */
+const receiptDetails = storableText
+  .trim()
+  .min(1)
+  .max(400)
+  .refine((text) => text.split('\n').length <= 6, { error: 'must be at most six lines' })
+  .refine((text) => !/[^\P{Cc}\n]/u.test(text), { error: 'must be text without control characters' });
+
+/** Body of `PUT /billing/settings`. Replaces all settings, but `receipt_details` only if it is there. */
 export const billingSettingsSchema = z.strictObject({
+  /** What receipts from now on also say of the customer, such as a company, its address and its tax id. */
+  receipt_details: receiptDetails.nullable().optional(),
   low_balance_usd: usd.nullable(),
   auto_top_up: z
     .strictObject({ enabled: z.boolean(), threshold_usd: usd, package_id: packageId, monthly_limit_usd: usd })

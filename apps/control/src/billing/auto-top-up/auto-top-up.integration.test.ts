@@ -33,6 +33,7 @@ it('charges a card once when several processes see the same low balance at once'
   if (bought === undefined) throw new Error('no package');
   const { accountId } = await createAccount(first.pool, { userId: undefined, name: 'Ann' });
   await writeSettings(first.pool, accountId, {
+    receiptDetails: undefined,
     lowBalanceNusd: undefined,
     auto: { enabled: true, thresholdNusd: 1n, packageId: bought.id, monthlyLimitNusd: 10n * orderTotal(bought) },
   });

@@ -27,7 +27,7 @@ export interface NewReceipt {
 /**
  * Issues a receipt or a credit note, within the transaction that moves the money. The counter's row stays locked until
  * that transaction ends. The next receipt therefore gets the next number, or this one again after a rollback. So the
- * numbers do not have gaps. The receipt copies the account's present name and address.
+ * numbers do not have gaps. The receipt copies the account's present name, address and details.
  */
 export async function issueReceipt(client: pg.PoolClient, receipt: NewReceipt): Promise<string> {
   const year = receipt.issuedAt.getUTCFullYear();
@@ -39,11 +39,12 @@ export async function issueReceipt(client: pg.PoolClient, receipt: NewReceipt): 
   const number = `${year}-${String(counted.rows[0]?.last).padStart(6, '0')}`;
   await client.query(
     `insert into receipts (number, kind, order_id, account_id, issued_at, rail, amount_nusd, fee_nusd, corrects,
-       account_name, account_email, seller)
+       account_name, account_email, account_details, seller)
      select $1, $2, $3::uuid, a.id, $5, $6, $7, $8,
        case when $2 = 'credit_note' then (select number from receipts where order_id = $3::uuid and kind = 'receipt') end,
-       coalesce(u.name, a.name), u.email, $9
-     from accounts a left join auth_user u on u.id = a.user_id where a.id = $4`,
+       coalesce(u.name, a.name), u.email, s.receipt_details, $9
+     from accounts a left join auth_user u on u.id = a.user_id left join billing_settings s on s.account_id = a.id
+     where a.id = $4`,
     [
       number,
       receipt.kind,
@@ -106,6 +107,6 @@ const toAnswer = (row: ReceiptRow): ReceiptAnswer => ({
   amount: nusdToUsd(BigInt(row.amount_nusd)),
   fee: nusdToUsd(BigInt(row.fee_nusd)),
   total: nusdToUsd(BigInt(row.amount_nusd) + BigInt(row.fee_nusd)),
-  account: { id: row.account_id, name: row.account_name, email: row.account_email },
+  account: { id: row.account_id, name: row.account_name, email: row.account_email, details: row.account_details },
   seller: sellerSchema.parse(row.seller),
 });

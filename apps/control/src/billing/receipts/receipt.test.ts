@@ -14,7 +14,10 @@ const receipt: ReceiptAnswer = {
   amount: 25,
   fee: 1.25,
   total: 26.25,
-  account: { id: '7d0de2b5-4bb7-4a70-8a3c-1f2f30c0a111', name: 'Zoë', email: 'zoe@example.com' },
+  account: {
+    ...{ id: '7d0de2b5-4bb7-4a70-8a3c-1f2f30c0a111', name: 'Zoë', email: 'zoe@example.com' },
+    details: 'Zoë GmbH\n2 Weg\nDE 123',
+  },
   seller: { name: 'Acme & Sons', address: '1 Street\n12345 Town', tax_id: 'X1' },
 };
 
@@ -35,13 +38,24 @@ function textOf(pdf: Buffer): string {
     .join('\n');
 }
 
-const shown = ['2026-000042', '2026-11-21 10:11 UTC', 'Zoë', 'zoe@example.com', 'Card', '1 Street', '12345 Town', 'X1'];
+const shown = [
+  '2026-000042',
+  '2026-11-21 10:11 UTC',
+  'Zoë',
+  'zoe@example.com',
+  'Card',
+  '1 Street',
+  '12345 Town',
+  'X1',
+  'DE 123',
+];
 const sums = ['USD 25.00', 'USD 1.25', 'USD 26.25', receipt.order_id, receipt.account.id];
 
 describe('a receipt', () => {
   it('shows everything on its page', () => {
     const page = receiptPage(receipt);
     for (const text of [...shown, ...sums, 'Acme &amp; Sons', 'Receipt']) expect(page).toContain(text);
+    expect(page).toContain('Zoë GmbH<br>2 Weg<br>DE 123');
     expect(page).not.toContain('<script');
     expect(page).toContain('@media print');
   });
@@ -50,7 +64,7 @@ describe('a receipt', () => {
     const nasty = '<img src=x onerror="alert(1)">\'&';
     const page = receiptPage({
       ...receipt,
-      account: { ...receipt.account, name: nasty, email: nasty.toUpperCase() },
+      account: { ...receipt.account, name: nasty, email: nasty.toUpperCase(), details: `${nasty}\n${nasty}` },
       seller: { name: nasty, address: nasty, tax_id: nasty },
     });
     expect(page).not.toContain('<img');

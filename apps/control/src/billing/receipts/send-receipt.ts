@@ -72,7 +72,7 @@ interface ReceiptText {
 
 function receiptText(receipt: ReceiptAnswer): ReceiptText {
   const isNote = receipt.kind === 'credit_note';
-  const { name, email, id } = receipt.account;
+  const { name, email, id, details } = receipt.account;
   const fact = (label: string, value: string | null): [string, string][] => (value ? [[label, value]] : []);
   return {
     title: isNote ? 'Credit note' : 'Receipt',
@@ -88,6 +88,7 @@ function receiptText(receipt: ReceiptAnswer): ReceiptText {
       ['Date', `${receipt.issued_at.slice(0, 10)} ${receipt.issued_at.slice(11, 16)} UTC`],
       ['Account', name],
       ...fact('E-mail', email === name ? null : email),
+      ...fact('Billed to', details),
       ['Account id', id],
       ['Order', receipt.order_id],
       [isNote ? 'Returned by' : 'Paid by', railTexts[receipt.rail]],
@@ -114,7 +115,7 @@ const receiptPagePolicy =
 export function receiptPage(receipt: ReceiptAnswer): string {
   const { title, number, seller, facts, lines, total } = receiptText(receipt);
   const row = ([label, value]: readonly [string, string]): string =>
-    `<tr><th scope="row">${escaped(label)}</th><td>${escaped(value)}</td></tr>`;
+    `<tr><th scope="row">${escaped(label)}</th><td>${escaped(value).replaceAll('\n', '<br>')}</td></tr>`;
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -204,4 +205,4 @@ export function receiptPdf(receipt: ReceiptAnswer): Promise<Buffer> {
  * shows them.
  */
 const printable = (text: string): string =>
-  text.normalize('NFC').replace(/[^\x20-\x7e\u00a0-\u00ff\u20ac\u2013\u2014\u2018\u2019\u201c\u201d\u2026]/gu, '?');
+  text.normalize('NFC').replace(/[^\n\x20-\x7e\u00a0-\u00ff\u20ac\u2013\u2014\u2018\u2019\u201c\u201d\u2026]/gu, '?');

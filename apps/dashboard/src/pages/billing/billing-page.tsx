@@ -6,7 +6,7 @@ import { Card, ErrorState, Loaded, Page, PagePending } from '../../ui/surface.ts
 import { Facts, Usd } from '../../ui/text.tsx';
 import { monthlyGrantQuery } from './billing.ts';
 import { OrderProgress, OrdersCard, ReceiptsCard } from './orders.tsx';
-import { SettingsCard } from './settings-card.tsx';
+import { ReceiptDetailsCard, SettingsCard } from './settings-card.tsx';
 import { TopUpCard } from './top-up-card.tsx';
 
 /** `/billing`: of the user's account, whichever workspace is chosen. */
@@ -58,7 +58,10 @@ function PrepaidPage() {
             />
             <TopUpCard />
           </div>
-          <SettingsCard />
+          <div className="min-w-0 space-y-6">
+            <SettingsCard />
+            <ReceiptDetailsCard />
+          </div>
         </div>
         <OrdersCard />
         <ReceiptsCard />

@@ -6,7 +6,7 @@ import { errorAt } from '../../api/errors.ts';
 import { billingCatalogQuery } from '../../api/queries.ts';
 import { useChange } from '../../api/use-change.ts';
 import { formatInstant, formatUsd, readUsd, usdMistake } from '../../format/format.ts';
-import { SelectField, TextField } from '../../ui/field.tsx';
+import { SelectField, TextAreaField, TextField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Card, ErrorState, Loading, Notice } from '../../ui/surface.tsx';
 import { SwitchField } from '../../ui/toggle-fields.tsx';
@@ -112,6 +112,51 @@ function SettingsForm({ settings, catalog }: { settings: BillingSettingsAnswer; 
           </div>
         )}
         <AutoState settings={settings} />
+      </Form>
+    </Card>
+  );
+}
+
+/** What receipts from now on say of the customer, beside name and address of the account. */
+export function ReceiptDetailsCard() {
+  const { data: settings } = useQuery(billingSettingsQuery);
+  return settings === undefined ? null : <ReceiptDetails settings={settings} />;
+}
+
+function ReceiptDetails({ settings }: { settings: BillingSettingsAnswer }) {
+  const [details, setDetails] = useState(settings.receipt_details ?? '');
+  const client = useQueryClient();
+  const saving = useChange({
+    mutationFn: () =>
+      call('PUT /v1/billing/settings', {
+        body: {
+          low_balance_usd: settings.low_balance_usd,
+          auto_top_up: settings.auto_top_up,
+          receipt_details: details.trim() === '' ? null : details,
+        },
+      }),
+    onSuccess: (saved) => client.setQueryData(billingSettingsQuery.queryKey, saved),
+    says: 'Receipts from now on have these details.',
+  });
+  return (
+    <Card title="Details on receipts">
+      <Form
+        change={saving}
+        errors={['receipt_details']}
+        action="Save"
+        look="plain"
+        className="space-y-4"
+        onSubmit={() => saving.mutate()}
+      >
+        <TextAreaField
+          label="Billed to"
+          hint="Company, address and tax id, in up to six lines. Receipts that were issued stay as they are."
+          rows={4}
+          maxLength={400}
+          value={details}
+          error={errorAt(saving.error, 'receipt_details')}
+          onChange={(event) => setDetails(event.target.value)}
+        />
       </Form>
     </Card>
   );

@@ -4,9 +4,10 @@ import { Suspense } from 'react';
 import { useSignedIn } from '../../session/session.ts';
 import { buttonClass, linkClass } from '../../ui/button.tsx';
 import { lazyPage } from '../../ui/lazy-page.ts';
-import { Card, Page, PagePending } from '../../ui/surface.tsx';
+import { Card, Loading, Page, PagePending } from '../../ui/surface.tsx';
 
 const Home = lazyPage(() => import('./overview.tsx'), 'Home');
+const ThreeModes = lazyPage(() => import('../../verification/privacy-path.tsx'), 'ThreeModes');
 
 /** `/`: an introduction for visitors. For signed-in users the first steps and, once they sent a request, the overview. */
 export function HomePage() {
@@ -64,6 +65,11 @@ function Welcome() {
           </Card>
         ))}
       </div>
+      <Card>
+        <Suspense fallback={<Loading label="The picture is loading" lines={6} />}>
+          <ThreeModes />
+        </Suspense>
+      </Card>
       <p className="text-muted">
         For programs, there is the{' '}
         <Link to="/reference" className={linkClass}>

@@ -46,7 +46,10 @@ export function StatusPage() {
     refetchInterval: askAgainMs,
   });
   return (
-    <Page title="Status" lead="Both planes, asked from this browser every half minute, and what they measured.">
+    <Page
+      title="Status"
+      lead="Both planes, asked from this browser every half minute, and what they measured in the last day, some minutes ago."
+    >
       <div className="grid gap-6 lg:grid-cols-2">
         <Plane
           name="Confidential broker"
@@ -100,6 +103,8 @@ function Plane({ name, purpose, address, query: { data } }: PlaneProps) {
 
 type Row = StatusAnswer['providers'][number];
 
+const tooFew = <span className="text-muted">too few</span>;
+
 const columns: readonly Column<Row>[] = [
   {
     title: 'Provider',
@@ -113,22 +118,21 @@ const columns: readonly Column<Row>[] = [
         </Link>
       ),
   },
-  { title: 'Requests', numeric: true, cell: ({ requests }) => formatCount(requests) },
+  { title: 'Requests', numeric: true, cell: ({ requests }) => (requests === null ? tooFew : formatCount(requests)) },
   {
     title: 'Success',
     numeric: true,
-    cell: ({ success_rate }) =>
-      success_rate === null ? <span className="text-muted">too few</span> : formatShare(success_rate),
+    cell: ({ success_rate }) => (success_rate === null ? tooFew : formatShare(success_rate)),
   },
   { title: 'By hour', cell: ({ provider, hours }) => <Hours of={provider} hours={hours} /> },
 ];
 
 function Day({ status: { hours, providers } }: { status: StatusAnswer }) {
-  const requests = hours.reduce((sum, hour) => sum + hour.requests, 0);
+  const isMeasured = hours.some(({ requests }) => requests !== null);
   return (
     <div className="space-y-4">
       <div className="flex flex-wrap items-center gap-x-6 gap-y-2">
-        <p className="font-medium">{requests === 0 ? 'No requests yet' : formatCountOf(requests, 'request')}</p>
+        <p className="font-medium">{isMeasured ? 'All providers' : 'No hour had 20 requests yet'}</p>
         <Hours of="All providers" hours={hours} />
       </div>
       <Table
@@ -160,7 +164,7 @@ function Hours({ of, hours }: { of: string; hours: StatusAnswer['hours'] }) {
       {hours.map(({ at, requests, success_rate: rate }) => (
         <span
           key={at}
-          title={`${formatInstant(at)}: ${formatCountOf(requests, 'request')}${rate === null ? '' : `, ${formatShare(rate)} succeeded`}`}
+          title={`${formatInstant(at)}: ${rate === null ? 'fewer than 20 requests' : `${formatCountOf(requests ?? 0, 'request')}, ${formatShare(rate)} succeeded`}`}
           className={`h-full w-1.5 rounded-sm ${rate === null ? 'bg-line' : rate < incidentBelow ? 'bg-danger' : 'bg-good'}`}
         />
       ))}

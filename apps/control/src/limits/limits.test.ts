@@ -1,6 +1,8 @@
+import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { expect, it } from 'vitest';
 import { bearerId } from './credential-ids.ts';
+import { limitKeys } from './rate-limits.ts';
 import { VerifiedCredentials, verifiedCredentialOf } from './verified-credentials.ts';
 
 const hourMs = 3_600_000;
@@ -69,4 +71,22 @@ it('is not looked up for an address that showed too many made-up ones in a minut
   expect(await find('valid-2', 'another')).toBe(bearerId('valid-2'));
   pass(60_000);
   expect(await find('valid-3')).toBe(bearerId('valid-3'));
+});
+
+const keyOf = limitKeys('a session secret of the deployment');
+
+it('gives a counter the same name in every control process with the same secret, under one prefix', () => {
+  expect(keyOf('sign-in:10.0.0.1')).toMatch(/^control:limit:[\w-]{22}$/);
+  expect(limitKeys('a session secret of the deployment')('sign-in:10.0.0.1')).toBe(keyOf('sign-in:10.0.0.1'));
+});
+
+it('gives a different name under another secret, and for another counted value', () => {
+  expect(limitKeys('another session secret of it')('sign-in:10.0.0.1')).not.toBe(keyOf('sign-in:10.0.0.1'));
+  expect(keyOf('mail:10.0.0.1')).not.toBe(keyOf('sign-in:10.0.0.1'));
+});
+
+it('reveals neither the counted value nor a plain hash of it', () => {
+  const plain = hash('sha256', '10.0.0.1', 'base64url');
+  expect(keyOf('10.0.0.1')).not.toContain('10.0.0.1');
+  expect(keyOf('10.0.0.1')).not.toContain(plain.slice(0, 22));
 });

@@ -1,0 +1,40 @@
+import { lexer, type Token, type Tokens, walkTokens } from 'marked';
+import { expect, it } from 'vitest';
+import { findGuides, guideAt, guideLink, guides, headingId } from './guides.ts';
+
+/** All tokens of a type in a guide. */
+function tokensOf<Found extends Token>(text: string, type: Found['type']): Found[] {
+  const found: Found[] = [];
+  walkTokens(lexer(text), (token) => {
+    if (token.type === type) found.push(token as Found);
+  });
+  return found;
+}
+const headingsOf = (path: string): string[] =>
+  tokensOf<Tokens.Heading>(guideAt(path)?.text ?? '', 'heading').map(({ text }) => headingId(text));
+
+it('each link within a guide leads to a guide and a heading that exist, or to a file of the repository', () => {
+  let checked = 0;
+  for (const { path, text } of guides) {
+    for (const { href } of tokensOf<Tokens.Link>(text, 'link')) {
+      if (/^[a-z]+:/.test(href)) continue;
+      const target = guideLink(path, href);
+      if (target === undefined) {
+        // These are no guides: a folder, a file beside `docs`, or one that is not Markdown.
+        expect(/^(?:\.\.\/)+(?!docs)[\w.-]|(?:^|\/)[\w-]+\/?$/.test(href), `${path}: ${href}`).toBe(true);
+        continue;
+      }
+      checked += 1;
+      if (target.hash !== '') expect(headingsOf(target.path), `${path}: ${href}`).toContain(target.hash);
+    }
+  }
+  expect(checked).toBeGreaterThan(200);
+});
+
+it('finds guides by any of their words, titles first', () => {
+  const titled = findGuides('billing').filter(({ title }) => /billing/i.test(title));
+  expect(titled.map(({ path }) => path)).toContain('use/billing');
+  expect(findGuides('billing').slice(0, titled.length)).toEqual(titled);
+  expect(findGuides('SILENT time estimated').map(({ path }) => path)).toContain('use/billing');
+  expect(findGuides('no such words anywhere')).toEqual([]);
+});
