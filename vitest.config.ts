@@ -9,7 +9,7 @@ const source = {
 
 /** A container may have less than its machine; where it has no limit, that is 0 or beyond all bounds. */
 const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
-/** What the servers, planes and browser of one file of `system` may take. */
+/** What the servers, planes and browser of one file of `system` may take; it mostly waits for them, so that every core has a file. */
 const fileBytes = 3 * 2 ** 30;
 
 /** Files that cost minutes: servers that break, whole installations, images, and hostility byte by byte. */
@@ -38,8 +38,7 @@ const withServers = {
 export default defineConfig({
   test: {
     globalSetup: ['test/kit/skips.ts', 'test/kit/dashboard.ts'],
-    // One file more than there are cores, because a file waits for its servers for about a third of its time.
-    maxWorkers: Math.max(1, Math.min(availableParallelism() + 1, Math.floor(memory / fileBytes))),
+    maxWorkers: Math.max(1, Math.min(availableParallelism(), Math.floor(memory / fileBytes))),
     reporters: ['default', './test/kit/summary.ts'],
     projects: [
       {

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Settlement, sealAccountRef, shards, signSettlement } from '@sotto/state';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -282,20 +283,27 @@ export function settlementsSuite(stage: MoneyStage): void {
       const { service } = stage;
       const account = await service.createAccount();
       const key = await service.createKey(account);
-      const names = await redis.keys('sotto:{*}:key:*');
-      let changed = 0;
-      for (const name of names) {
-        const record = JSON.parse((await redis.hget(name, 'rec')) ?? '{}') as { accountRef: string };
-        if (record.accountRef === undefined) continue;
-        const foreign = sealAccountRef(randomBytes(32), {
-          accountId: randomUUID(),
-          workspaceId: randomUUID(),
-          keyId: randomUUID(),
-        });
-        await redis.hset(name, 'rec', JSON.stringify({ ...record, accountRef: foreign }));
-        changed += 1;
-      }
-      expect(changed).toBeGreaterThan(0);
+      const refOf = async (name: string): Promise<string | undefined> =>
+        (JSON.parse((await redis.hget(name, 'rec')) ?? '{}') as { accountRef?: string }).accountRef;
+      const foreign = sealAccountRef(randomBytes(32), {
+        accountId: randomUUID(),
+        workspaceId: randomUUID(),
+        keyId: randomUUID(),
+      });
+      let names: readonly string[] = [];
+      // Control may still be writing a key that is new, and would undo the change.
+      await until(async () => {
+        names = [];
+        for (const name of await redis.keys('sotto:{*}:key:*')) {
+          if ((await refOf(name)) === undefined) continue;
+          const record = JSON.parse((await redis.hget(name, 'rec')) ?? '{}') as object;
+          await redis.hset(name, 'rec', JSON.stringify({ ...record, accountRef: foreign }));
+          names = [...names, name];
+        }
+        await sleep(1000);
+        return (await Promise.all(names.map(refOf))).every((ref) => ref === foreign);
+      }, 'the change stays');
+      expect(names.length).toBeGreaterThan(0);
       // The list of models reads the record of the key again.
       const listed = await fetch(`${service.baseUrl}/models`, { headers: { authorization: `Bearer ${key}` } });
       expect(listed.status).toBe(200);

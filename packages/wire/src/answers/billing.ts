@@ -92,7 +92,7 @@ export const receiptAnswerSchema = z.strictObject({
     id: z.uuid(),
     name: z.string(),
     email: z.string().nullable(),
-    /** What the customer wanted to stand on it, such as a company, its address and its tax id. Up to six lines. */
+    /** The customer's own lines, such as a company, its address and its tax id. At most six. */
     details: z.string().nullable(),
   }),
   seller: z.strictObject({ name: z.string(), address: z.string(), tax_id: z.string().nullable() }),

@@ -20,7 +20,7 @@ it('each link within a guide leads to a guide and a heading that exist, or to a 
       if (/^[a-z]+:/.test(href)) continue;
       const target = guideLink(path, href);
       if (target === undefined) {
-        // These are no guides: a folder, a file beside `docs`, or one that is not Markdown.
+        // The target is not a guide: a folder, a file beside `docs`, or one that is not Markdown.
         expect(/^(?:\.\.\/)+(?!docs)[\w.-]|(?:^|\/)[\w-]+\/?$/.test(href), `${path}: ${href}`).toBe(true);
         continue;
       }

@@ -151,7 +151,7 @@ const expiryDays = 7;
 function concernsOfExpiry(facts: AttentionFacts): readonly Concern[] {
   const concerns = keysOf(facts).flatMap(({ id, name, expires_at: at, disabled_at: disabledAt }): Concern[] => {
     const days = at === null || disabledAt !== null ? undefined : (Date.parse(at) - facts.now) / dayMs;
-    // A key that has expired long ago is no news.
+    // A key that expired long ago does not need attention any more.
     if (at === null || days === undefined || days > expiryDays || days < -expiryDays) return [];
     const line = { id: `expiry ${id}`, to: '/keys', action: 'See keys' } as const;
     const day = formatShortDay(at.slice(0, 10));

@@ -19,7 +19,7 @@ const languages = ['curl', 'python', 'javascript'] as const;
 type Language = (typeof languages)[number];
 const languageNames: Readonly<Record<Language, string>> = { curl: 'curl', python: 'Python', javascript: 'JavaScript' };
 
-/** One operation: its address, a request in three languages, what it accepts, and what it answers. */
+/** Shows one operation: its address, a request in three languages, its fields and its answers. */
 export function OperationView({ described }: { described: Described }) {
   const { method, path, operation, address } = described;
   const { description, security, parameters = [], requestBody, responses } = operation;
