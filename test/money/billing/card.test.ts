@@ -58,7 +58,7 @@ await describeBilling('payment by card', (suite) => {
       expect((await till.putSettings(person, none)).json).toMatchObject({ receipt_details: null });
       for (const [wrong, says] of [
         ['x'.repeat(401), '400'],
-        ['a\n'.repeat(6) + 'b', 'six lines'],
+        [`${'a\n'.repeat(6)}b`, 'six lines'],
         ['a\u0007', 'control characters'],
         [7, 'receipt_details'],
       ] as const) {

@@ -322,7 +322,8 @@ await describeBilling('orders and receipts', (suite) => {
       const receipt = receiptAnswerSchema.parse(json.json);
       expect(receipt).toMatchObject({ number, amount: 25, fee: 1.25, total: 26.25, kind: 'receipt', corrects: null });
       expect(receipt.seller).toEqual({ name: 'Seller <b>&</b> Sons', address: '1 Street', tax_id: 'X-1' });
-      expect(receipt.account).toEqual({ id: person.accountId, name: 'Ann <i>Other</i>', email: person.email });
+      const { accountId: id, email } = person;
+      expect(receipt.account).toEqual({ id, name: 'Ann <i>Other</i>', email, details: null });
       const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
       for (const page of [
         await get(url, { ...person.session, accept: browser }),

@@ -68,11 +68,7 @@ await describeDashboard('billing', (stage) => {
     await page.getByRole('button', { name: /^Pay/ }).click();
     await page.getByText(/are in your balance/).waitFor();
     await page.getByLabel('Billed to').fill('Ann Example Ltd\nGB 123');
-    await page
-      .locator('section')
-      .filter({ has: page.getByLabel('Billed to') })
-      .getByRole('button', { name: 'Save' })
-      .click();
+    await page.getByRole('button', { name: 'Use on receipts' }).click();
     await page.getByText('Receipts from now on have these details.').waitFor();
     await page.reload();
     expect(await page.getByLabel('Billed to').inputValue()).toBe('Ann Example Ltd\nGB 123');

@@ -143,7 +143,7 @@ function ReceiptDetails({ settings }: { settings: BillingSettingsAnswer }) {
       <Form
         change={saving}
         errors={['receipt_details']}
-        action="Save"
+        action="Use on receipts"
         look="plain"
         className="space-y-4"
         onSubmit={() => saving.mutate()}
