@@ -66,6 +66,8 @@ await describeBilling(
           auto_top_up: { enabled: false, threshold_usd: 10, package_id: 'small', monthly_limit_usd: 100 },
         });
         await till.putSettings(person, { low_balance_usd: null, auto_top_up: null });
+        // A page that still shows auto top-up as on cannot switch it on by saving an address.
+        await till.putSettings(person, { receipt_details: 'Ann Ltd' });
         expect(await till.settings(person)).toMatchObject({ low_balance_usd: null, auto_top_up: null });
       });
 
@@ -182,8 +184,12 @@ await describeBilling(
         expect(await automatic(person)).toHaveLength(1);
         expect(await till.ledger(person)).toHaveLength(1);
         // Who saves the details of receipts does not ask for a charge.
-        await till.putSettings(person, { ...auto(), receipt_details: 'Ann Ltd' });
-        expect((await till.settings(person)).auto_top_up_state.paused?.code).toBe('insufficient_funds');
+        expect((await till.putSettings(person, { receipt_details: 'Ann Ltd' })).status).toBe(200);
+        expect(await till.settings(person)).toMatchObject({
+          receipt_details: 'Ann Ltd',
+          auto_top_up: { enabled: true },
+          auto_top_up_state: { paused: { code: 'insufficient_funds' } },
+        });
         await till.putSettings(person, auto());
         await until(async () => (await automatic(person)).at(-1)?.status === 'paid', 'it goes on');
         expect((await till.settings(person)).auto_top_up_state.paused).toBeNull();

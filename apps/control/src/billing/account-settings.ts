@@ -10,11 +10,10 @@ import type { BillingPlan } from './billing-plan.ts';
 import { messageOf } from './orders/order-record.ts';
 import { RailRefusedError, RailUnavailableError, type SavedCards } from './rails/rail.ts';
 
-/** The settings that a person can change. Amounts are in nano-USD. */
+/** The settings that a person can change. Amounts are in nano-USD. Undefined: it stays as it is. Null: none. */
 interface RequestedSettings {
-  /** Undefined: they stay as they are. Null: none. */
   readonly receiptDetails: string | null | undefined;
-  readonly lowBalanceNusd: Nusd | undefined;
+  readonly lowBalanceNusd: Nusd | null | undefined;
   readonly auto:
     | {
         readonly enabled: boolean;
@@ -22,23 +21,21 @@ interface RequestedSettings {
         readonly packageId: string;
         readonly monthlyLimitNusd: Nusd;
       }
+    | null
     | undefined;
 }
 
 /**
- * Replaces the settings of an account. Saving them resumes a paused auto top-up, unless the details of receipts are saved
- * with them: who corrects an address does not ask for a charge.
+ * Replaces the settings that are given. Saving auto top-up resumes it if it is paused. Who corrects an address changes
+ * nothing else, so that an old page cannot switch auto top-up on again.
  */
 export async function writeSettings(pool: pg.Pool, accountId: string, requested: RequestedSettings): Promise<void> {
   const { lowBalanceNusd, auto, receiptDetails } = requested;
   await pool.query(
     `insert into billing_settings (account_id, low_balance_nusd, auto_enabled, auto_threshold_nusd, auto_package_id,
        auto_monthly_limit_nusd, receipt_details) values ($1, $2, $3, $4, $5, $6, $7)
-     on conflict (account_id) do update set low_balance_nusd = excluded.low_balance_nusd,
-       auto_enabled = excluded.auto_enabled, auto_threshold_nusd = excluded.auto_threshold_nusd,
-       auto_package_id = excluded.auto_package_id, auto_monthly_limit_nusd = excluded.auto_monthly_limit_nusd,
-       receipt_details = case when $8 then excluded.receipt_details else billing_settings.receipt_details end,
-       auto_paused = case when $8 then billing_settings.auto_paused end`,
+     on conflict (account_id) do update set ${given('low_balance_nusd', '$8')}, ${given('receipt_details', '$9')},
+       ${['auto_enabled', 'auto_threshold_nusd', 'auto_package_id', 'auto_monthly_limit_nusd', 'auto_paused'].map((name) => given(name, '$10')).join(', ')}`,
     [
       accountId,
       lowBalanceNusd ?? null,
@@ -47,10 +44,16 @@ export async function writeSettings(pool: pg.Pool, accountId: string, requested:
       auto?.packageId ?? null,
       auto?.monthlyLimitNusd ?? null,
       receiptDetails ?? null,
+      lowBalanceNusd !== undefined,
       receiptDetails !== undefined,
+      auto !== undefined,
     ],
   );
 }
+
+/** Assigns a column if it was given. A new row has no `auto_paused`, so giving auto top-up clears it. */
+const given = (name: string, isGiven: string): string =>
+  `${name} = case when ${isGiven} then excluded.${name} else billing_settings.${name} end`;
 
 type Settings = SqlRow<typeof billingSettings>;
 type Row = SqlRow<typeof accounts, 'balance_nusd'> & { [Name in keyof Settings]: Settings[Name] | null };
@@ -128,8 +131,8 @@ export function readRequestedSettings(
   plan: BillingPlan,
   { low_balance_usd: low, auto_top_up: auto, receipt_details: receiptDetails }: BillingSettings,
 ): RequestedSettings {
-  const lowBalanceNusd = low === null ? undefined : readAmount(low, 'low_balance_usd');
-  if (auto === null) return { lowBalanceNusd, auto: undefined, receiptDetails };
+  const lowBalanceNusd = low == null ? low : readAmount(low, 'low_balance_usd');
+  if (auto == null) return { lowBalanceNusd, auto, receiptDetails };
   const invalid = (param: string, message: string) =>
     new ServiceError('invalid_request', { message, param: `auto_top_up.${param}` });
   const bought = plan.packages.get(auto.package_id);

@@ -78,7 +78,7 @@ export function serveBilling(
     'GET /v1/billing/settings': ({ caller }) => readSettings(pool, caller.accountId, at()),
 
     'PUT /v1/billing/settings': async ({ caller: { accountId }, body }) => {
-      if (!isPrepaid && body.auto_top_up !== null) throw nothingIsSold();
+      if (!isPrepaid && body.auto_top_up != null) throw nothingIsSold();
       const requested = readRequestedSettings(plan, body);
       if (requested.auto?.enabled === true) await requireSavedCard(cards, accountId);
       await writeSettings(pool, accountId, requested);

@@ -103,7 +103,7 @@ export const billingContracts = contracts({
     operationId: 'putBillingSettings',
     summary: 'Replace the settings of receipts, low-balance notice and auto top-up',
     description:
-      'Auto top-up needs a card that an order with `save_card` saved. Without `receipt_details`, these stay as they are; with them, a paused auto top-up stays paused.',
+      'Auto top-up needs a card that an order with `save_card` saved. A field that is left out stays as it is; without `receipt_details`, both others are required.',
     credentials: ['session'],
     body: wire.billingSettingsSchema,
     answer: wire.billingSettingsStateSchema,

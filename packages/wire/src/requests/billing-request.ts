@@ -28,15 +28,25 @@ const receiptDetails = storableText
   .refine((text) => text.split('\n').length <= 6, { error: 'must be at most six lines' })
   .refine((text) => !/[^\P{Cc}\n]/u.test(text), { error: 'must be text without control characters' });
 
-/** Body of `PUT /billing/settings`. Replaces all settings, but `receipt_details` only if it is there. */
-export const billingSettingsSchema = z.strictObject({
-  /** What receipts from now on also say of the customer, such as a company, its address and its tax id. */
-  receipt_details: receiptDetails.nullable().optional(),
-  low_balance_usd: usd.nullable(),
-  auto_top_up: z
-    .strictObject({ enabled: z.boolean(), threshold_usd: usd, package_id: packageId, monthly_limit_usd: usd })
-    .nullable(),
-});
+/**
+ * Body of `PUT /billing/settings`. A field that is left out stays as it is. Without `receipt_details`, both others are
+ * required.
+ */
+export const billingSettingsSchema = z
+  .strictObject({
+    /** What receipts from now on also say of the customer, such as a company, its address and its tax id. */
+    receipt_details: receiptDetails.nullable().optional(),
+    low_balance_usd: usd.nullable().optional(),
+    auto_top_up: z
+      .strictObject({ enabled: z.boolean(), threshold_usd: usd, package_id: packageId, monthly_limit_usd: usd })
+      .nullable()
+      .optional(),
+  })
+  .superRefine((body, context) => {
+    if (body.receipt_details !== undefined) return;
+    for (const name of ['low_balance_usd', 'auto_top_up'] as const)
+      if (body[name] === undefined) context.addIssue({ code: 'custom', path: [name], message: 'is required' });
+  });
 export type BillingSettings = z.infer<typeof billingSettingsSchema>;
 
 /** Query of the lists of orders and receipts. */

@@ -129,11 +129,7 @@ function ReceiptDetails({ settings }: { settings: BillingSettingsAnswer }) {
   const saving = useChange({
     mutationFn: () =>
       call('PUT /v1/billing/settings', {
-        body: {
-          low_balance_usd: settings.low_balance_usd,
-          auto_top_up: settings.auto_top_up,
-          receipt_details: details.trim() === '' ? null : details,
-        },
+        body: { receipt_details: details.trim() === '' ? null : details },
       }),
     onSuccess: (saved) => client.setQueryData(billingSettingsQuery.queryKey, saved),
     says: 'Receipts from now on have these details.',
