@@ -26,8 +26,13 @@ export class Breaker {
     this.#options = options;
   }
 
+  /** Whether so many calls have failed that only one at a time may try. */
+  get isOpen(): boolean {
+    return this.#failures >= this.#options.threshold;
+  }
+
   async run<T>(call: () => Promise<T>): Promise<T> {
-    const isTrial = this.#failures >= this.#options.threshold;
+    const isTrial = this.isOpen;
     if (isTrial && (this.#trying || this.#options.now() < this.#openUntil)) {
       throw new StateUnavailableError('circuit open', { attempted: false });
     }
@@ -38,14 +43,15 @@ export class Breaker {
       return result;
     } catch (error) {
       this.#count(error);
-      throw error instanceof StateUnavailableError ? error : new StateUnavailableError(kindOf(error));
+      if (error instanceof StateUnavailableError) throw error;
+      throw new StateUnavailableError(kindOf(error), { answered: isRefusal(error) });
     } finally {
       if (isTrial) this.#trying = false;
     }
   }
 
   #count(error: unknown): void {
-    if (error instanceof Error && error.name === 'ReplyError') {
+    if (isRefusal(error)) {
       this.#failures = 0;
       this.#options.onRefusal?.(error);
       return;
@@ -54,6 +60,8 @@ export class Breaker {
     if (this.#failures >= this.#options.threshold) this.#openUntil = this.#options.now() + this.#options.openMs;
   }
 }
+
+const isRefusal = (error: unknown): error is Error => error instanceof Error && error.name === 'ReplyError';
 
 function kindOf(error: unknown): string {
   const name = error instanceof Error ? error.name : 'unknown';

@@ -188,17 +188,23 @@ export function availableIn(
   stored: StoredShard | undefined,
   key: KeyTruth | undefined,
   month: string,
+  taken: readonly { readonly key: KeyTruth | undefined; readonly amountNusd: bigint }[] = [],
 ): { walletNusd: bigint; keyNusd: bigint | undefined; budgetsNusd: readonly bigint[] } {
+  const takenBy = (isSame: (other: KeyTruth) => boolean): bigint =>
+    taken.reduce((sum, other) => (other.key !== undefined && isSame(other.key) ? sum + other.amountNusd : sum), 0n);
+  const left = ({ fundsNusd, heldNusd, unbookedNusd }: Record<'fundsNusd' | 'heldNusd' | 'unbookedNusd', bigint>) =>
+    fundsNusd - heldNusd - unbookedNusd;
   const wallet = stored?.wallets.get(walletIds[key?.wallet ?? -1] ?? '');
   const limit = stored?.keys.get(key?.keyHash ?? '');
   return {
-    walletNusd: wallet === undefined ? -1n : wallet.fundsNusd - wallet.heldNusd - wallet.unbookedNusd,
+    walletNusd: wallet === undefined ? -1n : left(wallet) - takenBy((other) => other.wallet === key?.wallet),
     budgetsNusd: (key?.budgetIds ?? []).flatMap((id) => {
       const budget = stored?.budgets.get(id);
       if (budget?.limitNusd === undefined) return [];
-      return [budget.limitNusd - (budget.months[month]?.spentNusd ?? 0n) - openIn(stored, id, month)];
+      const open = openIn(stored, id, month) + takenBy((other) => other.budgetIds.includes(id));
+      return [budget.limitNusd - (budget.months[month]?.spentNusd ?? 0n) - open];
     }),
-    keyNusd: limit?.limited ? limit.fundsNusd - limit.heldNusd - limit.unbookedNusd : undefined,
+    keyNusd: limit?.limited ? left(limit) - takenBy((other) => other === key) : undefined,
   };
 }
 

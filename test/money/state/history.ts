@@ -37,6 +37,9 @@ export type Operation =
     }
   | { readonly op: 'cancel'; readonly hold: number; readonly beforeRedeem: boolean }
   | { readonly op: 'settle'; readonly hold: number; readonly percent: number; readonly tokens: number }
+  /** Requests of one turn of the event loop, which the Redis driver sends in one call. */
+  | { readonly op: 'redeem_together'; readonly redeems: readonly Redeem[] }
+  | { readonly op: 'settle_together'; readonly holds: number; readonly percent: number; readonly tokens: number }
   | { readonly op: 'read_settlements'; readonly limit: number }
   | { readonly op: 'acknowledge'; readonly entry: number }
   | { readonly op: 'lookup_key'; readonly key: number }
@@ -136,6 +139,19 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
       hold: at(6),
       percent: fc.constantFrom(0, 1, 50, 99, 100),
       tokens: fc.constantFrom(0, 5, 10, 100),
+    }),
+  ),
+  often(
+    6,
+    fc.record({ op: fc.constant('redeem_together'), redeems: fc.array(redeem, { minLength: 2, maxLength: 6 }) }),
+  ),
+  often(
+    4,
+    fc.record({
+      op: fc.constant('settle_together'),
+      holds: fc.constantFrom(2, 3, 6),
+      percent: fc.constantFrom(0, 50, 100),
+      tokens: fc.constantFrom(0, 5, 100),
     }),
   ),
   often(4, fc.record({ op: fc.constant('read_settlements'), limit: fc.constantFrom(1, 2, 100) })),

@@ -87,7 +87,7 @@ export async function readShard(redis: Redis, prefix: string): Promise<StoredSha
     else if (kind === 'counted') counted = readCounted(hash(value));
     else if (kind === 'reaped') reaped.push(...(id.startsWith('budgets:') ? [] : [id]));
     else if (kind === 'stream') stream = list(value);
-    else if (!['rate', 'watermark', 'index', 'declared'].includes(kind)) throw new Error(`unknown key ${name}`);
+    else if (!['watermark', 'index', 'declared'].includes(kind)) throw new Error(`unknown key ${name}`);
   }
   const sorted = { closed: closed.sort(), reaped: reaped.sort() };
   return { epoch, members, wallets, keys, tickets, holds, notes, budgets, counted, ...sorted, stream };

@@ -459,6 +459,60 @@ test('however much a broker declares at once is carried to Redis', async () => {
   }
 });
 
+describe('requests of one turn of the event loop', () => {
+  const other = { shard: 6, walletId: 'elsewhere', keyHash: 'elsewhere' };
+  const elsewhere = { shard: other.shard, right: { kind: 'key', keyHash: other.keyHash } } as const;
+  const unavailable = { unavailable: true };
+  const admitted = { answer: expect.objectContaining({ result: 'admitted' }) };
+  beforeEach(async () => {
+    await state.putWallet({ ...other, balanceNusd: 1000n, version: 1 });
+    await state.putKey(keyProjection(other));
+  });
+
+  test('travel in calls of at most 64, whatever their shards', async () => {
+    const ids = Array.from({ length: 70 }, (_, index) => `hold-${index}`);
+    const before = await executions();
+    const asked = ids.map((holdId, at) =>
+      outcome(redeem({ holdId, amountNusd: 1n, ...(at % 2 === 0 ? {} : elsewhere) })),
+    );
+    expect(await Promise.all(asked)).toEqual(ids.map(() => admitted));
+    const settled = ids.map((holdId, at) =>
+      state.settle(settlementOf({ shard: at % 2 === 0 ? shard : other.shard, holdId, chargeNusd: 1n })),
+    );
+    expect(new Set((await Promise.all(settled)).map((place) => place?.epoch))).toEqual(new Set([1]));
+    expect((await executions()) - before).toBe(4);
+    for (const each of [{ shard, walletId }, other]) {
+      expect(await state.readWallet(each.shard, each.walletId)).toMatchObject({ heldNusd: 0n, unbookedNusd: 35n });
+    }
+  });
+
+  test('share neither a refusal of a shard nor a damaged record', async () => {
+    await state.putWallet({ shard, walletId: 'damaged', balanceNusd: 100n, version: 1 });
+    await state.putKey(keyProjection({ shard, keyHash: 'damaged', walletId: 'damaged' }));
+    await raw.set(`${prefix}wallet:damaged`, 'not a hash');
+    await state.discardEpoch(other.shard, 1);
+    const damaged = redeem({ holdId: 'damaged', right: { kind: 'key', keyHash: 'damaged' } });
+    const asked = [redeem({ holdId: 'before' }), damaged, redeem({ holdId: 'lost', ...elsewhere }), redeem()];
+    expect(await Promise.all(asked.map(outcome))).toEqual([admitted, unavailable, unavailable, admitted]);
+    expect(await held()).toBe(20n);
+    expect((await readShard(raw, prefix)).holds.size).toBe(2);
+  });
+
+  test('are settled once, though a damaged record fails their call after it settled some', async () => {
+    await Promise.all(['before', 'damaged', 'after'].map((holdId) => redeem({ holdId })));
+    await raw.set(`${prefix}done:damaged`, 'old');
+    await raw.hset(`${prefix}holds`, 'damaged', 'broker.2.one 10 0 0 not-a-wallet key -');
+    await raw.set(`${prefix}wallet:not-a-wallet`, 'not a hash');
+    await Promise.all(['before', 'damaged', 'after'].map((holdId) => settle(4n, holdId)));
+    expect(await state.readWallet(shard, walletId)).toMatchObject({ heldNusd: 10n, unbookedNusd: 8n });
+    // The ledger books by the hold's id, so a settlement that was sent again is booked once.
+    const entries = await state.readSettlements(shard, '0-0', 100);
+    expect(new Set(entries.map(({ payload }) => payload))).toEqual(
+      new Set(['before', 'damaged', 'after'].map((holdId) => `charge of ${holdId}`)),
+    );
+  });
+});
+
 test('a record that is damaged fails its own requests only', async () => {
   await state.putWallet({ shard, walletId: 'damaged', balanceNusd: 1n, version: 1 });
   await state.putKey(keyProjection({ shard, keyHash: 'damaged', walletId: 'damaged' }));
@@ -466,7 +520,7 @@ test('a record that is damaged fails its own requests only', async () => {
   await raw.hset(`${prefix}key:damaged`, 'rec', '{"prompt":"secret');
   for (let count = 0; count < 30; count += 1) {
     const failure = redeem({ holdId: `damaged-${count}`, right: { kind: 'key', keyHash: 'damaged' } });
-    await expect(failure).rejects.toThrow(new StateUnavailableError('ReplyError WRONGTYPE'));
+    await expect(failure).rejects.toThrow(new StateUnavailableError('ReplyError WRONGTYPE', { answered: true }));
   }
   await expect(state.lookupKey('damaged')).rejects.toThrow(new StateUnavailableError('unreadable key record'));
   await raw.hset('sotto:catalog', 'version', 5, 'snapshot', '{"secret');

@@ -107,7 +107,7 @@ class HistoryRun {
         return;
       }
       case 'redeem':
-        return this.#redeem(step);
+        return this.#redeem([step]);
       case 'cancel': {
         const sent = step.beforeRedeem ? undefined : newest(this.#sent, step.hold);
         const holdId = sent?.request.holdId ?? this.#nextHoldId;
@@ -121,7 +121,11 @@ class HistoryRun {
         return;
       }
       case 'settle':
-        return this.#settle(newest(this.#sent, step.hold), step);
+        return this.#settle([newest(this.#sent, step.hold)], step);
+      case 'redeem_together':
+        return this.#redeem(step.redeems);
+      case 'settle_together':
+        return this.#settle(this.#sent.slice(-step.holds), step);
       case 'read_settlements':
         await this.#readSettlements(step.limit);
         return;
@@ -259,7 +263,7 @@ class HistoryRun {
     await this.check();
     const open = this.#sent.filter(({ request }) => this.#before?.holds.has(request.holdId));
     for (const [place, sent] of open.entries()) {
-      if (place % 2 === 0) await this.#settle(sent, { percent: 100, tokens: 1 });
+      if (place % 2 === 0) await this.#settle([sent], { percent: 100, tokens: 1 });
     }
     await this.apply({ op: 'advance', seconds: 2000 });
     await this.apply({ op: 'reap' });
@@ -295,13 +299,23 @@ class HistoryRun {
 
   /** Asks both drivers. Their answers must be equal. */
   async #both<T>(name: string, call: (state: State) => Promise<T>): Promise<T | undefined> {
-    const { redis, memory, seen } = this.#stage;
-    const [ofRedis, ofMemory] = [await outcome(call(redis)), await outcome(call(memory))];
-    expect(ofRedis, name).toEqual(ofMemory);
-    const answer = 'answer' in ofRedis ? ofRedis.answer : undefined;
-    const kind = `${name}: ${'answer' in ofRedis ? kindOf(answer) : 'unavailable'}`;
-    seen.set(kind, (seen.get(kind) ?? 0) + 1);
+    const [answer] = await this.#together(name, [call]);
     return answer;
+  }
+
+  /** Asks Redis for everything in one turn, and memory for one after the other. Their answers must be equal. */
+  async #together<T>(name: string, calls: readonly ((state: State) => Promise<T>)[]): Promise<(T | undefined)[]> {
+    const { redis, memory, seen } = this.#stage;
+    const ofRedis = await Promise.all(calls.map((call) => outcome(call(redis))));
+    const ofMemory: typeof ofRedis = [];
+    for (const call of calls) ofMemory.push(await outcome(call(memory)));
+    expect(ofRedis, name).toEqual(ofMemory);
+    return ofRedis.map((each) => {
+      const answer = 'answer' in each ? each.answer : undefined;
+      const kind = `${name}: ${'answer' in each ? kindOf(answer) : 'unavailable'}`;
+      seen.set(kind, (seen.get(kind) ?? 0) + 1);
+      return answer;
+    });
   }
 
   async #deliver(message: Message | undefined): Promise<void> {
@@ -338,33 +352,47 @@ class HistoryRun {
     this.#minted.set(ticketHash, { key, generation: key.generation, form, expiresAt: now + ttlMs });
   }
 
-  async #redeem(step: Redeem): Promise<void> {
+  /** Sends requests in one turn. What was there is judged for each after the ones before it. */
+  async #redeem(steps: readonly Redeem[]): Promise<void> {
     const { now } = this.#stage.clock;
-    const earlier = step.again === undefined ? undefined : newest(this.#sent, step.again);
-    const sent = earlier ?? this.#send(step);
-    const { request, key } = sent;
-    const { right, holdId, amountNusd } = request;
-    if (step.delayed || (this.#closedUntil.get(holdId) ?? Number.POSITIVE_INFINITY) <= now) return;
-    const generation = this.#generationOf(right, key, step.staleBy);
-    const available = availableIn(this.#before, key, monthOf(now));
-    const reply = await this.#both('redeem', (state) => state.redeem({ ...request, generation }));
-    if (reply?.result === 'admitted') sent.month ??= reply.month;
-    if (reply?.result === 'admitted' && !this.#before?.holds.has(holdId)) {
-      expect(amountNusd, 'admitted beyond the wallet').toBeLessThanOrEqual(available.walletNusd);
-      expect(amountNusd, 'admitted beyond the key').toBeLessThanOrEqual(available.keyNusd ?? amountNusd);
-      for (const nusd of available.budgetsNusd) {
-        expect(amountNusd, 'admitted beyond a budget').toBeLessThanOrEqual(nusd);
+    const requests = steps.flatMap((step) => {
+      const earlier = step.again === undefined ? undefined : newest(this.#sent, step.again);
+      const sent = earlier ?? this.#send(step);
+      const { right, holdId } = sent.request;
+      if (step.delayed || (this.#closedUntil.get(holdId) ?? Number.POSITIVE_INFINITY) <= now) return [];
+      return [{ sent, request: { ...sent.request, generation: this.#generationOf(right, sent.key, step.staleBy) } }];
+    });
+    const calls = requests.map(
+      ({ request }) =>
+        (state: State) =>
+          state.redeem(request),
+    );
+    const taken: { readonly key: KeyTruth | undefined; readonly holdId: string; readonly amountNusd: bigint }[] = [];
+    for (const [at, reply] of (await this.#together('redeem', calls)).entries()) {
+      const sent = requests[at]?.sent;
+      if (sent === undefined) continue;
+      const { holdId, right, amountNusd } = sent.request;
+      const available = availableIn(this.#before, sent.key, monthOf(now), taken);
+      if (reply?.result === 'admitted') sent.month ??= reply.month;
+      const isKnown = this.#before?.holds.has(holdId) || taken.some((other) => other.holdId === holdId);
+      if (reply?.result === 'admitted' && !isKnown) {
+        taken.push({ key: sent.key, holdId, amountNusd });
+        expect(amountNusd, 'admitted beyond the wallet').toBeLessThanOrEqual(available.walletNusd);
+        expect(amountNusd, 'admitted beyond the key').toBeLessThanOrEqual(available.keyNusd ?? amountNusd);
+        for (const nusd of available.budgetsNusd) {
+          expect(amountNusd, 'admitted beyond a budget').toBeLessThanOrEqual(nusd);
+        }
+        if (right.kind !== 'ticket') continue;
+        expect(this.#usedTickets.has(right.ticketHash), 'a ticket admitted twice').toBe(false);
+        this.#usedTickets.add(right.ticketHash);
       }
-      if (right.kind !== 'ticket') return;
-      expect(this.#usedTickets.has(right.ticketHash), 'a ticket admitted twice').toBe(false);
-      this.#usedTickets.add(right.ticketHash);
-    }
-    if (reply?.result === 'insufficient' && reply.scope === 'budget') {
-      const isShort = available.budgetsNusd.some((nusd) => nusd < amountNusd);
-      expect(isShort, 'refused though it is there').toBe(true);
-    } else if (reply?.result === 'insufficient') {
-      const there = reply.scope === 'wallet' ? available.walletNusd : available.keyNusd;
-      expect(amountNusd, 'refused though it is there').toBeGreaterThan(there ?? amountNusd);
+      if (reply?.result === 'insufficient' && reply.scope === 'budget') {
+        const isShort = available.budgetsNusd.some((nusd) => nusd < amountNusd);
+        expect(isShort, 'refused though it is there').toBe(true);
+      } else if (reply?.result === 'insufficient') {
+        const there = reply.scope === 'wallet' ? available.walletNusd : available.keyNusd;
+        expect(amountNusd, 'refused though it is there').toBeGreaterThan(there ?? amountNusd);
+      }
     }
   }
 
@@ -400,15 +428,24 @@ class HistoryRun {
     return sent;
   }
 
-  async #settle(sent: Sent | undefined, { percent, tokens }: { percent: number; tokens: number }): Promise<void> {
-    if (sent === undefined) return;
-    const { holdId, amountNusd } = sent.request;
-    // A broker that retries a settlement sends an identical one.
-    const settlement =
-      this.#settlements.get(holdId) ?? this.#settlement(sent, (amountNusd * BigInt(percent)) / 100n, tokens);
-    this.#settlements.set(holdId, settlement);
-    await this.#both('settle', async (state) => ({ told: (await state.settle(settlement)) !== undefined }));
-    this.#closedUntil.set(holdId, this.#stage.clock.now + endedIsRememberedMs);
+  async #settle(
+    sent: readonly (Sent | undefined)[],
+    { percent, tokens }: { readonly percent: number; readonly tokens: number },
+  ): Promise<void> {
+    const settlements = sent.flatMap((each) => {
+      if (each === undefined) return [];
+      const { holdId, amountNusd } = each.request;
+      // A broker that retries a settlement sends an identical one.
+      const charge = (amountNusd * BigInt(percent)) / 100n;
+      const settlement = this.#settlements.get(holdId) ?? this.#settlement(each, charge, tokens);
+      this.#settlements.set(holdId, settlement);
+      this.#closedUntil.set(holdId, this.#stage.clock.now + endedIsRememberedMs);
+      return [settlement];
+    });
+    const calls = settlements.map((settlement) => async (state: State) => ({
+      told: (await state.settle(settlement)) !== undefined,
+    }));
+    await this.#together('settle', calls);
   }
 
   #settlement({ request: { holdId }, key, month }: Sent, chargeNusd: bigint, usedTokens: number): SettleRequest {

@@ -36,9 +36,9 @@ export const refusals = [
 ] as const;
 export type Refusal = (typeof refusals)[number];
 
-/** A shard's reply: the answer of the step and the number of the caller's steps that it remembers, or a refusal. */
+/** A shard's reply: an answer, the number of the caller's steps that it remembers, and how many of them are new; or a refusal. */
 export type Guarded<T> =
-  | { readonly count: number; readonly changed: boolean; readonly answer: T }
+  | { readonly count: number; readonly changed: number; readonly answer: T }
   | { readonly refused: Refusal; readonly epoch: number };
 
 const controlPrefix = 'control.';
@@ -116,7 +116,7 @@ export class Membership {
     if (!('refused' in guarded)) {
       const member = this.#member(shard);
       if (this.isCurrent(shard, caller)) {
-        const answered = member.answered + (guarded.changed ? 1 : 0);
+        const answered = member.answered + guarded.changed;
         this.#members[shard] = { ...member, answered, acked: Math.max(member.acked, guarded.count, answered) };
       }
       return guarded.answer;

@@ -93,11 +93,11 @@ export class ShardState {
     const member = members.get(caller.client);
     if (member === undefined) return { refused: 'not_joined', epoch };
     if (kind !== 'project' && !isOpen) return { refused: 'not_open', epoch };
-    let changed = false;
+    let changed = 0;
     try {
       const answer = step(this, caller, () => {
         member.steps += 1;
-        changed = true;
+        changed = 1;
       });
       return { count: member.steps, changed, answer };
     } catch (error) {
@@ -114,10 +114,10 @@ export class ShardState {
     if (member === undefined && declaration === 'renewal') return { refused: 'not_joined', epoch };
     if (member === undefined && declaration !== undefined && declaration !== 'renewal') {
       declared.set(caller.client, { client: caller.client, ...declaration });
-      return { count: 0, changed: false, answer: { result: 'declared', isOpen } };
+      return { count: 0, changed: 0, answer: { result: 'declared', isOpen } };
     }
     const { steps, leaseUntil } = renewLease(this.#data, caller.client, this.#now() + leaseMs);
-    return { count: steps, changed: false, answer: { result: 'joined', isOpen, leaseUntil } };
+    return { count: steps, changed: 0, answer: { result: 'joined', isOpen, leaseUntil } };
   }
 
   leave({ client }: Caller): void {

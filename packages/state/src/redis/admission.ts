@@ -14,6 +14,7 @@ import { indexShardOfKey, shardPrefix } from '../shard.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 import { readJson } from './read-json.ts';
 import { listReply, type ScriptRunner } from './script-runner.ts';
+import { StepBatch } from './step-batch.ts';
 
 /** An ended hold is remembered for longer than a redeem of it can arrive, because redeems end with their lease. */
 const closedMs = 60_000;
@@ -27,6 +28,8 @@ export const keyIndexName = (secretHash: string): string =>
 
 /** `now` is empty outside tests, because the scripts use Redis' own clock. */
 export function redisAdmission(runner: ScriptRunner, now: () => string): AdmissionPort {
+  const redeems = new StepBatch(runner, 'redeem', now);
+  const settles = new StepBatch(runner, 'settle', () => closedMs);
   return {
     async lookupKey(secretHash) {
       const prefix = shardPrefix(indexShardOfKey(secretHash));
@@ -56,11 +59,8 @@ export function redisAdmission(runner: ScriptRunner, now: () => string): Admissi
 
     async redeem(request) {
       assertRedeem(request);
-      const caller = runner.membership.caller(request.shard);
-      const reply = readRedeemReply(
-        await runner.step('redeem', request.shard, redeemArguments(request, now())),
-        request,
-      );
+      const { answer, caller } = await redeems.step(request.shard, redeemArguments(request));
+      const reply = readRedeemReply(listReply(answer), request);
       runner.membership.assertCurrent(request.shard, caller);
       return reply;
     },
@@ -77,15 +77,14 @@ export function redisAdmission(runner: ScriptRunner, now: () => string): Admissi
     async settle(request: SettleRequest) {
       assertSettle(request);
       const { shard, holdId, chargeNusd, usedTokens, entry } = request;
-      const [streamId, epoch] = await runner.step('settle', shard, [
+      const { answer, caller } = await settles.step(shard, [
         holdId,
         chargeNusd.toString(),
         boundedTokens(usedTokens),
-        closedMs,
         entry?.payload ?? '',
         entry?.mac ?? '',
       ]);
-      return typeof streamId === 'string' ? { streamId, epoch: Number(epoch) } : undefined;
+      return typeof answer === 'string' && answer !== '' ? { streamId: answer, epoch: caller.epoch } : undefined;
     },
 
     async watermark(shard) {
@@ -99,8 +98,7 @@ const hashOf = (right: Right): string => (right.kind === 'ticket' ? right.ticket
 
 const secretOf = (right: Right): string => (right.kind === 'key' ? (right.secretHash ?? right.keyHash) : '');
 
-const redeemArguments = (request: RedeemRequest, now: string): (string | number)[] => [
-  now,
+const redeemArguments = (request: RedeemRequest): (string | number)[] => [
   request.right.kind,
   hashOf(request.right),
   request.generation ?? '',

@@ -11,12 +11,10 @@ import * as projection from './scripts/projection.ts';
 import * as shardless from './scripts/shardless.ts';
 
 const shardScripts = {
-  redeem: admission.redeemScript,
   cancel: admission.cancelScript,
   readKey: admission.readKeyScript,
   peek: admission.peekScript,
   readOwnHolds: admission.readOwnHoldsScript,
-  settle: admission.settleScript,
   book: projection.bookScript,
   forget: projection.forgetScript,
   join: membership.joinScript,
@@ -39,18 +37,23 @@ const shardScripts = {
   readMeasurements: shardless.readMeasurementsScript,
 } as const;
 
+/** Scripts that do the steps of several requests in one call (`step-batch.ts`). */
+const batchScripts = { redeem: admission.redeemScript, settle: admission.settleScript } as const;
+
 export type ScriptName = keyof typeof shardScripts;
-type Argument = string | number;
+export type BatchName = keyof typeof batchScripts;
+export type Argument = string | number;
 /** Takes the arguments as one array, because a call cannot spread a hundred thousand arguments. */
-type Command = (key: string, args: readonly Argument[]) => Promise<unknown>;
+type Command = (...args: (Argument | readonly Argument[])[]) => Promise<unknown>;
 
 /** Runs scripts and plain commands on one connection with one circuit breaker. */
 export class ScriptRunner {
   readonly connection: RedisConnection;
   readonly membership: Membership;
   readonly #breaker: Breaker;
-  readonly #commands = new Map<ScriptName, Command>();
+  readonly #commands = new Map<ScriptName | BatchName, Command>();
   #gathering = false;
+  #batches: (() => void)[] = [];
 
   /** `onRefusal` is called with every error that Redis answers. */
   constructor(
@@ -61,35 +64,64 @@ export class ScriptRunner {
     this.connection = connection;
     this.membership = membership;
     this.#breaker = new Breaker({ threshold: 10, openMs: 500, now, onRefusal });
-    for (const [name, lua] of Object.entries(shardScripts)) {
-      connection.defineCommand(`sotto_${name}`, { numberOfKeys: 1, lua });
-      const command: unknown = Reflect.get(connection, `sotto_${name}`);
-      if (typeof command !== 'function') throw new Error(`script ${name} was not defined`);
-      this.#commands.set(name as ScriptName, command.bind(connection));
-    }
+    const define = (name: ScriptName | BatchName, command: { lua: string; numberOfKeys?: number }): void => {
+      connection.defineCommand(`sotto_${name}`, command);
+      const defined: unknown = Reflect.get(connection, `sotto_${name}`);
+      if (typeof defined !== 'function') throw new Error(`script ${name} was not defined`);
+      this.#commands.set(name, defined.bind(connection));
+    };
+    for (const [name, lua] of Object.entries(shardScripts)) define(name as ScriptName, { lua, numberOfKeys: 1 });
+    for (const [name, lua] of Object.entries(batchScripts)) define(name as BatchName, { lua });
   }
 
   /** Runs a script on one key. */
   run(name: ScriptName, key: string, args: readonly Argument[]): Promise<unknown> {
-    const command = this.#commands.get(name);
-    if (command === undefined) throw new Error(`no script ${name}`);
     return this.#breaker.run(() => {
       this.#gather();
-      return command(key, args);
+      return this.#command(name)(key, args);
     });
+  }
+
+  /** Runs a script for several requests. `shards` must have one element in a cluster. */
+  runBatch(name: BatchName, shards: readonly number[], args: readonly Argument[]): Promise<unknown> {
+    return this.#breaker.run(() => this.#command(name)(shards.length, shards.map(epochKey), args));
+  }
+
+  /** Whether the shards are on one server, so that one script can run on several of them. */
+  get isSingle(): boolean {
+    return this.connection instanceof Redis;
+  }
+
+  /** Whether Redis does not answer, so that only one call at a time tries and the others fail at once. */
+  get isFailing(): boolean {
+    return this.#breaker.isOpen;
+  }
+
+  /** Calls `send` at the end of this turn of the event loop. */
+  atTurnEnd(send: () => void): void {
+    this.#batches.push(send);
+    this.#gather();
+  }
+
+  #command(name: ScriptName | BatchName): Command {
+    const command = this.#commands.get(name);
+    if (command === undefined) throw new Error(`no script ${name}`);
+    return command;
   }
 
   /** Sends the commands of one turn of the event loop in one write, because a system call costs more than a command. */
   #gather(): void {
-    // A cluster client has its own connection to each node.
-    if (this.#gathering || !(this.connection instanceof Redis)) return;
-    const { stream } = this.connection;
-    if (stream === undefined) return;
+    if (this.#gathering) return;
     this.#gathering = true;
-    stream.cork();
+    // A cluster client has its own connection to each node.
+    const stream = this.connection instanceof Redis ? this.connection.stream : undefined;
+    stream?.cork();
     setImmediate(() => {
+      const batches = this.#batches;
+      this.#batches = [];
+      for (const send of batches) send();
       this.#gathering = false;
-      stream.uncork();
+      stream?.uncork();
     });
   }
 
@@ -107,7 +139,7 @@ export class ScriptRunner {
 
   /** Runs a script on a shard. */
   onShard(name: ScriptName, shard: number, args: readonly Argument[]): Promise<unknown> {
-    return this.run(name, `${shardPrefix(shard)}epoch`, args);
+    return this.run(name, epochKey(shard), args);
   }
 
   /** Runs plain commands with the timeout and breaker of the scripts. */
@@ -116,13 +148,15 @@ export class ScriptRunner {
   }
 }
 
+const epochKey = (shard: number): string => `${shardPrefix(shard)}epoch`;
+
 const readCount = (count: unknown, answer: readonly unknown[]): Guarded<readonly unknown[]> => ({
   count: Math.abs(Number(count)),
-  changed: Number(count) < 0,
+  changed: Number(count) < 0 ? 1 : 0,
   answer,
 });
 
-function readRefusal([reason, epoch]: readonly unknown[]): Guarded<readonly unknown[]> {
+export function readRefusal([reason, epoch]: readonly unknown[]): Guarded<readonly unknown[]> {
   const refused = refusals.find((known) => known === reason);
   if (refused === undefined) throw new StateUnavailableError('unexpected reply');
   return { refused, epoch: Number(epoch) };

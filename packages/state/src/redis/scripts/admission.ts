@@ -1,4 +1,4 @@
-import { budgets, guard, holds, names, notes, rights, secrets } from './parts.ts';
+import { batches, budgets, guard, holds, names, notes, rights, secrets } from './parts.ts';
 
 /** The steps of one request: mint, redeem, cancel, settle. */
 
@@ -53,11 +53,11 @@ if ARGV[2] == 'ticket' then
   if not of_key then return {'invalid'} end
   keyhash, generation = of_key, marked or generation
 end
-local k = redis.call('HMGET', key_key(keyhash), 'active', 'gen', 'lreq', 'ltok', 'exp', 'sec')
+local k = redis.call('HMGET', key_key(keyhash), 'active', 'gen', 'lreq', 'ltok', 'exp', 'sec', 'w', 'r', 't')
 if k[1] ~= '1' or is_over(k[5], now) then return {'invalid'} end
 if ARGV[2] == 'ticket' and k[2] ~= generation then return {'invalid'} end
 if ARGV[2] == 'key' and not is_secret(k[6], keyhash, ARGV[5], now) then return {'invalid'} end
-return {'valid', rate_status(k[3], k[4], now, read_rate(keyhash, now))}
+return {'valid', rate_status(k[3], k[4], now, read_rate(now, k[7], k[8], k[9]))}
 `;
 
 /** ARGV: client. Returns the ids of its holds, without their owners and without other clients' holds. */
@@ -70,73 +70,76 @@ return found
 `;
 
 /**
- * ARGV from 5: now, right kind, right hash, generation ('' if the mark has it), hold id, amount, estimated tokens, 'free' for a
- * free request, secret hash of a key. A secret that has ended is refused like a revoked key, whatever the broker remembers.
+ * ARGV: now, then requests as in `batches`, each with: right kind, right hash, generation ('' if the mark has it), hold id, amount,
+ * estimated tokens, 'free' for a free request, secret hash of a key. A secret that has ended is refused like a revoked key, whatever
+ * the broker remembers.
  */
-export const redeemScript = `${names}${guard}${budgets}${holds}${rights}${secrets}
-local n, refused, epoch = guard('admit')
-if refused then return refused end
-local now = now_ms(ARGV[5])
-if tonumber(ARGV[4]) <= now then return {'refused', 'unleased', tonumber(epoch)} end
-local by_ticket = ARGV[6] == 'ticket'
-local hold_id, amount = ARGV[9], tonumber(ARGV[10])
-if redis.call('EXISTS', done_key(hold_id)) == 1 then return {n, 'closed'} end
+export const redeemScript = `${names}${guard}${batches}${budgets}${holds}${rights}${secrets}
+local now = now_ms(ARGV[1])
+local this_month, window_text = month_of(now), int(math.floor(now / 60000))
+local function find_refusal(at, epoch)
+  if tonumber(ARGV[at + 3]) <= now then return {'refused', 'unleased', tonumber(epoch)} end
+end
+return each_request('admit', 8, function(at, client, epoch)
+  local by_ticket, right, generation, marked = ARGV[at] == 'ticket', ARGV[at + 1], ARGV[at + 2], ''
+  local hold_id, amount, estimated, is_free = ARGV[at + 3], tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5]), ARGV[at + 6] == 'free'
+  if redis.call('EXISTS', done_key(hold_id)) == 1 then return {'closed'} end
 
-local keyhash, generation, marked = ARGV[7], ARGV[8], ''
-local repeated = read_hold(hold_id)
-if repeated then
-  keyhash = repeated.key
-elseif by_ticket then
-  local of_key, minted_at = read_mark(ARGV[7], epoch)
-  if not of_key then return {n, 'invalid_ticket'} end
-  keyhash = of_key
-  if minted_at then generation, marked = minted_at, ' ' .. minted_at end
-end
-
-local k = redis.call('HMGET', key_key(keyhash), 'active', 'gen', 'wallet', 'funds', 'held', 'unbooked', 'lreq', 'ltok', 'rec', 'bud', 'exp', 'sec')
-local window, requests, tokens = read_rate(keyhash, now)
-local limit_requests, limit_tokens = tonumber(k[7] or 0), tonumber(k[8] or 0)
-local function reply(result, detail)
-  return {n, result, detail, rate_status(limit_requests, limit_tokens, now, window, requests, tokens)}
-end
-local month = month_of(repeated and repeated.window ~= '0' and tonumber(repeated.window) * 60000 or now)
-if repeated then return reply('admitted', month) end
-
-local opens = k[1] == '1' and not is_over(k[11], now) and (by_ticket or is_secret(k[12], keyhash, ARGV[13], now))
-if not opens then
-  if by_ticket then return {n, 'invalid_ticket'} end
-  return {n, 'unknown_key'}
-end
-if k[2] ~= generation then
-  if by_ticket then return {n, 'invalid_ticket'} end
-  return {n, 'stale_key', k[9], k[2]}
-end
-local estimated = tonumber(ARGV[11])
-if requests + 1 > limit_requests then return reply('rate_limited', 'requests') end
-if tokens > 0 and tokens + estimated > limit_tokens then return reply('rate_limited', 'tokens') end
-
-local w = redis.call('HMGET', wallet_key(k[3]), 'funds', 'held', 'unbooked')
-if not w[1] then return {n, 'not_projected'} end
-local is_free = ARGV[12] == 'free'
-if not is_free and tonumber(w[1]) - tonumber(w[2] or 0) - tonumber(w[3] or 0) < amount then return reply('insufficient', 'wallet') end
-if not is_free and k[4] and k[4] ~= '' and tonumber(k[4]) - tonumber(k[5] or 0) - tonumber(k[6] or 0) < amount then
-  return reply('insufficient', 'key')
-end
-if not is_free then
-  local budget, limit = find_exhausted(k[10], month, amount)
-  -- A ticket hides whose it is. A limit in USD could tell, so only the key itself is answered with it.
-  if budget then
-    return {n, 'over_budget', budget, month, by_ticket and '' or limit, rate_status(limit_requests, limit_tokens, now, window, requests, tokens)}
+  local keyhash = right
+  local repeated = read_hold(hold_id)
+  if repeated then
+    keyhash = repeated.key
+  elseif by_ticket then
+    local of_key, minted_at = read_mark(right, epoch)
+    if not of_key then return {'invalid_ticket'} end
+    keyhash = of_key
+    if minted_at then generation, marked = minted_at, ' ' .. minted_at end
   end
-end
 
-n = count()
-if by_ticket then redis.call('SET', ticket_key(ARGV[7]), 'used:' .. hold_id .. marked, 'KEEPTTL') end
-place_hold(hold_id, ARGV[1], ARGV[10], ARGV[11], int(window), k[3], keyhash, by_ticket and ARGV[7] or '-', month, k[10])
-requests, tokens = requests + 1, tokens + estimated
-redis.call('HSET', rate_key(keyhash), 'w', int(window), 'r', int(requests), 't', int(tokens))
-redis.call('PEXPIRE', rate_key(keyhash), 120000)
-return reply('admitted', month)
+  local k = redis.call('HMGET', key_key(keyhash), 'active', 'gen', 'wallet', 'funds', 'held', 'unbooked', 'lreq', 'ltok', 'bud', 'exp', 'sec', 'w', 'r', 't')
+  local window, requests, tokens = read_rate(now, k[12], k[13], k[14])
+  local limit_requests, limit_tokens = k[7], k[8]
+  local function reply(result, detail)
+    return {result, detail, rate_status(limit_requests, limit_tokens, now, window, requests, tokens)}
+  end
+  if repeated then
+    return reply('admitted', repeated.window == '0' and this_month or month_of(tonumber(repeated.window) * 60000))
+  end
+
+  local opens = k[1] == '1' and not is_over(k[10], now) and (by_ticket or is_secret(k[11], keyhash, ARGV[at + 7], now))
+  if not opens then return {by_ticket and 'invalid_ticket' or 'unknown_key'} end
+  if k[2] ~= generation then
+    if by_ticket then return {'invalid_ticket'} end
+    return {'stale_key', redis.call('HGET', key_key(keyhash), 'rec'), k[2]}
+  end
+  if requests + 1 > tonumber(limit_requests) then return reply('rate_limited', 'requests') end
+  if tokens > 0 and tokens + estimated > tonumber(limit_tokens) then return reply('rate_limited', 'tokens') end
+
+  local w = redis.call('HMGET', wallet_key(k[3]), 'funds', 'held', 'unbooked')
+  if not w[1] then return {'not_projected'} end
+  if not is_free then
+    if tonumber(w[1]) - tonumber(w[2] or 0) - tonumber(w[3] or 0) < amount then return reply('insufficient', 'wallet') end
+    if k[4] and k[4] ~= '' and tonumber(k[4]) - tonumber(k[5] or 0) - tonumber(k[6] or 0) < amount then
+      return reply('insufficient', 'key')
+    end
+    local budget, limit = find_exhausted(k[9], this_month, amount)
+    -- A ticket hides whose it is. A limit in USD could tell, so only the key itself is answered with it.
+    if budget then
+      return {'over_budget', budget, this_month, by_ticket and '' or limit, rate_status(limit_requests, limit_tokens, now, window, requests, tokens)}
+    end
+  end
+
+  if by_ticket then redis.call('SET', ticket_key(right), 'used:' .. hold_id .. marked, 'KEEPTTL') end
+  write_hold(hold_id, client, ARGV[at + 4], ARGV[at + 5], window_text, k[3], keyhash, by_ticket and right or '-', this_month, k[9])
+  requests, tokens = requests + 1, tokens + estimated
+  local held = int(tonumber(k[5] or 0) + amount)
+  if k[12] == window_text then
+    redis.call('HSET', key_key(keyhash), 'held', held, 'r', requests, 't', int(tokens))
+  else
+    redis.call('HSET', key_key(keyhash), 'held', held, 'r', requests, 't', int(tokens), 'w', window_text)
+  end
+  return reply('admitted', this_month), true
+end, find_refusal)
 `;
 
 /** ARGV from 5: hold id, tombstone ttl ms. Makes the redeemed ticket valid again until its original expiry. */
@@ -156,31 +159,37 @@ return {count()}
 `;
 
 /**
- * ARGV from 5: hold id, charge, used tokens, tombstone ttl ms, payload ('' for none), mac. Closes an unknown hold too, because its
- * redeem may arrive later. A reaped hold is noted with its former wallet. Returns the entry and the epoch.
+ * ARGV: tombstone ttl ms, then requests as in `batches`, each with: hold id, charge, used tokens, payload ('' for none), mac. Closes
+ * an unknown hold too, because its redeem may arrive later. A reaped hold is noted with its former wallet. Replies with the entry
+ * in the stream, or '' for none.
  */
-export const settleScript = `${names}${guard}${budgets}${holds}${notes}
-local n, refused, epoch = guard('settle')
-if refused then return refused end
-local id = ARGV[5]
-local h = release(id)
-if h then
-  place_note(id, h.wallet, h.key, ARGV[6], h.month, h.budgets)
-  local r = redis.call('HMGET', rate_key(h.key), 'w', 't')
-  if r[1] and r[1] == h.window then
-    redis.call('HSET', rate_key(h.key), 't', int(math.max(0, tonumber(r[2]) - tonumber(h.tokens) + tonumber(ARGV[7]))))
+export const settleScript = `${names}${guard}${batches}${budgets}${holds}${notes}
+local closed_ms = ARGV[1]
+return each_request('settle', 5, function(at)
+  local id, charge, payload = ARGV[at], ARGV[at + 1], ARGV[at + 3]
+  local text = redis.call('HGET', HOLDS, id)
+  if text then
+    local amount, tokens, window, wallet, key = string.match(text, '^%S+ (%S+) (%S+) (%S+) (%S+) (%S+)')
+    redis.call('HDEL', HOLDS, id)
+    local is_noted = note(id, wallet, key, charge, uncount('hold ' .. id))
+    if amount ~= '0' then redis.call('HINCRBY', wallet_key(wallet), 'held', '-' .. amount) end
+    if is_noted then redis.call('HINCRBY', wallet_key(wallet), 'unbooked', charge) end
+    local k = redis.call('HMGET', key_key(key), 'held', 'unbooked', 'w', 't')
+    local unbooked = is_noted and int(tonumber(k[2] or 0) + tonumber(charge)) or k[2] or '0'
+    local used = tonumber(k[4] or 0)
+    if k[3] == window then used = math.max(0, used - tonumber(tokens) + tonumber(ARGV[at + 2])) end
+    redis.call('HSET', key_key(key), 'held', int(tonumber(k[1] or 0) - tonumber(amount)), 'unbooked', unbooked, 't', int(used))
+  else
+    local reaped = redis.call('GET', reaped_key(id))
+    if reaped then
+      local month, ids = string.match(redis.call('GET', reaped_budgets_key(id)) or '', '^(%S+) (.+)$')
+      redis.call('DEL', reaped_key(id), reaped_budgets_key(id))
+      local wallet, key = string.match(reaped, '^(%S+) (%S+)$')
+      place_note(id, wallet, key, charge, month, ids)
+    end
   end
-else
-  local reaped = redis.call('GET', reaped_key(id))
-  if reaped then
-    local month, ids = string.match(redis.call('GET', reaped_budgets_key(id)) or '', '^(%S+) (.+)$')
-    redis.call('DEL', reaped_key(id), reaped_budgets_key(id))
-    local wallet, key = string.match(reaped, '^(%S+) (%S+)$')
-    place_note(id, wallet, key, ARGV[6], month, ids)
-  end
-end
-redis.call('SET', done_key(id), 'settled', 'PX', ARGV[8], 'NX')
-n = count()
-if ARGV[9] == '' then return {n} end
-return {n, redis.call('XADD', P .. 'stream', '*', 'p', ARGV[9], 'm', ARGV[10]), tonumber(epoch)}
+  redis.call('SET', done_key(id), 'settled', 'PX', closed_ms, 'NX')
+  if payload == '' then return '', true end
+  return redis.call('XADD', P .. 'stream', '*', 'p', payload, 'm', ARGV[at + 4]), true
+end)
 `;

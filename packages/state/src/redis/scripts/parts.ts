@@ -4,17 +4,22 @@
  *
  * Every step of a caller begins with ARGV: client, epoch, acked, lease until (`membership/membership.ts`). It returns the number of
  * the caller's steps first, negative if this step was one. A refused step returns `refused`, the reason and the shard's epoch.
+ *
+ * `redeem` and `settle` do the steps of several requests in one call, on one shard after the other. `enter` chooses the shard.
  */
 
 export const names = `
-local P = string.sub(KEYS[1], 1, -6)
-local HOLDS, NOTES, CLIENTS = P .. 'holds', P .. 'notes', P .. 'clients'
+local EPOCH, P, HOLDS, NOTES, CLIENTS, COUNTED
+local function enter(epoch_key)
+  EPOCH, P = epoch_key, string.sub(epoch_key, 1, -6)
+  HOLDS, NOTES, CLIENTS, COUNTED = P .. 'holds', P .. 'notes', P .. 'clients', P .. 'counted'
+end
+enter(KEYS[1])
 local function wallet_key(id) return P .. 'wallet:' .. id end
 local function key_key(hash) return P .. 'key:' .. hash end
 local function done_key(id) return P .. 'done:' .. id end
 local function reaped_key(id) return P .. 'reaped:' .. id end
 local function reaped_budgets_key(id) return P .. 'reaped:budgets:' .. id end
-local function rate_key(hash) return P .. 'rate:' .. hash end
 local function ticket_key(hash) return P .. 'ticket:' .. hash end
 local function now_ms(given)
   if given ~= '' then return tonumber(given) end
@@ -31,7 +36,6 @@ local function int(value) return string.format('%.0f', value) end
  * without budgets reads. The month is UTC, `YYYY-MM`, from days since 1970 by Howard Hinnant's `civil_from_days`.
  */
 export const budgets = `
-local COUNTED = P .. 'counted'
 local function budget_key(id) return P .. 'budget:' .. id end
 local function month_of(ms)
   local days = math.floor(ms / 86400000) + 719468
@@ -74,23 +78,25 @@ end
 `;
 
 /**
- * Checks whether the caller may take this step. Only reads, unless it ends an epoch because the shard has lost data: an epoch older
+ * Checks whether the caller, who stands in ARGV from `at`, may take this step. Only reads, unless it ends an epoch because the shard has lost data: an epoch older
  * than the caller's, or one that forgot answered steps. Kinds: 'admit' and 'settle' need an open epoch, 'project' any.
  */
 export const guard = `
-local function guard(kind)
-  local e = redis.call('HMGET', KEYS[1], 'id', 'open')
+local function guard(kind, at)
+  at = at or 1
+  local client = ARGV[at]
+  local e = redis.call('HMGET', EPOCH, 'id', 'open')
   if not e[1] then return nil, {'refused', 'not_ready', 0} end
-  local mine, theirs = tonumber(ARGV[2]), tonumber(e[1])
+  local mine, theirs = tonumber(ARGV[at + 1]), tonumber(e[1])
   if mine < theirs then return nil, {'refused', 'new_epoch', theirs} end
   if mine > theirs then
-    redis.call('DEL', KEYS[1])
+    redis.call('DEL', EPOCH)
     return nil, {'refused', 'rolled_back', theirs}
   end
-  local c = redis.call('HMGET', CLIENTS, ARGV[1] .. ' n', ARGV[1] .. ' lapsed')
+  local c = redis.call('HMGET', CLIENTS, client .. ' n', client .. ' lapsed')
   if c[2] then return nil, {'refused', 'lapsed', theirs} end
-  if tonumber(c[1] or 0) < tonumber(ARGV[3]) then
-    redis.call('DEL', KEYS[1])
+  if tonumber(c[1] or 0) < tonumber(ARGV[at + 2]) then
+    redis.call('DEL', EPOCH)
     return nil, {'refused', 'rolled_back', theirs}
   end
   if kind == 'join' then return c[1], nil, e[2] == '1' end
@@ -125,11 +131,14 @@ local function release(id)
   h.month, h.budgets = uncount('hold ' .. id)
   return h
 end
-local function place_hold(id, client, amount, tokens, window, wallet, key, ticket, month, ids)
+local function write_hold(id, client, amount, tokens, window, wallet, key, ticket, month, ids)
   redis.call('HSET', HOLDS, id, client .. ' ' .. amount .. ' ' .. tokens .. ' ' .. window .. ' ' .. wallet .. ' ' .. key .. ' ' .. ticket)
   redis.call('HINCRBY', wallet_key(wallet), 'held', amount)
-  redis.call('HINCRBY', key_key(key), 'held', amount)
   count_in('hold ' .. id, month, amount, ids)
+end
+local function place_hold(id, client, amount, tokens, window, wallet, key, ticket, month, ids)
+  write_hold(id, client, amount, tokens, window, wallet, key, ticket, month, ids)
+  redis.call('HINCRBY', key_key(key), 'held', amount)
 end
 `;
 
@@ -150,7 +159,8 @@ end
 
 /**
  * Tickets and rate limits. `read_mark` returns the key of a ticket that can be redeemed in this epoch, and the key's generation if
- * the mark has it. `read_rate` returns the present minute and its usage.
+ * the mark has it. A key's `w`, `r` and `t` are the last minute in which it was used, and its requests and tokens in that minute.
+ * `read_rate` returns the present minute and its usage.
  */
 export const rights = `
 local function read_mark(hash, epoch)
@@ -159,15 +169,14 @@ local function read_mark(hash, epoch)
   if of_epoch ~= epoch then return nil end
   return key, generation ~= '' and generation or nil
 end
-local function read_rate(key, now)
+local function read_rate(now, w, r, t)
   local window = math.floor(now / 60000)
-  local r = redis.call('HMGET', rate_key(key), 'w', 'r', 't')
-  if r[1] and tonumber(r[1]) == window then return window, tonumber(r[2]), tonumber(r[3]) end
+  if w and tonumber(w) == window then return window, tonumber(r), tonumber(t) end
   return window, 0, 0
 end
 local function rate_status(limit_requests, limit_tokens, now, window, requests, tokens)
-  limit_requests, limit_tokens = tonumber(limit_requests or 0), tonumber(limit_tokens or 0)
-  return limit_requests, math.max(0, limit_requests - requests), int(limit_tokens), int(math.max(0, limit_tokens - tokens)), (window + 1) * 60000 - now
+  limit_requests, limit_tokens = tonumber(limit_requests or 0), limit_tokens or '0'
+  return limit_requests, math.max(0, limit_requests - requests), limit_tokens, int(math.max(0, limit_tokens - tokens)), (window + 1) * 60000 - now
 end
 `;
 
@@ -182,11 +191,15 @@ local function drop_note(id)
   redis.call('HINCRBY', key_key(key), 'unbooked', '-' .. amount)
   uncount('note ' .. id)
 end
+local function note(id, wallet, key, amount, month, ids)
+  if amount == '0' or redis.call('HSETNX', NOTES, id, wallet .. ' ' .. key .. ' ' .. amount) == 0 then return false end
+  count_in('note ' .. id, month, amount, ids)
+  return true
+end
 local function place_note(id, wallet, key, amount, month, ids)
-  if amount == '0' or redis.call('HSETNX', NOTES, id, wallet .. ' ' .. key .. ' ' .. amount) == 0 then return end
+  if not note(id, wallet, key, amount, month, ids) then return end
   redis.call('HINCRBY', wallet_key(wallet), 'unbooked', amount)
   redis.call('HINCRBY', key_key(key), 'unbooked', amount)
-  count_in('note ' .. id, month, amount, ids)
 end
 `;
 
@@ -224,5 +237,37 @@ end
 local function lapse(client, now)
   redis.call('HDEL', CLIENTS, client .. ' n', client .. ' until', client .. ' suspect')
   redis.call('HSET', CLIENTS, client .. ' lapsed', int(now))
+end
+`;
+
+/**
+ * Does the steps of several requests in one call. ARGV: one value for all, then for each shard in the order of KEYS: client, epoch,
+ * acked, lease until, number of requests, and `width` values for each request. `handle` gets the place of a request's values, the
+ * client and the epoch, and returns a reply and whether it changed something. Each change counts as one step. Returns for each
+ * shard the number of the caller's steps, how many of them are new, and the replies, or its refusal. A refused shard or request
+ * does not affect the others.
+ */
+export const batches = `
+local function each_request(kind, width, handle, find_refusal)
+  local found, at = {}, 2
+  for i = 1, #KEYS do
+    enter(KEYS[i])
+    local client, requests = ARGV[at], tonumber(ARGV[at + 4])
+    local n, reply, epoch = guard(kind, at)
+    if not reply and find_refusal then reply = find_refusal(at, epoch) end
+    if not reply then
+      local changed = 0
+      reply = {n, 0}
+      for r = 1, requests do
+        local is_step
+        reply[r + 2], is_step = handle(at + 5 + (r - 1) * width, client, epoch)
+        if is_step then changed = changed + 1 end
+      end
+      if changed > 0 then reply[1], reply[2] = redis.call('HINCRBY', CLIENTS, client .. ' n', changed), changed end
+    end
+    found[i] = reply
+    at = at + 5 + requests * width
+  end
+  return found
 end
 `;

@@ -1,0 +1,114 @@
+import type { Caller, Guarded } from '../membership/membership.ts';
+import { StateUnavailableError } from '../unavailable.ts';
+import { type Argument, type BatchName, listReply, readRefusal, type ScriptRunner } from './script-runner.ts';
+
+/** Most requests of one call, so that a call does not block Redis for long. */
+const maxRequests = 64;
+
+/** What a shard answered to one request of a batch, and who asked. */
+interface Answered {
+  readonly answer: unknown;
+  readonly caller: Caller;
+}
+
+interface Waiting {
+  readonly shard: number;
+  readonly values: readonly Argument[];
+  resolve(answered: Answered): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Group commit: sends the steps that were asked for in one turn of the event loop in one call, because most of a call's cost does
+ * not depend on what it does. No step waits for others to come. A shard executes its steps in the order of the calls. In a cluster
+ * each shard has its own call.
+ *
+ * A call that Redis answers with an error may have executed some of its steps. Each of them is then sent again alone, so that one
+ * broken record does not fail the others: a step is idempotent by its hold id. A call without an answer is not repeated.
+ */
+export class StepBatch {
+  readonly #runner: ScriptRunner;
+  readonly #name: BatchName;
+  readonly #common: () => Argument;
+  #waiting: Waiting[] = [];
+
+  /** `common` returns the value that all requests of a call share. */
+  constructor(runner: ScriptRunner, name: BatchName, common: () => Argument) {
+    this.#runner = runner;
+    this.#name = name;
+    this.#common = common;
+  }
+
+  /** Executes a step on a shard as this process's member. Throws `StateUnavailableError` if the shard refuses it. */
+  step(shard: number, values: readonly Argument[]): Promise<Answered> {
+    return new Promise((resolve, reject) => {
+      const request = { shard, values, resolve, reject };
+      if (this.#runner.isFailing) return void this.#send([request]);
+      this.#waiting.push(request);
+      if (this.#waiting.length === 1) this.#runner.atTurnEnd(() => this.#sendAll());
+    });
+  }
+
+  #sendAll(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    const together = this.#runner.isSingle ? [waiting] : byShard(waiting);
+    for (const group of together) {
+      for (let at = 0; at < group.length; at += maxRequests) void this.#send(group.slice(at, at + maxRequests));
+    }
+  }
+
+  /** Never rejects. */
+  async #send(requests: readonly Waiting[]): Promise<void> {
+    try {
+      await this.#call(byShard(requests));
+    } catch (error) {
+      const wasAnswered = error instanceof StateUnavailableError && error.answered;
+      if (requests.length > 1 && wasAnswered) for (const request of requests) void this.#send([request]);
+      else for (const { reject } of requests) reject(error);
+    }
+  }
+
+  async #call(groups: readonly (readonly Waiting[])[]): Promise<void> {
+    const { membership } = this.#runner;
+    const shards = groups.map(([first]) => first?.shard ?? 0);
+    const callers = shards.map((shard) => membership.caller(shard));
+    const args = [this.#common()];
+    for (const [at, group] of groups.entries()) {
+      const caller = callers[at];
+      if (caller === undefined) continue;
+      args.push(caller.client, caller.epoch, caller.acked, caller.leaseUntil, group.length);
+      for (const { values } of group) args.push(...values);
+    }
+    const replies = listReply(await this.#runner.runBatch(this.#name, shards, args));
+    for (const [at, group] of groups.entries()) {
+      const [shard, caller] = [shards[at], callers[at]];
+      if (shard === undefined || caller === undefined) continue;
+      try {
+        const answers = membership.take(shard, caller, readReply(replies[at], group.length));
+        for (const [place, { resolve }] of group.entries()) resolve({ answer: answers[place], caller });
+      } catch (error) {
+        for (const { reject } of group) reject(error);
+      }
+    }
+  }
+}
+
+function byShard(requests: readonly Waiting[]): Waiting[][] {
+  const groups = new Map<number, Waiting[]>();
+  for (const request of requests) {
+    const group = groups.get(request.shard);
+    if (group === undefined) groups.set(request.shard, [request]);
+    else group.push(request);
+  }
+  return [...groups.values()];
+}
+
+/** Reads one shard's part of a reply. */
+function readReply(reply: unknown, requests: number): Guarded<readonly unknown[]> {
+  const [count, ...rest] = listReply(reply);
+  if (count === 'refused') return readRefusal(rest);
+  const [changed, ...answer] = rest;
+  if (answer.length !== requests) throw new StateUnavailableError('unexpected reply');
+  return { count: Number(count), changed: Number(changed), answer };
+}
