@@ -500,7 +500,6 @@ describe('requests of one turn of the event loop', () => {
 
   test('are settled once, though a damaged record fails their call after it settled some', async () => {
     await Promise.all(['before', 'damaged', 'after'].map((holdId) => redeem({ holdId })));
-    await raw.set(`${prefix}done:damaged`, 'old');
     await raw.hset(`${prefix}holds`, 'damaged', 'broker.2.one 10 0 0 not-a-wallet key -');
     await raw.set(`${prefix}wallet:not-a-wallet`, 'not a hash');
     await Promise.all(['before', 'damaged', 'after'].map((holdId) => settle(4n, holdId)));
