@@ -130,7 +130,7 @@ export async function startSotto({
     });
     await state.mint({
       shard: shardOfWallet(row.wallet_id),
-      ticketHash: hashSecret(ticket),
+      ticketHashes: [hashSecret(ticket)],
       walletId: row.wallet_id,
       keyHash,
       generation: found.generation,

@@ -4,7 +4,7 @@ import { StateUnavailableError } from '@sotto/state';
 import { ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
-import { type ApiCredentials, verifyCredentials } from './credentials/api-credentials.ts';
+import { type ApiCredentials, RememberedKeys, verifyCredentials } from './credentials/api-credentials.ts';
 import type { SessionDependencies } from './credentials/session-credentials.ts';
 import { isDatabaseUnavailable } from './database/database.ts';
 import type { Domain } from './domain.ts';
@@ -74,7 +74,9 @@ export async function buildApp(options: ControlAppOptions): Promise<FastifyInsta
     if (route === '/healthz' || route === '/readyz') return;
     const { method } = request;
     const status = reply.statusCode;
-    events.request({ requestId: request.id, method, route, status, durationMs: Math.round(reply.elapsedTime) });
+    // A line for each ticket costs as much as the ticket, and says when who asks.
+    if (status !== 200 || route !== '/v1/inference/tickets')
+      events.request({ requestId: request.id, method, route, status, durationMs: Math.round(reply.elapsedTime) });
     options.traces?.record(`${method} ${route}`, options.now() - reply.elapsedTime, {
       ...{ method, route, status },
       ...(status >= 500 ? { error: String(status) } : {}),
@@ -83,7 +85,7 @@ export async function buildApp(options: ControlAppOptions): Promise<FastifyInsta
   const [sessionSecret] = options.sessionSecrets;
   const { findAccessToken } = options;
   const sessions = { ...options.sessions, now: options.now };
-  const credentials = { pool: sessions.pool, findAccessToken };
+  const credentials = { pool: sessions.pool, findAccessToken, remembered: new RememberedKeys() };
   const verify = verifyCredentials(credentials, sessions.auth);
   const limits = { ...options.limits, sessionSecret, isFile: dashboard.isFile, verify, now: options.now };
   await registerRateLimits(app, limits);

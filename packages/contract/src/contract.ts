@@ -37,6 +37,8 @@ export interface Contract {
   readonly credentials: readonly Credential[];
   /** The handler reads the credential itself, because the accepted kind depends on the query. */
   readonly readsCaller?: true;
+  /** The key may be one that the process remembers. The handler lets the shared state check it. */
+  readonly remembersCaller?: true;
   readonly params?: Readonly<Record<string, PathParameter>>;
   readonly query?: { readonly schema: z.ZodObject; readonly notes: Readonly<Record<string, Note>> };
   /** Headers beyond those of the credentials. */

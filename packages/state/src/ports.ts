@@ -268,10 +268,13 @@ export type MintReply =
 
 export interface MintRequest {
   readonly shard: number;
-  readonly ticketHash: string;
+  /** Of the tickets to mint: all or none. */
+  readonly ticketHashes: readonly string[];
   readonly walletId: string;
   readonly keyHash: string;
-  /** The key's generation when the ticket was sealed. The key must be projected with it, or brokers refuse the ticket. */
+  /** Of the secret that was shown. Undefined: none was, or the caller has checked it. */
+  readonly secretHash?: string | undefined;
+  /** The key's generation when the ticket was sealed. The key must be projected with it and open, or brokers refuse the ticket. */
   readonly generation: number;
   /** Form of the ticket. In the first form the ticket has the generation, in the second the mark has it. */
   readonly form: TicketForm;

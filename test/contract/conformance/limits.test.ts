@@ -1,3 +1,4 @@
+import { ticketAnswerSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
 import { ask, bearer, expectError, get, hello, post, ticketHeader } from '../../kit/client.ts';
 import { type Concept, describeConformance } from '../../kit/conformance.ts';
@@ -134,6 +135,21 @@ const limits: Concept = (suite) => {
       expect((await mint(suite.spareKey())).status).toBe(200);
     });
 
+    it('each ticket of a request with `count` counts, and beyond the limit there is none of them', async () => {
+      const key = suite.spareKey();
+      const atMost = mostSoFar(2 * requestLimit);
+      let minted = 0;
+      let answer = await mint(key, { model, count: 9 });
+      for (; answer.status === 200; answer = await mint(key, { model, count: 9 })) {
+        minted += 9;
+        expect(ticketAnswerSchema.parse(answer.json).tickets).toHaveLength(9);
+        expect(Number(answer.headers.get('x-ratelimit-remaining'))).toBeLessThanOrEqual(2 * requestLimit - 9);
+        expect(minted).toBeLessThanOrEqual(atMost());
+      }
+      expect(minted).toBeGreaterThanOrEqual(18);
+      expectError(answer, 429, 'rate_limited');
+    });
+
     it('RATE_LIMIT_CONTROL bounds requests without a credential, by address', async () => {
       const url = `${suite.service.controlUrl}/capabilities`;
       let answer = await get(url);
@@ -164,7 +180,7 @@ const limits: Concept = (suite) => {
 await describeConformance(
   'limits',
   [limits],
-  { keys: 11 },
+  { keys: 20 },
   {
     TICKET_TTL_S: '2',
     RATE_LIMIT_REQUESTS: String(requestLimit),

@@ -40,6 +40,22 @@ export const tickets: Concept = (suite) => {
       expect(answer.headers.get('cache-control')).toContain('no-store');
     });
 
+    it('with `count`, one answer has several tickets, each for one request; without it, one', async () => {
+      expect((await mint({ model })).json).not.toHaveProperty('tickets');
+      const { ticket, tickets = [] } = ticketAnswerSchema.parse((await mint({ model, count: 3 })).json);
+      expect(new Set(tickets).size).toBe(3);
+      expect(tickets[0]).toBe(ticket);
+      for (const each of tickets) expect((await present(each)).status).toBe(200);
+      for (const each of tickets) expectError(await present(each), 401, 'invalid_ticket');
+      expect(ticketAnswerSchema.parse((await mint({ model, count: 1 })).json).tickets).toHaveLength(1);
+    });
+
+    it.each([0, 17, 1.5, '2'])('a count of %j is refused by name', async (count) => {
+      const answer = await mint({ model, count });
+      expectError(answer, 400, 'invalid_request');
+      expect(answer.json).toMatchObject({ error: { param: 'count' } });
+    });
+
     it('every ticket is unique, and a header can carry it', async () => {
       const made = await Promise.all(Array.from({ length: 5 }, () => minted({ model })));
       expect(new Set(made).size).toBe(5);

@@ -99,17 +99,36 @@ describe('privateFetch', () => {
     await until(async () => clients.service.tickets.length === 3, 'two tickets wait', 5000);
     await chat({ reasoning_effort: 'low' });
     await until(async () => clients.service.tickets.length === 6, 'two more wait', 5000);
-    const before = clients.service.control.length;
+    // One request for the first ticket of each kind, and one that fills its pool.
+    expect(questions().map((asked) => (asked as { count?: number }).count)).toEqual([undefined, 2, undefined, 2]);
     await Promise.all([chat(), chat(), chat({ reasoning_effort: 'low' })]);
     const used = clients.service.broker.map(({ headers }) => headers['x-router-ticket']);
     expect(new Set(used).size).toBe(used.length);
-    const boundTo = (ticket: unknown) =>
-      questions()[clients.service.tickets.indexOf(String(ticket))] as { reasoning_effort?: string };
+    const bindings = (questions() as { reasoning_effort?: string; count?: number }[]).flatMap((asked) =>
+      Array.from({ length: asked.count ?? 1 }, () => asked),
+    );
+    const boundTo = (ticket: unknown) => bindings[clients.service.tickets.indexOf(String(ticket))];
     for (const { headers, text } of clients.service.broker) {
       const { reasoning_effort } = JSON.parse(text) as { reasoning_effort?: string };
-      expect(boundTo(headers['x-router-ticket']).reasoning_effort).toBe(reasoning_effort);
+      expect(boundTo(headers['x-router-ticket'])?.reasoning_effort).toBe(reasoning_effort);
     }
-    await until(async () => clients.service.control.length === before + 3, 'the pools are full again', 5000);
+    await until(async () => clients.service.tickets.length === 9, 'the pools are full again', 5000);
+  });
+
+  it('fills its pool one by one at a service that does not know `count`', async () => {
+    clients.service.onControl((seen, response) => {
+      const asked = JSON.parse(seen.text) as { count?: number };
+      if (asked.count !== undefined) return json(response, 400, refusal('invalid_request'));
+      const ticket = `single-${clients.service.tickets.push('single')}`;
+      json(response, 200, { ticket, expires_at: new Date(Date.now() + 300_000).toISOString() });
+    });
+    const { openai } = clients.privately({ ticketsAhead: 2 });
+    for (const tickets of [3, 4]) {
+      await openai.chat.completions.create({ model, messages });
+      await until(async () => clients.service.tickets.length === tickets, `${tickets} tickets`, 5000);
+    }
+    expect(questions().filter((asked) => (asked as { count?: number }).count !== undefined)).toHaveLength(1);
+    clients.service.onControl(undefined);
   });
 
   it('does not use a ticket that is about to expire', async () => {

@@ -80,9 +80,15 @@ export async function startStandIn({ tls = false, forPages = false }: StandInOpt
         object: 'list',
         data: [{ id: 'acme/small', object: 'model', provider_routes: [] }],
       });
-    const ticket = `ticket-${tickets.length + 1}`;
-    tickets.push(ticket);
-    json(response, 200, { ticket, privacy_class: 'private', expires_at: new Date(Date.now() + 300_000).toISOString() });
+    const { count } = JSON.parse(seen.text) as { count?: number };
+    const minted = Array.from({ length: count ?? 1 }, (_, at) => `ticket-${tickets.length + at + 1}`);
+    tickets.push(...minted);
+    json(response, 200, {
+      ticket: minted[0],
+      ...(count === undefined ? {} : { tickets: minted }),
+      privacy_class: 'private',
+      expires_at: new Date(Date.now() + 300_000).toISOString(),
+    });
   });
   let gateway: SimulatedGateway;
   const brokerHandler = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

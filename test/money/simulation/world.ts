@@ -429,7 +429,7 @@ export class World {
     const hash = this.#name('ticket');
     this.#controls[0]?.state
       .mint({
-        ...{ shard, ticketHash: hash, walletId: key.account.walletId, keyHash: key.keyHash },
+        ...{ shard, ticketHashes: [hash], walletId: key.account.walletId, keyHash: key.keyHash },
         ...{ generation: 1, form: 2, ttlMs: 300_000 },
       })
       .then(

@@ -34,7 +34,7 @@ test('a cluster in which one node lost everything calls no key or ticket wrong',
     await state.putKey(keyProjection({ shard: shardOf(index), keyHash, walletId: 'wallet' }));
     const ticket = {
       shard: shardOf(index),
-      ticketHash: keyHash,
+      ticketHashes: [keyHash],
       walletId: 'wallet',
       keyHash,
       generation: 1,

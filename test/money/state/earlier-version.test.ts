@@ -61,7 +61,7 @@ const redeemBefore = (holdId: string, generation = 7): Promise<unknown[]> =>
 const redeem = (holdId: string, generation: number | undefined) =>
   broker.redeem(redeemOf({ shard, right: byTicket, holdId, generation }));
 const mint = (form: 1 | 2) =>
-  control.mint({ shard, ticketHash: 'ticket', walletId, keyHash: 'key', generation: 7, form, ttlMs: 60_000 });
+  control.mint({ shard, ticketHashes: ['ticket'], walletId, keyHash: 'key', generation: 7, form, ttlMs: 60_000 });
 const admitted = expect.objectContaining({ result: 'admitted' });
 
 describe('beside a version that knew the first form of tickets only', () => {

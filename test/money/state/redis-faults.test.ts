@@ -68,7 +68,7 @@ async function project(to: State): Promise<void> {
   await openEpoch(to);
   await to.putWallet({ shard, walletId, balanceNusd: 1000n, version: 1 });
   await to.putKey(keyProjection({ shard, keyHash: 'key', walletId }));
-  await to.mint({ shard, ticketHash: 'ticket', walletId, keyHash: 'key', generation: 1, form: 2, ttlMs: 600_000 });
+  await to.mint({ shard, ticketHashes: ['ticket'], walletId, keyHash: 'key', generation: 1, form: 2, ttlMs: 600_000 });
 }
 
 const redeem = (request: Partial<RedeemRequest> = {}) =>
@@ -88,7 +88,7 @@ const everyCall = (): Promise<unknown>[] => [
   state.watermark(shard),
   state.putWallet({ shard, walletId, balanceNusd: 1000n, version: 1 }),
   state.putKey(keyProjection({ shard, keyHash: 'key', walletId })),
-  state.mint({ shard, ticketHash: 'another', walletId, keyHash: 'key', generation: 1, form: 2, ttlMs: 1000 }),
+  state.mint({ shard, ticketHashes: ['another'], walletId, keyHash: 'key', generation: 1, form: 2, ttlMs: 1000 }),
   state.readWallet(shard, walletId),
   state.readSettlements(shard, '0-0', 1),
   state.book({ wallet: { shard, walletId, balanceNusd: 1000n, version: 1 }, keys: [], budgets: [], holdIds: ['hold'] }),
@@ -227,7 +227,7 @@ test('a Redis that lost everything is unavailable, and calls no key or ticket wr
         redeem({ holdId: 'other' }),
         redeem({ holdId: 'unknown', right: { kind: 'key', keyHash: 'unknown' } }),
         state.peek({ shard, right: byTicket }),
-        state.mint({ shard, ticketHash: 't', walletId, keyHash: 'key', generation: 1, form: 2, ttlMs: 1000 }),
+        state.mint({ shard, ticketHashes: ['t'], walletId, keyHash: 'key', generation: 1, form: 2, ttlMs: 1000 }),
         settle(4n),
       ].map((call) => outcome<unknown>(call)),
     );

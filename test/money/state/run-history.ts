@@ -340,7 +340,7 @@ class HistoryRun {
     const reply = await this.#both('mint', (state) =>
       state.mint({
         shard,
-        ticketHash,
+        ticketHashes: [ticketHash],
         walletId: walletIds[key.wallet] ?? '',
         keyHash: key.keyHash,
         generation: key.generation,

@@ -126,6 +126,8 @@ function openLimitsRedis(url: string): Redis | undefined {
     commandTimeout: 150,
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false,
+    // Sends the counts of one turn of the event loop in one write.
+    enableAutoPipelining: true,
     reconnectOnError: leaveReplica(),
   });
   redis.on('error', () => {});

@@ -16,6 +16,68 @@ export interface ApiCredentials {
   readonly pool: pg.Pool;
   /** Finds the access token of a bearer. Undefined if Connected Apps is off: access tokens are then not accepted. */
   readonly findAccessToken: ((secret: string) => Promise<PresentedToken | undefined>) | undefined;
+  readonly remembered: RememberedKeys;
+}
+
+/** The most keys that a process remembers. The one that was read first is forgotten first. */
+const maxRemembered = 20_000;
+
+/** Keys that this process has read, by the hash of their secret. They may have changed since. */
+export class RememberedKeys {
+  readonly #keys = new Map<string, PresentedKey>();
+
+  find(secretHash: string): PresentedKey | undefined {
+    return this.#keys.get(secretHash);
+  }
+
+  keep(secretHash: string, key: PresentedKey): void {
+    this.#keys.delete(secretHash);
+    this.#keys.set(secretHash, { ...key, rememberedBy: secretHash });
+    const [oldest] = this.#keys.keys();
+    if (this.#keys.size > maxRemembered && oldest !== undefined) this.#keys.delete(oldest);
+  }
+
+  forget(secretHash: string): void {
+    this.#keys.delete(secretHash);
+  }
+}
+
+/** Returns the remembered key of a request's bearer, without a query. Otherwise the same as `requireKey`, and remembers the key. */
+export async function rememberKey(
+  credentials: ApiCredentials,
+  request: FastifyRequest,
+  kinds: readonly KeyKind[],
+): Promise<PresentedKey> {
+  const secretHash = hashOfKey(request);
+  const remembered = secretHash === undefined ? undefined : credentials.remembered.find(secretHash);
+  if (remembered !== undefined) return assertKind(remembered, kinds);
+  const key = await requireKey(credentials, request, kinds);
+  if (secretHash !== undefined) credentials.remembered.keep(secretHash, key);
+  return key;
+}
+
+/**
+ * Answers a request of a key that may be remembered. If that fails, the key may have changed, so it is read again, and `answer` is
+ * called with the key as it is now. `answer` must let the shared state check the generation and the secret (`rememberedBy`) before
+ * it changes anything. Throws as `requireKey` does.
+ */
+export async function checkingRemembered<T>(
+  credentials: ApiCredentials,
+  { request, caller }: { readonly request: FastifyRequest; readonly caller: PresentedKey },
+  answer: (key: PresentedKey) => Promise<T>,
+): Promise<T> {
+  if (caller.rememberedBy === undefined) return answer(caller);
+  try {
+    return await answer(caller);
+  } catch {
+    credentials.remembered.forget(caller.rememberedBy);
+    return answer(await requireKey(credentials, request, [caller.kind]));
+  }
+}
+
+function hashOfKey(request: FastifyRequest): string | undefined {
+  const secret = bearerToken(request);
+  return secret === undefined || apiKeyKind(secret) === undefined ? undefined : hashSecret(secret);
 }
 
 type Row = SqlRow<

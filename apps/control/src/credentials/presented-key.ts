@@ -14,6 +14,11 @@ export interface PresentedKey {
   readonly preferences: Preferences;
   /** Undefined: all models. */
   readonly allowedModels: readonly string[] | undefined;
+  /**
+   * The hash of the secret, if this process remembered the key. Then only the shared state can say whether the key still
+   * has this generation and opens with this secret.
+   */
+  readonly rememberedBy?: string | undefined;
 }
 
 /** An app’s access token that authenticated a request. */

@@ -12,6 +12,10 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     limit?: RouteLimit;
   }
+  interface FastifyInstance {
+    /** Counts a request that asks for several things as `times` more requests. Throws `rate_limited` beyond the limit. */
+    countFurther(request: FastifyRequest, reply: FastifyReply, times: number): Promise<void>;
+  }
 }
 
 /** How a route’s limit differs from the limit of all routes. */
@@ -71,7 +75,19 @@ export async function registerRateLimits(
     ...(redis === undefined ? { cache: maxCounted } : { store: limitStore(redis, limitKeys(sessionSecret)) }),
   });
   const count = app.createRateLimit();
+  const counted = async (request: FastifyRequest): Promise<Counted> => {
+    const found = await count(request);
+    if (found.isAllowed) throw new Error('a limiter without an allow list has allowed a request');
+    return found;
+  };
 
+  app.decorate('countFurther', async (request, reply, times) => {
+    const all = await Promise.all(Array.from({ length: times }, () => counted(request)));
+    const [last] = all.sort(
+      (one, other) => one.remaining - other.remaining || Number(other.isExceeded) - Number(one.isExceeded),
+    );
+    if (last !== undefined) enforce(reply, last);
+  });
   app.addHook('onRequest', async (request, reply) => {
     const { url, method, config } = request.routeOptions;
     if (url === '/healthz' || url === '/readyz' || isFile(pathOf(request))) return;
@@ -86,9 +102,7 @@ export async function registerRateLimits(
       request,
       own === undefined ? { key: caller, max: control } : { key: `${method} ${url}:${caller}`, max: own.max },
     );
-    const counted = await count(request);
-    if (counted.isAllowed) throw new Error('a limiter without an allow list has allowed a request');
-    enforce(reply, counted);
+    enforce(reply, await counted(request));
   });
 }
 
@@ -140,28 +154,31 @@ const ofRouteSchema = z.looseObject({
   }),
 });
 
+/** KEYS: a counter. ARGV: the window in ms. The first attempt begins the window, and later ones do not extend it. */
+const countScript = `
+local current, left = redis.call('INCR', KEYS[1]), redis.call('PTTL', KEYS[1])
+if left < 0 then
+  left = tonumber(ARGV[1])
+  redis.call('PEXPIRE', KEYS[1], left)
+end
+return {current, left}
+`;
+const countReplySchema = z.tuple([z.number(), z.number()]);
+
 /**
  * A store for @fastify/rate-limit. Its own Redis store writes the counted values into the names of keys. This one
  * passes every name through `keyOf`.
  */
-const limitStore = (redis: Redis, keyOf: LimitKey): FastifyRateLimitStoreCtor =>
-  class LimitStore implements FastifyRateLimitStore {
+function limitStore(redis: Redis, keyOf: LimitKey): FastifyRateLimitStoreCtor {
+  redis.defineCommand('sotto_count', { numberOfKeys: 1, lua: countScript });
+  const count: (key: string, windowMs: number) => Promise<unknown> = Reflect.get(redis, 'sotto_count').bind(redis);
+  return class LimitStore implements FastifyRateLimitStore {
     #scope = '';
 
     incr(counted: string, done: Parameters<FastifyRateLimitStore['incr']>[1], windowMs: number): void {
-      const key = keyOf(this.#scope + counted);
-      // `NX`: the first attempt begins the window, and later ones do not extend it.
-      redis
-        .pipeline()
-        .incr(key)
-        .pexpire(key, windowMs, 'NX')
-        .pttl(key)
-        .exec()
-        .then((replies) => {
-          const [current, ttl] = [replies?.[0]?.[1], replies?.[2]?.[1]];
-          if (typeof current === 'number' && typeof ttl === 'number') done(null, { current, ttl });
-          else done(new Error('Redis did not count'));
-        }, done);
+      count(keyOf(this.#scope + counted), windowMs)
+        .then((reply) => countReplySchema.parse(reply))
+        .then(([current, ttl]) => done(null, { current, ttl }), done);
     }
 
     child(options: unknown): LimitStore {
@@ -171,3 +188,4 @@ const limitStore = (redis: Redis, keyOf: LimitKey): FastifyRateLimitStoreCtor =>
       return store;
     }
   };
+}

@@ -3,7 +3,7 @@ import { readJsonBody } from '@sotto/server';
 import type { KeyKind } from '@sotto/state';
 import { parseRequest } from '@sotto/wire';
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type ApiCredentials, requireKey } from '../credentials/api-credentials.ts';
+import { type ApiCredentials, rememberKey, requireKey } from '../credentials/api-credentials.ts';
 import type { PresentedKey } from '../credentials/presented-key.ts';
 import {
   requireOperator,
@@ -124,7 +124,7 @@ type CallerReader = (request: FastifyRequest) => Promise<SignedIn | PresentedKey
 function callerReader(
   { sessions, credentials }: ServeDependencies,
   key: string,
-  { credentials: taken, readsCaller }: Contract,
+  { credentials: taken, readsCaller, remembersCaller }: Contract,
 ): CallerReader {
   if (readsCaller === true || taken.length === 0) return async () => undefined;
   if (taken.every((credential) => credential === 'session')) return (request) => requireSession(sessions, request);
@@ -133,7 +133,8 @@ function callerReader(
   if (kinds.length === 0 || taken.includes('session') || taken.includes('operator')) {
     throw new Error(`${key} takes credentials that \`serve\` does not check: ${taken.join(', ')}`);
   }
-  return (request) => requireKey(credentials, request, kinds);
+  const readKey = remembersCaller === true ? rememberKey : requireKey;
+  return (request) => readKey(credentials, request, kinds);
 }
 
 /** Reads the parameters of a path. A malformed id is `not_found`, as an unknown id is. */

@@ -12,7 +12,7 @@ import {
 } from '@sotto/wire';
 import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
 import type { PresentedKey } from '../credentials/presented-key.ts';
-import { type MarkDependencies, placeMark, type SealingDependencies, sealForKey } from './seal-for-key.ts';
+import { type MarkDependencies, placeMarks, type SealingDependencies, sealForKey } from './seal-for-key.ts';
 import { operationOf, readTicketQuestion } from './ticket-question.ts';
 
 export interface TicketDependencies extends MarkDependencies, SealingDependencies {
@@ -24,7 +24,7 @@ export interface TicketDependencies extends MarkDependencies, SealingDependencie
   readonly now: () => number;
 }
 
-/** Mints a single-use right to one request. The request’s content is not sent to control. */
+/** Mints a single-use right to one request, or several. The request’s content is not sent to control. */
 export async function mintTicket(
   deps: TicketDependencies,
   key: PresentedKey,
@@ -53,8 +53,9 @@ export async function mintTicket(
   const free = plan.ok && plan.value.routes.every(({ price }) => isFree(price));
 
   const expiresAt = deps.now() + deps.ticketTtlMs;
-  const sealed = sealForKey(deps, key, { bindings, needs, context, expiresAt });
-  const minted = await placeMark(deps, key, { ...sealed, free });
+  const count = asked.count ?? undefined;
+  const sealed = sealForKey(deps, key, { bindings, needs, context, expiresAt, count });
+  const minted = await placeMarks(deps, key, { ...sealed, free });
   if (minted.result === 'not_projected') throw new ServiceError('service_unavailable');
   if (minted.result === 'over_budget') {
     throw new ServiceError('insufficient_balance', {
@@ -69,7 +70,13 @@ export async function mintTicket(
         (await deps.adviseOnEmpty(key.accountId)),
     });
   }
-  return { ticket: sealed.ticket, privacy_class: weakest.value, expires_at: new Date(expiresAt).toISOString() };
+  const [ticket] = sealed.tickets;
+  return {
+    ticket,
+    ...(count === undefined ? {} : { tickets: [...sealed.tickets] }),
+    privacy_class: weakest.value,
+    expires_at: new Date(expiresAt).toISOString(),
+  };
 }
 
 /**
@@ -90,7 +97,7 @@ export async function mintAttestationTicket(
   const bindings = { operation: 'attestation', model, provider, reasoning: {} } as const;
   const needs = noNeeds(catalog.models.get(planned.value.modelId)?.type ?? 'text');
   const sealed = sealForKey(deps, key, { bindings, needs, context, expiresAt, attestation: { model, provider } });
-  const minted = await placeMark(deps, key, { ...sealed, free: true });
+  const minted = await placeMarks(deps, key, { ...sealed, free: true });
   if (minted.result !== 'minted') throw new ServiceError('service_unavailable');
-  return { ticket: sealed.ticket, expires_at: new Date(expiresAt).toISOString() };
+  return { ticket: sealed.tickets[0], expires_at: new Date(expiresAt).toISOString() };
 }

@@ -29,34 +29,38 @@ export interface TicketOrder {
   /** Unix ms. */
   readonly expiresAt: number;
   readonly attestation?: TicketEnvelope['attestation'];
+  /** Default: 1. */
+  readonly count?: number | undefined;
 }
 
-interface SealedTicket {
-  readonly ticket: string;
+/** Tickets for the same request. */
+interface SealedTickets {
+  readonly tickets: readonly [string, ...string[]];
   readonly form: TicketForm;
 }
 
-/** Seals a ticket for a planned request of this key. It is valid once its mark is placed. */
+/** Seals tickets for a planned request of this key. They are valid once their marks are placed. */
 export function sealForKey(
   deps: SealingDependencies,
   key: PresentedKey,
-  { bindings, needs, context, expiresAt, attestation }: TicketOrder,
-): SealedTicket {
+  { bindings, needs, context, expiresAt, attestation, count = 1 }: TicketOrder,
+): SealedTickets {
   const form = deps.ticketForm();
   const shared = {
     shard: shardOfWallet(key.walletId),
     bindings: bindingsOf(bindings),
     ...(attestation === undefined ? {} : { attestation }),
-    accountRef: sealAccountRef(deps.accountRefKey, key),
   };
-  const envelope: TicketEnvelope =
+  const seal = (): string =>
+    sealTicket(deps.ticketSealingKey, { ...envelope, accountRef: sealAccountRef(deps.accountRefKey, key) });
+  const envelope: Omit<TicketEnvelope, 'accountRef'> =
     form === 1
       ? { v: 1, ...shared, generation: key.generation, expiresAt, preferences: key.preferences }
       : {
           ...{ v: 2, ...shared, expiresAt: roundedExpiry(expiresAt) },
           preferences: narrowPreferences(bindings, needs, context),
         };
-  return { ticket: sealTicket(deps.ticketSealingKey, envelope), form };
+  return { tickets: [seal(), ...Array.from({ length: count - 1 }, seal)], form };
 }
 
 export interface MarkDependencies {
@@ -66,21 +70,22 @@ export interface MarkDependencies {
 }
 
 /**
- * Writes the mark that makes a ticket valid. If the state does not know the key or wallet in this form yet, such as
- * after a CLI command created it, it is projected first. Otherwise, the ticket would be rejected as invalid.
+ * Writes the marks that make tickets valid. If the state does not know the key or wallet in this form yet, such as
+ * after a CLI command created it, it is projected first. Otherwise, the tickets would be rejected as invalid. A key
+ * that was remembered is not projected: the caller reads it again.
  */
-export async function placeMark(
+export async function placeMarks(
   { state, projector, ticketTtlMs }: MarkDependencies,
-  { keyId, keyHash, accountId, walletId, generation }: PresentedKey,
-  { ticket, form, free = false }: SealedTicket & { readonly free?: boolean },
+  { keyId, keyHash, accountId, walletId, generation, rememberedBy }: PresentedKey,
+  { tickets, form, free = false }: SealedTickets & { readonly free?: boolean },
 ): Promise<MintReply> {
   const mint = (): Promise<MintReply> =>
     state.mint({
-      ...{ shard: shardOfWallet(walletId), ticketHash: hashSecret(ticket), walletId, keyHash, generation },
-      ...{ form, ttlMs: ticketTtlMs, free },
+      ...{ shard: shardOfWallet(walletId), ticketHashes: tickets.map(hashSecret), walletId, keyHash, generation },
+      ...{ secretHash: rememberedBy, form, ttlMs: ticketTtlMs, free },
     });
   const minted = await mint();
-  if (minted.result !== 'not_projected') return minted;
+  if (minted.result !== 'not_projected' || rememberedBy !== undefined) return minted;
   await Promise.all([projector.account(accountId), projector.key(keyId)]);
   return mint();
 }

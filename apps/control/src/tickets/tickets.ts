@@ -1,9 +1,9 @@
 import { ticketContracts } from '@sotto/contract/control';
 import { openReceipt, type ReceiptPort, receiptIdOf } from '@sotto/state';
 import { ServiceError } from '@sotto/wire';
-import type { Domain } from '../domain.ts';
+import { checkingRemembered } from '../credentials/api-credentials.ts';
+import type { Domain, RouteContext } from '../domain.ts';
 import type { Address } from '../reach.ts';
-import type { Serve } from '../serve/serve.ts';
 import { askBroker } from './ask-broker.ts';
 import { mintAttestationTicket, mintTicket, type TicketDependencies } from './mint-ticket.ts';
 
@@ -19,13 +19,19 @@ export interface TicketsDependencies extends TicketDependencies {
 const providerRequestId = /^preq_[\w-]{16,64}$/;
 
 export const buildTickets = (deps: TicketsDependencies): Domain => ({
-  register: ({ serve }) => serveTickets(serve, deps),
+  register: ({ app, serve, credentials }) => serveTickets({ app, serve, credentials }, deps),
 });
 
 /** Serves tickets, and the evidence and receipts of providers’ enclaves. */
-function serveTickets(serve: Serve, deps: TicketsDependencies): void {
+function serveTickets(
+  { app, serve, credentials }: Pick<RouteContext, 'app' | 'serve' | 'credentials'>,
+  deps: TicketsDependencies,
+): void {
   serve(ticketContracts)({
-    'POST /v1/inference/tickets': ({ caller, body }) => mintTicket(deps, caller, body),
+    'POST /v1/inference/tickets': async ({ caller, body, request, reply }) => {
+      await app.countFurther(request, reply, (body.count ?? 1) - 1);
+      return checkingRemembered(credentials, { request, caller }, (key) => mintTicket(deps, key, body));
+    },
 
     'POST /v1/inference/attestation-tickets': ({ caller, body }) => mintAttestationTicket(deps, caller, body),
 

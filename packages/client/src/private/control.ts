@@ -21,9 +21,12 @@ export interface Ticket {
   readonly expiresAt: number;
 }
 
+/** A ticket goes into a header, so it must not contain line breaks or spaces. */
+const headerText = z.string().regex(/^[\x21-\x7e]{1,8192}$/);
+
 const ticketSchema = z.object({
-  // The ticket goes into a header, so it must not contain line breaks or spaces.
-  ticket: z.string().regex(/^[\x21-\x7e]{1,8192}$/),
+  ticket: headerText,
+  tickets: z.array(headerText).min(1).optional(),
   privacy_class: z.string().optional(),
   expires_at: z.iso.datetime(),
 });
@@ -39,16 +42,25 @@ export class Control {
    * Asks for a ticket. Returns the service's answer unchanged if it refuses. Throws `control_unreachable`, or
    * `inference_ticket_failed` for an answer without a ticket.
    */
-  mint(request: TicketRequest, signal?: AbortSignal): Promise<Ticket | Response> {
-    return this.#mintAt('/v1/inference/tickets', request, { signal, failure: 'inference_ticket_failed' });
+  async mint(request: TicketRequest, signal?: AbortSignal): Promise<Ticket | Response> {
+    return firstOf(
+      await this.#mintAt('/v1/inference/tickets', request, { signal, failure: 'inference_ticket_failed' }),
+    );
+  }
+
+  /** The same for several tickets, all for the same request. An earlier version of the service refuses `count` with 400. */
+  mintSeveral(request: TicketRequest, count: number): Promise<readonly Ticket[] | Response> {
+    const failure = 'inference_ticket_failed';
+    return this.#mintAt('/v1/inference/tickets', { ...request, count }, { signal: undefined, failure });
   }
 
   /** The same for the verification of one provider's enclave; it throws `attestation_ticket_failed`. It costs nothing. */
-  mintAttestation(
+  async mintAttestation(
     request: { readonly model: string; readonly provider: string },
     signal?: AbortSignal,
   ): Promise<Ticket | Response> {
-    return this.#mintAt('/v1/inference/attestation-tickets', request, { signal, failure: 'attestation_ticket_failed' });
+    const failure = 'attestation_ticket_failed';
+    return firstOf(await this.#mintAt('/v1/inference/attestation-tickets', request, { signal, failure }));
   }
 
   /** Reads a resource that needs the key and carries no content, such as `GET /models`. */
@@ -60,13 +72,19 @@ export class Control {
     path: ControlPath<'POST'>,
     request: object,
     { signal, failure }: { readonly signal: AbortSignal | undefined; readonly failure: ClientErrorCode },
-  ): Promise<Ticket | Response> {
+  ): Promise<readonly [Ticket, ...Ticket[]] | Response> {
     const answer = await this.#send(path, { method: 'POST', body: JSON.stringify(request), signal });
     if (!answer.ok) return answer;
     const parsed = ticketSchema.safeParse(await answer.json().catch(() => undefined));
     if (!parsed.success) throw new ClientError(failure);
-    const { ticket, privacy_class: privacyClass, expires_at: expiresAt } = parsed.data;
-    return { ticket, privacyClass, expiresAt: Date.parse(expiresAt) };
+    const { ticket, tickets = [ticket], privacy_class: privacyClass, expires_at: expiresAt } = parsed.data;
+    const [first, ...others] = tickets.map((each) => ({
+      ticket: each,
+      privacyClass,
+      expiresAt: Date.parse(expiresAt),
+    }));
+    if (first === undefined) throw new ClientError(failure);
+    return [first, ...others];
   }
 
   async #send(
@@ -97,3 +115,6 @@ export class Control {
     }
   }
 }
+
+const firstOf = (minted: readonly [Ticket, ...Ticket[]] | Response): Ticket | Response =>
+  minted instanceof Response ? minted : minted[0];

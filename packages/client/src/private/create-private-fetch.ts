@@ -67,7 +67,12 @@ export function makePrivateClient(
     maxAgeMs,
     onVerified: options.onVerified ?? (() => undefined),
   });
-  const tickets = new TicketPool({ mint: (request, signal) => control.mint(request, signal), now, size: ticketsAhead });
+  const tickets = new TicketPool({
+    mint: (request, signal) => control.mint(request, signal),
+    mintSeveral: (request, count) => control.mintSeveral(request, count),
+    now,
+    size: ticketsAhead,
+  });
   const sent = new SentRequests(now);
   const sender = new TicketedSender({ session, tickets, sent });
   const enclaves = new EnclaveSessions({

@@ -3,6 +3,8 @@ import type { Ticket } from './control.ts';
 
 export interface TicketPoolOptions {
   readonly mint: (request: TicketRequest, signal?: AbortSignal) => Promise<Ticket | Response>;
+  /** Gets several tickets at once. */
+  readonly mintSeveral: (request: TicketRequest, count: number) => Promise<readonly Ticket[] | Response>;
   readonly now: () => number;
   /** Number of tickets kept ready for requests of one kind; 0 keeps none. */
   readonly size: number;
@@ -14,6 +16,9 @@ export type TakenTicket = Omit<Ticket, 'expiresAt'> & { readonly isFresh: boolea
 const maxKinds = 32;
 /** Time in ms that a ticket must remain valid, so that its request can still reach the broker. */
 const marginMs = 20_000;
+
+/** The most tickets that the service mints in one request. */
+const maxTogether = 16;
 
 /** Delay in ms before refilling, so that the request of the taken ticket goes first. */
 const refillAfterMs = 25;
@@ -30,6 +35,8 @@ interface Kind {
 export class TicketPool {
   readonly #options: TicketPoolOptions;
   readonly #kinds = new Map<string, Kind>();
+  /** Undefined until a refill has shown it: an earlier version of the service mints only one ticket per request. */
+  #mintsSeveral: boolean | undefined;
 
   constructor(options: TicketPoolOptions) {
     this.#options = options;
@@ -88,13 +95,29 @@ export class TicketPool {
 
   async #mintInto(request: TicketRequest, kind: Kind): Promise<void> {
     while (kind.ready.length < this.#options.size) {
-      const minted = await this.#options.mint(request);
-      if (minted instanceof Response) {
-        await minted.body?.cancel();
-        break;
-      }
-      kind.ready.push(minted);
+      const minted = await this.#refill(request, this.#options.size - kind.ready.length);
+      if (minted === undefined) break;
+      kind.ready.push(...minted);
     }
     kind.isFilling = false;
+  }
+
+  /** Returns new tickets, or undefined if the service refuses them. */
+  async #refill(request: TicketRequest, missing: number): Promise<readonly Ticket[] | undefined> {
+    const { mint, mintSeveral } = this.#options;
+    if (missing > 1 && this.#mintsSeveral !== false) {
+      const minted = await mintSeveral(request, Math.min(missing, maxTogether));
+      if (!(minted instanceof Response)) {
+        this.#mintsSeveral = true;
+        return minted;
+      }
+      await minted.body?.cancel();
+      if (minted.status !== 400 || this.#mintsSeveral === true) return undefined;
+      this.#mintsSeveral = false;
+    }
+    const minted = await mint(request);
+    if (!(minted instanceof Response)) return [minted];
+    await minted.body?.cancel();
+    return undefined;
   }
 }

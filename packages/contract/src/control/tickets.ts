@@ -10,11 +10,13 @@ export const ticketContracts = contracts({
     limit: 'minting',
     summary: 'Get a ticket',
     description:
-      'A ticket allows one request at the confidential origin. It binds the model, the provider policy, the reasoning selection and the media settings. The request must have the same values. Never send content here; unknown fields are refused.',
+      'A ticket allows one request at the confidential origin. It binds the model, the provider policy, the reasoning selection and the media settings. The request must have the same values. With `count` you get up to 16 tickets for the same request, all or none, and each counts for the limits. Never send content here; unknown fields are refused.',
     credentials: ['inferenceKey', 'accessToken'],
+    remembersCaller: true,
     body: wire.ticketRequestSchema,
     answer: wire.ticketAnswerSchema,
-    returns: 'The ticket. `privacy_class` is the weakest class that the policy allows.',
+    returns:
+      'The ticket, and with `count` all `tickets`, of which it is the first. `privacy_class` is the weakest class that the policy allows.',
     examples: {
       body: { model: 'demo/chat' },
       answer: { ticket: 'AbHk3n0rT2…', privacy_class: 'private', expires_at: '2026-11-21T08:05:00.000Z' },

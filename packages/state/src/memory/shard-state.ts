@@ -327,12 +327,13 @@ export class ShardState {
   }
 
   mint(request: MintRequest, change: () => void): MintReply {
-    const { ticketHash, walletId, keyHash, generation, form, ttlMs, free = false } = request;
+    const { ticketHashes, walletId, keyHash, secretHash, generation, form, ttlMs, free = false } = request;
     const { keys, tickets, epoch = 0 } = this.#data;
     const wallet = projectedWallet(this.#data, walletId);
     if (wallet === undefined) return { result: 'not_projected' };
     const projection = keys.get(keyHash)?.projection;
-    if (projection?.generation !== generation) return { result: 'not_projected' };
+    if (projection?.generation !== generation || !this.opens(projection, secretHash))
+      return { result: 'not_projected' };
     const available = availableNusd(wallet);
     if (available <= 0n && !free) return { result: 'insufficient', availableNusd: available };
     const asked = { month: monthOf(this.#now()), amountNusd: 1n, budgetIds: projection.budgetIds };
@@ -340,10 +341,12 @@ export class ShardState {
     if (refusing !== undefined) return { result: 'over_budget', budget: refusing };
     this.#sweep();
     change();
-    if (this.#mark(ticketHash) !== undefined) return { result: 'minted' };
     const marked = form === 1 ? undefined : generation;
     const expiresAt = this.#now() + ttlMs;
-    tickets.set(ticketHash, { epoch, walletId, keyHash, generation: marked, expiresAt, usedBy: undefined });
+    for (const ticketHash of ticketHashes) {
+      if (this.#mark(ticketHash) !== undefined) continue;
+      tickets.set(ticketHash, { epoch, walletId, keyHash, generation: marked, expiresAt, usedBy: undefined });
+    }
     return { result: 'minted' };
   }
 

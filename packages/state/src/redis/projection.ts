@@ -55,9 +55,8 @@ export function redisProjection(runner: ScriptRunner, now: () => string): Projec
 
     async mint(request) {
       assertMint(request);
-      const { shard, ticketHash, walletId, keyHash, generation, form, ttlMs, free = false } = request;
+      const { shard, ticketHashes, walletId, keyHash, secretHash, generation, form, ttlMs, free = false } = request;
       const [result, detail, ...more] = await runner.step('mint', shard, [
-        ticketHash,
         walletId,
         keyHash,
         ttlMs,
@@ -65,6 +64,8 @@ export function redisProjection(runner: ScriptRunner, now: () => string): Projec
         generation,
         form,
         now(),
+        secretHash ?? '',
+        ...ticketHashes,
       ]);
       if (result === 'minted' || result === 'not_projected') return { result };
       if (result === 'insufficient') return { result, availableNusd: BigInt(String(detail)) };

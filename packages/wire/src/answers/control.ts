@@ -7,6 +7,8 @@ const usd = z.number();
 /** Answer of `POST /inference/tickets`. */
 export const ticketAnswerSchema = z.strictObject({
   ticket: z.string(),
+  /** With `count`: all tickets. `ticket` is the first of them. */
+  tickets: z.array(z.string()).optional(),
   privacy_class: privacyClassSchema,
   expires_at: instant,
 });

@@ -21,6 +21,9 @@ export const operationPaths = {
 export const operationAt = (path: string): Operation | undefined =>
   operations.find((operation) => operationPaths[operation] === path);
 
+/** The most tickets of one request. */
+export const maxTicketsTogether = 16;
+
 /** Body of `POST /inference/tickets`. Unknown keys are refused, so that clients cannot send content to control by mistake. */
 export const ticketRequestSchema = z.strictObject({
   model: modelIdSchema,
@@ -33,6 +36,8 @@ export const ticketRequestSchema = z.strictObject({
   response_format: z.enum(['b64_json', 'mp3']).nullish(),
   input_chars: z.int().min(1).max(maxSpeechCharacters).nullish(),
   voice: voiceSchema.nullish(),
+  /** Number of tickets. All of them allow the same request, each once. */
+  count: z.int().min(1).max(maxTicketsTogether).nullish(),
 });
 export type TicketRequest = z.infer<typeof ticketRequestSchema>;
 

@@ -148,7 +148,14 @@ export function epochSuite(): void {
           generation: 1,
           shard: each,
         });
-        const ticket = { shard: each, ...ids, ticketHash: 'ticket', generation: 1, form: 2, ttlMs: 60_000 } as const;
+        const ticket = {
+          shard: each,
+          ...ids,
+          ticketHashes: ['ticket'],
+          generation: 1,
+          form: 2,
+          ttlMs: 60_000,
+        } as const;
         expect(await state.mint(ticket)).toEqual({ result: 'minted' });
         expect(await state.peek(ticketAt(each))).toBeDefined();
         const request = redeemOf({ shard: each, right: byTicket, holdId: ids.holdId });

@@ -154,7 +154,7 @@ export function ticketSuite(): void {
       expect(await mint(60_000, 1)).toEqual({ result: 'not_projected' });
       await state.mint({
         shard,
-        ticketHash: 'ticket',
+        ticketHashes: ['ticket'],
         walletId,
         keyHash: 'key',
         generation: 7,
@@ -195,6 +195,29 @@ export function keySuite(): void {
       expect(await wallet()).toEqual(amounts(0n, 1n));
       await putKey({ generation: 2 });
       expect(await redeem({ generation: 2 })).toEqual(result('admitted'));
+    });
+
+    test('gets tickets only in its generation, while it is open, and by a secret that opens it', async () => {
+      await fund(100n);
+      const order = { shard, ticketHashes: ['one', 'two'], walletId, keyHash: 'key', form: 2, ttlMs: 60_000 } as const;
+      const minted = (by: { generation: number; secretHash?: string }) => state.mint({ ...order, ...by });
+      await putKey({ generation: 7, secrets: [{ secretHash: 'second', endsAt: later() }] });
+      for (const by of [{ generation: 6 }, { generation: 7, secretHash: 'key' }]) {
+        expect(await minted(by)).toEqual({ result: 'not_projected' });
+      }
+      expect(await minted({ generation: 7, secretHash: 'second' })).toEqual({ result: 'minted' });
+      for (const ticketHash of order.ticketHashes) {
+        const right = { kind: 'ticket', ticketHash } as const;
+        expect(await redeem({ right, generation: undefined, holdId: ticketHash })).toEqual(result('admitted'));
+      }
+      driver?.advance(overlapMs);
+      expect(await minted({ generation: 7, secretHash: 'second' })).toEqual({ result: 'not_projected' });
+      expect(await minted({ generation: 7 })).toEqual({ result: 'minted' });
+      await putKey({ generation: 8, active: false });
+      expect(await minted({ generation: 8 })).toEqual({ result: 'not_projected' });
+      await putKey({ generation: 9, expiresAt: later() });
+      driver?.advance(overlapMs);
+      expect(await minted({ generation: 9 })).toEqual({ result: 'not_projected' });
     });
 
     describe('that was rotated', () => {

@@ -43,7 +43,7 @@ export const fund = (balanceNusd: bigint, version = 1) => state.putWallet({ shar
 export const putKey = (changes: Parameters<typeof keyProjection>[0] | object = {}) =>
   state.putKey(keyProjection({ shard, keyHash: 'key', walletId, ...changes }));
 export const mint = (ttlMs = 60_000, form: TicketForm = 2, free = false) =>
-  state.mint({ shard, ticketHash: 'ticket', walletId, keyHash: 'key', generation: 1, form, ttlMs, free });
+  state.mint({ shard, ticketHashes: ['ticket'], walletId, keyHash: 'key', generation: 1, form, ttlMs, free });
 export const redeem = (request: Partial<RedeemRequest> = {}) =>
   state.redeem(redeemOf({ shard, right: byKey, holdId: 'hold', ...request }));
 export const settle = (chargeNusd: bigint, holdId = 'hold') =>

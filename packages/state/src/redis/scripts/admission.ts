@@ -6,25 +6,28 @@ import { batches, budgets, guard, holds, names, notes, rights, secrets } from '.
  * Marks of tickets are `epoch wallet key generation`, and `used:hold generation` once redeemed. Marks of tickets of the first form
  * have no generation, because the ticket has it.
  *
- * ARGV from 5: ticket hash, wallet id, key hash, ttl ms, 'free' for a free request, generation of the key, form of the ticket, now.
+ * ARGV from 5: wallet id, key hash, ttl ms, 'free' for a free request, generation of the key, form of the tickets, now, secret hash
+ * ('' for none), then the ticket hashes. Returns `not_projected` if the key would not be admitted with this generation and secret.
  * An existing mark stays, because a delayed mint must not renew a used ticket. The mark has the epoch, because a new epoch may have
  * forgotten used tickets.
  */
-export const mintScript = `${names}${guard}${budgets}
+export const mintScript = `${names}${guard}${budgets}${secrets}
 local n, refused, epoch = guard('admit')
 if refused then return refused end
-local w = redis.call('HMGET', wallet_key(ARGV[6]), 'funds', 'held', 'unbooked')
-local k = redis.call('HMGET', key_key(ARGV[7]), 'gen', 'bud')
-if not w[1] or k[1] ~= ARGV[10] then return {n, 'not_projected'} end
-local available = tonumber(w[1]) - tonumber(w[2] or 0) - tonumber(w[3] or 0)
-if available <= 0 and ARGV[9] ~= 'free' then return {n, 'insufficient', int(available)} end
-if ARGV[9] ~= 'free' then
-  local month = month_of(now_ms(ARGV[12]))
+local wallet, key, ttl, is_free, now, secret = ARGV[5], ARGV[6], ARGV[7], ARGV[8] == 'free', now_ms(ARGV[11]), ARGV[12]
+local w = redis.call('HMGET', wallet_key(wallet), 'funds', 'held', 'unbooked')
+local k = redis.call('HMGET', key_key(key), 'gen', 'bud', 'active', 'exp', 'sec')
+if not w[1] or k[1] ~= ARGV[9] or k[3] ~= '1' or is_over(k[4], now) then return {n, 'not_projected'} end
+if secret ~= '' and not is_secret(k[5], key, secret, now) then return {n, 'not_projected'} end
+if not is_free then
+  local available = tonumber(w[1]) - tonumber(w[2] or 0) - tonumber(w[3] or 0)
+  if available <= 0 then return {n, 'insufficient', int(available)} end
+  local month = month_of(now)
   local budget, limit = find_exhausted(k[2], month, 1)
   if budget then return {n, 'over_budget', budget, month, limit} end
 end
-local generation = ARGV[11] == '1' and '' or ' ' .. ARGV[10]
-redis.call('SET', ticket_key(ARGV[5]), epoch .. ' ' .. ARGV[6] .. ' ' .. ARGV[7] .. generation, 'PX', ARGV[8], 'NX')
+local mark = epoch .. ' ' .. wallet .. ' ' .. key .. (ARGV[10] == '1' and '' or ' ' .. ARGV[9])
+for i = 13, #ARGV do redis.call('SET', ticket_key(ARGV[i]), mark, 'PX', ttl, 'NX') end
 return {count(), 'minted'}
 `;
 
