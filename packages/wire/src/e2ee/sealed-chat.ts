@@ -14,11 +14,21 @@ const ciphertext = (overheadBytes: number) =>
 
 const amount = z.number().optional();
 
+type SealedChatSchema = ReturnType<typeof newSealedChatSchema>;
+/** One schema for each overhead of a relay's variants, because a new one is compiled at its first use. */
+const schemas = new Map<number, SealedChatSchema>();
+
 /**
  * A chat request whose fields are encrypted one by one, as the broker sees it. Strict: the broker refuses a request with any field
  * that could hold plaintext content.
  */
-export const sealedChatSchema = (fieldOverheadBytes: number) =>
+export function sealedChatSchema(fieldOverheadBytes: number): SealedChatSchema {
+  const schema = schemas.get(fieldOverheadBytes) ?? newSealedChatSchema(fieldOverheadBytes);
+  schemas.set(fieldOverheadBytes, schema);
+  return schema;
+}
+
+const newSealedChatSchema = (fieldOverheadBytes: number) =>
   z.strictObject({
     /** The provider's own name of the model. */
     model: z.string().min(1).max(256),
@@ -43,7 +53,7 @@ export const sealedChatSchema = (fieldOverheadBytes: number) =>
     reasoning_effort: z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']).optional(),
     venice_parameters: z.strictObject({ enable_e2ee: z.literal(true) }).optional(),
   });
-export type SealedChat = z.infer<ReturnType<typeof sealedChatSchema>>;
+export type SealedChat = z.infer<SealedChatSchema>;
 
 /**
  * The JSON in the header `x-router-e2ee` of an encrypted chat request. It has the selections that the ticket binds, which the
