@@ -227,7 +227,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
       mailer: options.mailer,
       network: { networks: options.webhookNetworks },
     }),
-    buildBilling({
+    await buildBilling({
       ...options.billing,
       pool,
       events,

@@ -8,16 +8,13 @@ import { recordLowBalances } from './account-settings.ts';
 import { topUpAccounts } from './auto-top-up/auto-top-up.ts';
 import type { BillingPlan } from './billing-plan.ts';
 import { serveBilling } from './billing-routes.ts';
-import type { RailSettings } from './billing-settings.ts';
+import type { RailSettings, StripeSettings } from './billing-settings.ts';
 import type { PlaceDependencies, Rails } from './orders/place-order.ts';
 import { reconcileOrders } from './orders/reconcile.ts';
 import { BtcpayClient } from './rails/btcpay-client.ts';
 import { BtcpayRail } from './rails/btcpay-rail.ts';
 import { btcpayWebhook } from './rails/btcpay-webhook.ts';
 import { testRail } from './rails/rail.ts';
-import { stripeClient } from './rails/stripe-client.ts';
-import { railCustomers, StripeRail } from './rails/stripe-rail.ts';
-import { stripeWebhook } from './rails/stripe-webhook.ts';
 import { registerWebhooks } from './webhook-routes.ts';
 
 /** Packages, terms and rails, as read at the start. */
@@ -43,8 +40,25 @@ const lowBalanceMs = 5_000;
 /** Maximum deliveries per address and minute. Rejecting a bad signature costs one HMAC. */
 const webhooksAMinute = 6_000;
 
+const noStripe = { cards: undefined, webhook: undefined };
+
+/** Loads Stripe's library, which is large, only where cards are accepted. */
+async function openStripe(
+  settings: StripeSettings,
+  { pool, origin, now }: Pick<BillingDependencies, 'pool' | 'origin' | 'now'>,
+) {
+  const { stripeClient } = await import('./rails/stripe-client.ts');
+  const { railCustomers, StripeRail } = await import('./rails/stripe-rail.ts');
+  const { stripeWebhook } = await import('./rails/stripe-webhook.ts');
+  const stripe = stripeClient(settings);
+  return {
+    cards: new StripeRail({ stripe, customers: railCustomers(pool, 'card'), origin, now }),
+    webhook: stripeWebhook(stripe, settings.webhookSecret),
+  };
+}
+
 /** Assembles billing: its routes, its background tasks, and the webhooks that payment services call. */
-export function buildBilling({
+export async function buildBilling({
   plan,
   rails: settings,
   monthlyGrantNusd,
@@ -53,9 +67,10 @@ export function buildBilling({
   project,
   origin,
   now,
-}: BillingDependencies): Domain {
-  const stripe = settings.stripe && stripeClient(settings.stripe);
-  const cards = stripe && new StripeRail({ stripe, customers: railCustomers(pool, 'card'), origin, now });
+}: BillingDependencies): Promise<Domain> {
+  const { cards, webhook: stripe } = settings.stripe
+    ? await openStripe(settings.stripe, { pool, origin, now })
+    : noStripe;
   const btcpay = settings.btcpay && new BtcpayClient(settings.btcpay);
   const rails: Rails = {
     card: cards,
@@ -70,7 +85,7 @@ export function buildBilling({
       registerWebhooks(app, {
         orders,
         readers: {
-          stripe: stripe && settings.stripe && stripeWebhook(stripe, settings.stripe.webhookSecret),
+          stripe,
           btcpay: btcpay && settings.btcpay && btcpayWebhook(btcpay, settings.btcpay),
         },
         rateLimit: limitByAddress(webhooksAMinute),

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setting } from '@sotto/server';
-import { createTransport } from 'nodemailer';
 import { leavesThisMachine, type Mail, type Mailer } from './mail.ts';
 
 /** The SMTP server and the sender. */
@@ -25,20 +24,26 @@ const timeoutMs = 15_000;
  */
 export function smtpMail({ url, from }: SmtpSettings, pauses: readonly number[] = pausesMs): Mailer {
   const { hostname, protocol } = new URL(url);
-  const transport = createTransport({
-    url,
-    pool: true,
-    maxConnections: 4,
-    requireTLS: protocol === 'smtp:' && !setting.isLoopback(hostname.replace(/^\[|\]$/g, '')),
-    connectionTimeout: timeoutMs,
-    greetingTimeout: timeoutMs,
-    socketTimeout: timeoutMs,
-    // People choose parts of a mail. Never treat a part as a path or an address to read from.
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  });
+  const open = async () => {
+    // Large, and seldom needed.
+    const { createTransport } = await import('nodemailer');
+    return createTransport({
+      url,
+      pool: true,
+      maxConnections: 4,
+      requireTLS: protocol === 'smtp:' && !setting.isLoopback(hostname.replace(/^\[|\]$/g, '')),
+      connectionTimeout: timeoutMs,
+      greetingTimeout: timeoutMs,
+      socketTimeout: timeoutMs,
+      // People choose parts of a mail. Never treat a part as a path or an address to read from.
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    });
+  };
+  let transport: ReturnType<typeof open> | undefined;
   const once = async ({ to, subject, text }: Mail): Promise<void> => {
-    await transport.sendMail({
+    transport ??= open();
+    await (await transport).sendMail({
       from,
       // Pass an object: nodemailer would read a string as a list of addresses.
       to: { name: '', address: to },
@@ -50,7 +55,7 @@ export function smtpMail({ url, from }: SmtpSettings, pauses: readonly number[] 
   let waiting = 0;
   return {
     how: 'sent',
-    close: () => transport.close(),
+    close: () => void transport?.then((opened) => opened.close()),
     async send(mail) {
       if (!leavesThisMachine(mail.to)) return;
       if (waiting >= maxWaiting) throw new Error('too many mails are waiting');

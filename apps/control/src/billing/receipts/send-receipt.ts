@@ -1,6 +1,5 @@
 import type { RailName, ReceiptAnswer } from '@sotto/wire';
 import type { FastifyReply } from 'fastify';
-import PDFDocument from 'pdfkit';
 import { escaped } from '../../serve/escaped.ts';
 
 type Format = 'json' | 'html' | 'pdf';
@@ -149,7 +148,9 @@ const marginPt = 56;
 const labelPt = 130;
 
 /** Renders a receipt as a PDF of one page. The same receipt gives the same bytes. */
-export function receiptPdf(receipt: ReceiptAnswer): Promise<Buffer> {
+export async function receiptPdf(receipt: ReceiptAnswer): Promise<Buffer> {
+  // Large, and seldom needed.
+  const { default: PDFDocument } = await import('pdfkit');
   const { title, number, seller, facts, lines, total } = receiptText(receipt);
   const document = new PDFDocument({
     size: 'A4',
