@@ -1,5 +1,6 @@
 import { runOn } from './contender.ts';
 import { keepReport, showReport, writeKept } from './page/page.ts';
+import { footprint } from './parts/footprint.ts';
 import { gateways } from './parts/gateways.ts';
 import { overload } from './parts/overload.ts';
 import type { Part } from './parts/part.ts';
@@ -23,6 +24,7 @@ const parts = {
   tickets,
   scale,
   streams,
+  footprint,
   processes,
   sizing,
   usage,

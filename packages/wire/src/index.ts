@@ -255,6 +255,7 @@ export * as authRequests from './requests/sessions-request.ts';
 export {
   type AttestationTicketRequest,
   attestationTicketRequestSchema,
+  maxTicketsTogether,
   type Operation,
   operationAt,
   operationPaths,

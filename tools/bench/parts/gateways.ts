@@ -46,14 +46,28 @@ export const gateways: Part = async ({ quick }) => {
   // The same rate for all: the one at which the private flow is busy half of the time.
   const { model } = bursts.few;
   const rate = await meter.halfLoad(byTicket, { model, perSecond: Math.floor(of(byTicket).few.perSecond / 4) });
-  const firstBytes = new Map<Contender, number[]>([direct, ...contenders].map((contender) => [contender, []]));
-  for (let round = 0; round < (quick ? 4 : 24); round += 1) {
-    for (const [contender, taken] of firstBytes) {
-      taken.push(...(await meter.firstBytes(contender, { model, perSecond: rate, forS: 0.5 })));
+  const runs = quick ? 2 : 10;
+  const taken = new Map<Contender, number[][]>([direct, ...contenders].map((contender) => [contender, []]));
+  for (let run = 0; run < runs; run += 1) {
+    for (const own of taken.values()) own.push([]);
+    for (let turn = 0; turn < 3; turn += 1) {
+      for (const [contender, own] of taken) {
+        own[run]?.push(...(await meter.firstBytes(contender, { model, perSecond: rate, forS: 0.5 })));
+      }
     }
   }
-  const first = (contender: Contender, at: number): number => percentile(firstBytes.get(contender) ?? [], at);
-  const added = (contender: Contender, at: number): number => first(contender, at) - first(direct, at);
+  const inRuns = (contender: Contender, at: number): number[] =>
+    (taken.get(contender) ?? []).map((times) => percentile(times, at));
+  const addedInRuns = (contender: Contender, at: number): number[] => {
+    const bare = inRuns(direct, at);
+    return inRuns(contender, at).map((ms, run) => ms - (bare[run] ?? Number.NaN));
+  };
+  const first = (contender: Contender, at: number): number => median(inRuns(contender, at));
+  const added = (contender: Contender, at: number): number => median(addedInRuns(contender, at));
+  const range = (ms: readonly number[]): string => `${figure(Math.min(...ms), 2)} to ${figure(Math.max(...ms), 2)}`;
+  const tails = inRuns(byTicket, 99).map((ms, run) => ms / (inRuns(floor, 99)[run] ?? Number.NaN));
+  /** The worst of nine in ten runs. */
+  const nineOfTen = (values: readonly number[]): number => [...values].sort((a, b) => a - b).at(-2) ?? Number.NaN;
 
   await meter.close();
   for (const contender of contenders) await contender.stop();
@@ -65,7 +79,7 @@ export const gateways: Part = async ({ quick }) => {
   return {
     title: 'Compared with other gateways',
     method:
-      'One provider on loopback answers at once. Whole answers use 32 connections, streams 16. A chunk is one event: a stream of 1,000 events minus one of a single event, divided by 999. With “20 per read” the provider sends twenty events in one write. The floor is a bare Fastify in front of undici that only parses the body; a second also makes Sotto’s two Redis calls. Portkey’s open-source gateway (1.15.2) finds the provider in headers, rewrites request and answer, and passes the caller’s key on. It has no accounts, limits, balance or metering; Sotto does all four for each request. Time to first byte is measured at the rate at which the private flow keeps its core half busy; the added time is without the provider’s. Control and Postgres run only when no other process needs a core, and finish booking before the next turn.',
+      'One provider on loopback answers at once. Whole answers use 32 connections, streams 16. A chunk is one event: a stream of 1,000 events minus one of a single event, divided by 999. With “20 per read” the provider sends twenty events in one write. The floor is a bare Fastify in front of undici that only parses the body; a second also makes Sotto’s two Redis calls. Portkey’s open-source gateway (1.15.2) finds the provider in headers, rewrites request and answer, and passes the caller’s key on. It has no accounts, limits, balance or metering; Sotto does all four for each request. Time to first byte is measured at the rate at which the private flow keeps its core half busy; the added time is without the provider’s. It is measured in ten runs, in which all take turns three times; figures are the medians of the runs, and the last column is the lowest and highest. Control and Postgres run only when no other process needs a core, and finish booking before the next turn.',
     tables: [
       {
         caption: 'CPU in µs',
@@ -92,32 +106,33 @@ export const gateways: Part = async ({ quick }) => {
       },
       {
         caption: `Time to first byte at ${rate} streams per second, in ms`,
-        head: ['', 'p50', 'p99', 'added p50', 'added p99'],
+        head: ['', 'p50', 'p99', 'added p50', 'added p99', 'added p50 in ten runs'],
         rows: [direct, ...contenders].map((contender) => [
           contender.name,
           figure(first(contender, 50), 2),
           figure(first(contender, 99), 2),
           figure(added(contender, 50), 2),
           figure(added(contender, 99), 2),
+          range(addedInRuns(contender, 50)),
         ]),
       },
     ],
     promises: [
       {
         what: 'private flow, CPU per request, relative to the floor',
-        atMost: 2.5,
+        atMost: 2.3,
         measured: times(byTicket, floor),
         unit: '×',
       },
       {
-        what: 'private flow, CPU per request, relative to a pass-through with the same Redis calls',
-        atMost: 1.5,
-        measured: times(byTicket, withRedis),
+        what: 'compatibility mode, CPU per request, relative to the floor',
+        atMost: 2,
+        measured: times(byKey, floor),
         unit: '×',
       },
       {
         what: 'CPU per streamed chunk, relative to the floor',
-        atMost: 1.3,
+        atMost: 1.2,
         measured: median([byKey, byTicket].map((one) => chunk(one, 'single'))) / chunk(floor, 'single'),
         unit: '×',
       },
@@ -131,11 +146,16 @@ export const gateways: Part = async ({ quick }) => {
               unit: '×',
             },
           ]),
-      { what: 'added time to first byte, p50', atMost: 0.5, measured: added(byTicket, 50), unit: 'ms' },
       {
-        what: 'added time to first byte, p99, relative to the floor’s',
+        what: 'added time to first byte, p50, in nine of ten runs',
+        atMost: 0.5,
+        measured: nineOfTen(addedInRuns(byTicket, 50)),
+        unit: 'ms',
+      },
+      {
+        what: 'time to first byte, p99, relative to the floor’s, in nine of ten runs',
         atMost: 1.5,
-        measured: added(byTicket, 99) / added(floor, 99),
+        measured: nineOfTen(tails),
         unit: '×',
       },
     ],
@@ -147,6 +167,26 @@ export const gateways: Part = async ({ quick }) => {
         bars: contenders.map((contender) => ({
           name: contender.name,
           value: perRequest(contender),
+          ours: contender === byKey || contender === byTicket,
+        })),
+      },
+      {
+        kind: 'bars',
+        name: 'chunks',
+        title: 'CPU for one event of a stream, in µs',
+        bars: contenders.map((contender) => ({
+          name: contender.name,
+          value: chunk(contender, 'single'),
+          ours: contender === byKey || contender === byTicket,
+        })),
+      },
+      {
+        kind: 'bars',
+        name: 'latency',
+        title: 'Added time to the first byte, p50 in ms',
+        bars: contenders.map((contender) => ({
+          name: contender.name,
+          value: added(contender, 50),
           ours: contender === byKey || contender === byTicket,
         })),
       },

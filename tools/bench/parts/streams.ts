@@ -52,6 +52,18 @@ export const streams: Part = async ({ quick }) => {
         }),
       },
     ],
+    plots: [
+      {
+        kind: 'bars',
+        name: 'memory',
+        title: 'Memory for one open stream, in KiB',
+        bars: contenders.map((contender) => ({
+          name: contender.name,
+          value: ((of(contender).after - of(contender).before) * 1024) / count,
+          ours: contender === byTicket,
+        })),
+      },
+    ],
     promises: [{ what: `${count} open streams`, atMost: 1024, measured: of(byTicket).after, unit: 'MiB' }],
   };
 };

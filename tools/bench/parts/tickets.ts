@@ -1,16 +1,19 @@
-import { end, startNode } from '../contender.ts';
-import { cpuMicroseconds, percentile } from '../cpu.ts';
+import { maxTicketsTogether } from '@sotto/wire';
+import { type Contender, end, startNode } from '../contender.ts';
+import { cpuMicroseconds, median, percentile } from '../cpu.ts';
+import { CostMeter } from '../cpu-cost.ts';
 import { Load } from '../load.ts';
 import { figure } from '../page/report.ts';
 import { benchCatalog, benchRegistry, startSotto } from '../sotto.ts';
 import { noRedis, type Part } from './part.ts';
 
-/** Measures the cost of fetching a ticket first: the client's time and control's CPU. */
+/** Measures the cost of fetching a ticket first: the client's time and control's CPU; and what a request costs Redis. */
 export const tickets: Part = async ({ quick }) => {
   const provider = await startNode('./processes/provider.ts', [], false);
   const sotto = await startSotto({
     registry: benchRegistry(`http://127.0.0.1:${provider.port}/v1`),
-    catalog: benchCatalog(['single-5']),
+    catalog: benchCatalog(['single-5', 'json']),
+    durable: true,
   });
   if (sotto === undefined) return noRedis();
   const { service, account } = sotto;
@@ -19,8 +22,9 @@ export const tickets: Part = async ({ quick }) => {
     path: '/v1/inference/tickets',
     headers: () => ({ authorization: `Bearer ${account.inferenceKey}` }),
     model: (name) => `bench/${name}`,
-    body: (name) => JSON.stringify({ model: `bench/${name}` }),
+    body: (name) => JSON.stringify({ model: `bench/${name}`, ...(together > 1 ? { count: together } : {}) }),
   });
+  let together = 1;
   const byKey = new Load(sotto.contender('key').target);
   const warm = sotto.contender('ticket');
   const byWarm = new Load(warm.target);
@@ -47,6 +51,31 @@ export const tickets: Part = async ({ quick }) => {
   const before = cpuMicroseconds([service.control.pid]);
   const perSecond = await minting.closedLoop(burst);
   const mintUs = (cpuMicroseconds([service.control.pid]) - before) / burst.count;
+  together = maxTicketsTogether;
+  const beforeAll = cpuMicroseconds([service.control.pid]);
+  const requests = Math.floor(burst.count / 16);
+  await minting.closedLoop({ ...burst, count: requests });
+  const togetherUs = (cpuMicroseconds([service.control.pid]) - beforeAll) / (requests * together);
+  const redis: Contender = {
+    ...warm,
+    name: 'Redis',
+    pids: () => (sotto.pids.redis === undefined ? [] : [sotto.pids.redis]),
+  };
+  const meter = new CostMeter();
+  const redisUs: string[] = [];
+  const atConnections = [4, 32, 128];
+  const redisCosts: number[] = [];
+  for (const connections of atConnections) {
+    const costs: number[] = [];
+    for (let round = 0; round < (quick ? 2 : 7); round += 1) {
+      costs.push(
+        (await meter.measure(redis, { model: 'json', stream: false, count: quick ? 1000 : 3000, connections })).cpuUs,
+      );
+    }
+    redisCosts.push(median(costs));
+    redisUs.push(figure(median(costs)));
+  }
+  await meter.close();
   for (const load of [minting, byKey, byWarm, byCold]) await load.close();
   await sotto.stop();
   await end(provider.child);
@@ -57,7 +86,7 @@ export const tickets: Part = async ({ quick }) => {
   ];
   return {
     title: 'Tickets',
-    method: `Streams, one at a time and in turns: by key, by a ticket that was fetched ahead, and by a ticket that is fetched first. Minting a ticket takes ${figure(mintUs)} µs of control's CPU, with its logs and checks. With 32 connections control mints ${figure(perSecond)} per second.`,
+    method: `Streams, one at a time and in turns: by key, by a ticket that was fetched ahead, and by a ticket that is fetched first. Minting a ticket takes ${figure(mintUs)} µs of control's CPU, and one of sixteen in a request ${figure(togetherUs)} µs. With 32 connections control mints ${figure(perSecond)} single tickets per second. A request of the private flow takes two calls of Redis, which writes them to disk before it answers. Calls of one turn of the broker's event loop travel together, so more requests at a time cost less each. The figures of Redis are without minting and booking.`,
     tables: [
       {
         caption: 'Time to the first byte in ms',
@@ -68,7 +97,15 @@ export const tickets: Part = async ({ quick }) => {
           row('by a ticket fetched first (cold)', taken.cold),
         ],
       },
+      {
+        caption: 'CPU of Redis for one request, in µs',
+        head: ['', ...atConnections.map((connections) => `${connections} at a time`)],
+        rows: [['private flow', ...redisUs]],
+      },
     ],
-    promises: [],
+    promises: [
+      { what: 'CPU of Redis per request, 32 at a time', atMost: 80, measured: redisCosts[1] ?? Number.NaN, unit: 'µs' },
+      { what: 'CPU of control for a ticket', atMost: 120, measured: mintUs, unit: 'µs' },
+    ],
   };
 };

@@ -1,0 +1,95 @@
+import { spawnSync } from 'node:child_process';
+import { lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { TestProcess } from '../../../test/kit/plane.ts';
+import { end, startNode } from '../contender.ts';
+import { cpuMicroseconds, median, residentMiB } from '../cpu.ts';
+import { figure } from '../page/report.ts';
+import { benchCatalog, benchRegistry, startSotto } from '../sotto.ts';
+import { noRedis, type Part } from './part.ts';
+
+const idleMs = 5000;
+
+interface Footprint {
+  readonly readyS: number;
+  readonly startCpuS: number;
+  readonly idleMiB: number;
+}
+
+/** Measures what the processes need before they serve anyone: time to start, memory, and the size of their images. */
+export const footprint: Part = async ({ quick }) => {
+  const provider = await startNode('./processes/provider.ts', [], false);
+  const sotto = await startSotto({
+    registry: benchRegistry(`http://127.0.0.1:${provider.port}/v1`),
+    catalog: benchCatalog(['json']),
+    ledgerYields: false,
+  });
+  if (sotto === undefined) return noRedis();
+  const { broker, control } = sotto.service;
+  const planes = { broker, control };
+  const found = new Map<string, Footprint[]>();
+  for (let round = 0; round < (quick ? 1 : 5); round += 1) {
+    for (const [name, plane] of Object.entries(planes)) {
+      found.set(name, [...(found.get(name) ?? []), await startAgain(plane)]);
+    }
+  }
+  await sotto.stop();
+  await end(provider.child);
+  const of = (name: string, value: keyof Footprint): number =>
+    median((found.get(name) ?? []).map((each) => each[value]));
+  const rows = Object.keys(planes).map((name) => [
+    name,
+    figure(of(name, 'readyS'), 2),
+    figure(of(name, 'startCpuS'), 2),
+    figure(of(name, 'idleMiB')),
+    figure(imageMiB(name)),
+  ]);
+  return {
+    title: 'Footprint',
+    method: `Each process starts again beside a running Redis and Postgres, on cores that are otherwise idle. Ready means that \`/readyz\` says so. Memory is what is resident ${idleMs / 1000} seconds later. Images include Node and all libraries, before compression.`,
+    tables: [
+      {
+        caption: '',
+        head: ['', 'seconds to ready', 'CPU seconds of that', 'idle, MiB', 'image, MiB'],
+        rows,
+      },
+    ],
+    promises: [
+      { what: 'broker: time to ready', atMost: 1, measured: of('broker', 'readyS'), unit: 's' },
+      { what: 'broker: idle', atMost: 100, measured: of('broker', 'idleMiB'), unit: 'MiB' },
+      { what: 'control: time to ready', atMost: 1.5, measured: of('control', 'readyS'), unit: 's' },
+    ],
+  };
+};
+
+async function startAgain(plane: TestProcess): Promise<Footprint> {
+  await plane.terminate();
+  const startedAt = performance.now();
+  await plane.restart();
+  const readyS = (performance.now() - startedAt) / 1000;
+  const startCpuS = cpuMicroseconds([plane.pid]) / 1e6;
+  await sleep(idleMs);
+  return { readyS, startCpuS, idleMiB: residentMiB([plane.pid]) };
+}
+
+/** The size of a process's image in MiB. It builds the image. */
+function imageMiB(name: string): number {
+  const folder = mkdtempSync(join(tmpdir(), 'sotto-image-'));
+  try {
+    const root = fileURLToPath(new URL('../../../', import.meta.url));
+    const out = join(folder, 'image');
+    const built = spawnSync(process.execPath, ['scripts/run.mjs', 'image', name, out], { cwd: root, stdio: 'ignore' });
+    return built.status === 0 ? sizeOf(out) / 2 ** 20 : Number.NaN;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function sizeOf(path: string): number {
+  const stat = lstatSync(path);
+  if (!stat.isDirectory()) return stat.isFile() ? stat.size : 0;
+  return readdirSync(path).reduce((sum, name) => sum + sizeOf(join(path, name)), 0);
+}
