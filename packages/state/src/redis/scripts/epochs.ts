@@ -9,7 +9,7 @@ import { budgets, guard, holds, names, notes } from './parts.ts';
 export const beginEpochScript = `${names}${budgets}${holds}${notes}
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
 for _, id in ipairs(redis.call('HKEYS', HOLDS)) do release(id) end
-for _, id in ipairs(redis.call('HKEYS', NOTES)) do drop_note(id) end
+drop_notes(redis.call('HKEYS', NOTES), 1)
 for _, what in ipairs(redis.call('HKEYS', COUNTED)) do uncount(what) end
 redis.call('DEL', CLIENTS, P .. 'declared')
 redis.call('HSET', KEYS[1], 'id', ARGV[1], 'open', '0')

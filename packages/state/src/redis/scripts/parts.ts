@@ -180,16 +180,22 @@ local function rate_status(limit_requests, limit_tokens, now, window, requests, 
 end
 `;
 
-/** Notes of unbooked charges: `wallet key amount` by hold id. */
+/** Notes of unbooked charges: `wallet key amount` by hold id. A wallet or key with many of them is written once. */
 export const notes = `
-local function drop_note(id)
-  local text = redis.call('HGET', NOTES, id)
-  if not text then return end
-  local wallet, key, amount = string.match(text, '^(%S+) (%S+) (%S+)$')
-  redis.call('HDEL', NOTES, id)
-  redis.call('HINCRBY', wallet_key(wallet), 'unbooked', '-' .. amount)
-  redis.call('HINCRBY', key_key(key), 'unbooked', '-' .. amount)
-  uncount('note ' .. id)
+local function drop_notes(ids, from)
+  local sums = {}
+  local function add(name, amount) sums[name] = (sums[name] or 0) + tonumber(amount) end
+  for i = from, #ids do
+    local text = redis.call('HGET', NOTES, ids[i])
+    if text then
+      local wallet, key, amount = string.match(text, '^(%S+) (%S+) (%S+)$')
+      redis.call('HDEL', NOTES, ids[i])
+      add(wallet_key(wallet), amount)
+      add(key_key(key), amount)
+      uncount('note ' .. ids[i])
+    end
+  end
+  for name, sum in pairs(sums) do redis.call('HINCRBY', name, 'unbooked', int(-sum)) end
 end
 local function note(id, wallet, key, amount, month, ids)
   if amount == '0' or redis.call('HSETNX', NOTES, id, wallet .. ' ' .. key .. ' ' .. amount) == 0 then return false end

@@ -83,7 +83,7 @@ end
 local keys = tonumber(ARGV[8])
 local months = 9 + keys * 3
 local ids = months + 1 + tonumber(ARGV[months]) * 3
-for i = ids, #ARGV do drop_note(ARGV[i]) end
+drop_notes(ARGV, ids)
 local wk = wallet_key(ARGV[5])
 if newer(wk, ARGV[7]) then redis.call('HSET', wk, 'funds', ARGV[6], 'ver', ARGV[7]) end
 for i = 0, keys - 1 do
@@ -100,7 +100,7 @@ export const forgetScript = `${names}${guard}${budgets}${notes}${spaceless}
 local n, refused = guard('project')
 if refused then return refused end
 spaceless()
-for i = 5, #ARGV do drop_note(ARGV[i]) end
+drop_notes(ARGV, 5)
 return {count()}
 `;
 
