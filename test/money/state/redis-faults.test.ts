@@ -498,6 +498,18 @@ describe('requests of one turn of the event loop', () => {
     expect((await readShard(raw, prefix)).holds.size).toBe(2);
   });
 
+  test('are executed as the member that asked, though the process begins another incarnation before the call', async () => {
+    const { client } = state.membership.caller(shard);
+    const asked = [outcome(redeem()), outcome(redeem({ holdId: 'elsewhere', ...elsewhere }))];
+    const lapse = () =>
+      state.membership.take(shard, state.membership.caller(shard), { refused: 'lapsed' as const, epoch: 1 });
+    expect(lapse).toThrow(StateUnavailableError);
+    // Its own books name the earlier member. So it must not count on the answer, and undoes the redeem.
+    expect(await Promise.all(asked)).toEqual([unavailable, admitted]);
+    expect(state.membership.caller(shard).client).not.toBe(client);
+    expect(await raw.hget(`${prefix}holds`, 'hold')).toMatch(new RegExp(`^${client} `));
+  });
+
   test('are settled once, though a damaged record fails their call after it settled some', async () => {
     await Promise.all(['before', 'damaged', 'after'].map((holdId) => redeem({ holdId })));
     await raw.hset(`${prefix}holds`, 'damaged', 'broker.2.one 10 0 0 not-a-wallet key -');

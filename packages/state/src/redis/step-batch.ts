@@ -13,6 +13,8 @@ interface Answered {
 
 interface Waiting {
   readonly shard: number;
+  /** The process's membership when it asked, which its own books name. It may have changed before the call. */
+  readonly caller: Caller;
   readonly values: readonly Argument[];
   resolve(answered: Answered): void;
   reject(error: unknown): void;
@@ -20,8 +22,8 @@ interface Waiting {
 
 /**
  * Group commit: sends the steps that were asked for in one turn of the event loop in one call, because most of a call's cost does
- * not depend on what it does. No step waits for others to come. A shard executes its steps in the order of the calls. In a cluster
- * each shard has its own call.
+ * not depend on what it does. No step waits for others to come. A shard executes its steps in the order of the calls, each as the
+ * member that asked for it. In a cluster each shard has its own call.
  *
  * A call that Redis answers with an error may have executed some of its steps. Each of them is then sent again alone, so that one
  * broken record does not fail the others: a step is idempotent by its hold id. A call without an answer is not repeated.
@@ -42,7 +44,7 @@ export class StepBatch {
   /** Executes a step on a shard as this process's member. Throws `StateUnavailableError` if the shard refuses it. */
   step(shard: number, values: readonly Argument[]): Promise<Answered> {
     return new Promise((resolve, reject) => {
-      const request = { shard, values, resolve, reject };
+      const request = { shard, caller: this.#runner.membership.caller(shard), values, resolve, reject };
       if (this.#runner.isFailing) return void this.#send([request]);
       this.#waiting.push(request);
       if (this.#waiting.length === 1) this.#runner.atTurnEnd(() => this.#sendAll());
@@ -52,7 +54,7 @@ export class StepBatch {
   #sendAll(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
-    const together = this.#runner.isSingle ? [waiting] : byShard(waiting);
+    const together = this.#runner.isSingle ? [waiting] : byMember(waiting);
     for (const group of together) {
       for (let at = 0; at < group.length; at += maxRequests) void this.#send(group.slice(at, at + maxRequests));
     }
@@ -61,7 +63,7 @@ export class StepBatch {
   /** Never rejects. */
   async #send(requests: readonly Waiting[]): Promise<void> {
     try {
-      await this.#call(byShard(requests));
+      await this.#call(byMember(requests));
     } catch (error) {
       const wasAnswered = error instanceof StateUnavailableError && error.answered;
       if (requests.length > 1 && wasAnswered) for (const request of requests) void this.#send([request]);
@@ -69,21 +71,19 @@ export class StepBatch {
     }
   }
 
-  async #call(groups: readonly (readonly Waiting[])[]): Promise<void> {
+  async #call(groups: readonly Group[]): Promise<void> {
     const { membership } = this.#runner;
-    const shards = groups.map(([first]) => first?.shard ?? 0);
-    const callers = shards.map((shard) => membership.caller(shard));
+    const shards: number[] = [];
     const args = [this.#common()];
-    for (const [at, group] of groups.entries()) {
-      const caller = callers[at];
-      if (caller === undefined) continue;
+    for (const group of groups) {
+      const [{ shard, caller }] = group;
+      shards.push(shard);
       args.push(caller.client, caller.epoch, caller.acked, caller.leaseUntil, group.length);
       for (const { values } of group) args.push(...values);
     }
     const replies = listReply(await this.#runner.runBatch(this.#name, shards, args));
     for (const [at, group] of groups.entries()) {
-      const [shard, caller] = [shards[at], callers[at]];
-      if (shard === undefined || caller === undefined) continue;
+      const [{ shard, caller }] = group;
       try {
         const answers = membership.take(shard, caller, readReply(replies[at], group.length));
         for (const [place, { resolve }] of group.entries()) resolve({ answer: answers[place], caller });
@@ -94,11 +94,16 @@ export class StepBatch {
   }
 }
 
-function byShard(requests: readonly Waiting[]): Waiting[][] {
-  const groups = new Map<number, Waiting[]>();
+/** Requests of one shard by one incarnation in one epoch. */
+type Group = [Waiting, ...Waiting[]];
+
+function byMember(requests: readonly Waiting[]): Group[] {
+  const groups = new Map<string, Group>();
   for (const request of requests) {
-    const group = groups.get(request.shard);
-    if (group === undefined) groups.set(request.shard, [request]);
+    const { client, epoch } = request.caller;
+    const name = `${request.shard} ${epoch} ${client}`;
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [request]);
     else group.push(request);
   }
   return [...groups.values()];
