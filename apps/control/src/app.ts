@@ -74,9 +74,7 @@ export async function buildApp(options: ControlAppOptions): Promise<FastifyInsta
     if (route === '/healthz' || route === '/readyz') return;
     const { method } = request;
     const status = reply.statusCode;
-    // A line for each ticket costs as much as the ticket, and says when who asks.
-    if (status !== 200 || route !== '/v1/inference/tickets')
-      events.request({ requestId: request.id, method, route, status, durationMs: Math.round(reply.elapsedTime) });
+    events.request({ requestId: request.id, method, route, status, durationMs: Math.round(reply.elapsedTime) });
     options.traces?.record(`${method} ${route}`, options.now() - reply.elapsedTime, {
       ...{ method, route, status },
       ...(status >= 500 ? { error: String(status) } : {}),

@@ -63,7 +63,10 @@ export interface ControlEvents {
 
 export function controlEvents(logger: Logger): ControlEvents {
   return {
-    request: (fields) => logger.info(fields, 'request'),
+    request: (fields) => {
+      // A line for each ticket would cost as much as the ticket, and say when somebody asks.
+      if (fields.route !== '/v1/inference/tickets' || fields.status !== 200) logger.info(fields, 'request');
+    },
     shed: (fields) => logger.warn(fields, 'requests shed'),
     tracesLost: (fields) => logger.warn(fields, 'traces lost'),
     unexpected: (error, requestId) => logger.error({ ...error, requestId }, 'unexpected error'),
