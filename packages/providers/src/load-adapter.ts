@@ -7,7 +7,7 @@ const loaders: Readonly<Record<AdapterName, () => Promise<Adapter>>> = {
   anthropic: async () => (await import('./anthropic/anthropic-adapter.ts')).anthropicAdapter,
   google: async () => (await import('./google/google-adapter.ts')).googleAdapter,
   bedrock: async () => (await import('./bedrock/bedrock-adapter.ts')).bedrockAdapter,
-  azure: async () => (await import('./azure/azure-adapter.ts')).azureAdapter,
+  azure: async () => (await import('./openai/openai-adapter.ts')).azureAdapter,
   cohere: async () => (await import('./cohere/cohere-adapter.ts')).cohereAdapter,
 };
 

@@ -11,8 +11,7 @@ import {
 } from '../adapter.ts';
 import { asArray, asCount, asObject } from '../json.ts';
 import { promptUsage } from '../openai/usage.ts';
-import { embeddingTexts } from '../translate/embedding-texts.ts';
-import { withoutChat } from '../translate/unsupported.ts';
+import { embeddingTexts, withoutChat } from '../translate/unsupported.ts';
 import { VectorsReader } from '../vectors-reader.ts';
 
 /** The most texts that one call may have. */

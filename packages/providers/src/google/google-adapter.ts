@@ -12,8 +12,8 @@ import type {
 import { asArray, asCount, asObject, type JsonObject } from '../json.ts';
 import { ToolCallIds } from '../openai/tool-call-ids.ts';
 import { promptUsage } from '../openai/usage.ts';
-import { embeddingTexts } from '../translate/embedding-texts.ts';
 import { JsonEventStream } from '../translate/json-event-stream.ts';
+import { embeddingTexts } from '../translate/unsupported.ts';
 import { VectorsReader } from '../vectors-reader.ts';
 import { classifyEmbedded, classifyFailure } from './classify-failure.ts';
 import { generateRequest } from './generate-request.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { shownUsage } from '../shown-usage.ts';
-import { readUsage } from './usage.ts';
+import { readUsage, shownUsage } from './usage.ts';
 
 const plain = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 };
 const metered = (more: object = {}) => readUsage({ ...plain, ...more })?.usage;
