@@ -40,3 +40,45 @@ export class Random {
     throw new Error('no choice');
   }
 }
+
+/**
+ * A source of randomness for one subject, such as one route of one simulated world. The same numbers identify the same
+ * subject, so the order of draws does not matter.
+ */
+export function randomOf(...names: readonly number[]): Random {
+  let hash = 0x811c9dc5;
+  for (const name of names) {
+    hash = Math.imul(hash ^ name, 0x85ebca6b);
+    hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+    hash ^= hash >>> 16;
+  }
+  return new Random(hash);
+}
+
+export const between = (random: Random, least: number, most: number): number => least + random.next() * (most - least);
+
+/** Draws log-uniformly: every order of magnitude between the two is equally likely. */
+export const logBetween = (random: Random, least: number, most: number): number =>
+  Math.exp(between(random, Math.log(least), Math.log(most)));
+
+/** Draws log-normally. Half of the values are below the median. `spread` is the deviation of the logarithm. */
+export const around = (random: Random, median: number, spread: number): number =>
+  median * Math.exp(spread * standardNormal(random));
+
+/** The Box-Muller transform of two uniform numbers. */
+const standardNormal = (random: Random): number =>
+  Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
+
+/** Draws the number of events if `mean` events happen on average (Knuth's multiplication, for small means). */
+export function poisson(random: Random, mean: number): number {
+  let times = -1;
+  for (let product = 1; product > Math.exp(-mean); product *= random.next()) times += 1;
+  return times;
+}
+
+export function shuffled<T>(random: Random, items: readonly T[]): T[] {
+  return items
+    .map((item) => ({ item, at: random.next() }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ item }) => item);
+}

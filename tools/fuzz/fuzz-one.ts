@@ -1,8 +1,7 @@
 // Runs one target of `npm run fuzz` in its own process. Arguments: group, name, runs, seconds, seed.
 
 import { keepFinding, writeCorpus } from './engine/corpus.ts';
-import { BlockCoverage } from './engine/coverage.ts';
-import { fuzzTarget, minimize } from './engine/fuzz-target.ts';
+import { BlockCoverage, fuzzTarget, minimize } from './engine/fuzz-target.ts';
 import { Finding } from './engine/read-once.ts';
 import { targetGroups } from './targets/index.ts';
 

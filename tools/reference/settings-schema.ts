@@ -5,8 +5,7 @@ import { settingsSchema as start } from '../../apps/embedded/src/config.ts';
 import { catalogFileSchema } from '../../packages/router/src/catalog/catalog-file.ts';
 import { registryFileSchema } from '../../packages/router/src/catalog/registry.ts';
 import { describeSettings } from '../../packages/server/src/settings/describe-settings.ts';
-import { brokerSchema as broker } from '../../packages/server/src/settings/planes/broker.ts';
-import { keeperSchema as keeper } from '../../packages/server/src/settings/planes/keeper.ts';
+import { brokerSchema as broker, keeperSchema as keeper } from '../../packages/server/src/settings/planes.ts';
 import { isSecretName } from '../../packages/server/src/settings/read-settings.ts';
 import { inlineParts, settingPaths } from '../../packages/server/src/settings/setting-paths.ts';
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { FinishedAttempt } from './contenders/contender.ts';
-import { type Ending, runDay } from './run-day.ts';
-import { Timeline } from './timeline.ts';
+import { type Ending, runDay, Timeline } from './run-day.ts';
 import type { Disturbance } from './world/disturbances.ts';
 import { drawWorld, type World } from './world/world.ts';
 

@@ -22,11 +22,11 @@ export {
   brokerEarlySchema,
   brokerSchema,
   type KeeperPlace,
+  keeperSchema,
   readBrokerSettings,
   readKeeperPlace,
   type TlsConfig,
-} from './settings/planes/broker.ts';
-export { keeperSchema } from './settings/planes/keeper.ts';
+} from './settings/planes.ts';
 export {
   type Environment,
   isSecretName,

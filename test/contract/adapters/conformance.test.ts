@@ -2,12 +2,22 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chargeOf } from '../../kit/books.ts';
 import { describeInWorld } from '../../kit/both-planes.ts';
 import type { Dialect } from '../../kit/dialects/dialect.ts';
-import { dialects } from '../../kit/dialects/index.ts';
 import { openRequest } from '../../kit/open-request.ts';
 import type { ProviderHandler } from '../../kit/provider.ts';
 import { type Answer, ask, bothModes, everyWay, type Flow } from '../../kit/scenes/ask.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
-import { AdapterWorld, backupText, price, quick, type Scene, type Shape, send, speaks, usual } from './world.ts';
+import {
+  AdapterWorld,
+  backupText,
+  dialects,
+  price,
+  quick,
+  type Scene,
+  type Shape,
+  send,
+  speaks,
+  usual,
+} from './world.ts';
 
 /**
  * A failure before any output: whether the broker tries the next provider, and which error a client gets without one.

@@ -1,10 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { describeInWorld } from '../../kit/both-planes.ts';
 import type { Asked, Dialect, Says } from '../../kit/dialects/dialect.ts';
-import { dialects } from '../../kit/dialects/index.ts';
 import { ask, everyWay, type Piece, type ToolCall, type Way } from '../../kit/scenes/ask.ts';
 import type { TestAccount } from '../../kit/service.ts';
-import { AdapterWorld, speaks } from './world.ts';
+import { AdapterWorld, dialects, speaks } from './world.ts';
 
 /** An assistant message as a client stores it and sends it back. */
 interface Kept {

@@ -1,7 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
+import { anthropicDialect } from '../../kit/dialects/anthropic.ts';
+import { bedrockDialect } from '../../kit/dialects/bedrock.ts';
 import type { Asked, Dialect, Says } from '../../kit/dialects/dialect.ts';
-import { dialects } from '../../kit/dialects/index.ts';
+import { googleDialect } from '../../kit/dialects/google.ts';
+import { azureDialect, openAiDialect } from '../../kit/dialects/openai.ts';
 import { type FakeProvider, type ProviderHandler, type SeenRequest, startProvider } from '../../kit/provider.ts';
 
 export const price = { input: 1, output: 4, cached_input: 0.25, cache_write: 1.25, reasoning: 4 } as const;
@@ -158,3 +161,12 @@ export const speaks =
     for (const piece of [...head, ...pieces, ...tail]) await send(response, piece);
     response.end();
   };
+
+/** Every vendor for which there is a chat adapter. */
+export const dialects: readonly Dialect[] = [
+  openAiDialect,
+  azureDialect,
+  anthropicDialect,
+  googleDialect,
+  bedrockDialect,
+];

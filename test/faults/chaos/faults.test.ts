@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { operatorAccount } from '../../kit/books.ts';
 import { noteSkip } from '../../kit/skips.ts';
-import { faults } from './faults/index.ts';
 import { openRig, type Rig } from './rig.ts';
-import { goThrough, newHistory } from './under-fault.ts';
+import { faults, goThrough, newHistory } from './under-fault.ts';
 
 let rig: Rig | undefined;
 const history = newHistory();

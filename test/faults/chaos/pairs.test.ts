@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Random } from '../../kit/random.ts';
-import { faults } from './faults/index.ts';
 import { openRig, type Rig } from './rig.ts';
-import { goThrough, newHistory } from './under-fault.ts';
+import { faults, goThrough, newHistory } from './under-fault.ts';
 
 /** The number of pairs: `SOTTO_CHAOS_PAIRS`. The same seed, `SOTTO_CHAOS_SEED`, selects the same pairs. */
 const count = Number(process.env.SOTTO_CHAOS_PAIRS ?? 5);

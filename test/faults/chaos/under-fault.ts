@@ -5,6 +5,12 @@ import type { Flow } from '../../kit/call.ts';
 import { expectFair, type Load, readinessOf, type Sent, startLoad } from '../../kit/load.ts';
 import { until } from '../../kit/service.ts';
 import { type Fault, outcomeOf, unavailable } from './faults/fault.ts';
+import { networkFaults } from './faults/network.ts';
+import { postgresFaults } from './faults/postgres.ts';
+import { processFaults } from './faults/processes.ts';
+import { providerFaults } from './faults/providers.ts';
+import { redisFaults } from './faults/redis.ts';
+import { surroundingFaults } from './faults/surroundings.ts';
 import { creditedUsd, type Rig } from './rig.ts';
 
 const everyMs = 25;
@@ -162,3 +168,13 @@ function countOf(sent: readonly Sent[]): Record<string, number> {
   }
   return counts;
 }
+
+/** All faults of these tests. */
+export const faults: readonly Fault[] = [
+  ...processFaults,
+  ...redisFaults,
+  ...postgresFaults,
+  ...networkFaults,
+  ...providerFaults,
+  ...surroundingFaults,
+];

@@ -7,6 +7,7 @@ import { filesOf, routeEntry, textModel } from '../../kit/catalog.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { type Mailbox, openMailbox } from '../../kit/mailbox.ts';
 import {
+  backupGuide,
   findPackagedPostgres,
   type PackagedPostgres,
   packagedPostgresSkipReason,
@@ -19,7 +20,6 @@ import { noteSkip } from '../../kit/skips.ts';
 import { pricing, stageProvider } from '../../kit/stage.ts';
 import { until } from '../../kit/until.ts';
 import { newVisitor, type Visitor } from '../../kit/visitor.ts';
-import { backupGuide } from './backup-guide.ts';
 import { secretRounds } from './secret-rounds.ts';
 
 /** A company's deployment, and its two people. Each test is the next hour of the same day. */

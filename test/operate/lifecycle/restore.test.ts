@@ -5,6 +5,7 @@ import { ask, bearer } from '../../kit/call.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { startLoad } from '../../kit/load.ts';
 import {
+  backupGuide,
   findPackagedPostgres,
   type PackagedPostgres,
   packagedPostgresSkipReason,
@@ -15,7 +16,6 @@ import { type ScriptedProvider, scripted, startScriptedProvider } from '../../ki
 import { type Service, startService } from '../../kit/service.ts';
 import { noteSkip } from '../../kit/skips.ts';
 import { catalogWith, pricing, stageProvider } from '../../kit/stage.ts';
-import { backupGuide } from './backup-guide.ts';
 
 let provider: ScriptedProvider;
 const stops: (() => Promise<void>)[] = [];

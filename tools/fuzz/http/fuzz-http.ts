@@ -3,8 +3,7 @@ import { Pool } from 'undici';
 import { mutate, SeededRandom } from '../../../packages/attestation/src/testing/mutate.ts';
 import { readAnswers, speak } from '../../../test/kit/raw-http.ts';
 import type { Service, TestAccount } from '../../../test/kit/service.ts';
-import { type Credentials, type FuzzedRequest, makeRequest } from './make-request.ts';
-import { marker } from './sample.ts';
+import { type Credentials, type FuzzedRequest, makeRequest, marker } from './make-request.ts';
 
 export interface HttpFuzzResult {
   readonly requests: number;

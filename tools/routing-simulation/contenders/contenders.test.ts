@@ -1,6 +1,6 @@
 import { measurementMinimum, type Route, reliable } from '@sotto/router';
 import { describe, expect, it } from 'vitest';
-import { Timeline } from '../timeline.ts';
+import { Timeline } from '../run-day.ts';
 import { drawWorld } from '../world/world.ts';
 import type { FinishedAttempt } from './contender.ts';
 import { openRouter } from './open-router.ts';

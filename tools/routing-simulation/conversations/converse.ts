@@ -1,7 +1,7 @@
 import type { Route, RoutingRequest } from '@sotto/router';
+import { around, between, randomOf } from '../../../test/kit/random.ts';
 import { sotto } from '../contenders/sotto.ts';
 import { type Ending, enterDay } from '../run-day.ts';
-import { around, between, randomOf } from '../world/draw.ts';
 import { brokers, costOn, hours, type World } from '../world/world.ts';
 
 /** The conversations of a coding agent. Every turn sends the whole conversation again. */

@@ -1,6 +1,6 @@
 import type { AttemptOutcome } from '@sotto/router';
+import { around, between, poisson, randomOf } from '../../../test/kit/random.ts';
 import { models } from './catalogs.ts';
-import { around, between, poisson, randomOf } from './draw.ts';
 import { regions, type SimulatedProvider } from './world.ts';
 
 /** `silent`: the provider accepts the request and does not answer. */

@@ -1,9 +1,9 @@
 import { cost, noUsage } from '@sotto/money';
 import type { Catalog, Route, RoutingRequest } from '@sotto/router';
 import type { PrivacyClass } from '@sotto/wire';
+import { around, between, logBetween, randomOf, shuffled } from '../../../test/kit/random.ts';
 import { type DatedCatalog, drawCatalogs, models } from './catalogs.ts';
 import { type Disturbance, drawDisturbances } from './disturbances.ts';
-import { around, between, logBetween, randomOf, shuffled } from './draw.ts';
 
 /** The size of a day, and how much goes wrong. */
 export interface Climate {

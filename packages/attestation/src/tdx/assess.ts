@@ -1,9 +1,8 @@
 import { type Bytes, fromHex, masked, sameBytes } from '../bytes.ts';
 import { Refusal } from '../refusal.ts';
-import type { QeIdentity, TcbInfo } from './collateral.ts';
+import type { QeIdentity, TcbAssessment, TcbInfo, TcbStatus } from './collateral.ts';
 import type { PckPlatform } from './pck-extension.ts';
 import type { QeReport, TdReport } from './quote.ts';
-import type { TcbAssessment, TcbStatus } from './tcb-status.ts';
 
 interface Level {
   readonly tcbStatus: TcbStatus;

@@ -9,17 +9,19 @@ import { type RevocationList, requireUnrevoked, verifyRevocationList } from '../
 import { verifyEcdsa } from '../x509/signature.ts';
 import { assessModule, assessPlatform, assessQuotingEnclave } from './assess.ts';
 import {
+  isAcceptable,
   type QeIdentity,
   type SignedDocument,
   sameHex,
+  type TcbAssessment,
   type TcbInfo,
   tdxCollateralSchema,
   verifyQeIdentity,
   verifyTcbInfo,
+  worstOf,
 } from './collateral.ts';
 import { type PckPlatform, pckPlatformOf } from './pck-extension.ts';
 import { parseTdxQuote, type TdReport, type TdxQuote } from './quote.ts';
-import { isAcceptable, type TcbAssessment, worstOf } from './tcb-status.ts';
 
 /** The checks of the quote itself: genuine, and from a machine whose memory its host cannot read. */
 export const tdxQuoteChecks = [

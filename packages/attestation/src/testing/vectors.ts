@@ -2,19 +2,15 @@ import { readFileSync } from 'node:fs';
 import { type Bytes, fromBase64, fromHex } from '../bytes.ts';
 import { parsePemChain } from '../x509/certificate.ts';
 
-type Pack = Readonly<Record<string, string>>;
+let vectors: Readonly<Record<string, string>> | undefined;
 
-const packs = new Map<string, Pack>();
-
-/** One recording of `vectors/`, by `PACK/NAME`, from the file `PACK.json`: text, or bytes in base64. */
-export function vectorText(path: string): string {
-  const [pack = '', name = ''] = path.split('/');
-  const entries =
-    packs.get(pack) ??
-    (JSON.parse(readFileSync(new URL(`../../vectors/${pack}.json`, import.meta.url), 'utf8')) as Pack);
-  packs.set(pack, entries);
-  const found = entries[name];
-  if (found === undefined) throw new Error(`there is no vector ${path}`);
+/** One recording of `vectors/vectors.json`, by its name such as `snp/ms_milan_report.bin`: text, or bytes in base64. */
+export function vectorText(name: string): string {
+  vectors ??= JSON.parse(readFileSync(new URL('../../vectors/vectors.json', import.meta.url), 'utf8')) as Readonly<
+    Record<string, string>
+  >;
+  const found = vectors[name];
+  if (found === undefined) throw new Error(`there is no vector ${name}`);
   return found;
 }
 
