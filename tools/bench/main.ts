@@ -16,7 +16,7 @@ import { usage } from './parts/usage.ts';
 /**
  * Measures the broker in parts and writes `docs/PERFORMANCE.md`. Without a name it runs all parts except `soak`, which
  * takes an hour. `--quick` measures roughly and only prints. `page` measures nothing and writes the page again from
- * `results/`.
+ * `results.json`.
  */
 const parts = {
   gateways,

@@ -1,13 +1,16 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { figure, type Plot, type Promised, type Report, type Table } from './report.ts';
 
 /** A part's report, and the machine that measured it. */
-export interface KeptReport {
-  readonly part: string;
+interface Result {
   readonly machine: string;
   readonly report: Report;
+}
+
+export interface KeptReport extends Result {
+  readonly part: string;
 }
 
 /** Builds `docs/PERFORMANCE.md` from the latest results of all parts. */
@@ -60,7 +63,9 @@ const table = ({ caption, head, rows }: Table): string =>
   ].join('\n');
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
-const resultOf = (part: string): string => at(`../results/${part}.json`);
+const file = at('../results.json');
+/** Reads the latest results, by part. */
+const readResults = (): Readonly<Record<string, Result>> => JSON.parse(readFileSync(file, 'utf8'));
 
 const machine = (): string => {
   const [first] = cpus();
@@ -69,17 +74,15 @@ const machine = (): string => {
 
 /** Stores the result of a part, which `writeKept` renders. */
 export function keepReport(part: string, report: Report): void {
-  mkdirSync(at('../results/'), { recursive: true });
-  const own: KeptReport = { part, machine: machine(), report };
-  writeFileSync(resultOf(part), `${JSON.stringify(own, undefined, 2)}\n`);
+  const own: Result = { machine: machine(), report };
+  writeFileSync(file, `${JSON.stringify({ ...readResults(), [part]: own }, undefined, 2)}\n`);
 }
 
 /** Writes the page and its pictures from all stored results. `parts` are in the order of the page. */
 export function writeKept(parts: readonly string[]): void {
   mkdirSync(at('../../../docs/images/'), { recursive: true });
-  const kept = parts
-    .filter((name) => existsSync(resultOf(name)))
-    .map((name) => JSON.parse(readFileSync(resultOf(name), 'utf8')) as KeptReport);
+  const results = readResults();
+  const kept = parts.flatMap((part) => (results[part] === undefined ? [] : [{ part, ...results[part] }]));
   writeFileSync(at('../../../docs/PERFORMANCE.md'), writePage(kept));
   for (const plot of kept.flatMap(({ report: { plots } }) => plots ?? [])) {
     writeFileSync(at(`../../../docs/images/performance-${plot.name}.svg`), drawPlot(plot));

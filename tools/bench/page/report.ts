@@ -1,4 +1,4 @@
-/** The results of one part of the benchmark, stored in `results/` and shown in `docs/PERFORMANCE.md`. */
+/** The results of one part of the benchmark, stored in `results.json` and shown in `docs/PERFORMANCE.md`. */
 export interface Report {
   readonly title: string;
   /** How it was measured, in a few sentences. */
