@@ -76,7 +76,7 @@ const commands = {
     return code === 0 ? superviseNode(context, ['packages/client/build/build-package.ts', ...args]) : { code };
   },
   changeset: (context, args) => superviseNode(context, ['node_modules/@changesets/cli/bin.js', ...args]),
-  docs: (context) => superviseNode(context, [source, 'tools/reference/write.ts']),
+  docs: (context) => superviseNode(context, [source, 'tools/reference/pages.ts']),
   image: async (context, args) => {
     if (args[0] === 'control') await ensureDashboard(context);
     const { code } = await superviseNode(context, [

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { configurationPage } from './configuration.ts';
 import { errorsPage } from './errors.ts';
 import { headersPage } from './headers.ts';
@@ -10,3 +12,11 @@ export const pages: Readonly<Record<string, () => string>> = {
   'docs/reference/errors.md': errorsPage,
   'docs/reference/headers.md': headersPage,
 };
+
+// `npm run docs` runs this file.
+if (import.meta.main) {
+  for (const [path, page] of Object.entries(pages)) {
+    writeFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url)), page());
+    console.log(path);
+  }
+}
