@@ -1,9 +1,9 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { documentedBlock } from './documented.ts';
 import { freePort } from './free-port.ts';
 
 const run = promisify(execFile);
@@ -56,15 +56,11 @@ export async function startPackagedPostgres(bin: string): Promise<PackagedPostgr
   };
 }
 
-const guide = readFileSync(new URL('../../docs/operate/backup-and-restore.md', import.meta.url), 'utf8');
-const block = (name: string): string =>
-  new RegExp(`<!-- test: ${name} -->\\n\`\`\`sh\\n(.*?)\`\`\``, 's').exec(guide)?.[1] ?? 'exit 1';
-
-/** Runs the guide's commands in a folder, with the programs of a packaged PostgreSQL. */
+/** Runs the commands of the guide to backups in a folder, with the programs of a packaged PostgreSQL. */
 export function backupGuide(bin: string, folder: string) {
   const run = (name: string, variables: Readonly<Record<string, string>>): void => {
     const env = { PATH: `${bin}:${process.env.PATH}`, ...variables };
-    execFileSync('bash', ['-euc', block(name)], { cwd: folder, env });
+    execFileSync('bash', ['-euc', documentedBlock('docs/operate/backup-and-restore.md', name)], { cwd: folder, env });
   };
   return {
     backUp: (databaseUrl: string): void => run('backup', { DATABASE_URL: databaseUrl }),

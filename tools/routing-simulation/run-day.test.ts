@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { FinishedAttempt } from './contenders/contender.ts';
-import { type Ending, runDay, Timeline } from './run-day.ts';
+import { type Ending, type FinishedAttempt, runDay, Timeline } from './run-day.ts';
 import type { Disturbance } from './world/disturbances.ts';
 import { drawWorld, type World } from './world/world.ts';
 

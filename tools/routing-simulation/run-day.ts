@@ -1,6 +1,5 @@
-import { nextStep, type Route } from '@sotto/router';
+import { type AttemptOutcome, type Catalog, nextStep, type Route } from '@sotto/router';
 import { randomOf } from '../../test/kit/random.ts';
-import type { Contender, ContenderKind } from './contenders/contender.ts';
 import { fateOf } from './world/fate.ts';
 import type { SimulatedRequest, World } from './world/world.ts';
 
@@ -175,4 +174,40 @@ export class Timeline {
     this.#heap[one] = b;
     this.#heap[other] = a;
   }
+}
+
+/** The outcome of one attempt. Times are in ms since the day's start. */
+export interface FinishedAttempt {
+  readonly route: Route;
+  /** The broker that made the attempt. */
+  readonly broker: number;
+  readonly startedAt: number;
+  readonly finishedAt: number;
+  /** How it failed before output. Undefined if there was output. */
+  readonly failure: AttemptOutcome | undefined;
+  /** Whether the whole answer arrived. */
+  readonly complete: boolean;
+  readonly ttftMs: number | undefined;
+  readonly tokensPerSecond: number | undefined;
+}
+
+/** A method to choose routes. Each day uses a new instance that has learned nothing. */
+export interface Contender {
+  /** Returns the routes to try, in order, for a request that arrives now. */
+  plan(request: SimulatedRequest, now: number): readonly Route[];
+  /** Called with each attempt when it ends. */
+  learn(attempt: FinishedAttempt): void;
+}
+
+/** The inputs of a contender besides the requests. */
+export interface Surroundings {
+  readonly catalogAt: (ms: number) => Catalog;
+  /** Schedules work outside the path of requests. */
+  readonly later: (at: number, happen: () => void) => void;
+  readonly random: () => number;
+}
+
+export interface ContenderKind {
+  readonly name: string;
+  readonly enter: (surroundings: Surroundings) => Contender;
 }

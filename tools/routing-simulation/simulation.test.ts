@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { compare, comparisons, type Results } from './compare.ts';
+import { compare, comparisons, type Results, Tally } from './compare.ts';
 import { sotto } from './contenders/sotto.ts';
 import { comparisonTable, readPart } from './report/table.ts';
 import { runDay } from './run-day.ts';
-import { Tally } from './tally.ts';
 import { drawWorld, providersByTier } from './world/world.ts';
 
 /** The promises of Default, on days with 50 providers. See docs/reference/simulation.md. */

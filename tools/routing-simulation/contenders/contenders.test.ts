@@ -1,8 +1,7 @@
 import { measurementMinimum, type Route, reliable } from '@sotto/router';
 import { describe, expect, it } from 'vitest';
-import { Timeline } from '../run-day.ts';
+import { type FinishedAttempt, Timeline } from '../run-day.ts';
 import { drawWorld } from '../world/world.ts';
-import type { FinishedAttempt } from './contender.ts';
 import { openRouter } from './open-router.ts';
 import { SharedHealth } from './sotto.ts';
 

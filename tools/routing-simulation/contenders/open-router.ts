@@ -1,6 +1,6 @@
 import { comparablePrice } from '@sotto/money';
 import type { Route } from '@sotto/router';
-import type { ContenderKind } from './contender.ts';
+import type { ContenderKind } from '../run-day.ts';
 
 const memoryMs = 30_000;
 

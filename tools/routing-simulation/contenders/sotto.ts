@@ -15,8 +15,8 @@ import {
   strike,
 } from '@sotto/router';
 import { initialPreferences, type Preferences } from '@sotto/wire';
+import type { ContenderKind, FinishedAttempt } from '../run-day.ts';
 import { brokers, type SimulatedRequest } from '../world/world.ts';
-import type { ContenderKind, FinishedAttempt } from './contender.ts';
 
 /** A workspace's preferences, and the `provider` fields of each request. */
 interface Settings {

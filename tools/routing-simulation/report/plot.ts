@@ -1,6 +1,5 @@
 import type { PrivacyClass } from '@sotto/wire';
-import type { Results } from '../compare.ts';
-import type { Result } from '../tally.ts';
+import type { Result, Results } from '../compare.ts';
 import { figures, titleOf } from './table.ts';
 
 const row = { height: 30, bar: 16, top: 74 } as const;

@@ -1,5 +1,4 @@
-import { type ContenderName, contenders, type Results } from '../compare.ts';
-import type { Result } from '../tally.ts';
+import { type ContenderName, contenders, type Result, type Results } from '../compare.ts';
 
 /** Number formats of the table and the plot. */
 export const figures = {

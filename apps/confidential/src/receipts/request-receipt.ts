@@ -1,11 +1,11 @@
 import { createHash, type Hash } from 'node:crypto';
-import type { ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { type Receipt, type ReceiptBill, receiptBytes } from '@sotto/attestation';
 import type { Price, PriceTier } from '@sotto/money';
 import type { Upstream, UpstreamHandler } from '@sotto/providers';
 import { otherProviderId, type Route } from '@sotto/router';
 import { type ReceiptPort, receiptIdOf, sealReceipt } from '@sotto/state';
-import type { Operation } from '@sotto/wire';
+import { headerNames, nonceSchema, type Operation, ServiceError } from '@sotto/wire';
 import type { AnswerWitness } from '../answers/client-link.ts';
 import type { ReceiptSigner } from '../gateway/key-set-keeper.ts';
 import type { Patience, RequestBill } from '../settlement/request-settlement.ts';
@@ -220,3 +220,19 @@ const cachePrices = ({ cachedInput, cacheWrite }: Pick<PriceTier, 'cachedInput' 
   ...(cachedInput === undefined ? {} : { cached_input: cachedInput }),
   ...(cacheWrite === undefined ? {} : { cache_write: cacheWrite }),
 });
+
+const example = 'for example from `openssl rand -hex 32`';
+
+/**
+ * Reads the secret in `x-router-receipt`, in lower case. Only a caller that knows it can get the receipt. Undefined if
+ * no receipt is asked for; throws if the secret is malformed.
+ */
+export function readReceiptSecret(headers: IncomingHttpHeaders): string | undefined {
+  const header = headers[headerNames.receipt];
+  if (header === undefined) return undefined;
+  const parsed = nonceSchema.safeParse(header);
+  if (parsed.success) return parsed.data;
+  throw new ServiceError('invalid_request', {
+    message: `The header \`${headerNames.receipt}\` must be exactly 64 hex digits that nobody else knows, ${example}.`,
+  });
+}

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { utf8 } from '../translate/stream-text.ts';
+import { utf8 } from '../translate/copied-events.ts';
 
 /** One message of an AWS event stream. */
 export interface EventStreamMessage {

@@ -1,6 +1,5 @@
 import { parseJson, type SseParser } from '@sotto/wire';
 import { asObject, type JsonObject } from '../json.ts';
-import { utf8 } from './stream-text.ts';
 
 /** How a provider's text events look. All strings are `latin1`. */
 export interface TextEvents {
@@ -281,3 +280,13 @@ function utf8Bytes(unit: number): number {
   if (unit < 0x80) return 1;
   return unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 2 : 3;
 }
+
+/** Decodes text from bytes that stream readers hold as one character each. */
+export const utf8 = (bytes: string): string => Buffer.from(bytes, 'latin1').toString('utf8');
+export const latin1 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
+
+/**
+ * Matches a line whose field the event-stream format does not define. A reader ignores it, because some proxies add
+ * such lines. A line that begins with `error:` does not match, because it reports a failure.
+ */
+export const unknownField: RegExp = /^(?!error:)[a-z][a-z0-9_-]*:/i;

@@ -2,8 +2,7 @@ import type { AttemptOutcome } from '@sotto/router';
 import { parseJson, SseParser } from '@sotto/wire';
 import type { ChatStreamOptions } from '../adapter.ts';
 import { asObject, type JsonObject } from '../json.ts';
-import { EventCopier, type TextEvents } from './copied-events.ts';
-import { unknownField, utf8 } from './stream-text.ts';
+import { EventCopier, type TextEvents, unknownField, utf8 } from './copied-events.ts';
 import { type AnswerPiece, TranslatedStream } from './translated-stream.ts';
 
 /** A stream of server-sent events with JSON objects. */

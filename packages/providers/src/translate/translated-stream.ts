@@ -2,8 +2,7 @@ import type { AttemptOutcome } from '@sotto/router';
 import { type FinishReason, type ReasoningDetail, sseFrame } from '@sotto/wire';
 import type { ChatStreamOptions, ChatStreamReader, ReportedUsage } from '../adapter.ts';
 import type { ToolCallPiece } from '../openai/content.ts';
-import type { CopiedRun } from './copied-events.ts';
-import { latin1 } from './stream-text.ts';
+import { type CopiedRun, latin1 } from './copied-events.ts';
 import { shownDetails } from './whole-answer.ts';
 
 /** One piece of an answer on its way to the client. */

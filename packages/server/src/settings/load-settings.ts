@@ -1,10 +1,9 @@
 import { dirname, resolve } from 'node:path';
 import type { FileProblem } from '@sotto/yaml';
 import { z } from 'zod';
-import { misspelled } from './misspelled.ts';
 import { type Environment, isSecretName, readSettings, type Settings, withSecretFiles } from './read-settings.ts';
 import type { Plane } from './setting-paths.ts';
-import { type FileSetting, partName, placeInFile, readSettingsFile, settingsOf } from './settings-file.ts';
+import { type FileSetting, misspelled, partName, placeInFile, readSettingsFile, settingsOf } from './settings-file.ts';
 
 export interface SettingsSource {
   readonly plane: Plane;
