@@ -10,13 +10,12 @@ export type {
   UnsupportedRequest,
   UpstreamRequest,
 } from './adapter.ts';
-export { BufferedReader } from './adapter.ts';
+export { BufferedReader, shownUsage } from './adapter.ts';
 export { parameterPaths, refusedParameter } from './caller-parameters.ts';
 export { signingAlgorithm } from './evidence/dstack-report.ts';
 export { evidenceFamilies } from './evidence/evidence-families.ts';
 export { type EvidenceQuestion, NoEvidence, queryOf, type ShownMachine } from './evidence/evidence-question.ts';
 export { loadAdapter } from './load-adapter.ts';
-export { shownUsage } from './openai/usage.ts';
 export { type Documents, openDocuments, type ProviderDocument } from './transport/documents.ts';
 export { type AttestedTls, attestedPool, isPrivateAddress, privatePool } from './transport/pool.ts';
 export {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readUsage, shownUsage } from './usage.ts';
+import { shownUsage } from '../adapter.ts';
+import { readUsage } from './usage.ts';
 
 const plain = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 };
 const metered = (more: object = {}) => readUsage({ ...plain, ...more })?.usage;

@@ -1,5 +1,3 @@
-import type { Usage } from '@sotto/money';
-import type { UsageAnswer } from '@sotto/wire';
 import type { ReportedUsage } from '../adapter.ts';
 import { asCount, asObject, type JsonObject } from '../json.ts';
 
@@ -83,22 +81,4 @@ function counts(value: unknown): Record<string, number> | undefined {
     if (count !== undefined && /^[a-z_]{1,40}$/.test(name)) kept[name] = count;
   }
   return kept;
-}
-
-/**
- * Returns the usage for the client, without its cost. It has the metered counts, so that anyone can recompute the
- * charge, and the details that the provider reported.
- */
-export function shownUsage(reported: ReportedUsage | undefined, metered: Usage): Omit<UsageAnswer, 'cost'> {
-  const { promptTokens, cachedTokens, completionTokens, reasoningTokens } = metered;
-  const { prompt_tokens_details: ofPrompt, completion_tokens_details: ofCompletion } = reported?.details ?? {};
-  return {
-    prompt_tokens: promptTokens,
-    completion_tokens: completionTokens,
-    total_tokens: promptTokens + completionTokens,
-    ...(ofPrompt === undefined ? {} : { prompt_tokens_details: { ...ofPrompt, cached_tokens: cachedTokens } }),
-    ...(ofCompletion === undefined
-      ? {}
-      : { completion_tokens_details: { ...ofCompletion, reasoning_tokens: reasoningTokens } }),
-  };
 }
