@@ -8,6 +8,7 @@ import * as admission from './scripts/admission.ts';
 import * as epochs from './scripts/epochs.ts';
 import * as membership from './scripts/membership.ts';
 import * as projection from './scripts/projection.ts';
+import * as reservation from './scripts/reservation.ts';
 import * as shardless from './scripts/shardless.ts';
 
 const shardScripts = {
@@ -17,6 +18,7 @@ const shardScripts = {
   readOwnHolds: admission.readOwnHoldsScript,
   book: projection.bookScript,
   forget: projection.forgetScript,
+  reserve: reservation.reserveScript,
   join: membership.joinScript,
   leave: membership.leaveScript,
   beginEpoch: epochs.beginEpochScript,
