@@ -297,7 +297,10 @@ export interface ReserveRequest {
 
 export type ReserveReply =
   /** The money is set aside, in this epoch of the shard. */
-  { readonly result: 'reserved'; readonly epoch: number } | { readonly result: 'insufficient' | 'busy' };
+  | { readonly result: 'reserved'; readonly epoch: number }
+  | { readonly result: 'insufficient' }
+  /** Something is held or unbooked. */
+  | { readonly result: 'busy' };
 
 /** Control's projection of Postgres into the state, and its reads of the state. */
 export interface ProjectionPort {
