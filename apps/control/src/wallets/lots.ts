@@ -65,7 +65,7 @@ export async function withdrawLot(deps: LotDependencies, lot: Lot): Promise<Buff
   if (known !== undefined) return known;
   const code = [hashSecret(lot.paidBy.secret), new Date(now())];
   const open = await pool.query('select from credit_codes where code_hash = $1 and expires_at > $2', code);
-  if (open.rowCount === 0) throw noCode();
+  if (open.rowCount === 0) return signedMeanwhile(deps, lot, noCode());
   const signatures = await signNew(deps, lot);
   const moved = await inTransaction(pool, async (client) => {
     const used = await client.query<{ account_id: string }>(
@@ -78,8 +78,7 @@ export async function withdrawLot(deps: LotDependencies, lot: Lot): Promise<Buff
     await assertWithdrawable(client, { accountId, balanceNusd: locked.account.balanceNusd, now: now() });
     return move(deps, client, lot, { ...locked, accountId, nusd: lotNusd, count: creditsPerLot, alone: false });
   });
-  // Another request used the code meanwhile. It may have been for the same lot.
-  if (moved === undefined) return (await signAgain(deps, lot)) ?? Promise.reject(noCode());
+  if (moved === undefined) return signedMeanwhile(deps, lot, noCode());
   await tellState(deps, moved);
   return signatures;
 }
@@ -102,7 +101,7 @@ export async function closeWallet(deps: LotDependencies, lot: Lot): Promise<Buff
   );
   const [wallet] = rows;
   if (wallet === undefined) throw new ServiceError('not_found', { message: 'No wallet has this secret.' });
-  if (wallet.closed_by !== null) throw isClosed();
+  if (wallet.closed_by !== null) return signedMeanwhile(deps, lot, isClosed());
   // First, because a lot that cannot be signed must change nothing.
   const signatures = await signNew(deps, lot);
   await inTransaction(pool, (client) => revokeKey(client, wallet.key_id));
@@ -122,7 +121,7 @@ export async function closeWallet(deps: LotDependencies, lot: Lot): Promise<Buff
     const count = Number(nusd / creditNusd) + (isRoundedUp ? 1 : 0);
     return move(deps, client, lot, { ...locked, accountId, nusd, count, alone: true });
   });
-  if (moved === undefined) return (await signAgain(deps, lot)) ?? Promise.reject(isClosed());
+  if (moved === undefined) return signedMeanwhile(deps, lot, isClosed());
   await tellState(deps, moved);
   return signatures.slice(0, moved.count);
 }
@@ -142,6 +141,13 @@ async function signAgain({ pool, issuer }: LotDependencies, lot: Lot): Promise<B
   const signatures = await issuer.sign(lot.keyId, lot.blinded.slice(0, issuance.count));
   // Its private key was removed from the file. The client keeps the lot.
   if (signatures === undefined) throw new ServiceError('service_unavailable');
+  return signatures;
+}
+
+/** Signs a lot that another request, which was for the same lot, has paid for meanwhile. Throws the refusal if there was none. */
+async function signedMeanwhile(deps: LotDependencies, lot: Lot, refusal: ServiceError): Promise<Buffer[]> {
+  const signatures = await signAgain(deps, lot);
+  if (signatures === undefined) throw refusal;
   return signatures;
 }
 
