@@ -90,6 +90,11 @@ function credit({
   issuerName = 'issuer.example',
   nonce = randomBytes(32),
   key = issuerKeys[at]?.privateKey,
+}: {
+  at?: number;
+  issuerName?: string;
+  nonce?: Buffer;
+  key?: KeyObject | undefined;
 } = {}): Buffer {
   const input = Buffer.from(creditInput(nonce, sha256(creditChallenge(issuerName)), Buffer.from(keyIdOf(at), 'hex')));
   const terms = { key: key as KeyObject, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 48 };
@@ -426,29 +431,6 @@ describe.each(drivers)('anonymous wallets, with the state in $driver', ({ start 
         expect(both.filter(({ status }) => status === 'fulfilled')).toHaveLength(isSame ? 2 : 1);
         expect(await world.balance(accountId)).toBe(usd(45));
       }
-    });
-
-    it('of one account by several codes at once never takes more than there is', async () => {
-      const { accountId, walletId } = await world.account(12);
-      const lots = [];
-      for (let lot = 0; lot < 4; lot += 1) {
-        const code = await world.code(accountId);
-        // Each code replaces the one before. Keep them all, as four sessions in one instant might.
-        await pool.query('update credit_codes set account_id = $2 where code_hash = $1', [
-          hashSecret(code),
-          (await world.account(0)).accountId,
-        ]);
-        lots.push({ code, lot: lotOf('code', code) });
-      }
-      for (const { code } of lots) {
-        await pool.query('alter table credit_codes drop constraint if exists credit_codes_pkey');
-        await pool.query('update credit_codes set account_id = $2 where code_hash = $1', [hashSecret(code), accountId]);
-      }
-      const all = await Promise.allSettled(lots.map(({ lot }) => withdrawLot(world.deps(), lot)));
-      await pool.query('delete from credit_codes');
-      await pool.query('alter table credit_codes add primary key (account_id)');
-      expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
-      expect([await world.balance(accountId), await world.available(walletId)]).toEqual([usd(2), usd(2)]);
     });
 
     it('survives the death of control after each step', async () => {
