@@ -109,7 +109,7 @@ test('a lot rests for 1 to 24 hours, pays for a wallet, and comes back as change
   service.signs = 37;
   await purse.closeWallet(service, issuer, wallet.id);
   expect(purse.balance()).toMatchObject({ ready: 0, resting: 37, unsignedLots: 0, abandonedWallets: 0 });
-  const { body } = service.lots.at(-1) ?? { body: {} };
+  const body = service.lots.at(-1)?.body ?? {};
   expect(hash('sha256', String(body.close_secret), 'base64url')).toBe(service.deposits[0]?.close_hash);
   purse.close();
 });
