@@ -1,4 +1,4 @@
-import { createHash, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { constants, createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -73,6 +73,24 @@ export async function makeCode(service: Service, session: HeaderMap): Promise<st
   expect(answer.status, answer.text).toBe(201);
   return creditCodeSchema.parse(answer.json).code;
 }
+
+const rsaBytes = 256;
+
+/** Numbers that an issuer signs blindly. What is behind them does not matter to it. */
+export const blindedNumbers = (): string[] =>
+  Array.from({ length: 50 }, () => Buffer.from([0, ...randomBytes(rsaBytes - 1)]).toString('base64url'));
+
+/** Credits that the issuer's key signs directly, as somebody who had it could. */
+export const signedCredits = ({ privateKey, keyId }: TestIssuer, count = 50): string[] =>
+  Array.from({ length: count }, () => {
+    const name = [0, issuerName.length, ...Buffer.from(issuerName)];
+    const challenge = createHash('sha256')
+      .update(Buffer.from([0, 2, ...name, 0, ...name]))
+      .digest();
+    const input = Buffer.concat([Buffer.from([0, 2]), randomBytes(32), challenge, Buffer.from(keyId, 'hex')]);
+    const terms = { key: privateKey, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 48 };
+    return Buffer.concat([input, sign('sha384', input, terms)]).toString('base64url');
+  });
 
 /** Lets all credits of a purse have rested. */
 export function letRest(purse: string): void {
