@@ -43,7 +43,6 @@ import { buildSignIn } from './sign-in/sign-in.ts';
 import { buildTickets } from './tickets/tickets.ts';
 import { buildUsage } from './usage/usage.ts';
 import type { Issuer } from './wallets/issuer.ts';
-import { buildWallets } from './wallets/wallets.ts';
 import { claimWorkspaces } from './workspaces/claim-workspaces.ts';
 import { buildWorkspaces } from './workspaces/workspaces.ts';
 
@@ -243,7 +242,16 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     ...(connect === undefined ? [] : [connect]),
     ...(options.issuer === undefined
       ? []
-      : [buildWallets({ pool, state, projector, issuer: options.issuer, events, now })]),
+      : [
+          (await import('./wallets/wallets.ts')).buildWallets({
+            pool,
+            state,
+            projector,
+            issuer: options.issuer,
+            events,
+            now,
+          }),
+        ]),
     buildPages({ dashboard }),
   ];
 
