@@ -253,7 +253,7 @@ async function move(
 ): Promise<Moved> {
   const { account, accountId, nusd, count, alone } = taken;
   const { walletId, balanceNusd } = account;
-  const noteId = `reservation:${walletId}:${now()}:${randomBytes(8).toString('hex')}`;
+  const noteId = `reservation:${walletId}:${now()}:${randomBytes(12).toString('hex')}`;
   const shard = shardOfWallet(walletId);
   const reserved = await state.reserve({ shard, noteId, walletId, amountNusd: nusd, balanceNusd, alone });
   if (reserved.result === 'busy')
