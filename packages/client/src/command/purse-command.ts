@@ -116,7 +116,8 @@ export async function takeAnonymously(
     async leave() {
       try {
         if (!isOffered) return purse.release(id);
-        await closeInTime(() => purse.closeWallet(service, issuer, id));
+        const back = await closeInTime(() => purse.closeWallet(service, issuer, id));
+        terminal.note(`The wallet is closed: ${back} credits (${worth(back)}) came back.\n`);
       } catch (error) {
         const reason = error instanceof Error ? printableLine(error.message) : 'it failed';
         terminal.note(`The wallet is not closed: ${reason} Run \`sotto purse settle\` later.\n`);
@@ -140,7 +141,7 @@ const closeEveryMs = 2_000;
 const closeTries = 15;
 
 /** Tries to close a wallet until its last requests are booked. */
-async function closeInTime(close: () => Promise<void>): Promise<void> {
+async function closeInTime<T>(close: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await close();

@@ -1,5 +1,5 @@
 import { createHash, hash, randomBytes, randomInt } from 'node:crypto';
-import { chmodSync, closeSync, existsSync, fstatSync, mkdirSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, fstatSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { type CreditIssuer, creditChallenge, creditNusd, creditsPerLot, nonceBytes } from '@sotto/wire';
@@ -67,7 +67,7 @@ export class Purse {
     // Imported here, because Node before 24 warns about it, and other commands do not need it.
     const { DatabaseSync } = await import('node:sqlite');
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    const descriptor = openSync(file, existsSync(file) ? 'r+' : 'wx+', 0o600);
+    const descriptor = openSync(file, 'a+', 0o600);
     const { mode, uid } = fstatSync(descriptor);
     closeSync(descriptor);
     if (userId !== undefined && (uid !== userId || (mode & 0o077) !== 0))
@@ -196,23 +196,23 @@ export class Purse {
     return Number(this.#run('update credits set aside = 0 where aside = 1'));
   }
 
-  /** Closes a wallet. What is left becomes new credits, which rest. Throws a passing `CreditRefusal` while requests are not booked. */
-  async closeWallet(service: CreditService, issuer: CreditIssuer, walletId: number): Promise<void> {
+  /** Closes a wallet. What is left becomes new credits, which rest. Returns their number. Throws a passing `CreditRefusal` while requests are not booked. */
+  async closeWallet(service: CreditService, issuer: CreditIssuer, walletId: number): Promise<number> {
     const lot = this.#change(() => {
       const [wallet] = this.#read<{ close_secret: string }>('select close_secret from wallets where id = ?', walletId);
       if (wallet === undefined) throw new PurseError('The wallet is not in the purse.');
       const [known] = this.#read<StoredLot>('select * from lots where wallet = ?', walletId);
       return known ?? this.#addLot(issuer, 'close', wallet.close_secret, walletId);
     });
-    await this.#ask(service, issuer, lot);
+    return this.#ask(service, issuer, lot);
   }
 
   /** Finishes what an ended process left: deposits of unknown outcome, open wallets, and lots without signatures. */
   async settle(service: CreditService, issuer: CreditIssuer): Promise<void> {
     const left = this.#read<{ id: number; state: string; pid: number }>("select * from wallets where state <> 'taken'");
     const failures: unknown[] = [];
-    const attempt = (step: () => Promise<void>): Promise<void> =>
-      step().catch((error: unknown) => void failures.push(error));
+    const attempt = (step: () => Promise<unknown>): Promise<unknown> =>
+      step().catch((error: unknown) => failures.push(error));
     for (const { id, state, pid } of left) {
       if (isAlive(pid)) continue;
       await attempt(async () => {
@@ -247,7 +247,7 @@ export class Purse {
   }
 
   /** Asks for the signatures of a stored lot, and keeps it until they are right. */
-  async #ask(service: CreditService, issuer: CreditIssuer, lot: StoredLot): Promise<void> {
+  async #ask(service: CreditService, issuer: CreditIssuer, lot: StoredLot): Promise<number> {
     const key = readSigningKey(Buffer.from(lot.spki, 'base64url'));
     if (key === undefined) throw new PurseError('The key of a stored lot cannot be read.');
     const numbers = blindedLot(key, creditChallenge(issuer.issuer), lot.secrets);
@@ -287,6 +287,7 @@ export class Purse {
       }
       this.#forget(lot);
     });
+    return tokens.length;
   }
 
   #forget({ id, wallet }: StoredLot): void {

@@ -8,7 +8,6 @@ import * as admission from './scripts/admission.ts';
 import * as epochs from './scripts/epochs.ts';
 import * as membership from './scripts/membership.ts';
 import * as projection from './scripts/projection.ts';
-import * as reservation from './scripts/reservation.ts';
 import * as shardless from './scripts/shardless.ts';
 
 const shardScripts = {
@@ -18,7 +17,7 @@ const shardScripts = {
   readOwnHolds: admission.readOwnHoldsScript,
   book: projection.bookScript,
   forget: projection.forgetScript,
-  reserve: reservation.reserveScript,
+  reserve: projection.reserveScript,
   join: membership.joinScript,
   leave: membership.leaveScript,
   beginEpoch: epochs.beginEpochScript,
