@@ -5,13 +5,13 @@ import { DatabaseSync } from 'node:sqlite';
 import { publicVerif, TOKEN_TYPES, Token, TokenChallenge } from '@cloudflare/privacypass-ts';
 import { capabilitiesAnswerSchema, creditIssuerSchema, signedCreditsSchema } from '@sotto/wire';
 import { afterAll, describe, expect, it } from 'vitest';
-import { runSotto, type SottoRun } from '../../contract/own-client/run-sotto.ts';
 import { describeInWorld } from '../../kit/both-planes.ts';
 import { oneModel } from '../../kit/catalog.ts';
 import { bearer, expectError, get, post, send } from '../../kit/client.ts';
 import { peopleOf } from '../../kit/people.ts';
 import { answerChat, startProvider } from '../../kit/provider.ts';
 import { startRelay } from '../../kit/relay.ts';
+import { runSotto, type SottoRun } from '../../kit/run-sotto.ts';
 import { until } from '../../kit/service.ts';
 import { expectSound, issuerName, letRest, makeCode, makeHome, makeIssuer, payingPerson } from '../../kit/wallets.ts';
 

@@ -1,7 +1,6 @@
 import { createHash, hash } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runSotto } from '../../contract/own-client/run-sotto.ts';
 import { oneModel } from '../../kit/catalog.ts';
 import { bearer, post } from '../../kit/client.ts';
 import { type Collector, startCollector } from '../../kit/collector.ts';
@@ -13,6 +12,7 @@ import { type RecordingProxy, startRecordingProxy } from '../../kit/recording-pr
 import { type OwnRedis, redisSkipReason, startOwnRedis } from '../../kit/redis.ts';
 import { monitorRedis } from '../../kit/redis-wire.ts';
 import { startRelay, type TestRelay } from '../../kit/relay.ts';
+import { runSotto } from '../../kit/run-sotto.ts';
 import { type Service, startService } from '../../kit/service.ts';
 import { noteSkip } from '../../kit/skips.ts';
 import { letRest, makeCode, makeHome, makeIssuer, payingPerson, type TestIssuer } from '../../kit/wallets.ts';

@@ -27,7 +27,7 @@ import {
   signSettlement,
 } from '@sotto/state';
 import { creditChallenge, creditInput, creditSpki, ServiceError } from '@sotto/wire';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { startTestPostgres, type TestPostgres } from '../../../../test/kit/postgres.ts';
 import { redisSkipReason, startTestRedis } from '../../../../test/kit/redis.ts';
 import { noteSkip } from '../../../../test/kit/skips.ts';
@@ -42,7 +42,7 @@ import { Projector } from '../projection/projector.ts';
 import { Settler } from '../settler/settler.ts';
 import { postgresEpochLedger } from '../shards/epoch-ledger.ts';
 import { depositCredits } from './deposit.ts';
-import { type Issuer, readIssuer } from './issuer.ts';
+import { type Issuer, readCreditKeysFile, readIssuer } from './issuer.ts';
 import { closeWallet, endReservations, type Lot, type LotDependencies, withdrawLot } from './lots.ts';
 
 const redis = await startTestRedis();
@@ -390,6 +390,16 @@ describe.each(drivers)('anonymous wallets, with the state in $driver', ({ start 
       await world.withdraw(accountId);
       await world.withdraw(accountId);
       await expect(world.withdraw(accountId)).rejects.toEqual(refused('insufficient_balance'));
+    });
+
+    it('is refused while a payment of the account is disputed', async () => {
+      const { accountId } = await world.account(50);
+      await pool.query(
+        `insert into orders (id, account_id, status, rail, package_id, amount_nusd, fee_nusd, automatic, save_card, created_at, expires_at, flag)
+         values ($1, $2, 'paid', 'card', 'x', 1, 0, false, false, now(), now(), 'disputed')`,
+        [randomUUID(), accountId],
+      );
+      await expect(world.withdraw(accountId)).rejects.toEqual(refused('forbidden'));
     });
 
     it('is limited to ten lots in 24 hours', async () => {
@@ -753,6 +763,15 @@ describe.each(drivers)('anonymous wallets, with the state in $driver', ({ start 
     }
     expect(await world.notes()).toEqual([]);
   });
+});
+
+test.each([
+  [{ ANONYMOUS_WALLETS: 'off', CREDIT_KEYS_FILE: '/x' }, undefined, { ok: true, settings: undefined }],
+  [{ ANONYMOUS_WALLETS: 'on', CREDIT_KEYS_FILE: '/x' }, undefined, { ok: true, settings: '/x' }],
+  [{ ANONYMOUS_WALLETS: 'on' }, undefined, { ok: false, message: expect.stringContaining('CREDIT_KEYS_FILE') }],
+  [{ ANONYMOUS_WALLETS: 'on', CREDIT_KEYS_FILE: '/x' }, 0n, { ok: false, message: expect.stringContaining('BILLING') }],
+] as const)('the settings %o with a monthly grant of %s', (env, monthlyGrantNusd, result) => {
+  expect(readCreditKeysFile({ CREDIT_KEYS_FILE: undefined, ...env }, { monthlyGrantNusd })).toEqual(result);
 });
 
 describe('the file of issuer keys', () => {

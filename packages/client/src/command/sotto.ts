@@ -18,8 +18,8 @@ const commands: ReadonlyMap<string, Command> = new Map([
   ['verify', { help: verifyHelp, run: verifyCommand }],
   ['run', { help: runHelp, run: runCommand }],
   ['proxy', { help: proxyHelp, run: proxyCommand }],
-  ['purse', { help: purseHelp, run: purseCommand }],
   ['chat', { help: chatHelp, run: chatCommand }],
+  ['purse', { help: purseHelp, run: purseCommand }],
   ['verify-bill', { help: verifyBillHelp, run: verifyBillCommand }],
 ]);
 
@@ -28,8 +28,8 @@ const help = `sotto: use a model gateway that you verify instead of trust.
   sotto verify URL     check which code a confidential origin runs
   sotto run AGENT      run a coding agent, such as claude or codex, over the private flow
   sotto proxy          serve the verified private flow to every tool on this machine
-  sotto purse          buy and keep blind credits, for --anonymous
   sotto chat           chat with a model through the private flow
+  sotto purse          buy and keep blind credits, for --anonymous
   sotto verify-bill FILE   recompute the charges of a bill
 
 Run \`sotto COMMAND --help\` for options. Pass the inference key in INFERENCE_KEY or with --key-file, never as an argument.

@@ -94,7 +94,11 @@ const lost = new Error('the connection broke');
 
 test('a lot rests for 1 to 24 hours, pays for a wallet, and comes back as change', async () => {
   const drawn: number[][] = [];
-  const purse = await open({ random: (...range) => (drawn.push(range), 2 * hour) });
+  const random = (...range: number[]): number => {
+    drawn.push(range);
+    return 2 * hour;
+  };
+  const purse = await open({ random });
   await purse.buy(service, issuer, code(0));
   expect(drawn).toEqual([[hour, 24 * hour]]);
   expect(purse.balance()).toMatchObject({ ready: 0, resting: 50, readyAt: clock.now + 2 * hour });
