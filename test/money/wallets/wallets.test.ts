@@ -33,9 +33,7 @@ await describeInWorld(
     },
     setupOf: ({ provider, issuer, relay }) => ({
       ...oneModel(provider),
-      environment: { BILLING_TEST_RAIL: 'on', ATTESTATION: 'simulated' },
-      own: {},
-      controlEnvironment: issuer.environment,
+      environment: { BILLING_TEST_RAIL: 'on', ATTESTATION: 'simulated', ...issuer.environment },
       async stop() {
         await Promise.all([provider.stop(), issuer.stop(), relay.stop()]);
       },
