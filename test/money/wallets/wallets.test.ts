@@ -1,5 +1,6 @@
 import { constants, privateDecrypt, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { publicVerif, TOKEN_TYPES, Token, TokenChallenge } from '@cloudflare/privacypass-ts';
@@ -143,6 +144,36 @@ await describeInWorld(
       expect((await endOf(purse(home, 'settle'))).code).toBe(0);
     });
 
+    it('runs an agent, and says how many credits came back', async () => {
+      const { service, world } = stage;
+      const person = await payingPerson(service);
+      const { home, purse: file } = await makeHome(world.issuer, 'agent');
+      expect((await buy(home, await makeCode(service, person.session))).code).toBe(0);
+      letRest(file);
+      const agent = `#!${process.execPath}
+        const { ANTHROPIC_BASE_URL: url, ANTHROPIC_AUTH_TOKEN: token } = process.env;
+        const body = JSON.stringify({ model: 'm/one', max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }] });
+        const headers = { 'content-type': 'application/json', authorization: 'Bearer ' + token };
+        fetch(url + '/v1/messages', { method: 'POST', headers, body }).then((answer) => console.log('answered', answer.status));`;
+      await writeFile(join(home, 'claude'), agent, { mode: 0o755 });
+      const args = [
+        'run',
+        'claude',
+        '--anonymous',
+        '--model',
+        'm/one',
+        '--base-url',
+        service.baseUrl,
+        '--allow-simulated',
+      ];
+      const ended = await endOf(
+        run(home, [...args, ...relayed(), ...pinned()], { PATH: `${home}:${process.env.PATH ?? ''}` }),
+      );
+      expect(ended, ended.err).toMatchObject({ code: 0, out: expect.stringContaining('answered 200') });
+      expect(ended.err).toMatch(/The wallet is closed: (49|50) credits \(\$/);
+      await expectSound(service);
+    });
+
     it('refuses to run beside a key of the account, and without a relay that isolates', async () => {
       const { home } = await makeHome(stage.world.issuer, 'refused');
       const args = ['proxy', '--anonymous', '--base-url', stage.service.baseUrl, ...pinned()];
@@ -181,9 +212,7 @@ await describeInWorld(
       const { home, purse: file } = await makeHome(world.issuer, 'memory');
       // The files that a person has lying around.
       for (const name of ['.sotto-key', '.env'])
-        await import('node:fs/promises').then(({ writeFile }) =>
-          writeFile(join(home, name), `INFERENCE_KEY=${account.inferenceKey}\n`),
-        );
+        await writeFile(join(home, name), `INFERENCE_KEY=${account.inferenceKey}\n`);
       expect((await buy(home, await makeCode(service, person.session))).code).toBe(0);
       letRest(file);
       const proxy = anonymously(home);

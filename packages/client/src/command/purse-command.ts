@@ -229,7 +229,7 @@ function balanceText(purse: Purse): string {
   const { ready, resting, aside, unsignedLots, abandonedWallets, readyAt } = purse.balance();
   const lines = [`${ready} credits (${worth(ready)}) are ready, ${resting} (${worth(resting)}) are resting.`];
   if (ready < 50 && readyAt !== undefined) lines.push(`50 are ready at ${new Date(readyAt).toISOString()}.`);
-  if (ready + resting < 100) lines.push('Keep two lots (100 credits), so that old and new ones mix in each wallet.');
+  if (ready + resting < 100) lines.push('Keep 100 or more, bought at another time than you use them, so that old and new ones mix.');
   if (aside > 0) lines.push(`${aside} credits are set aside after a refused deposit.`);
   if (unsignedLots > 0) lines.push(`The answer to ${unsignedLots} purchases is missing. Run \`sotto purse settle\`.`);
   if (abandonedWallets > 0)
