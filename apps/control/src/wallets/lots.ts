@@ -48,16 +48,7 @@ function lotId({ keyId, blinded, paidBy: { kind, secret } }: Lot): string {
 
 /**
  * Withdraws a lot from the account that a code names: sign, lock, reserve in the state, book, commit, write to the state. A request that
- * is repeated after any of these steps gets the same signatures.
- *
- * Interleavings, and what decides them:
- *
- * - Requests spend the balance: the reservation is one step of the state, and leaves what is held and unbooked then.
- * - The state does not have a lower balance yet: the reservation also compares with the locked one. Bookings wait for the lock.
- * - Two requests use one code: the first to delete its row wins. The other finds the issuance, or no code.
- * - The shard loses its data before the commit: a rebuild records its epoch before it reads balances, and that waits for this
- *   transaction, which has locked the epoch. So it writes the lower balance.
- * - Control dies: Postgres rolls back or has committed, and `endReservations` then writes the balance and ends the note.
+ * is repeated after any of these steps gets the same signatures. docs/decisions/anonymous-wallets.md lists the interleavings.
  */
 export async function withdrawLot(deps: LotDependencies, lot: Lot): Promise<Buffer[]> {
   const { pool, now } = deps;

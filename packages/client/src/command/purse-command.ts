@@ -105,17 +105,18 @@ export async function takeAnonymously(
       `--anonymous refuses ${known ?? '--key-file'}: a key of your account must not be in this process. Unset it.`,
     );
   const { purse, service, issuer } = await purseOf(terminal, values);
-  const { id, key } = orClose(purse, () => purse.takeWallet());
-  let isOffered = false;
+  const { id, key } = purse.takeWallet();
+  let isOpen = false;
   return {
     key,
     async deposit() {
-      isOffered = true;
       await purse.deposit(service, { id });
+      isOpen = true;
     },
     async leave() {
       try {
-        if (!isOffered) return purse.release(id);
+        // A deposit of unknown outcome stays as it is, for `settle`.
+        if (!isOpen) return purse.release(id);
         const back = await closeInTime(() => purse.closeWallet(service, issuer, id));
         terminal.note(`The wallet is closed: ${back} credits (${worth(back)}) came back.\n`);
       } catch (error) {
@@ -126,15 +127,6 @@ export async function takeAnonymously(
       }
     },
   };
-}
-
-function orClose<T>(purse: Purse, work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    purse.close();
-    throw error;
-  }
 }
 
 const closeEveryMs = 2_000;
@@ -158,12 +150,10 @@ export async function purseCommand(terminal: Terminal, args: readonly string[]):
     args: [...args],
     allowPositionals: true,
     options: {
-      ...{
-        'control-url': { type: 'string' },
-        relay: { type: 'string' },
-        pins: { type: 'string' },
-        purse: { type: 'string' },
-      },
+      'control-url': { type: 'string' },
+      relay: { type: 'string' },
+      pins: { type: 'string' },
+      purse: { type: 'string' },
     },
   });
   const [step = 'balance', file, ...rest] = positionals;
@@ -229,7 +219,8 @@ function balanceText(purse: Purse): string {
   const { ready, resting, aside, unsignedLots, abandonedWallets, readyAt } = purse.balance();
   const lines = [`${ready} credits (${worth(ready)}) are ready, ${resting} (${worth(resting)}) are resting.`];
   if (ready < 50 && readyAt !== undefined) lines.push(`50 are ready at ${new Date(readyAt).toISOString()}.`);
-  if (ready + resting < 100) lines.push('Keep 100 or more, bought at another time than you use them, so that old and new ones mix.');
+  if (ready + resting < 100)
+    lines.push('Keep 100 or more, bought at another time than you use them, so that old and new ones mix.');
   if (aside > 0) lines.push(`${aside} credits are set aside after a refused deposit.`);
   if (unsignedLots > 0) lines.push(`The answer to ${unsignedLots} purchases is missing. Run \`sotto purse settle\`.`);
   if (abandonedWallets > 0)

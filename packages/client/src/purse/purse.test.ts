@@ -141,6 +141,9 @@ test('a lost answer to a purchase, a deposit or a closing loses nothing', async 
   const wallet = purse.takeWallet();
   service.trouble = lost;
   await expect(purse.deposit(service, wallet)).rejects.toBe(lost);
+  // Its outcome is unknown, so the credits stay with the wallet.
+  purse.release(wallet.id);
+  expect(purse.balance()).toMatchObject({ ready: 0 });
   service.trouble = undefined;
   await purse.deposit(service, wallet);
   service.trouble = lost;

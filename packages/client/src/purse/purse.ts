@@ -96,7 +96,7 @@ export class Purse {
     const usable = free.filter(({ aside }) => aside === 0);
     const count = (sql: string): number =>
       this.#read<{ count: number }>(`select count(*) as count from ${sql}`)[0]?.count ?? 0;
-    const left = this.#read<{ pid: number }>("select pid from wallets where state <> 'offered'");
+    const left = this.#read<{ pid: number }>("select pid from wallets where state <> 'taken'");
     return {
       ready: usable.filter(({ ready_at }) => ready_at <= this.#now()).length,
       resting: usable.filter(({ ready_at }) => ready_at > this.#now()).length,
