@@ -12,9 +12,12 @@ import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, statSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { creditChallenge, creditSpki } from '@sotto/wire';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { CreditRefusal, type CreditService } from './credit-service.ts';
 import { Purse, type PurseOptions } from './purse.ts';
+
+// A lot takes seconds on a machine that is busy.
+vi.setConfig({ testTimeout: 60_000 });
 
 const pairs = [0, 1].map(() => generateKeyPairSync('rsa', { modulusLength: 2048 }));
 const spkis = pairs.map(({ publicKey }) => Buffer.from(creditSpki(publicKey.export({ format: 'der', type: 'pkcs1' }))));
