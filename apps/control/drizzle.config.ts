@@ -10,6 +10,7 @@ export default defineConfig({
     './src/database/connect-schema.ts',
     './src/database/workspace-schema.ts',
     './src/database/administration-schema.ts',
+    './src/database/wallet-schema.ts',
   ],
   out: './migrations',
 });

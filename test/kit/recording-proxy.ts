@@ -9,6 +9,8 @@ export interface RecordingProxy {
    * Returns all traffic as `latin1`. The two directions of each connection are separate, so that no text is torn apart.
    */
   heard(): string;
+  /** What each client has sent, as `latin1`. */
+  sent(): string[];
   close(): void;
 }
 
@@ -47,6 +49,7 @@ export async function startRecordingProxy(target: string): Promise<RecordingProx
   url.port = String(address.port);
   return {
     url: url.href.replace(/\/$/, ''),
+    sent: () => recorded.filter((_, at) => at % 2 === 0).map((pieces) => Buffer.concat(pieces).toString('latin1')),
     heard: () => recorded.map((pieces) => Buffer.concat(pieces).toString('latin1')).join('\n'),
     close() {
       server.close();

@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
-import { runSotto } from '../../test/contract/own-client/run-sotto.ts';
 import { type Answer, startStandIn } from '../../test/contract/own-client/stand-in.ts';
+import { runSotto } from '../../test/kit/run-sotto.ts';
 import { cpuMicroseconds, percentile } from './cpu.ts';
 import { measureTranslation } from './translation.ts';
 

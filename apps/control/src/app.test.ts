@@ -8,6 +8,7 @@ import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { builtInBilling, readBillingPlan } from './billing/billing-settings.ts';
 import { authBasePath, buildAuth } from './sessions/auth.ts';
+import { Issuer } from './wallets/issuer.ts';
 import { buildControl } from './wiring.ts';
 
 const origin = 'http://127.0.0.1:4000';
@@ -54,6 +55,7 @@ async function registeredRoutes(): Promise<string[]> {
     secrets: { sessionSecret, ticketSealingKey: key, accountRefKey: key, settlementMacKey: key },
     media: { image: false, speech: false },
     connectedApps: true,
+    issuer: new Issuer('issuer.example', []),
     ticketTtlMs: 1,
     limits: { requests: 1, tokens: 1, control: 1 },
     limitsRedis: undefined,

@@ -9,7 +9,7 @@ import type { SessionDependencies } from './credentials/session-credentials.ts';
 import { isDatabaseUnavailable } from './database/database.ts';
 import type { Domain } from './domain.ts';
 import type { ControlEvents } from './events.ts';
-import { ownLimit, registerRateLimits } from './limits/rate-limits.ts';
+import { ownLimit, registerRateLimits, uncounted } from './limits/rate-limits.ts';
 import type { Dashboard } from './pages/dashboard.ts';
 import { serving } from './serve/serve.ts';
 import { type SessionSecrets, signCookiesAgain } from './sessions/session-secrets.ts';
@@ -95,6 +95,7 @@ export async function buildApp(options: ControlAppOptions): Promise<FastifyInsta
     limits: {
       minting: ownLimit(options.limits.minting),
       outgoing: ownLimit(Math.ceil(options.limits.control / 20)),
+      uncounted,
     },
   });
   for (const domain of options.domains) await domain.register?.({ app, serve, sessions, credentials });

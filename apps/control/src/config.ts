@@ -13,6 +13,7 @@ import {
   type SignInSettings,
   environmentSchema as signInSchema,
 } from './sessions/sign-in-settings.ts';
+import { readCreditKeysFile, walletSettings } from './wallets/issuer.ts';
 
 export const environmentSchema = z.object({
   CONTROL_PORT: setting.port(4000).describe('Port that control listens on.'),
@@ -51,6 +52,7 @@ export const environmentSchema = z.object({
     .default('off')
     .describe('Enables speech synthesis. Set it on control and the broker.'),
   CONNECTED_APPS: setting.onOff.default('off').describe('Lets apps connect to accounts by OAuth, under `/v1/connect`.'),
+  ...walletSettings,
   WEBHOOK_NETWORKS: setting.addresses.describe(
     'Private addresses and networks that webhooks of workspaces may reach, besides public addresses.',
   ),
@@ -121,6 +123,8 @@ export interface ControlConfig {
   readonly catalogFile: string | undefined;
   readonly media: MediaSwitches;
   readonly connectedApps: boolean;
+  /** The keys of anonymous wallets. Undefined: they are off. */
+  readonly creditKeysFile: string | undefined;
   readonly webhookNetworks: BlockList | undefined;
   readonly ticketTtlMs: number;
   readonly usageRetention: number | undefined;
@@ -173,6 +177,8 @@ export function readConfig(environment: Environment): Settings<ControlConfig> {
   }
   const local = localHost(env.HOST);
   const scheme = env.CONFIDENTIAL_TLS === 'off' ? 'http' : 'https';
+  const creditKeys = readCreditKeysFile(env, billing.settings);
+  if (!creditKeys.ok) return creditKeys;
   return {
     ok: true,
     settings: Object.freeze({
@@ -186,6 +192,7 @@ export function readConfig(environment: Environment): Settings<ControlConfig> {
       catalogFile: env.CATALOG_FILE,
       media: { image: env.IMAGE_GENERATION === 'on', speech: env.SPEECH_SYNTHESIS === 'on' },
       connectedApps: env.CONNECTED_APPS === 'on',
+      creditKeysFile: creditKeys.settings,
       webhookNetworks: env.WEBHOOK_NETWORKS,
       ticketTtlMs: env.TICKET_TTL_S * 1000,
       usageRetention: env.USAGE_RETENTION_MONTHS,

@@ -31,4 +31,5 @@ export {
 } from './sessions/sign-in-settings.ts';
 export { Settler } from './settler/settler.ts';
 export { purgeExpired } from './sign-in/sign-in.ts';
+export { readCreditKeysFile, readIssuer, walletSettings } from './wallets/issuer.ts';
 export { buildControl, type Control, type ControlOptions } from './wiring.ts';

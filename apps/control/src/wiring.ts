@@ -42,6 +42,7 @@ import { buildShards } from './shards/shards.ts';
 import { buildSignIn } from './sign-in/sign-in.ts';
 import { buildTickets } from './tickets/tickets.ts';
 import { buildUsage } from './usage/usage.ts';
+import type { Issuer } from './wallets/issuer.ts';
 import { claimWorkspaces } from './workspaces/claim-workspaces.ts';
 import { buildWorkspaces } from './workspaces/workspaces.ts';
 
@@ -62,6 +63,8 @@ export interface ControlOptions {
   readonly media: MediaSwitches;
   /** Whether apps may connect (CONNECTED_APPS). Default: no. */
   readonly connectedApps?: boolean;
+  /** The issuer of credits, if anonymous wallets are on (ANONYMOUS_WALLETS). */
+  readonly issuer?: Issuer | undefined;
   readonly ticketTtlMs: number;
   /** Months for which the rows of single requests are kept (USAGE_RETENTION_MONTHS). Default: for ever. */
   readonly usageRetention?: number | undefined;
@@ -182,6 +185,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     image_generation: { enabled: offers('image') },
     speech_synthesis: { enabled: offers('speech') },
     connected_apps: { enabled: connect !== undefined },
+    anonymous_wallets: { enabled: options.issuer !== undefined },
   });
   let hasDatabase = false;
 
@@ -236,6 +240,18 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
       now,
     }),
     ...(connect === undefined ? [] : [connect]),
+    ...(options.issuer === undefined
+      ? []
+      : [
+          (await import('./wallets/wallets.ts')).buildWallets({
+            pool,
+            state,
+            projector,
+            issuer: options.issuer,
+            events,
+            now,
+          }),
+        ]),
     buildPages({ dashboard }),
   ];
 

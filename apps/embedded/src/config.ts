@@ -6,10 +6,12 @@ import {
   billingSchema,
   billingVariables,
   readBillingSettings,
+  readCreditKeysFile,
   readSignInSettings,
   type SignInSettings,
   signInSchema,
   signInVariables,
+  walletSettings,
 } from '@sotto/control';
 import { attestationModes, type Environment, readSettings, setting } from '@sotto/server';
 import { z } from 'zod';
@@ -57,6 +59,7 @@ export const environmentSchema = z.object({
   IMAGE_GENERATION: setting.onOff.default('on'),
   SPEECH_SYNTHESIS: setting.onOff.default('on'),
   CONNECTED_APPS: setting.onOff.default('off'),
+  ...walletSettings,
   TICKET_TTL_S: setting.count('a number of seconds from 1 to 3600', 3600).default(300),
   USAGE_RETENTION_MONTHS: setting.count('a number of months from 1 to 1200', 1200).optional(),
   TICKET_SEALING_KEY: setting.keyText
@@ -130,6 +133,8 @@ export interface EmbeddedConfig {
   readonly localModels: LocalModels;
   readonly media: BrokerOptions['media'];
   readonly connectedApps: boolean;
+  /** The keys of anonymous wallets. Undefined: they are off. */
+  readonly creditKeysFile: string | undefined;
   readonly ticketTtlMs: number;
   readonly usageRetention: number | undefined;
   readonly limits: { readonly requests: number; readonly tokens: number; readonly control: number };
@@ -173,6 +178,8 @@ export function readConfig(environment: Environment, projectDir: string): Config
   const signIn = readSignInSettings(environment, { signUp: 'open' });
   if (!signIn.ok) return signIn;
   const env = read.settings;
+  const creditKeys = readCreditKeysFile(env, billing.settings);
+  if (!creditKeys.ok) return creditKeys;
   if (env.CONTROL_PORT !== 0 && env.CONTROL_PORT === env.CONFIDENTIAL_PORT) {
     return {
       ok: false,
@@ -203,6 +210,7 @@ export function readConfig(environment: Environment, projectDir: string): Config
       localModels: env.LOCAL_MODELS,
       media: { image: env.IMAGE_GENERATION === 'on', speech: env.SPEECH_SYNTHESIS === 'on' },
       connectedApps: env.CONNECTED_APPS === 'on',
+      creditKeysFile: creditKeys.settings,
       ticketTtlMs: env.TICKET_TTL_S * 1000,
       usageRetention: env.USAGE_RETENTION_MONTHS,
       limits: { requests: env.RATE_LIMIT_REQUESTS, tokens: env.RATE_LIMIT_TOKENS, control: env.RATE_LIMIT_CONTROL },

@@ -5,7 +5,7 @@ import {
   openAttestation,
   RegistryFileError,
 } from '@sotto/confidential';
-import { buildControl, type Control, printMail, readBillingPlan, smtpMail } from '@sotto/control';
+import { buildControl, type Control, printMail, readBillingPlan, readIssuer, smtpMail } from '@sotto/control';
 import { createMetricsApp, listenBacklog, listenProblem, readFileOrPart, setting } from '@sotto/server';
 import { type BrokerState, controlClient, createMemoryState, MemoryStore, type State } from '@sotto/state';
 import type { FastifyInstance } from 'fastify';
@@ -36,6 +36,9 @@ export async function startOneProcess(options: OneProcessOptions): Promise<Runni
   const store = new MemoryStore(Date.now);
   const plan = await readBillingPlan(config.billing.file);
   if (!plan.ok) throw new StartError(plan.message);
+  const { creditKeysFile } = config;
+  const issuer = creditKeysFile === undefined ? undefined : await readIssuer(creditKeysFile);
+  if (issuer?.ok === false) throw new StartError(issuer.message);
   const sealing = {
     ticketSealingKey: setting.keyBytes(secrets.TICKET_SEALING_KEY),
     settlementMacKey: setting.keyBytes(secrets.SETTLEMENT_MAC_KEY),
@@ -61,6 +64,7 @@ export async function startOneProcess(options: OneProcessOptions): Promise<Runni
     },
     media: config.media,
     connectedApps: config.connectedApps,
+    issuer: issuer?.settings,
     ticketTtlMs: config.ticketTtlMs,
     usageRetention: config.usageRetention,
     limits: config.limits,

@@ -58,6 +58,9 @@ export async function startTwoProcesses(options: OneProcessOptions): Promise<Run
       ACCOUNT_REF_KEY: secrets.ACCOUNT_REF_KEY,
       SESSION_SECRET: secrets.SESSION_SECRET,
       CONNECTED_APPS: config.connectedApps ? 'on' : 'off',
+      ...(config.creditKeysFile === undefined
+        ? {}
+        : { ANONYMOUS_WALLETS: 'on', CREDIT_KEYS_FILE: config.creditKeysFile }),
       ...(config.metricsPort === undefined ? {} : { METRICS_PORT: String(config.metricsPort) }),
       TICKET_TTL_S: String(config.ticketTtlMs / 1000),
       USAGE_RETENTION_MONTHS: config.usageRetention === undefined ? '' : String(config.usageRetention),

@@ -17,6 +17,8 @@ export const clientErrors = {
     'The client could not reach the confidential origin. Your content was not sent. Check the address and your network, then retry.',
   control_unreachable:
     'The client got no valid answer from the control origin. Your content was not sent. Check the address and your network, then retry.',
+  wallet_expired:
+    'This anonymous wallet has been in use for a day. Your content was not sent. Start the command again for a new one.',
   inference_ticket_failed: 'The control origin returned no usable ticket. Your content was not sent. Retry.',
   attestation_ticket_failed:
     'The control origin returned no usable ticket for verifying the provider. Your content was not sent. Retry.',

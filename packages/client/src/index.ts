@@ -17,7 +17,7 @@ export type { PrivateFetchOptions } from './private/private-options.ts';
 export { reportJson, type VerificationReport, type VerifyOptions } from './report/verify.ts';
 
 /** Options that only Node supports. */
-export type NodeOptions = Partial<NodePlatformOptions>;
+export type NodeOptions = Partial<Omit<NodePlatformOptions, 'isolated'>>;
 
 /**
  * Returns a `fetch` for any OpenAI SDK that speaks the private flow. Set the SDK's `baseURL` to the confidential origin

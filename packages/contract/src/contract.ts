@@ -66,7 +66,7 @@ export interface Contract {
   /** Errors in addition to those of credentials, parameters, query and body. */
   readonly errors?: readonly ErrorType[];
   /** A rate limit of its own, by control's name for it. */
-  readonly limit?: 'minting' | 'outgoing';
+  readonly limit?: 'minting' | 'outgoing' | 'uncounted';
   /** `public`: the same for every caller, so that caches may keep it. */
   readonly cache?: 'public';
   /** Opens a route without credentials to pages of other origins. Routes that accept only keys are always open to them. */

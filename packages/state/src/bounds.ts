@@ -6,6 +6,7 @@ import type {
   KeyProjection,
   MintRequest,
   RedeemRequest,
+  ReserveRequest,
   SettleRequest,
   WalletFunds,
 } from './ports.ts';
@@ -24,6 +25,11 @@ export function assertRedeem({ amountNusd, estimatedTokens, generation, free }: 
   if (free === true && amountNusd > 0n) throw new RangeError('amountNusd is out of bounds: nothing that is free holds');
   assertCount('estimatedTokens', estimatedTokens);
   assertCount('generation', generation ?? 0);
+}
+
+export function assertReserve({ amountNusd, balanceNusd }: ReserveRequest): void {
+  assertAmount('amountNusd', amountNusd);
+  assertFunds('balanceNusd', balanceNusd);
 }
 
 export function assertSettle({ chargeNusd }: SettleRequest): void {

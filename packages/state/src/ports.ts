@@ -283,6 +283,25 @@ export interface MintRequest {
   readonly free?: boolean;
 }
 
+export interface ReserveRequest {
+  readonly shard: number;
+  /** Names the note. It contains no space. */
+  readonly noteId: string;
+  readonly walletId: string;
+  readonly amountNusd: Nusd;
+  /** The balance in the ledger. The state may not have a lower one yet. */
+  readonly balanceNusd: Nusd;
+  /** Whether nothing else of the wallet may be held or unbooked. */
+  readonly alone: boolean;
+}
+
+export type ReserveReply =
+  /** The money is set aside, in this epoch of the shard. */
+  | { readonly result: 'reserved'; readonly epoch: number }
+  | { readonly result: 'insufficient' }
+  /** Something is held or unbooked. */
+  | { readonly result: 'busy' };
+
 /** Control's projection of Postgres into the state, and its reads of the state. */
 export interface ProjectionPort {
   putWallet(funds: WalletFunds): Promise<void>;
@@ -303,6 +322,11 @@ export interface ProjectionPort {
   readSettlements(shard: number, afterId: string, limit: number): Promise<SettlementEntry[]>;
   /** Removes the notes of booked charges, and sets newer balances, limits and spending. */
   book(charges: BookedCharges): Promise<void>;
+  /**
+   * Sets money aside that is about to leave a wallet without a request. It counts as an unbooked charge until `book` or `forget` ends
+   * it. The caller holds the account's lock.
+   */
+  reserve(request: ReserveRequest): Promise<ReserveReply>;
   /** Removes the notes of charges without a known account, which returns the money to their wallets. */
   forget(shard: number, holdIds: readonly string[]): Promise<void>;
   /** Moves the watermark to this entry and trims the stream below it, because everything up to it is booked. */

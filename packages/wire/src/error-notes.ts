@@ -91,6 +91,10 @@ export const errorNotes = {
   ),
   request_timeout: note('The request arrived too slowly.', 'Send it again on a faster connection.'),
   conflict: note('The change contradicts the current state, such as a limit that is reached.', 'Follow the message.'),
+  credits_spent: note(
+    'Some credits of the deposit paid for another wallet. `param` has their positions, from 0.',
+    'Remove them. Other credits in the same deposit now name each other.',
+  ),
   top_up_limit: note('The order would exceed what the account may add or hold.', 'Choose a smaller package, or wait.'),
   ticket_model_mismatch: note('The ticket was issued for another model.', 'Get a ticket for the model that you send.'),
   ticket_reasoning_mismatch: note(

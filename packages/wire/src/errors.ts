@@ -40,6 +40,7 @@ export const errorTable = {
   method_not_allowed: row(405, 'This address does not take this method.'),
   request_timeout: row(408, 'The request took too long to arrive.', true),
   conflict: row(409, 'The request conflicts with the current state.'),
+  credits_spent: row(409, 'Some of these credits were deposited before. Nothing was accepted.'),
   top_up_limit: row(409, 'This top-up would exceed a limit of the deployment or the account.'),
   ticket_model_mismatch: row(409, 'The body asks for another model than the ticket was issued for.'),
   ticket_reasoning_mismatch: row(409, 'The body asks for another reasoning selection than the ticket was issued for.'),

@@ -138,6 +138,23 @@ export {
   workspaceMemberListAnswerSchema,
 } from './answers/workspaces.ts';
 export {
+  type CreditIssuer,
+  closeWalletSchema,
+  creditChallenge,
+  creditCodeSchema,
+  creditInput,
+  creditIssuerSchema,
+  creditNusd,
+  creditSpki,
+  creditsPerLot,
+  depositCreditsSchema,
+  nonceBytes,
+  pkcs1Of,
+  signedCreditsSchema,
+  tokenInputBytes,
+  withdrawCreditsSchema,
+} from './credits.ts';
+export {
   type E2eeFamilyName,
   e2eeFamilies,
   type RelayRule,

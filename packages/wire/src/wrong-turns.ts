@@ -5,10 +5,19 @@ export type OriginName = 'control' | 'confidential';
 export const pathsOfOrigin: Readonly<Record<OriginName, readonly string[]>> = {
   control: [
     ...['/v1/auth', '/v1/balance', '/v1/billing', '/v1/capabilities', '/v1/catalog', '/v1/connect', '/v1/docs'],
-    ...['/v1/inference/tickets', '/v1/invitations', '/v1/keys', '/v1/models/uptime', '/v1/routing', '/v1/usage'],
+    ...[
+      '/v1/credits',
+      '/v1/inference/tickets',
+      '/v1/invitations',
+      '/v1/keys',
+      '/v1/models/uptime',
+      '/v1/routing',
+      '/v1/usage',
+    ],
     ...[
       '/v1/inference/attestation-tickets',
       '/v1/tee/signature',
+      '/v1/wallets',
       '/v1/workspaces',
       '/v1/account',
       '/v1/operator',

@@ -8,9 +8,9 @@ import { agents } from '../../../packages/client/src/agents/index.ts';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { type FakeProvider, startProvider } from '../../kit/provider.ts';
+import { runSotto } from '../../kit/run-sotto.ts';
 import type { TestAccount } from '../../kit/service.ts';
 import { noteSkip } from '../../kit/skips.ts';
-import { runSotto } from '../own-client/run-sotto.ts';
 import { doTheTask, fillTheContext, summary, task, usage } from './scripted-model.ts';
 
 /** The folder of the installed agents' programs, which `.ci/run` sets. */

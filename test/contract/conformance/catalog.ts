@@ -100,6 +100,7 @@ export const catalog: Concept = (suite) => {
         image_generation: { enabled: false },
         speech_synthesis: { enabled: false },
         connected_apps: { enabled: false },
+        anonymous_wallets: { enabled: false },
       });
     });
 

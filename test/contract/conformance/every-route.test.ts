@@ -3,13 +3,17 @@ import type { RouteDescription } from '@sotto/contract';
 import { confidentialOrigin } from '@sotto/contract/confidential';
 import { controlOrigin } from '@sotto/contract/control';
 import { type AppAnswer, balanceAnswerSchema } from '@sotto/wire';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Browser } from '../../kit/browser.ts';
 import { type Answer, bearer, get, type HeaderMap, post, send, ticketHeader } from '../../kit/client.ts';
 import { type Concept, describeConformance } from '../../kit/conformance.ts';
 import { connect, newApp, type Person as Visitor } from '../../kit/connected-apps.ts';
 import { type Person, peopleOf } from '../../kit/people.ts';
 import { until } from '../../kit/service.ts';
+import { makeIssuer } from '../../kit/wallets.ts';
+
+const issuer = await makeIssuer();
+afterAll(() => issuer.stop());
 
 type Credential = RouteDescription['credentials'][number];
 
@@ -358,6 +362,7 @@ await describeConformance(
   { accounts: 2 },
   {
     CONNECTED_APPS: 'on',
+    ...issuer.environment,
     BILLING_TEST_RAIL: 'on',
     IMAGE_GENERATION: 'on',
     SPEECH_SYNTHESIS: 'on',

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { controlOrigin } from '@sotto/contract/control';
 import { type AppAnswer, budgetAnswerSchema, type OrderAnswer, type WorkspaceRole } from '@sotto/wire';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Browser } from '../../kit/browser.ts';
 import { type Answer, bearer, expectError, get, type HeaderMap, post, send } from '../../kit/client.ts';
 import { type Concept, describeConformance, type Suite } from '../../kit/conformance.ts';
 import { clientOf, consentTo, newApp, start } from '../../kit/connected-apps.ts';
 import { type Person, peopleOf } from '../../kit/people.ts';
+import { makeIssuer } from '../../kit/wallets.ts';
 import {
   aboutOneself,
   type Caller,
@@ -21,6 +22,9 @@ import {
   type Row,
   row,
 } from './caller-table.ts';
+
+const issuer = await makeIssuer();
+afterAll(() => issuer.stop());
 
 const model = 'acme/small';
 const webhook = { url: 'https://127.0.0.1:9/' };
@@ -232,6 +236,7 @@ const sessionRoutes: Concept = (suite) => {
           prepare: async () => (await foreignInvitation()).id,
         }),
       ),
+      row('POST /v1/credits/codes', aboutOneself(201), { inFreshSession: true }),
       row('GET /v1/connect/grants', aboutOneself(200)),
       row('GET /v1/connect/grants', inWorkspace('viewer', 200), { what: 'of the workspace', inWorkspace: true }),
       row('DELETE /v1/connect/grants/{id}', inWorkspace('admin', 204), { what: "the owner's", prepare: grant }),
@@ -387,7 +392,7 @@ await describeConformance(
   'session routes',
   [sessionRoutes],
   {},
-  { CONNECTED_APPS: 'on', BILLING_TEST_RAIL: 'on' },
+  { CONNECTED_APPS: 'on', BILLING_TEST_RAIL: 'on', ...issuer.environment },
   // Control decides who may call by Postgres alone, so a Redis Cluster makes no difference.
   ['two', 'one'],
 );

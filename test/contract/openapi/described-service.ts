@@ -8,6 +8,7 @@ import { freePort } from '../../kit/free-port.ts';
 import { npmStart, type StartedByNpm } from '../../kit/npm-start.ts';
 import { openTestPool, startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
 import { until } from '../../kit/service.ts';
+import { makeIssuer, type TestIssuer } from '../../kit/wallets.ts';
 import { type Answer, type Call, DescribedOrigin } from './description.ts';
 
 type Asked = Omit<Call, 'method' | 'path'>;
@@ -54,6 +55,7 @@ export function describedService() {
   let started: StartedByNpm | undefined;
   let postgres: TestPostgres | undefined;
   let pool: pg.Pool | undefined;
+  let issuer: TestIssuer | undefined;
   const origins = {} as { control: DescribedOrigin; broker: DescribedOrigin };
   let cookie: { cookie: string };
   const quickstart = () => {
@@ -71,12 +73,15 @@ export function describedService() {
     postgres = await startTestPostgres();
     const DATABASE_URL = await postgres.createDatabase();
     pool = openTestPool(DATABASE_URL);
-    started = await npmStart(folder, { ...ports, DATABASE_URL, ATTESTATION: 'simulated', CONNECTED_APPS: 'on' });
+    issuer = await makeIssuer();
+    const features = { ATTESTATION: 'simulated', CONNECTED_APPS: 'on', ...issuer.environment };
+    started = await npmStart(folder, { ...ports, DATABASE_URL, ...features });
     origins.control = await DescribedOrigin.load(new URL(quickstart().control_url).origin);
     origins.broker = await DescribedOrigin.load(new URL(quickstart().base_url).origin);
     cookie = await signIn(quickstart());
   });
   afterAll(async () => {
+    await issuer?.stop();
     await started?.end('SIGTERM');
     await pool?.end();
     await postgres?.stop();
@@ -93,6 +98,10 @@ export function describedService() {
     get pool(): pg.Pool {
       if (pool === undefined) throw new Error('not started');
       return pool;
+    },
+    get issuer(): TestIssuer {
+      if (issuer === undefined) throw new Error('not started');
+      return issuer;
     },
     quickstart,
     toControl,

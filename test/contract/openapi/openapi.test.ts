@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { AppAnswer } from '@sotto/wire';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -6,6 +7,7 @@ import { clientOf, exchange, start } from '../../kit/connected-apps.ts';
 import { startTeeWorld, type TeeWorld } from '../../kit/enclaves/tee-world.ts';
 import { startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
 import { type Service, startService, type TestAccount, until } from '../../kit/service.ts';
+import { blindedNumbers, signedCredits } from '../../kit/wallets.ts';
 import { bearer, callerOf, describedService, example, hex } from './described-service.ts';
 import { DescribedOrigin } from './description.ts';
 import { describeOperators } from './operators.ts';
@@ -225,6 +227,32 @@ describe('the service of `npm start`, by its own description', () => {
     await toControl('receiveBTCPayServerEvent', 503, { body: {} });
   });
 
+  it('pays for anonymous wallets', async () => {
+    const person = await stage.signUp();
+    const headers = await stage.signIn(person);
+    await toControl('createOrder', 201, { headers, body: { package_id: 'usd-10', rail: 'test' } });
+    await toControl('getCreditIssuer', 200);
+    await toControl('createCreditCode', 401, { body: {} });
+    const { code } = (await toControl('createCreditCode', 201, { headers, body: {} })).json as { code: string };
+    const lot = { key_id: stage.issuer.keyId, blinded: blindedNumbers() };
+    await toControl('withdrawCredits', 400, { body: { code, ...lot, key_id: 'f'.repeat(64) } });
+    await toControl('withdrawCredits', 403, { body: { ...lot, code: 'AAAA-AAAA-AAAA-AAAA' } });
+    await toControl('withdrawCredits', 200, { body: { code, ...lot } });
+    const secret = Buffer.alloc(32, 7).toString('base64url');
+    const close_hash = createHash('sha256').update(secret).digest('base64url');
+    const wallet = {
+      key_hash: Buffer.alloc(32, 8).toString('base64url'),
+      close_hash,
+      credits: signedCredits(stage.issuer),
+    };
+    await toControl('createWallet', 400, { body: { ...wallet, credits: wallet.credits.toReversed().slice(1) } });
+    await toControl('createWallet', 204, { body: wallet });
+    await toControl('createWallet', 409, { body: { ...wallet, key_hash: close_hash } });
+    await toControl('closeWallet', 404, { body: { ...lot, close_secret: wallet.key_hash } });
+    await toControl('closeWallet', 200, { body: { ...lot, close_secret: secret } });
+    await toControl('closeWallet', 409, { body: { ...lot, blinded: blindedNumbers(), close_secret: secret } });
+  });
+
   it('lets apps connect', async () => {
     const { controlUrl } = { controlUrl: quickstart().control_url };
     const redirect = 'http://127.0.0.1:1/callback';
@@ -298,6 +326,7 @@ describe('the service of `npm start`, by its own description', () => {
       'getCapabilities',
       'getStatus',
       'getBillingCatalog',
+      'getCreditIssuer',
       'getSession',
       'listSignInMethods',
       'beginPasskeySignIn',

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { runSotto } from '../../kit/run-sotto.ts';
 import { until } from '../../kit/service.ts';
-import { runSotto } from './run-sotto.ts';
 import { apiKey, CommandStage, model } from './stages.ts';
 import { echo, json, refusal } from './stand-in.ts';
 

@@ -12,8 +12,8 @@ import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { type EnclaveKind, enclaveKinds, familyOf } from '../../kit/enclaves/enclave-provider.ts';
 import { startTeeWorld, type TeeWorld } from '../../kit/enclaves/tee-world.ts';
 import { testMeasurement } from '../../kit/enclaves/test-ground.ts';
+import { runSotto } from '../../kit/run-sotto.ts';
 import type { TestAccount } from '../../kit/service.ts';
-import { runSotto } from './run-sotto.ts';
 
 let made: TeeWorld | undefined;
 const world = (): TeeWorld => made ?? expect.unreachable('the enclaves run within tests and hooks only');

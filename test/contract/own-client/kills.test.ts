@@ -10,9 +10,9 @@ import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { hello } from '../../kit/client.ts';
 import { type FakeProvider, startProvider } from '../../kit/provider.ts';
+import { runSotto, type SottoRun } from '../../kit/run-sotto.ts';
 import { openStream, text } from '../../kit/scenes/events.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
-import { runSotto, type SottoRun } from './run-sotto.ts';
 
 const model = 'acme/small';
 const pricing = { input: 0.5, output: 1.5 };

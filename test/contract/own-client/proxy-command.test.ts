@@ -10,9 +10,9 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { generateText, streamText } from 'ai';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runSotto, type SottoRun } from '../../kit/run-sotto.ts';
 import { noteSkip } from '../../kit/skips.ts';
 import { until } from '../../kit/until.ts';
-import { runSotto, type SottoRun } from './run-sotto.ts';
 import { apiKey, CommandStage, messages, model } from './stages.ts';
 import { echo, json, refusal } from './stand-in.ts';
 

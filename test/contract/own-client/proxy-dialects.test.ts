@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runSotto, type SottoRun } from './run-sotto.ts';
+import { runSotto, type SottoRun } from '../../kit/run-sotto.ts';
 import { apiKey, CommandStage, messages, model } from './stages.ts';
 import { echo, json, refusal, type Seen } from './stand-in.ts';
 

@@ -1,7 +1,7 @@
 import { createPrivateFetch } from '@sotto/client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startRelay, type TestRelay } from '../../kit/relay.ts';
-import { runSotto } from './run-sotto.ts';
+import { runSotto } from '../../kit/run-sotto.ts';
 import { apiKey, marker, messages, model, PrivateClients } from './stages.ts';
 import { echo } from './stand-in.ts';
 

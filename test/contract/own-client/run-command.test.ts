@@ -4,7 +4,7 @@ import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { runSotto, type SottoRun } from './run-sotto.ts';
+import { runSotto, type SottoRun } from '../../kit/run-sotto.ts';
 import { apiKey, CommandStage, messages, model } from './stages.ts';
 import { completion, json, refusal } from './stand-in.ts';
 

@@ -31,7 +31,8 @@ export type Message =
   | { readonly to: 'wallet'; readonly walletId: string; readonly balanceNusd: bigint; readonly version: number }
   | { readonly to: 'key'; readonly projection: KeyProjection }
   | { readonly to: 'budget'; readonly projection: BudgetProjection }
-  | { readonly to: 'books'; readonly charges: BookedCharges };
+  | { readonly to: 'books'; readonly charges: BookedCharges }
+  | { readonly to: 'forget'; readonly noteId: string };
 
 /** The content of a settlement in these histories. */
 export interface Charge {
@@ -92,6 +93,17 @@ export class ControlTruth {
     account.balanceNusd += amountNusd;
     account.version += 1;
     this.messages.push({ to: 'wallet', walletId: walletIds[wallet] ?? '', ...account });
+  }
+
+  /** Ends a reservation: the money leaves the ledger, or the note alone goes. */
+  endReservation(wallet: number, reserved: { noteId: string; amountNusd: bigint; leaves: boolean }): void {
+    const account = this.accounts[wallet];
+    const { noteId, amountNusd, leaves } = reserved;
+    if (account === undefined || !leaves) return void this.messages.push({ to: 'forget', noteId });
+    account.balanceNusd -= amountNusd;
+    account.version += 1;
+    const funds = { shard: this.shard, walletId: walletIds[wallet] ?? '', ...account };
+    this.messages.push({ to: 'books', charges: { wallet: funds, keys: [], budgets: [], holdIds: [noteId] } });
   }
 
   changeKey(index: number, change: KeyChange): void {

@@ -44,6 +44,14 @@ export type Operation =
   | { readonly op: 'acknowledge'; readonly entry: number }
   | { readonly op: 'lookup_key'; readonly key: number }
   | { readonly op: 'read_wallet'; readonly wallet: number }
+  /** Control sets money of a wallet aside. Then it leaves the ledger, or stays because the transaction rolled back. */
+  | {
+      readonly op: 'reserve';
+      readonly wallet: number;
+      readonly units: number;
+      readonly alone: boolean;
+      readonly leaves: boolean;
+    }
   | { readonly op: 'reap' }
   | { readonly op: 'join'; readonly leaseS: number; readonly declares: 'nothing' | 'something' | 'renewal' }
   | { readonly op: 'leave' }
@@ -158,6 +166,16 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   often(2, fc.record({ op: fc.constant('acknowledge'), entry: at(20) })),
   rare(fc.record({ op: fc.constant('lookup_key'), key: at(4) })),
   rare(fc.record({ op: fc.constant('read_wallet'), wallet: at(3) })),
+  often(
+    3,
+    fc.record({
+      op: fc.constant('reserve'),
+      wallet: at(2),
+      units,
+      alone: fc.constantFrom(false, false, true),
+      leaves: fc.boolean(),
+    }),
+  ),
   often(4, fc.record({ op: fc.constant('reap') })),
   often(
     5,

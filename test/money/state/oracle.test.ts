@@ -24,6 +24,7 @@ const metAtLeastOnce = [
     'insufficient budget',
   ].map((result) => `redeem: ${result}`),
   ...['mint: minted', 'mint: not_projected', 'reap: some', 'settle: true', 'peek: some', 'peek: undefined'],
+  ...['reserve: reserved', 'reserve: busy', 'reserve: insufficient', 'forget: undefined'],
   ...['join: joined', 'join: declared', 'join: unavailable', 'admit: true', 'admit: false', 'leave: undefined'],
 ];
 

@@ -148,6 +148,8 @@ class HistoryRun {
       case 'read_wallet':
         await this.#both('read wallet', (state) => state.readWallet(shard, walletIds[step.wallet] ?? 'unknown'));
         return;
+      case 'reserve':
+        return this.#reserve(step);
       case 'reap':
         await this.#both('reap', (state) => state.reap(shard, graceMs));
         return;
@@ -322,11 +324,31 @@ class HistoryRun {
     if (message === undefined) return;
     await this.#both(message.to, (state) => {
       if (message.to === 'books') return state.book(message.charges);
+      if (message.to === 'forget') return state.forget(shard, [message.noteId]);
       if (message.to === 'key') return state.putKey(message.projection);
       if (message.to === 'budget') return state.putBudget(message.projection);
       const { walletId, balanceNusd, version } = message;
       return state.putWallet({ shard, walletId, balanceNusd, version });
     });
+  }
+
+  #reservations = 0;
+
+  async #reserve({ wallet, units, alone, leaves }: Extract<Operation, { op: 'reserve' }>): Promise<void> {
+    this.#reservations += 1;
+    const noteId = `reservation:${this.#reservations}`;
+    const walletId = walletIds[wallet] ?? '';
+    const balanceNusd = this.#truth.accounts[wallet]?.balanceNusd ?? 0n;
+    const amountNusd = BigInt(units) * this.#truth.unitNusd;
+    const stored = this.#before?.wallets.get(walletId);
+    const request = { shard, noteId, walletId, amountNusd, balanceNusd, alone };
+    const reply = await this.#both('reserve', (state) => state.reserve(request));
+    if (reply === undefined || stored === undefined) return;
+    const taken = stored.heldNusd + stored.unbookedNusd;
+    const least = stored.fundsNusd < balanceNusd ? stored.fundsNusd : balanceNusd;
+    const isThere = least - taken >= amountNusd;
+    expect(reply.result).toBe(alone && taken > 0n ? 'busy' : isThere ? 'reserved' : 'insufficient');
+    if (reply.result === 'reserved') this.#truth.endReservation(wallet, { noteId, amountNusd, leaves });
   }
 
   async #mint({ ticket, key: index, ttlS, form }: Extract<Operation, { op: 'mint' }>): Promise<void> {

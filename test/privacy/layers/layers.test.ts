@@ -147,7 +147,7 @@ describe('the broker', () => {
 
 describe('code for browsers', () => {
   const nodeOnly =
-    /^packages\/client\/src\/(?:agents\/|command\/|dialects\/|proxy\/|platform\/(?:node-platform|relay)|index\.ts$|.*\/testing\/)/;
+    /^packages\/client\/src\/(?:agents\/|command\/|dialects\/|proxy\/|purse\/|platform\/(?:node-platform|relay)|index\.ts$|.*\/testing\/)/;
   const shared = files.filter(({ path }) => path.startsWith('packages/client/src/') && !nodeOnly.test(path));
 
   it('contains files to scan', () => {

@@ -34,20 +34,26 @@ export async function createAccount(
   pool: pg.Pool,
   { userId, name }: { readonly userId: string | undefined; readonly name: string },
 ): Promise<AccountIds> {
+  return inTransaction(pool, (client) => insertAccount(client, { userId, name }));
+}
+
+/** Does the same in the caller's transaction. */
+export async function insertAccount(
+  client: pg.PoolClient,
+  { userId, name }: { readonly userId: string | undefined; readonly name: string },
+): Promise<AccountIds> {
   const ids = { accountId: randomUUID(), walletId: randomBytes(16).toString('hex'), defaultWorkspaceId: randomUUID() };
-  return inTransaction(pool, async (client) => {
-    await client.query('insert into accounts (id, user_id, name, wallet_id) values ($1, $2, $3, $4)', [
-      ids.accountId,
-      userId ?? null,
-      name,
-      ids.walletId,
-    ]);
-    await client.query(
-      "insert into workspaces (id, account_id, name, is_default, preferences) values ($1, $2, 'Default Workspace', true, $3)",
-      [ids.defaultWorkspaceId, ids.accountId, JSON.stringify(initialPreferences)],
-    );
-    return ids;
-  });
+  await client.query('insert into accounts (id, user_id, name, wallet_id) values ($1, $2, $3, $4)', [
+    ids.accountId,
+    userId ?? null,
+    name,
+    ids.walletId,
+  ]);
+  await client.query(
+    "insert into workspaces (id, account_id, name, is_default, preferences) values ($1, $2, 'Default Workspace', true, $3)",
+    [ids.defaultWorkspaceId, ids.accountId, JSON.stringify(initialPreferences)],
+  );
+  return ids;
 }
 
 async function findAccount(

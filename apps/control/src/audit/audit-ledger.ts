@@ -1,3 +1,4 @@
+import { creditNusd } from '@sotto/wire';
 import type pg from 'pg';
 import { inTransaction } from '../database/in-transaction.ts';
 
@@ -25,6 +26,11 @@ const unresolved: AuditCheck = {
   what: 'a settlement was set aside and is not resolved (see `sotto-control rejected list`)',
   query: `select id::text, 'booked' as expected, reason as found from rejected_settlements
     where resolved_at is null order by created_at`,
+};
+
+const stoppedCredits: AuditCheck = {
+  what: 'more credits of a key were deposited than signed, so deposits have stopped: somebody else has the key',
+  query: `select key_id as id, issued::text as expected, 'more' as found from credit_keys where stopped_at is not null`,
 };
 
 const summed = 'sum(requests) as requests, sum(cost_nusd) as cost';
@@ -122,6 +128,30 @@ const checks: readonly AuditCheck[] = [
       `select account_id as id, ${summed} from ${table} group by account_id`,
     ),
   })),
+  stoppedCredits,
+  {
+    what: 'the outstanding credits of a key are not what the ledger owes for them',
+    query: `select coalesce(k.key_id, e.key_id) as id, ((k.issued - k.spent) * ${creditNusd})::text as expected, e.sum::text as found
+      from credit_keys k full join (
+        select substr(ledger_account, 9) as key_id, sum(amount_nusd) as sum from ledger_entries
+        where ledger_account like 'credits:%' group by 1
+      ) e on e.key_id = k.key_id
+      where coalesce((k.issued - k.spent) * ${creditNusd}, 0) <> coalesce(e.sum, 0)`,
+  },
+  {
+    what: 'the counts of a key of credits are not those of its lots and deposited credits',
+    query: `select k.key_id as id, coalesce(i.count, 0) || ' and ' || coalesce(s.count, 0) as expected,
+        k.issued || ' and ' || k.spent as found
+      from credit_keys k
+      left join (select key_id, sum(count) as count from credit_issuances group by key_id) i on i.key_id = k.key_id
+      left join (select key_id, count(*) as count from spent_credits group by key_id) s on s.key_id = k.key_id
+      where k.issued <> coalesce(i.count, 0) or k.spent <> coalesce(s.count, 0)`,
+  },
+  {
+    what: 'a closed wallet was rounded by a credit or more',
+    query: `select transaction_id::text as id, 'below ${creditNusd}' as expected, amount_nusd::text as found
+      from ledger_entries where ledger_account = 'rounding' and abs(amount_nusd) >= ${creditNusd}`,
+  },
   {
     // The rows of dropped months live on in the daily sums alone.
     what: 'the daily sums of a key are not those of its usage',
@@ -153,10 +183,14 @@ export async function auditBalances(pool: pg.Pool, accountIds: readonly string[]
   }));
 }
 
-/** Finds the settlements that were set aside. Their charges may be missing from the ledger. */
+/** Finds what a person must look at: settlements that were set aside, and issuer keys whose deposits have stopped. */
 export async function auditRejected(pool: pg.Pool): Promise<Finding[]> {
-  const { rows } = await pool.query<Row>(unresolved.query);
-  return rows.map((row) => findingOf(unresolved, row));
+  const rejected = await pool.query<Row>(unresolved.query);
+  const stopped = await pool.query<Row>(stoppedCredits.query);
+  return [
+    ...rejected.rows.map((row) => findingOf(unresolved, row)),
+    ...stopped.rows.map((row) => findingOf(stoppedCredits, row)),
+  ];
 }
 
 const findingOf = ({ what }: AuditCheck, { id, expected, found }: Row): Finding => ({

@@ -16,6 +16,7 @@ import { builtInCatalog } from '../catalog/catalog-keeper.ts';
 import { readConfig } from '../config.ts';
 import { migrateDatabase } from '../database/database.ts';
 import { smtpMail } from '../mail/smtp-mail.ts';
+import { readIssuer } from '../wallets/issuer.ts';
 import { buildControl } from '../wiring.ts';
 import { CliError, type CliProcess, required, today } from './cli-process.ts';
 
@@ -34,6 +35,8 @@ export async function serve(context: CliProcess): Promise<number> {
   const { catalogFile = builtInCatalog } = config;
   await requireSoundCatalog(catalogFile);
   const plan = required(await readBillingPlan(config.billing.file));
+  const { creditKeysFile } = config;
+  const issuer = creditKeysFile === undefined ? undefined : required(await readIssuer(creditKeysFile));
   const outlet = openLogOutlet();
   process.on('exit', () => outlet.end());
   const logger = pino({ level: config.logLevel, base: { process: 'control' } }, outlet);
@@ -67,6 +70,7 @@ export async function serve(context: CliProcess): Promise<number> {
   const limitsRedis = openLimitsRedis(config.redisUrl);
   const control = await buildControl({
     ...config,
+    issuer,
     state,
     logger,
     confidentialAddress: config.addresses.confidential,

@@ -184,7 +184,9 @@ export const keyMonths = pgTable(
 /** A movement of money. Append-only, as are its entries: the database rejects updates and deletes. */
 export const ledgerTransactions = pgTable('ledger_transactions', {
   id: id(),
-  kind: text('kind', { enum: ['top_up', 'charge', 'refund', 'adjustment', 'fee', 'grant', 'grant_expired'] }).notNull(),
+  kind: text('kind', {
+    enum: ['top_up', 'charge', 'refund', 'adjustment', 'fee', 'grant', 'grant_expired', 'credits'],
+  }).notNull(),
   /** Its purpose. Unique, so that nothing is booked twice. */
   reference: text('reference').notNull().unique(),
   createdAt: createdAt(),

@@ -16,6 +16,10 @@ export const ledgerAccounts = {
   grants: 'grants',
   /** What was left to accounts when their owners deleted them. */
   forfeited: 'forfeited',
+  /** Signed credits of an issuer key that nobody has deposited yet. */
+  credits: (keyId: string): string => `credits:${keyId}`,
+  /** What closed wallets lost or won, because less than a credit is rounded at random. */
+  rounding: 'rounding',
   /** Charges of requests. */
   revenue: 'revenue',
   /** Charges beyond a wallet’s balance, which are the operator’s loss. */
@@ -27,7 +31,7 @@ export const ledgerAccounts = {
 export interface Credit {
   readonly accountId: string;
   readonly amountNusd: Nusd;
-  readonly kind: 'top_up' | 'refund' | 'adjustment' | 'grant' | 'grant_expired';
+  readonly kind: 'top_up' | 'refund' | 'adjustment' | 'grant' | 'grant_expired' | 'credits';
   /** Unique: a second credit with the same reference changes nothing. */
   readonly reference: string;
 }
@@ -87,6 +91,29 @@ export async function debitWithin(
   ]);
   await setBalance(client, debit.accountId, { ...account, balanceNusd: account.balanceNusd - takenNusd });
   return { shortfallNusd };
+}
+
+/** Takes credits out of a locked account's wallet: `count` of them, and `roundedNusd` to the account of roundings. */
+export async function takeCreditsWithin(
+  client: pg.PoolClient,
+  account: CreditedBalance,
+  taken: {
+    readonly accountId: string;
+    readonly reference: string;
+    readonly keyId: string;
+    readonly creditsNusd: Nusd;
+    readonly roundedNusd: Nusd;
+  },
+): Promise<CreditedBalance> {
+  const transactionId = await beginTransaction(client, { kind: 'credits', reference: taken.reference });
+  if (transactionId === undefined) throw new Error('these credits were booked before');
+  const nusd = taken.creditsNusd + taken.roundedNusd;
+  await postEntries(client, transactionId, [
+    [ledgerAccounts.wallet(taken.accountId), -nusd],
+    [ledgerAccounts.credits(taken.keyId), taken.creditsNusd],
+    [ledgerAccounts.rounding, taken.roundedNusd],
+  ]);
+  return setBalance(client, taken.accountId, { ...account, balanceNusd: account.balanceNusd - nusd });
 }
 
 /** Moves money between two ledger accounts other than wallets. A reference that was booked before changes nothing. */

@@ -22,8 +22,8 @@ declare module 'fastify' {
 interface RouteLimit {
   /** Requests per minute, counted for this route alone. */
   readonly max: number;
-  /** Counts by address, even if the request has a credential. */
-  readonly by?: 'address';
+  /** Counts by address, even if the request has a credential. `nothing`: the route has no limit. */
+  readonly by?: 'address' | 'nothing';
 }
 
 export interface RateLimitOptions {
@@ -91,6 +91,7 @@ export async function registerRateLimits(
   app.addHook('onRequest', async (request, reply) => {
     const { url, method, config } = request.routeOptions;
     if (url === '/healthz' || url === '/readyz' || isFile(pathOf(request))) return;
+    if (config.limit?.by === 'nothing') return;
     const byAddress = config.limit?.by === 'address';
     const address = networkOf(request.ip);
     const credential = byAddress ? undefined : await credentials.find(request, address);
@@ -127,6 +128,9 @@ export const ownLimit = (max: number): FastifyContextConfig => ({ limit: { max }
 
 /** The `config` of a route with its own limit, per address and minute, even with a credential. */
 export const limitByAddress = (max: number): FastifyContextConfig => ({ limit: { by: 'address', max } });
+
+/** The `config` of a route without a limit. Its callers share addresses, and it refuses a bad request at no cost. */
+export const uncounted: FastifyContextConfig = { limit: { by: 'nothing', max: 0 } };
 
 const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0] ?? '';
 

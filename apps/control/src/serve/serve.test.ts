@@ -47,7 +47,7 @@ function appOf() {
     onShed: () => {},
     onUnexpected: () => {},
   });
-  const serve = serving(app, { limits: { minting: {}, outgoing: {} } } as ServeDependencies);
+  const serve = serving(app, { limits: { minting: {}, outgoing: {}, uncounted: {} } } as ServeDependencies);
   serve(routes)({
     'POST /v1/things/{id}': async ({ params, query, body }) => ({
       said: `${body.name} ${params.id} ${query.times ?? 1}`,

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { operationPaths, SseParser } from '@sotto/wire';
 import { ClientError } from '../errors.ts';
-import type { PrivateExchange } from '../private/private-exchange.ts';
+import type { Exchange } from '../private/private-exchange.ts';
 import { openService } from './open-service.ts';
 import { required, serviceHelp, serviceOptions } from './settings.ts';
 import { type ExitCode, printable, type Terminal } from './terminal.ts';
@@ -27,7 +27,7 @@ interface Message {
 }
 
 interface Conversation {
-  readonly exchange: PrivateExchange;
+  readonly exchange: Exchange;
   readonly model: string;
   readonly provider: string | undefined;
   readonly show: (text: string) => void;

@@ -4,6 +4,8 @@ import type { OriginVerification } from '../gateway/verify-origin.ts';
 import { readOrigin } from '../origin.ts';
 import { nodePlatform } from '../platform/node-platform.ts';
 import { makePrivateClient, type PrivateClient } from '../private/create-private-fetch.ts';
+import type { Exchange } from '../private/private-exchange.ts';
+import { takeAnonymously } from './purse-command.ts';
 import { asUsage, readKey, readPinsFile, readWord, requiredAddress, type serviceOptions } from './settings.ts';
 import { type ExitCode, printable, type Terminal } from './terminal.ts';
 
@@ -11,19 +13,30 @@ type Values = {
   readonly [name in keyof typeof serviceOptions]?: (typeof serviceOptions)[name]['type'] extends 'boolean'
     ? boolean | undefined
     : string | undefined;
-};
+} & { readonly anonymous?: boolean | undefined; readonly purse?: string | undefined };
+
+/** The private way to a service, for one command. */
+export interface OpenService extends Omit<PrivateClient, 'exchange'> {
+  readonly exchange: Exchange;
+  /** Closes the connections and, after them, an anonymous wallet. */
+  leave(): Promise<void>;
+}
+
+/** How long an anonymous wallet is used, because its requests can be linked to each other. */
+const walletMs = 24 * 60 * 60_000;
 
 /**
  * Opens the private way to the service that `serviceOptions` name, and verifies it before anything else. Notes each
  * accepted verification. If the service is not verified as required, notes the reason and resolves to the exit code.
  */
-export async function openService(terminal: Terminal, values: Values): Promise<PrivateClient | ExitCode> {
+export async function openService(terminal: Terminal, values: Values): Promise<OpenService | ExitCode> {
   const baseOrigin = requiredAddress(terminal, '--base-url', values['base-url']);
   const controlOrigin = requiredAddress(terminal, '--control-url', values['control-url']);
   const { origin } = asUsage(() => readOrigin('--base-url', baseOrigin));
   asUsage(() => readOrigin('--control-url', controlOrigin));
+  const anonymous = values.anonymous ? await takeAnonymously(terminal, values) : undefined;
   const options: Parameters<typeof makePrivateClient>[1] = {
-    apiKey: readKey(terminal, values['key-file']),
+    apiKey: anonymous?.key ?? readKey(terminal, values['key-file']),
     controlOrigin,
     baseOrigin,
     pins: readPinsFile(values.pins),
@@ -34,17 +47,36 @@ export async function openService(terminal: Terminal, values: Values): Promise<P
     onEnclaveVerified: ({ provider, model, verdict }) =>
       terminal.note(`verified the enclave of ${printable(provider)} for ${printable(model)}: ${verdict}\n`),
   };
-  const platform = asUsage(() => nodePlatform({ selfSigned: values['self-signed'] ?? false, relay: values.relay }));
+  const { 'self-signed': selfSigned = false, relay } = values;
+  const platform = asUsage(() => nodePlatform({ selfSigned, relay, isolated: anonymous !== undefined }));
   const client = asUsage(() => makePrivateClient(platform, options));
   try {
     await client.session.verified();
-    return client;
+    await anonymous?.deposit();
+    const until = anonymous === undefined ? Number.POSITIVE_INFINITY : Date.now() + walletMs;
+    return {
+      ...client,
+      exchange: endsAt(client.exchange, until),
+      async leave() {
+        client.session.close();
+        await anonymous?.leave();
+      },
+    };
   } catch (error) {
+    client.session.close();
+    await anonymous?.leave();
     if (!(error instanceof ClientError)) throw error;
     terminal.note(`${error.code}: ${error.message}\nSee \`sotto verify ${origin}\`.\n`);
     return error.code === 'attestation_unavailable' ? 3 : 1;
   }
 }
+
+const endsAt = (exchange: Exchange, until: number): Exchange => ({
+  async ask(asked) {
+    if (Date.now() >= until) throw new ClientError('wallet_expired');
+    return exchange.ask(asked);
+  },
+});
 
 function verifiedLine({ origin, verdict, teeType, keySet, verifiedAt }: OriginVerification): string {
   const until = keySet === undefined ? '' : `, key set until ${new Date(keySet.not_after * 1000).toISOString()}`;

@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import { parseArgs } from 'node:util';
 import { modelHelp, modelOptions, newToken, startProxy } from './local-proxy.ts';
 import { openService } from './open-service.ts';
+import { anonymousHelp, anonymousOptions } from './purse-command.ts';
 import { serviceHelp, serviceOptions } from './settings.ts';
 import { type ExitCode, type Terminal, UsageError } from './terminal.ts';
 
@@ -15,6 +16,7 @@ ${serviceHelp}
   --port PORT          the port to listen on (default: 4999)
   --open               serve every program on this machine, without a token
 ${modelHelp}
+${anonymousHelp}
 
 Exit codes: 0 stopped by Ctrl-C; 1 the verdict is too weak; 2 wrong command line; 3 no connection or no evidence.
 `;
@@ -26,18 +28,24 @@ const drainMs = 10_000;
 export async function proxyCommand(terminal: Terminal, args: readonly string[]): Promise<ExitCode> {
   const { values } = parseArgs({
     args: [...args],
-    options: { ...serviceOptions, ...modelOptions, port: { type: 'string' }, open: { type: 'boolean' } },
+    options: {
+      ...serviceOptions,
+      ...modelOptions,
+      ...anonymousOptions,
+      port: { type: 'string' },
+      open: { type: 'boolean' },
+    },
   });
   const port = readPort(values.port ?? '4999');
   const client = await openService(terminal, values);
   if (typeof client === 'number') return client;
-  const { exchange, session } = client;
+  const { exchange } = client;
   const token = values.open ? undefined : (terminal.environment.SOTTO_LOCAL_TOKEN ?? newToken());
   const { server, origin } = await startProxy(terminal, { exchange, values, token, port });
   const ended = interrupted(terminal, server);
   terminal.out(`${origin}/v1\n${token === undefined ? '' : `API key: ${token}\n`}`);
   await ended;
-  session.close();
+  await client.leave();
   return 0;
 }
 

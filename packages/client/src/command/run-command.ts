@@ -9,6 +9,7 @@ import type { Exchange } from '../private/private-exchange.ts';
 import { RunMeter, type RunTotals } from '../proxy/run-meter.ts';
 import { modelHelp, modelOptions, newToken, startProxy } from './local-proxy.ts';
 import { openService } from './open-service.ts';
+import { anonymousHelp, anonymousOptions } from './purse-command.ts';
 import { endTree, guardRun, type RunGuard } from './run-guard.ts';
 import { serviceHelp, serviceOptions } from './settings.ts';
 import { type ExitCode, printable, type Terminal, UsageError } from './terminal.ts';
@@ -20,6 +21,7 @@ token that ends with the run. Your own configuration of the agent is not changed
 
 ${serviceHelp}
 ${modelHelp}
+${anonymousHelp}
   --max-cost USD       refuse requests that could make the run cost more
   --keep-env           leave the keys of other services in the agent's environment
   --print              print the agent's settings for \`sotto proxy\`, and run nothing
@@ -37,6 +39,7 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
     options: {
       ...serviceOptions,
       ...modelOptions,
+      ...anonymousOptions,
       'max-cost': { type: 'string' },
       'keep-env': { type: 'boolean' },
       print: { type: 'boolean' },
@@ -83,7 +86,7 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
       terminal.note(summary(meter.totals));
     }
   } finally {
-    client.session.close();
+    await client.leave();
     await rm(folder, { recursive: true, force: true });
     guard.release();
   }

@@ -1,8 +1,10 @@
 import { ClientError } from '../errors.ts';
+import { PurseError } from '../purse/credit-service.ts';
 import { chatCommand, chatHelp } from './chat-command.ts';
 import { proxyCommand, proxyHelp } from './proxy-command.ts';
+import { purseCommand, purseHelp } from './purse-command.ts';
 import { runCommand, runHelp } from './run-command.ts';
-import { type Terminal, UsageError } from './terminal.ts';
+import { printableLine, type Terminal, UsageError } from './terminal.ts';
 import { verifyBillCommand, verifyBillHelp } from './verify-bill-command.ts';
 import { verifyCommand, verifyHelp } from './verify-command.ts';
 
@@ -17,6 +19,7 @@ const commands: ReadonlyMap<string, Command> = new Map([
   ['run', { help: runHelp, run: runCommand }],
   ['proxy', { help: proxyHelp, run: proxyCommand }],
   ['chat', { help: chatHelp, run: chatCommand }],
+  ['purse', { help: purseHelp, run: purseCommand }],
   ['verify-bill', { help: verifyBillHelp, run: verifyBillCommand }],
 ]);
 
@@ -26,6 +29,7 @@ const help = `sotto: use a model gateway that you verify instead of trust.
   sotto run AGENT      run a coding agent, such as claude or codex, over the private flow
   sotto proxy          serve the verified private flow to every tool on this machine
   sotto chat           chat with a model through the private flow
+  sotto purse          buy and keep blind credits, for --anonymous
   sotto verify-bill FILE   recompute the charges of a bill
 
 Run \`sotto COMMAND --help\` for options. Pass the inference key in INFERENCE_KEY or with --key-file, never as an argument.
@@ -55,6 +59,10 @@ export async function sotto(terminal: Terminal, args: readonly string[]): Promis
     if (error instanceof UsageError || isParseError(error)) {
       terminal.note(`${error.message}\nSee \`sotto ${name} --help\`.\n`);
       return 2;
+    }
+    if (error instanceof PurseError) {
+      terminal.note(`${printableLine(error.message)}\n`);
+      return 1;
     }
     if (error instanceof ClientError) {
       terminal.note(`${error.code}: ${error.message}\n`);

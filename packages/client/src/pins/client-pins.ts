@@ -6,7 +6,7 @@ import {
   providerFamilies,
   providerPinsSchema,
 } from '@sotto/attestation';
-import { parseJson, problemOf, providerIdSchema } from '@sotto/wire';
+import { type CreditIssuer, creditIssuerSchema, parseJson, problemOf, providerIdSchema } from '@sotto/wire';
 import * as z from 'zod';
 import shipped from './pins.json' with { type: 'json' };
 
@@ -18,6 +18,8 @@ export interface ClientPins {
   readonly gateway: GatewayPins;
   /** Pins of providers' enclaves, by the provider's public id. */
   readonly providers?: Readonly<Record<string, EnclavePins>> | undefined;
+  /** The issuer of blind credits, and its key of each year. */
+  readonly credits?: CreditIssuer | undefined;
 }
 
 /** The pins of this build: measurements of the releases that existed when it was built. */
@@ -58,6 +60,7 @@ export type EnclavePins = z.infer<typeof enclavePinsSchema>;
 const clientPinsSchema = z.strictObject({
   gateway: gatewayPinsSchema,
   providers: z.record(providerIdSchema, enclavePinsSchema).optional(),
+  credits: creditIssuerSchema.optional(),
 });
 
 /** Reads a file of pins. Returns a sentence about the problem if the file is invalid. */

@@ -14,7 +14,7 @@ import {
   parseEvidence,
 } from '../gateway/platform.ts';
 import { flag, optional, requireOptions, text } from '../options.ts';
-import { connectorBy, type Relay, readRelay } from './relay.ts';
+import { connectorBy, onNewCircuit, type Relay, readRelay } from './relay.ts';
 
 export interface NodePlatformOptions {
   /**
@@ -27,6 +27,8 @@ export interface NodePlatformOptions {
    * address of this machine. There is no direct connection if it fails.
    */
   readonly relay?: string | undefined;
+  /** Whether each plane is reached through a circuit of its own, which no other process or client uses. Needs a SOCKS5 relay. */
+  readonly isolated?: boolean | undefined;
 }
 
 const connectMs = 10_000;
@@ -43,9 +45,13 @@ type Judge = (spki: Uint8Array | undefined) => ClientError | undefined;
  * Node: connections are undici's, and each one's TLS key is checked before the first byte is sent. Throws
  * `option_invalid`.
  */
-export function nodePlatform({ selfSigned, relay: address }: NodePlatformOptions): Platform {
-  requireOptions({ selfSigned, relay: address }, { selfSigned: flag, relay: optional(text) });
-  const relay = address === undefined ? undefined : readRelay(address);
+export function nodePlatform({ selfSigned, relay: address, isolated }: NodePlatformOptions): Platform {
+  requireOptions(
+    { selfSigned, relay: address, isolated },
+    { selfSigned: flag, relay: optional(text), isolated: optional(flag) },
+  );
+  const given = address === undefined ? undefined : readRelay(address);
+  const relay = isolated && given !== undefined ? onNewCircuit(given) : given;
   // Session resumption is off: a resumed connection would show the key of an earlier one.
   const dial = connectorBy(relay, {
     rejectUnauthorized: !selfSigned,
@@ -67,7 +73,7 @@ export function nodePlatform({ selfSigned, relay: address }: NodePlatformOptions
     };
   return {
     seesTlsKeys: true,
-    ...(relay === undefined ? {} : { controlFetch: fetchThrough(relay) }),
+    ...(given === undefined ? {} : { controlFetch: fetchThrough(isolated ? onNewCircuit(given) : given).send }),
     readEvidence: (origin, nonce, signal) => readEvidence(origin, nonce, { connectorWith, signal }),
     openChannel(origin, spkiSha256) {
       const judge: Judge = (spki) => {
@@ -86,13 +92,25 @@ export function nodePlatform({ selfSigned, relay: address }: NodePlatformOptions
   };
 }
 
-/** Returns a `fetch` whose connections all go through the relay. */
-function fetchThrough(relay: Relay): typeof fetch {
-  const dispatcher = new Agent({ connect: connectorBy(relay, { timeout: connectMs, allowH2: false }) });
-  // Undici's own types differ from those of the global `fetch`, which is the same code.
-  return ((input: string, init?: RequestInit) =>
-    undiciFetch(input, { ...(init as object), dispatcher })) as unknown as typeof fetch;
+/** A `fetch` whose connections all go through the relay, and the end of its connections. */
+interface RelayedFetch {
+  readonly send: typeof fetch;
+  readonly close: () => void;
 }
+
+function fetchThrough(relay: Relay): RelayedFetch {
+  // Session resumption is off: it would show that two connections are of one process.
+  const dispatcher = new Agent({
+    connect: connectorBy(relay, { timeout: connectMs, allowH2: false, maxCachedSessions: 0 }),
+  });
+  // Undici's own types differ from those of the global `fetch`, which is the same code.
+  const send = ((input: string, init?: RequestInit) =>
+    undiciFetch(input, { ...(init as object), dispatcher })) as unknown as typeof fetch;
+  return { send, close: () => void dispatcher.destroy() };
+}
+
+/** Returns a `fetch` through the relay on a circuit of its own. */
+export const isolatedFetch = (address: string): RelayedFetch => fetchThrough(onNewCircuit(readRelay(address)));
 
 function spkiOf(socket: unknown): Uint8Array | undefined {
   if (!(socket instanceof TLSSocket)) return undefined;

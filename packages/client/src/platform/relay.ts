@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import type { Socket } from 'node:net';
 import { SocksClient } from 'socks';
@@ -46,6 +47,13 @@ export function readRelay(address: string): Relay {
     password: url.password === '' ? undefined : decodeURIComponent(url.password),
   };
 }
+
+/** The same relay with a new random user, so that Tor and others use a circuit that no other connection uses. */
+export const onNewCircuit = (relay: Relay): Relay => ({
+  ...relay,
+  user: randomBytes(12).toString('hex'),
+  password: randomBytes(12).toString('hex'),
+});
 
 /** Why the relay gave no connection. `code` has no address and no name in it. */
 class RelayError extends Error {

@@ -39,6 +39,7 @@ export const catalogContracts = contracts({
         image_generation: { enabled: true },
         speech_synthesis: { enabled: true },
         connected_apps: { enabled: false },
+        anonymous_wallets: { enabled: false },
       },
     },
   },

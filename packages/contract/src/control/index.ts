@@ -14,6 +14,7 @@ import { sessionContracts } from './sessions.ts';
 import { signInContracts } from './sign-in.ts';
 import { ticketContracts } from './tickets.ts';
 import { usageContracts } from './usage.ts';
+import { walletContracts } from './wallets.ts';
 import { workspaceContracts } from './workspaces.ts';
 
 export {
@@ -32,6 +33,7 @@ export {
   signInContracts,
   ticketContracts,
   usageContracts,
+  walletContracts,
   webhookContracts,
   workspaceContracts,
 };
@@ -52,6 +54,7 @@ export type ControlContracts = typeof alertContracts &
   typeof signInContracts &
   typeof ticketContracts &
   typeof usageContracts &
+  typeof walletContracts &
   typeof webhookContracts &
   typeof workspaceContracts;
 
@@ -67,6 +70,11 @@ export const controlOrigin: OriginDescription = {
     { name: 'Account', description: 'Balance, usage and keys.' },
     { name: 'Workspaces', description: 'Workspaces, their members, invitations, budgets and webhooks.' },
     { name: 'Billing', description: 'Orders, receipts, settings.' },
+    {
+      name: 'Anonymous wallets',
+      description:
+        'Available if the operator enabled anonymous wallets. Blind credits pay for a wallet that no account is linked to. Reach these routes through a relay only.',
+    },
     {
       name: 'Connected apps',
       description:
@@ -86,6 +94,7 @@ export const controlOrigin: OriginDescription = {
     ...describeRoutes('Workspaces', alertContracts),
     ...describeRoutes('Workspaces', invitationContracts),
     ...describeRoutes('Billing', billingContracts),
+    ...describeRoutes('Anonymous wallets', walletContracts),
     ...describeAsStated('Billing', webhookContracts),
     ...describeRoutes('Connected apps', grantContracts),
     ...describeRoutes('Connected apps', appContracts),

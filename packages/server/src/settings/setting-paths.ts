@@ -35,6 +35,8 @@ const control = {
   USAGE_RETENTION_MONTHS: 'data.usage_retention_months',
   CATALOG_FILE: 'models_file',
   CONNECTED_APPS: 'features.connected_apps',
+  ANONYMOUS_WALLETS: 'features.anonymous_wallets',
+  CREDIT_KEYS_FILE: 'billing.credit_keys_file',
   ACCOUNT_REF_KEY: 'secrets.account_ref_key',
   OTHER_ACCOUNT_REF_KEY: 'secrets.other_account_ref_key',
   OTHER_SETTLEMENT_MAC_KEY: 'secrets.other_settlement_mac_key',

@@ -6,6 +6,7 @@ import {
   assertMint,
   assertReceipt,
   assertRedeem,
+  assertReserve,
   assertSettle,
   assertWallet,
   maxMeasurementRecords,
@@ -145,6 +146,10 @@ export function createMemoryState({
     async book(charges) {
       assertBooked(charges);
       await step('project', charges.wallet.shard, (state, _, change) => state.book(charges, change));
+    },
+    async reserve(request) {
+      assertReserve(request);
+      return step('admit', request.shard, (state, _, change) => state.reserve(request, change));
     },
     forget: (shard, holdIds) => step('project', shard, (state, _, change) => state.forget(holdIds, change)),
     acknowledge: (shard, streamId) => step('project', shard, (state, _, change) => state.acknowledge(streamId, change)),

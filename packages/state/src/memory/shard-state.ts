@@ -14,6 +14,8 @@ import type {
   RateStatus,
   RedeemReply,
   RedeemRequest,
+  ReserveReply,
+  ReserveRequest,
   RestoredAmount,
   RestoredCharge,
   Right,
@@ -382,6 +384,17 @@ export class ShardState {
     }
     for (const { budgetId, ...spend } of budgets) setSpent(this.#data, budgetId, spend);
     change();
+  }
+
+  reserve({ noteId, walletId, amountNusd, balanceNusd, alone }: ReserveRequest, change: () => void): ReserveReply {
+    const wallet = projectedWallet(this.#data, walletId);
+    if (wallet === undefined) throw new StateUnavailableError('not projected');
+    if (alone && wallet.heldNusd + wallet.unbookedNusd > 0n) return { result: 'busy' };
+    const fundsNusd = wallet.fundsNusd < balanceNusd ? wallet.fundsNusd : balanceNusd;
+    if (availableNusd({ ...wallet, fundsNusd }) < amountNusd) return { result: 'insufficient' };
+    change();
+    placeNote(this.#data, noteId, { walletId, keyHash: '-', amountNusd }, undefined);
+    return { result: 'reserved', epoch: this.#data.epoch ?? 0 };
   }
 
   forget(holdIds: readonly string[], change: () => void): void {

@@ -1,4 +1,4 @@
-import { assertBooked, assertBudget, assertKey, assertMint, assertWallet } from '../bounds.ts';
+import { assertBooked, assertBudget, assertKey, assertMint, assertReserve, assertWallet } from '../bounds.ts';
 import type { AuditedBudget, AuditedFunds, ProjectionPort } from '../ports.ts';
 import { shardPrefix } from '../shard.ts';
 import { StateUnavailableError } from '../unavailable.ts';
@@ -101,6 +101,16 @@ export function redisProjection(runner: ScriptRunner, now: () => string): Projec
         ...budgets.flatMap(({ budgetId, month, spentNusd }) => [budgetId, month, spentNusd.toString()]),
         ...holdIds,
       ]);
+    },
+
+    async reserve(request) {
+      assertReserve(request);
+      const { shard, noteId, walletId, amountNusd, balanceNusd, alone } = request;
+      const wanted = [noteId, walletId, amountNusd.toString(), balanceNusd.toString(), alone ? 'alone' : ''];
+      const [result, epoch] = await runner.step('reserve', shard, wanted);
+      if (result === 'reserved') return { result, epoch: Number(epoch) };
+      if (result === 'insufficient' || result === 'busy') return { result };
+      throw new StateUnavailableError('not projected');
     },
 
     async forget(shard, holdIds) {

@@ -17,6 +17,7 @@ const shardScripts = {
   readOwnHolds: admission.readOwnHoldsScript,
   book: projection.bookScript,
   forget: projection.forgetScript,
+  reserve: projection.reserveScript,
   join: membership.joinScript,
   leave: membership.leaveScript,
   beginEpoch: epochs.beginEpochScript,

@@ -23,6 +23,7 @@ export const capabilitiesAnswerSchema = z.strictObject({
   image_generation: z.strictObject({ enabled: z.boolean() }),
   speech_synthesis: z.strictObject({ enabled: z.boolean() }),
   connected_apps: z.strictObject({ enabled: z.boolean() }),
+  anonymous_wallets: z.strictObject({ enabled: z.boolean() }),
 });
 export type CapabilitiesAnswer = z.infer<typeof capabilitiesAnswerSchema>;
 

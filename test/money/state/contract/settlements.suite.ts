@@ -20,6 +20,56 @@ import {
 } from './world.ts';
 
 export function settlementSuite(): void {
+  describe('a reservation', () => {
+    const asked = { shard, noteId: 'reservation:1', walletId, balanceNusd: 100n, alone: false };
+    beforeEach(async () => {
+      await fund(100n);
+      await putKey();
+    });
+
+    test('leaves what is held and unbooked, counts as unbooked, and ends with its booking', async () => {
+      await redeem({ holdId: 'held', amountNusd: 30n });
+      await redeem({ holdId: 'charged', amountNusd: 30n });
+      await settle(20n, 'charged');
+      expect(await state.reserve({ ...asked, amountNusd: 51n })).toEqual({ result: 'insufficient' });
+      expect(await state.reserve({ ...asked, amountNusd: 50n })).toEqual({ result: 'reserved', epoch: 1 });
+      expect(await redeem({ amountNusd: 1n })).toEqual(result('insufficient'));
+      expect(await wallet()).toEqual(amounts(30n, 70n));
+      const left = { shard, walletId, balanceNusd: 50n, version: 2 };
+      for (let times = 0; times < 2; times += 1) {
+        await state.book({ wallet: left, keys: [], budgets: [], holdIds: [asked.noteId] });
+        expect(await wallet()).toEqual({ fundsNusd: 50n, heldNusd: 30n, unbookedNusd: 20n });
+      }
+    });
+
+    test('cannot exceed a balance that the state does not have yet', async () => {
+      expect(await state.reserve({ ...asked, amountNusd: 60n, balanceNusd: 59n })).toEqual({ result: 'insufficient' });
+      expect(await state.reserve({ ...asked, amountNusd: 59n, balanceNusd: 59n })).toEqual(result('reserved'));
+    });
+
+    test('that must be alone waits for holds and charges', async () => {
+      const all = { ...asked, amountNusd: 0n, alone: true };
+      await redeem();
+      expect(await state.reserve(all)).toEqual({ result: 'busy' });
+      await settle(1n);
+      expect(await state.reserve(all)).toEqual({ result: 'busy' });
+      await state.book({
+        wallet: { shard, walletId, balanceNusd: 99n, version: 2 },
+        keys: [],
+        budgets: [],
+        holdIds: ['hold'],
+      });
+      expect(await state.reserve(all)).toEqual(result('reserved'));
+    });
+
+    test('of a wallet that is not projected, or in a closed epoch, gets no answer', async () => {
+      await expect(state.reserve({ ...asked, walletId: 'unknown', amountNusd: 0n })).rejects.toThrow();
+      await state.discardEpoch(shard, 1);
+      await state.beginEpoch(shard, 2);
+      await expect(state.reserve({ ...asked, amountNusd: 0n })).rejects.toThrow();
+    });
+  });
+
   describe('a settlement', () => {
     beforeEach(async () => {
       await fund(100n);

@@ -5,6 +5,7 @@ import { formatDay, formatUsd } from '../../format/format.ts';
 import { Card, ErrorState, Loaded, Page, PagePending } from '../../ui/surface.tsx';
 import { Facts, Usd } from '../../ui/text.tsx';
 import { monthlyGrantQuery } from './billing.ts';
+import { CreditsCard } from './credits-card.tsx';
 import { OrderProgress, OrdersCard, ReceiptsCard } from './orders.tsx';
 import { ReceiptDetailsCard, SettingsCard } from './settings-card.tsx';
 import { TopUpCard } from './top-up-card.tsx';
@@ -61,6 +62,7 @@ function PrepaidPage() {
           <div className="min-w-0 space-y-6">
             <SettingsCard />
             <ReceiptDetailsCard />
+            <CreditsCard />
           </div>
         </div>
         <OrdersCard />

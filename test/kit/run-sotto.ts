@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { fromSource } from '../../kit/programs.ts';
+import { fromSource } from './programs.ts';
 
-const main = fileURLToPath(new URL('../../../packages/client/src/command/main.ts', import.meta.url));
+const main = fileURLToPath(new URL('../../packages/client/src/command/main.ts', import.meta.url));
 
 export interface SottoRun {
   readonly child: ChildProcess;

@@ -1,0 +1,161 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { creditNusd, ServiceError } from '@sotto/wire';
+import type pg from 'pg';
+import { insertAccount } from '../accounts/ensure-account.ts';
+import { inTransaction } from '../database/in-transaction.ts';
+import type { ControlEvents } from '../events.ts';
+import { creditWithin, ledgerAccounts } from '../ledger/post-transaction.ts';
+import { waivedPerHourNusd } from '../ledger/waive-charges.ts';
+import type { Credit, Issuer } from './issuer.ts';
+
+export interface DepositDependencies {
+  readonly pool: pg.Pool;
+  readonly issuer: Issuer;
+  readonly events: Pick<ControlEvents, 'auditFinding'>;
+}
+
+export interface Deposit {
+  /** SHA-256 of the wallet's key, and of the secret that closes it. */
+  readonly keyHash: string;
+  readonly closeHash: string;
+  readonly tokens: readonly Buffer[];
+}
+
+/** The account and the key of a wallet, to write to the state. */
+export interface Wallet {
+  readonly accountId: string;
+  readonly keyId: string;
+}
+
+/** Thrown within the transaction, which then has no effect. */
+class Refused extends Error {
+  /** The issuer key whose credits would exceed those that were issued. */
+  readonly stopped: string | undefined;
+
+  constructor(stopped?: string) {
+    super('the deposit was refused');
+    this.stopped = stopped;
+  }
+}
+
+/**
+ * Makes a wallet of credits: an account without a user. Postgres alone decides. The nonces come first, so of two deposits with a common
+ * credit one waits for the other, and then has no effect. The same deposit gets the same answer again.
+ */
+export async function depositCredits(deps: DepositDependencies, deposit: Deposit): Promise<Wallet> {
+  const { pool } = deps;
+  const credits = readCredits(deps, deposit.tokens);
+  const sorted = [...credits].sort((a, b) => a.keyId.localeCompare(b.keyId) || a.nonce.compare(b.nonce));
+  const digest = createHash('sha256');
+  for (const { keyId, nonce } of sorted) digest.update(keyId).update(nonce);
+  const depositDigest = digest.digest('base64url');
+  try {
+    return await inTransaction(pool, (client) => depositWithin(client, deposit, sorted, depositDigest));
+  } catch (error) {
+    const isTaken = error instanceof Error && 'code' in error && error.code === '23505';
+    if (!(error instanceof Refused) && !isTaken) throw error;
+    if (error instanceof Refused && error.stopped !== undefined) await stop(deps, error.stopped);
+    const earlier = await findWallet(pool, deposit, depositDigest);
+    if (earlier !== undefined) return earlier;
+    throw await refusalOf(pool, credits);
+  }
+}
+
+/** Verifies all credits. Nothing is looked up for a deposit with a forged one, which the first signature mostly reveals. */
+function readCredits({ issuer }: DepositDependencies, tokens: readonly Buffer[]): Credit[] {
+  const seen = new Set<string>();
+  return tokens.map((token, at) => {
+    const credit = issuer.read(token);
+    const name = credit && `${credit.keyId} ${credit.nonce.toString('hex')}`;
+    if (credit === undefined || name === undefined || seen.has(name))
+      throw new ServiceError('invalid_request', {
+        message: `\`credits.${at}\` is not a credit of this service, or is repeated.`,
+        param: `credits.${at}`,
+      });
+    seen.add(name);
+    return credit;
+  });
+}
+
+async function depositWithin(
+  client: pg.PoolClient,
+  { keyHash, closeHash }: Deposit,
+  sorted: readonly Credit[],
+  depositDigest: string,
+): Promise<Wallet> {
+  const spent = await client.query(
+    `insert into spent_credits (key_id, nonce) select * from unnest($1::text[], $2::bytea[]) order by 1, 2
+     on conflict do nothing`,
+    [sorted.map(({ keyId }) => keyId), sorted.map(({ nonce }) => nonce)],
+  );
+  if (spent.rowCount !== sorted.length) throw new Refused();
+  const { accountId, defaultWorkspaceId } = await insertAccount(client, {
+    userId: undefined,
+    name: 'Anonymous wallet',
+  });
+  await client.query(
+    // No grants, and no waived charges: both are per account, and wallets cost nothing to make.
+    'update accounts set monthly_grant_nusd = 0, waived_nusd = $2, waived_hour = 2147483647 where id = $1',
+    [accountId, waivedPerHourNusd],
+  );
+  const keyId = randomUUID();
+  const key = await client.query(
+    // Not for the compatibility mode, which shows the key to the broker.
+    `insert into api_keys (id, account_id, workspace_id, created_by, kind, name, hash, preview, openai_compatible)
+     select $1, $2, $3, $2, 'inference', 'Anonymous wallet', $4, '', false
+     where not exists (select from key_secrets where hash = $4)`,
+    [keyId, accountId, defaultWorkspaceId, keyHash],
+  );
+  if (key.rowCount === 0) throw new Refused();
+  await client.query(
+    'insert into wallets (account_id, key_id, key_hash, close_hash, deposit_digest) values ($1, $2, $3, $4, $5)',
+    [accountId, keyId, keyHash, closeHash, depositDigest],
+  );
+  for (const issuerKey of new Set(sorted.map((credit) => credit.keyId))) {
+    const count = sorted.filter((credit) => credit.keyId === issuerKey).length;
+    await creditWithin(client, {
+      ...{ accountId, amountNusd: creditNusd * BigInt(count), kind: 'credits' },
+      ...{ reference: `deposit:${accountId}:${issuerKey}`, from: ledgerAccounts.credits(issuerKey) },
+    });
+    const counted = await client.query(
+      'update credit_keys set spent = spent + $2 where key_id = $1 and stopped_at is null and spent + $2 <= issued',
+      [issuerKey, count],
+    );
+    if (counted.rowCount === 0) throw new Refused(issuerKey);
+  }
+  return { accountId, keyId };
+}
+
+/** Stops deposits of a key for good, because somebody else signs with it. In a transaction that is not rolled back. */
+async function stop({ pool, events }: DepositDependencies, keyId: string): Promise<never> {
+  const { rowCount } = await pool.query(
+    `insert into credit_keys (key_id, stopped_at) values ($1, now())
+     on conflict (key_id) do update set stopped_at = now() where credit_keys.stopped_at is null`,
+    [keyId],
+  );
+  if (rowCount === 1) events.auditFinding({ what: 'more credits of a key were deposited than signed', id: keyId });
+  throw new ServiceError('conflict', { message: 'Deposits of credits of this key have stopped. Ask the operator.' });
+}
+
+async function findWallet(
+  pool: pg.Pool,
+  { keyHash, closeHash }: Deposit,
+  depositDigest: string,
+): Promise<Wallet | undefined> {
+  const { rows } = await pool.query<{ account_id: string; key_id: string }>(
+    'select account_id, key_id from wallets where key_hash = $1 and close_hash = $2 and deposit_digest = $3',
+    [keyHash, closeHash, depositDigest],
+  );
+  return rows[0] && { accountId: rows[0].account_id, keyId: rows[0].key_id };
+}
+
+/** Says which credits are spent. Everybody who asks has shown their signatures. */
+async function refusalOf(pool: pg.Pool, credits: readonly Credit[]): Promise<ServiceError> {
+  const { rows } = await pool.query<{ at: number }>(
+    `select t.at::int from unnest($1::text[], $2::bytea[]) with ordinality as t (key_id, nonce, at)
+     join spent_credits s on s.key_id = t.key_id and s.nonce = t.nonce order by 1`,
+    [credits.map(({ keyId }) => keyId), credits.map(({ nonce }) => nonce)],
+  );
+  if (rows.length > 0) return new ServiceError('credits_spent', { param: rows.map(({ at }) => at - 1).join(',') });
+  return new ServiceError('conflict', { message: 'There is a wallet with this key or this secret.' });
+}

@@ -1,0 +1,83 @@
+import { randomBytes } from 'node:crypto';
+import { walletContracts } from '@sotto/contract/control';
+import { repeat } from '@sotto/server';
+import { hashSecret, StateUnavailableError } from '@sotto/state';
+import { ServiceError } from '@sotto/wire';
+import type { Domain } from '../domain.ts';
+import { type DepositDependencies, depositCredits } from './deposit.ts';
+import { closeWallet, endReservations, type Lot, type LotDependencies, withdrawLot } from './lots.ts';
+
+export type WalletDependencies = LotDependencies & DepositDependencies;
+
+const codeMs = 10 * 60_000;
+/** How recent a sign-in must be, of any kind. */
+const freshMs = 5 * 60_000;
+const endMs = 15_000;
+
+/** Anonymous wallets: accounts without a user, which blind credits pay for. Built only if `ANONYMOUS_WALLETS` is on. */
+export function buildWallets(deps: WalletDependencies): Domain {
+  const { pool, projector, issuer, now } = deps;
+  return {
+    register({ serve }) {
+      serve(walletContracts)({
+        'GET /v1/credits': async () => issuer.published,
+
+        'POST /v1/credits/codes': async ({ caller: { accountId, signedInAt } }) => {
+          if (now() - signedInAt * 1000 > freshMs)
+            throw new ServiceError('session_not_fresh', { message: 'Sign in again. A code counts as money.' });
+          const code = newCode();
+          const expiresAt = new Date(now() + codeMs);
+          await pool.query(
+            `insert into credit_codes (account_id, code_hash, expires_at) values ($1, $2, $3)
+             on conflict (account_id) do update set code_hash = excluded.code_hash, expires_at = excluded.expires_at`,
+            [accountId, hashSecret(code), expiresAt],
+          );
+          return { code, expires_at: expiresAt.toISOString() };
+        },
+
+        'POST /v1/credits': async ({ body: { code, ...lot } }) =>
+          toAnswer(await withdrawLot(deps, { ...toLot(lot), paidBy: { kind: 'code', secret: code } })),
+
+        'POST /v1/wallets': async ({ body }) => {
+          const { key_hash: keyHash, close_hash: closeHash } = body;
+          const tokens = body.credits.map((credit) => Buffer.from(credit, 'base64url'));
+          const { accountId, keyId } = await depositCredits(deps, { keyHash, closeHash, tokens });
+          // If the state is unavailable, the projector catches up.
+          await Promise.all([projector.account(accountId), projector.key(keyId)]).catch((error: unknown) => {
+            if (!(error instanceof StateUnavailableError)) throw error;
+          });
+        },
+
+        'POST /v1/wallets/close': async ({ body: { close_secret: secret, ...lot } }) =>
+          toAnswer(await closeWallet(deps, { ...toLot(lot), paidBy: { kind: 'close', secret } })),
+      });
+    },
+    tasks: (failed) => [repeat(endMs, () => endReservations(deps), failed('reservations'))],
+  };
+}
+
+const toLot = ({
+  key_id,
+  blinded,
+}: {
+  readonly key_id: string;
+  readonly blinded: readonly string[];
+}): Omit<Lot, 'paidBy'> => ({
+  keyId: key_id,
+  blinded: blinded.map((number) => Buffer.from(number, 'base64url')),
+});
+
+const toAnswer = (signatures: readonly Buffer[]) => ({
+  signatures: signatures.map((signature) => signature.toString('base64url')),
+});
+
+/** Crockford's alphabet, without letters that look like digits. */
+const letters = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+
+/** 80 random bits, as four groups of four. */
+const newCode = (): string =>
+  (
+    Array.from(randomBytes(16), (byte) => letters[byte % 32])
+      .join('')
+      .match(/.{4}/g) ?? []
+  ).join('-');

@@ -1,0 +1,244 @@
+import { constants, copyFileSync, existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { setTimeout } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import type { CreditIssuer } from '@sotto/wire';
+import { readOrigin } from '../origin.ts';
+import type { ClientPins } from '../pins/client-pins.ts';
+import { readRelay } from '../platform/relay.ts';
+import { readSigningKey } from '../purse/blind-rsa.ts';
+import { CreditRefusal, type CreditService, creditService, PurseError } from '../purse/credit-service.ts';
+import { Purse, worth } from '../purse/purse.ts';
+import { asUsage, readPinsFile, required, requiredAddress } from './settings.ts';
+import { type ExitCode, printableLine, type Terminal, UsageError } from './terminal.ts';
+
+export const purseHelp = `sotto purse: blind credits, which pay for anonymous wallets (\`sotto run --anonymous\`).
+
+  sotto purse                the credits that you have
+  sotto purse buy            withdraw 50 credits ($5) with a code of the billing page, which it asks for
+  sotto purse rest           wait until 50 credits have rested
+  sotto purse settle         close wallets that an ended process left, and ask again for lots whose answer was lost
+  sotto purse key            print the issuer and its keys that you pin
+  sotto purse reuse          use credits that were set aside after a refused deposit
+  sotto purse back-up FILE   write a copy
+  sotto purse restore FILE   take a copy, if there is no purse
+
+A lost purse is lost money. Whoever has a copy has the credits in it. Do each step at a time of its own: what you do within minutes
+can be linked.
+
+  --control-url URL    the control origin (default: the variable CONTROL_URL)
+  --relay URL          a SOCKS5 proxy that somebody else runs: socks5://host:port (Tor: socks5://127.0.0.1:9050)
+  --pins FILE          the issuer's keys, in \`credits\` (default: those that this build ships with)
+  --purse FILE         the purse (default: ~/.sotto/purse)
+
+Exit codes: 0 done; 1 refused, or not yet; 2 wrong command line.
+`;
+
+/** Options of the commands that can use a purse, as `parseArgs` takes them. */
+export const anonymousOptions = { anonymous: { type: 'boolean' }, purse: { type: 'string' } } as const;
+
+export const anonymousHelp = `  --anonymous          pay with credits of \`sotto purse\` and no account: a new wallet for this run, for a day at most.
+                       Needs --relay with socks5, and neither INFERENCE_KEY, MANAGEMENT_KEY nor --key-file
+  --purse FILE         the purse (default: ~/.sotto/purse)`;
+
+interface PurseValues {
+  readonly 'control-url'?: string | undefined;
+  readonly relay?: string | undefined;
+  readonly pins?: string | undefined;
+  readonly purse?: string | undefined;
+}
+
+/** A purse with the way to its issuer. */
+export interface OpenPurse {
+  readonly purse: Purse;
+  readonly service: CreditService;
+  readonly issuer: CreditIssuer;
+}
+
+const openPurse = ({ environment, userId }: Terminal, file: string | undefined): Promise<Purse> =>
+  Purse.open({ file: file ?? defaultFile(environment), userId });
+
+const defaultFile = (environment: Terminal['environment']): string =>
+  join(environment.HOME ?? homedir(), '.sotto', 'purse');
+
+const issuerOf = ({ credits }: ClientPins): CreditIssuer => {
+  if (credits === undefined)
+    throw new UsageError('The pins have no `credits`: no issuer whose keys to accept. Pass --pins.');
+  return credits;
+};
+
+/** Reads what every step needs that reaches the service, and opens the purse. */
+export async function purseOf(terminal: Terminal, values: PurseValues): Promise<OpenPurse> {
+  const issuer = issuerOf(readPinsFile(values.pins));
+  const { origin } = asUsage(() =>
+    readOrigin('--control-url', requiredAddress(terminal, '--control-url', values['control-url'])),
+  );
+  const relay = required('--relay', values.relay, 'Without a relay, the service sees who you are.');
+  const { kind, user } = asUsage(() => readRelay(relay));
+  if (kind !== 'socks5' || user !== undefined)
+    throw new UsageError(
+      '--relay must be socks5://host:port without a user: each connection shows another one, to be apart from the rest.',
+    );
+  return { purse: await openPurse(terminal, values.purse), service: creditService({ origin, relay }), issuer };
+}
+
+/** A wallet for one run. */
+export interface AnonymousRun {
+  /** The wallet's key. It works after `deposit`. */
+  readonly key: string;
+  deposit(): Promise<void>;
+  /** Gives the credits back if they were never offered, or closes the wallet. */
+  leave(): Promise<void>;
+}
+
+/** Takes a wallet for this run. The account's key must be nowhere near: not in the environment, not in a file. */
+export async function takeAnonymously(
+  terminal: Terminal,
+  values: PurseValues & { readonly 'key-file'?: string | undefined },
+): Promise<AnonymousRun> {
+  const { environment } = terminal;
+  const known = ['INFERENCE_KEY', 'MANAGEMENT_KEY'].find((name) => environment[name] !== undefined);
+  if (known !== undefined || values['key-file'] !== undefined)
+    throw new UsageError(
+      `--anonymous refuses ${known ?? '--key-file'}: a key of your account must not be in this process. Unset it.`,
+    );
+  const { purse, service, issuer } = await purseOf(terminal, values);
+  const { id, key } = purse.takeWallet();
+  let isOpen = false;
+  return {
+    key,
+    async deposit() {
+      await purse.deposit(service, { id });
+      isOpen = true;
+    },
+    async leave() {
+      try {
+        // A deposit of unknown outcome stays as it is, for `settle`.
+        if (!isOpen) return purse.release(id);
+        const back = await closeInTime(() => purse.closeWallet(service, issuer, id));
+        terminal.note(`The wallet is closed: ${back} credits (${worth(back)}) came back.\n`);
+      } catch (error) {
+        const reason = error instanceof Error ? printableLine(error.message) : 'it failed';
+        terminal.note(`The wallet is not closed: ${reason} Run \`sotto purse settle\` later.\n`);
+      } finally {
+        purse.close();
+      }
+    },
+  };
+}
+
+const closeEveryMs = 2_000;
+const closeTries = 15;
+
+/** Tries to close a wallet until its last requests are booked. */
+async function closeInTime<T>(close: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await close();
+    } catch (error) {
+      if (!(error instanceof CreditRefusal) || !error.isPassing || tries === closeTries) throw error;
+      await setTimeout(closeEveryMs);
+    }
+  }
+}
+
+/** Runs `sotto purse`. */
+export async function purseCommand(terminal: Terminal, args: readonly string[]): Promise<ExitCode> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      'control-url': { type: 'string' },
+      relay: { type: 'string' },
+      pins: { type: 'string' },
+      purse: { type: 'string' },
+    },
+  });
+  const [step = 'balance', file, ...rest] = positionals;
+  const takesFile = step === 'back-up' || step === 'restore';
+  if (rest.length > 0 || (file !== undefined) !== takesFile)
+    throw new UsageError(
+      takesFile ? `Pass one file: sotto purse ${step} FILE.` : `"${positionals[1] ?? step}" is unknown here.`,
+    );
+  return runStep(terminal, values, step, file ?? '');
+}
+
+async function runStep(terminal: Terminal, values: PurseValues, step: string, file: string): Promise<ExitCode> {
+  if (step === 'buy' || step === 'settle') {
+    const { purse, service, issuer } = await purseOf(terminal, values);
+    try {
+      if (step === 'buy') await purse.buy(service, issuer, await askCode(terminal));
+      else await purse.settle(service, issuer);
+      terminal.out(balanceText(purse));
+    } finally {
+      purse.close();
+    }
+    return 0;
+  }
+  if (step === 'key') {
+    const { issuer, keys } = issuerOf(readPinsFile(values.pins));
+    const ids = keys.map(
+      ({ year, key }) => `${year} ${readSigningKey(Buffer.from(key, 'base64url'))?.keyId ?? 'not usable'}\n`,
+    );
+    terminal.out(
+      `${issuer}\n${ids.join('')}Compare them with somebody who uses another connection. What the service shows you proves nothing.\n`,
+    );
+    return 0;
+  }
+  if (step === 'restore') {
+    const to = values.purse ?? defaultFile(terminal.environment);
+    if (!existsSync(file)) throw new UsageError(`There is no file ${file}.`);
+    if (existsSync(to)) throw new UsageError(`There is a purse at ${to}. Move it away first.`);
+    (await openPurse(terminal, file)).close();
+    (await openPurse(terminal, to)).close();
+    copyFileSync(file, to, constants.COPYFILE_FICLONE);
+    terminal.note('Credits that were spent since the copy was made are refused when you use them.\n');
+  }
+  const purse = await openPurse(terminal, values.purse);
+  try {
+    if (step === 'back-up') purse.backUp(file);
+    else if (step === 'reuse') terminal.note(`${purse.reuse()} credits are usable again.\n`);
+    else if (step === 'rest') {
+      for (let { ready, readyAt } = purse.balance(); ready < 50; { ready, readyAt } = purse.balance()) {
+        if (readyAt === undefined)
+          throw new PurseError('There are fewer than 50 credits. Buy a lot with `sotto purse buy`.');
+        await setTimeout(Math.min(60_000, Math.max(1_000, readyAt - Date.now())));
+      }
+    } else if (step !== 'balance' && step !== 'restore')
+      throw new UsageError(`"${step}" is no step of \`sotto purse\`.`);
+    terminal.out(balanceText(purse));
+  } finally {
+    purse.close();
+  }
+  return 0;
+}
+
+function balanceText(purse: Purse): string {
+  const { ready, resting, aside, unsignedLots, abandonedWallets, readyAt } = purse.balance();
+  const lines = [`${ready} credits (${worth(ready)}) are ready, ${resting} (${worth(resting)}) are resting.`];
+  if (ready < 50 && readyAt !== undefined) lines.push(`50 are ready at ${new Date(readyAt).toISOString()}.`);
+  if (ready + resting < 100)
+    lines.push('Keep 100 or more, bought at another time than you use them, so that old and new ones mix.');
+  if (aside > 0) lines.push(`${aside} credits are set aside after a refused deposit.`);
+  if (unsignedLots > 0) lines.push(`The answer to ${unsignedLots} purchases is missing. Run \`sotto purse settle\`.`);
+  if (abandonedWallets > 0)
+    lines.push(
+      `${abandonedWallets} wallets are not closed. Run \`sotto purse settle\`, some time after they were used.`,
+    );
+  return `${lines.join('\n')}\n`;
+}
+
+/** Reads the code from the input. It is never an argument: every process list shows arguments. */
+async function askCode(terminal: Terminal): Promise<string> {
+  terminal.note('Code of the billing page: ');
+  const lines = createInterface({ input: terminal.input });
+  const { promise: closed, resolve } = Promise.withResolvers<string>();
+  lines.once('close', () => resolve(''));
+  lines.once('line', resolve);
+  const code = (await closed).trim().toUpperCase();
+  lines.close();
+  if (/^[0-9A-Z]{4}(-[0-9A-Z]{4}){3}$/.test(code)) return code;
+  throw new UsageError('A code has four groups of four letters and digits.');
+}

@@ -1,0 +1,84 @@
+import { creditsPerLot, signedCreditsSchema } from '@sotto/wire';
+import * as z from 'zod';
+import { ClientError } from '../errors.ts';
+import { isolatedFetch } from '../platform/node-platform.ts';
+import type { ControlPath } from '../service-paths.ts';
+
+/** Thrown for what the user must know or do, as a sentence. */
+export class PurseError extends Error {}
+
+/** A refusal of the service, in its own words. `type` decides what happens to the credits. */
+export class CreditRefusal extends PurseError {
+  readonly type: string;
+  readonly param: string;
+  /** Whether the same request may succeed soon. */
+  readonly isPassing: boolean;
+
+  constructor(
+    { type, message, param }: { type: string; message: string; param?: string | null | undefined },
+    isPassing: boolean,
+  ) {
+    super(message);
+    this.name = 'CreditRefusal';
+    this.type = type;
+    this.param = param ?? '';
+    this.isPassing = isPassing;
+  }
+}
+
+const errorSchema = z.object({
+  error: z.object({ type: z.string(), message: z.string(), param: z.string().nullish() }),
+});
+const answerMs = 60_000;
+
+/** The routes of credits. Each request has its own connection through the relay, and no credential but its body. */
+export interface CreditService {
+  /** Sends a lot and returns its signatures, at most one for each number. */
+  sign(path: ControlPath<'POST'>, lot: object): Promise<readonly Buffer[]>;
+  deposit(deposit: object): Promise<void>;
+}
+
+export function creditService({ origin, relay }: { readonly origin: string; readonly relay: string }): CreditService {
+  const post = async (path: ControlPath<'POST'>, body: object): Promise<string> => {
+    const { send, close } = isolatedFetch(relay);
+    let answer: Response;
+    let text: string;
+    try {
+      answer = await send(`${origin}${path}`, {
+        ...{ method: 'POST', body: JSON.stringify(body), redirect: 'error', signal: AbortSignal.timeout(answerMs) },
+        headers: { 'content-type': 'application/json' },
+      });
+      text = await answer.text();
+    } catch (error) {
+      throw new ClientError('control_unreachable', undefined, { cause: error });
+    } finally {
+      close();
+    }
+    if (answer.ok) return text;
+    const refused = errorSchema.safeParse(parse(text));
+    if (!refused.success) throw new ClientError('control_unreachable');
+    const { type } = refused.data.error;
+    throw new CreditRefusal(
+      refused.data.error,
+      answer.headers.has('retry-after') || answer.status >= 500 || type === 'rate_limited',
+    );
+  };
+  return {
+    async sign(path, lot) {
+      const { data } = signedCreditsSchema.safeParse(parse(await post(path, lot)));
+      if (data === undefined || data.signatures.length > creditsPerLot) throw new ClientError('control_unreachable');
+      return data.signatures.map((signature) => Buffer.from(signature, 'base64url'));
+    },
+    async deposit(deposit) {
+      await post('/v1/wallets', deposit);
+    },
+  };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

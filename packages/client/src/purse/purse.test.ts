@@ -1,0 +1,252 @@
+import {
+  constants,
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  hash,
+  privateDecrypt,
+  verify,
+} from 'node:crypto';
+import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { creditChallenge, creditSpki } from '@sotto/wire';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { CreditRefusal, type CreditService } from './credit-service.ts';
+import { Purse, type PurseOptions } from './purse.ts';
+
+// A lot takes seconds on a machine that is busy.
+vi.setConfig({ testTimeout: 60_000 });
+
+const pairs = [0, 1].map(() => generateKeyPairSync('rsa', { modulusLength: 2048 }));
+const spkis = pairs.map(({ publicKey }) => Buffer.from(creditSpki(publicKey.export({ format: 'der', type: 'pkcs1' }))));
+const issuer = { issuer: 'issuer.example', keys: [{ year: 2026, key: spkis[0]?.toString('base64url') ?? '' }] };
+const clock = { now: Date.parse('2026-11-15T12:00:00Z') };
+let folder = '';
+let file = '';
+
+/** A stand-in for the service. It signs anything, and knows which credits it has taken. */
+class Issuer implements CreditService {
+  readonly lots: { path: string; body: Record<string, unknown> }[] = [];
+  readonly deposits: { key_hash: string; close_hash: string; credits: string[] }[] = [];
+  readonly spent = new Set<string>();
+  signsWith = 0;
+  signs = 50;
+  /** What happens after the service has done its part. */
+  trouble: Error | undefined;
+
+  async sign(path: string, body: object): Promise<readonly Buffer[]> {
+    const lot = { path, body: body as Record<string, unknown> };
+    this.lots.push(lot);
+    if (this.trouble instanceof CreditRefusal) throw this.trouble;
+    const key = pairs[this.signsWith]?.privateKey;
+    if (key === undefined) throw new Error('no key');
+    const numbers = (lot.body.blinded as string[]).slice(0, this.signs);
+    const padding = constants.RSA_NO_PADDING;
+    const signatures = numbers.map((number) => privateDecrypt({ key, padding }, Buffer.from(number, 'base64url')));
+    if (this.trouble !== undefined) throw this.trouble;
+    return signatures;
+  }
+
+  async deposit(body: object): Promise<void> {
+    const deposit = body as Issuer['deposits'][number];
+    const same = this.deposits.find((each) => each.key_hash === deposit.key_hash);
+    if (same !== undefined) return expect(same).toEqual(deposit);
+    const spent = deposit.credits.flatMap((credit, at) => (this.spent.has(credit) ? [at] : []));
+    if (spent.length > 0)
+      throw new CreditRefusal({ type: 'credits_spent', message: 'spent', param: spent.join(',') }, false);
+    for (const credit of deposit.credits) {
+      const bytes = Buffer.from(credit, 'base64url');
+      const terms = {
+        key: createPublicKey(createPrivateKey(pairs[0]?.privateKey.export({ format: 'pem', type: 'pkcs8' }) ?? '')),
+        padding: constants.RSA_PKCS1_PSS_PADDING,
+        saltLength: 48,
+      };
+      expect(verify('sha384', bytes.subarray(0, 98), terms, bytes.subarray(98))).toBe(true);
+      const digest = createHash('sha256').update(creditChallenge('issuer.example')).digest();
+      expect(bytes.subarray(34, 66)).toEqual(digest);
+      this.spent.add(credit);
+    }
+    this.deposits.push(deposit);
+    if (this.trouble !== undefined) throw this.trouble;
+  }
+}
+
+let service: Issuer;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sotto-purse-'));
+  file = join(folder, 'own', 'purse');
+  service = new Issuer();
+  clock.now = Date.parse('2026-11-15T12:00:00Z');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const open = (own: Partial<PurseOptions> = {}): Promise<Purse> =>
+  Purse.open({ file, userId: process.getuid?.(), now: () => clock.now, random: (least) => least, ...own });
+const code = (at: number): string => `AAAA-BBBB-CCCC-000${at}`;
+const hour = 3_600_000;
+/** A purse with rested credits of this many lots. */
+async function filled(lots: number): Promise<Purse> {
+  const purse = await open();
+  for (let lot = 0; lot < lots; lot += 1) await purse.buy(service, issuer, code(lot));
+  clock.now += hour;
+  return purse;
+}
+const lost = new Error('the connection broke');
+
+test('a lot rests for 1 to 24 hours, pays for a wallet, and comes back as change', async () => {
+  const drawn: number[][] = [];
+  const random = (...range: number[]): number => {
+    drawn.push(range);
+    return 2 * hour;
+  };
+  const purse = await open({ random });
+  await purse.buy(service, issuer, code(0));
+  expect(drawn).toEqual([[hour, 24 * hour]]);
+  expect(purse.balance()).toMatchObject({ ready: 0, resting: 50, readyAt: clock.now + 2 * hour });
+  expect(() => purse.takeWallet()).toThrow('0 are ready and 50 are resting');
+  clock.now += 2 * hour;
+  const wallet = purse.takeWallet();
+  expect(wallet.key).toMatch(/^sotto_inf_[\w-]{49}$/);
+  await purse.deposit(service, wallet);
+  expect(service.deposits).toHaveLength(1);
+  expect(service.deposits[0]?.key_hash).toBe(hash('sha256', wallet.key, 'base64url'));
+  expect(purse.balance()).toMatchObject({ ready: 0, resting: 0 });
+  service.signs = 37;
+  await purse.closeWallet(service, issuer, wallet.id);
+  expect(purse.balance()).toMatchObject({ ready: 0, resting: 37, unsignedLots: 0, abandonedWallets: 0 });
+  const body = service.lots.at(-1)?.body ?? {};
+  expect(hash('sha256', String(body.close_secret), 'base64url')).toBe(service.deposits[0]?.close_hash);
+  purse.close();
+});
+
+test('old and new credits mix: 50 of all that are ready', async () => {
+  const purse = await filled(4);
+  const taken = new Set<string>();
+  for (let at = 0; at < 4; at += 1) await purse.deposit(service, purse.takeWallet());
+  for (const { credits } of service.deposits) for (const credit of credits) taken.add(credit);
+  expect(taken.size).toBe(200);
+  expect(() => purse.takeWallet()).toThrow('sotto purse buy');
+  purse.close();
+});
+
+test('a lost answer to a purchase, a deposit or a closing loses nothing', async () => {
+  const purse = await open();
+  service.trouble = lost;
+  await expect(purse.buy(service, issuer, code(0))).rejects.toBe(lost);
+  expect(purse.balance()).toMatchObject({ unsignedLots: 1, resting: 0 });
+  service.trouble = undefined;
+  await purse.settle(service, issuer);
+  expect(service.lots[0]).toEqual(service.lots[1]);
+  expect(purse.balance()).toMatchObject({ unsignedLots: 0, resting: 50 });
+  clock.now += hour;
+  const wallet = purse.takeWallet();
+  service.trouble = lost;
+  await expect(purse.deposit(service, wallet)).rejects.toBe(lost);
+  // Its outcome is unknown, so the credits stay with the wallet.
+  purse.release(wallet.id);
+  expect(purse.balance()).toMatchObject({ ready: 0 });
+  service.trouble = undefined;
+  await purse.deposit(service, wallet);
+  service.trouble = lost;
+  await expect(purse.closeWallet(service, issuer, wallet.id)).rejects.toBe(lost);
+  service.trouble = undefined;
+  await purse.closeWallet(service, issuer, wallet.id);
+  expect(service.lots.at(-1)).toEqual(service.lots.at(-2));
+  expect(purse.balance()).toMatchObject({ resting: 50, abandonedWallets: 0 });
+  purse.close();
+});
+
+test('a planted issuer key gets nothing: the lot is kept until the pinned one signs', async () => {
+  const purse = await open();
+  service.signsWith = 1;
+  await expect(purse.buy(service, issuer, code(0))).rejects.toThrow('did not sign');
+  expect(purse.balance()).toMatchObject({ resting: 0, unsignedLots: 1 });
+  service.signsWith = 0;
+  service.signs = 49;
+  await expect(purse.settle(service, issuer)).rejects.toThrow('did not sign');
+  service.signs = 50;
+  await purse.settle(service, issuer);
+  expect(purse.balance()).toMatchObject({ resting: 50, unsignedLots: 0 });
+  // The service has no say in which key it is: the client's own date and pins decide.
+  expect(service.lots.every(({ body }) => body.key_id === hash('sha256', spkis[0] ?? Buffer.alloc(0), 'hex'))).toBe(
+    true,
+  );
+  clock.now = Date.parse('2027-01-02T00:00:00Z');
+  await expect(purse.buy(service, issuer, code(1))).rejects.toThrow('no usable issuer key of 2027');
+  purse.close();
+});
+
+test('a refused code buys nothing and leaves nothing; a closed wallet keeps its lot', async () => {
+  const purse = await filled(1);
+  const wallet = purse.takeWallet();
+  await purse.deposit(service, wallet);
+  service.trouble = new CreditRefusal({ type: 'conflict', message: 'not booked' }, true);
+  await expect(purse.closeWallet(service, issuer, wallet.id)).rejects.toThrow('not booked');
+  service.trouble = new CreditRefusal({ type: 'forbidden', message: 'expired' }, false);
+  await expect(purse.buy(service, issuer, code(1))).rejects.toThrow('expired');
+  service.trouble = undefined;
+  await purse.closeWallet(service, issuer, wallet.id);
+  expect(service.lots.filter(({ path }) => path === '/v1/wallets/close')).toHaveLength(2);
+  expect(purse.balance()).toMatchObject({ unsignedLots: 0, resting: 50 });
+  purse.close();
+});
+
+test('a restored copy learns of spent credits, and uses the others only when told', async () => {
+  const purse = await filled(2);
+  const copy = join(folder, 'copy');
+  purse.backUp(copy);
+  expect(statSync(copy).mode & 0o777).toBe(0o600);
+  expect(() => purse.backUp(copy)).toThrow('EEXIST');
+  await purse.deposit(service, purse.takeWallet());
+  const restored = await open({ file: copy });
+  const wallet = restored.takeWallet();
+  await expect(restored.deposit(service, wallet)).rejects.toThrow(
+    /spent before, perhaps from a copy.*links both deposits/s,
+  );
+  const { ready, aside } = restored.balance();
+  expect(ready + aside).toBeLessThan(100);
+  expect(aside).toBeGreaterThan(0);
+  expect(restored.reuse()).toBe(aside);
+  expect(restored.balance()).toMatchObject({ ready: ready + aside, aside: 0 });
+  purse.close();
+  restored.close();
+});
+
+test('two processes never offer one credit', async () => {
+  const one = await filled(3);
+  const two = await open();
+  await Promise.all([one.deposit(service, one.takeWallet()), two.deposit(service, two.takeWallet())]);
+  const offered = service.deposits.flatMap(({ credits }) => credits);
+  expect(new Set(offered).size).toBe(100);
+  expect(two.balance()).toMatchObject({ ready: 50 });
+  one.close();
+  two.close();
+});
+
+test('a process that ended without offering its credits gives them back; one that lives keeps them', async () => {
+  const purse = await filled(1);
+  const { id } = purse.takeWallet();
+  expect(() => purse.takeWallet()).toThrow('0 are ready');
+  purse.release(id);
+  expect(purse.balance()).toMatchObject({ ready: 50 });
+  purse.close();
+});
+
+test('the purse is private, and forgets what has served', async () => {
+  const purse = await filled(1);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const wallet = purse.takeWallet();
+  await purse.deposit(service, wallet);
+  const nonces = (service.deposits[0]?.credits ?? []).map((credit) => Buffer.from(credit, 'base64url').subarray(2, 34));
+  await purse.closeWallet(service, issuer, wallet.id);
+  const bytes = readFileSync(file);
+  expect(nonces.filter((nonce) => bytes.includes(nonce))).toEqual([]);
+  expect(bytes.includes(wallet.key)).toBe(false);
+  expect(bytes.includes(String(service.lots.at(-1)?.body.close_secret))).toBe(false);
+  purse.close();
+  copyFileSync(file, join(folder, 'open'));
+  chmodSync(join(folder, 'open'), 0o640);
+  await expect(open({ file: join(folder, 'open') })).rejects.toThrow('mode 600');
+});

@@ -1,0 +1,363 @@
+import { createHash, hash, randomBytes, randomInt } from 'node:crypto';
+import { chmodSync, closeSync, fstatSync, mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { type CreditIssuer, creditChallenge, creditNusd, creditsPerLot, nonceBytes } from '@sotto/wire';
+import { blind, creditMessage, readSigningKey, type SigningKey, unblind } from './blind-rsa.ts';
+import { CreditRefusal, type CreditService, PurseError } from './credit-service.ts';
+
+export interface PurseOptions {
+  readonly file: string;
+  /** The user id of the process; undefined on Windows. */
+  readonly userId: number | undefined;
+  readonly now?: () => number;
+  /** Returns a whole number from `least` to below `below`. */
+  readonly random?: (least: number, below: number) => number;
+}
+
+export interface PurseWallet {
+  readonly id: number;
+  /** An inference key, made here. */
+  readonly key: string;
+}
+
+interface StoredLot {
+  readonly id: number;
+  readonly secrets: Uint8Array;
+  readonly spki: string;
+  readonly paid_by: 'code' | 'close';
+  readonly secret: string;
+  readonly wallet: number | null;
+}
+
+const saltBytes = 48;
+const factorBytes = 272;
+const secretBytes = nonceBytes + saltBytes + factorBytes;
+const hourMs = 3_600_000;
+/** New credits rest for a random time between these, so that the time of a deposit does not say when they were signed. */
+const restMs = { least: hourMs, most: 24 * hourMs };
+const firstTables = `
+  create table lots (id integer primary key, secrets blob not null, spki text not null, paid_by text not null,
+    secret text not null unique, wallet integer);
+  create table credits (nonce blob primary key, token blob not null, key_id text not null, ready_at integer not null,
+    wallet integer, aside integer not null default 0) without rowid;
+  create table wallets (id integer primary key, key text not null, close_secret text not null, state text not null,
+    pid integer not null);
+  pragma user_version = 1;`;
+
+/**
+ * Blind credits and the wallets that they pay for, in one SQLite file of mode 600. Every change commits before its request leaves, so a
+ * process that dies loses nothing, and two processes never offer one credit. Secrets are random, and are overwritten once they have
+ * served: a stolen purse does not name the wallets of the past.
+ */
+export class Purse {
+  readonly #db: DatabaseSync;
+  readonly #now: () => number;
+  readonly #random: (least: number, below: number) => number;
+
+  private constructor(db: DatabaseSync, { now = Date.now, random = randomInt }: PurseOptions) {
+    this.#db = db;
+    this.#now = now;
+    this.#random = random;
+  }
+
+  /** Opens a purse, or makes an empty one. Refuses a file that other users can read or change. */
+  static async open(options: PurseOptions): Promise<Purse> {
+    const { file, userId } = options;
+    // Imported here, because Node before 24 warns about it, and other commands do not need it.
+    const { DatabaseSync } = await import('node:sqlite');
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    const descriptor = openSync(file, 'a+', 0o600);
+    const { mode, uid } = fstatSync(descriptor);
+    closeSync(descriptor);
+    if (userId !== undefined && (uid !== userId || (mode & 0o077) !== 0))
+      throw new PurseError(`${file} must be your own file, of mode 600, because whoever reads it has your money.`);
+    const db = new DatabaseSync(file);
+    // What is deleted is overwritten, also in the journal.
+    db.exec(
+      'pragma busy_timeout = 10000; pragma journal_mode = delete; pragma secure_delete = on; pragma synchronous = full',
+    );
+    const purse = new Purse(db, options);
+    purse.#change(() => {
+      if (purse.#read<{ user_version: number }>('pragma user_version')[0]?.user_version === 0) db.exec(firstTables);
+    });
+    return purse;
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  /** The numbers of credits by what can be done with them, and when the next `creditsPerLot` are ready. */
+  balance() {
+    const free = this.#read<{ ready_at: number; aside: number }>(
+      'select ready_at, aside from credits where wallet is null order by ready_at',
+    );
+    const usable = free.filter(({ aside }) => aside === 0);
+    const count = (sql: string): number =>
+      this.#read<{ count: number }>(`select count(*) as count from ${sql}`)[0]?.count ?? 0;
+    const left = this.#read<{ pid: number }>("select pid from wallets where state <> 'taken'");
+    return {
+      ready: usable.filter(({ ready_at }) => ready_at <= this.#now()).length,
+      resting: usable.filter(({ ready_at }) => ready_at > this.#now()).length,
+      aside: free.length - usable.length,
+      unsignedLots: count("lots where paid_by = 'code'"),
+      abandonedWallets: left.filter(({ pid }) => !isAlive(pid)).length,
+      /** Unix ms. Undefined: there are too few credits. */
+      readyAt: usable[creditsPerLot - 1]?.ready_at,
+    };
+  }
+
+  /** Buys a lot with a code of the dashboard. The lot is stored first, and asked for again by `settle` if the answer is lost. */
+  async buy(service: CreditService, issuer: CreditIssuer, code: string): Promise<void> {
+    const lot = this.#change(
+      () =>
+        this.#read<StoredLot>('select * from lots where secret = ?', code)[0] ??
+        this.#addLot(issuer, 'code', code, null),
+    );
+    await this.#ask(service, issuer, lot);
+  }
+
+  /** Takes 50 rested credits for a new wallet, at random from all that are ready, so that one lot never goes alone by choice. */
+  takeWallet(): PurseWallet {
+    return this.#change(() => {
+      for (const { id, pid } of this.#read<{ id: number; pid: number }>(
+        "select id, pid from wallets where state = 'taken'",
+      ))
+        if (!isAlive(pid)) this.release(id);
+      const ready = 'wallet is null and aside = 0 and ready_at <= ?';
+      // Credits of one key, if there are enough: a mixture tells that somebody has both.
+      const [key] = this.#read<{ key_id: string }>(
+        `select key_id from credits where ${ready} group by key_id having count(*) >= ${creditsPerLot} order by random() limit 1`,
+        this.#now(),
+      );
+      const chosen = this.#read<{ nonce: Uint8Array }>(
+        `select nonce from credits where ${ready} and key_id = coalesce(?, key_id) order by random() limit ${creditsPerLot}`,
+        this.#now(),
+        key?.key_id ?? null,
+      );
+      if (chosen.length < creditsPerLot) throw new PurseError(tooFew(this.balance()));
+      const wallet = { key: newKey(), closeSecret: randomBytes(32).toString('base64url') };
+      const [made] = this.#read<{ id: number }>(
+        "insert into wallets (key, close_secret, state, pid) values (?, ?, 'taken', ?) returning id",
+        ...[wallet.key, wallet.closeSecret, process.pid],
+      );
+      const id = made?.id ?? 0;
+      for (const { nonce } of chosen) this.#run('update credits set wallet = ? where nonce = ?', id, nonce);
+      return { id, key: wallet.key };
+    });
+  }
+
+  /** Gives the credits of a wallet back that was never offered. */
+  release(walletId: number): void {
+    this.#run("delete from wallets where id = ? and state = 'taken'", walletId);
+    this.#run('update credits set wallet = null where wallet = ? and wallet not in (select id from wallets)', walletId);
+  }
+
+  /** Deposits the credits of a wallet. Afterwards its key works. */
+  async deposit(service: CreditService, { id }: Pick<PurseWallet, 'id'>): Promise<void> {
+    this.#run("update wallets set state = 'offered' where id = ?", id);
+    const [wallet] = this.#read<{ key: string; close_secret: string }>('select * from wallets where id = ?', id);
+    const credits = this.#read<{ nonce: Uint8Array; token: Uint8Array }>(
+      'select * from credits where wallet = ? order by nonce',
+      id,
+    );
+    if (wallet === undefined) throw new PurseError('The wallet is not in the purse.');
+    try {
+      await service.deposit({
+        key_hash: hash('sha256', wallet.key, 'base64url'),
+        close_hash: hash('sha256', wallet.close_secret, 'base64url'),
+        credits: credits.map(({ token }) => Buffer.from(token).toString('base64url')),
+      });
+    } catch (error) {
+      if (!(error instanceof CreditRefusal) || error.isPassing) throw error;
+      const isSpent = error.type === 'credits_spent';
+      const spent = isSpent ? error.param.split(',').flatMap((at) => credits[Number(at)] ?? []) : [];
+      this.#change(() => {
+        for (const { nonce } of spent) this.#run('delete from credits where nonce = ?', nonce);
+        this.#run('update credits set wallet = null, aside = 1 where wallet = ?', id);
+        this.#run('delete from wallets where id = ?', id);
+      });
+      const why = isSpent
+        ? `The service says that ${spent.length} of these credits were spent before, perhaps from a copy of this purse.`
+        : `The service refused the deposit: ${error.message}`;
+      throw new PurseError(
+        `${why} Nothing was deposited. The other ${credits.length - spent.length} are set aside, because the service has seen them together: using them links both deposits. \`sotto purse reuse\` accepts that.`,
+      );
+    }
+    this.#change(() => {
+      this.#run("update wallets set state = 'open' where id = ?", id);
+      this.#run('delete from credits where wallet = ?', id);
+    });
+  }
+
+  /** Makes credits usable again that were set aside. Returns their number. */
+  reuse(): number {
+    return Number(this.#run('update credits set aside = 0 where aside = 1'));
+  }
+
+  /** Closes a wallet. What is left becomes new credits, which rest. Returns their number. Throws a passing `CreditRefusal` while requests are not booked. */
+  async closeWallet(service: CreditService, issuer: CreditIssuer, walletId: number): Promise<number> {
+    const lot = this.#change(() => {
+      const [wallet] = this.#read<{ close_secret: string }>('select close_secret from wallets where id = ?', walletId);
+      if (wallet === undefined) throw new PurseError('The wallet is not in the purse.');
+      const [known] = this.#read<StoredLot>('select * from lots where wallet = ?', walletId);
+      return known ?? this.#addLot(issuer, 'close', wallet.close_secret, walletId);
+    });
+    return this.#ask(service, issuer, lot);
+  }
+
+  /** Finishes what an ended process left: deposits of unknown outcome, open wallets, and lots without signatures. */
+  async settle(service: CreditService, issuer: CreditIssuer): Promise<void> {
+    const left = this.#read<{ id: number; state: string; pid: number }>("select * from wallets where state <> 'taken'");
+    const failures: unknown[] = [];
+    const attempt = (step: () => Promise<unknown>): Promise<unknown> =>
+      step().catch((error: unknown) => failures.push(error));
+    for (const { id, state, pid } of left) {
+      if (isAlive(pid)) continue;
+      await attempt(async () => {
+        if (state === 'offered') await this.deposit(service, { id });
+        await this.closeWallet(service, issuer, id);
+      });
+    }
+    for (const lot of this.#read<StoredLot>("select * from lots where paid_by = 'code'"))
+      await attempt(() => this.#ask(service, issuer, lot));
+    if (failures.length > 0) throw failures[0];
+  }
+
+  /** Writes a copy. Credits that are spent later are spent in the copy, too. */
+  backUp(file: string): void {
+    closeSync(openSync(file, 'wx', 0o600));
+    this.#run('vacuum into ?', file);
+    chmodSync(file, 0o600);
+  }
+
+  #addLot(issuer: CreditIssuer, paidBy: StoredLot['paid_by'], secret: string, wallet: number | null): StoredLot {
+    const year = new Date(this.#now()).getUTCFullYear();
+    const spki = issuer.keys.find((key) => key.year === year)?.key;
+    if (spki === undefined || readSigningKey(Buffer.from(spki, 'base64url')) === undefined)
+      throw new PurseError(`The pins have no usable issuer key of ${year}.`);
+    const secrets = randomBytes(secretBytes * creditsPerLot);
+    const [added] = this.#read<StoredLot>(
+      'insert into lots (secrets, spki, paid_by, secret, wallet) values (?, ?, ?, ?, ?) returning *',
+      ...[secrets, spki, paidBy, secret, wallet],
+    );
+    if (added === undefined) throw new Error('the lot was not stored');
+    return added;
+  }
+
+  /** Asks for the signatures of a stored lot, and keeps it until they are right. */
+  async #ask(service: CreditService, issuer: CreditIssuer, lot: StoredLot): Promise<number> {
+    const key = readSigningKey(Buffer.from(lot.spki, 'base64url'));
+    if (key === undefined) throw new PurseError('The key of a stored lot cannot be read.');
+    const numbers = blindedLot(key, creditChallenge(issuer.issuer), lot.secrets);
+    const path = lot.paid_by === 'code' ? '/v1/credits' : '/v1/wallets/close';
+    const proof = lot.paid_by === 'code' ? { code: lot.secret } : { close_secret: lot.secret };
+    const blinded = numbers.map((number) => number.blinded.toString('base64url'));
+    let signatures: readonly Buffer[];
+    try {
+      signatures = await service.sign(path, { ...proof, key_id: key.keyId, blinded });
+    } catch (error) {
+      // A refused code paid for nothing. A lot of a closed wallet is kept, unless its key is out of date.
+      if (!(error instanceof CreditRefusal) || error.isPassing) throw error;
+      if (lot.paid_by === 'code' || error.type === 'invalid_request')
+        this.#run('delete from lots where id = ?', lot.id);
+      // A copy of this purse has closed the wallet. It has the lot whose signatures are worth the balance.
+      if (lot.paid_by === 'close' && error.type === 'conflict') this.#forget(lot);
+      throw error;
+    }
+    const tokens = signatures.map((signature, at) => {
+      const number = numbers[at];
+      const signed = number && unblind(key, number.message, { inverse: number.inverse, signature });
+      return number && signed && { nonce: number.nonce, token: Buffer.concat([number.message, signed]) };
+    });
+    if (tokens.includes(undefined) || (lot.paid_by === 'code' && tokens.length < creditsPerLot))
+      throw new PurseError(
+        'The issuer did not sign what it was asked to. The lot is kept: run `sotto purse settle` later.',
+      );
+    const readyAt = this.#now() + this.#random(restMs.least, restMs.most);
+    this.#change(() => {
+      for (const token of tokens) {
+        if (token === undefined) continue;
+        const values = [token.nonce, token.token, key.keyId, readyAt];
+        this.#run(
+          'insert into credits (nonce, token, key_id, ready_at) values (?, ?, ?, ?) on conflict do nothing',
+          ...values,
+        );
+      }
+      this.#forget(lot);
+    });
+    return tokens.length;
+  }
+
+  #forget({ id, wallet }: StoredLot): void {
+    this.#run('delete from lots where id = ?', id);
+    this.#run('delete from wallets where id = ?', wallet ?? 0);
+  }
+
+  /** Runs changes in one transaction that no other process interrupts. */
+  #change<T>(work: () => T): T {
+    this.#db.exec('begin immediate');
+    try {
+      const result = work();
+      this.#db.exec('commit');
+      return result;
+    } catch (error) {
+      this.#db.exec('rollback');
+      throw error;
+    }
+  }
+
+  #read<Row>(sql: string, ...values: readonly (string | number | null | Uint8Array)[]): Row[] {
+    return this.#db.prepare(sql).all(...values) as Row[];
+  }
+
+  #run(sql: string, ...values: readonly (string | number | null | Uint8Array)[]): number | bigint {
+    return this.#db.prepare(sql).run(...values).changes;
+  }
+}
+
+/** Blinds the numbers of a lot from its stored secrets, each time alike. */
+function blindedLot(key: SigningKey, challenge: Uint8Array, secrets: Uint8Array) {
+  return Array.from({ length: creditsPerLot }, (_, at) => {
+    const own = secrets.subarray(at * secretBytes, (at + 1) * secretBytes);
+    const nonce = own.subarray(0, nonceBytes);
+    const salt = own.subarray(nonceBytes, nonceBytes + saltBytes);
+    const message = creditMessage(key, challenge, nonce);
+    return { nonce, message, ...blind(key, message, { salt, factor: own.subarray(nonceBytes + saltBytes) }) };
+  });
+}
+
+/** An inference key, in the form that the service's own have: prefix, 32 random bytes, checksum. */
+function newKey(): string {
+  const body = `sotto_inf_${randomBytes(32).toString('base64url')}`;
+  return body + createHash('sha256').update(`sotto key checksum ${body}`).digest('base64url').slice(0, 6);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // Another user's process.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
+
+export function tooFew({
+  ready,
+  resting,
+  readyAt,
+}: {
+  ready: number;
+  resting: number;
+  readyAt: number | undefined;
+}): string {
+  const when =
+    readyAt === undefined
+      ? 'Buy a lot with `sotto purse buy`.'
+      : `${creditsPerLot} are ready at ${new Date(readyAt).toISOString()}. \`sotto purse rest\` waits for that.`;
+  return `A wallet takes ${creditsPerLot} rested credits. ${ready} are ready and ${resting} are resting. ${when}`;
+}
+
+/** What credits are worth, such as `$5.00`. */
+export const worth = (credits: number): string => `$${((credits * Number(creditNusd)) / 1e9).toFixed(2)}`;

@@ -1,0 +1,62 @@
+import * as wire from '@sotto/wire';
+import { contracts } from '../contract.ts';
+
+/** Blind credits and the wallets that they pay for. 404 unless the operator enabled anonymous wallets. */
+export const walletContracts = contracts({
+  'GET /v1/credits': {
+    operationId: 'getCreditIssuer',
+    summary: 'Get the issuer of credits',
+    description:
+      'The issuer’s name and its key of each year, in the form of the `credits` of a client’s pins. A list that you fetch proves nothing: the service could show you another one than everybody else. Clients use only the keys that they pin.',
+    credentials: [],
+    cache: 'public',
+    answer: wire.creditIssuerSchema,
+    returns: 'The issuer and its keys.',
+  },
+  'POST /v1/credits/codes': {
+    operationId: 'createCreditCode',
+    summary: 'Make a code to withdraw credits with',
+    description:
+      'The code is worth 5 USD of the account’s balance, for ten minutes. It works once, and replaces an earlier one. The session must have begun within five minutes.',
+    credentials: ['session'],
+    body: 'empty',
+    status: 201,
+    answer: wire.creditCodeSchema,
+    returns: 'The code. Only this answer contains it.',
+    errors: ['session_not_fresh'],
+  },
+  'POST /v1/credits': {
+    operationId: 'withdrawCredits',
+    summary: 'Withdraw a lot of credits',
+    description:
+      'Signs 50 blinded numbers for 5 USD of the account that made the code. Only what crypto paid and no request has used can leave. The same request gets the same signatures again.',
+    credentials: [],
+    body: wire.withdrawCreditsSchema,
+    answer: wire.signedCreditsSchema,
+    returns: 'A blind signature of each number.',
+    errors: ['forbidden', 'insufficient_balance', 'top_up_limit'],
+  },
+  'POST /v1/wallets': {
+    operationId: 'createWallet',
+    summary: 'Make a wallet of credits',
+    description:
+      'Deposits 50 credits, all or none, to a new wallet. Its key is an inference key that the client made, and opens no compatibility mode. The same request is accepted again.',
+    credentials: [],
+    limit: 'uncounted',
+    body: wire.depositCreditsSchema,
+    status: 204,
+    returns: 'The wallet exists, with 5 USD.',
+    errors: ['credits_spent', 'conflict'],
+  },
+  'POST /v1/wallets/close': {
+    operationId: 'closeWallet',
+    summary: 'Close a wallet',
+    description:
+      'Revokes the wallet’s key, and signs as many of the blinded numbers as the balance pays for. A rest below a credit becomes one with the probability rest ÷ credit. 409 while requests are not booked. The same request gets the same signatures again.',
+    credentials: [],
+    body: wire.closeWalletSchema,
+    answer: wire.signedCreditsSchema,
+    returns: 'Blind signatures of the first numbers, as many as there are credits.',
+    errors: ['not_found', 'conflict'],
+  },
+});

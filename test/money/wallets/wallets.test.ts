@@ -1,0 +1,365 @@
+import { constants, privateDecrypt, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { publicVerif, TOKEN_TYPES, Token, TokenChallenge } from '@cloudflare/privacypass-ts';
+import { capabilitiesAnswerSchema, creditIssuerSchema, signedCreditsSchema } from '@sotto/wire';
+import { afterAll, describe, expect, it } from 'vitest';
+import { describeInWorld } from '../../kit/both-planes.ts';
+import { oneModel } from '../../kit/catalog.ts';
+import { bearer, expectError, get, post, send } from '../../kit/client.ts';
+import { peopleOf } from '../../kit/people.ts';
+import { answerChat, startProvider } from '../../kit/provider.ts';
+import { startRelay } from '../../kit/relay.ts';
+import { runSotto, type SottoRun } from '../../kit/run-sotto.ts';
+import { until } from '../../kit/service.ts';
+import { expectSound, issuerName, letRest, makeCode, makeHome, makeIssuer, payingPerson } from '../../kit/wallets.ts';
+
+const routes = [
+  ['GET', '/credits'],
+  ['POST', '/credits/codes'],
+  ['POST', '/credits'],
+  ['POST', '/wallets'],
+  ['POST', '/wallets/close'],
+] as const;
+const endOf = async (run: SottoRun) => ({ code: await run.ended, out: run.out(), err: run.err() });
+
+await describeInWorld(
+  'anonymous wallets',
+  {
+    async start() {
+      const [provider, issuer, relay] = await Promise.all([startProvider(answerChat()), makeIssuer(), startRelay()]);
+      return { provider, issuer, relay };
+    },
+    setupOf: ({ provider, issuer, relay }) => ({
+      ...oneModel(provider),
+      environment: { BILLING_TEST_RAIL: 'on', ATTESTATION: 'simulated', ...issuer.environment },
+      async stop() {
+        await Promise.all([provider.stop(), issuer.stop(), relay.stop()]);
+      },
+    }),
+  },
+  (stage) => {
+    const runs: SottoRun[] = [];
+    afterAll(() => {
+      for (const { child } of runs) child.kill('SIGKILL');
+    });
+    const url = (path: string): string => `${stage.service.controlUrl}${path}`;
+    const relayed = () => [
+      '--control-url',
+      stage.service.controlUrl,
+      '--relay',
+      `socks5://127.0.0.1:${stage.world.relay.port}`,
+    ];
+    const pinned = (pins = stage.world.issuer.pins) => ['--pins', pins];
+    const run = (home: string, args: readonly string[], environment: Record<string, string> = {}): SottoRun => {
+      const own = runSotto(args, { HOME: home, ...environment }, home);
+      runs.push(own);
+      return own;
+    };
+    const purse = (home: string, ...args: string[]) => run(home, ['purse', ...args, ...relayed(), ...pinned()]);
+    const buy = async (home: string, code: string, own = purse(home, 'buy')) => {
+      own.child.stdin?.end(`${code}\n`);
+      return endOf(own);
+    };
+    const anonymously = (home: string, ...args: string[]) =>
+      run(home, [
+        ...['proxy', '--anonymous', '--port', '0', '--base-url', stage.service.baseUrl, '--allow-simulated'],
+        ...[...relayed(), ...pinned(), ...args],
+      ]);
+    const chat = (origin: string, token: string) =>
+      post(
+        `${origin}/chat/completions`,
+        { model: 'm/one', messages: [{ role: 'user', content: 'Hello' }] },
+        bearer(token),
+      );
+
+    it('buys credits, asks through the relay without an account, and gets the change back', async () => {
+      const { service, world } = stage;
+      const person = await payingPerson(service);
+      const { home, purse: file } = await makeHome(world.issuer, 'main');
+      for (let lot = 0; lot < 2; lot += 1) {
+        const bought = await buy(home, (await makeCode(service, person.session)).toLowerCase());
+        expect(bought, bought.err).toMatchObject({ code: 0, out: expect.stringContaining(`${(lot + 1) * 50} ($`) });
+      }
+      expect(
+        await service.pool.query('select balance_nusd from accounts where id = $1', [person.accountId]),
+      ).toMatchObject({
+        rows: [{ balance_nusd: '0' }],
+      });
+      const early = await endOf(anonymously(home));
+      expect(early).toMatchObject({ code: 1, err: expect.stringContaining('0 are ready and 100 are resting') });
+      letRest(file);
+
+      const asked = world.relay.asked.length;
+      const proxy = anonymously(home);
+      const [, origin = '', token = ''] = await proxy.outMatches(/(http:\S+)\nAPI key: (\S+)\n/);
+      expect((await chat(origin, token)).status).toBe(200);
+      proxy.child.kill('SIGINT');
+      const ended = await endOf(proxy);
+      expect(ended.code, ended.err).toBe(0);
+      expect(ended.err).not.toContain('not closed');
+      // Evidence and content, tickets and models, the deposit and the closing: each over the relay.
+      expect(world.relay.asked.slice(asked).length).toBeGreaterThanOrEqual(4);
+      expect((await endOf(purse(home))).out).toMatch(/^50 credits \(\$5\.00\) are ready, (49|50) /);
+      const { rows } = await service.pool.query(
+        'select a.user_id, a.balance_nusd from wallets w join accounts a on a.id = w.account_id where w.closed_by is not null',
+      );
+      expect(rows).toEqual([{ user_id: null, balance_nusd: '0' }]);
+      await expectSound(service);
+    });
+
+    it('survives a killed run and a lost network: nothing is lost, and nothing goes past the relay', async () => {
+      const { service, world } = stage;
+      const person = await payingPerson(service);
+      const { home, purse: file } = await makeHome(world.issuer, 'killed');
+      expect((await buy(home, await makeCode(service, person.session))).code).toBe(0);
+      letRest(file);
+      const proxy = anonymously(home);
+      const [, origin = '', token = ''] = await proxy.outMatches(/(http:\S+)\nAPI key: (\S+)\n/);
+      expect((await chat(origin, token)).status).toBe(200);
+      proxy.child.kill('SIGKILL');
+      await proxy.ended;
+      expect((await endOf(purse(home))).out).toContain('1 wallets are not closed');
+      await until(async () => (await endOf(purse(home, 'settle'))).code === 0, 'the wallet is closed');
+      expect((await endOf(purse(home))).out).toMatch(/^0 credits .* (49|50) \(\$/);
+
+      // With a relay that is gone, every step is an error, and control hears nothing.
+      letRest(file);
+      const heard = () => service.logs().split('/v1/credits').length + service.logs().split('/v1/wallets').length;
+      const before = heard();
+      const gone = ['--control-url', service.controlUrl, '--relay', 'socks5://127.0.0.1:1', ...pinned()];
+      expect((await buy(home, 'AAAA-AAAA-AAAA-AAAA', run(home, ['purse', 'buy', ...gone]))).err).toContain(
+        'control_unreachable',
+      );
+      const alone = run(home, ['proxy', '--anonymous', '--base-url', service.baseUrl, '--allow-simulated', ...gone]);
+      expect((await endOf(alone)).code).toBe(3);
+      expect(heard()).toBe(before);
+      // The made-up code was written down before it was sent. It is asked for once more, refused, and forgotten.
+      expect(await endOf(purse(home, 'settle'))).toMatchObject({
+        code: 1,
+        err: expect.stringContaining('used or expired'),
+      });
+      expect((await endOf(purse(home, 'settle'))).code).toBe(0);
+    });
+
+    it('runs an agent, and says how many credits came back', async () => {
+      const { service, world } = stage;
+      const person = await payingPerson(service);
+      const { home, purse: file } = await makeHome(world.issuer, 'agent');
+      expect((await buy(home, await makeCode(service, person.session))).code).toBe(0);
+      letRest(file);
+      const agent = `#!${process.execPath}
+        const { ANTHROPIC_BASE_URL: url, ANTHROPIC_AUTH_TOKEN: token } = process.env;
+        const body = JSON.stringify({ model: 'm/one', max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }] });
+        const headers = { 'content-type': 'application/json', authorization: 'Bearer ' + token };
+        fetch(url + '/v1/messages', { method: 'POST', headers, body }).then((answer) => console.log('answered', answer.status));`;
+      await writeFile(join(home, 'claude'), agent, { mode: 0o755 });
+      const args = [
+        'run',
+        'claude',
+        '--anonymous',
+        '--model',
+        'm/one',
+        '--base-url',
+        service.baseUrl,
+        '--allow-simulated',
+      ];
+      const ended = await endOf(
+        run(home, [...args, ...relayed(), ...pinned()], { PATH: `${home}:${process.env.PATH ?? ''}` }),
+      );
+      expect(ended, ended.err).toMatchObject({ code: 0, out: expect.stringContaining('answered 200') });
+      expect(ended.err).toMatch(/The wallet is closed: (49|50) credits \(\$/);
+      await expectSound(service);
+    });
+
+    it('refuses to run beside a key of the account, and without a relay that isolates', async () => {
+      const { home } = await makeHome(stage.world.issuer, 'refused');
+      const args = ['proxy', '--anonymous', '--base-url', stage.service.baseUrl, ...pinned()];
+      for (const [more, environment, why] of [
+        [relayed(), { INFERENCE_KEY: 'x' }, 'refuses INFERENCE_KEY'],
+        [relayed(), { MANAGEMENT_KEY: 'x' }, 'refuses MANAGEMENT_KEY'],
+        [[...relayed(), '--key-file', '/none'], {}, 'refuses --key-file'],
+        [['--control-url', stage.service.controlUrl], {}, '--relay is missing'],
+        [['--control-url', stage.service.controlUrl, '--relay', 'http://127.0.0.1:1'], {}, 'must be socks5'],
+        [['--control-url', stage.service.controlUrl, '--relay', 'socks5://me:x@127.0.0.1:1'], {}, 'must be socks5'],
+      ] as const) {
+        expect(await endOf(run(home, [...args, ...more], environment))).toMatchObject({
+          code: 2,
+          err: expect.stringContaining(why),
+        });
+      }
+    });
+
+    it('a planted issuer key gets no money: the client offers its lot to the pinned key alone', async () => {
+      const { service, world } = stage;
+      const person = await payingPerson(service);
+      const { home } = await makeHome(world.issuer, 'planted');
+      const code = await makeCode(service, person.session);
+      const own = run(home, ['purse', 'buy', ...relayed(), ...pinned(world.issuer.otherPins)]);
+      expect(await buy(home, code, own)).toMatchObject({ code: 1, err: expect.stringContaining('key_id') });
+      const { rows } = await service.pool.query('select balance_nusd from accounts where id = $1', [person.accountId]);
+      expect(rows).toEqual([{ balance_nusd: '10000000000' }]);
+      expect((await endOf(run(home, ['purse', 'key', ...pinned()]))).out).toContain(`${issuerName}\n`);
+    });
+
+    it('the account’s key is not in the memory of the anonymous process', async () => {
+      if (process.platform !== 'linux') return;
+      const { service, world } = stage;
+      const account = await service.createAccount();
+      const person = await payingPerson(service);
+      const { home, purse: file } = await makeHome(world.issuer, 'memory');
+      // The files that a person has lying around.
+      for (const name of ['.sotto-key', '.env'])
+        await writeFile(join(home, name), `INFERENCE_KEY=${account.inferenceKey}\n`);
+      expect((await buy(home, await makeCode(service, person.session))).code).toBe(0);
+      letRest(file);
+      const proxy = anonymously(home);
+      const [, origin = '', token = ''] = await proxy.outMatches(/(http:\S+)\nAPI key: (\S+)\n/);
+      expect((await chat(origin, token)).status).toBe(200);
+      const database = new DatabaseSync(file);
+      const { key } = database.prepare('select key from wallets').get() as { key: string };
+      database.close();
+      const memory = memoryOf(proxy.child.pid ?? 0);
+      expect(
+        memory.some((part) => part.includes(key)),
+        'the search finds the wallet’s own key',
+      ).toBe(true);
+      expect(memory.some((part) => part.includes(account.inferenceKey))).toBe(false);
+      proxy.child.kill('SIGINT');
+      await proxy.ended;
+    });
+
+    it('interoperates with another implementation of Privacy Pass, both ways', async () => {
+      const { service, world } = stage;
+      const { spki, keyId, privateKey } = world.issuer;
+      const person = await payingPerson(service);
+      const challenge = new TokenChallenge(TOKEN_TYPES.BLIND_RSA.value, issuerName, new Uint8Array(0), [issuerName]);
+      // Theirs asks, ours signs and takes the tokens.
+      const lot = await Promise.all(
+        Array.from({ length: 50 }, async () => {
+          const client = new publicVerif.Client(publicVerif.BlindRSAMode.PSS);
+          const { blindedMsg } = await client.createTokenRequest(challenge, new Uint8Array(spki));
+          return { client, blinded: Buffer.from(blindedMsg).toString('base64url') };
+        }),
+      );
+      const code = await makeCode(service, person.session);
+      const asked = { code, key_id: keyId, blinded: lot.map(({ blinded }) => blinded) };
+      const answer = await post(url('/credits'), asked);
+      expect(answer.status, answer.text).toBe(200);
+      const { signatures } = signedCreditsSchema.parse(answer.json);
+      const tokens = await Promise.all(
+        lot.map(async ({ client }, at) => {
+          const response = new publicVerif.TokenResponse(
+            new Uint8Array(Buffer.from(signatures[at] ?? '', 'base64url')),
+          );
+          return Buffer.from((await client.finalize(response)).serialize()).toString('base64url');
+        }),
+      );
+      const [key_hash, close_hash] = [randomBytes(32).toString('base64url'), randomBytes(32).toString('base64url')];
+      const deposited = await post(url('/wallets'), { key_hash, close_hash, credits: tokens });
+      expect(deposited.status, deposited.text).toBe(204);
+      expectError(
+        await post(url('/wallets'), { key_hash: close_hash, close_hash: key_hash, credits: tokens }),
+        409,
+        'credits_spent',
+      );
+
+      // Ours asks, theirs verifies the tokens.
+      const { home, purse: file } = await makeHome(world.issuer, 'interop');
+      expect((await buy(home, await makeCode(service, person.session))).code).toBe(0);
+      const database = new DatabaseSync(file);
+      const stored = database.prepare('select token from credits').all() as { token: Uint8Array }[];
+      database.close();
+      expect(stored).toHaveLength(50);
+      const algorithm = { name: 'RSA-PSS', hash: 'SHA-384' };
+      const theirKey = await crypto.subtle.importKey('spki', spkiOfRsa(spki), algorithm, true, ['verify']);
+      const origin = new publicVerif.Origin(publicVerif.BlindRSAMode.PSS, [issuerName]);
+      for (const { token } of stored) {
+        const parsed = Token.deserialize(TOKEN_TYPES.BLIND_RSA, new Uint8Array(token));
+        expect(await origin.verify(parsed, theirKey)).toBe(true);
+      }
+      // The signature is what the key makes of the blinded number, and nothing else.
+      const number = Buffer.from(lot[0]?.blinded ?? '', 'base64url');
+      const raw = privateDecrypt({ key: privateKey, padding: constants.RSA_NO_PADDING }, number);
+      expect(raw.toString('base64url')).toBe(signatures[0]);
+    });
+
+    it('a code needs a sign-in of the last minutes, and works once', async () => {
+      const { service, world } = stage;
+      const person = await payingPerson(service);
+      expectError(await post(url('/credits/codes'), {}), 401, 'unauthenticated');
+      await service.pool.query(
+        "update auth_session set created_at = created_at - interval '6 minutes' where user_id = (select user_id from accounts where id = $1)",
+        [person.accountId],
+      );
+      expectError(await post(url('/credits/codes'), {}, person.session), 403, 'session_not_fresh');
+      const again = await peopleOf(stage).signIn(person);
+      const code = await makeCode(service, again);
+      const { rows } = await service.pool.query<{ row: string }>('select c::text as row from credit_codes c');
+      expect(rows.some(({ row }) => row.includes(code))).toBe(false);
+      const { home } = await makeHome(world.issuer, 'once');
+      expect((await buy(home, code)).code).toBe(0);
+      expect(await buy(home, code)).toMatchObject({ code: 1, err: expect.stringContaining('used or expired') });
+      const pinned = creditIssuerSchema.parse((await get(url('/credits'))).json);
+      expect(capabilitiesAnswerSchema.parse((await get(url('/capabilities'))).json).anonymous_wallets.enabled).toBe(
+        true,
+      );
+      expect(pinned).toEqual(JSON.parse(readFileSync(world.issuer.pins, 'utf8')).credits);
+    });
+  },
+);
+
+await describeInWorld(
+  'anonymous wallets, off by default,',
+  { start: startProvider, setupOf: (provider) => ({ ...oneModel(provider), stop: () => provider.stop() }) },
+  (stage) => {
+    describe('are not there', () => {
+      it('every address is 404, whoever asks', async () => {
+        const person = await peopleOf(stage).signUp();
+        for (const [method, path] of routes) {
+          for (const headers of [{}, person.session]) {
+            const body = method === 'POST' ? { body: {} } : {};
+            expectError(
+              await send(method, `${stage.service.controlUrl}${path}`, { headers, ...body }),
+              404,
+              'not_found',
+            );
+          }
+        }
+        const { json } = await get(`${stage.service.controlUrl}/capabilities`);
+        expect(capabilitiesAnswerSchema.parse(json).anonymous_wallets).toEqual({ enabled: false });
+      });
+    });
+  },
+);
+
+/** A DER SPKI of plain RSA, which Web Cryptography imports, from one of RSASSA-PSS. */
+function spkiOfRsa(spki: Buffer): Uint8Array<ArrayBuffer> {
+  const head = Buffer.from('30820122300d06092a864886f70d01010105000382010f00', 'hex');
+  return new Uint8Array(Buffer.concat([head, spki.subarray(-270)]));
+}
+
+/** The readable memory of a process that this one may trace. */
+function memoryOf(pid: number): Buffer[] {
+  const { openSync, readSync, closeSync } = process.getBuiltinModule('node:fs');
+  const memory = openSync(`/proc/${pid}/mem`, 'r');
+  try {
+    return readFileSync(`/proc/${pid}/maps`, 'utf8')
+      .split('\n')
+      .flatMap((line) => {
+        const [, from = '', to = '', may = ''] = /^([0-9a-f]+)-([0-9a-f]+) (\S+)/.exec(line) ?? [];
+        const length = Number.parseInt(to, 16) - Number.parseInt(from, 16);
+        if (!may.startsWith('rw') || !(length < 512 * 1024 * 1024)) return [];
+        const part = Buffer.alloc(length);
+        try {
+          return [part.subarray(0, readSync(memory, part, 0, length, Number.parseInt(from, 16)))];
+        } catch {
+          return [];
+        }
+      });
+  } finally {
+    closeSync(memory);
+  }
+}

@@ -1,0 +1,215 @@
+import { createHash, hash } from 'node:crypto';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { oneModel } from '../../kit/catalog.ts';
+import { bearer, post } from '../../kit/client.ts';
+import { type Collector, startCollector } from '../../kit/collector.ts';
+import { freePort } from '../../kit/free-port.ts';
+import type { Person } from '../../kit/people.ts';
+import { startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
+import { answerChat, type FakeProvider, startProvider } from '../../kit/provider.ts';
+import { type RecordingProxy, startRecordingProxy } from '../../kit/recording-proxy.ts';
+import { type OwnRedis, redisSkipReason, startOwnRedis } from '../../kit/redis.ts';
+import { monitorRedis } from '../../kit/redis-wire.ts';
+import { startRelay, type TestRelay } from '../../kit/relay.ts';
+import { runSotto } from '../../kit/run-sotto.ts';
+import { type Service, startService } from '../../kit/service.ts';
+import { noteSkip } from '../../kit/skips.ts';
+import { letRest, makeCode, makeHome, makeIssuer, payingPerson, type TestIssuer } from '../../kit/wallets.ts';
+import { disguises, found, searchable } from './disguises.ts';
+import { listenToRedis, type RedisEar, readSinks } from './sinks.ts';
+
+/**
+ * What control saw at a withdrawal occurs in no log, metric or trace, and no record holds values of both sides: no row, no key and no
+ * command of Redis, no statement to Postgres, no line. Control goes through all accounts again and again, for the state and the audit.
+ * A record of that names bystanders, too, so it joins nothing.
+ */
+const redis = await startOwnRedis({ appendOnly: true });
+if (redis === undefined) noteSkip('the canary of anonymous wallets', redisSkipReason);
+
+type Values = Record<string, string[]>;
+const encodings = (values: readonly Buffer[]): string[] =>
+  values.flatMap((value) => [value.toString('base64url'), value.toString('hex'), value.toString('base64')]);
+
+describe.skipIf(redis === undefined)('anonymous wallets, in every sink:', () => {
+  let postgres: TestPostgres;
+  let provider: FakeProvider;
+  let issuer: TestIssuer;
+  let relay: TestRelay;
+  let collector: Collector;
+  let service: Service;
+  let ear: RedisEar;
+  let monitor: { close(): void } | undefined;
+  const wires: RecordingProxy[] = [];
+  let metricsPort = 0;
+  const withdrawal: Values = {};
+  const wallet: Values = {};
+  const bystanders: Values = {};
+  const commands: string[] = [];
+  /** The sinks after the withdrawal, and in the end. */
+  let first: Record<string, string> = {};
+  let all: Record<string, string> = {};
+
+  const sinks = async (): Promise<Record<string, string>> => {
+    const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+    const packets = wires.map(({ heard }, at) => [`packets ${at}`, heard()] as const);
+    return {
+      ...(await readSinks(service, { ear, errors: [] })),
+      metrics,
+      traces: collector.heard(),
+      ...Object.fromEntries(packets),
+    };
+  };
+
+  beforeAll(async () => {
+    const { url = '' } = (redis ?? {}) as OwnRedis;
+    postgres = await startTestPostgres();
+    [provider, issuer, relay, collector] = await Promise.all([
+      startProvider(answerChat()),
+      makeIssuer(),
+      startRelay(),
+      startCollector(),
+    ]);
+    const databaseUrl = await postgres.createDatabase();
+    wires.push(await startRecordingProxy(url), await startRecordingProxy(databaseUrl));
+    metricsPort = await freePort();
+    ear = await listenToRedis(url);
+    monitor = await monitorRedis(url, ({ words }) => commands.push(words.join(' ')));
+    service = await startService({
+      ...{ planes: 'two', databaseUrl, redisUrl: url, ...oneModel(provider) },
+      environment: {
+        LOG_LEVEL: 'trace',
+        ATTESTATION: 'simulated',
+        BILLING_TEST_RAIL: 'on',
+        TRACES_URL: collector.url,
+        TRACES_RATIO: '1',
+      },
+      controlEnvironment: {
+        ...issuer.environment,
+        ...{ REDIS_URL: wires[0]?.url ?? '', DATABASE_URL: wires[1]?.url ?? '', METRICS_PORT: String(metricsPort) },
+      },
+    });
+
+    // Enough that each shard has one.
+    await Promise.all(Array.from({ length: 60 }, () => service.createAccount({ usd: 1 })));
+    const others = await service.pool.query<{ id: string; wallet_id: string }>('select id, wallet_id from accounts');
+    bystanders.ids = others.rows.flatMap(({ id, wallet_id }) => [id, wallet_id]);
+    const person: Person = await payingPerson(service);
+    const { home, purse } = await makeHome(issuer, 'canary');
+    const reached = [
+      '--control-url',
+      service.controlUrl,
+      '--relay',
+      `socks5://127.0.0.1:${relay.port}`,
+      '--pins',
+      issuer.pins,
+    ];
+    const code = await makeCode(service, person.session);
+    const bought = runSotto(['purse', 'buy', ...reached], { HOME: home });
+    bought.child.stdin?.end(`${code}\n`);
+    expect(await bought.ended, bought.err()).toBe(0);
+    const { rows } = await service.pool.query<{ wallet_id: string; user_id: string; id: string }>(
+      `select a.wallet_id, a.user_id, i.id from accounts a join credit_issuances i on i.account_id = a.id where a.id = $1`,
+      [person.accountId],
+    );
+    Object.assign(withdrawal, {
+      account: [person.accountId],
+      user: [rows[0]?.user_id ?? ''],
+      email: disguises(person.email),
+      session: [/token=([^;.%]+)/.exec(person.session.cookie ?? '')?.[1] ?? ''],
+      'wallet of the account': [rows[0]?.wallet_id ?? ''],
+      code: [code, hash('sha256', code, 'base64url')],
+      lot: [rows[0]?.id ?? ''],
+    });
+    first = await sinks();
+
+    letRest(purse);
+    const proxy = runSotto(
+      ['proxy', '--anonymous', '--port', '0', '--base-url', service.baseUrl, '--allow-simulated', ...reached],
+      { HOME: home },
+    );
+    const [, origin = '', token = ''] = await proxy.outMatches(/(http:\S+)\nAPI key: (\S+)\n/);
+    const database = new DatabaseSync(purse);
+    const own = database.prepare('select key, close_secret from wallets').get() as {
+      key: string;
+      close_secret: string;
+    };
+    database.close();
+    const asked = { model: 'm/one', messages: [{ role: 'user', content: 'Hello' }] };
+    expect((await post(`${origin}/chat/completions`, asked, bearer(token))).status).toBe(200);
+    proxy.child.kill('SIGINT');
+    expect(await proxy.ended, proxy.err()).toBe(0);
+    const made = await service.pool.query<Record<string, string>>(
+      `select w.account_id, a.wallet_id, w.key_id, w.deposit_digest, w.closed_by, s.id as workspace_id
+       from wallets w join accounts a on a.id = w.account_id join workspaces s on s.account_id = a.id`,
+    );
+    const spent = await service.pool.query<{ nonce: Buffer }>('select nonce from spent_credits');
+    expect(spent.rows).toHaveLength(50);
+    Object.assign(wallet, {
+      key: [own.key, hash('sha256', own.key, 'base64url'), createHash('sha256').update(own.key).digest('hex')],
+      'close secret': [own.close_secret, hash('sha256', own.close_secret, 'base64url')],
+      ids: Object.values(made.rows[0] ?? {}),
+      nonces: encodings(spent.rows.map(({ nonce }) => nonce)),
+    });
+    all = await sinks();
+  });
+  afterAll(async () => {
+    ear?.close();
+    monitor?.close();
+    await service?.stop();
+    await Promise.all([provider?.stop(), issuer?.stop(), relay?.stop(), collector?.stop(), postgres?.stop()]);
+    for (const wire of wires) wire.close();
+    await redis?.stop();
+  });
+
+  /** Records that hold values of both sides, and of nobody else. */
+  const joins = (records: readonly string[]): string[] =>
+    records.filter(
+      (record) =>
+        [withdrawal, wallet].every((side) => found(record, side).length > 0) && found(record, bystanders).length === 0,
+    );
+
+  it('the search knows the values of both sides, and finds them where control must have them', () => {
+    const everything = { ...withdrawal, ...wallet };
+    expect(
+      Object.values(everything)
+        .flat()
+        .filter((value) => value.length < 8),
+    ).toEqual([]);
+    const namesIn = (sink: string): string[] => found(sink, everything).map((each) => each.split(':')[0] ?? '');
+    const inPostgres = ['account', 'user', 'wallet of the account', 'lot', 'key', 'close secret', 'ids', 'nonces'];
+    expect(namesIn(all.postgres ?? '')).toEqual(expect.arrayContaining(inPostgres));
+    expect(namesIn(all.redis ?? '')).toEqual(expect.arrayContaining(['wallet of the account', 'key', 'ids']));
+  });
+
+  it('nothing of the wallet occurs before it was made', () => {
+    for (const [name, sink] of Object.entries(first)) expect(found(searchable(sink), wallet), name).toEqual([]);
+  });
+
+  it('nothing of the withdrawal occurs in logs, metrics and traces, then or later', () => {
+    for (const name of ['controlLog', 'brokerLog', 'metrics', 'traces'] as const) {
+      expect(all[name]?.length, name).toBeGreaterThan(100);
+      expect(found(searchable(all[name] ?? ''), { ...withdrawal, ...wallet }), name).toEqual([]);
+    }
+  });
+
+  it('no record holds values of both', () => {
+    const statements = (wires[1]?.sent() ?? []).flatMap((sent) => sent.split('S\0\0\0\u0004'));
+    expect(statements.filter((sent) => found(sent, wallet).length > 0).length).toBeGreaterThan(5);
+    expect(commands.filter((words) => found(words, wallet).length > 0).length).toBeGreaterThan(5);
+    expect(joins(statements)).toEqual([]);
+    expect(joins(commands)).toEqual([]);
+    for (const name of Object.keys(all)) expect(joins((all[name] ?? '').split('\n')), name).toEqual([]);
+  });
+
+  it('a planted link is found, in each of them', async () => {
+    const { pool } = service;
+    const accountId = withdrawal.account?.[0] ?? '';
+    await pool.query('update wallets set deposit_digest = $1', [accountId]);
+    all = await sinks();
+    expect(joins((all.postgres ?? '').split('\n'))).toHaveLength(1);
+    const line = `{"msg":"deposit","account":"${accountId}","key":"${wallet.key?.[1]}"}`;
+    expect(joins([line])).toEqual([line]);
+    expect(joins(['nothing', `SET a ${accountId} ${wallet.nonces?.[0]}`])).toHaveLength(1);
+  });
+});
