@@ -1,7 +1,7 @@
 import { type MeasuredAttempt, MeasurementTallies, MeasurementWindow, type Model, type Route } from '@sotto/router';
-import { statusAnswerSchema, uptimeAnswerSchema } from '@sotto/wire';
+import { measurementsAnswerSchema, statusAnswerSchema, uptimeAnswerSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { statusOf, uptimeOf } from './catalog.ts';
+import { measurementsOf, statusOf, uptimeOf } from './catalog.ts';
 
 const hour = 480_000;
 const model: Model = {
@@ -78,6 +78,25 @@ describe('statusOf', () => {
     window.advance(hour + 30);
     expect(statusOf([model], window, counted).providers[0]?.requests).toBeNull();
     expect(counted.size).toBe(24);
+  });
+});
+
+describe('measurementsOf', () => {
+  it('lists the routes with at least 20 requests, as uptime does, and no model without one', () => {
+    const slow: Model = { ...model, id: 'lab/two', routes: [{ ...model.routes[0], id: 'lab/two@acme' } as Route] };
+    const window = windowOf(
+      ...([
+        [hour, 'lab/one@acme', 12, fast],
+        [hour - 20, 'lab/one@acme', 8, { success: false }],
+        [hour, 'lab/one@hidden', 19, fast],
+        [hour, 'lab/two@acme', 19, fast],
+      ] as const),
+    );
+    const { data } = measurementsAnswerSchema.parse(measurementsOf([model, slow], window));
+    const [{ series, ...first } = { series: [] }] = routesOf(window);
+    expect(series).toHaveLength(24);
+    expect(first).toMatchObject({ requests: 20, success_rate: 0.6 });
+    expect(data).toEqual([{ model: 'lab/one', routes: [first] }]);
   });
 });
 

@@ -1,5 +1,6 @@
 import {
   capabilitiesAnswerSchema,
+  measurementsAnswerSchema,
   modelListAnswerSchema,
   statusAnswerSchema,
   uptimeAnswerSchema,
@@ -26,6 +27,15 @@ export const catalogContracts = contracts({
     cache: 'public',
     answer: modelListAnswerSchema,
     returns: 'The models.',
+  },
+  'GET /v1/catalog/measurements': {
+    operationId: 'listMeasurements',
+    summary: 'List the measured health of all routes',
+    description: 'Success rate and speed of each route that had at least 20 requests in the last 24 hours, by model.',
+    credentials: [],
+    cache: 'public',
+    answer: measurementsAnswerSchema,
+    returns: 'The models that have such routes.',
   },
   'GET /v1/capabilities': {
     operationId: 'getCapabilities',

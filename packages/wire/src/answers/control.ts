@@ -98,18 +98,27 @@ export const modelListAnswerSchema = z.strictObject({
 });
 export type ModelListAnswer = z.infer<typeof modelListAnswerSchema>;
 
+const measuredRouteSchema = z.strictObject({
+  provider: z.string(),
+  privacy_class: privacyClassSchema,
+  window_hours: z.literal(24),
+  success_rate: z.number().nullable(),
+  requests: z.int(),
+  ttft_ms: z.strictObject({ p50: z.number(), p90: z.number(), p99: z.number() }).nullable(),
+  throughput_tps: z.strictObject({ p50: z.number() }).nullable(),
+});
+
+/** Answer of `GET /catalog/measurements`: the models and routes with at least 20 requests in 24 hours. */
+export const measurementsAnswerSchema = z.strictObject({
+  data: z.array(z.strictObject({ model: z.string(), routes: z.array(measuredRouteSchema) })),
+});
+export type MeasurementsAnswer = z.infer<typeof measurementsAnswerSchema>;
+
 /** Answer of `GET /models/uptime`. Null if fewer than 20 requests were measured. */
 export const uptimeAnswerSchema = z.strictObject({
   model: z.string(),
   routes: z.array(
-    z.strictObject({
-      provider: z.string(),
-      privacy_class: privacyClassSchema,
-      window_hours: z.literal(24),
-      success_rate: z.number().nullable(),
-      requests: z.int(),
-      ttft_ms: z.strictObject({ p50: z.number(), p90: z.number(), p99: z.number() }).nullable(),
-      throughput_tps: z.strictObject({ p50: z.number() }).nullable(),
+    measuredRouteSchema.extend({
       series: z.array(
         z.strictObject({
           at: instant,
