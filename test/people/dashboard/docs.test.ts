@@ -133,6 +133,35 @@ await describeDashboard('pages for everybody', (stage) => {
       ['reference', '/reference', 'API reference'],
       ['reference-chat', '/reference/broker/createChatCompletion', 'Create a chat completion'],
       ['guides', '/guides', 'Guides'],
+  it('leads from the palette to a single operation and a single guide, which it loads when somebody types', async () => {
+    const page = await stage.open('/status');
+    await title(page, 'Status').waitFor();
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    const palette = page.getByRole('combobox', { name: /^Search pages/ });
+    await page.keyboard.press('Control+k');
+    await palette.waitFor();
+    expect(asked.filter((url) => /openapi|guides/.test(url))).toEqual([]);
+    await palette.fill('rotate secret');
+    await page.getByRole('option', { name: 'Rotate the secret of a key POST /v1/keys/' }).click();
+    await title(page, 'Rotate the secret of a key').waitFor();
+    await page.keyboard.press('Control+k');
+    await palette.fill('holds and');
+    await page.getByRole('option', { name: 'Holds and charges', exact: true }).click();
+    await title(page, 'Holds and charges').waitFor();
+    // By a heading, and with a plane away.
+    await page.route(`${new URL(stage.service.baseUrl).origin}/v1/openapi.json`, (route) =>
+      route.fulfill({ status: 503 }),
+    );
+    await page.goto('/status');
+    await title(page, 'Status').waitFor();
+    await page.keyboard.press('Control+k');
+    await palette.fill('precision of the');
+    await page.getByRole('option', { name: 'Search the guides for “precision of the”' }).waitFor();
+    await palette.fill('the hold');
+    await page.getByRole('option', { name: 'Holds and charges', exact: true }).waitFor();
+  });
+
       ['guide', '/guides/use/billing', 'Billing'],
       ['status', '/status', 'Status'],
     ] as const)
