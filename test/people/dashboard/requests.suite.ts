@@ -158,10 +158,8 @@ export function requestsSuite(stage: Stage): void {
       expect(await focused(page)).toBe('1');
       expect(await panel(page).textContent()).toMatch(/this provider was the last.*Try again.*Nothing was charged/);
       expect(
-        await panel(page)
-          .getByRole('link', { name: /Errors/ })
-          .getAttribute('href'),
-      ).toBe('/guides/reference/errors');
+        await panel(page).getByRole('link', { name: '“Provider failed” in the reference' }).getAttribute('href'),
+      ).toBe('/guides/reference/errors#errors-of-usage-provider');
       await expectAccessible(page);
       await page.keyboard.press('End');
       await panel(page)

@@ -1,4 +1,5 @@
-import { Link } from '@tanstack/react-router';
+import { Link, useLocation } from '@tanstack/react-router';
+import clsx from 'clsx';
 import { lexer, type Token, type Tokens, walkTokens } from 'marked';
 import { Fragment, type ReactNode } from 'react';
 import { linkClass } from '../../ui/button.tsx';
@@ -11,9 +12,13 @@ export function Markdown({ guide: { path, text } }: { guide: Guide }) {
   const tokens = lexer(text).filter((token) => token.type !== 'heading' || (token as Tokens.Heading).depth > 1);
   const numbers = new Map<Token, number>();
   walkTokens(tokens, (token) => {
+  const sections = new Map<Token, string>();
+  let section = '';
     if (token.type === 'code' || token.type === 'table') numbers.set(token, numbers.size + 1);
+    if (token.type === 'heading') section = headingId((token as Tokens.Heading).text);
   });
-  return <div className="space-y-4">{blocks(tokens, { path, numbers })}</div>;
+    if (token.type === 'table') sections.set(token, section);
+  return <div className="space-y-4">{blocks(tokens, { path, numbers, sections })}</div>;
 }
 
 /** What the rendering of a token needs to know of its guide. */
@@ -23,6 +28,8 @@ interface Place {
   /** Of code and tables, which scroll by themselves and so need names that differ. */
   readonly numbers: ReadonlyMap<Token, number>;
 }
+  /** The heading that a table is under. Links to its rows begin with it. */
+  readonly sections: ReadonlyMap<Token, string>;
 
 /** Texts may repeat, so a key is the place. Nothing is ever moved or inserted. */
 const each = (tokens: readonly Token[] | undefined, show: (token: Token) => ReactNode): ReactNode =>
@@ -93,19 +100,37 @@ function Table({ token, place }: { token: Tokens.Table; place: Place }) {
   const { header, rows } = token;
   return (
     <ScrollArea label={`Table ${place.numbers.get(token) ?? ''}`}>
+  const { hash } = useLocation();
+  /** A row that begins with a name in code has an address: `#section-name`. */
+  const idOf = (row: readonly Tokens.TableCell[]): string | undefined => {
+    const [first, ...more] = row[0]?.tokens ?? [];
+    if (first?.type !== 'codespan' || more.length > 0) return undefined;
+    return `${place.sections.get(token) ?? ''}-${(first as Tokens.Codespan).text}`;
+  };
       <table className="w-full border-collapse text-sm">
         <thead>
           <tr className="border-b border-line text-left">
-            {header.map(({ text, tokens }) => (
-              <th key={text} scope="col" className="px-2 py-1.5 align-bottom font-medium text-muted">
-                {inline(tokens, place)}
-              </th>
-            ))}
+            {header.map(({ text, tokens }) =>
+              text === '' ? (
+                <td key={text} />
+              ) : (
+                <th key={text} scope="col" className="px-2 py-1.5 align-bottom font-medium text-muted">
+                  {inline(tokens, place)}
+                </th>
+              ),
+            )}
           </tr>
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr key={row.map(({ text }) => text).join('|')} className="border-b border-line">
+            <tr
+              key={row.map(({ text }) => text).join('|')}
+              id={idOf(row)}
+              className={clsx(
+                'scroll-mt-24 border-b border-line',
+                hash !== '' && idOf(row) === hash && 'bg-accent-soft',
+              )}
+            >
               {row.map(({ tokens }, column) => (
                 // biome-ignore lint/suspicious/noArrayIndexKey: columns stay in their place
                 <td key={column} className="min-w-24 px-2 py-1.5 align-top">

@@ -82,8 +82,13 @@ function ErrorNote({ error }: { error: UsageError }) {
       <h3 className="font-medium">{errorWords[error]}</h3>
       <p>{when}</p>
       <p>{remedy}</p>
-      <Link to="/guides/$" params={{ _splat: 'reference/errors' }} className={linkClass}>
-        Errors in the reference
+      <Link
+        to="/guides/$"
+        params={{ _splat: 'reference/errors' }}
+        hash={`errors-of-usage-${error}`}
+        className={linkClass}
+      >
+        {`“${errorWords[error]}” in the reference`}
       </Link>
     </section>
   );
