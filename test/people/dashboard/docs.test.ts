@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { type UsageError, usageErrorNotes } from '@sotto/wire';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { thoroughly } from '../../kit/thorough.ts';
@@ -92,6 +93,36 @@ await describeDashboard('pages for everybody', (stage) => {
     await page.getByText('This version of the documentation does not have it.').waitFor();
   });
 
+  it('draws the diagrams of guides', async () => {
+    const page = await stage.open('/guides/concepts/planes');
+    await page
+      .getByRole('figure')
+      .getByRole('listitem')
+      .filter({ hasText: 'redeem the ticket, place a hold' })
+      .waitFor();
+    expect(await page.getByText('sequenceDiagram').count()).toBe(0);
+    expect(await page.getByRole('figure').getByRole('listitem').first().textContent()).toBe(
+      'Client 1. API key, model, policy Control plane',
+    );
+    await expectAccessible(page);
+  });
+
+  it('shows the row of a table that an address names, such as each class of error of usage', async () => {
+    const page = await stage.open('/status');
+    for (const error of Object.keys(usageErrorNotes)) {
+      await page.goto(`/guides/reference/errors#errors-of-usage-${error}`);
+      const row = page.locator(`tr[id="errors-of-usage-${error}"]`);
+      await row.and(page.locator('.bg-accent-soft')).waitFor();
+      await expect
+        .poll(async () => {
+          const { y = -1 } = (await row.boundingBox()) ?? {};
+          return y > 50 && y < 850;
+        })
+        .toBe(true);
+      expect(await row.textContent()).toContain(usageErrorNotes[error as UsageError].when);
+    }
+  });
+
   it('is found from the palette', async () => {
     const page = await stage.open('/models');
     await page.getByText('15 models').waitFor();
@@ -100,6 +131,35 @@ await describeDashboard('pages for everybody', (stage) => {
     await page.getByRole('option', { name: 'Search the reference for “rotate”' }).click();
     await title(page, 'API reference').waitFor();
     await entry(page, 'Operations', 'Rotate the secret of a key').waitFor();
+  });
+
+  it('leads from the palette to a single operation and a single guide, which it loads when somebody types', async () => {
+    const page = await stage.open('/status');
+    await title(page, 'Status').waitFor();
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    const palette = page.getByRole('combobox', { name: /^Search pages/ });
+    await page.keyboard.press('Control+k');
+    await palette.waitFor();
+    expect(asked.filter((url) => /openapi|guides/.test(url))).toEqual([]);
+    await palette.fill('rotate secret');
+    await page.getByRole('option', { name: 'Rotate the secret of a key POST /v1/keys/' }).click();
+    await title(page, 'Rotate the secret of a key').waitFor();
+    await page.keyboard.press('Control+k');
+    await palette.fill('holds and');
+    await page.getByRole('option', { name: 'Holds and charges', exact: true }).click();
+    await title(page, 'Holds and charges').waitFor();
+    // By a heading, and with a plane away.
+    await page.route(`${new URL(stage.service.baseUrl).origin}/v1/openapi.json`, (route) =>
+      route.fulfill({ status: 503 }),
+    );
+    await page.goto('/status');
+    await title(page, 'Status').waitFor();
+    await page.keyboard.press('Control+k');
+    await palette.fill('precision of the');
+    await page.getByRole('option', { name: 'Search the guides for “precision of the”' }).waitFor();
+    await palette.fill('the hold');
+    await page.getByRole('option', { name: 'Holds and charges', exact: true }).waitFor();
   });
 
   it('shows to anybody how both planes do now, and how providers did in the last day', async () => {
@@ -133,36 +193,10 @@ await describeDashboard('pages for everybody', (stage) => {
       ['reference', '/reference', 'API reference'],
       ['reference-chat', '/reference/broker/createChatCompletion', 'Create a chat completion'],
       ['guides', '/guides', 'Guides'],
-  it('leads from the palette to a single operation and a single guide, which it loads when somebody types', async () => {
-    const page = await stage.open('/status');
-    await title(page, 'Status').waitFor();
-    const asked: string[] = [];
-    page.on('request', (request) => asked.push(request.url()));
-    const palette = page.getByRole('combobox', { name: /^Search pages/ });
-    await page.keyboard.press('Control+k');
-    await palette.waitFor();
-    expect(asked.filter((url) => /openapi|guides/.test(url))).toEqual([]);
-    await palette.fill('rotate secret');
-    await page.getByRole('option', { name: 'Rotate the secret of a key POST /v1/keys/' }).click();
-    await title(page, 'Rotate the secret of a key').waitFor();
-    await page.keyboard.press('Control+k');
-    await palette.fill('holds and');
-    await page.getByRole('option', { name: 'Holds and charges', exact: true }).click();
-    await title(page, 'Holds and charges').waitFor();
-    // By a heading, and with a plane away.
-    await page.route(`${new URL(stage.service.baseUrl).origin}/v1/openapi.json`, (route) =>
-      route.fulfill({ status: 503 }),
-    );
-    await page.goto('/status');
-    await title(page, 'Status').waitFor();
-    await page.keyboard.press('Control+k');
-    await palette.fill('precision of the');
-    await page.getByRole('option', { name: 'Search the guides for “precision of the”' }).waitFor();
-    await palette.fill('the hold');
-    await page.getByRole('option', { name: 'Holds and charges', exact: true }).waitFor();
-  });
-
       ['guide', '/guides/use/billing', 'Billing'],
+      ['guide-drawn', '/guides/ARCHITECTURE', 'Architecture'],
+      ['guide-sequence', '/guides/concepts/planes', 'Control plane and broker'],
+      ['guide-routing', '/guides/concepts/routing', 'Routing'],
       ['status', '/status', 'Status'],
     ] as const)
       await expectGoodLooks(stage, { name, path, shown: (page) => title(page, shown).waitFor() });
