@@ -1,11 +1,13 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { type UsageError, usageErrorNotes } from '@sotto/wire';
+import { type StatusAnswer, type UsageError, usageErrorNotes } from '@sotto/wire';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { thoroughly } from '../../kit/thorough.ts';
+import { until } from '../../kit/until.ts';
 import { describeDashboard, expectAccessible, expectGoodLooks } from './stage.ts';
 
+const hourMs = 3_600_000;
 const title = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name });
 const entry = (page: Page, list: string, name: string) =>
   page.getByRole('navigation', { name: list }).getByRole('link', { name, exact: true });
@@ -169,7 +171,6 @@ await describeDashboard('pages for everybody', (stage) => {
     await card('Confidential broker').getByText('Ready', { exact: true }).waitFor();
     await card('Control plane').getByText('Ready', { exact: true }).waitFor();
     await card('The last 24 hours').getByText('No hour had 20 requests yet').waitFor();
-    await expectAccessible(page);
     const hours = Array.from({ length: 24 }, (_, hour) => ({
       at: new Date(Date.UTC(2026, 2, 3, hour)).toISOString(),
       requests: hour === 5 ? 40 : null,
@@ -177,7 +178,7 @@ await describeDashboard('pages for everybody', (stage) => {
     }));
     const acme = { provider: 'acme', requests: 132, success_rate: 0.85, hours };
     await page.route('**/v1/status', (route) =>
-      route.fulfill({ json: { window_hours: 24, hours, providers: [acme] } }),
+      route.fulfill({ json: { window_hours: 24, planes: { control: [], broker: [] }, hours, providers: [acme] } }),
     );
     await page.route(`${new URL(stage.service.baseUrl).origin}/readyz`, (route) => route.fulfill({ status: 503 }));
     await page.reload();
@@ -186,6 +187,40 @@ await describeDashboard('pages for everybody', (stage) => {
     expect(await page.getByRole('row', { name: /^acme/ }).textContent()).toMatch(/^acmeRequests132Success85%/);
     await page.getByRole('link', { name: 'acme', exact: true }).click();
     await title(page, 'acme').waitFor();
+  });
+
+  it('shows in which hours each plane was ready, as control noted each minute', async () => {
+    const status = async () => (await (await fetch(`${stage.service.controlUrl}/status`)).json()) as StatusAnswer;
+    const { planes } = await status();
+    expect([planes.control.length, planes.broker.length]).toEqual([24, 24]);
+    const hour = Math.floor(Date.now() / hourMs) - 5;
+    // Two hours without trouble, one without the broker, and one without control.
+    await stage.service.pool.query(
+      `insert into plane_minutes (minute, control, broker)
+       select m, true, m / 60 < $1 + 2 from generate_series($1 * 60, $1 * 60 + 179) m`,
+      [hour],
+    );
+    const noted = async () => {
+      const { control, broker } = (await status()).planes;
+      const from = control.findIndex(({ at }) => Date.parse(at) === hour * hourMs);
+      return [control, broker].map((hours) => hours.slice(from, from + 4).map(({ ready }) => ready));
+    };
+    await until(async () => (await noted())[0]?.[0] === 1, 'the notes are read', 100_000);
+    expect(await noted()).toEqual([
+      [1, 1, 1, 0],
+      [1, 1, 0, null],
+    ]);
+    // What the service noted of itself.
+    await until(async () => {
+      const { rows } = await stage.service.pool.query<{ control: boolean; broker: boolean }>(
+        'select control, broker from plane_minutes order by minute desc limit 1',
+      );
+      return rows[0]?.control === true && rows[0].broker;
+    }, 'both planes are ready');
+    const page = await stage.open('/status');
+    await page.getByRole('img', { name: /^Confidential broker: trouble at / }).waitFor();
+    await page.getByRole('img', { name: /^Control plane: trouble at / }).waitFor();
+    await expectAccessible(page);
   });
 
   thoroughly('looks well', async () => {

@@ -2,6 +2,7 @@ import { type MeasuredAttempt, MeasurementTallies, MeasurementWindow, type Model
 import { measurementsAnswerSchema, statusAnswerSchema, uptimeAnswerSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
 import { measurementsOf, statusOf, uptimeOf } from './catalog.ts';
+import { planesOf } from './plane-life.ts';
 
 const hour = 480_000;
 const model: Model = {
@@ -49,7 +50,7 @@ describe('statusOf', () => {
         [hour, 'lab/one@shadow', 12, fast],
       ] as const),
     );
-    const { hours, providers } = statusAnswerSchema.parse(statusOf([model, other], window));
+    const { hours, providers } = statusAnswerSchema.omit({ planes: true }).parse(statusOf([model, other], window));
     expect(providers).toMatchObject([
       { provider: 'acme', requests: 39, success_rate: 0.8718 },
       { provider: 'acme/eu', requests: null, success_rate: null },
@@ -78,6 +79,34 @@ describe('statusOf', () => {
     window.advance(hour + 30);
     expect(statusOf([model], window, counted).providers[0]?.requests).toBeNull();
     expect(counted.size).toBe(24);
+  });
+});
+
+describe('planesOf', () => {
+  const first = 60 * (hour - 2) + 30;
+  const notes = (at: number, noted: number, control: number, broker: number) => ({
+    ...{ hour: at, noted, control, broker, first: at === hour - 2 ? first : at * 60 },
+  });
+  const lastOf = (planes: ReturnType<typeof planesOf>) =>
+    (['control', 'broker'] as const).map((plane) => planes[plane].slice(-4).map(({ ready }) => ready));
+
+  it('knows nothing before the first note, and of the broker nothing while control wrote none', () => {
+    const noted = [notes(hour - 2, 30, 30, 15), notes(hour, 10, 8, 10)];
+    expect(lastOf(planesOf(noted, hour * 60 + 20))).toEqual([
+      [null, 1, 0, 0.4],
+      [null, 0.5, null, 1],
+    ]);
+    expect(planesOf(noted, hour * 60 + 20).control.map(({ at }) => Date.parse(at) / 3_600_000)).toEqual(
+      Array.from({ length: 24 }, (_, index) => hour - 23 + index),
+    );
+  });
+
+  it('does not count a minute that is not over, and nothing before a day', () => {
+    expect(lastOf(planesOf([notes(hour - 1, 60, 60, 60)], hour * 60))).toEqual([
+      [null, null, 1, null],
+      [null, null, 1, null],
+    ]);
+    expect(lastOf(planesOf([], hour * 60))).toEqual([Array(4).fill(null), Array(4).fill(null)]);
   });
 });
 

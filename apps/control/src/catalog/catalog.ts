@@ -27,6 +27,7 @@ import type { CatalogKeeper } from './catalog-keeper.ts';
 export interface CatalogDependencies {
   readonly keeper: CatalogKeeper;
   readonly capabilities: () => CapabilitiesAnswer;
+  readonly planes: () => StatusAnswer['planes'];
 }
 
 const followMs = 500;
@@ -63,14 +64,14 @@ type Catalog = NonNullable<CatalogKeeper['catalog']>;
 /** What was measured of all routes. */
 interface Figures {
   readonly catalog: Catalog;
-  readonly status: StatusAnswer;
+  readonly status: Omit<StatusAnswer, 'planes'>;
   readonly measurements: MeasurementsAnswer;
 }
 
 /** Serves the models, the uptime of their routes, the status, and the capabilities of this deployment. */
 function serveCatalog(
   serve: Serve,
-  { keeper, capabilities }: CatalogDependencies,
+  { keeper, capabilities, planes }: CatalogDependencies,
   figuresOf: (catalog: Catalog) => Figures,
 ): void {
   const figures = (): Figures => {
@@ -85,7 +86,7 @@ function serveCatalog(
     }),
     'GET /v1/capabilities': async () => capabilities(),
 
-    'GET /v1/status': async () => figures().status,
+    'GET /v1/status': async () => ({ ...figures().status, planes: planes() }),
     'GET /v1/catalog/measurements': async () => figures().measurements,
 
     'GET /v1/models/uptime': async ({ query: { model: id } }) => {
@@ -171,7 +172,7 @@ export function statusOf(
   models: readonly Model[],
   measured: MeasurementWindow,
   counted: CountedHours = new Map(),
-): StatusAnswer {
+): Omit<StatusAnswer, 'planes'> {
   const { hours } = measured;
   const routes = Map.groupBy(
     models.flatMap((model) => model.routes),

@@ -54,9 +54,9 @@ export const catalogContracts = contracts({
   },
   'GET /v1/status': {
     operationId: 'getStatus',
-    summary: 'Get how providers did in the last day',
+    summary: 'Get how planes and providers did in the last day',
     description:
-      'How the requests that reached providers ended in the last 24 hours, by hour: of all providers together and of each one. Null below 20 requests. Providers that the operator does not name are one, `other`.',
+      'The share of each hour in which control and the broker were ready, as control saw it. How the requests that reached providers ended in the last 24 hours, by hour: of all providers together and of each one. Null below 20 requests. Providers that the operator does not name are one, `other`.',
     credentials: [],
     cache: 'public',
     answer: statusAnswerSchema,

@@ -136,9 +136,13 @@ export type UptimeAnswer = z.infer<typeof uptimeAnswerSchema>;
 const endsSchema = { requests: z.int().nullable(), success_rate: z.number().nullable() };
 const hoursSchema = z.array(z.strictObject({ at: instant, ...endsSchema }));
 
-/** Answer of `GET /status`: how the requests to providers ended in the last 24 hours, together and for each provider. */
+/** The share of the minutes of each hour in which a plane was ready. Null: not known. */
+const planeHoursSchema = z.array(z.strictObject({ at: instant, ready: z.number().nullable() }));
+
+/** Answer of `GET /status`: when the planes were ready, and how the requests to providers ended in the last 24 hours, together and for each provider. */
 export const statusAnswerSchema = z.strictObject({
   window_hours: z.literal(24),
+  planes: z.strictObject({ control: planeHoursSchema, broker: planeHoursSchema }),
   /** Of all providers, the oldest hour first. */
   hours: hoursSchema,
   providers: z.array(
