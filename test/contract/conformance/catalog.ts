@@ -131,7 +131,8 @@ export const catalog: Concept = (suite) => {
         ['beta', 'anonymous'],
       ]);
       for (const { requests, success_rate, ttft_ms, throughput_tps } of routes) {
-        if (requests < 20) expect([success_rate, ttft_ms, throughput_tps]).toEqual([null, null, null]);
+        if (requests === null) expect([success_rate, ttft_ms, throughput_tps]).toEqual([null, null, null]);
+        else expect(requests).toBeGreaterThanOrEqual(20);
       }
       expect(answer.headers.get('x-router-provider')).toBeNull();
     });
@@ -153,7 +154,8 @@ export const catalog: Concept = (suite) => {
       expect(p50).toBeGreaterThan(0);
       expect(p90).toBeGreaterThanOrEqual(p50);
       expect(p99).toBeGreaterThanOrEqual(p90);
-      expect(route?.series.reduce((sum, { requests }) => sum + requests, 0)).toBe(route?.requests);
+      const counted = route?.series.flatMap(({ requests }) => requests ?? []) ?? [];
+      for (const requests of counted) expect(requests).toBeGreaterThanOrEqual(20);
       const listed = async () => {
         const { data } = measurementsAnswerSchema.parse((await get(`${service.controlUrl}/catalog/measurements`)).json);
         return data.find(({ model }) => model === 'acme/measured');

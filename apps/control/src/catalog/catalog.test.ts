@@ -134,21 +134,21 @@ describe('uptimeOf', () => {
     const window = windowOf([hour, 'lab/one@acme', 20, fast], [hour, 'lab/one@hidden', 30, { success: false }]);
     expect(routesOf(window)).toMatchObject([
       { provider: 'acme', privacy_class: 'private', requests: 20, success_rate: 1, window_hours: 24 },
-      { provider: 'acme/eu', privacy_class: 'tee', requests: 0, ...nothing },
+      { provider: 'acme/eu', privacy_class: 'tee', requests: null, ...nothing },
       { provider: 'other', requests: 30, success_rate: 0, ttft_ms: null },
-      { provider: 'other', requests: 0, ...nothing },
+      { provider: 'other', requests: null, ...nothing },
     ]);
     expect(JSON.stringify(routesOf(window))).not.toMatch(/hidden|shadow/);
   });
 
   it('is null if fewer than 20 requests were measured, per day and per hour', () => {
     const [few] = routesOf(windowOf([hour, 'lab/one@acme', 19, fast]));
-    expect(few).toMatchObject({ requests: 19, ...nothing });
+    expect(few).toMatchObject({ requests: null, ...nothing });
     const [enough] = routesOf(windowOf([hour, 'lab/one@acme', 19, fast], [hour - 1, 'lab/one@acme', 1, fast]));
     expect(enough).toMatchObject({ requests: 20, success_rate: 1 });
     expect(enough?.series.slice(-2)).toMatchObject([
-      { requests: 1, success_rate: null, ttft_p50_ms: null },
-      { requests: 19, success_rate: null, ttft_p50_ms: null },
+      { requests: null, success_rate: null, ttft_p50_ms: null },
+      { requests: null, success_rate: null, ttft_p50_ms: null },
     ]);
   });
 
@@ -175,7 +175,7 @@ describe('uptimeOf', () => {
         Array.from({ length: 24 }, (_, index) => hour - 23 + index),
       );
     }
-    expect(route?.series.map(({ requests }) => requests)).toEqual([40, ...Array(22).fill(0), 20]);
+    expect(route?.series.map(({ requests }) => requests)).toEqual([40, ...Array(22).fill(null), 20]);
     expect(route?.requests).toBe(60);
   });
 });

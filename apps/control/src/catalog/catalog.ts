@@ -147,7 +147,7 @@ function measuredRoute({ id, publicProviderId, privacyClass }: Route, measured: 
     privacy_class: privacyClass,
     window_hours: windowHours,
     success_rate: successRate(sum),
-    requests: sum?.requests ?? 0,
+    requests: reliable?.requests ?? null,
     ttft_ms: p50 === undefined || p90 === undefined || p99 === undefined ? null : { p50, p90, p99 },
     throughput_tps: speed === undefined ? null : { p50: speed },
   };
@@ -206,7 +206,7 @@ export function statusOf(
 const uptimeIn = (hour: number, tally: RouteTally): RouteUptime['series'][number] => ({
   at: new Date(hour * hourMs).toISOString(),
   success_rate: successRate(tally),
-  requests: tally.requests,
+  requests: reliableTally(tally)?.requests ?? null,
   ttft_p50_ms: reliableTally(tally)?.percentile('ttftMs', 50) ?? null,
 });
 

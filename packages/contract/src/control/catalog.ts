@@ -66,7 +66,7 @@ export const catalogContracts = contracts({
     operationId: 'getUptime',
     summary: 'Get the measured health of routes',
     description:
-      'Success rate and speed of each route of a model over 24 hours. Null if fewer than 20 requests were measured.',
+      'Requests, success rate and speed of each route of a model over 24 hours, and by hour. Null if fewer than 20 requests were measured.',
     credentials: [],
     cache: 'public',
     query: { schema: uptimeQuerySchema, notes: { model: { description: 'A model id.', example: 'demo/chat' } } },

@@ -98,12 +98,15 @@ export const modelListAnswerSchema = z.strictObject({
 });
 export type ModelListAnswer = z.infer<typeof modelListAnswerSchema>;
 
+/** With fewer than 20 requests, a number would show when single people ask. */
+const enoughRequests = z.int().nullable();
+
 const measuredRouteSchema = z.strictObject({
   provider: z.string(),
   privacy_class: privacyClassSchema,
   window_hours: z.literal(24),
   success_rate: z.number().nullable(),
-  requests: z.int(),
+  requests: enoughRequests,
   ttft_ms: z.strictObject({ p50: z.number(), p90: z.number(), p99: z.number() }).nullable(),
   throughput_tps: z.strictObject({ p50: z.number() }).nullable(),
 });
@@ -123,7 +126,7 @@ export const uptimeAnswerSchema = z.strictObject({
         z.strictObject({
           at: instant,
           success_rate: z.number().nullable(),
-          requests: z.int(),
+          requests: enoughRequests,
           ttft_p50_ms: z.number().nullable(),
         }),
       ),
@@ -132,8 +135,7 @@ export const uptimeAnswerSchema = z.strictObject({
 });
 export type UptimeAnswer = z.infer<typeof uptimeAnswerSchema>;
 
-/** Null below 20 requests: with fewer, a number would show when single people ask. */
-const endsSchema = { requests: z.int().nullable(), success_rate: z.number().nullable() };
+const endsSchema = { requests: enoughRequests, success_rate: z.number().nullable() };
 const hoursSchema = z.array(z.strictObject({ at: instant, ...endsSchema }));
 
 /** The share of the minutes of each hour in which a plane was ready. Null: not known. */

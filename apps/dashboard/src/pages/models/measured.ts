@@ -41,7 +41,10 @@ export const troubledAt = (provider: string, known: MeasuredRoutes): readonly st
   [...known]
     .map(([model, routes]) => {
       const own = routes.filter((route) => route.provider === provider);
-      return { model, failed: Math.max(0, ...own.map((route) => (1 - (route.success_rate ?? 1)) * route.requests)) };
+      return {
+        model,
+        failed: Math.max(0, ...own.map((route) => (1 - (route.success_rate ?? 1)) * (route.requests ?? 0))),
+      };
     })
     .filter(({ failed }) => failed > 0)
     .toSorted((left, right) => right.failed - left.failed)
@@ -85,7 +88,7 @@ export function incidentsOf(provider: string, uptimes: Iterable<UptimeAnswer>): 
     for (const { series, privacy_class: tier } of routes.filter((route) => route.provider === provider)) {
       let last: Incident | undefined;
       for (const { at, success_rate: rate, requests } of series.toSorted((a, b) => a.at.localeCompare(b.at))) {
-        if (rate === null || rate >= incidentBelow) continue;
+        if (rate === null || requests === null || rate >= incidentBelow) continue;
         const isNext = last !== undefined && Date.parse(at) - Date.parse(last.to) === hourMs;
         const before = isNext && last !== undefined ? last : { from: at, requests: 0, successRate: 0 };
         const sum = before.requests + requests;
