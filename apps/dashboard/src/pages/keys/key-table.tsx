@@ -119,7 +119,7 @@ export function KeyTable(props: KeyTableProps) {
       },
     },
   ];
-  return <Table caption="Keys" columns={columns} rows={keys} rowKey={({ id }) => id} pageSize={50} />;
+  return <Table caption="Keys" columns={columns} rows={keys} rowKey={({ id }) => id} pageSize={25} />;
 }
 
 const Muted = ({ children }: { children: string }) => <span className="text-muted">{children}</span>;

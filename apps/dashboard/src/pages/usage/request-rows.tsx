@@ -1,6 +1,6 @@
 import type { UseInfiniteQueryResult } from '@tanstack/react-query';
 import clsx from 'clsx';
-import { type KeyboardEvent, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, memo, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { UsageRow } from '../../api/usage.ts';
 import { formatCompact, formatCount, formatInstant, formatMinute } from '../../format/format.ts';
 import { TierBadge } from '../../ui/badge.tsx';
@@ -28,7 +28,7 @@ export const allColumns = {
   operation: { title: 'Operation', width: 'w-28', cell: ({ operation }) => operation },
   provider: { title: 'Provider', width: 'w-24', cell: ({ provider }) => <Truncated text={provider ?? 'none'} /> },
   tier: {
-    title: 'Tier',
+    title: 'Provider tier',
     width: 'w-28',
     cell: ({ privacy_class: tier }) => (tier === null ? null : <TierBadge tier={tier} />),
   },
@@ -125,7 +125,8 @@ export function Rows({ query, rows, columns, openId, isNarrow, nameOf, onOpen }:
       <div
         ref={scroller}
         onScroll={({ currentTarget }) => setTop(currentTarget.scrollTop)}
-        className="h-[max(20rem,calc(100dvh-19rem))] overflow-auto rounded-2xl border border-line bg-surface"
+        // The browser must not correct the place for rows that are taken out above it: the gap takes their height.
+        className="h-[max(20rem,calc(100dvh-19rem))] overflow-auto rounded-2xl border border-line bg-surface [overflow-anchor:none]"
       >
         <table
           // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: its rows take the focus and keys
@@ -133,7 +134,7 @@ export function Rows({ query, rows, columns, openId, isNarrow, nameOf, onOpen }:
           aria-label="Requests"
           aria-rowcount={hasNextPage ? -1 : rows.length + 1}
           onKeyDown={onKeyDown}
-          className="w-full table-fixed border-separate border-spacing-0 text-sm md:min-w-[50rem]"
+          className="w-full table-fixed border-separate border-spacing-0 text-sm md:min-w-[46rem]"
         >
           <thead className="max-md:sr-only">
             <tr>
@@ -160,40 +161,13 @@ export function Rows({ query, rows, columns, openId, isNarrow, nameOf, onOpen }:
             {rows.slice(first, last).map((row, offset) => {
               const index = first + offset;
               return (
-                <tr
+                <RequestRow
                   key={row.id}
-                  data-index={index}
-                  aria-rowindex={index + 2}
-                  aria-selected={row.id === openId}
-                  tabIndex={index === tabStop ? 0 : -1}
-                  onFocus={() => setActive(index)}
-                  onClick={() => onOpen(row.id === openId ? undefined : row.id)}
-                  className={clsx(
-                    'cursor-pointer focus-visible:-outline-offset-2',
-                    row.id === openId ? 'bg-accent-soft' : 'hover:bg-raised',
-                  )}
-                >
-                  {isNarrow ? (
-                    <td className="h-14 border-b border-line px-3 py-0">
-                      <CompactRow row={row} />
-                    </td>
-                  ) : (
-                    columns.map((id) => {
-                      const { numeric = false, cell }: LogColumn = allColumns[id];
-                      return (
-                        <td
-                          key={id}
-                          className={clsx(
-                            'h-9 truncate border-b border-line px-2 py-0 whitespace-nowrap first:pl-3 last:pr-3',
-                            numeric && 'text-right tabular-nums',
-                          )}
-                        >
-                          {cell(row, nameOf)}
-                        </td>
-                      );
-                    })
-                  )}
-                </tr>
+                  {...{ row, index, columns, isNarrow, nameOf, onOpen }}
+                  isOpen={row.id === openId}
+                  isTabStop={index === tabStop}
+                  onActive={setActive}
+                />
               );
             })}
             <Gap height={(rows.length - last) * height} />
@@ -213,6 +187,51 @@ export function Rows({ query, rows, columns, openId, isNarrow, nameOf, onOpen }:
     </div>
   );
 }
+
+interface RequestRowProps extends UsageNames, Pick<RowsProps, 'columns' | 'isNarrow' | 'onOpen'> {
+  readonly row: UsageRow;
+  readonly index: number;
+  readonly isOpen: boolean;
+  readonly isTabStop: boolean;
+  readonly onActive: (index: number) => void;
+}
+
+/** While one scrolls, only the rows that come into sight are rendered. */
+const RequestRow = memo(function RequestRow(props: RequestRowProps) {
+  const { row, index, isOpen, isTabStop, columns, isNarrow, nameOf, onOpen, onActive } = props;
+  return (
+    <tr
+      data-index={index}
+      aria-rowindex={index + 2}
+      aria-selected={isOpen}
+      tabIndex={isTabStop ? 0 : -1}
+      onFocus={() => onActive(index)}
+      onClick={() => onOpen(isOpen ? undefined : row.id)}
+      className={clsx('cursor-pointer focus-visible:-outline-offset-2', isOpen ? 'bg-accent-soft' : 'hover:bg-raised')}
+    >
+      {isNarrow ? (
+        <td className="h-14 border-b border-line px-3 py-0">
+          <CompactRow row={row} />
+        </td>
+      ) : (
+        columns.map((id) => {
+          const { numeric = false, cell }: LogColumn = allColumns[id];
+          return (
+            <td
+              key={id}
+              className={clsx(
+                'h-9 truncate border-b border-line px-2 py-0 whitespace-nowrap first:pl-3 last:pr-3',
+                numeric && 'text-right tabular-nums',
+              )}
+            >
+              {cell(row, nameOf)}
+            </td>
+          );
+        })
+      )}
+    </tr>
+  );
+});
 
 /** Takes the place of rows that are not on the screen. */
 const Gap = ({ height }: { height: number }) =>
