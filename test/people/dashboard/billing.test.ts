@@ -10,7 +10,7 @@ await describeDashboard('billing', (stage) => {
     expect(await page.getByTestId('available').textContent()).toBe('$0.00');
     await page.getByText('$50.00', { exact: true }).click();
     await page.getByRole('button', { name: 'Pay $52.50' }).click();
-    await page.getByText('Paid: $50.00 are in your balance.').waitFor();
+    await page.getByText('Paid: $50.00 is in your balance.').waitFor();
     await page.getByTestId('available').filter({ hasText: '$50.00' }).waitFor();
     await page.getByRole('table', { name: 'Your orders, newest first' }).getByText('Paid', { exact: true }).waitFor();
     const [download] = await Promise.all([
@@ -66,7 +66,7 @@ await describeDashboard('billing', (stage) => {
     const filled = await stage.person(5);
     const page = await stage.open('/billing', { as: filled });
     await page.getByRole('button', { name: /^Pay/ }).click();
-    await page.getByText(/are in your balance/).waitFor();
+    await page.getByText(/is in your balance/).waitFor();
     await page.getByLabel('Billed to').fill('Ann Example Ltd\nGB 123');
     await page.getByRole('button', { name: 'Use on receipts' }).click();
     await page.getByText('Receipts from now on have these details.').waitFor();

@@ -224,9 +224,10 @@ await describeDashboard('pages for everybody', (stage) => {
   });
 
   thoroughly('looks well', async () => {
-    for (const [name, path, shown] of [
+    for (const [name, path, shown, ...widths] of [
       ['reference', '/reference', 'API reference'],
       ['reference-chat', '/reference/broker/createChatCompletion', 'Create a chat completion'],
+      ['reference-chat', '/reference/broker/createChatCompletion', 'Create a chat completion', 320],
       ['guides', '/guides', 'Guides'],
       ['guide', '/guides/use/billing', 'Billing'],
       ['guide-drawn', '/guides/ARCHITECTURE', 'Architecture'],
@@ -234,6 +235,9 @@ await describeDashboard('pages for everybody', (stage) => {
       ['guide-routing', '/guides/concepts/routing', 'Routing'],
       ['status', '/status', 'Status'],
     ] as const)
-      await expectGoodLooks(stage, { name, path, shown: (page) => title(page, shown).waitFor() });
+      await expectGoodLooks(stage, {
+        ...{ name, path, shown: (page) => title(page, shown).waitFor() },
+        ...(widths.length === 0 ? {} : { widths }),
+      });
   });
 });

@@ -101,11 +101,10 @@ function Heading({ token: { depth, text, tokens }, place }: { token: Tokens.Head
 function Table({ token, place }: { token: Tokens.Table; place: Place }) {
   const { header, rows } = token;
   const { hash } = useLocation();
-  /** A row that begins with a name in code has an address: `#section-name`. */
+  /** A row with a name in code has an address: `#section-name`. */
   const idOf = (row: readonly Tokens.TableCell[]): string | undefined => {
-    const [first, ...more] = row[0]?.tokens ?? [];
-    if (first?.type !== 'codespan' || more.length > 0) return undefined;
-    return `${place.sections.get(token) ?? ''}-${(first as Tokens.Codespan).text}`;
+    const named = row.find(({ tokens: [first, ...more] }) => first?.type === 'codespan' && more.length === 0);
+    return named && `${place.sections.get(token) ?? ''}-${(named.tokens[0] as Tokens.Codespan).text}`;
   };
   return (
     <ScrollArea label={`Table ${place.numbers.get(token) ?? ''}`}>

@@ -37,7 +37,7 @@ export function KeysPage() {
       lead={
         workspace === undefined
           ? 'API keys for programs.'
-          : `What programs show to be let in: the keys of ${workspace.name}.${
+          : `Keys for your programs in ${workspace.name}.${
               mayMake ? '' : ` Your role here is ${workspace.role}: you can see keys, but not create or change them.`
             }`
       }

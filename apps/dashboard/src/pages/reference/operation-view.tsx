@@ -205,7 +205,7 @@ function Answers({ described }: { described: Described }) {
         >
           <dl className="space-y-3">
             {errors.map(([status, { description }]) => (
-              <div key={status} className="grid gap-x-4 sm:grid-cols-[4rem_minmax(0,1fr)]">
+              <div key={status} className="grid grid-cols-1 gap-x-4 sm:grid-cols-[4rem_minmax(0,1fr)]">
                 <dt className="font-mono font-semibold">{status}</dt>
                 <dd className="space-y-1">
                   {description.split('\n\n').map((line) => (

@@ -37,7 +37,7 @@ export function RequestFacts({ row, nameOf }: UsageNames & { readonly row: Usage
           ['Model', model],
           ['Operation', operation],
           ['Provider', provider ?? 'none'],
-          ['Tier', tier === null ? 'none' : <TierBadge key="tier" tier={tier} />],
+          ['Provider tier', tier === null ? 'none' : <TierBadge key="tier" tier={tier} />],
           ['Key', nameOf(key, 'key')],
           ['Attempts', attemptsOf({ attempts, fallback, status })],
         ]}
@@ -45,7 +45,8 @@ export function RequestFacts({ row, nameOf }: UsageNames & { readonly row: Usage
       {error !== null && <ErrorNote error={error} />}
       <Charge row={row} />
       <p className="text-muted">
-        This is all that is kept: no content, no exact time, no duration and no id of the request.
+        This is all that is kept: no content, no exact time, no duration, no id of the request, and not whether it came
+        by ticket or by key.
       </p>
     </div>
   );

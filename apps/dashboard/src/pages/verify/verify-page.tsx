@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { RefreshCw } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { confidentialOrigin } from '../../api/origins.ts';
 import { useSignedIn } from '../../session/session.ts';
-import { Button } from '../../ui/button.tsx';
+import { Button, linkClass } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { TextAreaField } from '../../ui/field.tsx';
 import { Card, ErrorState, Loading, Page } from '../../ui/surface.tsx';
@@ -39,8 +40,11 @@ export function VerifyPage() {
         >
           <CodeBlock label="sotto verify" code={`sotto verify ${confidentialOrigin}`} />
           <p className="mt-3 text-sm text-muted">
-            The control plane serves this page. To depend on a verification, run the command or the library from source
-            code that you trust.
+            <Link to="/guides/$" params={{ _splat: 'use/private-client' }} className={linkClass}>
+              Get the command
+            </Link>
+            . The control plane serves this page. To depend on a verification, run the command or the library from
+            source code that you trust.
           </p>
         </Card>
         <PinsCard />
