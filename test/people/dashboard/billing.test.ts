@@ -69,7 +69,7 @@ await describeDashboard('billing', (stage) => {
     await page.getByText(/is in your balance/).waitFor();
     await page.getByLabel('Billed to').fill('Ann Example Ltd\nGB 123');
     await page.getByRole('button', { name: 'Use on receipts' }).click();
-    await page.getByText('Receipts from now on have these details.').waitFor();
+    await page.getByText('Receipts from now on have these details.').first().waitFor();
     await page.reload();
     expect(await page.getByLabel('Billed to').inputValue()).toBe('Ann Example Ltd\nGB 123');
     await expectGoodLooks(stage, {

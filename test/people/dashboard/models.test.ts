@@ -307,11 +307,11 @@ const isDrawn = '(row) => row.firstElementChild.checkVisibility({ contentVisibil
 const drawnRows = (page: Page): Promise<number> =>
   page.evaluate(`[...document.querySelectorAll('tbody tr')].filter(${isDrawn}).length`);
 
-/** Waits until a model is among those with measurements. */
-const untilListed = ({ service }: Stage, model: string): Promise<void> =>
+/** Waits until a model, or a figure of it, is among the measurements. */
+const untilListed = ({ service }: Pick<Stage, 'service'>, what: string): Promise<void> =>
   until(
-    async () => (await (await fetch(`${service.controlUrl}/catalog/measurements`)).text()).includes(model),
-    `${model} is measured`,
+    async () => (await (await fetch(`${service.controlUrl}/catalog/measurements`)).text()).includes(what),
+    `${what} is measured`,
     40_000,
   );
 
@@ -344,6 +344,5 @@ async function shareMeasurements({ service }: Stage): Promise<void> {
   // Control reads past hours when it starts, so restart it.
   await service.control.terminate();
   await service.control.restart();
-  const uptime = `${service.controlUrl}/models/uptime?model=acme/wide`;
-  await until(async () => (await (await fetch(uptime)).text()).includes('"requests":1380'), 'the day is read');
+  await untilListed({ service }, '"requests":1380');
 }

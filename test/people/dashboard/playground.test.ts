@@ -319,6 +319,9 @@ await describeDashboard('playground', (stage) => {
         await page.getByLabel('Continue with simulated evidence', { exact: false }).check();
         await ask(page, 'Write a function that adds two numbers, please, and say how it is called.');
         await page.getByText('The answer is complete.').waitFor({ state: 'attached' });
+        // On a phone, the setup has folded.
+        const folded = page.getByRole('button', { name: /^Setup/, expanded: false });
+        if (await folded.isVisible()) await folded.click();
         await page.getByText('Parameters').click();
         await page.getByLabel('Minimum privacy').selectOption('TEE or stronger');
         await ask(page, 'And in an enclave?');

@@ -204,7 +204,7 @@ export function requestsSuite(stage: Stage): void {
       await fill(stage, person, 1300);
       const page = await stage.open('/usage?view=requests', { as: person });
       await listed(page, '200 so far');
-      const scrollToEnd = () => page.evaluate("document.querySelector('[role=grid]').parentElement.scrollTop = 1e9");
+      const scrollToEnd = () => page.evaluate("document.querySelector('[role=grid]').closest('.overflow-auto').scrollTop = 1e9");
       await page.route('**/v1/usage?*cursor=*', (route) =>
         route.fulfill({
           status: 500,
@@ -240,7 +240,7 @@ export function requestsSuite(stage: Stage): void {
       await listed(page, '200 so far');
       expect(await page.evaluate('document.documentElement.scrollHeight')).toBeLessThan(1200);
       for (let at = 0; at < 2000; at += 15) {
-        await page.evaluate(`document.querySelector('[role=grid]').parentElement.scrollTop = ${at * 36}`);
+        await page.evaluate(`document.querySelector('[role=grid]').closest('.overflow-auto').scrollTop = ${at * 36}`);
         const row = page.locator(`tr[data-index="${at}"]`);
         await row.waitFor();
         expect(await row.locator('td').nth(2).textContent()).toBe(`m/${at}`);

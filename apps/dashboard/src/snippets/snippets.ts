@@ -77,7 +77,7 @@ console.log(text);`,
       id: 'client',
       name: 'Sotto client',
       isOther: true,
-      text: 'Our client verifies the confidential origin before it sends content, then uses the private flow for any OpenAI SDK.',
+      text: 'Our client verifies the broker before it sends content, then uses the private flow for any OpenAI SDK.',
       code: `import OpenAI from 'openai';
 import { createPrivateFetch } from '@sotto/client';
 

@@ -82,7 +82,7 @@ function HomeOf({ workspace }: { workspace: WorkspaceAnswer }) {
   return (
     <Page
       title="Overview"
-      lead={`${workspace.name}: cost and requests of every key. Days are in UTC.`}
+      lead="Cost and requests of every key. Days are in UTC."
       actions={
         <Link to="/first-steps" className={buttonClass('plain', true)}>
           First steps

@@ -37,7 +37,7 @@ export function KeysPage() {
       lead={
         workspace === undefined
           ? 'API keys for programs.'
-          : `Keys for your programs in ${workspace.name}.${
+          : `API keys for programs.${
               mayMake ? '' : ` Your role here is ${workspace.role}: you can see keys, but not create or change them.`
             }`
       }

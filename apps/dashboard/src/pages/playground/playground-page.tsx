@@ -31,7 +31,7 @@ export function PlaygroundPage() {
   const models = useQuery(modelsQuery);
   const { data: capabilities } = useQuery(capabilitiesQuery);
   return (
-    <Page title="Playground" lead="Your messages go from this browser only to the confidential origin.">
+    <Page title="Playground" lead="Your messages go from this browser only to the broker.">
       {models.error !== null && models.data === undefined ? (
         <ErrorState error={models.error} onRetry={() => void models.refetch()} />
       ) : models.data === undefined || workspace === undefined || capabilities === undefined ? (

@@ -22,9 +22,8 @@ const languageNames: Readonly<Record<Language, string>> = { curl: 'curl', python
 /** Shows one operation: its address, a request in three languages, its fields and its answers. */
 export function OperationView({ described }: { described: Described }) {
   const { method, path, operation, address } = described;
-  const { description, security, parameters = [], requestBody, responses } = operation;
+  const { description, security, parameters = [], requestBody } = operation;
   const credentials = security.flatMap((each) => Object.keys(each)).map((name) => credentialNames[name] ?? name);
-  const isEverOk = Object.keys(responses).some((status) => status.startsWith('2'));
   return (
     <div className="space-y-6">
       <Card>
@@ -47,7 +46,7 @@ export function OperationView({ described }: { described: Described }) {
           {credentials.length === 0 ? 'Needs no credential.' : `Needs ${credentials.join(', or ')}.`}
         </p>
       </Card>
-      {isEverOk && <Samples described={described} />}
+      <Samples described={described} />
       {parameters.length > 0 && (
         <Card title="Parameters">
           <FieldList

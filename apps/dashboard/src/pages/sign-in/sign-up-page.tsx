@@ -47,7 +47,9 @@ export function SignUpPage() {
       aside={<ThreeModes />}
       {...(methods?.sign_up === 'invited' ? { lead: 'Use the address that was invited.' } : {})}
     >
-      <Invited returnTo={safeReturnTo(returnTo)} />
+      <div className="mb-4 empty:hidden">
+        <Invited returnTo={safeReturnTo(returnTo)} />
+      </div>
       <Form
         change={signingUp}
         action="Create account"

@@ -125,54 +125,56 @@ export function Rows({ query, rows, columns, openId, isNarrow, nameOf, onOpen }:
       <div
         ref={scroller}
         onScroll={({ currentTarget }) => setTop(currentTarget.scrollTop)}
-        // The browser must not correct the place for rows that are taken out above it: the gap takes their height.
+        // The browser must not correct the place when rows are taken out above it.
         className="h-[max(20rem,calc(100dvh-19rem))] overflow-auto rounded-2xl border border-line bg-surface [overflow-anchor:none]"
       >
-        <table
-          // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: its rows take the focus and keys
-          role="grid"
-          aria-label="Requests"
-          aria-rowcount={hasNextPage ? -1 : rows.length + 1}
-          onKeyDown={onKeyDown}
-          className="w-full table-fixed border-separate border-spacing-0 text-sm md:min-w-[46rem]"
-        >
-          <thead className="max-md:sr-only">
-            <tr>
-              {columns.map((id) => {
-                const { title, width, numeric = false }: LogColumn = allColumns[id];
+        {/* Its height does not depend on which rows are drawn. Otherwise the browser would now and then cut off the place. */}
+        <div style={{ height: rows.length * height + (isNarrow ? 0 : headHeight) }}>
+          <table
+            // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: its rows take the focus and keys
+            role="grid"
+            aria-label="Requests"
+            aria-rowcount={hasNextPage ? -1 : rows.length + 1}
+            onKeyDown={onKeyDown}
+            style={{ top: first * height }}
+            className="relative w-full table-fixed border-separate border-spacing-0 text-sm md:min-w-[46rem]"
+          >
+            <thead className="max-md:sr-only">
+              <tr>
+                {columns.map((id) => {
+                  const { title, width, numeric = false }: LogColumn = allColumns[id];
+                  return (
+                    <th
+                      key={id}
+                      scope="col"
+                      className={clsx(
+                        'sticky top-0 z-10 h-9 border-b border-line bg-surface px-2 font-medium text-muted first:pl-3 last:pr-3',
+                        width,
+                        numeric ? 'text-right' : 'text-left',
+                      )}
+                    >
+                      {title}
+                    </th>
+                  );
+                })}
+              </tr>
+            </thead>
+            <tbody>
+              {rows.slice(first, last).map((row, offset) => {
+                const index = first + offset;
                 return (
-                  <th
-                    key={id}
-                    scope="col"
-                    className={clsx(
-                      'sticky top-0 z-10 h-9 border-b border-line bg-surface px-2 font-medium text-muted first:pl-3 last:pr-3',
-                      width,
-                      numeric ? 'text-right' : 'text-left',
-                    )}
-                  >
-                    {title}
-                  </th>
+                  <RequestRow
+                    key={row.id}
+                    {...{ row, index, columns, isNarrow, nameOf, onOpen }}
+                    isOpen={row.id === openId}
+                    isTabStop={index === tabStop}
+                    onActive={setActive}
+                  />
                 );
               })}
-            </tr>
-          </thead>
-          <tbody>
-            <Gap height={first * height} />
-            {rows.slice(first, last).map((row, offset) => {
-              const index = first + offset;
-              return (
-                <RequestRow
-                  key={row.id}
-                  {...{ row, index, columns, isNarrow, nameOf, onOpen }}
-                  isOpen={row.id === openId}
-                  isTabStop={index === tabStop}
-                  onActive={setActive}
-                />
-              );
-            })}
-            <Gap height={(rows.length - last) * height} />
-          </tbody>
-        </table>
+            </tbody>
+          </table>
+        </div>
         {isFetchingNextPage && (
           <p role="status" className="p-3 text-center text-sm text-muted">
             Loading more…
@@ -232,14 +234,6 @@ const RequestRow = memo(function RequestRow(props: RequestRowProps) {
     </tr>
   );
 });
-
-/** Takes the place of rows that are not on the screen. */
-const Gap = ({ height }: { height: number }) =>
-  height === 0 ? null : (
-    <tr aria-hidden>
-      <td style={{ height }} className="p-0" />
-    </tr>
-  );
 
 const Minute = ({ at }: { at: string }) => (
   <time dateTime={at} title={formatInstant(at)}>

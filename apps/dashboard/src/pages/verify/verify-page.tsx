@@ -19,7 +19,7 @@ export function VerifyPage() {
   return (
     <Page
       title="Verify"
-      lead="Your browser checks which code the confidential origin runs, with its own nonce. Your pins decide what is accepted, not the machine."
+      lead="Your browser checks which code the broker runs, with its own nonce. Your pins decide what is accepted, not the machine."
       actions={
         <Button busy={isFetching} icon={<RefreshCw aria-hidden className="size-4" />} onClick={() => void refetch()}>
           Verify again
@@ -29,7 +29,7 @@ export function VerifyPage() {
       {error !== null ? (
         <ErrorState error={error} onRetry={() => void refetch()} />
       ) : data === undefined ? (
-        <Loading label="The confidential origin is being verified" lines={12} />
+        <Loading label="The broker is being verified" lines={12} />
       ) : (
         <GatewayReport verification={data} />
       )}
