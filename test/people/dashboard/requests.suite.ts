@@ -204,7 +204,8 @@ export function requestsSuite(stage: Stage): void {
       await fill(stage, person, 1300);
       const page = await stage.open('/usage?view=requests', { as: person });
       await listed(page, '200 so far');
-      const scrollToEnd = () => page.evaluate("document.querySelector('[role=grid]').closest('.overflow-auto').scrollTop = 1e9");
+      const scrollToEnd = () =>
+        page.evaluate("document.querySelector('[role=grid]').closest('.overflow-auto').scrollTop = 1e9");
       await page.route('**/v1/usage?*cursor=*', (route) =>
         route.fulfill({
           status: 500,
