@@ -159,7 +159,8 @@ await describeInBothPlanes(
         // 20 tokens in at least 60 ms.
         expect(route.throughput_tps?.p50).toBeGreaterThanOrEqual(1);
         expect(route.throughput_tps?.p50).toBeLessThan(360);
-        expect(route.series.reduce((sum, { requests }) => sum + requests, 0)).toBe(20);
+        // None at the end of an hour, when both hours had too few.
+        expect([[20], []]).toContainEqual(route.series.flatMap(({ requests }) => requests ?? []));
       });
 
       it('success: whole answers, which have no first token and no speed', async () => {
@@ -194,8 +195,8 @@ await describeInBothPlanes(
       it.for([400, 403, 409, 413, 422])('not counted: the caller’s own %i', async (status) => {
         const model = nextModel();
         await takenFor(model, answerError(status), 3);
-        await takenFor(model, answerChat(), 1);
-        await measured(model, 1);
+        await takenFor(model, answerChat(), 20);
+        await measured(model, 20);
       });
 
       it.for<[string, ProviderHandler]>([
@@ -216,8 +217,8 @@ await describeInBothPlanes(
           left.abort();
           await Promise.all([asked, closed]);
         });
-        await takenFor(model, answerChat(), 1);
-        await measured(model, 1);
+        await takenFor(model, answerChat(), 20);
+        await measured(model, 20);
       });
 
       it('a killed broker does not take its shared measurements with it', async () => {

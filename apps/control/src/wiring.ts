@@ -18,10 +18,12 @@ import { adviseOnEmpty } from './billing/monthly-grants/account-grant.ts';
 import { buildMonthlyGrants } from './billing/monthly-grants/monthly-grants.ts';
 import { buildCatalog } from './catalog/catalog.ts';
 import { CatalogKeeper } from './catalog/catalog-keeper.ts';
+import { PlaneLife } from './catalog/plane-life.ts';
 import type { ControlConfig, ControlSecrets } from './config.ts';
 import { disableApps } from './connect/apps/app-store.ts';
 import { buildConnect } from './connect/connect.ts';
 import { openDatabase } from './database/database.ts';
+import { statusOf } from './doctor/origins.ts';
 import type { Domain } from './domain.ts';
 import { controlEvents } from './events.ts';
 import { buildKeys } from './keys/keys.ts';
@@ -106,6 +108,8 @@ export interface Control {
 }
 
 const traceMs = 2_000;
+/** Less than a minute, so that no minute is left out. */
+const noteMs = 20_000;
 
 /** Builds the control plane. It opens no port before `app.listen`. */
 export async function buildControl(options: ControlOptions): Promise<Control> {
@@ -190,17 +194,32 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
   let hasDatabase = false;
 
   const { confidentialOrigin } = options;
+  const isReady = async (): Promise<boolean> => {
+    if (stopping || !hasDatabase || keeper.catalog === undefined || !(await state.isReady())) return false;
+    return pool.query('select 1').then(
+      () => true,
+      () => false,
+    );
+  };
+  const life = new PlaneLife({
+    ...{ pool, isReady, now },
+    // The broker may have a certificate of its own.
+    isBrokerReady: async () =>
+      (await statusOf(confidentialOrigin, '/readyz', options.confidentialAddress, { rejectUnauthorized: false })) ===
+      200,
+  });
   const dashboard = openDashboard({
     folder: fileURLToPath(new URL('.', import.meta.resolve('@sotto/dashboard/built/index.html'))),
     confidentialOrigin,
   });
   /** Domains whose tasks need no database. They run during migrations. */
   const early: readonly Domain[] = [
-    buildCatalog({ keeper, capabilities }),
+    buildCatalog({ keeper, capabilities, planes: () => life.planes }),
     { tasks: (failed) => (tracing === undefined ? [] : [repeat(traceMs, () => tracing.flush(), failed('traces'))]) },
   ];
   const late: readonly Domain[] = [
     shards,
+    { tasks: (failed) => [repeat(noteMs, () => life.note(), failed('plane_life'))] },
     buildProjection(projector),
     buildSettlement({ settler, metrics, now }),
     buildAudit({ pool, state, metrics, events, now, sleep: (ms) => sleep(ms, undefined, { ref: false }) }),
@@ -264,13 +283,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     confidentialOrigin,
     limits: { control: limits.control, minting: limits.requests * 2, redis: options.limitsRedis },
     events,
-    isReady: async () => {
-      if (stopping || !hasDatabase || keeper.catalog === undefined || !(await state.isReady())) return false;
-      return pool.query('select 1').then(
-        () => true,
-        () => false,
-      );
-    },
+    isReady,
     trustProxy: options.trustProxy,
     traces: tracing,
     now,

@@ -7,6 +7,7 @@ type Call = readonly [method: string, path: string];
 /** Routes that only control serves, whatever the credential. */
 const controlCalls: readonly Call[] = [
   ['GET', '/catalog/models'],
+  ['GET', '/catalog/measurements'],
   ['GET', '/models/uptime?model=acme/small'],
   ['GET', '/capabilities'],
   ['POST', '/inference/tickets'],
@@ -139,6 +140,7 @@ export const paths: Concept = (suite) => {
       ['/nothing', 'baseUrl', undefined],
       ['/models', 'controlUrl', 'inferenceKey'],
       ['/catalog/models', 'controlUrl', undefined],
+      ['/catalog/measurements', 'controlUrl', undefined],
       ['/models/uptime', 'controlUrl', undefined],
       ['/balance', 'controlUrl', 'managementKey'],
       ['/usage?format=csv', 'controlUrl', 'managementKey'],

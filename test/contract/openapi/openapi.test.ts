@@ -41,7 +41,14 @@ describe('the service of `npm start`, by its own description', () => {
       for (const id of ['getHealth', 'getReadiness', 'getOpenApi']) await call(id, 200);
       expect(origin.succeeded.size).toBeGreaterThan(2);
     }
-    for (const id of ['listCatalog', 'getStatus', 'getCapabilities', 'getBillingCatalog', 'getDashboard'])
+    for (const id of [
+      'listCatalog',
+      'listMeasurements',
+      'getStatus',
+      'getCapabilities',
+      'getBillingCatalog',
+      'getDashboard',
+    ])
       await toControl(id, 200);
     await toControl('getReference', 302);
     await toControl('getUptime', 200, { query: '?model=demo/chat' });
@@ -323,6 +330,7 @@ describe('the service of `npm start`, by its own description', () => {
     // These operations have no input, so they fail only by their rate limit.
     expect(unseen(stage.control, stage.control.failed)).toEqual([
       'listCatalog',
+      'listMeasurements',
       'getCapabilities',
       'getStatus',
       'getBillingCatalog',

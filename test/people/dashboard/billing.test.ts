@@ -16,7 +16,7 @@ await describeDashboard(
       expect(await page.getByTestId('available').textContent()).toBe('$0.00');
       await page.getByText('$50.00', { exact: true }).click();
       await page.getByRole('button', { name: 'Pay $52.50' }).click();
-      await page.getByText('Paid: $50.00 are in your balance.').waitFor();
+      await page.getByText('Paid: $50.00 is in your balance.').waitFor();
       await page.getByTestId('available').filter({ hasText: '$50.00' }).waitFor();
       await page.getByRole('table', { name: 'Your orders, newest first' }).getByText('Paid', { exact: true }).waitFor();
       const [download] = await Promise.all([
@@ -86,7 +86,7 @@ await describeDashboard(
       const filled = await stage.person(5);
       const page = await stage.open('/billing', { as: filled });
       await page.getByRole('button', { name: /^Pay/ }).click();
-      await page.getByText(/are in your balance/).waitFor();
+      await page.getByText(/is in your balance/).waitFor();
       await page.getByLabel('Billed to').fill('Ann Example Ltd\nGB 123');
       await page.getByRole('button', { name: 'Use on receipts' }).click();
       await page.getByText('Receipts from now on have these details.').first().waitFor();

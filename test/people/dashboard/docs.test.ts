@@ -1,10 +1,13 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { type StatusAnswer, type UsageError, usageErrorNotes } from '@sotto/wire';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { thoroughly } from '../../kit/thorough.ts';
+import { until } from '../../kit/until.ts';
 import { describeDashboard, expectAccessible, expectGoodLooks } from './stage.ts';
 
+const hourMs = 3_600_000;
 const title = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name });
 const entry = (page: Page, list: string, name: string) =>
   page.getByRole('navigation', { name: list }).getByRole('link', { name, exact: true });
@@ -92,6 +95,36 @@ await describeDashboard('pages for everybody', (stage) => {
     await page.getByText('This version of the documentation does not have it.').waitFor();
   });
 
+  it('draws the diagrams of guides', async () => {
+    const page = await stage.open('/guides/concepts/planes');
+    await page
+      .getByRole('figure')
+      .getByRole('listitem')
+      .filter({ hasText: 'redeem the ticket, place a hold' })
+      .waitFor();
+    expect(await page.getByText('sequenceDiagram').count()).toBe(0);
+    expect(await page.getByRole('figure').getByRole('listitem').first().textContent()).toBe(
+      'Client 1. API key, model, policy Control plane',
+    );
+    await expectAccessible(page);
+  });
+
+  it('shows the row of a table that an address names, such as each class of error of usage', async () => {
+    const page = await stage.open('/status');
+    for (const error of Object.keys(usageErrorNotes)) {
+      await page.goto(`/guides/reference/errors#errors-of-usage-${error}`);
+      const row = page.locator(`tr[id="errors-of-usage-${error}"]`);
+      await row.and(page.locator('.bg-accent-soft')).waitFor();
+      await expect
+        .poll(async () => {
+          const { y = -1 } = (await row.boundingBox()) ?? {};
+          return y > 50 && y < 850;
+        })
+        .toBe(true);
+      expect(await row.textContent()).toContain(usageErrorNotes[error as UsageError].when);
+    }
+  });
+
   it('is found from the palette', async () => {
     const page = await stage.open('/models');
     await page.getByText('15 models').waitFor();
@@ -102,6 +135,35 @@ await describeDashboard('pages for everybody', (stage) => {
     await entry(page, 'Operations', 'Rotate the secret of a key').waitFor();
   });
 
+  it('leads from the palette to a single operation and a single guide, which it loads when somebody types', async () => {
+    const page = await stage.open('/status');
+    await title(page, 'Status').waitFor();
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    const palette = page.getByRole('combobox', { name: /^Search pages/ });
+    await page.keyboard.press('Control+k');
+    await palette.waitFor();
+    expect(asked.filter((url) => /openapi|guides/.test(url))).toEqual([]);
+    await palette.fill('rotate secret');
+    await page.getByRole('option', { name: 'Rotate the secret of a key POST /v1/keys/' }).click();
+    await title(page, 'Rotate the secret of a key').waitFor();
+    await page.keyboard.press('Control+k');
+    await palette.fill('holds and');
+    await page.getByRole('option', { name: 'Holds and charges', exact: true }).click();
+    await title(page, 'Holds and charges').waitFor();
+    // By a heading, and with a plane away.
+    await page.route(`${new URL(stage.service.baseUrl).origin}/v1/openapi.json`, (route) =>
+      route.fulfill({ status: 503 }),
+    );
+    await page.goto('/status');
+    await title(page, 'Status').waitFor();
+    await page.keyboard.press('Control+k');
+    await palette.fill('precision of the');
+    await page.getByRole('option', { name: 'Search the guides for “precision of the”' }).waitFor();
+    await palette.fill('the hold');
+    await page.getByRole('option', { name: 'Holds and charges', exact: true }).waitFor();
+  });
+
   it('shows to anybody how both planes do now, and how providers did in the last day', async () => {
     const page = await stage.open('/status');
     const card = (name: string) =>
@@ -109,7 +171,6 @@ await describeDashboard('pages for everybody', (stage) => {
     await card('Confidential broker').getByText('Ready', { exact: true }).waitFor();
     await card('Control plane').getByText('Ready', { exact: true }).waitFor();
     await card('The last 24 hours').getByText('No hour had 20 requests yet').waitFor();
-    await expectAccessible(page);
     const hours = Array.from({ length: 24 }, (_, hour) => ({
       at: new Date(Date.UTC(2026, 2, 3, hour)).toISOString(),
       requests: hour === 5 ? 40 : null,
@@ -117,7 +178,7 @@ await describeDashboard('pages for everybody', (stage) => {
     }));
     const acme = { provider: 'acme', requests: 132, success_rate: 0.85, hours };
     await page.route('**/v1/status', (route) =>
-      route.fulfill({ json: { window_hours: 24, hours, providers: [acme] } }),
+      route.fulfill({ json: { window_hours: 24, planes: { control: [], broker: [] }, hours, providers: [acme] } }),
     );
     await page.route(`${new URL(stage.service.baseUrl).origin}/readyz`, (route) => route.fulfill({ status: 503 }));
     await page.reload();
@@ -128,14 +189,55 @@ await describeDashboard('pages for everybody', (stage) => {
     await title(page, 'acme').waitFor();
   });
 
+  it('shows in which hours each plane was ready, as control noted each minute', async () => {
+    const status = async () => (await (await fetch(`${stage.service.controlUrl}/status`)).json()) as StatusAnswer;
+    const { planes } = await status();
+    expect([planes.control.length, planes.broker.length]).toEqual([24, 24]);
+    const hour = Math.floor(Date.now() / hourMs) - 5;
+    // Two hours without trouble, one without the broker, and one without control.
+    await stage.service.pool.query(
+      `insert into plane_minutes (minute, control, broker)
+       select m, true, m / 60 < $1 + 2 from generate_series($1 * 60, $1 * 60 + 179) m`,
+      [hour],
+    );
+    const noted = async () => {
+      const { control, broker } = (await status()).planes;
+      const from = control.findIndex(({ at }) => Date.parse(at) === hour * hourMs);
+      return [control, broker].map((hours) => hours.slice(from, from + 4).map(({ ready }) => ready));
+    };
+    await until(async () => (await noted())[0]?.[0] === 1, 'the notes are read', 100_000);
+    expect(await noted()).toEqual([
+      [1, 1, 1, 0],
+      [1, 1, 0, null],
+    ]);
+    // What the service noted of itself.
+    await until(async () => {
+      const { rows } = await stage.service.pool.query<{ control: boolean; broker: boolean }>(
+        'select control, broker from plane_minutes order by minute desc limit 1',
+      );
+      return rows[0]?.control === true && rows[0].broker;
+    }, 'both planes are ready');
+    const page = await stage.open('/status');
+    await page.getByRole('img', { name: /^Confidential broker: trouble at / }).waitFor();
+    await page.getByRole('img', { name: /^Control plane: trouble at / }).waitFor();
+    await expectAccessible(page);
+  });
+
   thoroughly('looks well', async () => {
-    for (const [name, path, shown] of [
+    for (const [name, path, shown, ...widths] of [
       ['reference', '/reference', 'API reference'],
       ['reference-chat', '/reference/broker/createChatCompletion', 'Create a chat completion'],
+      ['reference-chat', '/reference/broker/createChatCompletion', 'Create a chat completion', 320],
       ['guides', '/guides', 'Guides'],
       ['guide', '/guides/use/billing', 'Billing'],
+      ['guide-drawn', '/guides/ARCHITECTURE', 'Architecture'],
+      ['guide-sequence', '/guides/concepts/planes', 'Control plane and broker'],
+      ['guide-routing', '/guides/concepts/routing', 'Routing'],
       ['status', '/status', 'Status'],
     ] as const)
-      await expectGoodLooks(stage, { name, path, shown: (page) => title(page, shown).waitFor() });
+      await expectGoodLooks(stage, {
+        ...{ name, path, shown: (page) => title(page, shown).waitFor() },
+        ...(widths.length === 0 ? {} : { widths }),
+      });
   });
 });

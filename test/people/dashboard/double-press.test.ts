@@ -33,7 +33,7 @@ await describeDashboard('pressed twice', (stage) => {
     const posts = postsTo(page, '/v1/billing/orders');
     const pay = page.getByRole('button', { name: /^Pay/ });
     await pressTwice(pay);
-    await page.getByText(/are in your balance/).waitFor();
+    await page.getByText(/is in your balance/).waitFor();
     expect([posts.length, await count('orders', person.accountId), await count('receipts', person.accountId)]).toEqual([
       1, 1, 1,
     ]);
@@ -62,7 +62,7 @@ await describeDashboard('pressed twice', (stage) => {
     await page.getByText('The service cannot be reached').waitFor();
     expect(await count('orders', person.accountId)).toBe(1);
     await pay.click();
-    await page.getByText(/are in your balance/).waitFor();
+    await page.getByText(/is in your balance/).waitFor();
     expect(await count('orders', person.accountId)).toBe(1);
     await page.getByText('$50.00', { exact: true }).click();
     await page.getByRole('button', { name: 'Pay $52.50' }).click();

@@ -59,7 +59,7 @@ await describeDashboard('feel', (stage) => {
     await page.keyboard.press('Control+k');
     await field(page).fill('nothing is called this');
     await palette(page)
-      .getByText(/^No page, model, key or action matches/)
+      .getByText(/^No page, guide, operation, model, key or action matches/)
       .waitFor();
     await field(page).fill('routing');
     await page.keyboard.press('ArrowDown');

@@ -40,8 +40,8 @@ await describeDashboard('first steps', (stage) => {
     await page.getByRole('button', { name: /^Pay \$/ }).waitFor();
     await keepPicture(page, 'walk-3-billing');
     await page.getByRole('button', { name: /^Pay \$/ }).click();
-    await page.getByText(/^Paid: .* are in your balance\.$/).waitFor();
-    await page.getByRole('link', { name: 'Playground' }).click();
+    await page.getByText(/^Paid: .* is in your balance\.$/).waitFor();
+    await page.getByRole('link', { name: 'Ask a question' }).click();
     await page.getByLabel('Your question').fill('Hello');
     await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByText('It can spend $1.00 in total.').waitFor();
@@ -88,7 +88,15 @@ await describeDashboard('first steps', (stage) => {
     await page.reload();
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
     await page.getByRole('link', { name: 'First steps' }).click();
-    await page.getByText('Waiting for your first request…').waitFor();
+    // The tab still has its key, and so does the playground.
+    await page.getByTestId('new-key').waitFor();
+    await page.getByRole('link', { name: 'Playground' }).first().click();
+    await page.getByText('Created for this tab.').waitFor();
+    const { data } = (await (await page.request.get('/v1/keys')).json()) as { data: unknown[] };
+    expect(data).toHaveLength(1);
+    const other = await page.context().newPage();
+    await other.goto('/first-steps');
+    await other.getByText('Waiting for your next request…').waitFor();
   });
 
   it('run a coding agent by the printed commands, as they are', async () => {
@@ -127,9 +135,9 @@ await describeDashboard('first steps', (stage) => {
 
   it('have tabs for the keyboard, and remember the tool, also on a phone', async () => {
     const page = await stage.open('/', { as: await stage.person(), width: 390 });
-    await page.getByRole('tab', { name: 'curl', exact: true }).focus();
+    await page.getByRole('tab', { name: 'curl, private' }).focus();
     await page.keyboard.press('ArrowRight');
-    await page.getByRole('tab', { name: 'curl, private', selected: true }).waitFor();
+    await page.getByRole('tab', { name: 'curl', exact: true, selected: true }).waitFor();
     await page.keyboard.press('End');
     await page.getByRole('combobox', { name: 'Tool' }).selectOption('Cline');
     await page.getByText('sotto run cline').first().waitFor();

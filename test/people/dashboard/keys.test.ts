@@ -315,14 +315,14 @@ await describeDashboard('keys', (stage) => {
     expect(working.map(({ name }: { name: string }) => name).sort()).toEqual(['alpha three', 'beta']);
   });
 
-  it('show 50 at first, can be sorted and found by owner, and show the monthly limit beside the total', async () => {
+  it('are shown in pages, sorted across them, found by owner, and show the monthly limit beside the total', async () => {
     const person = await stage.person();
     const page = await stage.open('/keys', { as: person });
     await stage.service.pool.query(
       `insert into api_keys (id, account_id, workspace_id, kind, name, hash, preview, created_by, spent_nusd, credit_limit_nusd, created_at)
        select gen_random_uuid(), account_id, id, 'inference', 'key ' || n, gen_random_uuid()::text, 'sotto_inf_…' || n, account_id,
          n * 10000000, 2000000000, now() - n * interval '1 hour'
-       from workspaces, generate_series(1, 60) n where account_id = $1 and is_default`,
+       from workspaces, generate_series(1, 200) n where account_id = $1 and is_default`,
       [person.accountId],
     );
     const [first] = (await api(page, '/keys')).data;
@@ -332,14 +332,30 @@ await describeDashboard('keys', (stage) => {
     expect(budget.status()).toBe(200);
     await page.reload();
     const rows = page.getByRole('table', { name: 'Keys' }).locator('tbody tr');
-    await expect.poll(() => rows.count()).toBe(50);
-    await page.getByRole('button', { name: 'Show more (10 left)' }).click();
-    await expect.poll(() => rows.count()).toBe(60);
+    const height = () => page.evaluate<number>('document.documentElement.scrollHeight');
+    await page.getByText('1 to 25 of 200').waitFor();
+    expect(await height()).toBeLessThan(3000);
+    const seen = new Set<string>();
+    for (let from = 1; from <= 200; from += 25) {
+      await page.getByText(`${from} to ${from + 24} of 200`).waitFor();
+      for (const text of await rows.allTextContents()) seen.add(/key \d+/.exec(text)?.[0] ?? '');
+      if (from < 176) await page.getByRole('button', { name: 'Next', exact: true }).click();
+    }
+    expect(seen.size).toBe(200);
+    expect(await page.getByRole('button', { name: 'Next', exact: true }).isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Previous', exact: true }).click();
+    await page.getByText('151 to 175 of 200').waitFor();
     await page.getByRole('button', { name: 'Spent' }).click();
     await page.getByRole('button', { name: 'Spent' }).click();
-    await expect.poll(() => rows.first().textContent()).toContain('key 60');
+    await page.getByText('1 to 25 of 200').waitFor();
+    await expect.poll(() => rows.first().textContent()).toContain('key 200');
+    await page.setViewportSize({ width: 390, height: 844 });
+    expect(await height()).toBeLessThan(8000);
+    await page.setViewportSize({ width: 1280, height: 900 });
+    // A page that a filter leaves empty shows the last one that there is.
+    await page.getByRole('button', { name: 'Next', exact: true }).click();
     await page.getByRole('searchbox', { name: 'Filter by name or owner' }).fill('YOU');
-    await expect.poll(() => rows.count()).toBe(60);
+    await page.getByText('26 to 50 of 200').waitFor();
     await page.getByRole('searchbox', { name: 'Filter by name or owner' }).fill(first.name);
     await expect.poll(() => rows.count()).toBe(1);
     expect(await rows.first().textContent()).toContain('of $3.00');

@@ -148,6 +148,7 @@ await describeDashboard('models', (stage) => {
   });
 
   it('are sorted by what was measured, and each provider has a page with its models and incidents', async () => {
+    await untilListed(stage, 'acme/measured');
     const page = await stage.open('/models');
     await page.getByLabel('Sort by').selectOption({ label: 'Best uptime' });
     await expect.poll(() => rows(page).first().textContent()).toMatch(/acme\/measured.*100% success/);
@@ -163,7 +164,7 @@ await describeDashboard('models', (stage) => {
     const served = page.getByRole('table', { name: 'Models at acme' }).locator('tbody tr');
     expect(await served.filter({ hasText: 'acme/measured' }).textContent()).toContain('100%');
     await page.goto('/providers/beta');
-    await page.getByText('No hour had 20 requests, so nothing is known').waitFor();
+    await page.getByText('No model had 20 requests, so nothing is known').waitFor();
     await page.goto('/providers/nobody');
     await page.getByText('No such provider').waitFor();
   });
@@ -287,6 +288,15 @@ await describeDashboard('models', (stage) => {
       .getByRole('button')
       .click();
     await expect.poll(() => rows(page).first().textContent()).toContain('lab-6/model-499');
+    if (stage.service.redisUrl === undefined) return;
+    // One that no list of the first hundred has, by name or otherwise.
+    await shareHour(stage, Math.floor(Date.now() / hourMs), [['lab-8/model-399@acme', '40;39;60:40;52:40;;']]);
+    await untilListed(stage, 'lab-8/model-399');
+    await page.getByLabel('Sort by').selectOption({ label: 'Best uptime' });
+    await expect.poll(() => rows(page).first().textContent()).toMatch(/lab-8\/model-399.*97\.5% success/);
+    expect(await rows(page).count()).toBe(500);
+    await page.getByLabel('Sort by').selectOption({ label: 'Fastest' });
+    await expect.poll(() => rows(page).first().textContent()).toContain('lab-8/model-399');
   });
 });
 
@@ -297,27 +307,42 @@ const isDrawn = '(row) => row.firstElementChild.checkVisibility({ contentVisibil
 const drawnRows = (page: Page): Promise<number> =>
   page.evaluate(`[...document.querySelectorAll('tbody tr')].filter(${isDrawn}).length`);
 
+/** Waits until a model, or a figure of it, is among the measurements. */
+const untilListed = ({ service }: Pick<Stage, 'service'>, what: string): Promise<void> =>
+  until(
+    async () => (await (await fetch(`${service.controlUrl}/catalog/measurements`)).text()).includes(what),
+    `${what} is measured`,
+    40_000,
+  );
+
+/** Shares the records of routes in an hour, as a broker does. */
+async function shareHour(
+  { service }: Pick<Stage, 'service'>,
+  hour: number,
+  records: [string, string][],
+): Promise<void> {
+  const state = createRedisState({ url: service.redisUrl ?? '' });
+  const share = () => state.shareMeasurements({ hour, source: 'test', records: new Map(records) });
+  await until(async () => share().then(() => true), 'the state is reachable');
+  await state.close();
+}
+
 /**
  * One day of three routes: one performed badly for some hours, and one had few requests. Needs the state of two planes.
  */
 async function shareMeasurements({ service }: Stage): Promise<void> {
   if (service.redisUrl === undefined) return;
-  const state = createRedisState({ url: service.redisUrl });
   const now = Math.floor(Date.now() / hourMs);
   for (let back = 0; back < 23; back += 1) {
     const failed = back > 8 && back < 12 ? 9 : back % 3;
-    const records = new Map([
+    await shareHour({ service }, now - back, [
       ['acme/wide@vault', `40;${40 - failed};${70 + (back % 4)}:30,${76 + (back % 5)}:10;45:40;;`],
       ['acme/wide@acme', `60;${60 - (back % 2)};${60 + (back % 3)}:60;52:60;;`],
       ['acme/wide@beta', '1;1;;;;'],
     ]);
-    const share = () => state.shareMeasurements({ hour: now - back, source: 'test', records });
-    await until(async () => share().then(() => true), 'the state is reachable');
   }
-  await state.close();
   // Control reads past hours when it starts, so restart it.
   await service.control.terminate();
   await service.control.restart();
-  const uptime = `${service.controlUrl}/models/uptime?model=acme/wide`;
-  await until(async () => (await (await fetch(uptime)).text()).includes('"requests":1380'), 'the day is read');
+  await untilListed({ service }, '"requests":1380');
 }

@@ -123,7 +123,7 @@ await describeDashboard('the overview', (stage) => {
     await page.goto('/');
     await expect
       .poll(() => tile(page, 'Time to first token').textContent())
-      .toBe('250 msor less for half, 2 s for nine in ten');
+      .toBe('250 msat most, for half of the answers; 2 s for nine in ten');
     expect(await tile(page, 'Failed this month').textContent()).toBe('16.7%See them');
     await page.getByRole('link', { name: 'See them' }).click();
     await page.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();

@@ -74,6 +74,27 @@ await describeDashboard('playground', (stage) => {
     expect(await page.getByText('First question').count()).toBe(0);
   });
 
+  it('does not repeat by a weaker way what went by a stronger one', async () => {
+    stage.world.reset();
+    const page = await ready(stage, '/playground?model=acme/small');
+    await page.getByLabel('Continue with simulated evidence').check();
+    await ask(page, 'My secret');
+    await page.getByText('Hello there, this is a provider.').waitFor();
+    await page.getByRole('radio', { name: /^Compatibility mode/ }).check();
+    await page.getByText(/^1 earlier exchange went by a more private way/).waitFor();
+    expect(await page.getByRole('button', { name: 'Ask again' }).count()).toBe(0);
+    const sent = page.waitForRequest(`${stage.service.baseUrl}/chat/completions`);
+    await ask(page, 'Thanks');
+    const request = await sent;
+    expect(request.headers().authorization).toMatch(/^Bearer sotto_inf_/);
+    expect(request.postData()).not.toContain('My secret');
+    await page.getByText('Hello there, this is a provider.').nth(1).waitFor();
+    await page.getByRole('radio', { name: /^Private flow/ }).check();
+    await ask(page, 'More');
+    await page.getByText('Hello there, this is a provider.').nth(2).waitFor();
+    expect(JSON.stringify(stage.world.provider('acme').seen.at(-1)?.body.messages)).toContain('My secret');
+  });
+
   it('streams, can be stopped, and asks again', async () => {
     const pieces = Array.from({ length: 200 }, (_, index) => `word${String(index)} `);
     stage.world.provider('acme').answer(answerChat({ pieces, pieceMs: 50 }));
@@ -128,9 +149,9 @@ await describeDashboard('playground', (stage) => {
       width: 360,
     });
     const setup = page.getByRole('button', { name: /^Setup/ });
-    await page.getByRole('button', { name: 'Create key' }).click();
-    await page.getByText('Created for this tab. It can spend $1.00 in total.').waitFor();
     expect(await setup.getAttribute('aria-expanded')).toBe('true');
+    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByRole('button', { name: 'Setup', expanded: false }).waitFor();
     await page.reload();
     await page.getByRole('button', { name: 'Setup acme/small · Compatibility mode' }).waitFor();
     expect(await page.getByLabel('Model', { exact: true }).isVisible()).toBe(false);
@@ -267,7 +288,7 @@ await describeDashboard('playground', (stage) => {
     await page.getByLabel('Inference key').fill(`sotto_inf_${'a'.repeat(43)}`);
     await page.getByRole('button', { name: 'Use it' }).click();
     await ask(page, 'Hello');
-    await page.getByText('The key is wrong or revoked. Create another one.').waitFor();
+    await page.getByText('Create another key, or choose one of yours.').waitFor();
     await page.getByRole('button', { name: 'Account', exact: true }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
@@ -298,6 +319,9 @@ await describeDashboard('playground', (stage) => {
         await page.getByLabel('Continue with simulated evidence', { exact: false }).check();
         await ask(page, 'Write a function that adds two numbers, please, and say how it is called.');
         await page.getByText('The answer is complete.').waitFor({ state: 'attached' });
+        // On a phone, the setup has folded.
+        const folded = page.getByRole('button', { name: /^Setup/, expanded: false });
+        if (await folded.isVisible()) await folded.click();
         await page.getByText('Parameters').click();
         await page.getByLabel('Minimum privacy').selectOption('TEE or stronger');
         await ask(page, 'And in an enclave?');

@@ -286,7 +286,7 @@ describe.skipIf(!hasBrowser())('signing in, and the credentials of an account', 
     await address.fill('somebody@people.example');
     await dialog.getByLabel('Your password').fill(password);
     await dialog.getByRole('button', { name: 'Delete account' }).click();
-    await dialog.getByRole('alert').getByText('is not the address of this account').waitFor();
+    await dialog.getByRole('alert').getByText('This is not the address of your account.').waitFor();
     await address.fill(person.email);
     await dialog.getByRole('button', { name: 'Delete account' }).click();
     await page.waitForURL(/\/sign-in/);

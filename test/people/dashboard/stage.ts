@@ -249,6 +249,14 @@ export async function expectGoodLooks(
     await shown(page);
     for (const theme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme: theme });
+      // Rows out of sight, which are not drawn, keep the colors of the other theme until they come into sight.
+      await page.evaluate(`(async () => {
+        const frame = () => new Promise(requestAnimationFrame);
+        for (const y of [document.documentElement.scrollHeight / 2, document.documentElement.scrollHeight, 0]) {
+          window.scrollTo(0, y);
+          for (let drawn = 0; drawn < 3; drawn += 1) await frame();
+        }
+      })()`);
       await keepPicture(page, `${name}-${width}-${theme}`);
       await expectAccessible(page);
       const overflow = await page.evaluate<number>(

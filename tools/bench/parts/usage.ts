@@ -14,10 +14,14 @@ const month = `from=${daysAgo(29)}`;
 const last = 'creator-6/model-48';
 const [main, side] = workspaces;
 
-/** Queries of the page Usage and its filters, with their paths. */
+/** Queries of Overview, of the page Usage and of its filters, with their paths. */
 const sums: readonly (readonly [string, string])[] = [
   ['today by model', `/usage/daily?from=${daysAgo(0)}&group_by=model`],
   ['30 days by day and model', `/usage/daily?${month}&group_by=day,model`],
+  ['30 days by day, of a workspace', `/usage/daily?${month}&workspace_id=${main}`],
+  ['30 days by model, of a workspace', `/usage/daily?${month}&group_by=model&workspace_id=${main}`],
+  ['30 days by key, of a workspace', `/usage/daily?${month}&group_by=key_id&workspace_id=${main}`],
+  ['year by month, of a workspace', `/usage/daily?${year}&group_by=month&workspace_id=${main}`],
   ['year by day', `/usage/daily?${year}`],
   ['year by model', `/usage/daily?${year}&group_by=model`],
   ['year by model, of a key', `/usage/daily?${year}&group_by=model&key_id=${keys[0]}`],

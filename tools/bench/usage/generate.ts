@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { firstTokenBoundsMs } from '@sotto/wire';
 import type pg from 'pg';
 
 /** The account that has nine tenths of the rows. */
@@ -69,7 +70,15 @@ async function fillDaily(client: pg.PoolClient): Promise<void> {
   for (const statement of (await readFile(file, 'utf8')).split('--> statement-breakpoint')) {
     if (!statement.includes('LOCK TABLE')) await client.query(statement);
   }
+  await client.query(insertFirstTokens);
 }
+
+/** Every class of time to the first token on each day of each workspace, so this table, too, is as large as possible. */
+const insertFirstTokens = `
+  insert into usage_daily_first_token (account_id, day, workspace_id, class, answers)
+  select account_id, day, workspace_id, class, ceil(sum(requests) / ${firstTokenBoundsMs.length + 1}.0)
+  from usage_daily cross join generate_series(0, ${firstTokenBoundsMs.length}) as class
+  group by 1, 2, 3, 4`;
 
 /** Rows $1 to $2 of $3, in order of time. */
 const insertRows = `

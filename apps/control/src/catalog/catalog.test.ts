@@ -1,7 +1,8 @@
 import { type MeasuredAttempt, MeasurementTallies, MeasurementWindow, type Model, type Route } from '@sotto/router';
-import { statusAnswerSchema, uptimeAnswerSchema } from '@sotto/wire';
+import { measurementsAnswerSchema, statusAnswerSchema, uptimeAnswerSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { statusOf, uptimeOf } from './catalog.ts';
+import { measurementsOf, statusOf, uptimeOf } from './catalog.ts';
+import { planesOf } from './plane-life.ts';
 
 const hour = 480_000;
 const model: Model = {
@@ -49,7 +50,7 @@ describe('statusOf', () => {
         [hour, 'lab/one@shadow', 12, fast],
       ] as const),
     );
-    const { hours, providers } = statusAnswerSchema.parse(statusOf([model, other], window));
+    const { hours, providers } = statusAnswerSchema.omit({ planes: true }).parse(statusOf([model, other], window));
     expect(providers).toMatchObject([
       { provider: 'acme', requests: 39, success_rate: 0.8718 },
       { provider: 'acme/eu', requests: null, success_rate: null },
@@ -81,26 +82,73 @@ describe('statusOf', () => {
   });
 });
 
+describe('planesOf', () => {
+  const first = 60 * (hour - 2) + 30;
+  const notes = (at: number, noted: number, control: number, broker: number) => ({
+    ...{ hour: at, noted, control, broker, first: at === hour - 2 ? first : at * 60 },
+  });
+  const lastOf = (planes: ReturnType<typeof planesOf>) =>
+    (['control', 'broker'] as const).map((plane) => planes[plane].slice(-4).map(({ ready }) => ready));
+
+  it('knows nothing before the first note, and of the broker nothing while control wrote none', () => {
+    const noted = [notes(hour - 2, 30, 30, 15), notes(hour, 10, 8, 10)];
+    expect(lastOf(planesOf(noted, hour * 60 + 20))).toEqual([
+      [null, 1, 0, 0.4],
+      [null, 0.5, null, 1],
+    ]);
+    expect(planesOf(noted, hour * 60 + 20).control.map(({ at }) => Date.parse(at) / 3_600_000)).toEqual(
+      Array.from({ length: 24 }, (_, index) => hour - 23 + index),
+    );
+  });
+
+  it('does not count a minute that is not over, and nothing before a day', () => {
+    expect(lastOf(planesOf([notes(hour - 1, 60, 60, 60)], hour * 60))).toEqual([
+      [null, null, 1, null],
+      [null, null, 1, null],
+    ]);
+    expect(lastOf(planesOf([], hour * 60))).toEqual([Array(4).fill(null), Array(4).fill(null)]);
+  });
+});
+
+describe('measurementsOf', () => {
+  it('lists the routes with at least 20 requests, as uptime does, and no model without one', () => {
+    const slow: Model = { ...model, id: 'lab/two', routes: [{ ...model.routes[0], id: 'lab/two@acme' } as Route] };
+    const window = windowOf(
+      ...([
+        [hour, 'lab/one@acme', 12, fast],
+        [hour - 20, 'lab/one@acme', 8, { success: false }],
+        [hour, 'lab/one@hidden', 19, fast],
+        [hour, 'lab/two@acme', 19, fast],
+      ] as const),
+    );
+    const { data } = measurementsAnswerSchema.parse(measurementsOf([model, slow], window));
+    const [{ series, ...first } = { series: [] }] = routesOf(window);
+    expect(series).toHaveLength(24);
+    expect(first).toMatchObject({ requests: 20, success_rate: 0.6 });
+    expect(data).toEqual([{ model: 'lab/one', routes: [first] }]);
+  });
+});
+
 describe('uptimeOf', () => {
   it('lists each route and variant separately, and names unlisted providers only `other`', () => {
     const window = windowOf([hour, 'lab/one@acme', 20, fast], [hour, 'lab/one@hidden', 30, { success: false }]);
     expect(routesOf(window)).toMatchObject([
       { provider: 'acme', privacy_class: 'private', requests: 20, success_rate: 1, window_hours: 24 },
-      { provider: 'acme/eu', privacy_class: 'tee', requests: 0, ...nothing },
+      { provider: 'acme/eu', privacy_class: 'tee', requests: null, ...nothing },
       { provider: 'other', requests: 30, success_rate: 0, ttft_ms: null },
-      { provider: 'other', requests: 0, ...nothing },
+      { provider: 'other', requests: null, ...nothing },
     ]);
     expect(JSON.stringify(routesOf(window))).not.toMatch(/hidden|shadow/);
   });
 
   it('is null if fewer than 20 requests were measured, per day and per hour', () => {
     const [few] = routesOf(windowOf([hour, 'lab/one@acme', 19, fast]));
-    expect(few).toMatchObject({ requests: 19, ...nothing });
+    expect(few).toMatchObject({ requests: null, ...nothing });
     const [enough] = routesOf(windowOf([hour, 'lab/one@acme', 19, fast], [hour - 1, 'lab/one@acme', 1, fast]));
     expect(enough).toMatchObject({ requests: 20, success_rate: 1 });
     expect(enough?.series.slice(-2)).toMatchObject([
-      { requests: 1, success_rate: null, ttft_p50_ms: null },
-      { requests: 19, success_rate: null, ttft_p50_ms: null },
+      { requests: null, success_rate: null, ttft_p50_ms: null },
+      { requests: null, success_rate: null, ttft_p50_ms: null },
     ]);
   });
 
@@ -127,7 +175,7 @@ describe('uptimeOf', () => {
         Array.from({ length: 24 }, (_, index) => hour - 23 + index),
       );
     }
-    expect(route?.series.map(({ requests }) => requests)).toEqual([40, ...Array(22).fill(0), 20]);
+    expect(route?.series.map(({ requests }) => requests)).toEqual([40, ...Array(22).fill(null), 20]);
     expect(route?.requests).toBe(60);
   });
 });

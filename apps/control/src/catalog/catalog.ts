@@ -5,6 +5,7 @@ import {
   type Model,
   measurementMinimum,
   modelList,
+  type Route,
   type RouteTally,
   windowHours,
 } from '@sotto/router';
@@ -12,6 +13,7 @@ import { repeat } from '@sotto/server';
 import {
   type CapabilitiesAnswer,
   initialPreferences,
+  type MeasurementsAnswer,
   type ModelListAnswer,
   type Preferences,
   ServiceError,
@@ -25,40 +27,57 @@ import type { CatalogKeeper } from './catalog-keeper.ts';
 export interface CatalogDependencies {
   readonly keeper: CatalogKeeper;
   readonly capabilities: () => CapabilitiesAnswer;
+  readonly planes: () => StatusAnswer['planes'];
 }
 
 const followMs = 500;
 const measureMs = 2_000;
-const statusMs = 15_000;
+const figuresMs = 15_000;
 
 export function buildCatalog(deps: CatalogDependencies): Domain {
   const { keeper } = deps;
   const counted: CountedHours = new Map();
-  let status: { readonly catalog: Catalog; readonly answer: StatusAnswer } | undefined;
-  const refreshStatus = (catalog: Catalog): StatusAnswer => {
-    if (status !== undefined && status.catalog !== catalog) counted.clear();
-    status = { catalog, answer: statusOf([...catalog.models.values()], keeper.measured, counted) };
-    return status.answer;
+  // Anybody may ask for the figures of all routes, so they are computed for everybody at once.
+  let figures: Figures | undefined;
+  const refreshFigures = (catalog: Catalog): Figures => {
+    if (figures !== undefined && figures.catalog !== catalog) counted.clear();
+    const models = [...catalog.models.values()];
+    figures = {
+      catalog,
+      status: statusOf(models, keeper.measured, counted),
+      measurements: measurementsOf(models, keeper.measured),
+    };
+    return figures;
   };
   return {
-    // Anybody may ask for the status, so asking costs nothing.
-    register: ({ serve }) => serveCatalog(serve, deps, (catalog) => status?.answer ?? refreshStatus(catalog)),
+    register: ({ serve }) => serveCatalog(serve, deps, (catalog) => figures ?? refreshFigures(catalog)),
     tasks: (failed) => [
       repeat(followMs, () => keeper.follow(), failed('catalog')),
       repeat(measureMs, () => keeper.refreshMeasurements(), failed('measurements')),
-      repeat(statusMs, async () => void (keeper.catalog && refreshStatus(keeper.catalog)), failed('status')),
+      repeat(figuresMs, async () => void (keeper.catalog && refreshFigures(keeper.catalog)), failed('status')),
     ],
   };
 }
 
 type Catalog = NonNullable<CatalogKeeper['catalog']>;
 
+/** What was measured of all routes. */
+interface Figures {
+  readonly catalog: Catalog;
+  readonly status: Omit<StatusAnswer, 'planes'>;
+  readonly measurements: MeasurementsAnswer;
+}
+
 /** Serves the models, the uptime of their routes, the status, and the capabilities of this deployment. */
 function serveCatalog(
   serve: Serve,
-  { keeper, capabilities }: CatalogDependencies,
-  statusWith: (catalog: Catalog) => StatusAnswer,
+  { keeper, capabilities, planes }: CatalogDependencies,
+  figuresOf: (catalog: Catalog) => Figures,
 ): void {
+  const figures = (): Figures => {
+    if (keeper.catalog === undefined) throw new ServiceError('service_unavailable');
+    return figuresOf(keeper.catalog);
+  };
   serve(catalogContracts)({
     'GET /v1/models': async ({ caller }) => listModels(keeper, caller.preferences, caller.allowedModels),
     'GET /v1/catalog/models': async () => ({
@@ -67,11 +86,8 @@ function serveCatalog(
     }),
     'GET /v1/capabilities': async () => capabilities(),
 
-    'GET /v1/status': async () => {
-      const { catalog } = keeper;
-      if (catalog === undefined) throw new ServiceError('service_unavailable');
-      return statusWith(catalog);
-    },
+    'GET /v1/status': async () => ({ ...figures().status, planes: planes() }),
+    'GET /v1/catalog/measurements': async () => figures().measurements,
 
     'GET /v1/models/uptime': async ({ query: { model: id } }) => {
       if (typeof id !== 'string' || id === '') throw new ServiceError('missing_model', { param: 'model' });
@@ -99,30 +115,41 @@ function listModels(keeper: CatalogKeeper, preferences: Preferences, allowed?: r
   );
 }
 
+type MeasuredRoute = MeasurementsAnswer['data'][number]['routes'][number];
 type RouteUptime = UptimeAnswer['routes'][number];
 
 const hourMs = 3_600_000;
 
 /** Computes success rate and latency of a model’s routes over 24 hours, from requests that brokers served. */
-export function uptimeOf(model: Model, measured: MeasurementWindow): UptimeAnswer {
+export const uptimeOf = (model: Model, measured: MeasurementWindow): UptimeAnswer => ({
+  model: model.id,
+  routes: model.routes.map((route) => ({
+    ...measuredRoute(route, measured),
+    series: measured.hours.map((hour) => uptimeIn(hour, measured.tallyOf(hour, route.id))),
+  })),
+});
+
+/** The same without hours, for all models and routes that had enough requests. */
+export const measurementsOf = (models: readonly Model[], measured: MeasurementWindow): MeasurementsAnswer => ({
+  data: models.flatMap(({ id: model, routes }) => {
+    const reliable = routes.filter(({ id }) => reliableTally(measured.sumOf(id)) !== undefined);
+    return reliable.length === 0 ? [] : [{ model, routes: reliable.map((route) => measuredRoute(route, measured)) }];
+  }),
+});
+
+function measuredRoute({ id, publicProviderId, privacyClass }: Route, measured: MeasurementWindow): MeasuredRoute {
+  const sum = measured.sumOf(id);
+  const reliable = reliableTally(sum);
+  const [p50, p90, p99] = [50, 90, 99].map((percentile) => reliable?.percentile('ttftMs', percentile));
+  const speed = reliable?.percentile('tokensPerSecond', 50);
   return {
-    model: model.id,
-    routes: model.routes.map(({ id, publicProviderId, privacyClass }) => {
-      const sum = measured.sumOf(id);
-      const reliable = reliableTally(sum);
-      const [p50, p90, p99] = [50, 90, 99].map((percentile) => reliable?.percentile('ttftMs', percentile));
-      const speed = reliable?.percentile('tokensPerSecond', 50);
-      return {
-        provider: publicProviderId,
-        privacy_class: privacyClass,
-        window_hours: windowHours,
-        success_rate: successRate(sum),
-        requests: sum?.requests ?? 0,
-        ttft_ms: p50 === undefined || p90 === undefined || p99 === undefined ? null : { p50, p90, p99 },
-        throughput_tps: speed === undefined ? null : { p50: speed },
-        series: measured.hours.map((hour) => uptimeIn(hour, measured.tallyOf(hour, id))),
-      };
-    }),
+    provider: publicProviderId,
+    privacy_class: privacyClass,
+    window_hours: windowHours,
+    success_rate: successRate(sum),
+    requests: reliable?.requests ?? null,
+    ttft_ms: p50 === undefined || p90 === undefined || p99 === undefined ? null : { p50, p90, p99 },
+    throughput_tps: speed === undefined ? null : { p50: speed },
   };
 }
 
@@ -145,7 +172,7 @@ export function statusOf(
   models: readonly Model[],
   measured: MeasurementWindow,
   counted: CountedHours = new Map(),
-): StatusAnswer {
+): Omit<StatusAnswer, 'planes'> {
   const { hours } = measured;
   const routes = Map.groupBy(
     models.flatMap((model) => model.routes),
@@ -179,7 +206,7 @@ export function statusOf(
 const uptimeIn = (hour: number, tally: RouteTally): RouteUptime['series'][number] => ({
   at: new Date(hour * hourMs).toISOString(),
   success_rate: successRate(tally),
-  requests: tally.requests,
+  requests: reliableTally(tally)?.requests ?? null,
   ttft_p50_ms: reliableTally(tally)?.percentile('ttftMs', 50) ?? null,
 });
 

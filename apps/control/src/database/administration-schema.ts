@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { boolean, index, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core';
+import { boolean, index, integer, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core';
 import { authUser } from './auth-schema.ts';
 import { createdAt, instant } from './columns.ts';
 
@@ -10,6 +10,13 @@ export const deployment = pgTable('deployment', {
   signedUpOpenly: boolean('signed_up_openly').notNull(),
   /** The UTC month of `usage` before which rows were deleted. Null: no row was. It never falls. */
   usageKeptFrom: instant('usage_kept_from'),
+});
+
+/** Whether each plane was ready in a minute since 1970. Kept for 25 hours. */
+export const planeMinutes = pgTable('plane_minutes', {
+  minute: integer('minute').primaryKey(),
+  control: boolean('control').notNull(),
+  broker: boolean('broker').notNull(),
 });
 
 /** Addresses that an operator has invited to sign up. A row is deleted when it is used or withdrawn. */

@@ -92,7 +92,7 @@ function adviceFor(reason: string, subject: keyof typeof variables, address: Add
 }
 
 /** Sends one GET. Follows no redirect. */
-function statusOf(
+export function statusOf(
   origin: string,
   path: string,
   address: Address | undefined,

@@ -116,7 +116,7 @@ function invitationMail(invitation: {
     text: [
       `${invitation.invitedBy} invites you to the workspace "${workspace}" as ${invitation.role}.`,
       ...(invitation.role === 'owner' ? ['If you accept, your balance pays for what it uses from then on.'] : []),
-      `Sign in or sign up with this address, and accept until ${invitation.expires_at}:`,
+      `Sign in or sign up with this address, and accept until ${invitation.expires_at.slice(0, 16).replace('T', ' ')} UTC:`,
       `${invitation.origin}/invitations#token=${invitation.token}`,
       'By a program, with this token:',
       invitation.token,

@@ -37,6 +37,18 @@ export const modelsQuery = queryOptions({
   staleTime: 60_000,
 });
 
+/** How all routes with enough requests did in the last 24 hours, by model. */
+export const measurementsQuery = queryOptions({
+  queryKey: ['measurements'],
+  queryFn: async ({ signal }) =>
+    new Map(
+      (await call('GET /v1/catalog/measurements', { signal })).data.map(
+        ({ model, routes }) => [model, routes] as const,
+      ),
+    ),
+  staleTime: 60_000,
+});
+
 /** How the routes of a model did in the last 24 hours. */
 export const uptimeQuery = (model: string) =>
   queryOptions({

@@ -54,6 +54,8 @@ export const usageRowsQuery = (filters: UsageRowFilters) =>
       call('GET /v1/usage', { query: { ...rowsAsked(filters), limit: rowsOfPage, cursor: pageParam }, signal }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
+    // Forgotten with the list that shows it. Otherwise a return to the list would load all its pages again.
+    gcTime: 0,
     staleTime: 60_000,
     refetchOnWindowFocus: false,
     refetchOnReconnect: false,

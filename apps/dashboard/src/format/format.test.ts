@@ -1,5 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { readUsd } from './format.ts';
+import { formatBalance, readUsd } from './format.ts';
+
+it.each([
+  [24.99701, '$24.99'],
+  [0.29, '$0.29'],
+  [25, '$25.00'],
+  [0.0512, '$0.0512'],
+  [0, '$0.00'],
+])('a balance of %f is %s: from ten cents on it is rounded down', (usd, shown) => {
+  expect(formatBalance(usd)).toBe(shown);
+});
 
 describe('an amount as it is typed', () => {
   it.each([

@@ -19,6 +19,10 @@ export function formatUsd(usd: number): string {
   return usd !== 0 && Math.abs(usd) < 0.1 ? small.format(usd) : inCents.format(usd);
 }
 
+/** A balance, which is rounded down: nobody can spend what it does not have. */
+export const formatBalance = (usd: number): string =>
+  formatUsd(usd < 0.1 ? usd : Math.floor(Number((usd * 100).toFixed(6))) / 100);
+
 const exact = new Intl.NumberFormat(locale(), {
   style: 'currency',
   currency: 'USD',

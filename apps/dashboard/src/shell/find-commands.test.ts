@@ -22,6 +22,17 @@ it('finds by any words in any order, also by words that are not shown', () => {
   expect(found('no such thing')).toEqual([]);
 });
 
+it('puts documentation behind what was found before it was loaded', () => {
+  const docs = [
+    command('API', 'Create a key'),
+    command('Guides', 'Keys'),
+    command('Docs', 'Search for “create a key”'),
+  ];
+  const groupsOf = (typed: string) => findCommands([...docs, ...commands], typed).map(({ group }) => group);
+  expect(groupsOf('create a key')).toEqual(['Actions', 'API', 'Docs']);
+  expect(groupsOf('keys')).toEqual(['Pages', 'Guides']);
+});
+
 it('puts the group of the best label first, and cuts long groups', () => {
   expect(found('lab/')).toHaveLength(8);
   expect(found('model')[0]).toBe('Models');

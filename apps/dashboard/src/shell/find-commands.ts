@@ -1,6 +1,6 @@
 /** Something that the palette does when it is chosen. */
 export interface Command {
-  readonly group: 'Pages' | 'Actions' | 'Models' | 'Keys' | 'Docs';
+  readonly group: (typeof groups)[number];
   readonly label: string;
   readonly detail?: string;
   /** Other words that find it. */
@@ -8,7 +8,9 @@ export interface Command {
   readonly run: () => void;
 }
 
-const groups = ['Pages', 'Actions', 'Models', 'Keys', 'Docs'] as const;
+const groups = ['Pages', 'Actions', 'Models', 'Keys', 'Guides', 'API', 'Docs'] as const;
+/** Documentation loads while the user types, so it never moves what was found before it. */
+const documentation: readonly Command['group'][] = ['Guides', 'API', 'Docs'];
 const mostOfGroup = 8;
 /** Of models and keys, before anything is typed. */
 const mostUntyped = 4;
@@ -46,5 +48,5 @@ export function findCommands(commands: readonly Command[], typed: string): reado
     .toSorted((left, right) => bestOf(left, rankOf) - bestOf(right, rankOf));
 }
 
-const bestOf = ({ commands }: CommandGroup, rankOf: (command: Command) => number): number =>
-  Math.min(...commands.map(rankOf));
+const bestOf = ({ group, commands }: CommandGroup, rankOf: (command: Command) => number): number =>
+  Math.max(documentation.includes(group) ? 1 : 0, Math.min(...commands.map(rankOf)));

@@ -3,11 +3,13 @@ import { useQuery } from '@tanstack/react-query';
 import { type AnyRouter, useRouter } from '@tanstack/react-router';
 import clsx from 'clsx';
 import { Dialog } from 'radix-ui';
-import { type KeyboardEvent, useId, useRef, useState } from 'react';
+import { type KeyboardEvent, useId, useMemo, useRef, useState } from 'react';
 import { keysQuery } from '../api/keys.ts';
 import { confidentialOrigin, controlOrigin } from '../api/origins.ts';
 import { modelsQuery } from '../api/queries.ts';
+import { describedQuery } from '../pages/reference/described-query.ts';
 import { useSignOut } from '../session/session.ts';
+import { usePart } from '../ui/lazy-page.ts';
 import { overlay, useFocusReturn } from '../ui/modal.ts';
 import { useAnnounce, useAnnounceError } from '../ui/toasts.tsx';
 import { useWorkspace } from '../workspaces/workspaces.tsx';
@@ -21,7 +23,7 @@ interface PaletteProps {
   readonly onClose: () => void;
 }
 
-/** Finds pages, models, keys and actions by any of their words, and goes there or does it. */
+/** Finds pages, docs, models, keys and actions by any of their words, and goes there or does it. */
 export function Palette({ pages, isSignedIn, onClose }: PaletteProps) {
   const [typed, setTyped] = useState('');
   const [active, setActive] = useState(0);
@@ -65,8 +67,8 @@ export function Palette({ pages, isSignedIn, onClose }: PaletteProps) {
           <input
             type="text"
             role="combobox"
-            aria-label="Search pages, models, keys and actions"
-            placeholder="Search pages, models, keys and actions"
+            aria-label="Search pages, docs, models, keys and actions"
+            placeholder="Search pages, docs, models, keys and actions"
             autoComplete="off"
             spellCheck={false}
             aria-autocomplete="list"
@@ -129,7 +131,7 @@ export function Palette({ pages, isSignedIn, onClose }: PaletteProps) {
           </div>
           <p role="status" className="mt-2 px-3 text-sm text-muted">
             {found.every(({ group }) => group === 'Docs')
-              ? 'No page, model, key or action matches. Try an id, a name, a verb such as “create”, or the documentation.'
+              ? 'No page, guide, operation, model, key or action matches. Try an id, a name or a verb such as “create”.'
               : 'Arrow keys choose, Enter opens, Escape closes.'}
           </p>
         </Dialog.Content>
@@ -158,15 +160,7 @@ function useCommands(pages: readonly MenuPage[], isSignedIn: boolean, typed: str
     ),
     ...(isSignedIn ? [{ group: 'Pages', label: 'Account and security', run: go('/account') } as const] : []),
     ...useActions(isSignedIn, { workspace, workspaces, choose }),
-    ...(typed.trim() === ''
-      ? []
-      : ['guides', 'reference'].map(
-          (place): Command => ({
-            group: 'Docs',
-            label: `Search the ${place} for “${typed.trim()}”`,
-            run: go(`/${place}`, { q: typed.trim() }),
-          }),
-        )),
+    ...useDocs(typed.trim()),
     ...models.filter(isOffered).map(
       ({ id, name }): Command => ({
         group: 'Models',
@@ -178,6 +172,44 @@ function useCommands(pages: readonly MenuPage[], isSignedIn: boolean, typed: str
     ...keys
       .filter(isUsable)
       .map(({ name, kind }): Command => ({ group: 'Keys', label: name, detail: kind, run: go('/keys', { q: name }) })),
+  ];
+}
+
+const loadGuides = () => import('../pages/guides/guides.ts');
+
+/** Single guides and operations, and their search. They are loaded once something is typed. */
+function useDocs(typed: string): readonly Command[] {
+  const router: AnyRouter = useRouter();
+  const isTyped = typed !== '';
+  const guides = usePart(loadGuides, isTyped)?.guides;
+  const { data: broker = [] } = useQuery({ ...describedQuery('broker'), enabled: isTyped });
+  const { data: control = [] } = useQuery({ ...describedQuery('control'), enabled: isTyped });
+  const titled = useMemo(
+    () =>
+      guides?.map(({ path, title, text }) => ({ path, title, headings: (text.match(/^##+ .+$/gm) ?? []).join(' ') })),
+    [guides],
+  );
+  if (!isTyped) return [];
+  return [
+    ...(titled ?? []).map(
+      ({ path, title, headings }): Command => ({
+        ...{ group: 'Guides', label: title, words: headings },
+        run: () => void router.navigate({ to: '/guides/$', params: { _splat: path } }),
+      }),
+    ),
+    ...[...broker, ...control].map(
+      ({ origin, method, path, operation: { operationId, summary } }): Command => ({
+        ...{ group: 'API', label: summary, detail: `${method.toUpperCase()} ${path}`, words: operationId },
+        run: () =>
+          void router.navigate({ to: '/reference/$origin/$operation', params: { origin, operation: operationId } }),
+      }),
+    ),
+    ...['guides', 'reference'].map(
+      (place): Command => ({
+        ...{ group: 'Docs', label: `Search the ${place} for “${typed}”` },
+        run: () => void router.navigate({ to: `/${place}`, search: { q: typed } }),
+      }),
+    ),
   ];
 }
 

@@ -6,7 +6,7 @@ import { ChevronsUpDown, LogOut, Menu as MenuIcon, Monitor, Moon, Settings, Sun,
 import { Dialog } from 'radix-ui';
 import { Fragment, useEffect, useRef, useState } from 'react';
 import { accountQuery, balanceQuery, capabilitiesQuery } from '../api/queries.ts';
-import { formatUsd } from '../format/format.ts';
+import { formatBalance } from '../format/format.ts';
 import { type SignedInUser, useSignedIn, useSignOut } from '../session/session.ts';
 import { Button, buttonClass, IconButton } from '../ui/button.tsx';
 import { usePart } from '../ui/lazy-page.ts';
@@ -247,7 +247,9 @@ function WorkspaceMenu() {
 
 function Balance() {
   const { data: balance } = useQuery(balanceQuery);
-  if (balance === undefined) return null;
+  const { workspace } = useWorkspace();
+  // The owner of a workspace pays for it. There, one's own balance says nothing.
+  if (balance === undefined || workspace?.role !== 'owner') return null;
   return (
     <Link
       to="/billing"
@@ -258,7 +260,7 @@ function Balance() {
       )}
     >
       <span className="sr-only">{balance.available <= 0 ? 'Balance, empty: ' : 'Balance: '}</span>
-      {formatUsd(balance.available)}
+      {formatBalance(balance.available)}
     </Link>
   );
 }

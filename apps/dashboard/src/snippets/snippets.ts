@@ -1,32 +1,34 @@
 import { agentSnippets, isHere } from './agent-snippets.ts';
 import type { Snippet, SnippetFacts } from './snippet.ts';
 
+const linkable = 'Compatibility mode: the broker sees key and content together while the request runs.';
+
 /** First requests to copy: for a POSIX shell, the SDKs, and coding agents. */
 export function makeSnippets(facts: SnippetFacts): readonly Snippet[] {
   const { controlOrigin, confidentialOrigin, key, model } = facts;
   const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] });
   return [
-    {
-      id: 'curl',
-      name: 'curl',
-      text: 'Compatibility mode: any OpenAI client works with this address and key. The broker sees key and content together while the request runs.',
-      code: `curl ${confidentialOrigin}/v1/chat/completions \\
-  -H 'authorization: Bearer ${key}' -H 'content-type: application/json' \\
-  -d '${body}'`,
-    },
     ticketSnippet({
       controlOrigin,
       confidentialOrigin,
       key,
       path: '/chat/completions',
-      text: 'Private flow: the key goes only to control, and the content only to the broker. They share only a single-use ticket.',
+      text: 'Private flow: the key goes only to control, and the content only to the broker. They share only a single-use ticket. This does not verify the broker; the Sotto client does.',
       ticket: { model },
       body: { model, messages: [{ role: 'user', content: 'Hello' }] },
     }),
     {
+      id: 'curl',
+      name: 'curl',
+      text: `Any OpenAI client works with this address and key. ${linkable}`,
+      code: `curl ${confidentialOrigin}/v1/chat/completions \\
+  -H 'authorization: Bearer ${key}' -H 'content-type: application/json' \\
+  -d '${body}'`,
+    },
+    {
       id: 'python',
       name: 'Python',
-      text: 'The OpenAI SDK for Python (pip install openai).',
+      text: `The OpenAI SDK for Python (pip install openai). ${linkable}`,
       code: `from openai import OpenAI
 
 client = OpenAI(
@@ -42,7 +44,7 @@ print(answer.choices[0].message.content)`,
     {
       id: 'javascript',
       name: 'JavaScript',
-      text: 'The OpenAI SDK for JavaScript (npm install openai).',
+      text: `The OpenAI SDK for JavaScript (npm install openai). ${linkable}`,
       code: `import OpenAI from 'openai';
 
 const client = new OpenAI({
@@ -59,7 +61,7 @@ console.log(answer.choices[0].message.content);`,
     {
       id: 'ai-sdk',
       name: 'AI SDK',
-      text: 'The Vercel AI SDK (npm install ai @ai-sdk/openai-compatible).',
+      text: `The Vercel AI SDK (npm install ai @ai-sdk/openai-compatible). ${linkable}`,
       code: `import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { generateText } from 'ai';
 
@@ -75,7 +77,7 @@ console.log(text);`,
       id: 'client',
       name: 'Sotto client',
       isOther: true,
-      text: 'Our client verifies the confidential origin before it sends content, then uses the private flow for any OpenAI SDK.',
+      text: 'Our client verifies the broker before it sends content, then uses the private flow for any OpenAI SDK.',
       code: `import OpenAI from 'openai';
 import { createPrivateFetch } from '@sotto/client';
 
@@ -114,9 +116,9 @@ export const ticketSnippet = (facts: TicketSnippetFacts): Snippet => {
     id: 'private',
     name: 'curl, private',
     text,
-    code: `TICKET=$(curl -s ${controlOrigin}/v1/inference/tickets \\
+    code: `TICKET=$(curl -sSf ${controlOrigin}/v1/inference/tickets \\
   -H 'authorization: Bearer ${key}' -H 'content-type: application/json' \\
-  -d '${JSON.stringify(ticket)}' | sed 's/.*"ticket":"\\([^"]*\\)".*/\\1/')
+  -d '${JSON.stringify(ticket)}' | sed -n 's/.*"ticket":"\\([^"]*\\)".*/\\1/p')
 curl ${confidentialOrigin}/v1${path}${more} \\
   -H "x-router-ticket: $TICKET" -H 'content-type: application/json' \\
   -d '${JSON.stringify(body)}'`,

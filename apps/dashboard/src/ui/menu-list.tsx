@@ -55,7 +55,7 @@ export function MenuList({ trigger, heading, groups, align = 'end', opensAtOnce,
             // The focus moves when this handler has returned.
             if (action !== undefined) queueMicrotask(action);
           }}
-          className="z-50 max-h-(--radix-dropdown-menu-content-available-height) min-w-48 max-w-[calc(100vw-1rem)] overflow-y-auto rounded-xl border border-line bg-surface p-1 shadow-lg"
+          className="z-50 max-h-(--radix-dropdown-menu-content-available-height) min-w-48 max-w-[min(24rem,calc(100vw-1rem))] overflow-y-auto rounded-xl border border-line bg-surface p-1 shadow-lg"
         >
           {heading !== undefined && <div className="px-3 py-2 text-sm text-muted">{heading}</div>}
           {groups.map((items, index) => (
@@ -76,7 +76,9 @@ export function MenuList({ trigger, heading, groups, align = 'end', opensAtOnce,
                   )}
                 >
                   {item.icon}
-                  <span className="min-w-0 flex-1 truncate">{item.label}</span>
+                  <span title={item.label} className="min-w-0 flex-1 truncate">
+                    {item.label}
+                  </span>
                   {item.checked === true && <Check aria-label="in use" className="size-4 text-accent" />}
                 </DropdownMenu.Item>
               ))}

@@ -1,7 +1,8 @@
 import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query';
 import clsx from 'clsx';
 import { ArrowDown, ArrowUp, ArrowUpDown } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
+import { formatCount } from '../format/format.ts';
 import { Button } from './button.tsx';
 import { SelectField } from './field.tsx';
 import { EmptyState, ErrorState, TableLoading } from './surface.tsx';
@@ -27,7 +28,7 @@ interface TableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly rowKey: (row: Row) => string;
-  /** The rows to show at first, and with each press on "Show more". Default: all. */
+  /** The rows of a page. Default: all are on one. */
   readonly pageSize?: number;
 }
 
@@ -39,9 +40,20 @@ interface Sorting {
 /** Rows as a table, which its headings sort. On narrow screens each row is a card of titled values. */
 export function Table<Row>({ caption, columns, rows, rowKey, pageSize = Number.POSITIVE_INFINITY }: TableProps<Row>) {
   const [sorting, setSorting] = useState<Sorting>();
-  const [count, setCount] = useState(pageSize);
+  const [wanted, setPage] = useState(0);
+  const table = useRef<HTMLTableElement>(null);
   const sortable = columns.filter(({ sortBy }) => sortBy !== undefined);
-  const sorted = sortRows(rows, columns, sorting);
+  const page = Math.max(0, Math.min(wanted, Math.ceil(rows.length / pageSize) - 1));
+  const first = page === 0 ? 0 : page * pageSize;
+  const shown = sortRows(rows, columns, sorting).slice(first, first + pageSize);
+  const sort = (next: Sorting | undefined): void => {
+    setSorting(next);
+    setPage(0);
+  };
+  const turn = (to: number): void => {
+    setPage(to);
+    table.current?.scrollIntoView();
+  };
   return (
     <>
       {sortable.length > 0 && rows.length > 1 && (
@@ -50,20 +62,20 @@ export function Table<Row>({ caption, columns, rows, rowKey, pageSize = Number.P
           label="Sort by"
           value={sorting?.title ?? ''}
           choices={[{ value: '', label: 'Default' }, ...sortable.map(({ title }) => ({ value: title, label: title }))]}
-          onChange={(title) => setSorting(title === '' ? undefined : { title, isDescending: false })}
+          onChange={(title) => sort(title === '' ? undefined : { title, isDescending: false })}
         />
       )}
-      <table className="block w-full md:table md:border-collapse">
+      <table ref={table} className="block w-full scroll-mt-20 md:table md:border-collapse">
         <caption className="sr-only">{caption}</caption>
         <thead className="sr-only md:not-sr-only md:table-header-group">
           <tr className="md:border-b md:border-line">
             {columns.map((column) => (
-              <Heading key={column.title} column={column} sorting={sorting} onSort={setSorting} />
+              <Heading key={column.title} column={column} sorting={sorting} onSort={sort} />
             ))}
           </tr>
         </thead>
         <tbody className="block space-y-3 md:table-row-group">
-          {sorted.slice(0, count).map((row) => (
+          {shown.map((row) => (
             <tr
               key={rowKey(row)}
               className="grid grid-cols-2 gap-x-4 gap-y-2 rounded-xl border border-line p-3 md:table-row md:border-0 md:border-b md:p-0 md:last:border-b-0"
@@ -92,10 +104,18 @@ export function Table<Row>({ caption, columns, rows, rowKey, pageSize = Number.P
           ))}
         </tbody>
       </table>
-      {rows.length > count && (
-        <Button small className="mt-3" onClick={() => setCount(count + pageSize)}>
-          {`Show more (${rows.length - count} left)`}
-        </Button>
+      {rows.length > pageSize && (
+        <div className="mt-3 flex flex-wrap items-center gap-2">
+          <Button small disabled={page === 0} onClick={() => turn(page - 1)}>
+            Previous
+          </Button>
+          <Button small disabled={first + pageSize >= rows.length} onClick={() => turn(page + 1)}>
+            Next
+          </Button>
+          <p role="status" className="text-sm text-muted tabular-nums">
+            {`${formatCount(first + 1)} to ${formatCount(first + shown.length)} of ${formatCount(rows.length)}`}
+          </p>
+        </div>
       )}
     </>
   );

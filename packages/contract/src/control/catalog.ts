@@ -1,5 +1,6 @@
 import {
   capabilitiesAnswerSchema,
+  measurementsAnswerSchema,
   modelListAnswerSchema,
   statusAnswerSchema,
   uptimeAnswerSchema,
@@ -27,6 +28,15 @@ export const catalogContracts = contracts({
     answer: modelListAnswerSchema,
     returns: 'The models.',
   },
+  'GET /v1/catalog/measurements': {
+    operationId: 'listMeasurements',
+    summary: 'List the measured health of all routes',
+    description: 'Success rate and speed of each route that had at least 20 requests in the last 24 hours, by model.',
+    credentials: [],
+    cache: 'public',
+    answer: measurementsAnswerSchema,
+    returns: 'The models that have such routes.',
+  },
   'GET /v1/capabilities': {
     operationId: 'getCapabilities',
     summary: 'Get the features of this deployment',
@@ -45,9 +55,9 @@ export const catalogContracts = contracts({
   },
   'GET /v1/status': {
     operationId: 'getStatus',
-    summary: 'Get how providers did in the last day',
+    summary: 'Get how planes and providers did in the last day',
     description:
-      'How the requests that reached providers ended in the last 24 hours, by hour: of all providers together and of each one. Null below 20 requests. Providers that the operator does not name are one, `other`.',
+      'The share of each hour in which control and the broker were ready, as control saw it. How the requests that reached providers ended in the last 24 hours, by hour: of all providers together and of each one. Null below 20 requests. Providers that the operator does not name are one, `other`.',
     credentials: [],
     cache: 'public',
     answer: statusAnswerSchema,
@@ -57,7 +67,7 @@ export const catalogContracts = contracts({
     operationId: 'getUptime',
     summary: 'Get the measured health of routes',
     description:
-      'Success rate and speed of each route of a model over 24 hours. Null if fewer than 20 requests were measured.',
+      'Requests, success rate and speed of each route of a model over 24 hours, and by hour. Null if fewer than 20 requests were measured.',
     credentials: [],
     cache: 'public',
     query: { schema: uptimeQuerySchema, notes: { model: { description: 'A model id.', example: 'demo/chat' } } },

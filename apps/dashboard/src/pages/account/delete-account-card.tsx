@@ -41,6 +41,7 @@ function Deletion({ user, onClose }: { user: SignedInUser; onClose: () => void }
       return router.navigate({ to: '/sign-in' });
     },
   });
+  const [isOtherAddress, setOtherAddress] = useState(false);
   const isStale = deleting.error instanceof ApiError && deleting.error.type === 'session_not_fresh';
   return (
     <Dialog onClose={onClose} title="Delete your account?">
@@ -71,14 +72,24 @@ function Deletion({ user, onClose }: { user: SignedInUser; onClose: () => void }
         action="Delete account"
         look="danger"
         onCancel={onClose}
-        onSubmit={(field) =>
-          deleting.mutate({
-            email: field('email'),
-            ...(hasPassword === true ? { password: field('password') } : {}),
-          })
-        }
+        onSubmit={(field) => {
+          const isOwn = field('email').trim().toLowerCase() === user.email.toLowerCase();
+          setOtherAddress(!isOwn);
+          if (isOwn)
+            deleting.mutate({
+              email: field('email'),
+              ...(hasPassword === true ? { password: field('password') } : {}),
+            });
+        }}
       >
-        <TextField label={`Your address, ${user.email}`} name="email" type="email" autoComplete="off" required />
+        <TextField
+          label={`Your address, ${user.email}`}
+          name="email"
+          type="email"
+          autoComplete="off"
+          required
+          error={isOtherAddress ? 'This is not the address of your account.' : undefined}
+        />
         {hasPassword === true && <CurrentPasswordField label="Your password" />}
         {!isStale && errorElsewhere(deleting.error) !== undefined && (
           <p role="alert" className="text-danger">

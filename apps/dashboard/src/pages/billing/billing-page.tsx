@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
 import { balanceQuery, billingCatalogQuery } from '../../api/queries.ts';
-import { formatDay, formatUsd } from '../../format/format.ts';
+import { formatBalance, formatDay, formatUsd } from '../../format/format.ts';
 import { Card, ErrorState, Loaded, Page, PagePending } from '../../ui/surface.tsx';
 import { Facts, Usd } from '../../ui/text.tsx';
 import { monthlyGrantQuery } from './billing.ts';
@@ -82,7 +82,7 @@ function BalanceCard({ lead, empty }: { lead: string; empty: string }) {
             <div>
               <dt className="text-sm text-muted">Available</dt>
               <dd className="text-3xl font-semibold tabular-nums" data-testid="available">
-                {formatUsd(balance.available)}
+                {formatBalance(balance.available)}
               </dd>
             </div>
             <div>

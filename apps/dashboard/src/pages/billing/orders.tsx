@@ -53,10 +53,13 @@ function Standing({ order, isBackUnpaid }: { order: OrderAnswer; isBackUnpaid: b
       <Notice tone="good">
         <div className="flex flex-wrap items-center gap-3">
           <p className="min-w-0 flex-1">
-            Paid: {formatUsd(order.amount)} are in your balance.
+            Paid: {formatUsd(order.amount)} is in your balance.
             {order.problem !== null && ` ${order.problem.message}`}
           </p>
           {order.receipt_number !== null && <ReceiptLinks number={order.receipt_number} />}
+          <Link to="/playground" className={buttonClass('primary', true)}>
+            Ask a question
+          </Link>
         </div>
       </Notice>
     );

@@ -27,7 +27,7 @@ export function BudgetsPage() {
       lead={
         workspace === undefined
           ? 'Limits for what a month may cost.'
-          : `Limits for what a month may cost in ${workspace.name}.${
+          : `Limits for what a month may cost.${
               manages ? '' : ` Your role here is ${workspace.role}: you can see budgets, but not change them.`
             }`
       }

@@ -1,5 +1,6 @@
 import { lexer, type Token, type Tokens, walkTokens } from 'marked';
 import { expect, it } from 'vitest';
+import { readDiagram } from './diagram.tsx';
 import { findGuides, guideAt, guideLink, guides, headingId } from './guides.ts';
 
 /** All tokens of a type in a guide. */
@@ -29,6 +30,42 @@ it('each link within a guide leads to a guide and a heading that exist, or to a 
     }
   }
   expect(checked).toBeGreaterThan(200);
+});
+
+it('each diagram of a guide can be drawn', () => {
+  const drawn = guides.flatMap(({ text }) =>
+    tokensOf<Tokens.Code>(text, 'code').flatMap(({ lang, text: source }) =>
+      lang === 'mermaid' ? [readDiagram(source)] : [],
+    ),
+  );
+  expect(drawn.length).toBeGreaterThan(7);
+  for (const { arrows } of drawn) expect(arrows.length).toBeGreaterThan(2);
+  expect(() => readDiagram('flowchart LR\n  a ==> b')).toThrow('not a diagram');
+  expect(() => readDiagram('sequenceDiagram\n  loop every minute')).toThrow('not a diagram');
+});
+
+it('reads boxes, groups and arrows of each kind', () => {
+  const head = { isDashed: false, hasHead: true };
+  expect(
+    readDiagram(
+      'flowchart LR\n subgraph x ["In here"]\n a((A)) -->|first| b[(B<br/>b)]\n end\n b --- c{C?} -. "no" .-> a',
+    ),
+  ).toEqual({
+    isSequence: false,
+    groups: [{ title: 'In here', boxes: ['A', 'B<br/>b'] }],
+    arrows: [
+      { from: 'A', to: 'B<br/>b', label: 'first', ...head },
+      { from: 'B<br/>b', to: 'C?', label: '', isDashed: false, hasHead: false },
+      { from: 'C?', to: 'A', label: 'no', isDashed: true, hasHead: true },
+    ],
+  });
+  expect(readDiagram('sequenceDiagram\n participant A as Ann\n A-->>B: hello, you').arrows).toEqual([
+    { from: 'Ann', to: 'B', label: 'hello, you', isDashed: true, hasHead: true },
+  ]);
+  expect(readDiagram('stateDiagram-v2\n [*] --> Held: a ticket\n Held --> [*]').arrows).toEqual([
+    { from: 'Start', to: 'Held', label: 'a ticket', ...head },
+    { from: 'Held', to: 'End', label: '', ...head },
+  ]);
 });
 
 it('finds guides by any of their words, titles first', () => {

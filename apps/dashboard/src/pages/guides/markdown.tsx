@@ -1,19 +1,25 @@
-import { Link } from '@tanstack/react-router';
+import { Link, useLocation } from '@tanstack/react-router';
+import clsx from 'clsx';
 import { lexer, type Token, type Tokens, walkTokens } from 'marked';
 import { Fragment, type ReactNode } from 'react';
 import { linkClass } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { ScrollArea } from '../../ui/surface.tsx';
+import { DiagramView } from './diagram.tsx';
 import { type Guide, guideLink, headingId } from './guides.ts';
 
 /** A guide without its title, in the look of the dashboard. Raw HTML, which guides have only as comments, is not shown. */
 export function Markdown({ guide: { path, text } }: { guide: Guide }) {
   const tokens = lexer(text).filter((token) => token.type !== 'heading' || (token as Tokens.Heading).depth > 1);
   const numbers = new Map<Token, number>();
+  const sections = new Map<Token, string>();
+  let section = '';
   walkTokens(tokens, (token) => {
+    if (token.type === 'heading') section = headingId((token as Tokens.Heading).text);
     if (token.type === 'code' || token.type === 'table') numbers.set(token, numbers.size + 1);
+    if (token.type === 'table') sections.set(token, section);
   });
-  return <div className="space-y-4">{blocks(tokens, { path, numbers })}</div>;
+  return <div className="space-y-4">{blocks(tokens, { path, numbers, sections })}</div>;
 }
 
 /** What the rendering of a token needs to know of its guide. */
@@ -22,6 +28,8 @@ interface Place {
   readonly path: string;
   /** Of code and tables, which scroll by themselves and so need names that differ. */
   readonly numbers: ReadonlyMap<Token, number>;
+  /** The heading that a table is under. Links to its rows begin with it. */
+  readonly sections: ReadonlyMap<Token, string>;
 }
 
 /** Texts may repeat, so a key is the place. Nothing is ever moved or inserted. */
@@ -38,6 +46,7 @@ function block(token: Token, place: Place): ReactNode {
       return <Heading token={token as Tokens.Heading} place={place} />;
     case 'code': {
       const { text, lang = '' } = token as Tokens.Code;
+      if (lang === 'mermaid') return <DiagramView source={text} />;
       return (
         <CodeBlock code={text} label={languages[lang] ?? 'Text'} name={`Code ${place.numbers.get(token) ?? ''}`} />
       );
@@ -74,7 +83,7 @@ function block(token: Token, place: Place): ReactNode {
 
 const languages: Readonly<Record<string, string>> = {
   ...{ sh: 'Shell', bash: 'Shell', python: 'Python', py: 'Python', js: 'JavaScript', ts: 'TypeScript', json: 'JSON' },
-  ...{ yaml: 'YAML', toml: 'TOML', http: 'HTTP', text: 'Text', mermaid: 'Diagram' },
+  ...{ yaml: 'YAML', toml: 'TOML', http: 'HTTP', text: 'Text' },
 };
 
 function Heading({ token: { depth, text, tokens }, place }: { token: Tokens.Heading; place: Place }) {
@@ -91,21 +100,38 @@ function Heading({ token: { depth, text, tokens }, place }: { token: Tokens.Head
 
 function Table({ token, place }: { token: Tokens.Table; place: Place }) {
   const { header, rows } = token;
+  const { hash } = useLocation();
+  /** A row with a name in code has an address: `#section-name`. */
+  const idOf = (row: readonly Tokens.TableCell[]): string | undefined => {
+    const named = row.find(({ tokens: [first, ...more] }) => first?.type === 'codespan' && more.length === 0);
+    return named && `${place.sections.get(token) ?? ''}-${(named.tokens[0] as Tokens.Codespan).text}`;
+  };
   return (
     <ScrollArea label={`Table ${place.numbers.get(token) ?? ''}`}>
       <table className="w-full border-collapse text-sm">
         <thead>
           <tr className="border-b border-line text-left">
-            {header.map(({ text, tokens }) => (
-              <th key={text} scope="col" className="px-2 py-1.5 align-bottom font-medium text-muted">
-                {inline(tokens, place)}
-              </th>
-            ))}
+            {header.map(({ text, tokens }) =>
+              text === '' ? (
+                <td key={text} />
+              ) : (
+                <th key={text} scope="col" className="px-2 py-1.5 align-bottom font-medium text-muted">
+                  {inline(tokens, place)}
+                </th>
+              ),
+            )}
           </tr>
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr key={row.map(({ text }) => text).join('|')} className="border-b border-line">
+            <tr
+              key={row.map(({ text }) => text).join('|')}
+              id={idOf(row)}
+              className={clsx(
+                'scroll-mt-24 border-b border-line',
+                hash !== '' && idOf(row) === hash && 'bg-accent-soft',
+              )}
+            >
               {row.map(({ tokens }, column) => (
                 // biome-ignore lint/suspicious/noArrayIndexKey: columns stay in their place
                 <td key={column} className="min-w-24 px-2 py-1.5 align-top">

@@ -2,12 +2,13 @@ import { preferredModel, type UsagePage } from '@sotto/wire';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
-import { allKeys, createKey } from '../../api/keys.ts';
+import { allKeys, createKey, keysQuery } from '../../api/keys.ts';
 import { confidentialOrigin, controlOrigin } from '../../api/origins.ts';
 import { balanceQuery, billingCatalogQuery, modelsQuery } from '../../api/queries.ts';
 import { newestRequestQuery, usageQueryKey } from '../../api/usage.ts';
 import { useChange } from '../../api/use-change.ts';
 import { formatCount, formatExactUsd } from '../../format/format.ts';
+import { tabKeyOf, useTabKey } from '../../inference-key/tab-key.ts';
 import { SnippetTabs } from '../../snippets/snippet-tabs.tsx';
 import { makeSnippets } from '../../snippets/snippets.ts';
 import { Button, buttonClass, linkClass } from '../../ui/button.tsx';
@@ -36,8 +37,12 @@ export function FirstStepsPage() {
 
 /** From nothing to a first answer: funds, a key, a request that works as it stands, and where to go on. */
 export function FirstSteps({ onOverview }: { onOverview: () => void }) {
-  const [key, setKey] = useState<NewKey>();
   const { workspace } = useWorkspace();
+  // The key stays in this tab, so that it is not lost on another page and the playground uses it, too.
+  const [tabKey, setTabKey] = useTabKey(workspace?.id ?? '');
+  const { data: keys } = useQuery({ ...keysQuery(workspace?.id), enabled: workspace !== undefined });
+  const isRevoked = keys?.some(({ id, revoked_at }) => id === tabKey?.made?.id && revoked_at !== null) === true;
+  const key = tabKey?.made && !isRevoked ? { id: tabKey.made.id, secret: tabKey.key } : undefined;
   const needsFunds = useNeedsFunds();
   const first = needsFunds ? 2 : 1;
   return (
@@ -46,7 +51,11 @@ export function FirstSteps({ onOverview }: { onOverview: () => void }) {
       lead={needsFunds ? 'Add funds, create a key, send a request.' : 'Create a key, send a request, see its cost.'}
     >
       {needsFunds ? <FundsStep /> : <EmptyBalanceNotice workspace={workspace} />}
-      <KeyStep title={`${first}. Your key`} shownKey={key?.secret} onMade={setKey} />
+      <KeyStep
+        title={`${first}. Your key`}
+        shownKey={key?.secret}
+        onMade={(made) => setTabKey(tabKeyOf(made, made.key))}
+      />
       <RequestStep title={`${first + 1}. Your first request`} givenKey={key} onOverview={onOverview} />
       <Card title={`${first + 2}. Look around`}>
         <ul className="grid gap-3 sm:grid-cols-2 xl:grid-cols-4">
@@ -105,7 +114,7 @@ function FundsStep() {
 interface KeyStepProps {
   readonly title: string;
   readonly shownKey: string | undefined;
-  readonly onMade: (key: NewKey) => void;
+  readonly onMade: (made: Awaited<ReturnType<typeof createKey>>) => void;
 }
 
 function KeyStep({ title, shownKey, onMade }: KeyStepProps) {
@@ -113,10 +122,10 @@ function KeyStep({ title, shownKey, onMade }: KeyStepProps) {
   const making = useChange({
     mutationFn: () => createKey({ name: 'First key', kind: 'inference', workspace_id: workspace?.id }),
     refreshes: allKeys,
-    onSuccess: ({ id, key }) => onMade({ id, secret: key }),
+    onSuccess: onMade,
   });
   return (
-    <Card title={title} lead="It can send requests, but cannot view or change your account. It is shown once.">
+    <Card title={title} lead="It can send requests, but cannot view or change your account.">
       {workspace !== undefined && !mayMakeKeys(workspace.role) ? (
         <p>
           Your role in {workspace.name} is {workspace.role}, which cannot create keys. Ask an admin, or choose another
@@ -138,7 +147,7 @@ function KeyStep({ title, shownKey, onMade }: KeyStepProps) {
         </div>
       ) : (
         <Notice tone="good">
-          <p className="mb-2 font-medium">Copy it now: it is not shown again.</p>
+          <p className="mb-2 font-medium">Copy it now: it is not shown again once you close this tab.</p>
           <CopyLine text={shownKey} label="Copy key" testId="new-key" />
         </Notice>
       )}
@@ -236,10 +245,12 @@ function FirstRequest({ workspaceId, keyId, onOverview }: FirstRequestProps) {
         <div>
           <p className="flex items-center gap-2.5 font-medium">
             <span aria-hidden className="size-2.5 shrink-0 animate-pulse rounded-full bg-accent" />
-            Waiting for your first request…
+            {keyId === undefined && before != null
+              ? 'Waiting for your next request…'
+              : 'Waiting for your first request…'}
           </p>
           <p className="text-sm text-muted">
-            It shows here by itself, seconds after it ends. A request that was rejected does not: read the error it
+            It shows here by itself, seconds after it ends. Rejected requests do not appear: read the error that they
             printed.
           </p>
         </div>
@@ -259,7 +270,7 @@ function Received({ row }: { row: Row }) {
         {row.status === 'completed' ? '' : `It ${row.status === 'failed' ? 'failed' : 'was cancelled'}. `}
         {row.model}
         {row.provider === null ? '' : ` at ${row.provider}`}, {formatCount(tokens)} tokens. Control knows this and the
-        key, never the content.
+        key, never the content. In compatibility mode, the broker saw key and content together.
       </p>
     </div>
   );

@@ -7,6 +7,7 @@ import { keysQuery } from '../../api/keys.ts';
 import { accountQuery, capabilitiesQuery, membersQuery } from '../../api/queries.ts';
 import { type UsageFilters, usageSumsQuery } from '../../api/usage.ts';
 import {
+  formatBalance,
   formatCount,
   formatCountOf,
   formatDay,
@@ -81,7 +82,7 @@ function HomeOf({ workspace }: { workspace: WorkspaceAnswer }) {
   return (
     <Page
       title="Overview"
-      lead={`${workspace.name}: cost and requests of every key. Days are in UTC.`}
+      lead="Cost and requests of every key. Days are in UTC."
       actions={
         <Link to="/first-steps" className={buttonClass('plain', true)}>
           First steps
@@ -166,7 +167,7 @@ function Tiles({ workspace, figures, funds, firstTokens }: TilesProps) {
       {workspace.role === 'owner' ? (
         <Tile
           name="Balance"
-          value={funds === undefined ? '…' : <Usd usd={funds.availableUsd} />}
+          value={funds === undefined ? '…' : formatBalance(funds.availableUsd)}
           note={funds === undefined ? '' : noteOf(funds)}
         />
       ) : (
@@ -198,7 +199,7 @@ function Tiles({ workspace, figures, funds, firstTokens }: TilesProps) {
             ? ''
             : firstTokenWithin(firstTokens, 0.9) === undefined
               ? 'no streamed answers in 30 days'
-              : `or less for half, ${firstTokenWithin(firstTokens, 0.9)} for nine in ten`
+              : `at most, for half of the answers; ${firstTokenWithin(firstTokens, 0.9)} for nine in ten`
         }
       />
     </dl>

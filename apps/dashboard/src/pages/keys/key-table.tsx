@@ -58,7 +58,7 @@ export function KeyTable(props: KeyTableProps) {
         <span className="block text-sm">
           <Truncated text={ownerOf(key) ?? '…'} className="md:max-w-32 xl:max-w-44" />
           <span className="block text-xs text-muted" title={formatInstant(key.created_at)}>
-            since <Instant at={key.created_at} />
+            created <Instant at={key.created_at} />
           </span>
         </span>
       ),
@@ -119,7 +119,7 @@ export function KeyTable(props: KeyTableProps) {
       },
     },
   ];
-  return <Table caption="Keys" columns={columns} rows={keys} rowKey={({ id }) => id} pageSize={50} />;
+  return <Table caption="Keys" columns={columns} rows={keys} rowKey={({ id }) => id} pageSize={25} />;
 }
 
 const Muted = ({ children }: { children: string }) => <span className="text-muted">{children}</span>;

@@ -37,7 +37,7 @@ export function KeysPage() {
       lead={
         workspace === undefined
           ? 'API keys for programs.'
-          : `What programs show to be let in: the keys of ${workspace.name}.${
+          : `API keys for programs.${
               mayMake ? '' : ` Your role here is ${workspace.role}: you can see keys, but not create or change them.`
             }`
       }

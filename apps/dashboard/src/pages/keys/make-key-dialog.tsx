@@ -46,7 +46,7 @@ export function MakeKeyDialog({ workspace, onClose }: MakeKeyDialogProps) {
       >
         {mayMakeManagementKeys(workspace.role) && (
           <RadioCards
-            legend="What it opens"
+            legend="Kind of key"
             value={kind}
             onChange={setKind}
             choices={[

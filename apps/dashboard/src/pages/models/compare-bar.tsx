@@ -1,5 +1,7 @@
 import type { ModelAnswer } from '@sotto/wire';
+import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
+import { measurementsQuery } from '../../api/queries.ts';
 import { formatCompact, formatCount, formatMs, formatPrice, formatShare } from '../../format/format.ts';
 import { TierBadge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -16,7 +18,7 @@ import {
   providersOf,
   tiersOf,
 } from './figures.ts';
-import { type Measured, measuredOf, useUptimes } from './measured.ts';
+import { type Measured, measuredOf } from './measured.ts';
 import { ModelActions } from './model-actions.tsx';
 import { mostCompared } from './model-search.ts';
 
@@ -68,11 +70,14 @@ interface Row {
 }
 
 function Comparison({ models }: { models: readonly ModelAnswer[] }) {
-  const { uptimes, isPending, error, retry } = useUptimes(models.map(({ id }) => id));
+  const { data: known, isPending, error, refetch } = useQuery(measurementsQuery);
   const figure = (format: (measured: Measured) => string | undefined) => (model: ModelAnswer) => {
-    const uptime = uptimes.get(model.id);
-    if (uptime === undefined) return isPending ? <Skeleton className="h-4 w-16" /> : '–';
-    return format(measuredOf(uptime, model.provider_routes)) ?? <span className="text-muted">too few</span>;
+    if (known === undefined) return isPending ? <Skeleton className="h-4 w-16" /> : '–';
+    return (
+      format(measuredOf(known.get(model.id) ?? [], model.provider_routes)) ?? (
+        <span className="text-muted">too few</span>
+      )
+    );
   };
   const rows: readonly Row[] = [
     {
@@ -119,7 +124,7 @@ function Comparison({ models }: { models: readonly ModelAnswer[] }) {
   ];
   return (
     <div className="space-y-3">
-      {error !== null && <ErrorState error={error} onRetry={retry} />}
+      {error !== null && <ErrorState error={error} onRetry={() => void refetch()} />}
       <ScrollArea label="Models compared">
         <table className="w-full border-collapse text-sm">
           <caption className="sr-only">Models side by side, with the best figures of their routes</caption>

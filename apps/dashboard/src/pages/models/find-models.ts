@@ -1,6 +1,6 @@
-import { comparePrivacy, type ModelAnswer, type RouteAnswer, type UptimeAnswer } from '@sotto/wire';
+import { comparePrivacy, type ModelAnswer, type RouteAnswer } from '@sotto/wire';
 import { contextOf, lowest } from './figures.ts';
-import { type Measured, measuredOf } from './measured.ts';
+import { type Measured, type MeasuredRoutes, measuredOf } from './measured.ts';
 import { abilitiesOf, type ModelSearch, type ModelSort } from './model-search.ts';
 
 /** A model, and those of its routes that do all that was asked for. */
@@ -18,7 +18,7 @@ export interface FoundModel {
 export function findModels(
   models: readonly ModelAnswer[],
   search: ModelSearch,
-  uptimes: ReadonlyMap<string, UptimeAnswer> = new Map(),
+  known?: MeasuredRoutes,
 ): readonly FoundModel[] {
   const words = (search.q ?? '').toLowerCase().split(/\s+/).filter(Boolean);
   const found = models
@@ -29,10 +29,11 @@ export function findModels(
     })
     .map((model) => ({ model, routes: model.provider_routes.filter((route) => fits(model, route, search)) }))
     .filter(({ routes }) => routes.length > 0)
-    .map(({ model, routes }) => {
-      const uptime = uptimes.get(model.id);
-      return { model, routes, measured: uptime && measuredOf(uptime, routes) };
-    });
+    .map(({ model, routes }) => ({
+      model,
+      routes,
+      measured: known && measuredOf(known.get(model.id) ?? [], routes),
+    }));
   return found.sort(orders[search.sort ?? 'name']);
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { incidentsOf, measuredOf } from './measured.ts';
+import { incidentsOf, measuredOf, troubledAt } from './measured.ts';
 
 const hour = (at: number, success_rate: number | null, requests = 100) => ({
   at: `2026-11-21T${String(at).padStart(2, '0')}:00:00.000Z`,
@@ -20,14 +20,25 @@ const route = (provider: string, tps: number | null, series: ReturnType<typeof h
 const wanted = (provider: string) => ({ provider, privacy_class: 'private' }) as never;
 
 it('takes the best figure of the routes that are shown, and of no other', () => {
-  const uptime = { model: 'lab/a', routes: [route('acme', 20), route('beta', 50), route('vault', null)] };
-  expect(measuredOf(uptime, [wanted('acme'), wanted('beta'), wanted('vault')])).toEqual({
+  const known = [route('acme', 20), route('beta', 50), route('vault', null)];
+  expect(measuredOf(known, [wanted('acme'), wanted('beta'), wanted('vault')])).toEqual({
     successRate: 0.9,
     tokensPerSecond: 50,
     firstTokenMs: 20,
   });
-  expect(measuredOf(uptime, [wanted('acme')]).tokensPerSecond).toBe(20);
-  expect(measuredOf(uptime, [wanted('vault')])).toEqual({});
+  expect(measuredOf(known, [wanted('acme')]).tokensPerSecond).toBe(20);
+  expect(measuredOf(known, [wanted('vault')])).toEqual({});
+});
+
+it('looks for incidents only at models where requests failed, the most failures first', () => {
+  const at = (success_rate: number, requests: number) => [{ ...route('acme', 20), success_rate, requests }];
+  const known = new Map([
+    ['lab/few', at(0.95, 100)],
+    ['lab/none', at(1, 9000)],
+    ['lab/many', at(0.99, 5000)],
+    ['lab/elsewhere', [{ ...route('beta', 20), success_rate: 0.1 }]],
+  ]);
+  expect(troubledAt('acme', known)).toEqual(['lab/many', 'lab/few']);
 });
 
 it('joins the bad hours of a route that follow each other, and counts no hour with too few requests', () => {

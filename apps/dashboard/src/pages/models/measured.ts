@@ -1,4 +1,4 @@
-import type { RouteAnswer, UptimeAnswer } from '@sotto/wire';
+import type { MeasurementsAnswer, RouteAnswer, UptimeAnswer } from '@sotto/wire';
 import { useQueries } from '@tanstack/react-query';
 import { uptimeQuery } from '../../api/queries.ts';
 
@@ -10,12 +10,14 @@ export interface Measured {
   readonly firstTokenMs: number | undefined;
 }
 
-type RouteUptime = UptimeAnswer['routes'][number];
+type MeasuredRoute = MeasurementsAnswer['data'][number]['routes'][number];
+/** The routes that had enough requests, by model. */
+export type MeasuredRoutes = ReadonlyMap<string, readonly MeasuredRoute[]>;
 
 /** The best figures of some routes of a model. */
-export function measuredOf(uptime: UptimeAnswer, routes: readonly RouteAnswer[]): Measured {
+export function measuredOf(known: readonly MeasuredRoute[], routes: readonly RouteAnswer[]): Measured {
   const wanted = new Set(routes.map(({ provider, privacy_class }) => `${provider} ${privacy_class}`));
-  const measured = uptime.routes.filter(({ provider, privacy_class }) => wanted.has(`${provider} ${privacy_class}`));
+  const measured = known.filter(({ provider, privacy_class }) => wanted.has(`${provider} ${privacy_class}`));
   return {
     successRate: best(measured.map(({ success_rate }) => success_rate)),
     tokensPerSecond: best(measured.map(({ throughput_tps }) => throughput_tps?.p50)),
@@ -31,15 +33,29 @@ function best(figures: readonly (number | null | undefined)[], pick = Math.max):
   return known.length === 0 ? undefined : pick(...known);
 }
 
-/** Each model's measurements are a request of their own. */
-export const mostMeasured = 100;
+/** The hours of a model are a request of their own. */
+export const mostWithHours = 100;
 
-/** The measurements of models by their ids, as far as they are loaded. Asks for none if there are too many. */
+/** The models of a provider at which requests failed, those with the most failures first. Only these can have incidents. */
+export const troubledAt = (provider: string, known: MeasuredRoutes): readonly string[] =>
+  [...known]
+    .map(([model, routes]) => {
+      const own = routes.filter((route) => route.provider === provider);
+      return {
+        model,
+        failed: Math.max(0, ...own.map((route) => (1 - (route.success_rate ?? 1)) * (route.requests ?? 0))),
+      };
+    })
+    .filter(({ failed }) => failed > 0)
+    .toSorted((left, right) => right.failed - left.failed)
+    .map(({ model }) => model);
+
+/** The measurements of models hour by hour, as far as they are loaded. */
 export function useUptimes(ids: readonly string[]) {
   return useQueries({
-    queries: (ids.length > mostMeasured ? [] : ids).map((id) => uptimeQuery(id)),
+    queries: ids.map((id) => uptimeQuery(id)),
     combine: (results) => ({
-      uptimes: new Map(results.flatMap(({ data }) => (data === undefined ? [] : [[data.model, data] as const]))),
+      uptimes: results.flatMap(({ data }) => data ?? []),
       isPending: results.some(({ isPending }) => isPending),
       error: results.find(({ error }) => error !== null)?.error ?? null,
       retry: () => {
@@ -55,7 +71,7 @@ export const incidentBelow = 0.95;
 /** Hours in a row in which a route failed too often. */
 export interface Incident {
   readonly model: string;
-  readonly tier: RouteUptime['privacy_class'];
+  readonly tier: MeasuredRoute['privacy_class'];
   /** Starts of the first and the last hour; ISO 8601. */
   readonly from: string;
   readonly to: string;
@@ -72,7 +88,7 @@ export function incidentsOf(provider: string, uptimes: Iterable<UptimeAnswer>): 
     for (const { series, privacy_class: tier } of routes.filter((route) => route.provider === provider)) {
       let last: Incident | undefined;
       for (const { at, success_rate: rate, requests } of series.toSorted((a, b) => a.at.localeCompare(b.at))) {
-        if (rate === null || rate >= incidentBelow) continue;
+        if (rate === null || requests === null || rate >= incidentBelow) continue;
         const isNext = last !== undefined && Date.parse(at) - Date.parse(last.to) === hourMs;
         const before = isNext && last !== undefined ? last : { from: at, requests: 0, successRate: 0 };
         const sum = before.requests + requests;

@@ -55,8 +55,8 @@ export function ModelList({ found, search, onSort, compared, onCompare, isMeasur
           <Heading {...heading} sort="output" numeric unit="per M tokens">
             Output
           </Heading>
-          <th scope="col">
-            <span className="sr-only">Actions</span>
+          <th scope="col" className="text-right font-medium text-muted">
+            <span className="sr-only">Actions and </span>Compare
           </th>
         </tr>
       </thead>

@@ -74,7 +74,7 @@ const tooFew = <span className="text-muted">too few</span>;
 const columns: readonly Column<RouteUptime>[] = [
   { title: 'Route', heading: true, cell: ({ name }) => <span className="break-all">{name}</span> },
   { title: 'Tier', cell: (route) => <TierBadge tier={route.privacy_class} /> },
-  { title: 'Requests', numeric: true, cell: ({ requests }) => formatCount(requests) },
+  { title: 'Requests', numeric: true, cell: ({ requests }) => (requests === null ? tooFew : formatCount(requests)) },
   {
     title: 'Success',
     numeric: true,

@@ -1,13 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useDeferredValue, useMemo } from 'react';
-import { modelsQuery } from '../../api/queries.ts';
+import { measurementsQuery, modelsQuery } from '../../api/queries.ts';
 import { formatCount } from '../../format/format.ts';
 import { Button, linkClass } from '../../ui/button.tsx';
-import { EmptyState, ErrorState, Loaded, Notice, Page } from '../../ui/surface.tsx';
+import { EmptyState, ErrorState, Loaded, Page } from '../../ui/surface.tsx';
 import { CompareBar } from './compare-bar.tsx';
 import { findModels } from './find-models.ts';
-import { mostMeasured, useUptimes } from './measured.ts';
 import { ModelFilters } from './model-filters.tsx';
 import { ModelList } from './model-list.tsx';
 import { comparedOf, type ModelSearch } from './model-search.ts';
@@ -24,10 +23,10 @@ export function ModelsPage() {
     void navigate({ to: '/models', search: next, replace: true, resetScroll: false });
   const shownSearch = useDeferredValue(search);
   const wantsMeasured = search.sort === 'speed' || search.sort === 'uptime';
-  const unsorted = useMemo(() => findModels(models ?? [], shownSearch), [models, shownSearch]);
-  const { uptimes, error, retry } = useUptimes(wantsMeasured ? unsorted.map(({ model }) => model.id) : []);
-  const isMeasured = wantsMeasured && unsorted.length <= mostMeasured && error === null;
-  const found = isMeasured ? findModels(models ?? [], shownSearch, uptimes) : unsorted;
+  const { data: known, error, refetch } = useQuery({ ...measurementsQuery, enabled: wantsMeasured });
+  const isMeasured = wantsMeasured && error === null;
+  const measured = isMeasured ? known : undefined;
+  const found = useMemo(() => findModels(models ?? [], shownSearch, measured), [models, shownSearch, measured]);
   const offered = (models ?? []).filter(({ provider_routes }) => provider_routes.length > 0);
   const compared = comparedOf(search.compare).flatMap((id) => offered.find((model) => model.id === id) ?? []);
   const compare = (ids: readonly string[]): void =>
@@ -64,10 +63,7 @@ export function ModelsPage() {
               ? `${formatCount(offered.length)} models`
               : `${formatCount(found.length)} of ${formatCount(offered.length)} models have a route that fits`}
           </p>
-          {wantsMeasured && unsorted.length > mostMeasured && (
-            <Notice>{`Filter to ${mostMeasured} models or fewer to sort them by measurements.`}</Notice>
-          )}
-          {error !== null && <ErrorState error={error} onRetry={retry} />}
+          {wantsMeasured && error !== null && <ErrorState error={error} onRetry={() => void refetch()} />}
           {found.length === 0 ? (
             <EmptyState
               title="No model fits"

@@ -1,14 +1,22 @@
-import type { ModelAnswer, UptimeAnswer } from '@sotto/wire';
+import type { ModelAnswer } from '@sotto/wire';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { modelsQuery } from '../../api/queries.ts';
+import { measurementsQuery, modelsQuery } from '../../api/queries.ts';
 import { formatCount, formatCountOf, formatHour, formatMs, formatPrice, formatShare } from '../../format/format.ts';
 import { TierBadge, tiers } from '../../ui/badge.tsx';
 import { linkClass } from '../../ui/button.tsx';
 import { Card, EmptyState, ErrorState, Loaded, Notice, Page, TableLoading } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { lowest, tiersOf } from './figures.ts';
-import { type Incident, incidentBelow, incidentsOf, mostMeasured, useUptimes } from './measured.ts';
+import {
+  type Incident,
+  incidentBelow,
+  incidentsOf,
+  type MeasuredRoutes,
+  mostWithHours,
+  troubledAt,
+  useUptimes,
+} from './measured.ts';
 import { ModelActions } from './model-actions.tsx';
 
 const route = getRouteApi('/providers/$provider');
@@ -59,29 +67,32 @@ export function ProviderPage() {
 }
 
 function Provider({ provider, served }: { provider: string; served: readonly ModelAnswer[] }) {
-  const shown = served.slice(0, mostMeasured);
-  const { uptimes, isPending, error, retry } = useUptimes(shown.map(({ id }) => id));
+  const query = useQuery(measurementsQuery);
+  const known = query.data ?? new Map();
+  const troubled = troubledAt(provider, known);
+  const { uptimes, isPending, error, retry } = useUptimes(troubled.slice(0, mostWithHours));
   const routes = served.flatMap((model) => routesAt(provider, model));
   return (
     <>
+      {query.error !== null && <ErrorState error={query.error} onRetry={() => void query.refetch()} />}
       {error !== null && <ErrorState error={error} onRetry={retry} />}
       <Card
         title="Incidents"
         lead={`Hours in which over ${formatShare(1 - incidentBelow)} of at least 20 requests failed. Measured on live requests, without content or accounts.`}
       >
-        {isPending ? (
+        {query.isPending || isPending ? (
           <TableLoading label="Incidents are loading" columns={4} rows={2} />
         ) : (
-          <Incidents incidents={incidentsOf(provider, uptimes.values())} isMeasured={isMeasured(provider, uptimes)} />
+          <Incidents incidents={incidentsOf(provider, uptimes)} isMeasured={isMeasured(provider, known)} />
         )}
-        {served.length > shown.length && (
-          <p className="mt-3 text-sm text-muted">{`Of the first ${mostMeasured} models only.`}</p>
+        {troubled.length > mostWithHours && (
+          <p className="mt-3 text-sm text-muted">{`Of the ${mostWithHours} models with the most failures only.`}</p>
         )}
       </Card>
       <Card title={formatCountOf(served.length, 'model')}>
         <Table
           caption={`Models at ${provider}`}
-          columns={columnsFor(provider, uptimes)}
+          columns={columnsFor(provider, known)}
           rows={served}
           rowKey={({ id }) => id}
           pageSize={50}
@@ -98,12 +109,8 @@ function Provider({ provider, served }: { provider: string; served: readonly Mod
   );
 }
 
-type Uptimes = ReadonlyMap<string, UptimeAnswer>;
-
-const isMeasured = (provider: string, uptimes: Uptimes): boolean =>
-  [...uptimes.values()].some(({ routes }) =>
-    routes.some((one) => one.provider === provider && one.series.some(({ success_rate }) => success_rate !== null)),
-  );
+const isMeasured = (provider: string, known: MeasuredRoutes): boolean =>
+  [...known.values()].some((routes) => routes.some((one) => one.provider === provider));
 
 const incidentColumns: readonly Column<Incident>[] = [
   {
@@ -137,14 +144,14 @@ function Incidents({ incidents, isMeasured }: { incidents: readonly Incident[]; 
   return isMeasured ? (
     <Notice tone="good">No incidents in the last 24 hours.</Notice>
   ) : (
-    <p className="text-muted">No hour had 20 requests, so nothing is known about the last 24 hours.</p>
+    <p className="text-muted">No model had 20 requests, so nothing is known about the last 24 hours.</p>
   );
 }
 
 const tooFew = <span className="text-muted">too few</span>;
 
-function columnsFor(provider: string, uptimes: Uptimes): readonly Column<ModelAnswer>[] {
-  const measured = ({ id }: ModelAnswer) => uptimes.get(id)?.routes.find((one) => one.provider === provider);
+function columnsFor(provider: string, known: MeasuredRoutes): readonly Column<ModelAnswer>[] {
+  const measured = ({ id }: ModelAnswer) => known.get(id)?.find((one) => one.provider === provider);
   const price = (model: ModelAnswer, name: 'input' | 'output') => lowest(routesAt(provider, model), name);
   return [
     {

@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { ApiError } from '../../api/errors.ts';
 import { adviseOn } from './failure.tsx';
 
-const errorOf = (type: string, retryAfterS?: number): ApiError =>
-  new ApiError('It failed.', { type, status: 400, requestId: 'req', param: undefined, retryAfterS });
+const errorOf = (type: string, retryAfterS?: number, message = 'It failed.'): ApiError =>
+  new ApiError(message, { type, status: 400, requestId: 'req', param: undefined, retryAfterS });
 
 it('says what to do about every failure of a request that somebody can do something about', () => {
   const asked = [
@@ -24,6 +24,21 @@ it('says what to do about every failure of a request that somebody can do someth
   }
   expect(adviseOn(errorOf('insufficient_balance'))?.to).toBe('/billing');
   expect(adviseOn(errorOf('privacy_boundary_not_met'))?.to).toBe('/routing');
+});
+
+it('leads to what refused the money: balance, budget or key', () => {
+  const at = (message: string) => adviseOn(errorOf('insufficient_balance', undefined, message))?.to;
+  expect(at('Nothing is left of the workspace’s budget until 2026-12-01 00:00 UTC.')).toBe('/budgets');
+  expect(at('The request needs 0.2 USD, and 0.1 USD is left of the limit of the key.')).toBe('/keys');
+  expect(at('The balance is used up: 0 USD is available.')).toBe('/billing');
+});
+
+it('never advises to send content to a broker that failed its check', () => {
+  for (const type of ['attestation_untrusted', 'attestation_unavailable', 'nonce_mismatch']) {
+    const advice = adviseOn(errorOf(type));
+    expect(advice).toMatchObject({ to: '/verify', text: expect.stringMatching(/^Do not send/) });
+    expect(advice?.text).not.toContain('compatibility');
+  }
 });
 
 it('says when to come back', () => {

@@ -1,3 +1,4 @@
+import { errorTable } from '@sotto/wire';
 import { Link } from '@tanstack/react-router';
 import { CircleAlert } from 'lucide-react';
 import { ApiError, sentenceOf } from '../../api/errors.ts';
@@ -27,7 +28,14 @@ export function Failure({ error }: { error: unknown }) {
         )}
         {error instanceof ApiError && (
           <p className="text-sm break-all text-muted">
-            <code className="font-mono">{error.type}</code>
+            <Link
+              to="/guides/$"
+              params={{ _splat: 'reference/errors' }}
+              hash={`${Object.hasOwn(errorTable, error.type) ? 'types' : 'errors-of-the-private-client'}-${error.type}`}
+              className={linkClass}
+            >
+              <code className="font-mono">{error.type}</code>
+            </Link>
             {error.requestId !== undefined && ` · request ${error.requestId}`}
           </p>
         )}
@@ -39,7 +47,7 @@ export function Failure({ error }: { error: unknown }) {
 /** Advice on an error: a sentence, and a page that helps. */
 interface Advice {
   readonly text: string;
-  readonly to?: '/billing' | '/routing' | '/verify' | '/keys';
+  readonly to?: '/billing' | '/routing' | '/verify' | '/keys' | '/budgets';
   readonly linkText?: string;
 }
 
@@ -48,7 +56,7 @@ const verify = { to: '/verify', linkText: 'Verify' } as const;
 
 const known: Readonly<Record<string, Advice>> = {
   insufficient_balance: {
-    text: 'Get more balance, lower the most output tokens, or raise the limit of the key.',
+    text: 'Add funds, or lower the limit of output tokens.',
     to: '/billing',
     linkText: 'Billing',
   },
@@ -62,10 +70,10 @@ const known: Readonly<Record<string, Advice>> = {
     text: 'The workspace’s price ceiling is below the price of every route. Raise it.',
     ...routing,
   },
-  context_too_large: { text: 'Start a new conversation, or lower the most output tokens.' },
+  context_too_large: { text: 'Start a new conversation, or lower the limit of output tokens.' },
   model_not_found: { text: 'Choose another model: this one is not enabled.' },
-  invalid_api_key: { text: 'The key is wrong or revoked. Create another one.' },
-  unauthenticated: { text: 'The key is wrong or revoked. Create another one.' },
+  invalid_api_key: { text: 'Create another key, or choose one of yours.', to: '/keys', linkText: 'Keys' },
+  unauthenticated: { text: 'Create another key, or choose one of yours.', to: '/keys', linkText: 'Keys' },
   compatibility_access_disabled: {
     text: 'Use the private flow, or allow compatibility mode on the key.',
     to: '/keys',
@@ -81,20 +89,33 @@ const known: Readonly<Record<string, Advice>> = {
   provider_fallback_not_supported_for_e2ee: { text: 'Try again. The enclave is verified again.' },
   service_unavailable: { text: 'Try again in a moment.' },
   attestation_untrusted: {
-    text: 'See which check failed, or ask in compatibility mode, which verifies nothing.',
+    text: 'Do not send content to this origin until you know which check failed.',
     ...verify,
   },
-  attestation_unavailable: { text: 'See why, or ask in compatibility mode, which verifies nothing.', ...verify },
+  attestation_unavailable: {
+    text: 'Do not send content to this origin until it answers. See why it did not.',
+    ...verify,
+  },
   nonce_mismatch: { text: 'Do not send content to this origin until you know the reason.', ...verify },
   answer_lost: { text: 'It may have been charged, so it was not sent again. Check your usage before you repeat it.' },
   e2ee_request_unsupported: { text: 'End-to-end encryption takes text and sampling settings only.' },
   network: { text: 'Check your connection, then try again.' },
 };
 
+/** One type of error has three causes, and only its message says which. */
+function adviceOf({ type, message }: ApiError): Advice | undefined {
+  if (type !== 'insufficient_balance') return known[type];
+  if (/\bbudget\b/.test(message))
+    return { text: 'Raise the budget, or wait for the next month.', to: '/budgets', linkText: 'Budgets' };
+  if (/\bkey\b/.test(message))
+    return { text: 'Raise the limit of the key, or use another key.', to: '/keys', linkText: 'Keys' };
+  return known[type];
+}
+
 /** The advice on an error, with the time to wait if it is known; undefined if the error says enough. */
 export function adviseOn(error: unknown): Advice | undefined {
   if (!(error instanceof ApiError)) return undefined;
-  const advice = known[error.type];
+  const advice = adviceOf(error);
   if (error.retryAfterS === undefined) return advice;
   const when = `Try again in ${formatCountOf(error.retryAfterS, 'second')}.`;
   return error.type === 'rate_limited' || advice === undefined

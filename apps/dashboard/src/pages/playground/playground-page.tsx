@@ -31,7 +31,7 @@ export function PlaygroundPage() {
   const models = useQuery(modelsQuery);
   const { data: capabilities } = useQuery(capabilitiesQuery);
   return (
-    <Page title="Playground" lead="Your messages go from this browser only to the confidential origin.">
+    <Page title="Playground" lead="Your messages go from this browser only to the broker.">
       {models.error !== null && models.data === undefined ? (
         <ErrorState error={models.error} onRetry={() => void models.refetch()} />
       ) : models.data === undefined || workspace === undefined || capabilities === undefined ? (
@@ -113,7 +113,7 @@ function Playground({ workspace, models, capabilities }: PlaygroundProps) {
       <NarrowFold
         label="Setup"
         summary={[modelId, wayWords[way].label, ...(tabKey === undefined ? ['no key yet'] : [])].join(' · ')}
-        isOpenAtFirst={tabKey === undefined}
+        isNeeded={obstacle !== undefined}
         className="lg:order-2"
       >
         <div className="space-y-4">
@@ -176,14 +176,21 @@ interface NarrowFoldProps {
   readonly label: string;
   /** One line about the content, shown while it is folded. */
   readonly summary: string;
-  readonly isOpenAtFirst: boolean;
+  /** While something in it is missing it is open. It closes once nothing is. */
+  readonly isNeeded: boolean;
   readonly className?: string;
   readonly children: ReactNode;
 }
 
 /** Shows its content on wide screens, and folds it to one line on narrow ones. */
-function NarrowFold({ label, summary, isOpenAtFirst, className, children }: NarrowFoldProps) {
-  const [isOpen, setOpen] = useState(isOpenAtFirst);
+function NarrowFold({ label, summary, isNeeded, className, children }: NarrowFoldProps) {
+  const [chosen, setOpen] = useState<boolean>();
+  const [wasNeeded, setWasNeeded] = useState(isNeeded);
+  if (wasNeeded !== isNeeded) {
+    setWasNeeded(isNeeded);
+    setOpen(undefined);
+  }
+  const isOpen = chosen ?? isNeeded;
   const id = useId();
   return (
     <div className={clsx('min-w-0', className)}>

@@ -43,7 +43,7 @@ export function obstacleOf(now: {
   const { hasKey, way, verification, allowSimulated } = now;
   if (!hasKey) return 'Create a key first, or use an existing one.';
   if (way === 'compatibility') return undefined;
-  if (verification === undefined) return 'The confidential origin is not verified yet.';
+  if (verification === undefined) return 'The broker is not verified yet.';
   const { kind } = standingOf(verification);
   if (kind === 'refused') return 'Content is sent only to a verified machine.';
   if (kind === 'simulated' && !allowSimulated) return 'The evidence is simulated. Confirm that you want to continue.';

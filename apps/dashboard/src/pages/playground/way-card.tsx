@@ -50,7 +50,7 @@ function Verification({ allowSimulated, onAllowSimulated }: Pick<WayCardProps, '
   if (data === undefined) {
     return (
       <div role="status" className="space-y-2">
-        <p className="text-sm text-muted">The confidential origin is being verified…</p>
+        <p className="text-sm text-muted">The broker is being verified…</p>
         <Skeleton className="h-6 w-44" />
       </div>
     );

@@ -33,7 +33,22 @@ const document = {
       },
     },
     '/v1/time': {
-      get: { operationId: 'getTime', tags: ['Second'], summary: 'Get the time', security: [], responses: {} },
+      get: {
+        operationId: 'getTime',
+        tags: ['Second'],
+        summary: 'Get the time',
+        security: [],
+        responses: { '204': { description: 'Now.' } },
+      },
+    },
+    '/v1/nothing': {
+      get: {
+        operationId: 'getNothing',
+        tags: ['Second'],
+        summary: 'Always 404',
+        security: [],
+        responses: { '404': { description: 'None.' } },
+      },
     },
   },
   components: { schemas, examples: {} },
@@ -41,7 +56,7 @@ const document = {
 const all = describe('control', 'https://control.example', document);
 const [time, team] = all;
 
-it('lists operations by the order of the tags, and finds them by path, field and error', () => {
+it('lists operations that can succeed by the order of the tags, and finds them by path, field and error', () => {
   const found = (typed: string) => findOperations(all, typed).map(({ operation }) => operation.operationId);
   expect(found('')).toEqual(['getTime', 'setTeam']);
   expect(found('PUT /v1/teams')).toEqual(['setTeam']);

@@ -19,7 +19,7 @@ export interface Described {
   readonly searched: string;
 }
 
-/** Lists the operations of a document, in the order of its tags. */
+/** Lists the operations of a document that can succeed, in the order of its tags. */
 export function describe(
   origin: Described['origin'],
   address: string,
@@ -32,7 +32,8 @@ export function describe(
       return { ...place, searched: searchedOf(method, path, operation, schemas) };
     }),
   );
-  return tags.flatMap(({ name }) => all.filter(({ tag }) => tag === name));
+  const useful = all.filter(({ operation }) => Object.keys(operation.responses).some((status) => Number(status) < 400));
+  return tags.flatMap(({ name }) => useful.filter(({ tag }) => tag === name));
 }
 
 function searchedOf(method: string, path: string, operation: Operation, schemas: Described['schemas']): string {

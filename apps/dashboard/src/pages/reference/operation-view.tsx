@@ -22,9 +22,8 @@ const languageNames: Readonly<Record<Language, string>> = { curl: 'curl', python
 /** Shows one operation: its address, a request in three languages, its fields and its answers. */
 export function OperationView({ described }: { described: Described }) {
   const { method, path, operation, address } = described;
-  const { description, security, parameters = [], requestBody, responses } = operation;
+  const { description, security, parameters = [], requestBody } = operation;
   const credentials = security.flatMap((each) => Object.keys(each)).map((name) => credentialNames[name] ?? name);
-  const isEverOk = Object.keys(responses).some((status) => status.startsWith('2'));
   return (
     <div className="space-y-6">
       <Card>
@@ -47,7 +46,7 @@ export function OperationView({ described }: { described: Described }) {
           {credentials.length === 0 ? 'Needs no credential.' : `Needs ${credentials.join(', or ')}.`}
         </p>
       </Card>
-      {isEverOk && <Samples described={described} />}
+      <Samples described={described} />
       {parameters.length > 0 && (
         <Card title="Parameters">
           <FieldList
@@ -205,7 +204,7 @@ function Answers({ described }: { described: Described }) {
         >
           <dl className="space-y-3">
             {errors.map(([status, { description }]) => (
-              <div key={status} className="grid gap-x-4 sm:grid-cols-[4rem_minmax(0,1fr)]">
+              <div key={status} className="grid grid-cols-1 gap-x-4 sm:grid-cols-[4rem_minmax(0,1fr)]">
                 <dt className="font-mono font-semibold">{status}</dt>
                 <dd className="space-y-1">
                   {description.split('\n\n').map((line) => (

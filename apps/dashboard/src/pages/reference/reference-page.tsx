@@ -1,30 +1,14 @@
-import type { OpenApiDocument } from '@sotto/contract';
-import { queryOptions, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link, useParams, useSearch } from '@tanstack/react-router';
 import clsx from 'clsx';
 import { Fragment } from 'react';
-import { ApiError } from '../../api/errors.ts';
 import { confidentialOrigin, controlOrigin } from '../../api/origins.ts';
 import { linkClass } from '../../ui/button.tsx';
 import { SearchInAddress } from '../../ui/field.tsx';
 import { Card, EmptyState, ErrorLine, Loaded, Page } from '../../ui/surface.tsx';
-import { type Described, describe, findOperations } from './described.ts';
+import { type Described, findOperations } from './described.ts';
+import { describedQuery } from './described-query.ts';
 import { OperationView } from './operation-view.tsx';
-
-/** What an origin says of itself. Both let every page read it. */
-const describedQuery = (origin: Described['origin'], address: string) =>
-  queryOptions({
-    queryKey: ['described', origin],
-    queryFn: async ({ signal }) => {
-      const answer = await fetch(`${address}/v1/openapi.json`, { signal }).catch((error: unknown) => {
-        if (signal.aborted) throw error;
-        throw new ApiError(`The ${origin} at ${address} did not answer.`, { type: 'network' });
-      });
-      if (!answer.ok) throw new ApiError(`The ${origin} answered with ${answer.status}.`, { type: 'network' });
-      return describe(origin, address, (await answer.json()) as OpenApiDocument);
-    },
-    staleTime: Number.POSITIVE_INFINITY,
-  });
 
 const titles: Readonly<Record<Described['origin'], string>> = {
   broker: 'Confidential broker: sees content, never who asks',
@@ -33,8 +17,8 @@ const titles: Readonly<Record<Described['origin'], string>> = {
 
 /** Every operation of both origins, as they describe themselves: a list with search, and one operation beside it. */
 export function ReferencePage() {
-  const broker = useQuery(describedQuery('broker', confidentialOrigin));
-  const control = useQuery(describedQuery('control', controlOrigin));
+  const broker = useQuery(describedQuery('broker'));
+  const control = useQuery(describedQuery('control'));
   const params = useParams({ strict: false });
   const { q = '' } = useSearch({ strict: false });
   const all = [...(broker.data ?? []), ...(control.data ?? [])];

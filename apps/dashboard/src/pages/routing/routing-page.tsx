@@ -32,7 +32,7 @@ export function RoutingPage() {
   return (
     <Page
       title="Routing"
-      lead={`Which routes requests${workspace === undefined ? '' : ` of ${workspace.name}`} may take, and in which order. A request can tighten these settings, never loosen them.`}
+      lead="Which routes the requests of this workspace may take, and in which order. A request can tighten these settings, never loosen them."
       actions={
         <a href="#preview" className={clsx(buttonClass('plain'), 'xl:hidden')}>
           See the preview

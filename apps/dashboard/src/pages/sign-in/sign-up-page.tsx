@@ -47,7 +47,9 @@ export function SignUpPage() {
       aside={<ThreeModes />}
       {...(methods?.sign_up === 'invited' ? { lead: 'Use the address that was invited.' } : {})}
     >
-      <Invited returnTo={safeReturnTo(returnTo)} />
+      <div className="mb-4 empty:hidden">
+        <Invited returnTo={safeReturnTo(returnTo)} />
+      </div>
       <Form
         change={signingUp}
         action="Create account"
@@ -82,8 +84,9 @@ function Made({ email, isMailed }: { email: string; isMailed: boolean }) {
     );
   }
   return (
-    <Entry title="Almost there" lead="Account created.">
-      <SignInLink className={buttonClass('primary')}>Sign in</SignInLink>
+    <Entry title="Sign in to go on" lead="The address has an account now.">
+      <p>If it had one before, its password is still the old one.</p>
+      <SignInLink className={`${buttonClass('primary')} mt-4`}>Sign in</SignInLink>
     </Entry>
   );
 }

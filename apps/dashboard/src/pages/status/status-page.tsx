@@ -56,12 +56,14 @@ export function StatusPage() {
           purpose="Serves requests to models."
           address={confidentialOrigin}
           query={broker}
+          hours={day.data?.planes.broker}
         />
         <Plane
           name="Control plane"
           purpose="Accounts, keys, balance, tickets and this page."
           address={controlOrigin}
           query={control}
+          hours={day.data?.planes.control}
         />
       </div>
       <Card
@@ -81,9 +83,10 @@ interface PlaneProps {
   readonly purpose: string;
   readonly address: string;
   readonly query: { readonly data: { readonly standing: Standing; readonly at: string } | undefined };
+  readonly hours: StatusAnswer['planes']['control'] | undefined;
 }
 
-function Plane({ name, purpose, address, query: { data } }: PlaneProps) {
+function Plane({ name, purpose, address, query: { data }, hours = [] }: PlaneProps) {
   const { tone, word } = data === undefined ? { tone: 'neutral' as const, word: 'Asking…' } : standings[data.standing];
   return (
     <Card title={name} actions={<Badge tone={tone}>{word}</Badge>}>
@@ -97,6 +100,17 @@ function Plane({ name, purpose, address, query: { data } }: PlaneProps) {
           </>
         )}
       </p>
+      <div className="mt-3 flex flex-wrap items-center gap-x-4 gap-y-1">
+        <p className="text-sm text-muted">The last 24 hours, as control saw them</p>
+        <Hours
+          of={name}
+          hours={hours.map(({ at, ready }) => ({
+            at,
+            rate: ready,
+            said: ready === null ? 'not known' : `ready in ${formatShare(ready)} of its minutes`,
+          }))}
+        />
+      </div>
     </Card>
   );
 }
@@ -124,7 +138,7 @@ const columns: readonly Column<Row>[] = [
     numeric: true,
     cell: ({ success_rate }) => (success_rate === null ? tooFew : formatShare(success_rate)),
   },
-  { title: 'By hour', cell: ({ provider, hours }) => <Hours of={provider} hours={hours} /> },
+  { title: 'By hour', cell: ({ provider, hours }) => <Hours of={provider} hours={hours.map(asBar)} /> },
 ];
 
 function Day({ status: { hours, providers } }: { status: StatusAnswer }) {
@@ -133,7 +147,7 @@ function Day({ status: { hours, providers } }: { status: StatusAnswer }) {
     <div className="space-y-4">
       <div className="flex flex-wrap items-center gap-x-6 gap-y-2">
         <p className="font-medium">{isMeasured ? 'All providers' : 'No hour had 20 requests yet'}</p>
-        <Hours of="All providers" hours={hours} />
+        <Hours of="All providers" hours={hours.map(asBar)} />
       </div>
       <Table
         caption="Providers in the last 24 hours"
@@ -149,22 +163,38 @@ function Day({ status: { hours, providers } }: { status: StatusAnswer }) {
   );
 }
 
+interface Bar {
+  readonly at: string;
+  /** From 0, bad, to 1. Null: not known. */
+  readonly rate: number | null;
+  readonly said: string;
+}
+
+const asBar = ({ at, requests, success_rate: rate }: StatusAnswer['hours'][number]): Bar => ({
+  at,
+  rate,
+  said:
+    rate === null
+      ? 'fewer than 20 requests'
+      : `${formatCountOf(requests ?? 0, 'request')}, ${formatShare(rate)} succeeded`,
+});
+
 /** One bar for each hour, the oldest first, with the same in words for those who do not see it. */
-function Hours({ of, hours }: { of: string; hours: StatusAnswer['hours'] }) {
-  const bad = hours.filter(({ success_rate: rate }) => rate !== null && rate < incidentBelow);
-  const measured = hours.filter(({ success_rate: rate }) => rate !== null).length;
+function Hours({ of, hours }: { of: string; hours: readonly Bar[] }) {
+  const bad = hours.filter(({ rate }) => rate !== null && rate < incidentBelow);
+  const measured = hours.filter(({ rate }) => rate !== null).length;
   const said =
     measured === 0
-      ? 'no hour had enough requests'
+      ? 'nothing is known of any hour'
       : bad.length === 0
         ? `${formatCountOf(measured, 'hour')} without trouble`
         : `trouble at ${bad.map(({ at }) => formatHour(at)).join(', ')}`;
   return (
     <div role="img" aria-label={`${of}: ${said}`} className="flex h-6 items-end gap-0.5">
-      {hours.map(({ at, requests, success_rate: rate }) => (
+      {hours.map(({ at, rate, said }) => (
         <span
           key={at}
-          title={`${formatInstant(at)}: ${rate === null ? 'fewer than 20 requests' : `${formatCountOf(requests ?? 0, 'request')}, ${formatShare(rate)} succeeded`}`}
+          title={`${formatInstant(at)}: ${said}`}
           className={`h-full w-1.5 rounded-sm ${rate === null ? 'bg-line' : rate < incidentBelow ? 'bg-danger' : 'bg-good'}`}
         />
       ))}

@@ -37,7 +37,7 @@ export function RequestFacts({ row, nameOf }: UsageNames & { readonly row: Usage
           ['Model', model],
           ['Operation', operation],
           ['Provider', provider ?? 'none'],
-          ['Tier', tier === null ? 'none' : <TierBadge key="tier" tier={tier} />],
+          ['Provider tier', tier === null ? 'none' : <TierBadge key="tier" tier={tier} />],
           ['Key', nameOf(key, 'key')],
           ['Attempts', attemptsOf({ attempts, fallback, status })],
         ]}
@@ -45,7 +45,8 @@ export function RequestFacts({ row, nameOf }: UsageNames & { readonly row: Usage
       {error !== null && <ErrorNote error={error} />}
       <Charge row={row} />
       <p className="text-muted">
-        This is all that is kept: no content, no exact time, no duration and no id of the request.
+        This is all that is kept: no content, no exact time, no duration, no id of the request, and not whether it came
+        by ticket or by key.
       </p>
     </div>
   );
@@ -82,8 +83,13 @@ function ErrorNote({ error }: { error: UsageError }) {
       <h3 className="font-medium">{errorWords[error]}</h3>
       <p>{when}</p>
       <p>{remedy}</p>
-      <Link to="/guides/$" params={{ _splat: 'reference/errors' }} className={linkClass}>
-        Errors in the reference
+      <Link
+        to="/guides/$"
+        params={{ _splat: 'reference/errors' }}
+        hash={`errors-of-usage-${error}`}
+        className={linkClass}
+      >
+        {`“${errorWords[error]}” in the reference`}
       </Link>
     </section>
   );

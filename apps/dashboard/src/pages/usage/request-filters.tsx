@@ -166,7 +166,9 @@ function Chip<Value extends string>({ label, value, valueName, choices, onChange
             small
             className={clsx('min-w-0', onClear !== undefined && value !== undefined && 'border-accent bg-accent-soft')}
           >
-            <span className="truncate">{chosen ? `${label}: ${chosen}` : label}</span>
+            <span title={chosen} className="max-w-64 truncate">
+              {chosen ? `${label}: ${chosen}` : label}
+            </span>
             <ChevronDown aria-hidden className="size-3.5 shrink-0" />
           </Button>
         }

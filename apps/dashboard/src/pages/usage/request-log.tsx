@@ -24,6 +24,8 @@ export function RequestLog({ filters, isNarrowed, onClear, nameOf }: RequestLogP
   const { data, error, refetch, hasNextPage } = query;
   const rows = useMemo(() => data?.pages.flatMap((page) => page.data) ?? [], [data]);
   const [columns, toggleColumn] = useColumns();
+  // The panel says these, and the list needs the space.
+  const beside = useMemo(() => columns.filter((id) => id !== 'provider' && id !== 'tier'), [columns]);
   const isNarrow = useMedia('(max-width: 767px)');
   // On narrower screens the list has no space beside it.
   const isWide = useMedia('(min-width: 1280px)');
@@ -69,7 +71,11 @@ export function RequestLog({ filters, isNarrowed, onClear, nameOf }: RequestLogP
         />
       ) : (
         <div className={clsx(facts !== undefined && isWide && 'grid grid-cols-[minmax(0,1fr)_20rem] gap-4')}>
-          <Rows {...{ query, rows, openId, isNarrow, nameOf }} columns={columns} onOpen={setOpenId} />
+          <Rows
+            {...{ query, rows, openId, isNarrow, nameOf }}
+            columns={facts !== undefined && isWide ? beside : columns}
+            onOpen={setOpenId}
+          />
           {facts !== undefined && isWide && (
             <aside aria-label="Request">
               <Card

@@ -1,6 +1,6 @@
 import type { UseInfiniteQueryResult } from '@tanstack/react-query';
 import clsx from 'clsx';
-import { type KeyboardEvent, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, memo, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { UsageRow } from '../../api/usage.ts';
 import { formatCompact, formatCount, formatInstant, formatMinute } from '../../format/format.ts';
 import { TierBadge } from '../../ui/badge.tsx';
@@ -28,7 +28,7 @@ export const allColumns = {
   operation: { title: 'Operation', width: 'w-28', cell: ({ operation }) => operation },
   provider: { title: 'Provider', width: 'w-24', cell: ({ provider }) => <Truncated text={provider ?? 'none'} /> },
   tier: {
-    title: 'Tier',
+    title: 'Provider tier',
     width: 'w-28',
     cell: ({ privacy_class: tier }) => (tier === null ? null : <TierBadge tier={tier} />),
   },
@@ -125,80 +125,56 @@ export function Rows({ query, rows, columns, openId, isNarrow, nameOf, onOpen }:
       <div
         ref={scroller}
         onScroll={({ currentTarget }) => setTop(currentTarget.scrollTop)}
-        className="h-[max(20rem,calc(100dvh-19rem))] overflow-auto rounded-2xl border border-line bg-surface"
+        // The browser must not correct the place when rows are taken out above it.
+        className="h-[max(20rem,calc(100dvh-19rem))] overflow-auto rounded-2xl border border-line bg-surface [overflow-anchor:none]"
       >
-        <table
-          // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: its rows take the focus and keys
-          role="grid"
-          aria-label="Requests"
-          aria-rowcount={hasNextPage ? -1 : rows.length + 1}
-          onKeyDown={onKeyDown}
-          className="w-full table-fixed border-separate border-spacing-0 text-sm md:min-w-[50rem]"
-        >
-          <thead className="max-md:sr-only">
-            <tr>
-              {columns.map((id) => {
-                const { title, width, numeric = false }: LogColumn = allColumns[id];
+        {/* Its height does not depend on which rows are drawn. Otherwise the browser would now and then cut off the place. */}
+        <div style={{ height: rows.length * height + (isNarrow ? 0 : headHeight) }}>
+          <table
+            // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: its rows take the focus and keys
+            role="grid"
+            aria-label="Requests"
+            aria-rowcount={hasNextPage ? -1 : rows.length + 1}
+            onKeyDown={onKeyDown}
+            style={{ top: first * height }}
+            className="relative w-full table-fixed border-separate border-spacing-0 text-sm md:min-w-[46rem]"
+          >
+            <thead className="max-md:sr-only">
+              <tr>
+                {columns.map((id) => {
+                  const { title, width, numeric = false }: LogColumn = allColumns[id];
+                  return (
+                    <th
+                      key={id}
+                      scope="col"
+                      className={clsx(
+                        'sticky top-0 z-10 h-9 border-b border-line bg-surface px-2 font-medium text-muted first:pl-3 last:pr-3',
+                        width,
+                        numeric ? 'text-right' : 'text-left',
+                      )}
+                    >
+                      {title}
+                    </th>
+                  );
+                })}
+              </tr>
+            </thead>
+            <tbody>
+              {rows.slice(first, last).map((row, offset) => {
+                const index = first + offset;
                 return (
-                  <th
-                    key={id}
-                    scope="col"
-                    className={clsx(
-                      'sticky top-0 z-10 h-9 border-b border-line bg-surface px-2 font-medium text-muted first:pl-3 last:pr-3',
-                      width,
-                      numeric ? 'text-right' : 'text-left',
-                    )}
-                  >
-                    {title}
-                  </th>
+                  <RequestRow
+                    key={row.id}
+                    {...{ row, index, columns, isNarrow, nameOf, onOpen }}
+                    isOpen={row.id === openId}
+                    isTabStop={index === tabStop}
+                    onActive={setActive}
+                  />
                 );
               })}
-            </tr>
-          </thead>
-          <tbody>
-            <Gap height={first * height} />
-            {rows.slice(first, last).map((row, offset) => {
-              const index = first + offset;
-              return (
-                <tr
-                  key={row.id}
-                  data-index={index}
-                  aria-rowindex={index + 2}
-                  aria-selected={row.id === openId}
-                  tabIndex={index === tabStop ? 0 : -1}
-                  onFocus={() => setActive(index)}
-                  onClick={() => onOpen(row.id === openId ? undefined : row.id)}
-                  className={clsx(
-                    'cursor-pointer focus-visible:-outline-offset-2',
-                    row.id === openId ? 'bg-accent-soft' : 'hover:bg-raised',
-                  )}
-                >
-                  {isNarrow ? (
-                    <td className="h-14 border-b border-line px-3 py-0">
-                      <CompactRow row={row} />
-                    </td>
-                  ) : (
-                    columns.map((id) => {
-                      const { numeric = false, cell }: LogColumn = allColumns[id];
-                      return (
-                        <td
-                          key={id}
-                          className={clsx(
-                            'h-9 truncate border-b border-line px-2 py-0 whitespace-nowrap first:pl-3 last:pr-3',
-                            numeric && 'text-right tabular-nums',
-                          )}
-                        >
-                          {cell(row, nameOf)}
-                        </td>
-                      );
-                    })
-                  )}
-                </tr>
-              );
-            })}
-            <Gap height={(rows.length - last) * height} />
-          </tbody>
-        </table>
+            </tbody>
+          </table>
+        </div>
         {isFetchingNextPage && (
           <p role="status" className="p-3 text-center text-sm text-muted">
             Loading more…
@@ -214,13 +190,50 @@ export function Rows({ query, rows, columns, openId, isNarrow, nameOf, onOpen }:
   );
 }
 
-/** Takes the place of rows that are not on the screen. */
-const Gap = ({ height }: { height: number }) =>
-  height === 0 ? null : (
-    <tr aria-hidden>
-      <td style={{ height }} className="p-0" />
+interface RequestRowProps extends UsageNames, Pick<RowsProps, 'columns' | 'isNarrow' | 'onOpen'> {
+  readonly row: UsageRow;
+  readonly index: number;
+  readonly isOpen: boolean;
+  readonly isTabStop: boolean;
+  readonly onActive: (index: number) => void;
+}
+
+/** While one scrolls, only the rows that come into sight are rendered. */
+const RequestRow = memo(function RequestRow(props: RequestRowProps) {
+  const { row, index, isOpen, isTabStop, columns, isNarrow, nameOf, onOpen, onActive } = props;
+  return (
+    <tr
+      data-index={index}
+      aria-rowindex={index + 2}
+      aria-selected={isOpen}
+      tabIndex={isTabStop ? 0 : -1}
+      onFocus={() => onActive(index)}
+      onClick={() => onOpen(isOpen ? undefined : row.id)}
+      className={clsx('cursor-pointer focus-visible:-outline-offset-2', isOpen ? 'bg-accent-soft' : 'hover:bg-raised')}
+    >
+      {isNarrow ? (
+        <td className="h-14 border-b border-line px-3 py-0">
+          <CompactRow row={row} />
+        </td>
+      ) : (
+        columns.map((id) => {
+          const { numeric = false, cell }: LogColumn = allColumns[id];
+          return (
+            <td
+              key={id}
+              className={clsx(
+                'h-9 truncate border-b border-line px-2 py-0 whitespace-nowrap first:pl-3 last:pr-3',
+                numeric && 'text-right tabular-nums',
+              )}
+            >
+              {cell(row, nameOf)}
+            </td>
+          );
+        })
+      )}
     </tr>
   );
+});
 
 const Minute = ({ at }: { at: string }) => (
   <time dateTime={at} title={formatInstant(at)}>

@@ -60,7 +60,8 @@ function Usage({ workspaceId }: { workspaceId: string }) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const change = (next: UsageSearch) =>
-    void navigate({ to: '/usage', search: next, replace: true, resetScroll: false });
+    // Back leads from the requests to the sums, not through each filter.
+    void navigate({ to: '/usage', search: next, replace: next.view === search.view, resetScroll: false });
 
   const days = daysOf(search, dayAt(Date.now()));
   const shownWorkspace = search.workspace ?? workspaceId;

@@ -1,5 +1,6 @@
 import type { OriginVerification } from '@sotto/client';
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import clsx from 'clsx';
 import { formatInstant } from '../../format/format.ts';
 import { linkClass } from '../../ui/button.tsx';
@@ -105,17 +106,10 @@ function Evidence({ verification }: { verification: OriginVerification }) {
       />
       <p className="mt-4 text-sm text-muted">
         All checks, and how to verify by hand:{' '}
-        {provenance === undefined ? (
-          <code className="font-mono">docs/use/verifying.md</code>
-        ) : (
-          <a
-            href={`${provenance.repository.replace(/\/$/, '')}/blob/${provenance.commit}/docs/use/verifying.md`}
-            className={linkClass}
-          >
-            docs/use/verifying.md
-          </a>
-        )}{' '}
-        in the source.
+        <Link to="/guides/$" params={{ _splat: 'use/verifying' }} className={linkClass}>
+          Verify the service
+        </Link>
+        .
       </p>
     </Card>
   );

@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { RefreshCw } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { confidentialOrigin } from '../../api/origins.ts';
 import { useSignedIn } from '../../session/session.ts';
-import { Button } from '../../ui/button.tsx';
+import { Button, linkClass } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { TextAreaField } from '../../ui/field.tsx';
 import { Card, ErrorState, Loading, Page } from '../../ui/surface.tsx';
@@ -18,7 +19,7 @@ export function VerifyPage() {
   return (
     <Page
       title="Verify"
-      lead="Your browser checks which code the confidential origin runs, with its own nonce. Your pins decide what is accepted, not the machine."
+      lead="Your browser checks which code the broker runs, with its own nonce. Your pins decide what is accepted, not the machine."
       actions={
         <Button busy={isFetching} icon={<RefreshCw aria-hidden className="size-4" />} onClick={() => void refetch()}>
           Verify again
@@ -28,7 +29,7 @@ export function VerifyPage() {
       {error !== null ? (
         <ErrorState error={error} onRetry={() => void refetch()} />
       ) : data === undefined ? (
-        <Loading label="The confidential origin is being verified" lines={12} />
+        <Loading label="The broker is being verified" lines={12} />
       ) : (
         <GatewayReport verification={data} />
       )}
@@ -39,8 +40,11 @@ export function VerifyPage() {
         >
           <CodeBlock label="sotto verify" code={`sotto verify ${confidentialOrigin}`} />
           <p className="mt-3 text-sm text-muted">
-            The control plane serves this page. To depend on a verification, run the command or the library from source
-            code that you trust.
+            <Link to="/guides/$" params={{ _splat: 'use/private-client' }} className={linkClass}>
+              Get the command
+            </Link>
+            . The control plane serves this page. To depend on a verification, run the command or the library from
+            source code that you trust.
           </p>
         </Card>
         <PinsCard />

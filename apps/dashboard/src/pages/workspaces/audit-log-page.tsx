@@ -63,10 +63,10 @@ export function AuditLogPage() {
       </Page>
     );
   }
-  return <AuditLog key={id} id={id} name={workspace?.name ?? 'this workspace'} />;
+  return <AuditLog key={id} id={id} />;
 }
 
-function AuditLog({ id, name }: { id: string; name: string }) {
+function AuditLog({ id }: { id: string }) {
   const { kind, by } = useSearch({ strict: false });
   const navigate = useNavigate();
   const asked: Asked = { act: kinds[kind ?? '']?.acts.join(), actor_account_id: by };
@@ -85,7 +85,7 @@ function AuditLog({ id, name }: { id: string; name: string }) {
   return (
     <Page
       title="Audit log"
-      lead={`Who changed ${name}: invitations, members, keys, budgets and routing. It holds ids and amounts, and cannot be changed.`}
+      lead="Who changed invitations, members, keys, budgets and routing of this workspace. It holds ids and amounts, and cannot be changed."
       actions={
         <>
           <DownloadLink href={addressOf('GET /v1/workspaces/{id}/audit', { params: { id }, query })}>

@@ -1,14 +1,15 @@
 import type { ModelAnswer } from '@sotto/wire';
 import { ArrowUp, Square, Trash2 } from 'lucide-react';
 import { type KeyboardEvent, useId } from 'react';
+import { formatCountOf } from '../../../format/format.ts';
 import { makeTabState } from '../../../session/tab-state.ts';
 import { Button } from '../../../ui/button.tsx';
-import { Card } from '../../../ui/surface.tsx';
+import { Card, Notice } from '../../../ui/surface.tsx';
 import { PrivacyPath } from '../../../verification/privacy-path.tsx';
 import type { OpenWay } from '../open-way.ts';
 import type { Way } from '../playground-search.ts';
 import { type ChatSettings, chatBody, effortsOf, outputOf, providersOf } from './chat-settings.ts';
-import { messagesOf } from './conversation.ts';
+import { isKeptFrom, messagesOf } from './conversation.ts';
 import { TurnView } from './turn-view.tsx';
 import { useChat } from './use-chat.ts';
 
@@ -39,13 +40,14 @@ export function ChatPanel({ modelId, model, models, settings, way, open, obstacl
       bodyAfter: (earlier) =>
         chatBody(settings, {
           model: modelId,
-          messages: messagesOf(settings.system, earlier, asked),
+          messages: messagesOf(settings.system, earlier, asked, way),
           usualOutput: outputOf(model),
           efforts: effortsOf(model),
           providers: providersOf(model === undefined ? models : [model]),
         }),
     });
   const last = turns.at(-1);
+  const kept = turns.filter((turn) => isKeptFrom(way, turn)).length;
   return (
     <Card
       title="Conversation"
@@ -59,7 +61,12 @@ export function ChatPanel({ modelId, model, models, settings, way, open, obstacl
       }
     >
       <div className="space-y-6">
-        {turns.length === 0 && <BeforeTheFirst way={way} />}
+        {turns.length === 0 && (
+          <BeforeTheFirst
+            way={way}
+            onExample={(example) => (obstacle === undefined ? send(example) : question.update(() => example))}
+          />
+        )}
         {turns.length > 0 && (
           <ol className="space-y-8" aria-label="Conversation">
             {turns.map((turn) => (
@@ -70,10 +77,15 @@ export function ChatPanel({ modelId, model, models, settings, way, open, obstacl
         <p role="status" className="sr-only">
           {announcementOf(last?.state)}
         </p>
-        {last !== undefined && !isRunning && (
+        {last !== undefined && !isRunning && !isKeptFrom(way, last) && (
           <Button small disabled={obstacle !== undefined} onClick={() => send(last.question, true)}>
             Ask again
           </Button>
+        )}
+        {kept > 0 && (
+          <Notice>
+            {`${formatCountOf(kept, 'earlier exchange')} went by a more private way, so the next question does not repeat ${kept === 1 ? 'it' : 'them'}. The model sees only what follows.`}
+          </Notice>
         )}
         <Composer
           label="Your question"
@@ -98,8 +110,8 @@ const examples = [
   'What is the difference between TCP and UDP?',
 ];
 
-/** Says who will learn what, and offers questions to begin with. */
-function BeforeTheFirst({ way }: { way: Way }) {
+/** Says who will learn what, and offers questions to begin with, which are sent at once if nothing is missing. */
+function BeforeTheFirst({ way, onExample }: { way: Way; onExample: (example: string) => void }) {
   return (
     <div className="space-y-4">
       <p className="text-sm text-muted">
@@ -112,7 +124,7 @@ function BeforeTheFirst({ way }: { way: Way }) {
             key={example}
             small
             className="h-auto py-1 text-left whitespace-normal!"
-            onClick={() => question.update(() => example)}
+            onClick={() => onExample(example)}
           >
             {example}
           </Button>

@@ -13,7 +13,7 @@ const turn = (question: string, text: string): Turn => ({
 });
 
 describe('a chat request', () => {
-  const messages = messagesOf('Be brief.', [turn('One?', '1'), turn('Lost?', '')], 'Two?');
+  const messages = messagesOf('Be brief.', [turn('One?', '1'), turn('Lost?', '')], 'Two?', 'private');
   const asked = { model: 'a/b', messages, providers: ['acme/eu'], usualOutput: 2048 };
 
   it('sends again what brought an answer, and the instructions first', () => {
@@ -23,7 +23,20 @@ describe('a chat request', () => {
       { role: 'assistant', content: '1' },
       { role: 'user', content: 'Two?' },
     ]);
-    expect(messagesOf(' ', [], 'Hi')).toEqual([{ role: 'user', content: 'Hi' }]);
+    expect(messagesOf(' ', [], 'Hi', 'private')).toEqual([{ role: 'user', content: 'Hi' }]);
+  });
+
+  it('does not repeat by a weaker way what went by a stronger one', () => {
+    const by = (way: Turn['facts']['way'], question: string): Turn => ({
+      ...turn(question, 'Yes.'),
+      facts: { way, askedModel: 'lab/a' },
+    });
+    const turns = [by('e2ee', 'Sealed?'), by('private', 'Unlinked?'), by('compatibility', 'Open?')];
+    const askedBy = (way: Turn['facts']['way']) =>
+      messagesOf('', turns, 'Next?', way).flatMap(({ role, content }) => (role === 'user' ? [content] : []));
+    expect(askedBy('e2ee')).toEqual(['Sealed?', 'Unlinked?', 'Open?', 'Next?']);
+    expect(askedBy('private')).toEqual(['Unlinked?', 'Open?', 'Next?']);
+    expect(askedBy('compatibility')).toEqual(['Open?', 'Next?']);
   });
 
   it('leaves out what nobody set, so that the workspace’s own sort counts', () => {

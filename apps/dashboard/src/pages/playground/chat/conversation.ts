@@ -41,12 +41,18 @@ export interface ChatMessage {
   readonly content: string;
 }
 
-/** The messages of a new question: every earlier exchange with an answer, then the question. */
-export function messagesOf(system: string, turns: readonly Turn[], question: string): readonly ChatMessage[] {
+/** How many can tie a message to its sender; more is worse. */
+const exposure: Readonly<Record<Way, number>> = { e2ee: 0, private: 1, compatibility: 2 };
+
+/** Whether an exchange went by a more private way than this one, which must not repeat it. */
+export const isKeptFrom = (way: Way, { facts }: Turn): boolean => exposure[facts.way] < exposure[way];
+
+/** The messages of a new question: every earlier exchange with an answer that may go this way, then the question. */
+export function messagesOf(system: string, turns: readonly Turn[], question: string, way: Way): readonly ChatMessage[] {
   return [
     ...(system.trim() === '' ? [] : [{ role: 'system', content: system } as const]),
     ...turns
-      .filter(({ text }) => text !== '')
+      .filter((turn) => turn.text !== '' && !isKeptFrom(way, turn))
       .flatMap(({ question: asked, text }) => [
         { role: 'user', content: asked } as const,
         { role: 'assistant', content: text } as const,
