@@ -90,22 +90,30 @@ export class Issuer {
     return key?.privateKey !== undefined && years.includes(key.year);
   }
 
+  /** Whether a key here can sign these numbers: different ones, above 0 and below its modulus. */
+  fits(keyId: string, blinded: readonly Buffer[]): boolean {
+    const key = this.#keys.get(keyId);
+    const modulus = key?.privateKey && Buffer.from(key.publicKey.export({ format: 'jwk' }).n ?? '', 'base64url');
+    if (modulus === undefined || new Set(blinded.map((number) => number.toString('hex'))).size < blinded.length)
+      return false;
+    return blinded.every(
+      (number) => number.length === rsaBytes && number.compare(modulus) < 0 && number.some((byte) => byte > 0),
+    );
+  }
+
   /**
-   * Signs blinded numbers, always alike. Undefined if the key is not here any more, or one of them is no number that it can sign. Each
-   * signature is checked, because a faulty one would reveal the key.
+   * Signs blinded numbers that fit, always alike. Undefined if the private key is not here any more. Each signature is checked, because
+   * a faulty one would reveal the key.
    */
   async sign(keyId: string, blinded: readonly Buffer[]): Promise<Buffer[] | undefined> {
     const key = this.#keys.get(keyId);
-    const modulus = key && modulusOf(key.publicKey);
-    if (key?.privateKey === undefined || modulus === undefined) return undefined;
+    if (key?.privateKey === undefined) return undefined;
     const privateKey = { key: key.privateKey, padding: constants.RSA_NO_PADDING };
     const publicKey = { key: key.publicKey, padding: constants.RSA_NO_PADDING };
     const signatures: Buffer[] = [];
     for (const [at, number] of blinded.entries()) {
       // A signature takes a third of a millisecond. Other requests go on in between.
       if (at % 8 === 7) await setImmediate();
-      if (number.length !== rsaBytes || number.every((byte) => byte === 0) || number.compare(modulus) >= 0)
-        return undefined;
       const signature = privateDecrypt(privateKey, number);
       if (!publicEncrypt(publicKey, signature).equals(number)) throw new Error('a signature is wrong');
       signatures.push(signature);
@@ -125,11 +133,6 @@ export class Issuer {
     return isSigned ? { keyId: key.keyId, nonce } : undefined;
   }
 }
-
-const modulusOf = (key: KeyObject): Buffer | undefined => {
-  const { n } = key.export({ format: 'jwk' });
-  return n === undefined ? undefined : Buffer.from(n, 'base64url');
-};
 
 /** Reads the issuer's keys. On failure, returns one line that quotes nothing of the file. */
 export async function readIssuer(file: string): Promise<Settings<Issuer>> {

@@ -47,17 +47,17 @@ function lotId({ keyId, blinded, paidBy: { kind, secret } }: Lot): string {
 }
 
 /**
- * Withdraws a lot from the account that a code names: sign, lock, reserve in the state, book, commit, write to the state. A request that
+ * Withdraws a lot from the account that a code names: lock, reserve in the state, book, commit, write to the state, sign. A request that
  * is repeated after any of these steps gets the same signatures. docs/decisions/anonymous-wallets.md lists the interleavings.
  */
 export async function withdrawLot(deps: LotDependencies, lot: Lot): Promise<Buffer[]> {
   const { pool, now } = deps;
   const known = await signAgain(deps, lot);
   if (known !== undefined) return known;
+  assertSignable(deps, lot);
   const code = [hashSecret(lot.paidBy.secret), new Date(now())];
   const open = await pool.query('select from credit_codes where code_hash = $1 and expires_at > $2', code);
-  if (open.rowCount === 0) return signedMeanwhile(deps, lot, noCode());
-  const signatures = await signNew(deps, lot);
+  if (open.rowCount === 0) return signPaid(deps, lot, noCode());
   const moved = await inTransaction(pool, async (client) => {
     const used = await client.query<{ account_id: string }>(
       'delete from credit_codes where code_hash = $1 and expires_at > $2 returning account_id',
@@ -69,9 +69,8 @@ export async function withdrawLot(deps: LotDependencies, lot: Lot): Promise<Buff
     await assertWithdrawable(client, { accountId, balanceNusd: locked.account.balanceNusd, now: now() });
     return move(deps, client, lot, { ...locked, accountId, nusd: lotNusd, count: creditsPerLot, alone: false });
   });
-  if (moved === undefined) return signedMeanwhile(deps, lot, noCode());
-  await tellState(deps, moved);
-  return signatures;
+  if (moved !== undefined) await tellState(deps, moved);
+  return signPaid(deps, lot, noCode());
 }
 
 /**
@@ -86,15 +85,14 @@ export async function closeWallet(deps: LotDependencies, lot: Lot): Promise<Buff
   const { pool, projector, random = randomInt } = deps;
   const known = await signAgain(deps, lot);
   if (known !== undefined) return known;
+  assertSignable(deps, lot);
   const { rows } = await pool.query<{ account_id: string; key_id: string; closed_by: string | null }>(
     'select account_id, key_id, closed_by from wallets where close_hash = $1',
     [hashSecret(lot.paidBy.secret)],
   );
   const [wallet] = rows;
   if (wallet === undefined) throw new ServiceError('not_found', { message: 'No wallet has this secret.' });
-  if (wallet.closed_by !== null) return signedMeanwhile(deps, lot, isClosed());
-  // First, because a lot that cannot be signed must change nothing.
-  const signatures = await signNew(deps, lot);
+  if (wallet.closed_by !== null) return signPaid(deps, lot, isClosed());
   await inTransaction(pool, (client) => revokeKey(client, wallet.key_id));
   await projector.key(wallet.key_id);
   const accountId = wallet.account_id;
@@ -112,9 +110,8 @@ export async function closeWallet(deps: LotDependencies, lot: Lot): Promise<Buff
     const count = Number(nusd / creditNusd) + (isRoundedUp ? 1 : 0);
     return move(deps, client, lot, { ...locked, accountId, nusd, count, alone: true });
   });
-  if (moved === undefined) return signedMeanwhile(deps, lot, isClosed());
-  await tellState(deps, moved);
-  return signatures.slice(0, moved.count);
+  if (moved !== undefined) await tellState(deps, moved);
+  return signPaid(deps, lot, isClosed());
 }
 
 const noCode = (): ServiceError =>
@@ -135,25 +132,21 @@ async function signAgain({ pool, issuer }: LotDependencies, lot: Lot): Promise<B
   return signatures;
 }
 
-/** Signs a lot that another request, which was for the same lot, has paid for meanwhile. Throws the refusal if there was none. */
-async function signedMeanwhile(deps: LotDependencies, lot: Lot, refusal: ServiceError): Promise<Buffer[]> {
+/** Signs a lot that this request or one for the same lot has paid for. Throws the refusal if there was none. */
+async function signPaid(deps: LotDependencies, lot: Lot, refusal: ServiceError): Promise<Buffer[]> {
   const signatures = await signAgain(deps, lot);
   if (signatures === undefined) throw refusal;
   return signatures;
 }
 
-/** Signs all of a new lot. The caller gives out no more than the transaction allows. */
-async function signNew({ issuer, now }: LotDependencies, { keyId, blinded }: Lot): Promise<Buffer[]> {
-  if (!issuer.signs(keyId, now()))
-    throw new ServiceError('invalid_request', {
-      message: '`key_id` is not the issuer key of this year.',
-      param: 'key_id',
-    });
-  const isRepeated = new Set(blinded.map((number) => number.toString('latin1'))).size < blinded.length;
-  const signatures = isRepeated ? undefined : await issuer.sign(keyId, blinded);
-  if (signatures !== undefined) return signatures;
-  const message = '`blinded` must be different numbers, above 0 and below the modulus of the key.';
-  throw new ServiceError('invalid_request', { message, param: 'blinded' });
+/** Refuses a new lot that could not be signed, before it changes anything. */
+function assertSignable({ issuer, now }: LotDependencies, { keyId, blinded }: Lot): void {
+  const refuse = (param: string, message: string): never => {
+    throw new ServiceError('invalid_request', { message: `\`${param}\` ${message}`, param });
+  };
+  if (!issuer.signs(keyId, now())) refuse('key_id', 'is not the issuer key of this year.');
+  if (!issuer.fits(keyId, blinded))
+    refuse('blinded', 'must be different numbers, above 0 and below the modulus of the key.');
 }
 
 interface Locked {
@@ -226,7 +219,6 @@ async function assertWithdrawable(
 interface Moved {
   readonly after: CreditedBalance;
   readonly noteId: string;
-  readonly count: number;
 }
 
 /** Moves money from a locked account to the credits of a key, and stores how many of the lot's numbers are signed. */
@@ -274,7 +266,7 @@ async function move(
      on conflict (key_id) do update set issued = credit_keys.issued + excluded.issued`,
     [keyId, count],
   );
-  return { after, noteId, count };
+  return { after, noteId };
 }
 
 /** Writes the new balance and ends the reservation, in one step. If the state is unavailable, `endReservations` does it. */
