@@ -43,15 +43,21 @@ export class Breaker {
       return result;
     } catch (error) {
       this.#count(error);
-      if (error instanceof StateUnavailableError) throw error;
-      throw new StateUnavailableError(kindOf(error), { answered: isRefusal(error) });
+      throw error instanceof StateUnavailableError ? error : new StateUnavailableError(kindOf(error));
     } finally {
       if (isTrial) this.#trying = false;
     }
   }
 
+  /** Reports a refusal that was a part of an answer. */
+  refusalOf(message: string): StateUnavailableError {
+    const error = Object.assign(new Error(message), { name: 'ReplyError' });
+    this.#options.onRefusal?.(error);
+    return new StateUnavailableError(kindOf(error));
+  }
+
   #count(error: unknown): void {
-    if (isRefusal(error)) {
+    if (error instanceof Error && error.name === 'ReplyError') {
       this.#failures = 0;
       this.#options.onRefusal?.(error);
       return;
@@ -60,8 +66,6 @@ export class Breaker {
     if (this.#failures >= this.#options.threshold) this.#openUntil = this.#options.now() + this.#options.openMs;
   }
 }
-
-const isRefusal = (error: unknown): error is Error => error instanceof Error && error.name === 'ReplyError';
 
 function kindOf(error: unknown): string {
   const name = error instanceof Error ? error.name : 'unknown';

@@ -2,14 +2,11 @@
 export class StateUnavailableError extends Error {
   /** False if nothing was sent, so that nothing can have happened. */
   readonly attempted: boolean;
-  /** True if the store answered with an error. */
-  readonly answered: boolean;
 
-  constructor(reason: string, { attempted = true, answered = false } = {}) {
+  constructor(reason: string, { attempted = true } = {}) {
     super(`state unavailable: ${reason}`);
     this.name = 'StateUnavailableError';
     this.attempted = attempted;
-    this.answered = answered;
   }
 }
 

@@ -510,17 +510,27 @@ describe('requests of one turn of the event loop', () => {
     expect(await raw.hget(`${prefix}holds`, 'hold')).toMatch(new RegExp(`^${client} `));
   });
 
-  test('are settled once, though a damaged record fails their call after it settled some', async () => {
+  test('are settled and counted, though a damaged record fails one of them', async () => {
     await Promise.all(['before', 'damaged', 'after'].map((holdId) => redeem({ holdId })));
     await raw.hset(`${prefix}holds`, 'damaged', 'broker.2.one 10 0 0 not-a-wallet key -');
     await raw.set(`${prefix}wallet:not-a-wallet`, 'not a hash');
-    await Promise.all(['before', 'damaged', 'after'].map((holdId) => settle(4n, holdId)));
+    const stepsBefore = state.membership.caller(shard).acked;
+    const settled = await Promise.all(['before', 'damaged', 'after'].map((holdId) => outcome(settle(4n, holdId))));
+    expect(settled).toEqual([{ answer: expect.anything() }, unavailable, { answer: expect.anything() }]);
     expect(await state.readWallet(shard, walletId)).toMatchObject({ heldNusd: 10n, unbookedNusd: 8n });
-    // The ledger books by the hold's id, so a settlement that was sent again is booked once.
     const entries = await state.readSettlements(shard, '0-0', 100);
-    expect(new Set(entries.map(({ payload }) => payload))).toEqual(
-      new Set(['before', 'damaged', 'after'].map((holdId) => `charge of ${holdId}`)),
-    );
+    expect(entries.map(({ payload }) => payload)).toEqual(['charge of before', 'charge of after']);
+    expect(state.membership.caller(shard).acked).toBe(stepsBefore + 3);
+  });
+
+  test('are booked together, though the record of one wallet is damaged', async () => {
+    await Promise.all(['one', 'two'].map((holdId) => redeem({ holdId })));
+    await Promise.all(['one', 'two'].map((holdId) => settle(4n, holdId)));
+    await raw.hset(`${prefix}notes`, 'strange', 'not-a-wallet key 5');
+    await raw.set(`${prefix}wallet:not-a-wallet`, 'not a hash');
+    const failed = await outcome(state.forget(shard, ['one', 'strange', 'two']));
+    expect(failed).toEqual(unavailable);
+    expect(await state.readWallet(shard, walletId)).toMatchObject({ heldNusd: 0n, unbookedNusd: 0n });
   });
 });
 
@@ -531,7 +541,7 @@ test('a record that is damaged fails its own requests only', async () => {
   await raw.hset(`${prefix}key:damaged`, 'rec', '{"prompt":"secret');
   for (let count = 0; count < 30; count += 1) {
     const failure = redeem({ holdId: `damaged-${count}`, right: { kind: 'key', keyHash: 'damaged' } });
-    await expect(failure).rejects.toThrow(new StateUnavailableError('ReplyError WRONGTYPE', { answered: true }));
+    await expect(failure).rejects.toThrow(new StateUnavailableError('ReplyError WRONGTYPE'));
   }
   await expect(state.lookupKey('damaged')).rejects.toThrow(new StateUnavailableError('unreadable key record'));
   await raw.hset('sotto:catalog', 'version', 5, 'snapshot', '{"secret');

@@ -20,7 +20,9 @@ export interface ApiCredentials {
 }
 
 /** The most keys that a process remembers. The one that was read first is forgotten first. */
-const maxRemembered = 20_000;
+const maxRemembered = 10_000;
+/** A key whose rules are longer as JSON is not remembered, because people choose their length. */
+const maxRulesChars = 4_096;
 
 /** Keys that this process has read, by the hash of their secret. They may have changed since. */
 export class RememberedKeys {
@@ -32,6 +34,7 @@ export class RememberedKeys {
 
   keep(secretHash: string, key: PresentedKey): void {
     this.#keys.delete(secretHash);
+    if (JSON.stringify([key.preferences, key.allowedModels]).length > maxRulesChars) return;
     this.#keys.set(secretHash, { ...key, rememberedBy: secretHash });
     const [oldest] = this.#keys.keys();
     if (this.#keys.size > maxRemembered && oldest !== undefined) this.#keys.delete(oldest);

@@ -81,12 +81,14 @@ export async function registerRateLimits(
     return found;
   };
 
+  const first = new WeakMap<FastifyRequest, Counted>();
   app.decorate('countFurther', async (request, reply, times) => {
+    const before = first.get(request);
+    if (before === undefined || times === 0) return;
+    // What does not fit as a whole uses up nothing more.
+    if (before.remaining < times) throw new ServiceError('rate_limited', { retryAfterS: before.ttl / 1000 });
     const all = await Promise.all(Array.from({ length: times }, () => counted(request)));
-    const [last] = all.sort(
-      (one, other) => one.remaining - other.remaining || Number(other.isExceeded) - Number(one.isExceeded),
-    );
-    if (last !== undefined) enforce(reply, last);
+    for (const each of all.sort((one, other) => other.remaining - one.remaining)) enforce(reply, each);
   });
   app.addHook('onRequest', async (request, reply) => {
     const { url, method, config } = request.routeOptions;
@@ -103,7 +105,9 @@ export async function registerRateLimits(
       request,
       own === undefined ? { key: caller, max: control } : { key: `${method} ${url}:${caller}`, max: own.max },
     );
-    enforce(reply, await counted(request));
+    const found = await counted(request);
+    first.set(request, found);
+    enforce(reply, found);
   });
 }
 

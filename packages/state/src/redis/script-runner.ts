@@ -98,6 +98,11 @@ export class ScriptRunner {
     return this.#breaker.isOpen;
   }
 
+  /** Returns the error of one request of a batch, as if Redis had answered the whole call with it. */
+  refusalOf(message: string): StateUnavailableError {
+    return this.#breaker.refusalOf(message);
+  }
+
   /** Calls `send` at the end of this turn of the event loop. */
   atTurnEnd(send: () => void): void {
     this.#batches.push(send);

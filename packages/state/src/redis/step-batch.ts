@@ -25,8 +25,7 @@ interface Waiting {
  * not depend on what it does. No step waits for others to come. A shard executes its steps in the order of the calls, each as the
  * member that asked for it. In a cluster each shard has its own call.
  *
- * A call that Redis answers with an error may have executed some of its steps. Each of them is then sent again alone, so that one
- * broken record does not fail the others: a step is idempotent by its hold id. A call without an answer is not repeated.
+ * A request that fails on a damaged record fails alone. A call is never repeated here: the caller resolves a lost reply.
  */
 export class StepBatch {
   readonly #runner: ScriptRunner;
@@ -65,9 +64,7 @@ export class StepBatch {
     try {
       await this.#call(byMember(requests));
     } catch (error) {
-      const wasAnswered = error instanceof StateUnavailableError && error.answered;
-      if (requests.length > 1 && wasAnswered) for (const request of requests) void this.#send([request]);
-      else for (const { reject } of requests) reject(error);
+      for (const { reject } of requests) reject(error);
     }
   }
 
@@ -86,7 +83,12 @@ export class StepBatch {
       const [{ shard, caller }] = group;
       try {
         const answers = membership.take(shard, caller, readReply(replies[at], group.length));
-        for (const [place, { resolve }] of group.entries()) resolve({ answer: answers[place], caller });
+        for (const [place, { resolve, reject }] of group.entries()) {
+          const answer = answers[place];
+          const [kind, message] = Array.isArray(answer) ? answer : [];
+          if (kind === 'error') reject(this.#runner.refusalOf(String(message)));
+          else resolve({ answer, caller });
+        }
       } catch (error) {
         for (const { reject } of group) reject(error);
       }

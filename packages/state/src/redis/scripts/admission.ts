@@ -174,14 +174,16 @@ return each_request('settle', 5, function(at)
   if text then
     local amount, tokens, window, wallet, key = string.match(text, '^%S+ (%S+) (%S+) (%S+) (%S+) (%S+)')
     redis.call('HDEL', HOLDS, id)
-    local is_noted = note(id, wallet, key, charge, uncount('hold ' .. id))
     if amount ~= '0' then redis.call('HINCRBY', wallet_key(wallet), 'held', '-' .. amount) end
+    local is_noted = charge ~= '0' and redis.call('HSETNX', NOTES, id, wallet .. ' ' .. key .. ' ' .. charge) == 1
     if is_noted then redis.call('HINCRBY', wallet_key(wallet), 'unbooked', charge) end
     local k = redis.call('HMGET', key_key(key), 'held', 'unbooked', 'w', 't')
     local unbooked = is_noted and int(tonumber(k[2] or 0) + tonumber(charge)) or k[2] or '0'
     local used = tonumber(k[4] or 0)
     if k[3] == window then used = math.max(0, used - tonumber(tokens) + tonumber(ARGV[at + 2])) end
     redis.call('HSET', key_key(key), 'held', int(tonumber(k[1] or 0) - tonumber(amount)), 'unbooked', unbooked, 't', int(used))
+    local month, ids = uncount('hold ' .. id)
+    if is_noted then count_in('note ' .. id, month, charge, ids) end
   else
     local reaped = redis.call('GET', reaped_key(id))
     if reaped then

@@ -180,32 +180,36 @@ local function rate_status(limit_requests, limit_tokens, now, window, requests, 
 end
 `;
 
-/** Notes of unbooked charges: `wallet key amount` by hold id. A wallet or key with many of them is written once. */
+/**
+ * Notes of unbooked charges: `wallet key amount` by hold id. A wallet or key with many of them is written once. A damaged one fails
+ * the script only when all others are written, because a repeated call no longer finds the notes.
+ */
 export const notes = `
 local function drop_notes(ids, from)
-  local sums = {}
+  local sums, dropped = {}, {}
   local function add(name, amount) sums[name] = (sums[name] or 0) + tonumber(amount) end
   for i = from, #ids do
-    local text = redis.call('HGET', NOTES, ids[i])
-    if text then
-      local wallet, key, amount = string.match(text, '^(%S+) (%S+) (%S+)$')
+    local wallet, key, amount = string.match(redis.call('HGET', NOTES, ids[i]) or '', '^(%S+) (%S+) (%d+)$')
+    if wallet then
       redis.call('HDEL', NOTES, ids[i])
+      dropped[#dropped + 1] = ids[i]
       add(wallet_key(wallet), amount)
       add(key_key(key), amount)
-      uncount('note ' .. ids[i])
     end
   end
-  for name, sum in pairs(sums) do redis.call('HINCRBY', name, 'unbooked', int(-sum)) end
-end
-local function note(id, wallet, key, amount, month, ids)
-  if amount == '0' or redis.call('HSETNX', NOTES, id, wallet .. ' ' .. key .. ' ' .. amount) == 0 then return false end
-  count_in('note ' .. id, month, amount, ids)
-  return true
+  local failure
+  for name, sum in pairs(sums) do
+    local written = redis.pcall('HINCRBY', name, 'unbooked', int(-sum))
+    if type(written) == 'table' and written.err then failure = written.err end
+  end
+  for _, id in ipairs(dropped) do uncount('note ' .. id) end
+  if failure then error(failure) end
 end
 local function place_note(id, wallet, key, amount, month, ids)
-  if not note(id, wallet, key, amount, month, ids) then return end
+  if amount == '0' or redis.call('HSETNX', NOTES, id, wallet .. ' ' .. key .. ' ' .. amount) == 0 then return end
   redis.call('HINCRBY', wallet_key(wallet), 'unbooked', amount)
   redis.call('HINCRBY', key_key(key), 'unbooked', amount)
+  count_in('note ' .. id, month, amount, ids)
 end
 `;
 
@@ -251,7 +255,8 @@ end
  * acked, lease until, number of requests, and `width` values for each request. `handle` gets the place of a request's values, the
  * client and the epoch, and returns a reply and whether it changed something. Each change counts as one step. Returns for each
  * shard the number of the caller's steps, how many of them are new, and the replies, or its refusal. A refused shard or request
- * does not affect the others.
+ * does not affect the others, and neither does one that fails on a damaged record: its reply is `error` and the message. It may have
+ * changed something before, so it counts.
  */
 export const batches = `
 local function each_request(kind, width, handle, find_refusal)
@@ -262,14 +267,24 @@ local function each_request(kind, width, handle, find_refusal)
     local n, reply, epoch = guard(kind, at)
     if not reply and find_refusal then reply = find_refusal(at, epoch) end
     if not reply then
-      local changed = 0
+      local steps, failures = 0, 0
       reply = {n, 0}
       for r = 1, requests do
-        local is_step
-        reply[r + 2], is_step = handle(at + 5 + (r - 1) * width, client, epoch)
-        if is_step then changed = changed + 1 end
+        local is_done, answer, is_step = pcall(handle, at + 5 + (r - 1) * width, client, epoch)
+        if not is_done then
+          answer = {'error', type(answer) == 'table' and answer.err or tostring(answer)}
+          failures = failures + 1
+        elseif is_step then
+          steps = steps + 1
+        end
+        reply[r + 2] = answer
       end
-      if changed > 0 then reply[1], reply[2] = redis.call('HINCRBY', CLIENTS, client .. ' n', changed), changed end
+      -- A Redis that is out of memory refuses this write if it refused those of all requests.
+      local count = steps > 0 and redis.call or redis.pcall
+      if steps + failures > 0 then
+        local counted = count('HINCRBY', CLIENTS, client .. ' n', steps + failures)
+        if type(counted) == 'number' then reply[1], reply[2] = counted, steps + failures end
+      end
     end
     found[i] = reply
     at = at + 5 + requests * width
