@@ -88,7 +88,8 @@ async function bookWithin(client: pg.PoolClient, claimed: readonly AttributedSet
   const drawnOn = new Map<string, readonly MonthlyGrant[]>();
   const { batch, waivedNusd } = await waiveCharges(client, recorded);
   const inserted = await client.query<{ id: string }>(
-    `insert into settlements (id, charge_nusd) select * from unnest($1::text[], $2::bigint[])
+    // In one order too: no account's lock serializes the settlements without an owner.
+    `insert into settlements (id, charge_nusd) select * from unnest($1::text[], $2::bigint[]) order by 1
      on conflict (id) do nothing returning id`,
     [batch.map(({ settlement }) => settlement.id), batch.map(({ settlement }) => settlement.chargeNusd)],
   );
