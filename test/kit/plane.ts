@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { dieTogether, fromSource } from './programs.ts';
+import { dieTogether, fromSource, programOf } from './programs.ts';
 import { until } from './until.ts';
 
 export interface OwnPlane {
@@ -57,7 +57,9 @@ export class Plane implements TestProcess {
 
   start(): void {
     const { flags = [], under = [], stdout = () => 'kept' } = this.#own;
-    const [program = node, ...args] = [...under, node, ...fromSource, '--disable-sigusr1', ...flags, ...this.#args];
+    const [main = '', ...rest] = this.#args;
+    const command = [node, ...fromSource, '--disable-sigusr1', ...flags, programOf(main), ...rest];
+    const [program = node, ...args] = [...under, ...command];
     const log = stdout();
     const child = spawn(program, args, {
       cwd: root,

@@ -1,8 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { fromSource } from './programs.ts';
+import { fromSource, programOf } from './programs.ts';
 
-const main = fileURLToPath(new URL('../../packages/client/src/command/main.ts', import.meta.url));
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const main = resolve(root, programOf('packages/client/src/command/main.ts'));
 
 export interface SottoRun {
   readonly child: ChildProcess;

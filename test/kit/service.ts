@@ -11,7 +11,7 @@ import type pg from 'pg';
 import { freePort } from './free-port.ts';
 import { type OwnPlane, Plane, type TestProcess } from './plane.ts';
 import { openTestPool } from './postgres.ts';
-import { fromSource } from './programs.ts';
+import { fromSource, programOf } from './programs.ts';
 import { until } from './until.ts';
 
 export type { OwnPlane, TestProcess } from './plane.ts';
@@ -333,7 +333,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     },
 
     runControl(args) {
-      const command = [...fromSource, 'apps/control/src/main.ts'];
+      const command = [...fromSource, programOf('apps/control/src/main.ts')];
       const redis: Record<string, string> = service.redisUrl === undefined ? {} : { REDIS_URL: service.redisUrl };
       const env = { PATH: shared.PATH, DATABASE_URL: options.databaseUrl, CONTROL_ORIGIN: controlOrigin, ...redis };
       return new Promise((resolve) => {

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { documentedBlock } from '../../kit/documented.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { openTestPool, startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
-import { fromSource } from '../../kit/programs.ts';
+import { fromSource, programOf } from '../../kit/programs.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 let postgres: TestPostgres;
@@ -34,7 +34,7 @@ function control(
   args: readonly string[],
   environment: Record<string, string> = { DATABASE_URL: databaseUrl },
 ): Promise<Ran> {
-  const command = [...fromSource, 'apps/control/src/main.ts', ...args];
+  const command = [...fromSource, programOf('apps/control/src/main.ts'), ...args];
   return new Promise((resolve) => {
     execFile(
       process.execPath,

@@ -11,7 +11,7 @@ import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { startTestPostgres } from '../../kit/postgres.ts';
-import { fromSource } from '../../kit/programs.ts';
+import { fromSource, programOf } from '../../kit/programs.ts';
 import { startOwnRedis } from '../../kit/redis.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -30,7 +30,7 @@ let right: Record<string, string>;
 
 /** Runs `sotto-control doctor` in a new process. Resolves to its exit code and its lines. */
 function doctor(environment: Record<string, string>): Promise<{ readonly code: number; readonly lines: string[] }> {
-  const command = [...fromSource, 'apps/control/src/main.ts'];
+  const command = [...fromSource, programOf('apps/control/src/main.ts')];
   const options = { cwd: root, env: { PATH: process.env.PATH ?? '', ...environment } };
   return new Promise((resolve) => {
     execFile(process.execPath, [...command, 'doctor'], options, (failure, out, error) => {
