@@ -23,7 +23,7 @@ const thorough = [
 
 /** What `system` and `thorough` share: the dashboard, a Postgres and a Redis for all files, and time for a busy machine. */
 const withServers = {
-  globalSetup: ['test/kit/openai/schema.ts', 'test/kit/programs-built.ts', 'test/kit/shared-servers.ts'],
+  globalSetup: ['test/kit/openai/schema.ts', 'test/kit/bundles.ts', 'test/kit/shared-servers.ts'],
   setupFiles: ['test/kit/openai/watch-answers.ts'],
   // Ends what hangs. A busy machine takes many times as long as an idle one.
   testTimeout: 240_000,

@@ -79,14 +79,7 @@ const commands = {
   docs: (context) => superviseNode(context, [source, 'tools/reference/pages.ts']),
   image: async (context, args) => {
     if (args[0] === 'control') await ensureDashboard(context);
-    const { code } = await superviseNode(context, [
-      'node_modules/typescript/bin/tsc',
-      '-b',
-      'apps/control',
-      'apps/confidential',
-      'apps/keeper',
-    ]);
-    return code === 0 ? superviseNode(context, ['deploy/images/assemble.mjs', ...args]) : { code };
+    return superviseNode(context, ['deploy/images/assemble.mjs', ...args]);
   },
   check: (context) =>
     runSteps(context, [

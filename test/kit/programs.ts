@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
 /** The Node flags for a program that runs from its sources. */
 export const fromSource: readonly string[] = [
@@ -10,23 +9,17 @@ export const fromSource: readonly string[] = [
   `--import=${new URL('compile-cache.ts', import.meta.url).href}`,
 ];
 
-/** Set when `programs-built.ts` has built these. */
-export const builtProgramsVariable = 'SOTTO_TEST_BUILT_PROGRAMS';
-export const builtPrograms: readonly string[] = [
-  'apps/control/src/main.ts',
-  'apps/confidential/src/main.ts',
-  'apps/embedded/src/main.ts',
-  'packages/client/src/command/main.ts',
-  'test/kit/mains/confidential.ts',
-  'test/kit/mains/embedded.ts',
-];
-const builtFolder = fileURLToPath(new URL('../../node_modules/.cache/sotto-programs/', import.meta.url));
+/** Set when `bundles.ts` has bundled these programs. */
+export const bundledVariable = 'SOTTO_TEST_BUNDLED';
+export const bundledPrograms: Readonly<Record<string, string>> = {
+  'apps/control/src/main.ts': 'apps/control/bundle/main.js',
+  'apps/confidential/src/main.ts': 'apps/confidential/bundle/main.js',
+  'packages/client/src/command/main.ts': 'packages/client/bundle/main.js',
+};
 
-/** The file to start for one of our programs: its bundle, or its sources where none was built. */
+/** The file that starts one of our programs, relative to the root of the project: its bundle, or else its sources. */
 export const programOf = (main: string): string =>
-  process.env[builtProgramsVariable] === '1' && builtPrograms.includes(main)
-    ? join(builtFolder, main.replace(/\.ts$/, '.mjs'))
-    : main;
+  (process.env[bundledVariable] === '1' ? bundledPrograms[main] : undefined) ?? main;
 
 /** Returns the first of these programs that is on the PATH. */
 export function onPath(...names: readonly string[]): string | undefined {

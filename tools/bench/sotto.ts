@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { bindingsOf, createRedisState, hashSecret, LeaseKeeper, sealTicket, shardOfWallet } from '@sotto/state';
 import { initialPreferences, type Operation } from '@sotto/wire';
 import { Redis } from 'ioredis';
+import { setup as bundlePrograms } from '../../test/kit/bundles.ts';
 import { type OwnPostgres, startTestPostgres } from '../../test/kit/postgres.ts';
 import { startOwnRedis } from '../../test/kit/redis.ts';
 import { type Service, startService, type TestAccount, until } from '../../test/kit/service.ts';
@@ -87,6 +88,8 @@ export async function startSotto({
 }: BenchOptions): Promise<BenchService | undefined> {
   const redis = await startOwnRedis({ appendOnly: durable });
   if (redis === undefined) return undefined;
+  // The processes run as in the images.
+  await bundlePrograms();
   const postgres = await startTestPostgres();
   if (ledgerYields && 'pid' in postgres) yieldTo((postgres as OwnPostgres).pid);
   const sealingKey = Buffer.alloc(32, 7);

@@ -47,6 +47,12 @@ function filesOf(path: string, at = ''): string[] {
   });
 }
 
+const billOf = (path: string) =>
+  JSON.parse(readFileSync(join(path, 'sbom.cdx.json'), 'utf8')) as {
+    bomFormat: string;
+    components: { name: string; version: string; purl?: string; hashes?: { content: string }[] }[];
+  };
+
 let broker: Awaited<ReturnType<typeof make>>;
 let again: Awaited<ReturnType<typeof make>>;
 let control: Awaited<ReturnType<typeof make>>;
@@ -77,10 +83,10 @@ describe('the content of an image', () => {
     expect(out).toContain(broker.measured.tree_sha256);
   });
 
-  it('is compiled code and production dependencies, without tools to compile or to test', () => {
+  it('is a bundle of code with its licences, without tools to compile or to test', () => {
     for (const { path } of [broker, control]) {
       const files = filesOf(path);
-      expect(files.length).toBeGreaterThan(300);
+      expect(files.filter((file) => /\/licen[cs]e/i.test(file)).length).toBeGreaterThan(50);
       expect(files.filter((file) => /\.(ts|map|tsbuildinfo)$|\.test\.[cm]?js$|\/testing\//.test(file))).toEqual([]);
       expect(
         files.filter((file) => /node_modules\/(vitest|typescript|@biomejs|esbuild|vite|drizzle-kit)\//.test(file)),
@@ -91,23 +97,19 @@ describe('the content of an image', () => {
   });
 
   it('has, in the broker, no database, no accounts and no web page', () => {
-    const names = filesOf(broker.path).flatMap(
-      (file) => /node_modules\/((?:@[^/]+\/)?[^/]+)\/package\.json$/.exec(file)?.[1] ?? [],
-    );
-    expect(names.length).toBeGreaterThan(50);
-    const forbidden = /^(pg|drizzle-orm|better-auth|oidc-provider|stripe|nodemailer|react|kysely)$/;
-    expect(names.filter((name) => forbidden.test(name))).toEqual([]);
+    const forbidden = /^(pg|drizzle-orm|better-auth|oidc-provider|stripe|nodemailer|react|kysely|@sotto\/control)$/;
+    const names = (path: string) => billOf(path).components.map(({ name }) => name);
+    expect(names(control.path).filter((name) => forbidden.test(name))).toContain('pg');
+    expect(names(broker.path).filter((name) => forbidden.test(name))).toEqual([]);
     expect(readdirSync(join(broker.path, 'apps'))).toEqual(['confidential']);
     expect(readdirSync(join(control.path, 'apps')).sort()).toEqual(['control', 'dashboard']);
-    expect(readdirSync(join(control.path, 'packages'))).not.toContain('providers');
+    expect(names(broker.path)).toContain('@sotto/providers');
+    expect(names(control.path)).not.toContain('@sotto/providers');
   });
 
   it('lists its components, each with its hash, and its measured parts', () => {
     for (const { path } of [broker, control]) {
-      const bill = JSON.parse(readFileSync(join(path, 'sbom.cdx.json'), 'utf8')) as {
-        bomFormat: string;
-        components: { name: string; version: string; purl?: string; hashes?: { content: string }[] }[];
-      };
+      const bill = billOf(path);
       expect(bill.bomFormat).toBe('CycloneDX');
       const theirs = bill.components.filter(({ name, purl }) => purl !== undefined && !name.startsWith('@sotto/'));
       expect(theirs.length).toBeGreaterThan(50);
@@ -187,7 +189,8 @@ describe('the folder of the keeper', () => {
   it('has its own files and nothing of the planes, and lists its settings', async () => {
     const keeper = await make('keeper', 'keeper');
     expect(readdirSync(join(keeper.path, 'apps'))).toEqual(['keeper']);
-    expect(readdirSync(join(keeper.path, 'packages')).sort()).toEqual(['attestation', 'server', 'wire', 'yaml']);
+    const ours = billOf(keeper.path).components.flatMap(({ name }) => (name.startsWith('@sotto/') ? [name] : []));
+    expect(ours).toEqual(['attestation', 'keeper', 'server', 'wire', 'yaml'].map((name) => `@sotto/${name}`));
     const args = ['--disable-sigusr1', join(keeper.path, 'apps/keeper/dist/main.js')];
     expect(await run(join(keeper.path, 'bin/node'), args)).toMatchObject({
       code: 1,

@@ -41,7 +41,7 @@ export function processesSuite(stage: StageOf): void {
           return '';
         }
       });
-      expect(lines.some((line) => line.includes('apps/confidential/src/main.'))).toBe(true);
+      expect(lines.some((line) => line.includes('apps/confidential/bundle/main.js'))).toBe(true);
       for (const secret of [...secrets, inferenceKey, managementKey, ...stage().secrets.values()]) {
         expect(lines.filter((line) => line.includes(secret))).toEqual([]);
       }
@@ -53,7 +53,7 @@ export function processesSuite(stage: StageOf): void {
         const nobody = { uid: 65_534, gid: 65_534 };
         await expect(run('cat', [`/proc/${pid}/environ`], nobody)).rejects.toThrow(/ermission denied/);
         // Other users can read the command line, so the environment is not hidden by accident.
-        expect((await run('cat', [`/proc/${pid}/cmdline`], nobody)).stdout).toContain('src/main.');
+        expect((await run('cat', [`/proc/${pid}/cmdline`], nobody)).stdout).toContain('bundle/main.js');
       }
     });
   });

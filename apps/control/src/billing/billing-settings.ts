@@ -182,4 +182,6 @@ function isSafeUrl(text: string): boolean {
 }
 
 /** Path of the billing file that comes with control. */
-export const builtInBilling = fileURLToPath(new URL('../../billing.yaml', import.meta.url));
+export const builtInBilling = fileURLToPath(
+  new URL('billing.yaml', import.meta.resolve('@sotto/control/package.json')),
+);

@@ -20,7 +20,9 @@ import type { Operation } from '@sotto/wire';
 import type { ControlEvents } from '../events.ts';
 
 /** The catalog that is part of control: well-known models of the providers in the built-in registry. */
-export const builtInCatalog = fileURLToPath(new URL('../../catalog.yaml', import.meta.url));
+export const builtInCatalog = fileURLToPath(
+  new URL('catalog.yaml', import.meta.resolve('@sotto/control/package.json')),
+);
 
 export interface CatalogKeeperDependencies {
   readonly state: CatalogPort & HealthPort;

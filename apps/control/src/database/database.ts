@@ -31,7 +31,7 @@ export function openDatabase(url: string): DatabaseConnection {
   return { pool, db: drizzle(pool), close: () => pool.end() };
 }
 
-const migrationsFolder = fileURLToPath(new URL('../../migrations', import.meta.url));
+const migrationsFolder = fileURLToPath(new URL('migrations', import.meta.resolve('@sotto/control/package.json')));
 
 /** Applies pending migrations. Several processes may run it at once, because it takes a lock. */
 export async function migrateDatabase(url: string): Promise<void> {

@@ -1,0 +1,32 @@
+// Bundles a program and its libraries into a few files. Loading them takes a third of the time of loading 1,700 modules.
+import { join } from 'node:path';
+import { build } from 'esbuild';
+
+/** Packages that read files beside their own code. They stay packages. */
+export const unbundled = ['pdfkit'];
+
+/**
+ * Writes the bundles of `entries`, sources by the name of their bundle, into the folder `out`. The bytes depend only on the
+ * sources and the lockfile. Resolves to the paths of all sources, relative to the root of the project.
+ */
+export async function bundle({ root, entries, out }) {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: Object.entries(entries).map(([name, source]) => ({ in: join(root, source), out: name })),
+    outdir: out,
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: `node${process.versions.node}`,
+    conditions: ['@sotto/source'],
+    external: [...unbundled, 'pg-native'],
+    // CommonJS packages call it.
+    banner: {
+      js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);",
+    },
+    metafile: true,
+    logLevel: 'error',
+  });
+  return Object.keys(metafile.inputs);
+}
