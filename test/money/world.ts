@@ -79,9 +79,10 @@ export async function startMoneyWorld(): Promise<MoneyWorld> {
   const alpha = await startScriptedProvider('alpha');
   const beta = await startScriptedProvider('beta');
   const quick = await startScriptedProvider('quick');
-  const entry = (id: string, { baseUrl }: ScriptedProvider, totalMs = 20_000): object =>
+  const entry = (id: string, { baseUrl }: ScriptedProvider, totalMs = 20_000, adapter = 'openai'): object =>
     // The last candidate has no first-byte limit, only the idle limit and the total limit.
     providerEntry(id, baseUrl, {
+      adapter,
       timeouts: { connect_ms: 1000, first_byte_ms: 400, idle_ms: 600, total_ms: totalMs },
     });
   const route = (provider: string, pricing: Pricing, capabilities: object = {}): object =>
@@ -91,6 +92,7 @@ export async function startMoneyWorld(): Promise<MoneyWorld> {
   const models = [
     ...Object.entries(pricings).map(([id, pricing]) => text(id, route('alpha', pricing))),
     text('m/two', route('alpha', twoPricings.alpha), route('beta', twoPricings.beta)),
+    text('m/narrow', route('narrow', quickPricing), route('beta', twoPricings.beta)),
     text('m/quick', route('quick', quickPricing)),
     text('m/thinks', route('alpha', hidingPricing, thinks)),
     text('m/thinks-quick', route('quick', hidingPricing, thinks)),
@@ -103,7 +105,15 @@ export async function startMoneyWorld(): Promise<MoneyWorld> {
     beta,
     quick,
     setup: {
-      ...filesOf([entry('alpha', alpha), entry('beta', beta), entry('quick', quick, quickTotalMs)], models),
+      ...filesOf(
+        [
+          entry('alpha', alpha),
+          entry('beta', beta),
+          entry('quick', quick, quickTotalMs),
+          entry('narrow', alpha, 20_000, 'google'),
+        ],
+        models,
+      ),
       environment: {
         SETTLEMENT_MAC_KEY: settlementMacKey.toString('base64'),
         ACCOUNT_REF_KEY: accountRefKey.toString('base64'),
