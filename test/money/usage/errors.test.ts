@@ -138,42 +138,57 @@ await describeInWorld(
       expect(row).toMatchObject({ status: 'completed', error: null, attempts: 2, provider: 'beta' });
     });
 
-    const order = { provider: { order: ['alpha', 'beta'] } };
-    const twice = { model: 'm/two', body: order };
     const failed = (...attempts: readonly string[]) =>
       attempts.map((attempt) => ({ provider: attempt.split(' ')[0], error: attempt.split(' ')[1] }));
+    const tries = (...order: readonly string[]): Asked => ({
+      model: 'm/patient',
+      body: { provider: { only: order, order } },
+    });
+    const twice = tries('alpha/eu', 'beta');
     it.each<[string, Script, Asked, readonly string[], object]>([
-      ['fails', { alpha: status(500), beta: answer }, twice, ['alpha provider'], { status: 'completed' }],
-      ['is at its limit', { alpha: status(429), beta: answer }, twice, ['alpha rate_limit'], { status: 'completed' }],
-      ['is silent', { alpha: { kind: 'silence' }, beta: answer }, twice, ['alpha timeout'], { status: 'completed' }],
-      ['may not', { alpha: status(403), beta: answer }, twice, ['alpha provider'], { status: 'completed' }],
-      ['cannot process it', { alpha: status(422), beta: answer }, twice, ['alpha provider'], { status: 'completed' }],
+      ['fails', { alpha: status(500), beta: answer }, twice, ['alpha/eu provider'], { status: 'completed' }],
+      ['is at its limit', { alpha: status(429), beta: answer }, twice, ['alpha/eu rate_limit'], { provider: 'beta' }],
+      [
+        'is silent',
+        { alpha: { kind: 'silence' }, beta: answer },
+        { ...tries('alpha', 'beta'), model: 'm/two' },
+        ['alpha timeout'],
+        {},
+      ],
+      ['is not allowed', { alpha: status(403), beta: answer }, twice, ['alpha/eu provider'], { status: 'completed' }],
+      [
+        'cannot process it',
+        { alpha: status(422), beta: answer },
+        twice,
+        ['alpha/eu provider'],
+        { status: 'completed' },
+      ],
       [
         'has an API that cannot express it',
         { beta: answer },
-        { model: 'm/narrow', body: { ...order, stop: ['a', 'b', 'c', 'd', 'e', 'f'] } },
+        { model: 'm/patient', body: { ...tries('narrow', 'beta').body, stop: ['a', 'b', 'c', 'd', 'e', 'f'] } },
         ['narrow provider'],
         { status: 'completed' },
       ],
       [
-        'refuses, and the next refuses, too',
+        'and the next refuse it',
         { alpha: status(422), beta: refused },
         twice,
-        ['alpha provider'],
+        ['alpha/eu provider'],
         { error: 'request' },
       ],
       [
         'fails, and the client leaves the next',
-        { alpha: status(500), beta: { ...answer, delayMs: 10_000 } },
-        { ...twice, leaveAfterMs: 300 },
-        ['alpha provider'],
+        { alpha: status(500), beta: { ...answer, pieceMs: 50 } },
+        { ...twice, stream: true, leaveWhen: afterFirst },
+        ['alpha/eu provider'],
         { error: 'cancelled' },
       ],
       [
-        'is the second of three that fail',
+        'is the first of three that fail',
         { quick: status(429), alpha: status(408), beta: status(500) },
-        { model: 'm/quick', body: { ...order, models: ['m/quick', 'm/two'] } },
-        ['quick rate_limit', 'alpha timeout'],
+        tries('quick/eu', 'alpha/eu', 'beta'),
+        ['quick/eu rate_limit', 'alpha/eu timeout'],
         { error: 'provider', provider: 'beta' },
       ],
       ['is the only one', { alpha: status(422) }, {}, [], { error: 'request' }],
@@ -190,8 +205,7 @@ await describeInWorld(
 
     it('an answer after a refusal of content has the row of one after a failure', async () => {
       const rows = [];
-      for (const alpha of [status(500), status(422), status(403)])
-        rows.push(await rowOf({ alpha, beta: answer }, twice));
+      for (const code of [500, 422, 403]) rows.push(await rowOf({ alpha: status(code), beta: answer }, twice));
       const [one, ...others] = rows.map(({ id: _id, at: _at, key_id: _key, workspace_id: _workspace, ...row }) => row);
       for (const other of others) expect(other).toEqual(one);
     });

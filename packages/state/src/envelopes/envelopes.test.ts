@@ -227,7 +227,11 @@ describe('settlements', () => {
         .filter((id) => !/^[a-z0-9-]{1,64}(\/[a-z0-9-]{1,64})?$/.test(id))
         .map((id) => [{ provider: id, error: 'timeout' }]),
     );
-    fc.assert(fc.property(damaged, (attempts) => expect(read(attempts)).toEqual(settlement)));
+    fc.assert(
+      fc.property(damaged, (attempts) => {
+        expect(read(attempts)).toEqual(settlement);
+      }),
+    );
   });
 });
 
