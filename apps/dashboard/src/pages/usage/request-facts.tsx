@@ -74,7 +74,7 @@ function Attempts({ row }: { row: UsageRow }) {
   if (!fallback || failed.length + 1 !== attempts) return countAttempts(row);
   const last = { provider: provider ?? 'none', error, word: outcomeWord(row) };
   return (
-    <ol>
+    <ol className="space-y-1">
       {[...failed.map((one) => ({ ...one, word: errorWords[one.error] })), last].map((attempt, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: attempts of one request neither move nor change
         <li key={index}>
