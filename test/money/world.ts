@@ -88,9 +88,16 @@ export async function startMoneyWorld(): Promise<MoneyWorld> {
     routeEntry(provider, { ...pricing }, { upstream_model: `${provider}-own`, capabilities });
   const text = (id: string, ...routes: readonly object[]): object => textModel(id, routes, { max_output_tokens: 4000 });
   const thinks = { reasoning: { efforts: ['low', 'high'], can_disable: true } };
+  // However busy the machine is, these have the time to fail. Nothing reaches `narrow`, whose API takes at most five stops.
+  const patient = [
+    providerEntry('narrow', alpha.baseUrl, { adapter: 'google' }),
+    providerEntry('alpha/eu', alpha.baseUrl),
+    providerEntry('quick/eu', quick.baseUrl),
+  ];
   const models = [
     ...Object.entries(pricings).map(([id, pricing]) => text(id, route('alpha', pricing))),
     text('m/two', route('alpha', twoPricings.alpha), route('beta', twoPricings.beta)),
+    text('m/patient', ...patient.map(({ id }) => route(id, quickPricing)), route('beta', twoPricings.beta)),
     text('m/quick', route('quick', quickPricing)),
     text('m/thinks', route('alpha', hidingPricing, thinks)),
     text('m/thinks-quick', route('quick', hidingPricing, thinks)),
@@ -103,7 +110,7 @@ export async function startMoneyWorld(): Promise<MoneyWorld> {
     beta,
     quick,
     setup: {
-      ...filesOf([entry('alpha', alpha), entry('beta', beta), entry('quick', quick, quickTotalMs)], models),
+      ...filesOf([entry('alpha', alpha), entry('beta', beta), entry('quick', quick, quickTotalMs), ...patient], models),
       environment: {
         SETTLEMENT_MAC_KEY: settlementMacKey.toString('base64'),
         ACCOUNT_REF_KEY: accountRefKey.toString('base64'),

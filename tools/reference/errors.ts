@@ -40,7 +40,7 @@ const statuses = Object.entries(errorTable) as [ErrorType, (typeof errorTable)[E
 
 const usageIntro = `## Errors of usage
 
-A row of \`GET /v1/usage\` has one of these classes in \`error\` if a provider was tried and the request failed or was cancelled. A request that was refused before that has no row. The class says less than the answer, because control must not learn about content.`;
+A row of \`GET /v1/usage\` has one of these classes in \`error\` if a provider was tried and the request failed or was cancelled. A request that was refused before that has no row. The class says less than the answer, because control must not learn about content. An attempt in \`failed_attempts\` has one of the first three. There, \`provider\` is also a refusal of the request, after which another provider was tried.`;
 
 const usageErrors = Object.entries(usageErrorNotes) as [UsageError, (typeof usageErrorNotes)[UsageError]][];
 

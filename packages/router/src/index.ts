@@ -26,6 +26,7 @@ export {
 export {
   type AttemptOutcome,
   type AttemptPlace,
+  attemptErrorOf,
   type FailoverRow,
   failoverTable,
   nextStep,

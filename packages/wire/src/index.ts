@@ -52,7 +52,9 @@ export {
   interactionDoneAnswerSchema,
 } from './answers/connect.ts';
 export {
+  type AttemptError,
   type AttestationTicketAnswer,
+  attemptErrors,
   attestationTicketAnswerSchema,
   balanceAnswerSchema,
   type CapabilitiesAnswer,

@@ -38,6 +38,7 @@ const fields = [
   'status',
   'estimated',
   'error',
+  'failed_attempts',
 ];
 
 await describeInWorld(
@@ -51,11 +52,12 @@ await describeInWorld(
       readonly model?: string;
       readonly flow?: Flow;
       readonly stream?: boolean;
+      readonly body?: object;
     }
     const asks = (
       account: TestAccount,
       script: Script,
-      { model = 'm/one', flow = 'compat', stream = false, ...how }: Asked,
+      { model = 'm/one', flow = 'compat', stream = false, body, ...how }: Asked,
     ) =>
       ask(
         stage.service,
@@ -66,6 +68,7 @@ await describeInWorld(
           messages: [{ role: 'user', content: scripted(script, String(Math.random())) }],
           max_completion_tokens: 100,
           stream,
+          ...body,
         },
         how,
       );
@@ -135,6 +138,78 @@ await describeInWorld(
       expect(row).toMatchObject({ status: 'completed', error: null, attempts: 2, provider: 'beta' });
     });
 
+    const failed = (...attempts: readonly string[]) =>
+      attempts.map((attempt) => ({ provider: attempt.split(' ')[0], error: attempt.split(' ')[1] }));
+    const tries = (...order: readonly string[]): Asked => ({
+      model: 'm/patient',
+      body: { provider: { only: order, order } },
+    });
+    const twice = tries('alpha/eu', 'beta');
+    it.each<[string, Script, Asked, readonly string[], object]>([
+      ['fails', { alpha: status(500), beta: answer }, twice, ['alpha/eu provider'], { status: 'completed' }],
+      ['is at its limit', { alpha: status(429), beta: answer }, twice, ['alpha/eu rate_limit'], { provider: 'beta' }],
+      [
+        'is silent',
+        { alpha: { kind: 'silence' }, beta: answer },
+        { ...tries('alpha', 'beta'), model: 'm/two' },
+        ['alpha timeout'],
+        {},
+      ],
+      ['is not allowed', { alpha: status(403), beta: answer }, twice, ['alpha/eu provider'], { status: 'completed' }],
+      [
+        'cannot process it',
+        { alpha: status(422), beta: answer },
+        twice,
+        ['alpha/eu provider'],
+        { status: 'completed' },
+      ],
+      [
+        'has an API that cannot express it',
+        { beta: answer },
+        { model: 'm/patient', body: { ...tries('narrow', 'beta').body, stop: ['a', 'b', 'c', 'd', 'e', 'f'] } },
+        ['narrow provider'],
+        { status: 'completed' },
+      ],
+      [
+        'and the next refuse it',
+        { alpha: status(422), beta: refused },
+        twice,
+        ['alpha/eu provider'],
+        { error: 'request' },
+      ],
+      [
+        'fails, and the client leaves the next',
+        { alpha: status(500), beta: { ...answer, pieceMs: 50 } },
+        { ...twice, stream: true, leaveWhen: afterFirst },
+        ['alpha/eu provider'],
+        { error: 'cancelled' },
+      ],
+      [
+        'is the first of three that fail',
+        { quick: status(429), alpha: status(408), beta: status(500) },
+        tries('quick/eu', 'alpha/eu', 'beta'),
+        ['quick/eu rate_limit', 'alpha/eu timeout'],
+        { error: 'provider', provider: 'beta' },
+      ],
+      ['is the only one', { alpha: status(422) }, {}, [], { error: 'request' }],
+    ])('the row names each attempt before the last, if a provider %s', async (_, script, asked, attempts, end) => {
+      for (const flow of ['compat', 'ticket'] as const) {
+        const row = await rowOf(script, { ...asked, flow });
+        expect(row, flow).toMatchObject({
+          ...end,
+          attempts: attempts.length + 1,
+          failed_attempts: failed(...attempts),
+        });
+      }
+    });
+
+    it('an answer after a refusal of content has the row of one after a failure', async () => {
+      const rows = [];
+      for (const code of [500, 422, 403]) rows.push(await rowOf({ alpha: status(code), beta: answer }, twice));
+      const [one, ...others] = rows.map(({ id: _id, at: _at, key_id: _key, workspace_id: _workspace, ...row }) => row);
+      for (const other of others) expect(other).toEqual(one);
+    });
+
     it('a refusal of content and a wrong parameter have the same row', async () => {
       const rows = [await rowOf({ alpha: status(400) }, {}), await rowOf({ alpha: refused }, {})];
       const [one, other] = rows.map(({ id: _id, at: _at, key_id: _key, workspace_id: _workspace, ...row }) => row);
@@ -191,7 +266,7 @@ await describeInWorld(
       expect(pages).toEqual((await rowsOf(account, '?status=failed')).map(({ id }) => id));
       const csv = await get(`${controlUrl}/usage?format=csv&error=rate_limit`, bearer(account.managementKey));
       expect(csv.text.trimEnd().split('\r\n')).toHaveLength(2);
-      expect(csv.text).toMatch(/,failed,false,rate_limit\r\n$/);
+      expect(csv.text).toMatch(/,failed,false,rate_limit,alpha:rate_limit\r\n$/);
       for (const wrong of ['status=done', 'error=content', 'member_id=x', 'provider=%00']) {
         const answered = await get(`${controlUrl}/usage?${wrong}`, bearer(account.managementKey));
         expect(answered.status, wrong).toBe(400);
@@ -219,14 +294,28 @@ await describeInWorld(
 
     // Only here can a test put itself in the place of a broker.
     if (which === 'two') {
-      it.each<[string, string, object, string | null]>([
+      it.each<[string, string, object, string | null, (readonly string[])?]>([
         ['does not know classes', 'failed', {}, null],
+        ['does not say which attempts failed', 'completed', { attempts: 2, fallback: true }, null],
+        [
+          'names attempts that control does not understand',
+          'completed',
+          { attempts: 3, failedAttempts: [{ provider: 'no id:\u0000', error: 'timeout' }] },
+          null,
+        ],
+        [
+          'names more attempts than there were, of a class that control does not know',
+          'completed',
+          { attempts: 2, failedAttempts: Array(3).fill({ provider: 'alpha/eu', error: 'refused' }) },
+          null,
+          ['alpha/eu provider'],
+        ],
         ['knows a class that control does not', 'failed', { error: 'weather' }, null],
         ['gives no class to what was cancelled', 'cancelled', {}, 'cancelled'],
         ['says that a completed request failed', 'completed', { error: 'provider' }, null],
         ['says that a failed request was cancelled', 'failed', { error: 'cancelled' }, null],
         ['names a class of first tokens that control does not know', 'completed', { firstToken: 8 }, null],
-      ])('a charge of a broker that %s is booked', async (_, ended, more, error) => {
+      ])('a charge of a broker that %s is booked', async (_, ended, more, error, attempts = []) => {
         const account = await stage.service.createAccount();
         const { rows } = await stage.service.pool.query<{ id: string }>(
           "select id from api_keys where account_id = $1 and kind = 'inference'",
@@ -239,7 +328,9 @@ await describeInWorld(
           redis.xadd('sotto:{w0}:stream', '*', 'p', payload, 'm', mac),
         );
         await until(async () => (await rowsOf(account)).length === 1, 'it is booked');
-        expect(await rowsOf(account)).toMatchObject([{ status: ended, error, cost: 0.000001 }]);
+        expect(await rowsOf(account)).toMatchObject([
+          { status: ended, error, cost: 0.000001, failed_attempts: failed(...attempts) },
+        ]);
         await expectSettled(stage.service, account, credited);
       });
     }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { bookSettlements } from '@sotto/control';
+import type { Settlement } from '@sotto/state';
 import type { UsageError } from '@sotto/wire';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
@@ -29,6 +30,7 @@ export interface Use {
   readonly estimated?: boolean;
   readonly attempts?: number;
   readonly error?: UsageError;
+  readonly failedAttempts?: Settlement['failedAttempts'];
   readonly minutesAgo?: number;
 }
 
@@ -78,6 +80,7 @@ export async function use(stage: Stage, { accountId, workspaceId }: User, uses: 
         status,
         estimated: more.estimated ?? false,
         error: more.error,
+        failedAttempts: more.failedAttempts,
       } as const,
     }),
   );
@@ -180,6 +183,42 @@ export function requestsSuite(stage: Stage): void {
       await panel(page).waitFor({ state: 'hidden' });
       await page.keyboard.press('Home');
       expect(await focused(page)).toBe('0');
+    });
+
+    it('lists the attempts of a request with their outcomes, each error with its row of the reference', async () => {
+      const person = await user(stage);
+      const [keyId = ''] = person.keyIds;
+      const [first, second] = [
+        { provider: 'acme', error: 'rate_limit' },
+        { provider: 'acme/eu', error: 'timeout' },
+      ] as const;
+      await use(stage, person, [
+        { keyId, provider: 'beta', attempts: 3, failedAttempts: [first, second] },
+        { keyId, status: 'failed', error: 'request', usd: 0, attempts: 2, failedAttempts: [second], minutesAgo: 1 },
+        { keyId, attempts: 2, minutesAgo: 2 },
+      ]);
+      const page = await stage.open('/usage?view=requests', { as: person, width: 1440 });
+      const attempts = panel(page).getByRole('listitem');
+      await requests(page).first().click();
+      await attempts.first().waitFor();
+      expect(await attempts.allTextContents()).toEqual([
+        '1 acme: rate limit',
+        '2 acme/eu: timed out',
+        '3 beta: completed',
+      ]);
+      const linked = await attempts
+        .getByRole('link')
+        .evaluateAll((links) => links.map((link) => link.getAttribute('href')));
+      const reference = '/guides/reference/errors#errors-of-usage-';
+      expect(linked).toEqual([`${reference}rate_limit`, `${reference}timeout`]);
+      await expectAccessible(page);
+      await page.keyboard.press('ArrowDown');
+      await attempts.getByText('bad request').waitFor();
+      expect(await attempts.allTextContents()).toEqual(['1 acme/eu: timed out', '2 acme: bad request']);
+      await page.keyboard.press('ArrowDown');
+      // A broker of an earlier version did not say which.
+      await panel(page).getByText('2: 1 provider failed, then this one answered').waitFor();
+      expect(await attempts.count()).toBe(0);
     });
 
     it('has the columns that one chooses, in this browser from then on', async () => {

@@ -71,6 +71,7 @@ const settlement = {
   fallback: false,
   status: 'completed' as const,
   estimated: false,
+  failedAttempts: [{ provider: 'acme/eu', error: 'timeout' as const }],
 };
 const signed = signSettlement(key, settlement);
 const declared = signDeclaration(key, {

@@ -129,6 +129,7 @@ async function tryPlan<Question extends AdmissionQuestion>(
     onFailed(route, { outcome }, startedAt) {
       deps.admission.view.punish(outcome, route, startedAt);
       measure(deps, route, { kind: 'failed', outcome });
+      settlement.attemptFailed(route, outcome);
       log.attemptFailed(route, outcome);
     },
   });

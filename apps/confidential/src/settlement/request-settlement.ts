@@ -1,5 +1,5 @@
 import { type Metered, meter, noUsage, type Price, type RequestEnd } from '@sotto/money';
-import type { Route } from '@sotto/router';
+import { type AttemptOutcome, attemptErrorOf, type Route } from '@sotto/router';
 import { randomId } from '@sotto/server';
 import { type HoldBook, type Settlement, signSettlement } from '@sotto/state';
 import { firstTokenBoundsMs } from '@sotto/wire';
@@ -61,6 +61,7 @@ export class RequestSettlement {
   #metered: Metered | undefined;
   #bill: RequestBill | undefined;
   attempts = 0;
+  #failedAttempts: NonNullable<Settlement['failedAttempts']> | undefined;
   /** The route of the last attempt. The row of a request without output names it. */
   lastTried: Route | undefined;
   /** The time to the first token of a streamed chat answer, in milliseconds. */
@@ -81,6 +82,11 @@ export class RequestSettlement {
   /** The charge and what it was computed from. Undefined before the settlement, and if nothing was served. */
   get bill(): RequestBill | undefined {
     return this.#bill;
+  }
+
+  attemptFailed({ publicProviderId: provider }: Route, outcome: AttemptOutcome): void {
+    this.#failedAttempts ??= [];
+    this.#failedAttempts.push({ provider, error: attemptErrorOf(outcome) });
   }
 
   /** Settles once. Resolves when the settlement is accepted or patience has run out. A second call changes nothing. */
@@ -136,6 +142,8 @@ export class RequestSettlement {
       attempts: this.attempts,
       fallback: this.attempts > 1,
       ...this.#outcome(end),
+      // The row itself says how the last attempt ended.
+      ...(this.attempts > 1 ? { failedAttempts: this.#failedAttempts?.slice(0, this.attempts - 1) } : {}),
       ...(this.firstTokenMs === undefined ? {} : { firstToken: firstTokenClass(this.firstTokenMs) }),
       estimated,
       month,

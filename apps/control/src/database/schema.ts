@@ -261,6 +261,8 @@ export const usage = pgTable(
     estimated: boolean('estimated').notNull(),
     /** Null if the request completed, or if an earlier version of the broker settled it. */
     error: text('error'),
+    /** The attempts before the last, such as `acme:timeout acme/eu:rate_limit`. Null: none, or not known. */
+    failedAttempts: text('failed_attempts'),
   },
   (table) => [
     // One index for each combination of filters, so that rare rows are found without reading the account’s whole usage.

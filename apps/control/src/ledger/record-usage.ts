@@ -34,6 +34,7 @@ export const recordable = <T extends Settlement>(settlement: T): T => {
     reasoningTokens: within(settlement.reasoningTokens, maxTokens),
     attempts: within(settlement.attempts, maxAttempts),
     error: errorOf(settlement),
+    failedAttempts: settlement.failedAttempts?.slice(0, within(settlement.attempts - 1, maxAttempts)),
   };
 };
 
@@ -72,6 +73,7 @@ export async function recordUsage(client: pg.PoolClient, rows: readonly UsedSett
     column((row) => row.estimated),
     column((row) => row.error ?? null),
     column((row) => row.firstToken ?? null),
+    column((row) => row.failedAttempts?.map(({ provider, error }) => `${provider}:${error}`).join(' ') || null),
   ]);
 }
 
@@ -89,10 +91,11 @@ function addTo({ table, dimensions }: Rollup): string {
 const statement = `
   with added as (
     insert into usage (id, at, account_id, workspace_id, key_id, operation, model, provider, privacy_class, prompt_tokens,
-      cached_tokens, completion_tokens, reasoning_tokens, cost_nusd, attempts, fallback, status, estimated, error)
+      cached_tokens, completion_tokens, reasoning_tokens, cost_nusd, attempts, fallback, status, estimated, error,
+      failed_attempts)
     select * from unnest($1::uuid[], $2::timestamptz[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::text[],
       $8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::int[],
-      $16::bool[], $17::text[], $18::bool[], $19::text[])
+      $16::bool[], $17::text[], $18::bool[], $19::text[], $21::text[])
     returning *, (at at time zone 'UTC')::date as day
   ), ${rollups.map((rollup) => `${rollup.table}_added as (${addTo(rollup)})`).join(', ')},
   first_token_added as (

@@ -84,6 +84,7 @@ const settlement: fc.Arbitrary<Omit<Settlement, 'id' | 'kind'>> = fc.record({
   status: fc.constantFrom('completed', 'cancelled', 'failed'),
   estimated: fc.boolean(),
   firstToken: fc.option(fc.nat(7), { nil: undefined }),
+  failedAttempts: fc.constantFrom(undefined, [], [{ provider: 'acme', error: 'timeout' as const }]),
 });
 
 const firstTokens = new Map<string, number>();

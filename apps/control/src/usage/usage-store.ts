@@ -1,5 +1,12 @@
 import { nusdToDecimal, nusdToUsd } from '@sotto/money';
-import { privacyClassSchema, type UsagePage, type UsageQuery, usageErrors, usageStatuses } from '@sotto/wire';
+import {
+  attemptErrors,
+  privacyClassSchema,
+  type UsagePage,
+  type UsageQuery,
+  usageErrors,
+  usageStatuses,
+} from '@sotto/wire';
 import type pg from 'pg';
 import type { SqlRow } from '../database/columns.ts';
 import type { usage } from '../database/schema.ts';
@@ -42,8 +49,11 @@ const uuidPattern = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 const exportedAtOnce = 2000;
 
-/** A row of a CSV export: as in JSON, with the cost to the nano-dollar. */
-export type ExportedUsage = Omit<UsagePage['data'][number], 'cost'> & { readonly cost: string };
+type UsageAnswer = UsagePage['data'][number];
+
+/** A row of a CSV export: as in JSON, with the cost to the nano-dollar and the failed attempts as one text. */
+export type ExportedUsage = Omit<UsageAnswer, 'cost' | 'failed_attempts'> &
+  Readonly<Record<'cost' | 'failed_attempts', string>>;
 
 /** Yields all matching usage of an account, in the order of `readUsage`. No connection is held between pages. */
 export async function* exportUsage(
@@ -54,7 +64,7 @@ export async function* exportUsage(
   let after: PageCursor | undefined;
   for (;;) {
     const rows = await readRows(pool, owner, filters, { after, limit: exportedAtOnce });
-    if (rows.length > 0) yield rows.map((row) => ({ ...toAnswer(row), cost: nusdToDecimal(BigInt(row.cost_nusd)) }));
+    if (rows.length > 0) yield rows.map(toExport);
     after = rows.at(-1);
     if (after === undefined || rows.length < exportedAtOnce) return;
   }
@@ -106,7 +116,7 @@ async function readRows(
   }
   const rowsOf = (more: readonly string[]): string => `select id, at, workspace_id, key_id, operation, model, provider,
       privacy_class, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost_nusd, attempts, fallback,
-      status, estimated, error
+      status, estimated, error, failed_attempts
     from usage where ${[...conditions, ...more].join(' and ')} order by at desc, id desc limit ${bind(limit)}`;
   const creators = [member, onlyOf].flatMap((creator) =>
     creator === undefined ? [] : `created_by = ${bind(creator)}`,
@@ -123,7 +133,13 @@ async function readRows(
   return rows;
 }
 
-const toAnswer = (row: Row): UsagePage['data'][number] => ({
+const toExport = (row: Row): ExportedUsage => ({
+  ...toAnswer(row),
+  cost: nusdToDecimal(BigInt(row.cost_nusd)),
+  failed_attempts: row.failed_attempts ?? '',
+});
+
+const toAnswer = (row: Row): UsageAnswer => ({
   id: row.id,
   at: row.at.toISOString(),
   workspace_id: row.workspace_id,
@@ -142,4 +158,8 @@ const toAnswer = (row: Row): UsagePage['data'][number] => ({
   status: usageStatuses.find((status) => status === row.status) ?? 'failed',
   estimated: row.estimated,
   error: row.status === 'cancelled' ? 'cancelled' : (usageErrors.find((error) => error === row.error) ?? null),
+  failed_attempts: (row.failed_attempts?.split(' ') ?? []).map((attempt) => {
+    const [provider = '', word] = attempt.split(':');
+    return { provider, error: attemptErrors.find((error) => error === word) ?? 'provider' };
+  }),
 });

@@ -1,5 +1,6 @@
 import { type AttributedSettlement, bookSettlements, creditAccount, openDatabase } from '@sotto/control';
 import { hashSecret } from '@sotto/state';
+import { attemptErrors } from '@sotto/wire';
 import type { DemoAccount } from './demo-account.ts';
 
 const days = 30;
@@ -89,6 +90,9 @@ function settlementsOf({
         status: failed ? 'failed' : 'completed',
         estimated: false,
         ...(failed ? { error: 'provider' } : {}),
+        ...(index % 11 === 0
+          ? { failedAttempts: [{ provider: `${provider}/eu`, error: attemptErrors[day % 3] ?? 'provider' }] }
+          : {}),
       },
     };
   });

@@ -117,6 +117,8 @@ export const notes: Readonly<Record<string, string | JsonSchema>> = {
   'Uptime.success_rate': 'From 0 to 1.',
   'UsagePage.at': 'The minute in which the request ended.',
   'UsagePage.kept_from': 'Rows before this month were deleted. Their daily sums stay. Null: none were deleted.',
+  'UsagePage.failed_attempts':
+    'The attempts before the last, in order. A refusal of the request reads `provider`. Empty: there was none, or they are not known. In CSV: `acme:timeout acme/eu:provider`.',
   'UsagePage.estimated': 'The provider reported no usage, so Sotto counted the tokens.',
   'Key.key': 'The secret. Only in the answer that created it.',
   'NewKey.key': 'The secret. Only this answer has it.',

@@ -1,6 +1,6 @@
 import { errorTable } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { type AttemptOutcome, failoverTable, nextStep, outcomeOfStatus } from './failover.ts';
+import { type AttemptOutcome, attemptErrorOf, failoverTable, nextStep, outcomeOfStatus } from './failover.ts';
 
 /** The failover rules (docs/concepts/routing.md) and the answer of a request that tried one provider, side by side. */
 const rows: [said: string, outcome: AttemptOutcome, next: boolean, penalty: string, status: number, type: string][] = [
@@ -29,6 +29,11 @@ describe('failoverTable', () => {
     const [, outcome, next, penalty] = row;
     expect(failoverTable[outcome]).toMatchObject({ triesNext: next, penalizes: penalty });
   });
+});
+
+it.each(rows)('after %s (%s) and another attempt, a row has one of three classes', (_, outcome) => {
+  const own = { timeout: 'timeout', rate_limited: 'rate_limit' } as Partial<Record<AttemptOutcome, string>>;
+  expect(attemptErrorOf(outcome)).toBe(own[outcome] ?? 'provider');
 });
 
 describe('nextStep', () => {

@@ -1,4 +1,4 @@
-import { type ErrorType, errorTable, type UsageError } from '@sotto/wire';
+import { type AttemptError, type ErrorType, errorTable, type UsageError } from '@sotto/wire';
 
 /** How one attempt ended before any output reached the client. */
 export type AttemptOutcome =
@@ -54,6 +54,15 @@ export const failoverTable = {
   /** The broker could not verify the enclave, so it sent nothing there. */
   attestation_failed: row(true, 'route', 'provider_error'),
 } as const satisfies Record<AttemptOutcome, FailoverRow>;
+
+/**
+ * Returns the class that a row of usage has for an attempt that another one followed. A refusal reads as `provider`: the row must
+ * not say that one provider refused a content that another answered.
+ */
+export function attemptErrorOf(outcome: AttemptOutcome): AttemptError {
+  const { usageError } = failoverTable[outcome];
+  return usageError === 'request' ? 'provider' : usageError;
+}
 
 /**
  * Reads a provider's HTTP status; undefined for a success. The broker never follows a redirect: it counts as malformed.

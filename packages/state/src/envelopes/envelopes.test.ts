@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { initialPreferences } from '@sotto/wire';
+import { attemptErrors, initialPreferences } from '@sotto/wire';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openAccountRef, sealAccountRef } from './account-ref.ts';
 import { apiKeyKind, createApiKey, hashSecret } from './api-key.ts';
@@ -186,6 +187,51 @@ describe('settlements', () => {
     expect(settlementSchema.omit({ error: true }).parse(JSON.parse(payload))).toEqual({ ...failed, error: undefined });
     const later = signSettlement(key, { ...failed, error: 'weather' } as unknown as Settlement);
     expect(verifySettlement(key, later)).toEqual({ ...failed, error: undefined });
+  });
+
+  const provider = fc.constantFrom('acme', 'acme/eu', 'other', 'x'.repeat(64));
+  const attemptsWith = (error: fc.Arbitrary<unknown>, maxLength: number) =>
+    fc.array(fc.record({ provider, error }), { minLength: 1, maxLength });
+  const read = (failedAttempts: unknown) =>
+    verifySettlement(key, signSettlement(key, { ...settlement, failedAttempts } as Settlement));
+
+  it('keep their failed attempts, under the MAC; a version that does not know them reads the rest', () => {
+    fc.assert(
+      fc.property(attemptsWith(fc.constantFrom(...attemptErrors), 8), (failedAttempts) => {
+        const signed = signSettlement(key, { ...settlement, failedAttempts } as Settlement);
+        expect(verifySettlement(key, signed)).toEqual({ ...settlement, failedAttempts });
+        expect(settlementSchema.omit({ failedAttempts: true }).parse(JSON.parse(signed.payload))).toEqual(settlement);
+        const moved = { ...signed, payload: signed.payload.replace(/"(acme|other|x)/, '"z$1') };
+        expect(verifySettlement(key, moved)).toBeUndefined();
+      }),
+    );
+  });
+
+  it('read a class of a failed attempt that they do not know as `provider`, such as a refusal', () => {
+    const strange = fc.oneof(fc.constantFrom('request', 'cancelled', 'weather'), fc.jsonValue());
+    fc.assert(
+      fc.property(attemptsWith(strange, 8), (attempts) => {
+        const known = (error: unknown) => attemptErrors.find((each) => each === error) ?? 'provider';
+        const expected = attempts.map((one) => ({ provider: one.provider, error: known(one.error) }));
+        expect(read(attempts)?.failedAttempts).toEqual(expected);
+      }),
+    );
+  });
+
+  it('are read without failed attempts that no ledger could keep', () => {
+    const damaged = fc.oneof(
+      fc.jsonValue().filter((value) => !Array.isArray(value) || value.length > 0),
+      attemptsWith(fc.constant('timeout'), 30).filter(({ length }) => length > 8),
+      fc
+        .string({ unit: 'binary' })
+        .filter((id) => !/^[a-z0-9-]{1,64}(\/[a-z0-9-]{1,64})?$/.test(id))
+        .map((id) => [{ provider: id, error: 'timeout' }]),
+    );
+    fc.assert(
+      fc.property(damaged, (attempts) => {
+        expect(read(attempts)).toEqual(settlement);
+      }),
+    );
   });
 });
 

@@ -1,9 +1,20 @@
-import { firstTokenBoundsMs, operations, parseJson, privacyClassSchema, usageErrors, usageStatuses } from '@sotto/wire';
+import {
+  attemptErrors,
+  firstTokenBoundsMs,
+  operations,
+  parseJson,
+  privacyClassSchema,
+  providerIdSchema,
+  usageErrors,
+  usageStatuses,
+} from '@sotto/wire';
 import { z } from 'zod';
 import { monthPattern } from '../budgets.ts';
 import { type Keys, type Signed, sign, verify } from './sealing.ts';
 
 const count = z.int().min(0);
+/** More than any plan has. */
+const maxFailedAttempts = 8;
 
 /**
  * A broker's report of one request to the ledger. It names no account, because only control can decrypt `accountRef`. A charge has
@@ -35,6 +46,15 @@ export const settlementSchema = z.object({
    * absent: its charge is booked all the same.
    */
   error: z.enum(usageErrors).optional().catch(undefined),
+  /**
+   * The attempts that failed and were followed by another, in order. Absent if there was none, and from brokers of an earlier
+   * version. A class that only a later version knows reads as `provider`. A list that is not understood reads as absent.
+   */
+  failedAttempts: z
+    .array(z.object({ provider: providerIdSchema, error: z.enum(attemptErrors).catch('provider') }))
+    .max(maxFailedAttempts)
+    .optional()
+    .catch(undefined),
   /**
    * The class of the time to the first token of a streamed chat answer: its place among `firstTokenBoundsMs`, or their number. A
    * ledger adds it to the day's counts of the workspace, and to no row.

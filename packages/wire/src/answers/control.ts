@@ -170,6 +170,10 @@ export const usageStatuses = ['completed', 'cancelled', 'failed'] as const;
 export const usageErrors = ['provider', 'timeout', 'rate_limit', 'request', 'cancelled'] as const;
 export type UsageError = (typeof usageErrors)[number];
 
+/** Why an attempt failed that another one followed. A refusal reads as `provider`, so that no row describes the content. */
+export const attemptErrors = ['provider', 'timeout', 'rate_limit'] as const satisfies readonly UsageError[];
+export type AttemptError = (typeof attemptErrors)[number];
+
 /** Answer of `GET /usage`. `at` is cut to the minute, so that rows cannot be matched with logs by time. */
 export const usagePageSchema = z.strictObject({
   data: z.array(
@@ -193,6 +197,8 @@ export const usagePageSchema = z.strictObject({
       estimated: z.boolean(),
       /** Null if the request completed, or if an earlier version of the broker settled it. */
       error: z.enum(usageErrors).nullable(),
+      /** The attempts before the last, in order. Empty if there was none, or if an earlier version of the broker settled it. */
+      failed_attempts: z.array(z.strictObject({ provider: z.string(), error: z.enum(attemptErrors) })),
     }),
   ),
   next_cursor: z.string().nullable(),

@@ -21,6 +21,7 @@ const row = (more: Partial<UsageRow>): UsageRow => ({
   status: 'completed',
   estimated: false,
   error: null,
+  failed_attempts: [],
   ...more,
 });
 

@@ -19,15 +19,15 @@ export const errorWords: Readonly<Record<UsageError, string>> = {
 
 const tones: Readonly<Record<UsageRow['status'], Tone>> = { completed: 'good', failed: 'danger', cancelled: 'warn' };
 
+const outcomeWord = ({ status, error }: UsageRow): string =>
+  status === 'completed' ? 'Completed' : error === null ? 'Failed' : errorWords[error];
+
 /** How a request ended, with its class of error. */
-export function StatusBadge({ row: { status, error } }: { row: UsageRow }) {
-  const word = status === 'completed' ? 'Completed' : error === null ? 'Failed' : errorWords[error];
-  return <Badge tone={tones[status]}>{word}</Badge>;
-}
+export const StatusBadge = ({ row }: { row: UsageRow }) => <Badge tone={tones[row.status]}>{outcomeWord(row)}</Badge>;
 
 /** Everything that the service keeps of a request. */
 export function RequestFacts({ row, nameOf }: UsageNames & { readonly row: UsageRow }) {
-  const { at, operation, model, provider, privacy_class: tier, key_id: key, attempts, fallback, status, error } = row;
+  const { at, operation, model, provider, privacy_class: tier, key_id: key, error } = row;
   return (
     <div className="space-y-5 text-sm">
       <Pairs
@@ -39,7 +39,7 @@ export function RequestFacts({ row, nameOf }: UsageNames & { readonly row: Usage
           ['Provider', provider ?? 'none'],
           ['Provider tier', tier === null ? 'none' : <TierBadge key="tier" tier={tier} />],
           ['Key', nameOf(key, 'key')],
-          ['Attempts', attemptsOf({ attempts, fallback, status })],
+          ['Attempts', <Attempts key="attempts" row={row} />],
         ]}
       />
       {error !== null && <ErrorNote error={error} />}
@@ -68,7 +68,29 @@ function Pairs({ pairs }: { pairs: readonly (readonly [string, ReactNode])[] }) 
 const withPart = (count: number, part: number, what: string): string =>
   part === 0 ? formatCount(count) : `${formatCount(count)}, ${formatCount(part)} ${what}`;
 
-function attemptsOf({ attempts, fallback, status }: Pick<UsageRow, 'attempts' | 'fallback' | 'status'>): string {
+/** Each attempt with its outcome, in order. Only their number if a broker of an earlier version settled the request. */
+function Attempts({ row }: { row: UsageRow }) {
+  const { attempts, fallback, failed_attempts: failed, provider, error } = row;
+  if (!fallback || failed.length + 1 !== attempts) return countAttempts(row);
+  const last = { provider: provider ?? 'none', error, word: outcomeWord(row) };
+  return (
+    <ol className="space-y-1">
+      {[...failed.map((one) => ({ ...one, word: errorWords[one.error] })), last].map((attempt, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: attempts of one request neither move nor change
+        <li key={index}>
+          {`${index + 1} ${attempt.provider}: `}
+          {attempt.error === null ? (
+            attempt.word.toLowerCase()
+          ) : (
+            <ErrorLink error={attempt.error}>{attempt.word.toLowerCase()}</ErrorLink>
+          )}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function countAttempts({ attempts, fallback, status }: UsageRow): string {
   if (!fallback) return formatCountOf(attempts, 'attempt');
   const others = formatCountOf(attempts - 1, 'provider');
   return status === 'completed'
@@ -83,17 +105,16 @@ function ErrorNote({ error }: { error: UsageError }) {
       <h3 className="font-medium">{errorWords[error]}</h3>
       <p>{when}</p>
       <p>{remedy}</p>
-      <Link
-        to="/guides/$"
-        params={{ _splat: 'reference/errors' }}
-        hash={`errors-of-usage-${error}`}
-        className={linkClass}
-      >
-        {`“${errorWords[error]}” in the reference`}
-      </Link>
+      <ErrorLink error={error}>{`“${errorWords[error]}” in the reference`}</ErrorLink>
     </section>
   );
 }
+
+const ErrorLink = ({ error, children }: { error: UsageError; children: string }) => (
+  <Link to="/guides/$" params={{ _splat: 'reference/errors' }} hash={`errors-of-usage-${error}`} className={linkClass}>
+    {children}
+  </Link>
+);
 
 /** The charge, line by line if the prices of the catalog explain it. */
 function Charge({ row }: { row: UsageRow }) {
