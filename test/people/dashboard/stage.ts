@@ -3,12 +3,12 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { creditAccount } from '@sotto/control';
 import axe from 'axe-core';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { showEarlierCode } from '../../kit/authenticator.ts';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
+import { hasChromium, launchChromium } from '../../kit/chromium.ts';
 import { startWorld, type World } from '../../kit/conformance.ts';
-import { onPath } from '../../kit/programs.ts';
 import { answerChat } from '../../kit/provider.ts';
 import { hasSharedRedis, redisSkipReason } from '../../kit/redis.ts';
 import type { Service } from '../../kit/service.ts';
@@ -53,7 +53,6 @@ export interface DashboardOptions {
   readonly prepare?: () => Promise<Readonly<Record<string, string>>>;
 }
 
-const executablePath = onPath('chromium', 'chromium-browser', 'google-chrome');
 const height = 900;
 
 /**
@@ -119,14 +118,13 @@ export async function describeDashboard(
  */
 export function useBrowser(
   origins: () => { readonly control: string; readonly broker: string },
-  wrapped: (program: string) => string | Promise<string> = (program) => program,
+  wrapped?: (program: string) => string | Promise<string>,
 ): Pick<Stage, 'open'> {
   let browser: Browser | undefined;
   const contexts: BrowserContext[] = [];
   const complaints: string[] = [];
   beforeAll(async () => {
-    if (executablePath === undefined) throw new Error('no browser');
-    browser = await chromium.launch({ executablePath: await wrapped(executablePath), args: ['--no-sandbox'] });
+    browser = await launchChromium(wrapped);
   });
   afterEach(async () => {
     for (const context of contexts.splice(0)) await context.close();
@@ -157,13 +155,7 @@ export function useBrowser(
   };
 }
 
-/** Whether a browser is installed. If not, the run reports it. */
-export function hasBrowser(): boolean {
-  if (executablePath === undefined) {
-    noteSkip('the dashboard in a browser', 'put chromium on the PATH, with Debian `apt-get install chromium`.');
-  }
-  return executablePath !== undefined;
-}
+export const hasBrowser = (): boolean => hasChromium('the dashboard in a browser');
 
 async function signUp({ controlUrl, pool }: Service, usd: number): Promise<Person> {
   const [email, password] = [`${randomUUID().slice(0, 8)}@people.example`, `pw-${randomUUID()}`];

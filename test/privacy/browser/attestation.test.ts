@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
-import { type Browser, chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   vectorBytes,
@@ -11,8 +11,7 @@ import {
   vectorDstackQuote,
   vectorJson,
 } from '../../../packages/attestation/src/testing/vectors.ts';
-import { onPath } from '../../kit/programs.ts';
-import { noteSkip } from '../../kit/skips.ts';
+import { hasChromium, launchChromium } from '../../kit/chromium.ts';
 
 /** Bundles the verifiers for a browser: one minified script that puts exports of the package on the page. */
 async function bundle(exported: string): Promise<string> {
@@ -49,12 +48,9 @@ it.each([
   },
 );
 
-const executablePath = onPath('chromium', 'chromium-browser', 'google-chrome');
-if (executablePath === undefined) {
-  noteSkip('the verifiers in a real browser', 'put chromium on the PATH, with Debian `apt-get install chromium`.');
-}
+const hasBrowser = hasChromium('the verifiers in a real browser');
 
-describe.skipIf(executablePath === undefined)('in a real browser', () => {
+describe.skipIf(!hasBrowser)('in a real browser', () => {
   let server: Server;
   let browser: Browser;
   let origin = '';
@@ -66,7 +62,7 @@ describe.skipIf(executablePath === undefined)('in a real browser', () => {
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    browser = await chromium.launch({ executablePath: executablePath ?? '', args: ['--no-sandbox'] });
+    browser = await launchChromium();
   });
   afterAll(async () => {
     await browser?.close();

@@ -2,16 +2,12 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { echo, type StandInService, startStandIn } from '../../contract/own-client/stand-in.ts';
-import { onPath } from '../../kit/programs.ts';
-import { noteSkip } from '../../kit/skips.ts';
+import { hasChromium, launchChromium } from '../../kit/chromium.ts';
 
-const browserPath = onPath('chromium', 'chromium-browser', 'google-chrome');
-if (browserPath === undefined) {
-  noteSkip('our client in a browser', 'put chromium on the PATH, with Debian `apt-get install chromium`.');
-}
+const hasBrowser = hasChromium('our client in a browser');
 
 /** The client as a page loads it: in development, or as published. */
 async function bundle(published: boolean): Promise<ReadonlyMap<string, string>> {
@@ -34,7 +30,7 @@ async function bundle(published: boolean): Promise<ReadonlyMap<string, string>> 
   return new Map(outputFiles.map(({ path, text }) => [path.slice(path.lastIndexOf('/') + 1), text]));
 }
 
-describe.skipIf(browserPath === undefined)('our client in a browser', () => {
+describe.skipIf(!hasBrowser)('our client in a browser', () => {
   const scripts = new Map<string, ReadonlyMap<string, string>>();
   let service: StandInService;
   let server: Server;
@@ -51,7 +47,7 @@ describe.skipIf(browserPath === undefined)('our client in a browser', () => {
       response.end(script ?? `<!doctype html><script type="module" src="/${kind}/stdin.js"></script>`);
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    browser = await chromium.launch({ executablePath: browserPath ?? '', args: ['--no-sandbox'] });
+    browser = await launchChromium();
   });
   afterAll(async () => {
     await browser?.close();

@@ -3,18 +3,14 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { type StandInEnclave, type StandInKind, standInEnclave, standInKinds } from '@sotto/client/testing';
 import { build } from 'esbuild';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { onPath } from '../../kit/programs.ts';
-import { noteSkip } from '../../kit/skips.ts';
+import { hasChromium, launchChromium } from '../../kit/chromium.ts';
 import type { converse, GivenKey } from './page.ts';
 
-const browserPath = onPath('chromium', 'chromium-browser', 'google-chrome');
-if (browserPath === undefined) {
-  noteSkip('end-to-end encryption in a browser', 'put chromium on the PATH, with Debian `apt-get install chromium`.');
-}
+const hasBrowser = hasChromium('end-to-end encryption in a browser');
 
-describe.skipIf(browserPath === undefined)('end-to-end encryption in a browser', () => {
+describe.skipIf(!hasBrowser)('end-to-end encryption in a browser', () => {
   const enclaves = new Map<string, StandInEnclave>(standInKinds.map((kind) => [kind, standInEnclave(kind)]));
   let server: Server;
   let browser: Browser;
@@ -27,7 +23,7 @@ describe.skipIf(browserPath === undefined)('end-to-end encryption in a browser',
       serve(request, response, scripts).catch(() => response.destroy());
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    browser = await chromium.launch({ executablePath: browserPath ?? '', args: ['--no-sandbox'] });
+    browser = await launchChromium();
     page = await browser.newPage();
     page.on('request', (request) => loaded.push(new URL(request.url()).pathname));
     await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
