@@ -223,7 +223,9 @@ function WorkspaceMenu() {
       trigger={
         <Button look="quiet" small className="min-w-0 shrink">
           <span className="sr-only">Workspace:</span>
-          <span className="max-w-24 truncate sm:max-w-56">{workspace.name}</span>
+          <span title={workspace.name} className="max-w-36 truncate sm:max-w-56">
+            {workspace.name}
+          </span>
           <ChevronsUpDown aria-hidden className="size-4 shrink-0 text-muted" />
         </Button>
       }
