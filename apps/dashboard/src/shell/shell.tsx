@@ -25,7 +25,7 @@ export function Shell() {
     <ChosenWorkspaceProvider value={chosen}>
       <a
         href="#content"
-        className="sr-only z-50 rounded-lg bg-accent px-4 py-2 text-on-accent focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
+        className="sr-only z-50 rounded-lg bg-accent text-on-accent focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:px-4 focus:py-2"
       >
         Skip to content
       </a>
@@ -287,7 +287,11 @@ function AccountMenu({ user }: { user: SignedInUser }) {
   const announceError = useAnnounceError();
   return (
     <Menu
-      heading={<span className="block max-w-64 truncate">{user.email}</span>}
+      heading={
+        <span title={user.email} className="block max-w-64 truncate">
+          {user.email}
+        </span>
+      }
       trigger={<IconButton label="Account" icon={<UserRound aria-hidden className="size-4.5" />} />}
       groups={[
         [

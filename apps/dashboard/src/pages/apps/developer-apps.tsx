@@ -101,7 +101,7 @@ const columnsWith = (begin: (action: AppAction) => void): readonly Column<AppAns
     title: 'Name',
     heading: true,
     cell: ({ name, type }) => (
-      <span className="inline-flex flex-wrap items-center gap-2">
+      <span className="flex flex-wrap items-center gap-2">
         <Truncated text={name} />
         <Badge>{type === 'public' ? 'Public' : 'Confidential'}</Badge>
       </span>

@@ -226,7 +226,11 @@ function RevokeKeysDialog({ keys, onClose }: { keys: readonly KeyAnswer[]; onClo
       consequence={
         <>
           {!isOne && (
-            <ul className="mb-3 max-h-60 divide-y divide-line overflow-y-auto rounded-xl border border-line text-text">
+            <ul
+              // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+              tabIndex={0}
+              className="mb-3 max-h-60 divide-y divide-line overflow-y-auto rounded-xl border border-line text-text"
+            >
               {keys.map(({ id, name, preview }) => (
                 <li key={id} className="flex flex-wrap items-baseline justify-between gap-x-3 px-3 py-1.5">
                   <Truncated text={name} />

@@ -98,7 +98,7 @@ function Heading({ search, onSort, sort, numeric = false, unit, children }: Head
       <button
         type="button"
         onClick={() => onSort(sort === 'name' ? undefined : sort)}
-        className={clsx('inline-flex min-h-6 items-center gap-1 rounded hover:text-text', isSorted && 'text-text')}
+        className={clsx('inline-flex items-center gap-1 rounded hover:text-text', isSorted && 'text-text')}
       >
         {children}
         {isSorted && <Arrow aria-hidden className="size-3.5" />}

@@ -27,13 +27,21 @@ export const allColumns = {
   status: { title: 'Status', width: 8, cell: (row) => <StatusBadge row={row} /> },
   model: { title: 'Model', width: 10, cell: ({ model }) => <Truncated text={model} className="md:max-w-full" /> },
   operation: { title: 'Operation', width: 7, cell: ({ operation }) => operation },
-  provider: { title: 'Provider', width: 6, cell: ({ provider }) => <Truncated text={provider ?? 'none'} /> },
+  provider: {
+    title: 'Provider',
+    width: 6,
+    cell: ({ provider }) => <Truncated text={provider ?? 'none'} className="md:max-w-full" />,
+  },
   tier: {
     title: 'Provider tier',
     width: 8,
     cell: ({ privacy_class: tier }) => (tier === null ? null : <TierBadge tier={tier} />),
   },
-  key: { title: 'Key', width: 9, cell: ({ key_id: key }, nameOf) => <Truncated text={nameOf(key, 'key')} /> },
+  key: {
+    title: 'Key',
+    width: 9,
+    cell: ({ key_id: key }, nameOf) => <Truncated text={nameOf(key, 'key')} className="md:max-w-full" />,
+  },
   attempts: { title: 'Attempts', width: 6, numeric: true, cell: ({ attempts }) => formatCount(attempts) },
   tokens: {
     title: 'Tokens',
@@ -250,13 +258,13 @@ function CompactRow({ row }: { row: UsageRow }) {
   return (
     <span className="block">
       <span className="flex items-center justify-between gap-3">
-        <span className="truncate font-medium">{model}</span>
+        <Truncated text={model} className="min-w-0 font-medium md:max-w-full" />
         <span className="tabular-nums">
           <Usd usd={cost} />
         </span>
       </span>
       <span className="flex items-center justify-between gap-3 text-xs text-muted">
-        <span className="truncate">
+        <span title={provider ?? undefined} className="truncate">
           <Minute at={at} />
           {provider !== null && ` · ${provider}`}
         </span>
