@@ -4,7 +4,7 @@ import { ChevronDown } from 'lucide-react';
 import { type ComponentProps, type ReactNode, useEffect, useId, useState } from 'react';
 
 const control =
-  'w-full rounded-lg border border-line-strong bg-surface px-3 min-h-10 text-text aria-invalid:border-danger disabled:opacity-60';
+  'w-full rounded-lg border border-line-strong bg-surface px-3 min-h-10 scroll-mt-12 text-text aria-invalid:border-danger disabled:opacity-60';
 
 export interface FieldProps {
   readonly label: ReactNode;

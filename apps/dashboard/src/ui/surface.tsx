@@ -133,8 +133,13 @@ export function Skeleton({ className }: { className?: string }) {
   return <span aria-hidden className={clsx('block animate-pulse rounded-md bg-raised', className ?? 'h-4 w-32')} />;
 }
 
+export interface LoadingProps {
+  readonly label: string;
+  readonly lines?: number;
+}
+
 /** Stands for a card that is loading, and says so to screen readers. */
-export function Loading({ label, lines = 4 }: { label: string; lines?: number }) {
+export function Loading({ label, lines = 4 }: LoadingProps) {
   return (
     <div role="status" aria-label={label} className="space-y-3 rounded-2xl border border-line bg-surface p-5">
       <span className="sr-only">{label}</span>

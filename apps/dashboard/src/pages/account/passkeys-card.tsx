@@ -49,7 +49,11 @@ function Passkeys({ passkeys }: { passkeys: readonly PasskeyRow[] }) {
   const [renamed, setRenamed] = useState<PasskeyRow>();
   const [removed, setRemoved] = useState<PasskeyRow>();
   const columns: readonly Column<PasskeyRow>[] = [
-    { title: 'Name', heading: true, cell: (passkey) => <Truncated text={nameOf(passkey)} /> },
+    {
+      title: 'Name',
+      heading: true,
+      cell: (passkey) => <Truncated text={nameOf(passkey)} className="md:max-w-72 xl:max-w-32 2xl:max-w-48" />,
+    },
     { title: 'Added', cell: ({ createdAt }) => createdAt !== null && <Instant at={createdAt} /> },
     { title: 'Kept', cell: ({ backedUp }) => (backedUp ? 'Synced' : 'On one device') },
     {

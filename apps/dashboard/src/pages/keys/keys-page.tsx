@@ -12,10 +12,10 @@ import { useSignedIn } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmChange } from '../../ui/dialog.tsx';
 import { SearchField } from '../../ui/draft-fields.tsx';
-import { Card, EmptyState, Loaded, Loading, Page } from '../../ui/surface.tsx';
+import { Card, EmptyState, Loaded, Page } from '../../ui/surface.tsx';
 import { Truncated } from '../../ui/text.tsx';
 import { CheckField, SwitchField } from '../../ui/toggle-fields.tsx';
-import { EmptyBalanceNotice, useWorkspace } from '../../workspaces/workspaces.tsx';
+import { EmptyBalanceNotice, useWorkspace, WorkspaceLoading } from '../../workspaces/workspaces.tsx';
 import { ChangeKeyDialog } from './change-key-dialog.tsx';
 import { findKeys, type KeySearch, mayChange, mayMakeKeys } from './key-rules.ts';
 import { type KeyDeed, KeyTable } from './key-table.tsx';
@@ -44,7 +44,7 @@ export function KeysPage() {
       actions={make}
     >
       {workspace === undefined ? (
-        <Loading label="Keys are loading" lines={6} />
+        <WorkspaceLoading label="Keys are loading" lines={6} />
       ) : (
         <>
           <EmptyBalanceNotice workspace={workspace} />
