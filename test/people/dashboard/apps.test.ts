@@ -220,6 +220,8 @@ await describeDashboard('connected apps', (stage) => {
     await expectAccessible(page);
     await dialog.getByRole('button', { name: 'Register' }).click();
     await dialog.getByText(/must be an https address/).waitFor();
+    // The refused field has the focus, so that it is in sight.
+    expect(await dialog.locator('textarea:focus').getAttribute('aria-invalid')).toBe('true');
     expect(await dialog.getByLabel('Name').inputValue()).toBe('Notebook');
     await dialog.getByLabel('Redirect URIs').fill(`${redirect}\nhttp://127.0.0.1:3000/callback`);
     await dialog.getByRole('button', { name: 'Register' }).click();

@@ -200,6 +200,22 @@ await describeDashboard('interruptions', (stage) => {
     await page.getByTestId('available').waitFor();
   });
 
+  it('workspaces that do not load are an error with a next try on each page that shows one', async () => {
+    const person = await stage.person();
+    for (const path of ['/keys', '/usage', '/budgets', '/audit', '/routing', '/playground']) {
+      const page = await stage.open('/status', { as: person });
+      const json = { error: { message: 'Not now.', type: 'permission_denied', request_id: 'req_1' } };
+      await page.route('**/v1/workspaces', (route) => route.fulfill({ status: 403, json }));
+      await page.goto(path);
+      await page.getByRole('main').getByRole('alert').getByText('Not now.').waitFor();
+      await page.unroute('**/v1/workspaces');
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await page.getByRole('button', { name: 'Workspace: Default Workspace' }).waitFor();
+      await page.getByText('Not now.').waitFor({ state: 'hidden' });
+      await page.context().close();
+    }
+  });
+
   it('a new account is signed in at once where no address must be confirmed', async () => {
     const page = await stage.open('/sign-up?return_to=%2Fkeys');
     await page.getByLabel('Name').fill('Ann');
@@ -262,6 +278,11 @@ await describeDashboard('interruptions', (stage) => {
     const person = await stage.person();
     const long = 'W'.repeat(100);
     await stage.service.pool.query('update workspaces set name = $2 where account_id = $1', [person.accountId, long]);
+    await stage.service.pool.query(
+      `insert into auth_passkey (id, name, public_key, user_id, credential_id, counter, device_type, backed_up, created_at)
+       select $2, $2, 'x', id, $2, 0, 'singleDevice', false, now() from auth_user where email = $1`,
+      [person.email, long],
+    );
     const key = await stage.open('/keys', { as: person });
     await key.getByRole('button', { name: 'Create key' }).first().click();
     await key.getByRole('dialog').getByLabel('Name').fill(long);

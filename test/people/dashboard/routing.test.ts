@@ -56,7 +56,7 @@ await describeDashboard('routing', (stage) => {
     const allowed = page.getByRole('group', { name: 'Allowed tiers' });
     expect(await allowed.getByLabel('TEE or stronger').isChecked()).toBe(true);
     expect(await allowed.getByLabel('Anonymous or stronger').isDisabled()).toBe(true);
-    await page.getByText(/^1 of \d+ models of the catalog/).waitFor();
+    await page.getByText(/^1 of \d+ models that have a provider/).waitFor();
     await page.getByLabel('Allow fallback to another provider').click();
     expect(await page.getByText('Retries on another provider').count()).toBe(0);
   });

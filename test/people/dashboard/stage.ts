@@ -230,7 +230,7 @@ export interface Look {
 
 /**
  * Opens a page at two widths, switches it to each theme and takes a picture of each. axe must find nothing, and nothing
- * may be wider than the screen.
+ * may be wider than the screen. Text may be cut off where it shows whole on hover, and may not leave its cell or link.
  */
 export async function expectGoodLooks(
   stage: Pick<Stage, 'open'>,
@@ -255,10 +255,22 @@ export async function expectGoodLooks(
         'document.documentElement.scrollWidth - document.documentElement.clientWidth',
       );
       expect(overflow, `${path} at ${width} px is wider than the screen`).toBeLessThanOrEqual(0);
+      expect(await cutTexts(page), `${path} at ${width} px`).toEqual([]);
     }
     await page.context().close();
   }
 }
+
+/** The texts on the page that are cut off and not shown on hover, or that stand out of their cell or link. */
+const cutTexts = (page: Page): Promise<readonly string[]> =>
+  page.evaluate<
+    readonly string[]
+  >(`[...document.querySelectorAll('main :not(input, select, .sr-only)')].filter((element) => {
+    const { textOverflow, overflowX, display } = getComputedStyle(element);
+    if (element.scrollWidth <= element.clientWidth + 1 || display === 'inline') return false;
+    if (textOverflow === 'ellipsis') return element.closest('[title]') === null;
+    return overflowX === 'visible' && element.matches('a, td, dd, li, p');
+  }).map(({ textContent }) => textContent)`);
 
 /** Adds a virtual authenticator that stores passkeys and verifies its owner, who agrees at once. */
 export async function addAuthenticator(page: Page): Promise<void> {

@@ -73,6 +73,30 @@ await describeDashboard('workspaces', (stage) => {
     expect(await theirs.getByRole('link', { name: 'Short' }).count()).toBe(0);
   });
 
+  it('show many members in pages, with each role in full', async () => {
+    const owner = await stage.person();
+    await stage.service.pool.query(
+      `with people as (
+         insert into auth_user (id, name, email, email_verified)
+         select gen_random_uuid(), 'x', n || '.' || $1, true from generate_series(1, 60) n returning id
+       ), joined as (
+         insert into accounts (id, user_id, name, wallet_id)
+         select gen_random_uuid(), id, 'x', gen_random_uuid()::text from people returning id
+       )
+       insert into workspace_members (workspace_id, account_id, role)
+       select w.id, joined.id, 'member' from joined, workspaces w where w.account_id = $2 and w.is_default`,
+      [owner.email, owner.accountId],
+    );
+    const page = await stage.open('/workspaces', { as: owner });
+    await page.getByRole('link', { name: 'Default Workspace' }).click();
+    await page.getByText('1 to 25 of 61').waitFor();
+    const role = page.getByRole('combobox', { name: /^Role of/ }).first();
+    // The value, with the paddings and the arrow.
+    expect((await role.boundingBox())?.width).toBeGreaterThan(100);
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.getByText('26 to 50 of 61').waitFor();
+  });
+
   thoroughly('look well', async () => {
     const person = await stage.person();
     const page = await stage.open('/workspaces', { as: person });

@@ -96,7 +96,7 @@ describe('the keeper does not start', () => {
     [
       'with malformed pins',
       { PINS_FILE: 'bad-pins.json' },
-      'PINS_FILE: `gateway.tdx.measurements` must be a list of at least 1 entries (docs',
+      'PINS_FILE: `gateway.tdx.measurements` must be a list of at least 1 entry (docs',
     ],
     ['with pins of a name that there is none of', { PINS_FILE: 'odd-pins.json' }, 'it has an unknown field: `gatway`'],
     ['with pins of no machine', { PINS_FILE: 'no-machine.json' }, 'PINS_FILE: it pins no machine'],

@@ -67,8 +67,8 @@ export function Palette({ pages, isSignedIn, onClose }: PaletteProps) {
           <input
             type="text"
             role="combobox"
-            aria-label="Search pages, docs, models, keys and actions"
-            placeholder="Search pages, docs, models, keys and actions"
+            aria-label="Search pages, docs, models and keys"
+            placeholder="Search pages, docs, models and keys"
             autoComplete="off"
             spellCheck={false}
             aria-autocomplete="list"

@@ -25,7 +25,7 @@ export function Shell() {
     <ChosenWorkspaceProvider value={chosen}>
       <a
         href="#content"
-        className="sr-only z-50 rounded-lg bg-accent px-4 py-2 text-on-accent focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
+        className="sr-only z-50 rounded-lg bg-accent text-on-accent focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:px-4 focus:py-2"
       >
         Skip to content
       </a>
@@ -223,7 +223,9 @@ function WorkspaceMenu() {
       trigger={
         <Button look="quiet" small className="min-w-0 shrink">
           <span className="sr-only">Workspace:</span>
-          <span className="max-w-24 truncate sm:max-w-56">{workspace.name}</span>
+          <span title={workspace.name} className="max-w-36 truncate sm:max-w-56">
+            {workspace.name}
+          </span>
           <ChevronsUpDown aria-hidden className="size-4 shrink-0 text-muted" />
         </Button>
       }
@@ -285,7 +287,11 @@ function AccountMenu({ user }: { user: SignedInUser }) {
   const announceError = useAnnounceError();
   return (
     <Menu
-      heading={<span className="block max-w-64 truncate">{user.email}</span>}
+      heading={
+        <span title={user.email} className="block max-w-64 truncate">
+          {user.email}
+        </span>
+      }
       trigger={<IconButton label="Account" icon={<UserRound aria-hidden className="size-4.5" />} />}
       groups={[
         [

@@ -40,16 +40,21 @@ const nothingYet = { title: 'Nothing yet', text: 'Acts appear here, newest first
 /** An audit log. */
 export function ActsTable({ caption, query, names = new Map(), empty = nothingYet }: ActsTableProps) {
   const columns: readonly Column<ActAnswer>[] = [
-    { title: 'Act', heading: true, cell: sentenceOf },
+    { title: 'Act', heading: true, cell: (act) => <span className="md:whitespace-nowrap">{sentenceOf(act)}</span> },
     { title: 'When', cell: ({ at }) => <Instant at={at} /> },
     { title: 'By', cell: (act) => <Truncated text={actorOf(act, names)} className={narrow} /> },
     {
       title: 'Account',
+      onNarrow: ({ account_id }) => account_id !== null,
       cell: ({ account_id }) => (
         <Truncated text={account_id === null ? '–' : (names.get(account_id) ?? account_id)} className={narrow} />
       ),
     },
-    { title: 'Details', cell: (act) => <span className="text-sm wrap-anywhere">{detailsOf(act, names)}</span> },
+    {
+      title: 'Details',
+      onNarrow: (act) => detailsOf(act, names) !== '',
+      cell: (act) => <span className="text-sm wrap-anywhere">{detailsOf(act, names)}</span>,
+    },
   ];
   return <PagedTable caption={caption} columns={columns} rowKey={({ id }) => id} query={query} empty={empty} />;
 }

@@ -1,9 +1,10 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import clsx from 'clsx';
+import { ChevronDown } from 'lucide-react';
 import { type ComponentProps, type ReactNode, useEffect, useId, useState } from 'react';
 
 const control =
-  'w-full rounded-lg border border-line-strong bg-surface px-3 min-h-10 text-text aria-invalid:border-danger disabled:opacity-60';
+  'w-full rounded-lg border border-line-strong bg-surface px-3 min-h-10 scroll-mt-12 text-text aria-invalid:border-danger disabled:opacity-60';
 
 export interface FieldProps {
   readonly label: ReactNode;
@@ -92,22 +93,28 @@ export function SelectField<Value extends string>(props: SelectFieldProps<Value>
   return (
     <Field label={label} hideLabel={hideLabel} hint={hint} error={error} className={className}>
       {(attributes) => (
-        <select
-          {...attributes}
-          value={value}
-          disabled={disabled}
-          onChange={(event) => {
-            const chosen = choices.find((choice) => choice.value === event.target.value);
-            if (chosen !== undefined) onChange(chosen.value);
-          }}
-          className={clsx(control, 'pr-6')}
-        >
-          {choices.map((choice) => (
-            <option key={choice.value} value={choice.value} disabled={choice.disabled}>
-              {choice.label}
-            </option>
-          ))}
-        </select>
+        <div className="relative">
+          <select
+            {...attributes}
+            value={value}
+            disabled={disabled}
+            onChange={(event) => {
+              const chosen = choices.find((choice) => choice.value === event.target.value);
+              if (chosen !== undefined) onChange(chosen.value);
+            }}
+            className={clsx(control, 'appearance-none truncate pr-8')}
+          >
+            {choices.map((choice) => (
+              <option key={choice.value} value={choice.value} disabled={choice.disabled}>
+                {choice.label}
+              </option>
+            ))}
+          </select>
+          <ChevronDown
+            aria-hidden
+            className="pointer-events-none absolute top-1/2 right-3 size-4 -translate-y-1/2 text-muted"
+          />
+        </div>
       )}
     </Field>
   );

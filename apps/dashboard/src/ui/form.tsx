@@ -1,5 +1,5 @@
 import clsx from 'clsx';
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import { errorElsewhere } from '../api/errors.ts';
 import { Button, type ButtonProps } from './button.tsx';
 import { TextField } from './field.tsx';
@@ -40,6 +40,12 @@ export interface FormProps {
 export function Form(props: FormProps) {
   const { change, onSubmit, action, look = 'primary', disabled = false, errors = [], onCancel, wide = false } = props;
   const { beside, noValidate = false, className = 'space-y-4', children } = props;
+  const form = useRef<HTMLFormElement>(null);
+  // The field that was refused may be out of sight.
+  useEffect(() => {
+    const refused = change.error && form.current?.querySelector('[aria-invalid="true"]');
+    if (refused instanceof HTMLElement) refused.focus();
+  }, [change.error]);
   const submit = (
     <Button
       type="submit"
@@ -53,6 +59,7 @@ export function Form(props: FormProps) {
   );
   return (
     <form
+      ref={form}
       noValidate={noValidate}
       className={className}
       onSubmit={(event) => {

@@ -1,6 +1,6 @@
 import { getNiceTickValues } from 'recharts';
 import { describe, expect, it } from 'vitest';
-import { formatCompact, formatMs } from '../format/format.ts';
+import { formatCompact, formatExactUsd, formatMs } from '../format/format.ts';
 
 const mosts = [0.7, 1.4, 3, 9, 14, 85, 140, 999, 1400, 2600, 14_000, 850_000];
 
@@ -19,6 +19,16 @@ describe('the labels of an axis', () => {
     expect(new Set(labels).size).toBe(ticks.length);
     for (const [place, tick] of ticks.entries()) expect(stated(labels[place] ?? '')).toBeCloseTo(tick, 6);
   });
+
+  it.each([0.000_000_9, 0.000_002, 0.0007, 0.11, 224, 85_000])(
+    'of amounts up to %d USD differ, and are true',
+    (most) => {
+      const ticks = getNiceTickValues([0, most], 5, true);
+      const labels = ticks.map((tick) => formatExactUsd(tick));
+      expect(new Set(labels).size).toBe(ticks.length);
+      for (const [place, tick] of ticks.entries()) expect(stated((labels[place] ?? '').slice(1))).toBeCloseTo(tick, 9);
+    },
+  );
 
   it.each(mosts.filter((most) => most >= 3))('of counts up to %d differ, and are true', (most) => {
     const ticks = getNiceTickValues([0, most], 5, false);

@@ -43,7 +43,7 @@ export function Card({ title, lead, actions, className, children }: CardProps) {
   return (
     <section className={clsx('min-w-0 rounded-2xl border border-line bg-surface p-4 sm:p-5', className)}>
       {(title !== undefined || actions !== undefined) && (
-        <div className="mb-4 flex flex-wrap items-start justify-between gap-3">
+        <div className="flex flex-wrap items-start justify-between gap-3 not-last:mb-4">
           <div className="min-w-0">
             {title !== undefined && <h2 className="text-base font-semibold">{title}</h2>}
             {lead !== undefined && <p className="text-sm text-muted">{lead}</p>}
@@ -133,8 +133,13 @@ export function Skeleton({ className }: { className?: string }) {
   return <span aria-hidden className={clsx('block animate-pulse rounded-md bg-raised', className ?? 'h-4 w-32')} />;
 }
 
+export interface LoadingProps {
+  readonly label: string;
+  readonly lines?: number;
+}
+
 /** Stands for a card that is loading, and says so to screen readers. */
-export function Loading({ label, lines = 4 }: { label: string; lines?: number }) {
+export function Loading({ label, lines = 4 }: LoadingProps) {
   return (
     <div role="status" aria-label={label} className="space-y-3 rounded-2xl border border-line bg-surface p-5">
       <span className="sr-only">{label}</span>

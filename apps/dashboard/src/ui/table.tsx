@@ -84,7 +84,7 @@ export function Table<Row>({ caption, columns, rows, rowKey, pageSize = Number.P
                 <td
                   key={column.title}
                   className={clsx(
-                    'min-w-0 md:table-cell md:px-3 md:py-1.5 md:align-middle md:text-sm md:first:pl-0 md:last:pr-0',
+                    'min-w-0 break-words md:table-cell md:px-3 md:py-1.5 md:align-middle md:text-sm md:first:pl-0 md:last:pr-0',
                     column.numeric === true && 'tabular-nums md:text-right',
                     column.heading === true && 'font-medium max-md:col-span-2',
                     column.hiddenTitle === true && 'max-md:self-end max-md:text-right',

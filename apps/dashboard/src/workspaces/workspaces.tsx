@@ -5,7 +5,7 @@ import { createContext, use, useCallback, useMemo, useState } from 'react';
 import { call } from '../api/call.ts';
 import { balanceQuery, billingCatalogQuery } from '../api/queries.ts';
 import { linkClass } from '../ui/button.tsx';
-import { Notice } from '../ui/surface.tsx';
+import { ErrorState, Loading, type LoadingProps, Notice } from '../ui/surface.tsx';
 
 export const workspacesQuery = queryOptions({
   queryKey: ['workspaces'],
@@ -44,6 +44,12 @@ export function useChosenWorkspace(isSignedIn: boolean): ChosenWorkspace {
     }),
     [workspaces, chosenId, choose],
   );
+}
+
+/** Shown while the chosen workspace is not known: it is loading, or could not be loaded. */
+export function WorkspaceLoading(loading: LoadingProps) {
+  const { error, refetch } = useQuery(workspacesQuery);
+  return error === null ? <Loading {...loading} /> : <ErrorState error={error} onRetry={() => void refetch()} />;
 }
 
 /**

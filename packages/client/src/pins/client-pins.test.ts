@@ -37,7 +37,7 @@ describe('a file of pins', () => {
     [
       'a model without a name',
       { acme: { family: 'near', models: { a: '' } } },
-      /models\.a` must be at least 1 characters/,
+      /models\.a` must be at least 1 character long/,
     ],
     ['a malformed machine', { acme: { family: 'near', measurements: ['mr_td=00'] } }, /: `mr_td` must be 96/],
     ['a malformed provider', { 'ACME!': acme }, /^`providers\.ACME!` must be a provider id such as/],

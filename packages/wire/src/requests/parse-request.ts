@@ -119,8 +119,9 @@ function sentence(issue: Issue): string {
 }
 
 function bound(origin: string, relation: string, limit: number | bigint): string {
-  if (origin === 'string') return `${relation} ${limit} characters long`;
-  if (origin === 'array') return `a list of ${relation} ${limit} entries`;
+  const isOne = Number(limit) === 1;
+  if (origin === 'string') return `${relation} ${limit} ${isOne ? 'character' : 'characters'} long`;
+  if (origin === 'array') return `a list of ${relation} ${limit} ${isOne ? 'entry' : 'entries'}`;
   return `${relation} ${limit}`;
 }
 

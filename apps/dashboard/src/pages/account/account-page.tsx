@@ -62,7 +62,7 @@ function EmailCard({ user }: { user: SignedInUser }) {
     <Card title="Email">
       <div className="space-y-4">
         <p className="flex flex-wrap items-center gap-2">
-          <span className="break-all">{user.email}</span>
+          <span className="wrap-anywhere">{user.email}</span>
           {user.emailVerified ? <Badge tone="good">Confirmed</Badge> : <Badge tone="warn">Not confirmed</Badge>}
         </p>
         {!user.emailVerified && hasMail && <Unconfirmed email={user.email} />}
@@ -105,8 +105,8 @@ function ChangeForm() {
       {hasPassword === true && <CurrentPasswordField label="Your password" />}
       {changing.isSuccess && (
         <Notice tone="good">
-          We sent a link to <span className="break-all">{changing.variables.newEmail}</span>. The address changes when
-          you follow it.
+          We sent a link to <span className="wrap-anywhere">{changing.variables.newEmail}</span>. The address changes
+          when you follow it.
         </Notice>
       )}
     </Form>

@@ -4,13 +4,13 @@ import { useState } from 'react';
 import { ApiError, errorElsewhere } from '../../api/errors.ts';
 import { balanceQuery } from '../../api/queries.ts';
 import { useChange } from '../../api/use-change.ts';
+import { formatBalance } from '../../format/format.ts';
 import { type SignedInUser, useLeave } from '../../session/session.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Card, Notice } from '../../ui/surface.tsx';
-import { Usd } from '../../ui/text.tsx';
 import { CurrentPasswordField } from '../sign-in/password-field.tsx';
 import { deleteAccount, hasPasswordQuery } from './account-queries.ts';
 
@@ -52,7 +52,8 @@ function Deletion({ user, onClose }: { user: SignedInUser; onClose: () => void }
           {balance !== undefined && balance.available > 0 && (
             <>
               {' '}
-              Then your balance of <Usd usd={balance.available} /> is forfeited. For a refund, ask the operator first.
+              Then your balance of {formatBalance(balance.available)} is forfeited. For a refund, ask the operator
+              first.
             </>
           )}
         </li>

@@ -8,7 +8,7 @@ import { ConfirmChange, Dialog } from '../../ui/dialog.tsx';
 import { NameForm } from '../../ui/form.tsx';
 import { Card, ErrorLine, Loaded, Notice } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { Instant } from '../../ui/text.tsx';
+import { Instant, Truncated } from '../../ui/text.tsx';
 import {
   deletePasskey,
   endPasskeyReview,
@@ -49,7 +49,11 @@ function Passkeys({ passkeys }: { passkeys: readonly PasskeyRow[] }) {
   const [renamed, setRenamed] = useState<PasskeyRow>();
   const [removed, setRemoved] = useState<PasskeyRow>();
   const columns: readonly Column<PasskeyRow>[] = [
-    { title: 'Name', heading: true, cell: nameOf },
+    {
+      title: 'Name',
+      heading: true,
+      cell: (passkey) => <Truncated text={nameOf(passkey)} className="md:max-w-72 xl:max-w-32 2xl:max-w-48" />,
+    },
     { title: 'Added', cell: ({ createdAt }) => createdAt !== null && <Instant at={createdAt} /> },
     { title: 'Kept', cell: ({ backedUp }) => (backedUp ? 'Synced' : 'On one device') },
     {

@@ -106,7 +106,7 @@ const commonColumns: readonly Column<GrantAnswer>[] = [
   {
     title: 'May',
     cell: ({ scopes }) => (
-      <span className="inline-flex flex-wrap gap-1 max-md:justify-end">
+      <span className="inline-flex flex-wrap gap-1">
         {scopes.map((scope) => (
           <span key={scope} title={scopeWords[scope].text}>
             <Badge>{scopeWords[scope].name}</Badge>

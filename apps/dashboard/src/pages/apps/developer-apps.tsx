@@ -11,6 +11,7 @@ import { ConfirmChange } from '../../ui/dialog.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import { Card, EmptyState, Loaded } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
+import { Truncated } from '../../ui/text.tsx';
 import { AppDialog, SecretDialog } from './app-dialog.tsx';
 import { appsQuery } from './apps.ts';
 
@@ -100,8 +101,8 @@ const columnsWith = (begin: (action: AppAction) => void): readonly Column<AppAns
     title: 'Name',
     heading: true,
     cell: ({ name, type }) => (
-      <span className="inline-flex flex-wrap items-center gap-2">
-        {name}
+      <span className="flex flex-wrap items-center gap-2">
+        <Truncated text={name} />
         <Badge>{type === 'public' ? 'Public' : 'Confidential'}</Badge>
       </span>
     ),
@@ -109,7 +110,7 @@ const columnsWith = (begin: (action: AppAction) => void): readonly Column<AppAns
   {
     title: 'Client id',
     cell: ({ client_id: clientId }) => (
-      <span className="inline-flex flex-wrap items-center gap-2 max-md:justify-end">
+      <span className="inline-flex flex-wrap items-center gap-2">
         <code className="font-mono text-sm break-all">{clientId}</code>
         <CopyButton text={clientId} />
       </span>

@@ -9,8 +9,8 @@ import { membersQuery } from '../../api/queries.ts';
 import { formatMonth } from '../../format/format.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmChange } from '../../ui/dialog.tsx';
-import { Card, EmptyState, Loaded, Loading, Page } from '../../ui/surface.tsx';
-import { useWorkspace } from '../../workspaces/workspaces.tsx';
+import { Card, EmptyState, Loaded, Page } from '../../ui/surface.tsx';
+import { useWorkspace, WorkspaceLoading } from '../../workspaces/workspaces.tsx';
 import { ChangeBudgetDialog, NewBudgetDialog } from './budget-dialogs.tsx';
 import { maySetBudgets, ownerOf } from './budget-rules.ts';
 import { BudgetTable } from './budget-table.tsx';
@@ -42,7 +42,7 @@ export function BudgetsPage() {
         : {})}
     >
       {workspace === undefined ? (
-        <Loading label="Budgets are loading" lines={6} />
+        <WorkspaceLoading label="Budgets are loading" lines={6} />
       ) : (
         <>
           <Budgets

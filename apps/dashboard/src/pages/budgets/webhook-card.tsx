@@ -23,8 +23,8 @@ export function AlertsCard({ workspace, manages }: { workspace: WorkspaceAnswer;
       title="Alerts"
       lead={
         isMailed
-          ? 'At 50, 80 and 100 % of a budget, the owner and the admins get a mail. So does the member whose budget or key it is.'
-          : 'This service sends no mail. A webhook can tell you when a budget passes 50, 80 and 100 %.'
+          ? 'At 50, 80 and 100% of a budget, the owner and the admins get a mail. So does the member whose budget or key it is.'
+          : 'This service sends no mail. A webhook can tell you when a budget passes 50, 80 and 100%.'
       }
     >
       {manages && <Webhook workspace={workspace} />}

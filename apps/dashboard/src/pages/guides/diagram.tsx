@@ -97,7 +97,7 @@ export function DiagramView({ source }: { source: string }) {
         {arrows.map((arrow, place) => (
           <li
             key={`${arrow.from} ${arrow.to} ${arrow.label}`}
-            className="grid grid-cols-[minmax(0,1fr)_minmax(0,1.5fr)_minmax(0,1fr)] items-center gap-1.5"
+            className="grid grid-cols-[minmax(0,1.6fr)_minmax(0,1fr)_minmax(0,1.6fr)] sm:grid-cols-[minmax(0,1fr)_minmax(0,1.5fr)_minmax(0,1fr)] items-center gap-1.5"
           >
             <Box name={arrow.from} />
             <Line {...arrow} label={isSequence ? `${place + 1}. ${arrow.label}` : arrow.label} />
@@ -112,7 +112,7 @@ export function DiagramView({ source }: { source: string }) {
 function Box({ name }: { name: string }) {
   const [first, ...more] = name.split('<br/>');
   return (
-    <span className="block rounded-lg border border-line-strong bg-surface px-2 py-1 text-center break-words">
+    <span className="block rounded-lg border border-line-strong bg-surface px-1 py-1 text-center break-words sm:px-2">
       {first}
       {more.map((line) => (
         <Fragment key={line}>

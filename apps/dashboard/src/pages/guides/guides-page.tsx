@@ -28,7 +28,7 @@ export function GuidesPage() {
         <nav
           aria-label="Guides"
           className={clsx(
-            'space-y-3 lg:sticky lg:top-18 lg:max-h-[calc(100dvh-6rem)] lg:overflow-y-auto lg:p-1',
+            'space-y-3 lg:sticky lg:top-18 lg:max-h-[calc(100dvh-6rem)] lg:overflow-y-auto lg:-m-1 lg:p-1',
             isChosen && 'hidden lg:block',
           )}
         >

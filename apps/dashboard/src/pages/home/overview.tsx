@@ -11,8 +11,8 @@ import {
   formatCount,
   formatCountOf,
   formatDay,
+  formatExactUsd,
   formatMonth,
-  formatPrice,
   formatShare,
   formatShortDay,
   formatUsd,
@@ -132,7 +132,7 @@ function Overview({ workspace, rows, filters }: OverviewProps) {
             formatX={formatDay}
             formatTick={formatShortDay}
             formatValue={formatUsd}
-            formatAxis={formatPrice}
+            formatAxis={formatExactUsd}
           />
         </Card>
         <Card title="Top models" lead="Last 30 days.">
@@ -319,10 +319,10 @@ function Tops({ tops, linkOf }: TopsProps) {
         <li key={id}>
           <div className="flex items-baseline justify-between gap-4">
             {linkOf === undefined ? (
-              <Truncated text={name} className="min-w-0" />
+              <Truncated text={name} className="min-w-0 md:max-w-full" />
             ) : (
               <Link to="/usage" search={linkOf(id)} className={`min-w-0 ${linkClass}`}>
-                <Truncated text={name} />
+                <Truncated text={name} className="md:max-w-full" />
               </Link>
             )}
             <span className="shrink-0 font-medium tabular-nums">

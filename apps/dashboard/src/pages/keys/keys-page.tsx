@@ -12,10 +12,10 @@ import { useSignedIn } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmChange } from '../../ui/dialog.tsx';
 import { SearchField } from '../../ui/draft-fields.tsx';
-import { Card, EmptyState, Loaded, Loading, Page } from '../../ui/surface.tsx';
+import { Card, EmptyState, Loaded, Page } from '../../ui/surface.tsx';
 import { Truncated } from '../../ui/text.tsx';
 import { CheckField, SwitchField } from '../../ui/toggle-fields.tsx';
-import { EmptyBalanceNotice, useWorkspace } from '../../workspaces/workspaces.tsx';
+import { EmptyBalanceNotice, useWorkspace, WorkspaceLoading } from '../../workspaces/workspaces.tsx';
 import { ChangeKeyDialog } from './change-key-dialog.tsx';
 import { findKeys, type KeySearch, mayChange, mayMakeKeys } from './key-rules.ts';
 import { type KeyDeed, KeyTable } from './key-table.tsx';
@@ -44,7 +44,7 @@ export function KeysPage() {
       actions={make}
     >
       {workspace === undefined ? (
-        <Loading label="Keys are loading" lines={6} />
+        <WorkspaceLoading label="Keys are loading" lines={6} />
       ) : (
         <>
           <EmptyBalanceNotice workspace={workspace} />
@@ -226,7 +226,11 @@ function RevokeKeysDialog({ keys, onClose }: { keys: readonly KeyAnswer[]; onClo
       consequence={
         <>
           {!isOne && (
-            <ul className="mb-3 max-h-60 divide-y divide-line overflow-y-auto rounded-xl border border-line text-text">
+            <ul
+              // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+              tabIndex={0}
+              className="mb-3 max-h-60 divide-y divide-line overflow-y-auto rounded-xl border border-line text-text"
+            >
               {keys.map(({ id, name, preview }) => (
                 <li key={id} className="flex flex-wrap items-baseline justify-between gap-x-3 px-3 py-1.5">
                   <Truncated text={name} />

@@ -10,7 +10,7 @@ import { abilitiesIn, abilityNames, contextOf, differs, lowest, providersOf, tie
 import type { FoundModel } from './find-models.ts';
 import type { Measured } from './measured.ts';
 import { ModelActions } from './model-actions.tsx';
-import { type ModelSearch, type ModelSort, mostCompared } from './model-search.ts';
+import { type ModelSearch, type ModelSort, type ModelType, mostCompared } from './model-search.ts';
 
 export interface ModelListProps {
   readonly found: readonly FoundModel[];
@@ -109,7 +109,7 @@ function Heading({ search, onSort, sort, numeric = false, unit, children }: Head
 }
 
 const cell = 'min-w-0 self-center';
-const figure = 'tabular-nums md:text-right';
+const figure = 'tabular-nums max-md:self-start md:text-right';
 
 interface ModelRowProps extends FoundModel {
   readonly isMeasured: boolean;
@@ -171,19 +171,11 @@ function ModelRow({ model, routes, measured, isMeasured, isCompared, canCompare,
       </td>
       <td className={figure}>
         <Narrow>Input</Narrow>
-        {model.model_type === 'tts' ? (
-          <Price routes={routes} price="input_characters" unit="per M characters" />
-        ) : (
-          <Price routes={routes} price="input" />
-        )}
+        <ModelPrice type={model.model_type} routes={routes} side="input" />
       </td>
       <td className={figure}>
         <Narrow>Output</Narrow>
-        {model.model_type === 'image' ? (
-          <Price routes={routes} price="image" unit="per image" />
-        ) : (
-          <Price routes={routes} price="output" />
-        )}
+        <ModelPrice type={model.model_type} routes={routes} side="output" />
       </td>
       <td className={clsx(cell, 'relative z-10 flex items-center gap-1 max-md:col-span-3 md:justify-end')}>
         <ModelActions model={model} small />
@@ -225,6 +217,20 @@ function Narrow({ children }: { children: ReactNode }) {
       {children}
     </span>
   );
+}
+
+interface ModelPriceProps {
+  readonly type: ModelType;
+  readonly routes: readonly RouteAnswer[];
+  readonly side: 'input' | 'output';
+}
+
+/** The lowest price for what goes in or comes out, with its unit where that is not a million tokens. */
+export function ModelPrice({ type, routes, side }: ModelPriceProps) {
+  if (type === 'tts' && side === 'input')
+    return <Price routes={routes} price="input_characters" unit="per M characters" />;
+  if (type === 'image' && side === 'output') return <Price routes={routes} price="image" unit="per image" />;
+  return <Price routes={routes} price={side} />;
 }
 
 interface PriceProps {

@@ -2,7 +2,7 @@ import type { ModelAnswer } from '@sotto/wire';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { measurementsQuery, modelsQuery } from '../../api/queries.ts';
-import { formatCount, formatCountOf, formatHour, formatMs, formatPrice, formatShare } from '../../format/format.ts';
+import { formatCount, formatCountOf, formatHour, formatMs, formatShare } from '../../format/format.ts';
 import { TierBadge, tiers } from '../../ui/badge.tsx';
 import { linkClass } from '../../ui/button.tsx';
 import { Card, EmptyState, ErrorState, Loaded, Notice, Page, TableLoading } from '../../ui/surface.tsx';
@@ -18,6 +18,7 @@ import {
   useUptimes,
 } from './measured.ts';
 import { ModelActions } from './model-actions.tsx';
+import { ModelPrice } from './model-list.tsx';
 
 const route = getRouteApi('/providers/$provider');
 
@@ -179,10 +180,7 @@ function columnsFor(provider: string, known: MeasuredRoutes): readonly Column<Mo
         title: name === 'input' ? 'Input per M' : 'Output per M',
         numeric: true,
         sortBy: (model) => price(model, name) ?? Number.POSITIVE_INFINITY,
-        cell: (model) => {
-          const usd = price(model, name);
-          return usd === undefined ? '–' : formatPrice(usd);
-        },
+        cell: (model) => <ModelPrice type={model.model_type} routes={routesAt(provider, model)} side={name} />,
       }),
     ),
     {

@@ -17,7 +17,7 @@ const columns: readonly Column<AccountAnswer>[] = [
     title: 'Account',
     heading: true,
     cell: ({ id, email }) => (
-      <Link to="/operator/accounts/$accountId" params={{ accountId: id }} className={`${linkClass} break-all`}>
+      <Link to="/operator/accounts/$accountId" params={{ accountId: id }} className={`${linkClass} wrap-anywhere`}>
         {email ?? id}
       </Link>
     ),

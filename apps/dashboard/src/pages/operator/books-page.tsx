@@ -45,14 +45,20 @@ export function BooksPage() {
 const findingColumns: readonly Column<BooksAnswer['findings'][number]>[] = [
   { title: 'Finding', heading: true, cell: ({ what }) => what },
   { title: 'Id', cell: ({ id }) => <span className="break-all">{id}</span> },
-  { title: 'Expected', cell: ({ expected }) => expected },
-  { title: 'Found', cell: ({ found }) => found },
+  { title: 'Expected', numeric: true, cell: ({ expected }) => expected },
+  { title: 'Found', numeric: true, cell: ({ found }) => found },
 ];
 
 function Findings({ books: { is_clean, findings } }: { books: BooksAnswer }) {
   if (is_clean) return <Notice tone="good">Clean, to the nano-dollar.</Notice>;
   return (
-    <Table caption="Findings" columns={findingColumns} rows={findings} rowKey={({ what, id }) => `${what} ${id}`} />
+    <Table
+      caption="Findings"
+      columns={findingColumns}
+      rows={findings}
+      rowKey={({ what, id }) => `${what} ${id}`}
+      pageSize={25}
+    />
   );
 }
 

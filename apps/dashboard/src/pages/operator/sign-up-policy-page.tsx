@@ -61,7 +61,7 @@ function InvitationsCard({ invitations }: { invitations: readonly SignUpInvitati
     says: 'The invitation is withdrawn.',
   });
   const columns: readonly Column<SignUpInvitationAnswer>[] = [
-    { title: 'Email', heading: true, cell: ({ email }) => <span className="break-all">{email}</span> },
+    { title: 'Email', heading: true, cell: ({ email }) => <span className="wrap-anywhere">{email}</span> },
     { title: 'Invited', cell: ({ created_at }) => <Instant at={created_at} /> },
     { title: 'Ends', cell: ({ expires_at }) => <Instant at={expires_at} /> },
     {

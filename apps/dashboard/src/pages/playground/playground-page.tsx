@@ -10,11 +10,11 @@ import { useTabKey } from '../../inference-key/tab-key.ts';
 import { autoOption, modelOptions } from '../../models/model-options.ts';
 import { makeTabState } from '../../session/tab-state.ts';
 import { Combobox } from '../../ui/combobox.tsx';
-import { Card, EmptyState, ErrorState, Loading, Page } from '../../ui/surface.tsx';
+import { Card, EmptyState, ErrorState, Page } from '../../ui/surface.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { gatewayVerificationQuery, ownPins } from '../../verification/client.ts';
 import { wayWords } from '../../verification/privacy-path.tsx';
-import { EmptyBalanceNotice, useWorkspace } from '../../workspaces/workspaces.tsx';
+import { EmptyBalanceNotice, useWorkspace, WorkspaceLoading } from '../../workspaces/workspaces.tsx';
 import { ChatPanel } from './chat/chat-panel.tsx';
 import { initialSettings, problemsOf } from './chat/chat-settings.ts';
 import { Parameters } from './chat/parameters.tsx';
@@ -35,7 +35,7 @@ export function PlaygroundPage() {
       {models.error !== null && models.data === undefined ? (
         <ErrorState error={models.error} onRetry={() => void models.refetch()} />
       ) : models.data === undefined || workspace === undefined || capabilities === undefined ? (
-        <Loading label="The playground is loading" lines={10} />
+        <WorkspaceLoading label="The playground is loading" lines={10} />
       ) : models.data.every(({ provider_routes }) => provider_routes.length === 0) ? (
         <EmptyState title="There are no models yet" text="The operator has not listed any model in the catalog." />
       ) : (

@@ -51,7 +51,7 @@ export function ReferencePage() {
         <nav
           aria-label="Operations"
           className={clsx(
-            'space-y-4 lg:sticky lg:top-18 lg:max-h-[calc(100dvh-6rem)] lg:overflow-y-auto lg:p-1',
+            'space-y-4 lg:sticky lg:top-18 lg:max-h-[calc(100dvh-6rem)] lg:overflow-y-auto lg:-m-1 lg:p-1',
             isChosen && 'hidden lg:block',
           )}
         >

@@ -13,7 +13,7 @@ import { Button, buttonClass } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { ErrorState, Loading, Notice, Page } from '../../ui/surface.tsx';
 import { Sentence } from '../../ui/text.tsx';
-import { useWorkspace } from '../../workspaces/workspaces.tsx';
+import { useWorkspace, WorkspaceLoading } from '../../workspaces/workspaces.tsx';
 import { changedSettings, type Draft, draftOf, mergeChanges, readDraft } from './draft.ts';
 import { PreviewPanel } from './preview/preview-panel.tsx';
 import { AutoSettings } from './settings/auto-settings.tsx';
@@ -42,8 +42,10 @@ export function RoutingPage() {
       <LeaveGuard isUnsaved={Object.values(edits).some((edit) => edit !== undefined)} />
       {failed !== undefined ? (
         <ErrorState error={failed.error} onRetry={() => void failed.refetch()} />
-      ) : workspace === undefined || preferences.data === undefined || models.data === undefined ? (
-        <div className="grid gap-4 xl:grid-cols-2">
+      ) : workspace === undefined ? (
+        <WorkspaceLoading label="The routing settings are loading" lines={12} />
+      ) : preferences.data === undefined || models.data === undefined ? (
+        <div className="grid gap-4 xl:grid-cols-[minmax(0,1fr)_minmax(24rem,30rem)]">
           <Loading label="The routing settings are loading" lines={12} />
           <Loading label="The preview is loading" lines={12} />
         </div>

@@ -20,8 +20,8 @@ export function ForgotPasswordPage() {
     return (
       <Entry title="Check your mail">
         <p>
-          If <strong className="break-all">{asking.variables}</strong> has an account, we sent a link to it. It works
-          once, within an hour.
+          If <strong className="wrap-anywhere">{asking.variables}</strong> has an account, we sent a link to it. It
+          works once, within an hour.
         </p>
         {methods?.mail === 'printed' && (
           <p className="mt-3 text-sm text-muted">This deployment prints mail to the service’s terminal.</p>
@@ -33,7 +33,7 @@ export function ForgotPasswordPage() {
     );
   }
   return (
-    <Entry title="Set a new password" lead="We send you a link by mail.">
+    <Entry title="Set a new password" lead={methods?.mail === 'none' ? undefined : 'We send you a link by mail.'}>
       {methods?.mail === 'none' ? (
         <Notice tone="warn">This deployment sends no mail. Ask its operator to restore your access.</Notice>
       ) : (

@@ -82,7 +82,7 @@ function UnverifiedNotice({ email }: { email: string }) {
   return (
     <Notice tone="warn">
       <p>
-        Confirm your address. We sent a link to <span className="break-all">{email}</span>.
+        Confirm your address. We sent a link to <span className="wrap-anywhere">{email}</span>.
       </p>
       <MailAgain email={email} action="Send another link" />
     </Notice>

@@ -75,7 +75,7 @@ function Made({ email, isMailed }: { email: string; isMailed: boolean }) {
     return (
       <Entry title="Check your mail" lead="One step is left.">
         <p>
-          We sent a link to <strong className="break-all">{email}</strong>. Open it within an hour, and enter your
+          We sent a link to <strong className="wrap-anywhere">{email}</strong>. Open it within an hour, and enter your
           password to confirm the address.
         </p>
         <p className="mt-3 text-sm text-muted">No mail? Sign in to get another link.</p>

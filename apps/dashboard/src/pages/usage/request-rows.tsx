@@ -11,7 +11,8 @@ import type { UsageNames } from './usage-points.ts';
 
 interface LogColumn {
   readonly title: string;
-  readonly width: string;
+  /** In rem. The column `model` has at least so much, and what the others leave. */
+  readonly width: number;
   readonly numeric?: boolean;
   readonly cell: (row: UsageRow, nameOf: UsageNames['nameOf']) => ReactNode;
 }
@@ -20,23 +21,31 @@ interface LogColumn {
 export const allColumns = {
   at: {
     title: 'Minute',
-    width: 'w-40',
+    width: 9.5,
     cell: ({ at }) => <Minute at={at} />,
   },
-  status: { title: 'Status', width: 'w-32', cell: (row) => <StatusBadge row={row} /> },
-  model: { title: 'Model', width: '', cell: ({ model }) => <Truncated text={model} /> },
-  operation: { title: 'Operation', width: 'w-28', cell: ({ operation }) => operation },
-  provider: { title: 'Provider', width: 'w-24', cell: ({ provider }) => <Truncated text={provider ?? 'none'} /> },
+  status: { title: 'Status', width: 8, cell: (row) => <StatusBadge row={row} /> },
+  model: { title: 'Model', width: 10, cell: ({ model }) => <Truncated text={model} className="md:max-w-full" /> },
+  operation: { title: 'Operation', width: 7, cell: ({ operation }) => operation },
+  provider: {
+    title: 'Provider',
+    width: 6,
+    cell: ({ provider }) => <Truncated text={provider ?? 'none'} className="md:max-w-full" />,
+  },
   tier: {
     title: 'Provider tier',
-    width: 'w-28',
+    width: 8,
     cell: ({ privacy_class: tier }) => (tier === null ? null : <TierBadge tier={tier} />),
   },
-  key: { title: 'Key', width: 'w-36', cell: ({ key_id: key }, nameOf) => <Truncated text={nameOf(key, 'key')} /> },
-  attempts: { title: 'Attempts', width: 'w-24', numeric: true, cell: ({ attempts }) => formatCount(attempts) },
+  key: {
+    title: 'Key',
+    width: 9,
+    cell: ({ key_id: key }, nameOf) => <Truncated text={nameOf(key, 'key')} className="md:max-w-full" />,
+  },
+  attempts: { title: 'Attempts', width: 6, numeric: true, cell: ({ attempts }) => formatCount(attempts) },
   tokens: {
     title: 'Tokens',
-    width: 'w-28',
+    width: 8.5,
     numeric: true,
     cell: ({ prompt_tokens: prompt, completion_tokens: completion }) => (
       <span title={`${formatCount(prompt)} in, ${formatCount(completion)} out`}>
@@ -44,7 +53,7 @@ export const allColumns = {
       </span>
     ),
   },
-  cost: { title: 'Cost', width: 'w-24', numeric: true, cell: ({ cost }) => <Usd usd={cost} /> },
+  cost: { title: 'Cost', width: 7, numeric: true, cell: ({ cost }) => <Usd usd={cost} /> },
 } as const satisfies Readonly<Record<string, LogColumn>>;
 export type ColumnId = keyof typeof allColumns;
 export const columnIds = Object.keys(allColumns) as readonly ColumnId[];
@@ -136,8 +145,11 @@ export function Rows({ query, rows, columns, openId, isNarrow, nameOf, onOpen }:
             aria-label="Requests"
             aria-rowcount={hasNextPage ? -1 : rows.length + 1}
             onKeyDown={onKeyDown}
-            style={{ top: first * height }}
-            className="relative w-full table-fixed border-separate border-spacing-0 text-sm md:min-w-[46rem]"
+            style={{
+              top: first * height,
+              ...(isNarrow ? {} : { minWidth: `${columns.reduce((sum, id) => sum + allColumns[id].width, 0)}rem` }),
+            }}
+            className="relative w-full table-fixed border-separate border-spacing-0 text-sm"
           >
             <thead className="max-md:sr-only">
               <tr>
@@ -147,9 +159,9 @@ export function Rows({ query, rows, columns, openId, isNarrow, nameOf, onOpen }:
                     <th
                       key={id}
                       scope="col"
+                      style={id === 'model' ? {} : { width: `${width}rem` }}
                       className={clsx(
                         'sticky top-0 z-10 h-9 border-b border-line bg-surface px-2 font-medium text-muted first:pl-3 last:pr-3',
-                        width,
                         numeric ? 'text-right' : 'text-left',
                       )}
                     >
@@ -246,13 +258,13 @@ function CompactRow({ row }: { row: UsageRow }) {
   return (
     <span className="block">
       <span className="flex items-center justify-between gap-3">
-        <span className="truncate font-medium">{model}</span>
+        <Truncated text={model} className="min-w-0 font-medium md:max-w-full" />
         <span className="tabular-nums">
           <Usd usd={cost} />
         </span>
       </span>
       <span className="flex items-center justify-between gap-3 text-xs text-muted">
-        <span className="truncate">
+        <span title={provider ?? undefined} className="truncate">
           <Minute at={at} />
           {provider !== null && ` · ${provider}`}
         </span>

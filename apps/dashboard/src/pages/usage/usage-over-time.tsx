@@ -4,8 +4,8 @@ import {
   formatCompact,
   formatCount,
   formatDay,
+  formatExactUsd,
   formatMonth,
-  formatPrice,
   formatShortDay,
   formatUsd,
 } from '../../format/format.ts';
@@ -83,7 +83,7 @@ export function UsageOverTime({ search, days, filters, nameOf, onChange }: Usage
           formatX={step === 'day' ? formatDay : formatMonth}
           formatTick={step === 'day' ? formatShortDay : formatMonth}
           formatValue={format}
-          formatAxis={measure === 'cost' ? formatPrice : formatCompact}
+          formatAxis={measure === 'cost' ? formatExactUsd : formatCompact}
           isCount={measure !== 'cost'}
           footer={
             <DownloadLink href={usageSumsCsv(filters, groups)} look="quiet">

@@ -14,7 +14,7 @@ import { formatCompact, formatCount, formatUsd } from '../../format/format.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { EmptyState, ErrorState, Loading, Page } from '../../ui/surface.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
-import { useWorkspace } from '../../workspaces/workspaces.tsx';
+import { useWorkspace, WorkspaceLoading } from '../../workspaces/workspaces.tsx';
 import { addDays, dayAt, daysOf } from './days.ts';
 import { isNarrowed, RequestFilters, withoutFilters } from './request-filters.tsx';
 import { RequestLog } from './request-log.tsx';
@@ -51,7 +51,11 @@ export function UsagePage() {
         </Button>
       }
     >
-      {workspace === undefined ? <Loading label="Usage is loading" lines={8} /> : <Usage workspaceId={workspace.id} />}
+      {workspace === undefined ? (
+        <WorkspaceLoading label="Usage is loading" lines={8} />
+      ) : (
+        <Usage workspaceId={workspace.id} />
+      )}
     </Page>
   );
 }

@@ -20,7 +20,7 @@ import { Facts, Sentence } from '../../ui/text.tsx';
 import { CheckGroups } from '../../verification/checks.tsx';
 import { loadClient, ownPins, shownError } from '../../verification/client.ts';
 import { VerdictBadge, verdictWords } from '../../verification/verdicts.tsx';
-import { useWorkspace } from '../../workspaces/workspaces.tsx';
+import { useWorkspace, WorkspaceLoading } from '../../workspaces/workspaces.tsx';
 import { type EnclaveRouteShown, enclaveModels, enclaveRoutes } from './verify-rules.ts';
 
 /** Hop 2: the provider's enclave behind a TEE or E2EE route. */
@@ -50,7 +50,7 @@ export function Enclave({ isSignedIn }: { isSignedIn: boolean }) {
           </Link>
         </Card>
       ) : workspace === undefined ? (
-        <Loading label="The workspace is loading" />
+        <WorkspaceLoading label="The workspace is loading" />
       ) : (
         <EnclaveForm workspace={workspace} models={models} />
       )}

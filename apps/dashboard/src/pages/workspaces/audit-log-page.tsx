@@ -8,8 +8,8 @@ import { ActsTable } from '../../ui/acts-table.tsx';
 import { Button, buttonClass, DownloadLink } from '../../ui/button.tsx';
 import { Combobox } from '../../ui/combobox.tsx';
 import { SelectField } from '../../ui/field.tsx';
-import { Card, EmptyState, Loading, Page } from '../../ui/surface.tsx';
-import { useWorkspace } from '../../workspaces/workspaces.tsx';
+import { Card, EmptyState, Page } from '../../ui/surface.tsx';
+import { useWorkspace, WorkspaceLoading } from '../../workspaces/workspaces.tsx';
 
 /** What can be done in a workspace, by kind. */
 const kinds: Readonly<Record<string, { readonly label: string; readonly acts: readonly ActName[] }>> = {
@@ -49,7 +49,7 @@ export function AuditLogPage() {
   if (id === undefined) {
     return (
       <Page title="Audit log">
-        <Loading label="The audit log is loading" lines={6} />
+        <WorkspaceLoading label="The audit log is loading" lines={6} />
       </Page>
     );
   }

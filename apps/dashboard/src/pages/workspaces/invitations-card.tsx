@@ -120,7 +120,7 @@ function Waiting({ workspace, invitations }: WaitingProps) {
     onError: useAnnounceError(),
   });
   const columns: readonly Column<WorkspaceInvitationAnswer>[] = [
-    { title: 'Email', heading: true, cell: ({ email }) => <span className="break-all">{email}</span> },
+    { title: 'Email', heading: true, cell: ({ email }) => <span className="wrap-anywhere">{email}</span> },
     { title: 'Role', cell: ({ role }) => roleWords[role].name },
     { title: 'Invited', cell: ({ created_at }) => <Instant at={created_at} /> },
     { title: 'Ends', cell: ({ expires_at }) => <Instant at={expires_at} /> },

@@ -5,7 +5,6 @@ import { useState } from 'react';
 import { call } from '../../api/call.ts';
 import { membersQuery } from '../../api/queries.ts';
 import { useChange } from '../../api/use-change.ts';
-import { formatInstant } from '../../format/format.ts';
 import { useSignedIn } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { IconButton } from '../../ui/button.tsx';
@@ -13,6 +12,7 @@ import { ConfirmChange } from '../../ui/dialog.tsx';
 import { SelectField } from '../../ui/field.tsx';
 import { Card, Loaded } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
+import { Instant } from '../../ui/text.tsx';
 import { useAnnounceError } from '../../ui/toasts.tsx';
 import { givenRoles, roleWords } from './role-words.ts';
 
@@ -49,7 +49,7 @@ function Members({ workspace, members }: { workspace: WorkspaceAnswer; members: 
       title: 'Who',
       heading: true,
       cell: ({ email }) => (
-        <span className="inline-flex flex-wrap items-center gap-2 break-all">
+        <span className="inline-flex flex-wrap items-center gap-2 wrap-anywhere">
           {email ?? 'An account without an address'}
           {email !== null && email === user?.email && <Badge tone="accent">You</Badge>}
         </span>
@@ -62,6 +62,7 @@ function Members({ workspace, members }: { workspace: WorkspaceAnswer; members: 
           <SelectField
             label={`Role of ${member.email ?? 'the member'}`}
             hideLabel
+            className="md:min-w-32"
             value={
               changing.variables?.accountId === member.account_id && changing.isPending
                 ? changing.variables.role
@@ -77,7 +78,7 @@ function Members({ workspace, members }: { workspace: WorkspaceAnswer; members: 
           <span title={roleWords[member.role].text}>{roleWords[member.role].name}</span>
         ),
     },
-    { title: 'Since', cell: ({ joined_at }) => formatInstant(joined_at) },
+    { title: 'Joined', cell: ({ joined_at }) => <Instant at={joined_at} /> },
     {
       title: 'Remove',
       hiddenTitle: true,
@@ -94,7 +95,7 @@ function Members({ workspace, members }: { workspace: WorkspaceAnswer; members: 
   ];
   return (
     <>
-      <Table caption="Members" columns={columns} rows={members} rowKey={({ account_id }) => account_id} />
+      <Table caption="Members" columns={columns} rows={members} rowKey={({ account_id }) => account_id} pageSize={25} />
       {leaving !== undefined && (
         <ConfirmChange
           onClose={() => setLeaving(undefined)}

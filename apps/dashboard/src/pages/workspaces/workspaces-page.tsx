@@ -5,7 +5,6 @@ import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { call } from '../../api/call.ts';
 import { useChange } from '../../api/use-change.ts';
-import { formatInstant } from '../../format/format.ts';
 import { useSignedIn } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, linkClass } from '../../ui/button.tsx';
@@ -13,7 +12,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { NameForm } from '../../ui/form.tsx';
 import { Card, Loaded, Notice, Page } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { Truncated } from '../../ui/text.tsx';
+import { Instant, Truncated } from '../../ui/text.tsx';
 import { useWorkspace, workspacesQuery } from '../../workspaces/workspaces.tsx';
 import { waitingInvitationsQuery } from '../invitations/invitation-queries.ts';
 import { roleWords } from './role-words.ts';
@@ -60,7 +59,7 @@ function WorkspaceTable({ workspaces }: { workspaces: readonly WorkspaceAnswer[]
       ),
     },
     { title: 'Your role', cell: ({ role }) => <span title={roleWords[role].text}>{roleWords[role].name}</span> },
-    { title: 'Created', cell: ({ created_at }) => formatInstant(created_at) },
+    { title: 'Created', cell: ({ created_at }) => <Instant at={created_at} /> },
     {
       title: 'Shown',
       numeric: true,

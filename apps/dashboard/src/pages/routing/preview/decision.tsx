@@ -62,7 +62,7 @@ export function Decision({ answer, isBehind }: { answer: RoutingPreviewAnswer; i
           </ol>
           {plan.some(({ shares_traffic }) => shares_traffic) && (
             <p className="mt-2 text-sm text-muted">
-              Routes that share traffic score within 10 % of the best. Each is first for an equal share of the requests.
+              Routes that share traffic score within 10% of the best. Each is first for an equal share of the requests.
             </p>
           )}
         </section>

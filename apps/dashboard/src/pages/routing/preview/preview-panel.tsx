@@ -107,8 +107,8 @@ function EligibleModels({
         <>
           <p role="status">
             {closed.length === 0
-              ? `All ${String(all.length)} models of the catalog.`
-              : `${String(all.length - closed.length)} of ${String(all.length)} models of the catalog.`}
+              ? `All ${String(all.length)} models that have a provider.`
+              : `${String(all.length - closed.length)} of ${String(all.length)} models that have a provider.`}
           </p>
           {closed.length > 0 && (
             <details className="mt-2">
