@@ -31,13 +31,16 @@ export {
   operatorOrderPageSchema,
   orderAnswerSchema,
   orderPageSchema,
+  type PayTo,
   type RailName,
   type ReceiptAnswer,
   type ReceiptPage,
   railNames,
   receiptAnswerSchema,
   receiptPageSchema,
+  type WalletOrder,
   type WebhookAnswer,
+  walletOrderSchema,
   webhookOutcomeSchema,
 } from './answers/billing.ts';
 export {
@@ -142,6 +145,7 @@ export {
 export {
   type CreditIssuer,
   closeWalletSchema,
+  createWalletSchema,
   creditChallenge,
   creditCodeSchema,
   creditInput,
@@ -149,7 +153,6 @@ export {
   creditNusd,
   creditSpki,
   creditsPerLot,
-  depositCreditsSchema,
   nonceBytes,
   pkcs1Of,
   signedCreditsSchema,
