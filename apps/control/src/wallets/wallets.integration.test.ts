@@ -176,7 +176,7 @@ class World {
   }
 
   /** Withdraws as many lots as 50 new credits of each key need, and deposits the credits. */
-  async wallet({ tokens = credits(50), keyHash = hashSecret(randomUUID()), secret = randomUUID() } = {}) {
+  async wallet({ tokens = credits(50), keyHash = hashSecret(randomUUID()), secret = randomUUID() as string } = {}) {
     const deposit = { keyHash, closeHash: hashSecret(secret), tokens };
     const made = await depositCredits(
       { pool, issuer, events: { auditFinding: ({ what }) => this.findings.push(what) } },

@@ -223,7 +223,7 @@ async function runStep(terminal: Terminal, values: PurseValues, step: string, ar
   return 0;
 }
 
-const payEveryMs = 15_000;
+const payEveryMs = 10_000;
 
 /** Orders a wallet, says where to pay it, and asks until it is paid or can be paid no more. */
 async function pay(
