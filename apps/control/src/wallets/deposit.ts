@@ -87,14 +87,13 @@ async function depositWithin(
   depositDigest: string,
 ): Promise<Wallet> {
   // Before the nonces: whoever waits for those of another deposit must not make that one wait.
-  await claimHashes(client, 'shared');
+  if (!(await claimHashes(client, hashes, 'shared'))) throw new Refused();
   const spent = await client.query(
     `insert into spent_credits (key_id, nonce) select * from unnest($1::text[], $2::bytea[]) order by 1, 2
      on conflict do nothing`,
     [sorted.map(({ keyId }) => keyId), sorted.map(({ nonce }) => nonce)],
   );
   if (spent.rowCount !== sorted.length) throw new Refused();
-  if (await areHashesTaken(client, hashes)) throw new Refused();
   const wallet = await makeWallet(client, { ...hashes, depositDigest });
   const { accountId } = wallet;
   for (const issuerKey of new Set(sorted.map((credit) => credit.keyId))) {
@@ -113,17 +112,18 @@ async function depositWithin(
 }
 
 /**
- * Keeps the hashes of wallets apart. Deposits share the lock, because unique rows keep them from each other. An order has it alone: its
- * wallet exists only once it is paid, and must not find its hashes taken then.
+ * Returns whether no key, wallet or order for a wallet has one of the hashes, and keeps it so until the transaction ends. Deposits share
+ * the lock, because unique rows keep them from each other. An order has it alone: its wallet exists only once it is paid, and must not
+ * find its hashes taken then.
  */
-export async function claimHashes(client: pg.PoolClient, how: 'shared' | 'alone'): Promise<void> {
+export async function claimHashes(
+  client: pg.PoolClient,
+  { keyHash, closeHash }: WalletHashes,
+  how: 'shared' | 'alone',
+): Promise<boolean> {
   await client.query(
     `select pg_advisory_xact_lock${how === 'shared' ? '_shared' : ''}(hashtext('sotto wallet hashes'))`,
   );
-}
-
-/** Whether a key, a wallet or an order for a wallet has one of the hashes. */
-export async function areHashesTaken(client: pg.PoolClient, { keyHash, closeHash }: WalletHashes): Promise<boolean> {
   const { rowCount } = await client.query(
     `select from api_keys where hash = $1
      union all select from key_secrets where hash = $1
@@ -131,7 +131,7 @@ export async function areHashesTaken(client: pg.PoolClient, { keyHash, closeHash
      union all select from orders where wallet_key_hash = $1 or wallet_close_hash = $2 limit 1`,
     [keyHash, closeHash],
   );
-  return rowCount !== 0;
+  return rowCount === 0;
 }
 
 /** Makes a wallet without money: an account without a user, and its key. */

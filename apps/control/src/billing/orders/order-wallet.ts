@@ -2,10 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { ServiceError, type WalletOrder } from '@sotto/wire';
 import type pg from 'pg';
 import { inTransaction } from '../../database/in-transaction.ts';
-import { areHashesTaken, claimHashes, type WalletHashes } from '../../wallets/deposit.ts';
-import { type OrderRow, openingLeaseMs, orderColumns, toOrderAnswer, toRecord } from './order-record.ts';
-import { insertOrder } from './order-store.ts';
-import { openNew, type PlaceDependencies, type PlacedOrder, packageOf, railIsOff, resume } from './place-order.ts';
+import { claimHashes, type WalletHashes } from '../../wallets/deposit.ts';
+import { type OrderRow, orderColumns, toOrderAnswer, toRecord } from './order-record.ts';
+import {
+  insertNew,
+  openNew,
+  type PlaceDependencies,
+  type PlacedOrder,
+  packageOf,
+  railIsOff,
+  resume,
+} from './place-order.ts';
 
 export interface AskedWallet extends WalletHashes {
   readonly packageId: string;
@@ -35,22 +42,15 @@ async function place(deps: PlaceDependencies, asked: AskedWallet): Promise<Place
   // Refused before the lock, so that a flood of orders does not delay deposits.
   await assertFew(pool, now());
   return inTransaction(pool, async (client) => {
-    await claimHashes(client, 'alone');
+    const isFree = await claimHashes(client, asked, 'alone');
     const meanwhile = await findPlaced(client, asked);
     if (meanwhile !== undefined) return meanwhile;
     await assertFew(client, now());
-    if (await areHashesTaken(client, asked)) throw isTaken();
-    const createdAt = new Date(now());
-    const order = await insertOrder(
-      client,
-      {
-        ...{ id: randomUUID(), accountId: randomUUID(), rail: 'crypto', packageId: bought.id, wallet: asked },
-        ...{ amountNusd: bought.amountNusd, feeNusd: bought.feeNusd },
-        ...{ automatic: false, saveCard: false, card: undefined, formId: undefined },
-        ...{ createdAt, expiresAt: new Date(createdAt.getTime() + plan.orderLifetimeMs) },
-      },
-      new Date(createdAt.getTime() + openingLeaseMs),
-    );
+    if (!isFree) throw isTaken();
+    const order = await insertNew(client, deps, {
+      ...{ accountId: randomUUID(), rail: 'crypto', bought, wallet: asked },
+      ...{ automatic: false, saveCard: false, card: undefined, formId: undefined },
+    });
     return { order, isNew: true };
   });
 }

@@ -96,19 +96,22 @@ export async function openNew(deps: PlaceDependencies, order: OrderRecord): Prom
   return opened;
 }
 
+interface NewOrder {
+  readonly accountId: string;
+  readonly rail: RailName;
+  readonly bought: Package;
+  readonly automatic: boolean;
+  readonly saveCard: boolean;
+  readonly card: string | undefined;
+  readonly formId: string | undefined;
+  readonly wallet?: OrderRecord['wallet'];
+}
+
 /** Inserts an order under the account's lock, so that two simultaneous orders cannot both pass the limits. */
 export async function createOrder(
   client: pg.PoolClient,
-  { plan, now }: Pick<PlaceDependencies, 'plan' | 'now'>,
-  requested: {
-    readonly accountId: string;
-    readonly rail: RailName;
-    readonly bought: Package;
-    readonly automatic: boolean;
-    readonly saveCard: boolean;
-    readonly card: string | undefined;
-    readonly formId: string | undefined;
-  },
+  deps: Pick<PlaceDependencies, 'plan' | 'now'>,
+  requested: NewOrder,
 ): Promise<OrderRecord | ServiceError> {
   const { bought, accountId } = requested;
   const account = await lockAccount(client, accountId);
@@ -116,23 +119,25 @@ export async function createOrder(
   const deleted = await client.query('select 1 from accounts where id = $1 and deleted_at is not null', [accountId]);
   // Its owner deleted it while this order waited for the lock.
   if (deleted.rowCount === 1) return new ServiceError('conflict', { message: 'This account was deleted.' });
+  const so = await orderedSoFar(client, { accountId, balanceNusd: account.balanceNusd, now: new Date(deps.now()) });
+  return limitError(deps.plan, bought, so) ?? insertNew(client, deps, requested);
+}
+
+/** Inserts an order, with the lease of this process to open it. */
+export async function insertNew(
+  client: pg.PoolClient,
+  { plan, now }: Pick<PlaceDependencies, 'plan' | 'now'>,
+  { bought, ...requested }: NewOrder,
+): Promise<OrderRecord> {
   const createdAt = new Date(now());
-  const so = await orderedSoFar(client, { accountId, balanceNusd: account.balanceNusd, now: createdAt });
-  const refused = limitError(plan, bought, so);
-  if (refused !== undefined) return refused;
   return insertOrder(
     client,
     {
+      ...requested,
       id: randomUUID(),
-      accountId,
-      rail: requested.rail,
       packageId: bought.id,
       amountNusd: bought.amountNusd,
       feeNusd: bought.feeNusd,
-      automatic: requested.automatic,
-      saveCard: requested.saveCard,
-      card: requested.card,
-      formId: requested.formId,
       createdAt,
       expiresAt: new Date(createdAt.getTime() + plan.orderLifetimeMs),
     },
