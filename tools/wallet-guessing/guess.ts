@@ -4,8 +4,8 @@ import { Random } from '../../test/kit/random.ts';
  * How well an operator who has both planes' logs, with exact times, guesses the account behind an anonymous wallet. People live for six
  * weeks by random habits. The operator sees each account's withdrawals and each wallet's deposit and spending. It learns from other people
  * of the same kind how withdrawals and deposits of one person relate, and names the account that fits best (naive Bayes). In `weeks` it
- * also knows which wallets belong together, as requests that name somebody would tell. Run it: `node --conditions=@sotto/source
- * tools/wallet-guessing/guess.ts`.
+ * also knows which wallets belong together, as requests that name somebody would tell. Their spending says when a person must buy the
+ * next lot. Run it: `node --conditions=@sotto/source tools/wallet-guessing/guess.ts`.
  */
 export interface Habits {
   /** Whether two lots are kept and new credits rest 1 to 24 hours. Otherwise a lot is bought when a run needs it. */
@@ -16,12 +16,13 @@ export interface Habits {
   readonly lots: number;
 }
 
-export const habits: Readonly<Record<string, Habits>> = {
-  'no resting': { rests: false, apart: false, lots: 1 },
-  'resting, bought just before a run': { rests: true, apart: false, lots: 1 },
-  'resting, bought at another time': { rests: true, apart: true, lots: 1 },
+/** The rows of the threat model's table. */
+export const habits = {
+  'a lot is bought when a run needs it, without rest': { rests: false, apart: false, lots: 1 },
+  'two lots rest, bought just before a run': { rests: true, apart: false, lots: 1 },
+  'two lots rest, bought at another time': { rests: true, apart: true, lots: 1 },
   'the same, ten lots at once': { rests: true, apart: true, lots: 10 },
-};
+} satisfies Readonly<Record<string, Habits>>;
 
 /** Times are in hours. */
 interface Life {
@@ -152,7 +153,7 @@ function learn(people: readonly Life[], isLinked: boolean, random: Random): Weig
 }
 
 export interface Guessed {
-  /** The share of people whose account was guessed right, from one deposit and from four weeks of linked wallets. */
+  /** The share of people whose account was guessed right, from one deposit, and from six weeks of linked wallets. */
   readonly one: number;
   readonly weeks: number;
   readonly targets: number;
@@ -208,16 +209,16 @@ function best(people: readonly Life[], deposits: Life['deposits'], weights: Weig
   return found;
 }
 
+/** The threat model's cell of a habit among so many accounts. */
+export function cellOf(habit: Habits, accounts: number): string {
+  const { one, weeks: linked } = guess(habit, { accounts, targets: accounts > 10_000 ? 100 : 400, seed: 30 });
+  const percent = (share: number): string => (share < 0.01 ? '<1' : String(Math.round(share * 100)));
+  return `${percent(one)} / ${percent(linked)} %`;
+}
+
 if (import.meta.main) {
-  const percent = (share: number): string => `${(share * 100).toFixed(share < 0.01 ? 2 : 0)} %`;
-  for (const [accounts, targets] of [
-    [20, 400],
-    [1_000, 400],
-    [100_000, 100],
-  ] as const) {
-    for (const [name, habit] of Object.entries(habits)) {
-      const { one, weeks: linked } = guess(habit, { accounts, targets, seed: 30 });
-      process.stdout.write(`| ${accounts.toLocaleString('en')} | ${name} | ${percent(one)} | ${percent(linked)} |\n`);
-    }
+  for (const [name, habit] of Object.entries(habits)) {
+    const cells = [20, 1_000, 100_000].map((accounts) => cellOf(habit, accounts));
+    process.stdout.write(`| ${[name, ...cells].join(' | ')} |\n`);
   }
 }

@@ -52,22 +52,25 @@ function lotId({ keyId, blinded, paidBy: { kind, secret } }: Lot): string {
  */
 export async function withdrawLot(deps: LotDependencies, lot: Lot): Promise<Buffer[]> {
   const { pool, now } = deps;
-  return signOnce(deps, lot, noCode, async () => {
-    const code = [hashSecret(lot.paidBy.secret), new Date(now())];
-    const open = await pool.query('select from credit_codes where code_hash = $1 and expires_at > $2', code);
-    if (open.rowCount === 0) return undefined;
-    return inTransaction(pool, async (client) => {
-      const used = await client.query<{ account_id: string }>(
-        'delete from credit_codes where code_hash = $1 and expires_at > $2 returning account_id',
-        code,
-      );
-      const accountId = used.rows[0]?.account_id;
-      if (accountId === undefined) return undefined;
-      const locked = await lockWithEpoch(client, accountId);
-      await assertWithdrawable(client, { accountId, balanceNusd: locked.account.balanceNusd, now: now() });
-      return move(deps, client, lot, { ...locked, accountId, nusd: lotNusd, count: creditsPerLot, alone: false });
-    });
+  const known = await signAgain(deps, lot);
+  if (known !== undefined) return known;
+  assertSignable(deps, lot);
+  const code = [hashSecret(lot.paidBy.secret), new Date(now())];
+  const open = await pool.query('select from credit_codes where code_hash = $1 and expires_at > $2', code);
+  if (open.rowCount === 0) return signPaid(deps, lot, noCode());
+  const moved = await inTransaction(pool, async (client) => {
+    const used = await client.query<{ account_id: string }>(
+      'delete from credit_codes where code_hash = $1 and expires_at > $2 returning account_id',
+      code,
+    );
+    const accountId = used.rows[0]?.account_id;
+    if (accountId === undefined) return undefined;
+    const locked = await lockWithEpoch(client, accountId);
+    await assertWithdrawable(client, { accountId, balanceNusd: locked.account.balanceNusd, now: now() });
+    return move(deps, client, lot, { ...locked, accountId, nusd: lotNusd, count: creditsPerLot, alone: false });
   });
+  if (moved !== undefined) await tellState(deps, moved);
+  return signPaid(deps, lot, noCode());
 }
 
 /**
@@ -80,30 +83,33 @@ export async function withdrawLot(deps: LotDependencies, lot: Lot): Promise<Buff
  */
 export async function closeWallet(deps: LotDependencies, lot: Lot): Promise<Buffer[]> {
   const { pool, projector, random = randomInt } = deps;
-  return signOnce(deps, lot, isClosed, async () => {
-    const { rows } = await pool.query<{ account_id: string; key_id: string }>(
-      'select account_id, key_id from wallets where close_hash = $1',
-      [hashSecret(lot.paidBy.secret)],
+  const known = await signAgain(deps, lot);
+  if (known !== undefined) return known;
+  assertSignable(deps, lot);
+  const { rows } = await pool.query<{ account_id: string; key_id: string }>(
+    'select account_id, key_id from wallets where close_hash = $1',
+    [hashSecret(lot.paidBy.secret)],
+  );
+  const [wallet] = rows;
+  if (wallet === undefined) throw new ServiceError('not_found', { message: 'No wallet has this secret.' });
+  await inTransaction(pool, (client) => revokeKey(client, wallet.key_id));
+  await projector.key(wallet.key_id);
+  const accountId = wallet.account_id;
+  const moved = await inTransaction(pool, async (client) => {
+    const locked = await lockWithEpoch(client, accountId);
+    const { balanceNusd } = locked.account;
+    const closing = await client.query(
+      'update wallets set closed_by = $2 where account_id = $1 and (closed_by is null or $3::bigint > 0)',
+      [accountId, lotId(lot), balanceNusd],
     );
-    const [wallet] = rows;
-    if (wallet === undefined) throw new ServiceError('not_found', { message: 'No wallet has this secret.' });
-    await inTransaction(pool, (client) => revokeKey(client, wallet.key_id));
-    await projector.key(wallet.key_id);
-    const accountId = wallet.account_id;
-    return inTransaction(pool, async (client) => {
-      const locked = await lockWithEpoch(client, accountId);
-      const { balanceNusd } = locked.account;
-      const closing = await client.query(
-        'update wallets set closed_by = $2 where account_id = $1 and (closed_by is null or $3::bigint > 0)',
-        [accountId, lotId(lot), balanceNusd],
-      );
-      if (closing.rowCount === 0) return undefined;
-      const nusd = balanceNusd < lotNusd ? balanceNusd : lotNusd;
-      const isRoundedUp = random(Number(creditNusd)) < Number(nusd % creditNusd);
-      const count = Number(nusd / creditNusd) + (isRoundedUp ? 1 : 0);
-      return move(deps, client, lot, { ...locked, accountId, nusd, count, alone: true });
-    });
+    if (closing.rowCount === 0) return undefined;
+    const nusd = balanceNusd < lotNusd ? balanceNusd : lotNusd;
+    const isRoundedUp = random(Number(creditNusd)) < Number(nusd % creditNusd);
+    const count = Number(nusd / creditNusd) + (isRoundedUp ? 1 : 0);
+    return move(deps, client, lot, { ...locked, accountId, nusd, count, alone: true });
   });
+  if (moved !== undefined) await tellState(deps, moved);
+  return signPaid(deps, lot, isClosed());
 }
 
 /** Whether a wallet has money left, of which another lot gets credits. */
@@ -133,20 +139,10 @@ async function signAgain({ pool, issuer }: LotDependencies, lot: Lot): Promise<B
   return signatures;
 }
 
-/** Signs a lot that it lets pay, or that a request for the same lot has paid for. Throws the refusal if there was none. */
-async function signOnce(
-  deps: LotDependencies,
-  lot: Lot,
-  refusal: () => ServiceError,
-  pay: () => Promise<Moved | undefined>,
-): Promise<Buffer[]> {
-  const known = await signAgain(deps, lot);
-  if (known !== undefined) return known;
-  assertSignable(deps, lot);
-  const moved = await pay();
-  if (moved !== undefined) await tellState(deps, moved);
+/** Signs a lot that this request or one for the same lot has paid for. Throws the refusal if there was none. */
+async function signPaid(deps: LotDependencies, lot: Lot, refusal: ServiceError): Promise<Buffer[]> {
   const signatures = await signAgain(deps, lot);
-  if (signatures === undefined) throw refusal();
+  if (signatures === undefined) throw refusal;
   return signatures;
 }
 

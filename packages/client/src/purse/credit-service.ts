@@ -69,10 +69,8 @@ export function creditService({ origin, relay }: { readonly origin: string; read
     const refused = errorSchema.safeParse(parse(text));
     if (!refused.success) throw new ClientError('control_unreachable');
     const { type } = refused.data.error;
-    throw new CreditRefusal(
-      refused.data.error,
-      answer.headers.has('retry-after') || answer.status >= 500 || type === 'rate_limited',
-    );
+    const mayPass = (answer.status >= 500 && type !== 'rail_disabled') || type === 'rate_limited';
+    throw new CreditRefusal(refused.data.error, answer.headers.has('retry-after') || mayPass);
   };
   return {
     async sign(path, lot) {

@@ -271,18 +271,18 @@ export class Purse {
    * orders that are not paid.
    */
   async settle(service: CreditService, issuer: CreditIssuer): Promise<WalletOrder[]> {
-    // Nobody was told where to pay these.
-    for (const { id, pid } of this.#read<StoredWallet>(
-      "select * from wallets where state = 'ordered' and ends_at is null",
-    ))
-      if (!isAlive(pid)) this.#run('delete from wallets where id = ?', id);
     const left = this.#read<StoredWallet>("select * from wallets where state in ('ordered', 'offered', 'open')");
     const unpaid: WalletOrder[] = [];
     const failures: unknown[] = [];
     const attempt = (step: () => Promise<unknown>): Promise<unknown> =>
       step().catch((error: unknown) => failures.push(error));
-    for (const { id, state, pid } of left) {
+    for (const { id, state, pid, ends_at: endsAt } of left) {
       if (isAlive(pid)) continue;
+      // Nobody was told where to pay it.
+      if (state === 'ordered' && endsAt === null) {
+        this.#run('delete from wallets where id = ?', id);
+        continue;
+      }
       await attempt(async () => {
         if (state === 'ordered') {
           const order = await this.order(service, id);
