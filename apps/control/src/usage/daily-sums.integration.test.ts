@@ -143,13 +143,18 @@ describe('the daily sums', () => {
   it('are booked by two settlers that read the same charges without an owner in opposite orders', async () => {
     const [content] = fc.sample(settlement, 1);
     if (content === undefined) throw new Error('nothing to book');
-    const batch = Array.from({ length: 5000 }, (): AttributedSettlement => ({
-      settlement: { ...content, id: randomUUID(), kind: 'charge' },
-      owner: undefined,
-    }));
+    const batch = Array.from(
+      { length: 5000 },
+      (): AttributedSettlement => ({
+        settlement: { ...content, id: randomUUID(), kind: 'charge' },
+        owner: undefined,
+      }),
+    );
     await Promise.all([bookSettlements(pool, batch), bookSettlements(pool, batch.toReversed())]);
     const ids = batch.map(({ settlement: { id } }) => id);
-    const { rows } = await pool.query('select count(*)::int as booked from settlements where id = any($1::text[])', [ids]);
+    const { rows } = await pool.query('select count(*)::int as booked from settlements where id = any($1::text[])', [
+      ids,
+    ]);
     expect(rows).toEqual([{ booked: ids.length }]);
   });
 
