@@ -56,16 +56,14 @@ async function place(deps: PlaceDependencies, asked: AskedWallet): Promise<Place
 }
 
 async function findPlaced(db: pg.Pool | pg.PoolClient, asked: AskedWallet): Promise<PlacedOrder | undefined> {
-  const { rows } = await db.query<OrderRow>(
-    `select ${orderColumns} from orders o where o.wallet_key_hash = $1 or o.wallet_close_hash = $2`,
-    [asked.keyHash, asked.closeHash],
+  const { rows } = await db.query<OrderRow & { is_same: boolean }>(
+    `select ${orderColumns}, o.wallet_key_hash = $1 and o.wallet_close_hash = $2 and o.package_id = $3 as is_same
+     from orders o where o.wallet_key_hash = $1 or o.wallet_close_hash = $2`,
+    [asked.keyHash, asked.closeHash, asked.packageId],
   );
-  if (rows[0] === undefined) return undefined;
-  const order = toRecord(rows[0]);
-  const { keyHash, closeHash } = order.wallet ?? {};
-  if (keyHash !== asked.keyHash || closeHash !== asked.closeHash || order.packageId !== asked.packageId)
-    throw isTaken();
-  return { order, isNew: false };
+  const [row] = rows;
+  if (row?.is_same === false) throw isTaken();
+  return row && { order: toRecord(row), isNew: false };
 }
 
 const isTaken = (): ServiceError =>
