@@ -4,8 +4,8 @@ import { Random } from '../../test/kit/random.ts';
  * How well an operator who has both planes' logs, with exact times, guesses the account behind an anonymous wallet. People live for six
  * weeks by random habits. The operator sees each account's withdrawals and each wallet's deposit and spending. It learns from other people
  * of the same kind how withdrawals and deposits of one person relate, and names the account that fits best (naive Bayes). In `weeks` it
- * also knows which wallets belong together, as requests that name somebody would tell. Run it: `node --conditions=@sotto/source
- * tools/wallet-guessing/guess.ts`.
+ * also knows which wallets belong together, as requests that name somebody would tell. Their spending says when a person must buy the
+ * next lot. Run it: `node --conditions=@sotto/source tools/wallet-guessing/guess.ts`.
  */
 export interface Habits {
   /** Whether two lots are kept and new credits rest 1 to 24 hours. Otherwise a lot is bought when a run needs it. */
@@ -16,18 +16,19 @@ export interface Habits {
   readonly lots: number;
 }
 
-export const habits: Readonly<Record<string, Habits>> = {
-  'no resting': { rests: false, apart: false, lots: 1 },
-  'resting, bought just before a run': { rests: true, apart: false, lots: 1 },
-  'resting, bought at another time': { rests: true, apart: true, lots: 1 },
+/** The rows of the threat model's table. */
+export const habits = {
+  'a lot is bought when a run needs it, without rest': { rests: false, apart: false, lots: 1 },
+  'two lots rest, bought just before a run': { rests: true, apart: false, lots: 1 },
+  'two lots rest, bought at another time': { rests: true, apart: true, lots: 1 },
   'the same, ten lots at once': { rests: true, apart: true, lots: 10 },
-};
+} satisfies Readonly<Record<string, Habits>>;
 
 /** Times are in hours. */
 interface Life {
   readonly withdrawals: readonly number[];
-  /** Deposits, with the credits that the person had used before. */
-  readonly deposits: readonly { readonly at: number; readonly usedBefore: number }[];
+  /** Deposits, with the credits that were used of each. */
+  readonly deposits: readonly { readonly at: number; readonly spent: number }[];
   /** The mean hour of the day of the withdrawals. */
   readonly hour: number;
 }
@@ -52,11 +53,10 @@ function live(random: Random, { rests, apart, lots }: Habits): Life {
   }
   const credits: { readyAt: number; count: number }[] = [];
   const withdrawals: number[] = [];
-  const deposits: { at: number; usedBefore: number }[] = [];
+  const deposits: { at: number; spent: number }[] = [];
   const countOf = (until: number): number =>
     credits.reduce((sum, { readyAt, count }) => sum + (readyAt <= until ? count : 0), 0);
   const rest = (): number => (rests ? 1 + 23 * random.next() : 0);
-  let used = 0;
   for (const at of runs.sort((a, b) => a - b)) {
     if (countOf(rests ? Number.POSITIVE_INFINITY : at) < (rests ? 100 : 50)) {
       const bought = apart ? at + 2 + 34 * random.next() : at - 0.05;
@@ -73,9 +73,8 @@ function live(random: Random, { rests, apart, lots }: Habits): Life {
       lot.count -= part;
       taken -= part;
     }
-    deposits.push({ at, usedBefore: used });
     const spent = Math.max(1, Math.min(50, Math.round(around(random, perRun, 0.6))));
-    used += spent;
+    deposits.push({ at, spent });
     credits.push({ readyAt: at + 0.2 + 2 * random.next() + rest(), count: 50 - spent });
   }
   withdrawals.sort((a, b) => a - b);
@@ -84,49 +83,65 @@ function live(random: Random, { rests, apart, lots }: Habits): Life {
   return { withdrawals, deposits, hour: (Math.atan2(sum(Math.sin), sum(Math.cos)) / (2 * Math.PI)) * 24 };
 }
 
-const gaps = [0.1, 0.5, 1, 2, 4, 8, 16, 24, 36, 48, 72, 120, 200];
-const bins = [gaps.length + 2, gaps.length + 2, 7, 27];
-const binOf = (gap: number | undefined): number => {
-  if (gap === undefined) return gaps.length + 1;
-  const bin = gaps.findIndex((bound) => gap < bound);
-  return bin === -1 ? gaps.length : bin;
+/** Who buys when a run needs it does so three minutes before. The operator has exact times, so it learns that to the second. */
+const gaps = [0.0499, 0.0501, 0.5, 1, 2, 4, 8, 16, 24, 36, 48, 72, 120, 200];
+const stocks = [10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 130, 140, 150, 200, 300, 450, 601];
+/** Bins of gaps, of spending and of stocks. The last one of gaps is for no gap. */
+const sizes = { gap: gaps.length + 2, state: stocks.length + 1 };
+/** The time since the withdrawal before, and until the one after, each with the state; the hour; and spending with how much was bought. */
+const bins = [sizes.state * sizes.gap, sizes.state * sizes.gap, 12, 96];
+const binOf = (bounds: readonly number[], value: number): number => {
+  const bin = bounds.findIndex((bound) => value < bound);
+  return bin === -1 ? bounds.length : bin;
 };
+const gapOf = (from: number | undefined, to: number | undefined): number =>
+  from === undefined || to === undefined ? gaps.length + 1 : binOf(gaps, to - from);
 
-/** What the operator compares: times to the withdrawals before and after, the hour, and how many lots so much spending needs. */
-function compare({ withdrawals, hour }: Life, { at, usedBefore }: Life['deposits'][number], into: Int32Array): void {
-  let [low, high] = [0, withdrawals.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((withdrawals[middle] ?? 0) <= at) low = middle + 1;
-    else high = middle;
-  }
-  const [before, after] = [withdrawals[low - 1], withdrawals[low]];
+/** What goes before a deposit: how many lots the account has bought, and what the wallets have used. */
+interface Before {
+  bought: number;
+  used: number;
+}
+
+/**
+ * What the operator compares of an account and a deposit: times to the withdrawals before and after, the hour, and amounts. What a time
+ * means depends on a state. Of linked wallets it is the stock of credits that the account has if the wallets are its own, because a
+ * small one says that the next lot must be bought. Of one wallet it is the spending.
+ */
+function compare(
+  { withdrawals, hour }: Life,
+  { at, spent }: Life['deposits'][number],
+  { isLinked, before, into }: { readonly isLinked: boolean; readonly before: Before; readonly into: Int32Array },
+): void {
+  while (before.bought < withdrawals.length && (withdrawals[before.bought] ?? 0) <= at) before.bought += 1;
+  const state = binOf(stocks, isLinked ? before.bought * 50 - before.used : spent) * sizes.gap;
   const distance = Math.abs((((((at % 24) - hour) % 24) + 36) % 24) - 12);
-  const excess = low - Math.ceil((usedBefore + 50) / 50);
-  into[0] = binOf(before === undefined ? undefined : at - before);
-  into[1] = binOf(after === undefined ? undefined : after - at);
-  into[2] = Math.min(6, Math.floor(distance / 2));
-  into[3] = Math.max(-6, Math.min(20, excess)) + 6;
+  const rate = Math.min(11, Math.floor(2 * Math.log2(1 + withdrawals.length)));
+  into[0] = state + gapOf(withdrawals[before.bought - 1], at);
+  into[1] = state + gapOf(at, withdrawals[before.bought]);
+  into[2] = Math.min(11, Math.floor(distance));
+  into[3] = isLinked ? 0 : rate * 8 + Math.min(7, Math.floor(1.5 * Math.log2(spent)));
+  before.used += spent;
 }
 
 type Weights = readonly (readonly number[])[];
 
-/** Learns how much more often each value occurs between a person's own deposit and withdrawals than between those of two people. */
-function learn(people: readonly Life[], random: Random): Weights {
-  const compared = new Int32Array(bins.length);
-  const own = bins.map((count) => new Array<number>(count).fill(1));
-  const others = bins.map((count) => new Array<number>(count).fill(1));
+/** Learns how much more often each value occurs between a person's own deposits and withdrawals than between those of two people. */
+function learn(people: readonly Life[], isLinked: boolean, random: Random): Weights {
+  const own = bins.map((count) => new Array<number>(count).fill(0.5));
+  const others = bins.map((count) => new Array<number>(count).fill(0.5));
+  const into = new Int32Array(bins.length);
   for (const person of people) {
-    for (const deposit of person.deposits) {
-      if (deposit.at < guessedFrom) continue;
-      const stranger = people[random.below(people.length)] ?? person;
-      for (const [counts, whose] of [
-        [own, person],
-        [others, stranger],
-      ] as const) {
-        compare(whose, deposit, compared);
-        for (const [feature, row] of counts.entries())
-          row[compared[feature] ?? 0] = (row[compared[feature] ?? 0] ?? 0) + 1;
+    const stranger = people[random.below(people.length)] ?? person;
+    for (const [rows, whose] of [
+      [own, person],
+      [others, stranger],
+    ] as const) {
+      const before = { bought: 0, used: 0 };
+      for (const deposit of person.deposits) {
+        compare(whose, deposit, { isLinked, before, into });
+        if (!isLinked && deposit.at < guessedFrom) continue;
+        for (const [feature, row] of rows.entries()) row[into[feature] ?? 0] = (row[into[feature] ?? 0] ?? 0) + 1;
       }
     }
   }
@@ -138,7 +153,7 @@ function learn(people: readonly Life[], random: Random): Weights {
 }
 
 export interface Guessed {
-  /** The share of people whose account was guessed right, from one deposit and from four weeks of linked wallets. */
+  /** The share of people whose account was guessed right, from one deposit, and from six weeks of linked wallets. */
   readonly one: number;
   readonly weeks: number;
   readonly targets: number;
@@ -151,40 +166,40 @@ export function guess(
 ): Guessed {
   const random = new Random(seed);
   const population = (count: number): Life[] => Array.from({ length: count }, () => live(random, habit));
-  const weights = learn(population(3000), random);
+  const learned = population(3000);
+  const weights = { one: learn(learned, false, random), linked: learn(learned, true, random) };
   let [asked, one, many] = [0, 0, 0];
   while (asked < targets) {
     const people = population(accounts);
     const inOne = Math.min(targets - asked, accounts < 1000 ? 5 : targets);
     for (let left = inOne; left > 0; left -= 1) {
       const target = random.below(people.length);
-      const recent = people[target]?.deposits.filter(({ at }) => at >= guessedFrom) ?? [];
+      const wallets = people[target]?.deposits ?? [];
+      const recent = wallets.filter(({ at }) => at >= guessedFrom);
       const single = recent[random.below(Math.max(1, recent.length))];
       asked += 1;
       if (single === undefined) continue;
-      if (best(people, [single], weights, { isLinked: false, random }) === target) one += 1;
-      if (best(people, recent, weights, { isLinked: true, random }) === target) many += 1;
+      if (best(people, [single], weights.one, random) === target) one += 1;
+      if (best(people, wallets, weights.linked, random) === target) many += 1;
     }
   }
   return { one: one / asked, weeks: many / asked, targets: asked };
 }
 
+/** An account that fits worse is given up before all its deposits are compared. */
+const hopeless = -60;
+
 /** The account that fits these deposits best. Of those that fit alike, a random one. */
-function best(
-  people: readonly Life[],
-  deposits: Life['deposits'],
-  weights: Weights,
-  { isLinked, random }: { readonly isLinked: boolean; readonly random: Random },
-): number {
-  const compared = new Int32Array(bins.length);
+function best(people: readonly Life[], deposits: Life['deposits'], weights: Weights, random: Random): number {
   let [found, highest, alike] = [-1, Number.NEGATIVE_INFINITY, 0];
+  const isLinked = deposits.length > 1;
+  const into = new Int32Array(bins.length);
   for (const [at, person] of people.entries()) {
+    const before = { bought: 0, used: 0 };
     let score = 0;
-    for (const deposit of deposits) {
-      compare(person, deposit, compared);
-      // Spending tells nothing about one wallet alone.
-      for (let feature = 0; feature < (isLinked ? 4 : 3); feature += 1)
-        score += weights[feature]?.[compared[feature] ?? 0] ?? 0;
+    for (let each = 0; each < deposits.length && score > hopeless; each += 1) {
+      compare(person, deposits[each] ?? { at: 0, spent: 0 }, { isLinked, before, into });
+      for (let feature = 0; feature < bins.length; feature += 1) score += weights[feature]?.[into[feature] ?? 0] ?? 0;
     }
     if (score < highest) continue;
     alike = score > highest ? 1 : alike + 1;
@@ -194,16 +209,16 @@ function best(
   return found;
 }
 
+/** The threat model's cell of a habit among so many accounts. */
+export function cellOf(habit: Habits, accounts: number): string {
+  const { one, weeks: linked } = guess(habit, { accounts, targets: accounts > 10_000 ? 100 : 400, seed: 30 });
+  const percent = (share: number): string => (share < 0.01 ? '<1' : String(Math.round(share * 100)));
+  return `${percent(one)} / ${percent(linked)} %`;
+}
+
 if (import.meta.main) {
-  const percent = (share: number): string => `${(share * 100).toFixed(share < 0.01 ? 2 : 0)} %`;
-  for (const [accounts, targets] of [
-    [20, 400],
-    [1_000, 400],
-    [100_000, 100],
-  ] as const) {
-    for (const [name, habit] of Object.entries(habits)) {
-      const { one, weeks: linked } = guess(habit, { accounts, targets, seed: 30 });
-      process.stdout.write(`| ${accounts.toLocaleString('en')} | ${name} | ${percent(one)} | ${percent(linked)} |\n`);
-    }
+  for (const [name, habit] of Object.entries(habits)) {
+    const cells = [20, 1_000, 100_000].map((accounts) => cellOf(habit, accounts));
+    process.stdout.write(`| ${[name, ...cells].join(' | ')} |\n`);
   }
 }

@@ -212,6 +212,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     folder: fileURLToPath(new URL('.', import.meta.resolve('@sotto/dashboard/built/index.html'))),
     confidentialOrigin,
   });
+  const billing = await buildBilling({ ...options.billing, pool, events, project, origin, now });
   /** Domains whose tasks need no database. They run during migrations. */
   const early: readonly Domain[] = [
     buildCatalog({ keeper, capabilities, planes: () => life.planes }),
@@ -250,14 +251,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
       mailer: options.mailer,
       network: { networks: options.webhookNetworks },
     }),
-    await buildBilling({
-      ...options.billing,
-      pool,
-      events,
-      project,
-      origin,
-      now,
-    }),
+    billing,
     ...(connect === undefined ? [] : [connect]),
     ...(options.issuer === undefined
       ? []
@@ -267,6 +261,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
             state,
             projector,
             issuer: options.issuer,
+            orderWallet: billing.orderWallet,
             events,
             now,
           }),

@@ -24,7 +24,7 @@ export interface Content {
 }
 
 export interface AnswerDescription {
-  readonly status: 200 | 201 | 204 | 302 | 503;
+  readonly status: 200 | 201 | 202 | 204 | 302 | 503;
   readonly description: string;
   readonly content?: readonly Content[];
   /** Groups of response headers, by their names in `headers.ts`. */

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { packageIdSchema } from './requests/billing-request.ts';
 
 /**
  * Blind credits: Privacy Pass tokens of type 0x0002 (RFC 9578), blind RSA signatures of 2048 bits (RFC 9474). The functions here only
@@ -39,17 +40,29 @@ export const withdrawCreditsSchema = z.strictObject({
 /** Body of `POST /wallets/close`. */
 export const closeWalletSchema = z.strictObject({ close_secret: encoded(32), ...lot });
 
-/** Body of `POST /wallets`. */
-export const depositCreditsSchema = z.strictObject({
-  /** SHA-256 of the wallet's key, which is an inference key that the client made, in base64url. */
-  key_hash: encoded(32),
-  /** SHA-256 of the secret that closes the wallet. */
-  close_hash: encoded(32),
-  credits: z.array(encoded(tokenInputBytes + signatureBytes)).length(creditsPerLot),
-});
+/** Body of `POST /wallets`: 50 credits, or the package of an order. */
+export const createWalletSchema = z
+  .strictObject({
+    /** SHA-256 of the wallet's key, which is an inference key that the client made, in base64url. */
+    key_hash: encoded(32),
+    /** SHA-256 of the secret that closes the wallet. */
+    close_hash: encoded(32),
+    credits: z
+      .array(encoded(tokenInputBytes + signatureBytes))
+      .length(creditsPerLot)
+      .optional(),
+    package_id: packageIdSchema.optional(),
+  })
+  .refine(({ credits, package_id }) => (credits === undefined) !== (package_id === undefined), {
+    error: 'must have either `credits` or `package_id`',
+  });
 
 /** Answer of `POST /credits` and `POST /wallets/close`: signatures of the first of the blinded numbers. */
-export const signedCreditsSchema = z.strictObject({ signatures: z.array(encoded(signatureBytes)).max(creditsPerLot) });
+export const signedCreditsSchema = z.strictObject({
+  signatures: z.array(encoded(signatureBytes)).max(creditsPerLot),
+  /** The wallet has more than a lot. Send another one. */
+  more: z.literal(true).optional(),
+});
 
 /** Answer of `POST /credits/codes`. */
 export const creditCodeSchema = z.strictObject({ code: z.string(), expires_at: z.iso.datetime() });

@@ -31,13 +31,16 @@ export {
   operatorOrderPageSchema,
   orderAnswerSchema,
   orderPageSchema,
+  type PayTo,
   type RailName,
   type ReceiptAnswer,
   type ReceiptPage,
   railNames,
   receiptAnswerSchema,
   receiptPageSchema,
+  type WalletOrder,
   type WebhookAnswer,
+  walletOrderSchema,
   webhookOutcomeSchema,
 } from './answers/billing.ts';
 export {
@@ -144,6 +147,7 @@ export {
 export {
   type CreditIssuer,
   closeWalletSchema,
+  createWalletSchema,
   creditChallenge,
   creditCodeSchema,
   creditInput,
@@ -151,7 +155,6 @@ export {
   creditNusd,
   creditSpki,
   creditsPerLot,
-  depositCreditsSchema,
   nonceBytes,
   pkcs1Of,
   signedCreditsSchema,

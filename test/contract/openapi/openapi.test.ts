@@ -254,6 +254,9 @@ describe('the service of `npm start`, by its own description', () => {
     };
     await toControl('createWallet', 400, { body: { ...wallet, credits: wallet.credits.toReversed().slice(1) } });
     await toControl('createWallet', 204, { body: wallet });
+    const { credits: _, ...ordered } = { ...wallet, package_id: 'usd-10' };
+    await toControl('createWallet', 400, { body: { ...wallet, ...ordered } });
+    await toControl('createWallet', 503, { body: ordered });
     await toControl('createWallet', 409, { body: { ...wallet, key_hash: close_hash } });
     await toControl('closeWallet', 404, { body: { ...lot, close_secret: wallet.key_hash } });
     await toControl('closeWallet', 200, { body: { ...lot, close_secret: secret } });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { btcpaySignature } from '../../kit/btcpay-stand-in.ts';
 import { expectError } from '../../kit/client.ts';
-import { btcpaySignature } from './btcpay-stand-in.ts';
 import { describeBilling } from './world.ts';
 
 const medium = { package_id: 'medium', rail: 'crypto' };

@@ -1,4 +1,4 @@
-import type { Reply } from './stand-in-server.ts';
+import type { Reply } from '../../kit/stand-in-server.ts';
 
 export type Fields = Record<string, unknown>;
 

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { type Call, type Reply, type StandInServer, startStandIn } from './stand-in-server.ts';
+import { type Call, type Reply, type StandInServer, startStandIn } from '../../kit/stand-in-server.ts';
 import { allow, type Fields, invalid, missing, parseForm, Refusal } from './stripe-form.ts';
 
 export const stripeSecretKey = 'sk_test_stand_in_5f0c2d';

@@ -17,18 +17,11 @@ import {
 } from '@sotto/wire';
 import { beforeAll, expect } from 'vitest';
 import { describeInWorld, type PlanesSetup } from '../../kit/both-planes.ts';
+import { type BtcpayStandIn, btcpayEnvironment, btcpaySignature, startBtcpay } from '../../kit/btcpay-stand-in.ts';
 import { oneModel } from '../../kit/catalog.ts';
 import { type Answer, get, type HeaderMap, post, send } from '../../kit/client.ts';
 import { startProvider } from '../../kit/provider.ts';
 import { type Service, until } from '../../kit/service.ts';
-import {
-  type BtcpayStandIn,
-  btcpayApiKey,
-  btcpaySignature,
-  btcpayStoreId,
-  btcpayWebhookSecret,
-  startBtcpay,
-} from './btcpay-stand-in.ts';
 import {
   type StripeStandIn,
   startStripe,
@@ -74,10 +67,7 @@ export async function startPaymentWorld(environment: Readonly<Record<string, str
         STRIPE_SECRET_KEY: stripeSecretKey,
         STRIPE_WEBHOOK_SECRET: stripeWebhookSecret,
         STRIPE_API_URL: stripe.server.url,
-        BTCPAY_URL: btcpay.server.url,
-        BTCPAY_API_KEY: btcpayApiKey,
-        BTCPAY_STORE_ID: btcpayStoreId,
-        BTCPAY_WEBHOOK_SECRET: btcpayWebhookSecret,
+        ...btcpayEnvironment(btcpay),
         ...environment,
       },
       async stop() {

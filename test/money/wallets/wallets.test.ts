@@ -4,9 +4,10 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { publicVerif, TOKEN_TYPES, Token, TokenChallenge } from '@cloudflare/privacypass-ts';
-import { capabilitiesAnswerSchema, creditIssuerSchema, signedCreditsSchema } from '@sotto/wire';
+import { capabilitiesAnswerSchema, creditIssuerSchema, signedCreditsSchema, walletOrderSchema } from '@sotto/wire';
 import { afterAll, describe, expect, it } from 'vitest';
 import { describeInWorld } from '../../kit/both-planes.ts';
+import { btcpayEnvironment, btcpaySignature, startBtcpay } from '../../kit/btcpay-stand-in.ts';
 import { oneModel } from '../../kit/catalog.ts';
 import { bearer, expectError, get, post, send } from '../../kit/client.ts';
 import { peopleOf } from '../../kit/people.ts';
@@ -29,14 +30,22 @@ await describeInWorld(
   'anonymous wallets',
   {
     async start() {
-      const [provider, issuer, relay] = await Promise.all([startProvider(answerChat()), makeIssuer(), startRelay()]);
-      return { provider, issuer, relay };
+      const [provider, issuer, relay, btcpay] = await Promise.all([
+        startProvider(answerChat()),
+        makeIssuer(),
+        startRelay(),
+        startBtcpay(),
+      ]);
+      return { provider, issuer, relay, btcpay };
     },
-    setupOf: ({ provider, issuer, relay }) => ({
+    setupOf: ({ provider, issuer, relay, btcpay }) => ({
       ...oneModel(provider),
-      environment: { BILLING_TEST_RAIL: 'on', ATTESTATION: 'simulated', ...issuer.environment },
+      environment: {
+        ...{ BILLING_TEST_RAIL: 'on', ATTESTATION: 'simulated', ...issuer.environment },
+        ...btcpayEnvironment(btcpay),
+      },
       async stop() {
-        await Promise.all([provider.stop(), issuer.stop(), relay.stop()]);
+        await Promise.all([provider.stop(), issuer.stop(), relay.stop(), btcpay.server.stop()]);
       },
     }),
   },
@@ -108,6 +117,72 @@ await describeInWorld(
       );
       expect(rows).toEqual([{ user_id: null, balance_nusd: '0' }]);
       await expectSound(service);
+    });
+
+    it('pays a wallet by crypto without an account, a page or a credit, and gets the change as credits', async () => {
+      const { service, world } = stage;
+      const { home, purse: file } = await makeHome(world.issuer, 'crypto');
+      const refused = await endOf(purse(home, 'pay', 'none'));
+      expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('`package_id` must be `usd-10`') });
+      const asked = world.relay.asked.length;
+      const paying = purse(home, 'pay', 'usd-10');
+      await paying.outMatches(/lightning:lnbc1\S+\n.*Lightning/s);
+      const [invoice] = world.btcpay.invoices;
+      if (invoice === undefined) throw new Error('no invoice');
+      expect(paying.out()).toContain('Pay 10.5 USD for a wallet of 10 USD');
+      expect(paying.out()).toContain(
+        `BTC-CHAIN: 0.00010500 BTC to bc1q${invoice.id}\nbitcoin:bc1q${invoice.id}?amount=`,
+      );
+      expect(invoice).toMatchObject({ amount: '10.50', checkout: { monitoringMinutes: 1440 } });
+      expect(invoice.checkout).not.toHaveProperty('redirectURL');
+      const made = () => service.pool.query('select from wallets where deposit_digest is null');
+      expect((await made()).rowCount).toBe(0);
+      // Killed while it waits: the key is in the purse.
+      paying.child.kill('SIGKILL');
+      await paying.ended;
+      expect((await endOf(purse(home, 'settle'))).out).toContain(`to bc1q${invoice.id}\n`);
+      Object.assign(invoice, { status: 'Settled', payments: ['Settled'] });
+      const body = JSON.stringify(world.btcpay.delivery(invoice, 'InvoiceSettled'));
+      const told = () => post(url('/billing/webhooks/btcpay'), body, { 'btcpay-sig': btcpaySignature(body) });
+      const settled = () => endOf(purse(home, 'settle'));
+      await Promise.all([told(), settled(), told(), settled()]);
+      expect((await settled()).code).toBe(0);
+      expect((await endOf(purse(home))).out).toContain('1 paid wallets are there');
+      expect((await made()).rowCount).toBe(1);
+
+      const proxy = anonymously(home);
+      const [, origin = '', token = ''] = await proxy.outMatches(/(http:\S+)\nAPI key: (\S+)\n/);
+      expect((await chat(origin, token)).status).toBe(200);
+      proxy.child.kill('SIGINT');
+      const ended = await endOf(proxy);
+      expect(ended.err).toMatch(/The wallet is closed: (99|100) credits/);
+      const database = new DatabaseSync(file);
+      expect(database.prepare('select count(*) as count from wallets').get()).toEqual({ count: 0 });
+      database.close();
+      expect(world.relay.asked.length - asked).toBeGreaterThanOrEqual(8);
+      await expectSound(service);
+    });
+
+    it('killed between the row of an order and BTCPay’s answer, goes on with the one invoice that was made', async () => {
+      const { service, world } = stage;
+      const { server, invoices } = world.btcpay;
+      const before = invoices.length;
+      const body = { package_id: 'usd-10', key_hash: 'k'.repeat(43), close_hash: 'c'.repeat(43) };
+      server.trouble = 'answers_are_lost';
+      const carriedOut = server.carriedOut('/invoices');
+      const placing = post(url('/wallets'), body).catch(() => undefined);
+      await carriedOut;
+      await service.control.kill9();
+      await placing;
+      server.trouble = undefined;
+      await service.control.restart();
+      const created = await post(url('/wallets'), body);
+      expect([created.status, created.json]).toEqual([202, expect.objectContaining({ status: 'created', pay_to: [] })]);
+      expectError(await post(url('/wallets'), { ...body, close_hash: 'd'.repeat(43) }), 409, 'conflict');
+      await service.pool.query('update orders set next_check_at = now() where wallet_key_hash = $1', [body.key_hash]);
+      const order = async () => walletOrderSchema.parse((await post(url('/wallets'), body)).json);
+      await until(async () => (await order()).status === 'pending', 'the order is open');
+      expect(invoices.slice(before).map(({ id }) => `bc1q${id}`)).toEqual([(await order()).pay_to[0]?.destination]);
     });
 
     it('survives a killed run and a lost network: nothing is lost, and nothing goes past the relay', async () => {

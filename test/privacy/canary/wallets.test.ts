@@ -1,6 +1,7 @@
 import { createHash, hash } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type BtcpayStandIn, btcpayEnvironment, btcpaySignature, startBtcpay } from '../../kit/btcpay-stand-in.ts';
 import { oneModel } from '../../kit/catalog.ts';
 import { bearer, post } from '../../kit/client.ts';
 import { type Collector, startCollector } from '../../kit/collector.ts';
@@ -36,6 +37,7 @@ describe.skipIf(redis === undefined)('anonymous wallets, in every sink:', () => 
   let provider: FakeProvider;
   let issuer: TestIssuer;
   let relay: TestRelay;
+  let btcpay: BtcpayStandIn;
   let collector: Collector;
   let service: Service;
   let ear: RedisEar;
@@ -64,11 +66,12 @@ describe.skipIf(redis === undefined)('anonymous wallets, in every sink:', () => 
   beforeAll(async () => {
     const { url = '' } = (redis ?? {}) as OwnRedis;
     postgres = await startTestPostgres();
-    [provider, issuer, relay, collector] = await Promise.all([
+    [provider, issuer, relay, collector, btcpay] = await Promise.all([
       startProvider(answerChat()),
       makeIssuer(),
       startRelay(),
       startCollector(),
+      startBtcpay(),
     ]);
     const databaseUrl = await postgres.createDatabase();
     wires.push(await startRecordingProxy(url), await startRecordingProxy(databaseUrl));
@@ -86,6 +89,7 @@ describe.skipIf(redis === undefined)('anonymous wallets, in every sink:', () => 
       },
       controlEnvironment: {
         ...issuer.environment,
+        ...btcpayEnvironment(btcpay),
         ...{ REDIS_URL: wires[0]?.url ?? '', DATABASE_URL: wires[1]?.url ?? '', METRICS_PORT: String(metricsPort) },
       },
     });
@@ -129,26 +133,41 @@ describe.skipIf(redis === undefined)('anonymous wallets, in every sink:', () => 
       { HOME: home },
     );
     const [, origin = '', token = ''] = await proxy.outMatches(/(http:\S+)\nAPI key: (\S+)\n/);
-    const database = new DatabaseSync(purse);
-    const own = database.prepare('select key, close_secret from wallets').get() as {
-      key: string;
-      close_secret: string;
+    const secretsOf = (): { readonly key: string; readonly close_secret: string } => {
+      const database = new DatabaseSync(purse);
+      const own = database.prepare('select key, close_secret from wallets').get();
+      database.close();
+      return own as ReturnType<typeof secretsOf>;
     };
-    database.close();
+    const own = secretsOf();
     const asked = { model: 'm/one', messages: [{ role: 'user', content: 'Hello' }] };
     expect((await post(`${origin}/chat/completions`, asked, bearer(token))).status).toBe(200);
     proxy.child.kill('SIGINT');
     expect(await proxy.ended, proxy.err()).toBe(0);
-    const made = await service.pool.query<Record<string, string>>(
+    // Another wallet is paid by crypto.
+    const paying = runSotto(['purse', 'pay', 'usd-10', ...reached], { HOME: home });
+    await paying.outMatches(/lightning:/);
+    const ordered = secretsOf();
+    Object.assign(btcpay.invoices[0] ?? {}, { status: 'Settled', payments: ['Settled'] });
+    const told = JSON.stringify(btcpay.delivery({ id: btcpay.invoices[0]?.id ?? '' }, 'InvoiceSettled'));
+    const delivered = await post(`${service.controlUrl}/billing/webhooks/btcpay`, told, {
+      'btcpay-sig': btcpaySignature(told),
+    });
+    expect(delivered.json).toMatchObject({ outcome: 'applied' });
+    expect(await paying.ended, paying.err()).toBe(0);
+    const made = await service.pool.query<Record<string, string | null>>(
       `select w.account_id, a.wallet_id, w.key_id, w.deposit_digest, w.closed_by, s.id as workspace_id
        from wallets w join accounts a on a.id = w.account_id join workspaces s on s.account_id = a.id`,
     );
+    expect(made.rows).toHaveLength(2);
     const spent = await service.pool.query<{ nonce: Buffer }>('select nonce from spent_credits');
     expect(spent.rows).toHaveLength(50);
     Object.assign(wallet, {
       key: [own.key, hash('sha256', own.key, 'base64url'), createHash('sha256').update(own.key).digest('hex')],
       'close secret': [own.close_secret, hash('sha256', own.close_secret, 'base64url')],
-      ids: Object.values(made.rows[0] ?? {}),
+      'paid key': [ordered.key, hash('sha256', ordered.key, 'base64url')],
+      'paid close secret': [ordered.close_secret, hash('sha256', ordered.close_secret, 'base64url')],
+      ids: made.rows.flatMap((row) => Object.values(row)).filter((id) => id !== null),
       nonces: encodings(spent.rows.map(({ nonce }) => nonce)),
     });
     all = await sinks();
@@ -157,7 +176,14 @@ describe.skipIf(redis === undefined)('anonymous wallets, in every sink:', () => 
     ear?.close();
     monitor?.close();
     await service?.stop();
-    await Promise.all([provider?.stop(), issuer?.stop(), relay?.stop(), collector?.stop(), postgres?.stop()]);
+    await Promise.all([
+      provider?.stop(),
+      issuer?.stop(),
+      relay?.stop(),
+      collector?.stop(),
+      postgres?.stop(),
+      btcpay?.server.stop(),
+    ]);
     for (const wire of wires) wire.close();
     await redis?.stop();
   });
@@ -178,6 +204,7 @@ describe.skipIf(redis === undefined)('anonymous wallets, in every sink:', () => 
     ).toEqual([]);
     const namesIn = (sink: string): string[] => found(sink, everything).map((each) => each.split(':')[0] ?? '');
     const inPostgres = ['account', 'user', 'wallet of the account', 'lot', 'key', 'close secret', 'ids', 'nonces'];
+    inPostgres.push('paid key', 'paid close secret');
     expect(namesIn(all.postgres ?? '')).toEqual(expect.arrayContaining(inPostgres));
     expect(namesIn(all.redis ?? '')).toEqual(expect.arrayContaining(['wallet of the account', 'key', 'ids']));
   });
@@ -207,7 +234,7 @@ describe.skipIf(redis === undefined)('anonymous wallets, in every sink:', () => 
     const accountId = withdrawal.account?.[0] ?? '';
     await pool.query('update wallets set deposit_digest = $1', [accountId]);
     all = await sinks();
-    expect(joins((all.postgres ?? '').split('\n'))).toHaveLength(1);
+    expect(joins((all.postgres ?? '').split('\n'))).toHaveLength(2);
     const line = `{"msg":"deposit","account":"${accountId}","key":"${wallet.key?.[1]}"}`;
     expect(joins([line])).toEqual([line]);
     expect(joins(['nothing', `SET a ${accountId} ${wallet.nonces?.[0]}`])).toHaveLength(1);

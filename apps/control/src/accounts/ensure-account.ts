@@ -40,9 +40,9 @@ export async function createAccount(
 /** Does the same in the caller's transaction. */
 export async function insertAccount(
   client: pg.PoolClient,
-  { userId, name }: { readonly userId: string | undefined; readonly name: string },
+  { userId, name, accountId = randomUUID() }: { userId: string | undefined; name: string; accountId?: string },
 ): Promise<AccountIds> {
-  const ids = { accountId: randomUUID(), walletId: randomBytes(16).toString('hex'), defaultWorkspaceId: randomUUID() };
+  const ids = { accountId, walletId: randomBytes(16).toString('hex'), defaultWorkspaceId: randomUUID() };
   await client.query('insert into accounts (id, user_id, name, wallet_id) values ($1, $2, $3, $4)', [
     ids.accountId,
     userId ?? null,

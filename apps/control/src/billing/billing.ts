@@ -4,11 +4,13 @@ import type pg from 'pg';
 import type { Domain } from '../domain.ts';
 import type { ControlEvents } from '../events.ts';
 import { limitByAddress } from '../limits/rate-limits.ts';
+import type { WalletDependencies } from '../wallets/wallets.ts';
 import { recordLowBalances } from './account-settings.ts';
 import { topUpAccounts } from './auto-top-up/auto-top-up.ts';
 import type { BillingPlan } from './billing-plan.ts';
 import { serveBilling } from './billing-routes.ts';
 import type { RailSettings, StripeSettings } from './billing-settings.ts';
+import { forgetUnpaid, orderWallet } from './orders/order-wallet.ts';
 import type { PlaceDependencies, Rails } from './orders/place-order.ts';
 import { reconcileOrders } from './orders/reconcile.ts';
 import { BtcpayClient } from './rails/btcpay-client.ts';
@@ -35,6 +37,7 @@ export interface BillingDependencies extends BillingOptions {
 }
 
 const reconcileMs = 1_000;
+const forgetMs = 60_000;
 const autoTopUpMs = 2_000;
 const lowBalanceMs = 5_000;
 /** Maximum deliveries per address and minute. Rejecting a bad signature costs one HMAC. */
@@ -67,7 +70,7 @@ export async function buildBilling({
   project,
   origin,
   now,
-}: BillingDependencies): Promise<Domain> {
+}: BillingDependencies): Promise<Domain & Pick<WalletDependencies, 'orderWallet'>> {
   const { cards, webhook: stripe } = settings.stripe
     ? await openStripe(settings.stripe, { pool, origin, now })
     : noStripe;
@@ -80,6 +83,7 @@ export async function buildBilling({
   const orders: PlaceDependencies = { pool, plan, rails, events, project, now, seller: plan.file.seller };
   if (settings.test) events.testRailOn();
   return {
+    orderWallet: (asked) => orderWallet(orders, asked),
     register({ app, serve }) {
       serveBilling(serve, { pool, orders, cards, monthlyGrantNusd, now });
       registerWebhooks(app, {
@@ -93,6 +97,7 @@ export async function buildBilling({
     },
     tasks: (failed) => [
       repeat(reconcileMs, () => reconcileOrders(orders), failed('orders')),
+      repeat(forgetMs, () => forgetUnpaid(pool), failed('unpaid orders')),
       repeat(autoTopUpMs, () => topUpAccounts({ ...orders, cards }), failed('auto top-up')),
       repeat(lowBalanceMs, () => recordLowBalances(pool, events, new Date(now())), failed('low balances')),
     ],

@@ -1,4 +1,5 @@
 import { type OrderFlag, orderStatuses } from '@sotto/money';
+import type { PayTo } from '@sotto/wire';
 import { sql } from 'drizzle-orm';
 import {
   bigint,
@@ -31,7 +32,8 @@ export const orders = pgTable(
   'orders',
   {
     id: uuid('id').primaryKey(),
-    accountId: account(),
+    /** Of an order for a wallet, the account that its payment creates. So it refers to no row before. */
+    accountId: uuid('account_id').notNull(),
     status: text('status', { enum: orderStatuses }).notNull(),
     rail: rail(),
     packageId: text('package_id').notNull(),
@@ -49,6 +51,10 @@ export const orders = pgTable(
     /** An id from the form or program that placed the order. A request with the same id returns this order. */
     formId: text('form_id'),
     checkoutUrl: text('checkout_url'),
+    /** The hashes of an anonymous wallet that the order pays for, and where to pay, because no page is opened for it. */
+    walletKeyHash: text('wallet_key_hash'),
+    walletCloseHash: text('wallet_close_hash'),
+    payTo: jsonb('pay_to').$type<readonly PayTo[]>(),
     /** The rail’s id of the payment that was credited. */
     payment: text('payment'),
     /** Why it failed, and why a person has to review it. Each is a code with a public sentence. */
@@ -70,6 +76,8 @@ export const orders = pgTable(
       .on(table.accountId)
       .where(sql`${table.automatic} and ${table.status} in ('created', 'pending')`),
     uniqueIndex('orders_form_idx').on(table.accountId, table.formId).where(sql`${table.formId} is not null`),
+    uniqueIndex('orders_wallet_key_idx').on(table.walletKeyHash).where(sql`${table.walletKeyHash} is not null`),
+    uniqueIndex('orders_wallet_close_idx').on(table.walletCloseHash).where(sql`${table.walletCloseHash} is not null`),
     check('orders_amounts', sql`${table.amountNusd} > 0 and ${table.feeNusd} >= 0`),
     check('orders_returns', sql`${table.refundedNusd} >= 0 and ${table.disputedNusd} >= 0`),
   ],

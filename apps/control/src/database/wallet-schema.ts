@@ -58,15 +58,15 @@ export const spentCredits = pgTable(
   (table) => [primaryKey({ columns: [table.keyId, table.nonce] })],
 );
 
-/** Accounts without a user that credits have paid for. */
+/** Accounts without a user that credits or an order have paid for. */
 export const wallets = pgTable('wallets', {
   accountId: account().primaryKey(),
   keyId: uuid('key_id').notNull(),
   keyHash: text('key_hash').notNull().unique(),
   /** SHA-256 of the secret that closes it. */
   closeHash: text('close_hash').notNull().unique(),
-  /** SHA-256 of the credits that paid for it, so that the same deposit gets the same answer again. */
-  depositDigest: text('deposit_digest').notNull(),
+  /** SHA-256 of the credits that paid for it, so that the same deposit gets the same answer again. Null: an order did. */
+  depositDigest: text('deposit_digest'),
   /** The issuance that emptied it. */
   closedBy: text('closed_by'),
 });

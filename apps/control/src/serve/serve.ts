@@ -91,7 +91,7 @@ function serveRoute(app: FastifyInstance, deps: ServeDependencies, { key, contra
       reply.code(contract.status ?? 200).header('cache-control', 'no-store');
       const answer = await handler({ caller, params, query, body, request, reply } as never);
       if (contract.cache === 'public') reply.headers(publicCache);
-      return contract.answer === undefined ? reply.send() : answer;
+      return contract.answer === undefined && answer !== reply ? reply.send() : answer;
     },
   });
 }

@@ -14,10 +14,13 @@ export interface DepositDependencies {
   readonly events: Pick<ControlEvents, 'auditFinding'>;
 }
 
-export interface Deposit {
-  /** SHA-256 of the wallet's key, and of the secret that closes it. */
+/** SHA-256 of the wallet's key, which the client made, and of the secret that closes it. */
+export interface WalletHashes {
   readonly keyHash: string;
   readonly closeHash: string;
+}
+
+export interface Deposit extends WalletHashes {
   readonly tokens: readonly Buffer[];
 }
 
@@ -79,38 +82,20 @@ function readCredits({ issuer }: DepositDependencies, tokens: readonly Buffer[])
 
 async function depositWithin(
   client: pg.PoolClient,
-  { keyHash, closeHash }: Deposit,
+  hashes: Deposit,
   sorted: readonly Credit[],
   depositDigest: string,
 ): Promise<Wallet> {
+  // Before the nonces: whoever waits for those of another deposit must not make that one wait.
+  if (!(await claimHashes(client, hashes, 'shared'))) throw new Refused();
   const spent = await client.query(
     `insert into spent_credits (key_id, nonce) select * from unnest($1::text[], $2::bytea[]) order by 1, 2
      on conflict do nothing`,
     [sorted.map(({ keyId }) => keyId), sorted.map(({ nonce }) => nonce)],
   );
   if (spent.rowCount !== sorted.length) throw new Refused();
-  const { accountId, defaultWorkspaceId } = await insertAccount(client, {
-    userId: undefined,
-    name: 'Anonymous wallet',
-  });
-  await client.query(
-    // No grants, and no waived charges: both are per account, and wallets cost nothing to make.
-    'update accounts set monthly_grant_nusd = 0, waived_nusd = $2, waived_hour = 2147483647 where id = $1',
-    [accountId, waivedPerHourNusd],
-  );
-  const keyId = randomUUID();
-  const key = await client.query(
-    // Not for the compatibility mode, which shows the key to the broker.
-    `insert into api_keys (id, account_id, workspace_id, created_by, kind, name, hash, preview, openai_compatible)
-     select $1, $2, $3, $2, 'inference', 'Anonymous wallet', $4, '', false
-     where not exists (select from key_secrets where hash = $4)`,
-    [keyId, accountId, defaultWorkspaceId, keyHash],
-  );
-  if (key.rowCount === 0) throw new Refused();
-  await client.query(
-    'insert into wallets (account_id, key_id, key_hash, close_hash, deposit_digest) values ($1, $2, $3, $4, $5)',
-    [accountId, keyId, keyHash, closeHash, depositDigest],
-  );
+  const wallet = await makeWallet(client, { ...hashes, depositDigest });
+  const { accountId } = wallet;
   for (const issuerKey of new Set(sorted.map((credit) => credit.keyId))) {
     const count = sorted.filter((credit) => credit.keyId === issuerKey).length;
     await creditWithin(client, {
@@ -123,6 +108,57 @@ async function depositWithin(
     );
     if (counted.rowCount === 0) throw new Refused(issuerKey);
   }
+  return wallet;
+}
+
+/**
+ * Returns whether no key, wallet or order for a wallet has one of the hashes, and keeps it so until the transaction ends. Deposits share
+ * the lock, because unique rows keep them from each other. An order has it alone: its wallet exists only once it is paid, and must not
+ * find its hashes taken then.
+ */
+export async function claimHashes(
+  client: pg.PoolClient,
+  { keyHash, closeHash }: WalletHashes,
+  how: 'shared' | 'alone',
+): Promise<boolean> {
+  await client.query(
+    `select pg_advisory_xact_lock${how === 'shared' ? '_shared' : ''}(hashtext('sotto wallet hashes'))`,
+  );
+  const { rowCount } = await client.query(
+    `select from api_keys where hash = $1
+     union all select from key_secrets where hash = $1
+     union all select from wallets where key_hash = $1 or close_hash = $2
+     union all select from orders where wallet_key_hash = $1 or wallet_close_hash = $2 limit 1`,
+    [keyHash, closeHash],
+  );
+  return rowCount === 0;
+}
+
+/** Makes a wallet without money: an account without a user, and its key. */
+export async function makeWallet(
+  client: pg.PoolClient,
+  made: WalletHashes & { readonly accountId?: string; readonly depositDigest?: string },
+): Promise<Wallet> {
+  const { accountId, defaultWorkspaceId } = await insertAccount(client, {
+    ...{ userId: undefined, name: 'Anonymous wallet' },
+    ...(made.accountId === undefined ? {} : { accountId: made.accountId }),
+  });
+  await client.query(
+    // No grants, and no waived charges: both are per account, and wallets cost nothing to make.
+    'update accounts set monthly_grant_nusd = 0, waived_nusd = $2, waived_hour = 2147483647 where id = $1',
+    [accountId, waivedPerHourNusd],
+  );
+  const keyId = randomUUID();
+  await client.query(
+    // Not for the compatibility mode, which shows the key to the broker.
+    `insert into api_keys (id, account_id, workspace_id, created_by, kind, name, hash, preview, openai_compatible)
+     values ($1, $2, $3, $2, 'inference', 'Anonymous wallet', $4, '', false)`,
+    [keyId, accountId, defaultWorkspaceId, made.keyHash],
+  );
+  await client.query(
+    'insert into wallets (account_id, key_id, key_hash, close_hash, deposit_digest) values ($1, $2, $3, $4, $5)',
+    [accountId, keyId, made.keyHash, made.closeHash, made.depositDigest ?? null],
+  );
   return { accountId, keyId };
 }
 
@@ -137,14 +173,16 @@ async function stop({ pool, events }: DepositDependencies, keyId: string): Promi
   throw new ServiceError('conflict', { message: 'Deposits of credits of this key have stopped. Ask the operator.' });
 }
 
-async function findWallet(
+/** Finds the wallet of a deposit or, without one, of an order. */
+export async function findWallet(
   pool: pg.Pool,
-  { keyHash, closeHash }: Deposit,
-  depositDigest: string,
+  { keyHash, closeHash }: WalletHashes,
+  depositDigest?: string,
 ): Promise<Wallet | undefined> {
   const { rows } = await pool.query<{ account_id: string; key_id: string }>(
-    'select account_id, key_id from wallets where key_hash = $1 and close_hash = $2 and deposit_digest = $3',
-    [keyHash, closeHash, depositDigest],
+    `select account_id, key_id from wallets
+     where key_hash = $1 and close_hash = $2 and deposit_digest is not distinct from $3`,
+    [keyHash, closeHash, depositDigest ?? null],
   );
   return rows[0] && { accountId: rows[0].account_id, keyId: rows[0].key_id };
 }

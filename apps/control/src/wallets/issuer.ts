@@ -17,7 +17,9 @@ import { z } from 'zod';
 export const walletSettings = {
   ANONYMOUS_WALLETS: setting.onOff
     .default('off')
-    .describe('Lets blind credits pay for wallets that no account is linked to. Needs `CREDIT_KEYS_FILE`.'),
+    .describe(
+      'Lets blind credits, and crypto, pay for wallets that no account is linked to. Needs `CREDIT_KEYS_FILE`.',
+    ),
   CREDIT_KEYS_FILE: setting.file
     .optional()
     .describe('The issuer of credits and its key of each year, as YAML. Only control has it.'),

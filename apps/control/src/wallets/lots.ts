@@ -74,9 +74,9 @@ export async function withdrawLot(deps: LotDependencies, lot: Lot): Promise<Buff
 }
 
 /**
- * Closes a wallet: revokes its key and, when nothing is held or unbooked any more, turns the balance into credits. A rest below a credit
- * becomes one with the probability rest ÷ credit. The draw is stored before its result leaves, and only one lot closes a wallet, so
- * nobody draws twice.
+ * Closes a wallet: revokes its key and, when nothing is held or unbooked any more, turns the balance into credits, at most a lot at once.
+ * A rest below a credit becomes one with the probability rest ÷ credit. The draw is stored before its result leaves, and empties the
+ * wallet, so nobody draws twice.
  *
  * The revocation reaches the state before the reservation finds nothing held, and the state counts both steps, so no request is
  * admitted in between. A charge of a broker that was taken for dead finds an empty wallet: it is the operator's shortfall.
@@ -86,25 +86,23 @@ export async function closeWallet(deps: LotDependencies, lot: Lot): Promise<Buff
   const known = await signAgain(deps, lot);
   if (known !== undefined) return known;
   assertSignable(deps, lot);
-  const { rows } = await pool.query<{ account_id: string; key_id: string; closed_by: string | null }>(
-    'select account_id, key_id, closed_by from wallets where close_hash = $1',
+  const { rows } = await pool.query<{ account_id: string; key_id: string }>(
+    'select account_id, key_id from wallets where close_hash = $1',
     [hashSecret(lot.paidBy.secret)],
   );
   const [wallet] = rows;
   if (wallet === undefined) throw new ServiceError('not_found', { message: 'No wallet has this secret.' });
-  if (wallet.closed_by !== null) return signPaid(deps, lot, isClosed());
   await inTransaction(pool, (client) => revokeKey(client, wallet.key_id));
   await projector.key(wallet.key_id);
   const accountId = wallet.account_id;
   const moved = await inTransaction(pool, async (client) => {
     const locked = await lockWithEpoch(client, accountId);
+    const { balanceNusd } = locked.account;
     const closing = await client.query(
-      'update wallets set closed_by = $2 where account_id = $1 and closed_by is null',
-      [accountId, lotId(lot)],
+      'update wallets set closed_by = $2 where account_id = $1 and (closed_by is null or $3::bigint > 0)',
+      [accountId, lotId(lot), balanceNusd],
     );
     if (closing.rowCount === 0) return undefined;
-    const { balanceNusd } = locked.account;
-    // An operator may have credited more than a deposit. That stays.
     const nusd = balanceNusd < lotNusd ? balanceNusd : lotNusd;
     const isRoundedUp = random(Number(creditNusd)) < Number(nusd % creditNusd);
     const count = Number(nusd / creditNusd) + (isRoundedUp ? 1 : 0);
@@ -112,6 +110,15 @@ export async function closeWallet(deps: LotDependencies, lot: Lot): Promise<Buff
   });
   if (moved !== undefined) await tellState(deps, moved);
   return signPaid(deps, lot, isClosed());
+}
+
+/** Whether a wallet has money left, of which another lot gets credits. */
+export async function hasMore(pool: pg.Pool, closeSecret: string): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    'select from wallets w join accounts a on a.id = w.account_id where w.close_hash = $1 and a.balance_nusd > 0',
+    [hashSecret(closeSecret)],
+  );
+  return rowCount === 1;
 }
 
 const noCode = (): ServiceError =>

@@ -10,7 +10,7 @@ import {
   randomUUID,
   sign,
 } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -34,6 +34,11 @@ import { noteSkip } from '../../../../test/kit/skips.ts';
 import { until } from '../../../../test/kit/until.ts';
 import { createAccount } from '../accounts/ensure-account.ts';
 import { auditLedger } from '../audit/audit-ledger.ts';
+import { parseBilling } from '../billing/billing-plan.ts';
+import { builtInBilling } from '../billing/billing-settings.ts';
+import { applyEvent } from '../billing/orders/apply-event.ts';
+import { orderWallet } from '../billing/orders/order-wallet.ts';
+import type { PlaceDependencies } from '../billing/orders/place-order.ts';
 import { type DatabaseConnection, migrateDatabase, openDatabase } from '../database/database.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { creditWithin, ledgerAccounts } from '../ledger/post-transaction.ts';
@@ -41,9 +46,9 @@ import { postgresSettlementLedger } from '../ledger/settlement-ledger.ts';
 import { Projector } from '../projection/projector.ts';
 import { Settler } from '../settler/settler.ts';
 import { postgresEpochLedger } from '../shards/epoch-ledger.ts';
-import { depositCredits } from './deposit.ts';
+import { depositCredits, findWallet, type Wallet } from './deposit.ts';
 import { type Issuer, readCreditKeysFile, readIssuer } from './issuer.ts';
-import { closeWallet, endReservations, type Lot, type LotDependencies, withdrawLot } from './lots.ts';
+import { closeWallet, endReservations, hasMore, type Lot, type LotDependencies, withdrawLot } from './lots.ts';
 
 const redis = await startTestRedis();
 if (redis === undefined) noteSkip('anonymous wallets on a real Redis', redisSkipReason);
@@ -115,6 +120,7 @@ const lotOf = (kind: Lot['paidBy']['kind'], secret: string, more: Partial<Lot> =
 
 const keys = { mac: randomBytes(32), ref: randomBytes(32) };
 const quiet = (): void => {};
+let orderedAt = clock.now;
 const usd = (amount: number): bigint => BigInt(Math.round(amount * 1e9));
 
 class World {
@@ -170,12 +176,16 @@ class World {
   }
 
   /** Withdraws as many lots as 50 new credits of each key need, and deposits the credits. */
-  async wallet({ tokens = credits(50), keyHash = hashSecret(randomUUID()), secret = randomUUID() } = {}) {
+  async wallet({ tokens = credits(50), keyHash = hashSecret(randomUUID()), secret = randomUUID() as string } = {}) {
     const deposit = { keyHash, closeHash: hashSecret(secret), tokens };
     const made = await depositCredits(
       { pool, issuer, events: { auditFinding: ({ what }) => this.findings.push(what) } },
       deposit,
     );
+    return this.projected(made, { keyHash, secret });
+  }
+
+  async projected(made: Wallet, secrets: { keyHash: string; secret: string }) {
     await this.projector.account(made.accountId);
     await this.projector.key(made.keyId);
     const { rows } = await pool.query<{ wallet_id: string; workspace_id: string }>(
@@ -184,12 +194,46 @@ class World {
     );
     const [row] = rows;
     if (row === undefined) throw new Error('no wallet');
-    return { ...made, keyHash, secret, walletId: row.wallet_id, workspaceId: row.workspace_id };
+    return { ...made, ...secrets, walletId: row.wallet_id, workspaceId: row.workspace_id };
   }
 
   /** Signs a lot from an account that pays for it, so that 50 credits may be deposited. */
   async fund(lots = 1): Promise<void> {
     for (let lot = 0; lot < lots; lot += 1) await this.withdraw((await this.account(5)).accountId);
+  }
+
+  async orders(): Promise<PlaceDependencies> {
+    const plan = parseBilling(await readFile(builtInBilling, 'utf8'));
+    if (!plan.ok) throw new Error('no plan');
+    const crypto = {
+      name: 'crypto' as const,
+      open: async ({ id }: { readonly id: string }) => ({ reference: id, checkoutUrl: undefined, events: [] }),
+      observe: async () => ({ events: [], processing: false }),
+      close: async () => {},
+    };
+    return {
+      ...{ pool, plan: plan.value, seller: plan.value.file.seller },
+      // Few orders are accepted in a minute. Each comes in another one.
+      now: () => (orderedAt += 60_000),
+      rails: { card: undefined, crypto, test: undefined },
+      events: { orderMoved: quiet, orderFlagged: quiet } as never,
+      project: (accountId) => this.projector.account(accountId),
+    };
+  }
+
+  /** A wallet that crypto has paid for. */
+  async paidWallet(packageId = 'usd-10') {
+    const orders = await this.orders();
+    const [keyHash, secret] = [hashSecret(randomUUID()), randomUUID()];
+    const asked = { keyHash, closeHash: hashSecret(secret), packageId };
+    const order = await orderWallet(orders, asked);
+    const paidNusd = usd(order?.total ?? 0);
+    const paid = { type: 'paid', payment: 'p', paidNusd, currency: 'USD' } as const;
+    await applyEvent(orders, order?.id ?? '', paid, { source: 'webhook' });
+    expect(await orderWallet(orders, asked)).toBeUndefined();
+    const made = await findWallet(pool, asked);
+    if (made === undefined) throw new Error('no wallet');
+    return this.projected(made, { keyHash, secret });
   }
 
   close(secret: string, own: Partial<LotDependencies> = {}): Promise<Buffer[]> {
@@ -714,6 +758,70 @@ describe.each(drivers)('anonymous wallets, with the state in $driver', ({ start 
       await world.settle(wallet, held, { chargeNusd: usd(0.5) });
       await world.book();
       expect(world.shortfalls).toEqual([usd(0.5)]);
+      expect(await world.balance(wallet.accountId)).toBe(0n);
+    });
+  });
+
+  describe('a wallet that crypto paid for', () => {
+    it('has its hashes alone: of an order and a deposit of them at once, one succeeds and the other changes nothing', async () => {
+      const orders = await world.orders();
+      for (let round = 0; round < 4; round += 1) {
+        await world.fund();
+        const tokens = credits(50);
+        const secret = randomUUID();
+        const keyHash = hashSecret(randomUUID());
+        // The same key, or the same secret.
+        const own = round % 2 === 0 ? { keyHash } : { secret };
+        const order = () => orderWallet(orders, { keyHash, closeHash: hashSecret(secret), packageId: 'usd-10' });
+        const deposit = () => world.wallet({ tokens, ...own });
+        const [ordered, deposited] = await Promise.allSettled([order(), deposit()]);
+        const lost = [ordered, deposited].filter((each) => each.status === 'rejected');
+        expect(lost).toEqual([{ status: 'rejected', reason: refused('conflict') }]);
+        if (deposited.status === 'rejected') expect((await world.wallet({ tokens })).accountId).toBeDefined();
+      }
+    });
+
+    it('is used like any, and turns into credits lot by lot, with one draw', async () => {
+      const wallet = await world.paidWallet();
+      expect(await world.available(wallet.walletId)).toBe(usd(10));
+      const held = (await world.hold(wallet, usd(2))) ?? '';
+      await world.settle(wallet, held, { chargeNusd: usd(1.27) });
+      await world.book();
+      const lots = [1, 2, 3].map(() => lotOf('close', wallet.secret));
+      const draws: number[] = [];
+      const random = (below: number): number => {
+        draws.push(below);
+        return 0;
+      };
+      const signed: Buffer[][] = [];
+      const left: boolean[] = [];
+      for (const lot of lots.slice(0, 2)) {
+        signed.push(await closeWallet(world.deps({ random }), lot));
+        left.push(await hasMore(pool, wallet.secret));
+      }
+      // 8.73 USD are 87 credits and 3 tenths of one, which was drawn.
+      expect([signed.map(({ length }) => length), left]).toEqual([
+        [50, 38],
+        [true, false],
+      ]);
+      for (const [at, lot] of lots.slice(0, 2).entries())
+        expect(await closeWallet(world.deps(), lot)).toEqual(signed[at]);
+      await expect(closeWallet(world.deps(), lots[2] as Lot)).rejects.toEqual(refused('conflict'));
+      expect([await world.balance(wallet.accountId), await world.available(wallet.walletId)]).toEqual([0n, 0n]);
+    });
+
+    it('closed by many lots at once is worth its balance', async () => {
+      const wallet = await world.paidWallet('usd-25');
+      const all = await Promise.allSettled(Array.from({ length: 8 }, () => world.close(wallet.secret)));
+      const count = () =>
+        pool.query<{ count: number }>(
+          'select coalesce(sum(count), 0)::int as count from credit_issuances where account_id = $1',
+          [wallet.accountId],
+        );
+      // 25 USD are five lots. Others find another's reservation, or nothing any more.
+      for (const each of all) if (each.status === 'rejected') expect(each.reason).toEqual(refused('conflict'));
+      while (await hasMore(pool, wallet.secret)) await world.close(wallet.secret);
+      expect((await count()).rows[0]?.count).toBe(250);
       expect(await world.balance(wallet.accountId)).toBe(0n);
     });
   });

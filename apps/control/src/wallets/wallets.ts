@@ -2,19 +2,22 @@ import { randomBytes } from 'node:crypto';
 import { walletContracts } from '@sotto/contract/control';
 import { repeat } from '@sotto/server';
 import { hashSecret, StateUnavailableError } from '@sotto/state';
-import { ServiceError } from '@sotto/wire';
+import { ServiceError, type WalletOrder } from '@sotto/wire';
 import type { Domain } from '../domain.ts';
-import { type DepositDependencies, depositCredits } from './deposit.ts';
-import { closeWallet, endReservations, type Lot, type LotDependencies, withdrawLot } from './lots.ts';
+import { type DepositDependencies, depositCredits, findWallet, type Wallet, type WalletHashes } from './deposit.ts';
+import { closeWallet, endReservations, hasMore, type Lot, type LotDependencies, withdrawLot } from './lots.ts';
 
-export type WalletDependencies = LotDependencies & DepositDependencies;
+export interface WalletDependencies extends LotDependencies, DepositDependencies {
+  /** Places or finds the order that pays for a wallet. Resolves to undefined once it is paid. */
+  readonly orderWallet: (asked: WalletHashes & { readonly packageId: string }) => Promise<WalletOrder | undefined>;
+}
 
 const codeMs = 10 * 60_000;
 /** How recent a sign-in must be, of any kind. */
 const freshMs = 5 * 60_000;
 const endMs = 15_000;
 
-/** Anonymous wallets: accounts without a user, which blind credits pay for. Built only if `ANONYMOUS_WALLETS` is on. */
+/** Anonymous wallets: accounts without a user, which blind credits or crypto pay for. Built only if `ANONYMOUS_WALLETS` is on. */
 export function buildWallets(deps: WalletDependencies): Domain {
   const { pool, projector, issuer, now } = deps;
   return {
@@ -38,18 +41,30 @@ export function buildWallets(deps: WalletDependencies): Domain {
         'POST /v1/credits': async ({ body: { code, ...lot } }) =>
           toAnswer(await withdrawLot(deps, { ...toLot(lot), paidBy: { kind: 'code', secret: code } })),
 
-        'POST /v1/wallets': async ({ body }) => {
-          const { key_hash: keyHash, close_hash: closeHash } = body;
-          const tokens = body.credits.map((credit) => Buffer.from(credit, 'base64url'));
-          const { accountId, keyId } = await depositCredits(deps, { keyHash, closeHash, tokens });
+        'POST /v1/wallets': async ({ body, reply }) => {
+          const hashes = { keyHash: body.key_hash, closeHash: body.close_hash };
+          let wallet: Wallet | undefined;
+          if (body.package_id !== undefined) {
+            const order = await deps.orderWallet({ ...hashes, packageId: body.package_id });
+            if (order !== undefined) return reply.code(202).send(order);
+            wallet = await findWallet(pool, hashes);
+          } else {
+            const tokens = (body.credits ?? []).map((credit) => Buffer.from(credit, 'base64url'));
+            wallet = await depositCredits(deps, { ...hashes, tokens });
+          }
+          if (wallet === undefined) throw new Error('a paid wallet is missing');
           // If the state is unavailable, the projector catches up.
-          await Promise.all([projector.account(accountId), projector.key(keyId)]).catch((error: unknown) => {
-            if (!(error instanceof StateUnavailableError)) throw error;
-          });
+          await Promise.all([projector.account(wallet.accountId), projector.key(wallet.keyId)]).catch(
+            (error: unknown) => {
+              if (!(error instanceof StateUnavailableError)) throw error;
+            },
+          );
         },
 
-        'POST /v1/wallets/close': async ({ body: { close_secret: secret, ...lot } }) =>
-          toAnswer(await closeWallet(deps, { ...toLot(lot), paidBy: { kind: 'close', secret } })),
+        'POST /v1/wallets/close': async ({ body: { close_secret: secret, ...lot } }) => {
+          const signatures = await closeWallet(deps, { ...toLot(lot), paidBy: { kind: 'close', secret } });
+          return { ...toAnswer(signatures), ...((await hasMore(pool, secret)) ? { more: true as const } : {}) };
+        },
       });
     },
     tasks: (failed) => [repeat(endMs, () => endReservations(deps), failed('reservations'))],

@@ -9,7 +9,13 @@ import { readOrigin } from '../origin.ts';
 import type { ClientPins } from '../pins/client-pins.ts';
 import { readRelay } from '../platform/relay.ts';
 import { readSigningKey } from '../purse/blind-rsa.ts';
-import { CreditRefusal, type CreditService, creditService, PurseError } from '../purse/credit-service.ts';
+import {
+  CreditRefusal,
+  type CreditService,
+  creditService,
+  PurseError,
+  type WalletOrder,
+} from '../purse/credit-service.ts';
 import { Purse, worth } from '../purse/purse.ts';
 import { asUsage, readPinsFile, required, requiredAddress } from './settings.ts';
 import { type ExitCode, printableLine, type Terminal, UsageError } from './terminal.ts';
@@ -18,8 +24,9 @@ export const purseHelp = `sotto purse: blind credits, which pay for anonymous wa
 
   sotto purse                the credits that you have
   sotto purse buy            withdraw 50 credits ($5) with a code of the billing page, which it asks for
+  sotto purse pay PACKAGE    pay a wallet by crypto instead, such as usd-10, without an account; says where to pay, and waits
   sotto purse rest           wait until 50 credits have rested
-  sotto purse settle         close wallets that an ended process left, and ask again for lots whose answer was lost
+  sotto purse settle         close wallets that an ended process left, and ask again for payments and lots whose answer was lost
   sotto purse key            print the issuer and its keys that you pin
   sotto purse reuse          use credits that were set aside after a refused deposit
   sotto purse back-up FILE   write a copy
@@ -39,7 +46,7 @@ Exit codes: 0 done; 1 refused, or not yet; 2 wrong command line.
 /** Options of the commands that can use a purse, as `parseArgs` takes them. */
 export const anonymousOptions = { anonymous: { type: 'boolean' }, purse: { type: 'string' } } as const;
 
-export const anonymousHelp = `  --anonymous          pay with credits of \`sotto purse\` and no account: a new wallet for this run, for a day at most.
+export const anonymousHelp = `  --anonymous          pay with \`sotto purse\` and no account: a paid wallet or, of credits, a new one for this run, for a day at most.
                        Needs --relay with socks5, and neither INFERENCE_KEY, MANAGEMENT_KEY nor --key-file
   --purse FILE         the purse (default: ~/.sotto/purse)`;
 
@@ -156,21 +163,22 @@ export async function purseCommand(terminal: Terminal, args: readonly string[]):
       purse: { type: 'string' },
     },
   });
-  const [step = 'balance', file, ...rest] = positionals;
-  const takesFile = step === 'back-up' || step === 'restore';
-  if (rest.length > 0 || (file !== undefined) !== takesFile)
+  const [step = 'balance', argument, ...rest] = positionals;
+  const takes = { 'back-up': 'FILE', restore: 'FILE', pay: 'PACKAGE' }[step];
+  if (rest.length > 0 || (argument === undefined) !== (takes === undefined))
     throw new UsageError(
-      takesFile ? `Pass one file: sotto purse ${step} FILE.` : `"${positionals[1] ?? step}" is unknown here.`,
+      takes === undefined ? `"${argument}" is unknown here.` : `Pass one argument: sotto purse ${step} ${takes}.`,
     );
-  return runStep(terminal, values, step, file ?? '');
+  return runStep(terminal, values, step, argument ?? '');
 }
 
-async function runStep(terminal: Terminal, values: PurseValues, step: string, file: string): Promise<ExitCode> {
-  if (step === 'buy' || step === 'settle') {
+async function runStep(terminal: Terminal, values: PurseValues, step: string, argument: string): Promise<ExitCode> {
+  if (step === 'buy' || step === 'settle' || step === 'pay') {
     const { purse, service, issuer } = await purseOf(terminal, values);
     try {
       if (step === 'buy') await purse.buy(service, issuer, await askCode(terminal));
-      else await purse.settle(service, issuer);
+      else if (step === 'pay') await pay(terminal, { purse, service }, argument);
+      else for (const order of await purse.settle(service, issuer)) terminal.out(orderText(order));
       terminal.out(balanceText(purse));
     } finally {
       purse.close();
@@ -189,16 +197,16 @@ async function runStep(terminal: Terminal, values: PurseValues, step: string, fi
   }
   if (step === 'restore') {
     const to = values.purse ?? defaultFile(terminal.environment);
-    if (!existsSync(file)) throw new UsageError(`There is no file ${file}.`);
+    if (!existsSync(argument)) throw new UsageError(`There is no file ${argument}.`);
     if (existsSync(to)) throw new UsageError(`There is a purse at ${to}. Move it away first.`);
-    (await openPurse(terminal, file)).close();
+    (await openPurse(terminal, argument)).close();
     (await openPurse(terminal, to)).close();
-    copyFileSync(file, to, constants.COPYFILE_FICLONE);
+    copyFileSync(argument, to, constants.COPYFILE_FICLONE);
     terminal.note('Credits that were spent since the copy was made are refused when you use them.\n');
   }
   const purse = await openPurse(terminal, values.purse);
   try {
-    if (step === 'back-up') purse.backUp(file);
+    if (step === 'back-up') purse.backUp(argument);
     else if (step === 'reuse') terminal.note(`${purse.reuse()} credits are usable again.\n`);
     else if (step === 'rest') {
       for (let { ready, readyAt } = purse.balance(); ready < 50; { ready, readyAt } = purse.balance()) {
@@ -215,12 +223,59 @@ async function runStep(terminal: Terminal, values: PurseValues, step: string, fi
   return 0;
 }
 
+const payEveryMs = 10_000;
+
+/** Orders a wallet, says where to pay it, and asks until it is paid or can be paid no more. */
+async function pay(
+  terminal: Terminal,
+  { purse, service }: Omit<OpenPurse, 'issuer'>,
+  packageId: string,
+): Promise<void> {
+  const id = purse.newOrder(packageId);
+  for (let isShown = false; ; await setTimeout(payEveryMs)) {
+    let order: WalletOrder | undefined;
+    try {
+      order = await purse.order(service, id);
+    } catch (error) {
+      if (!isShown && !(error instanceof CreditRefusal && error.isPassing)) throw error;
+      terminal.note(`${error instanceof Error ? printableLine(error.message) : 'It failed.'} Trying again.\n`);
+      continue;
+    }
+    if (order === undefined) return terminal.note('It is paid.\n');
+    const isOver = order.status === 'expired' || order.status === 'failed';
+    if (isOver)
+      throw new PurseError(
+        `It was not paid. ${order.problem?.message ?? ''} If you paid, run \`sotto purse settle\` later.`,
+      );
+    if (!isShown && order.pay_to.length > 0) terminal.out(orderText(order));
+    isShown ||= order.pay_to.length > 0;
+  }
+}
+
+/** Where to pay an order. The service chose these words, so they are shown without control characters. */
+function orderText({ id, status, amount, total, expires_at, problem, pay_to }: WalletOrder): string {
+  const lines = [
+    status === 'pending'
+      ? `Pay ${total} USD for a wallet of ${amount} USD: once, exactly, in one of these ways, until ${expires_at}.`
+      : `Order ${id} is ${status}. ${problem?.message ?? ''}`,
+  ];
+  for (const { method, amount: due, currency, destination, link } of pay_to)
+    lines.push(`${method}: ${due} ${currency} to ${destination}`, ...(link === null ? [] : [link]));
+  if (pay_to.length > 0)
+    lines.push('Payments on a chain can be traced to who paid. Prefer Lightning, or coins that do not name you.');
+  return lines.map((line) => `${printableLine(line)}\n`).join('');
+}
+
 function balanceText(purse: Purse): string {
-  const { ready, resting, aside, unsignedLots, abandonedWallets, readyAt } = purse.balance();
+  const { ready, resting, aside, unsignedLots, abandonedWallets, paidWallets, orderedWallets, readyAt } =
+    purse.balance();
   const lines = [`${ready} credits (${worth(ready)}) are ready, ${resting} (${worth(resting)}) are resting.`];
   if (ready < 50 && readyAt !== undefined) lines.push(`50 are ready at ${new Date(readyAt).toISOString()}.`);
   if (ready + resting < 100)
     lines.push('Keep 100 or more, bought at another time than you use them, so that old and new ones mix.');
+  if (paidWallets > 0) lines.push(`${paidWallets} paid wallets are there. \`--anonymous\` uses them first.`);
+  if (orderedWallets > 0)
+    lines.push(`${orderedWallets} wallets are ordered. \`sotto purse settle\` asks whether they are paid.`);
   if (aside > 0) lines.push(`${aside} credits are set aside after a refused deposit.`);
   if (unsignedLots > 0) lines.push(`The answer to ${unsignedLots} purchases is missing. Run \`sotto purse settle\`.`);
   if (abandonedWallets > 0)

@@ -11,14 +11,6 @@ export interface SigningKey {
   readonly bits: number;
 }
 
-/** The secrets of one credit. They are random, are used once, and are forgotten when the credit is signed. */
-export interface BlindSecrets {
-  readonly nonce: Uint8Array;
-  readonly salt: Uint8Array;
-  /** At least 16 bytes longer than the modulus, so that its remainder has no bias. */
-  readonly factor: Uint8Array;
-}
-
 /** Reads a key of the pins. Undefined unless it is RSA with 2048 bits, exponent 65537 and the parameters of RFC 9578. */
 export function readSigningKey(spki: Uint8Array): SigningKey | undefined {
   const pkcs1 = pkcs1Of(spki);
@@ -36,11 +28,14 @@ export function readSigningKey(spki: Uint8Array): SigningKey | undefined {
 export const modulusOf = (key: KeyObject): bigint =>
   toNumber(Buffer.from(key.export({ format: 'jwk' }).n ?? '', 'base64url'));
 
-/** Blinds a message, so that its signature can be asked for without showing it. `inverse` unblinds the answer. */
+/**
+ * Blinds a message, so that its signature can be asked for without showing it. Both secrets are random and are used once. The factor is at
+ * least 16 bytes longer than the modulus, so that its remainder has no bias. `inverse` unblinds the answer.
+ */
 export function blind(
   { modulus, bits, publicKey }: Omit<SigningKey, 'keyId'>,
   message: Uint8Array,
-  { salt, factor }: Omit<BlindSecrets, 'nonce'>,
+  { salt, factor }: { readonly salt: Uint8Array; readonly factor: Uint8Array },
 ): { readonly blinded: Buffer; readonly inverse: bigint } {
   const encoded = toNumber(encodePss(message, salt, bits - 1));
   const r = toNumber(factor) % modulus;

@@ -1,4 +1,4 @@
-import { creditsPerLot, signedCreditsSchema } from '@sotto/wire';
+import { creditsPerLot, signedCreditsSchema, walletOrderSchema } from '@sotto/wire';
 import * as z from 'zod';
 import { ClientError } from '../errors.ts';
 import { isolatedFetch } from '../platform/node-platform.ts';
@@ -33,10 +33,21 @@ const answerMs = 60_000;
 
 /** The routes of credits. Each request has its own connection through the relay, and no credential but its body. */
 export interface CreditService {
-  /** Sends a lot and returns its signatures, at most one for each number. */
-  sign(path: ControlPath<'POST'>, lot: object): Promise<readonly Buffer[]>;
+  /** Sends a lot and returns its signatures, at most one for each number, and whether the wallet pays for more. */
+  sign(path: ControlPath<'POST'>, lot: object): Promise<SignedLot>;
   deposit(deposit: object): Promise<void>;
+  /** Orders a wallet, or asks for its order again. Undefined: it is paid. */
+  order(order: object): Promise<WalletOrder | undefined>;
 }
+
+export interface SignedLot {
+  readonly signatures: readonly Buffer[];
+  readonly more: boolean;
+}
+
+/** Read without the fields that a newer service may add. */
+const orderSchema = z.object(walletOrderSchema.shape);
+export type WalletOrder = z.infer<typeof orderSchema>;
 
 export function creditService({ origin, relay }: { readonly origin: string; readonly relay: string }): CreditService {
   const post = async (path: ControlPath<'POST'>, body: object): Promise<string> => {
@@ -58,19 +69,25 @@ export function creditService({ origin, relay }: { readonly origin: string; read
     const refused = errorSchema.safeParse(parse(text));
     if (!refused.success) throw new ClientError('control_unreachable');
     const { type } = refused.data.error;
-    throw new CreditRefusal(
-      refused.data.error,
-      answer.headers.has('retry-after') || answer.status >= 500 || type === 'rate_limited',
-    );
+    const mayPass = (answer.status >= 500 && type !== 'rail_disabled') || type === 'rate_limited';
+    throw new CreditRefusal(refused.data.error, answer.headers.has('retry-after') || mayPass);
   };
   return {
     async sign(path, lot) {
       const { data } = signedCreditsSchema.safeParse(parse(await post(path, lot)));
       if (data === undefined || data.signatures.length > creditsPerLot) throw new ClientError('control_unreachable');
-      return data.signatures.map((signature) => Buffer.from(signature, 'base64url'));
+      const signatures = data.signatures.map((signature) => Buffer.from(signature, 'base64url'));
+      return { signatures, more: data.more === true };
     },
     async deposit(deposit) {
       await post('/v1/wallets', deposit);
+    },
+    async order(order) {
+      const answer = await post('/v1/wallets', order);
+      if (answer === '') return undefined;
+      const { data } = orderSchema.safeParse(parse(answer));
+      if (data === undefined) throw new ClientError('control_unreachable');
+      return data;
     },
   };
 }

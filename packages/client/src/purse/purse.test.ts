@@ -11,10 +11,11 @@ import {
 import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { creditChallenge, creditSpki } from '@sotto/wire';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { modulusOf } from './blind-rsa.ts';
-import { CreditRefusal, type CreditService } from './credit-service.ts';
+import { CreditRefusal, type CreditService, type SignedLot, type WalletOrder } from './credit-service.ts';
 import { Purse, type PurseOptions } from './purse.ts';
 
 /** The own key first. The planted one is larger, so that it can sign every number that is blinded for the own one. */
@@ -27,6 +28,19 @@ const clock = { now: Date.parse('2026-11-15T12:00:00Z') };
 let folder = '';
 let file = '';
 
+const unpaid = (own: Partial<WalletOrder> = {}): WalletOrder => ({
+  ...{
+    id: '5f0c7a9e-93a5-4d9c-8a6b-0d6f1f6c8a10',
+    status: 'pending',
+    package_id: 'usd-10',
+    rail: 'crypto',
+    currency: 'USD',
+  },
+  ...{ amount: 10, fee: 0.5, total: 10.5, refunded: 0, automatic: false, problem: null, receipt_number: null },
+  ...{ created_at: '2026-11-15T12:00:00.000Z', expires_at: '2026-11-15T13:00:00.000Z', paid_at: null, pay_to: [] },
+  ...own,
+});
+
 /** A stand-in for the service. It signs anything, and knows which credits it has taken. */
 class Issuer implements CreditService {
   readonly lots: { path: string; body: Record<string, unknown> }[] = [];
@@ -34,10 +48,20 @@ class Issuer implements CreditService {
   readonly spent = new Set<string>();
   signsWith = 0;
   signs = 50;
+  more = false;
+  readonly orders: Record<string, unknown>[] = [];
+  /** The answer to an order. Undefined: it is paid. */
+  due: WalletOrder | undefined = unpaid();
   /** What happens after the service has done its part. */
   trouble: Error | undefined;
 
-  async sign(path: string, body: object): Promise<readonly Buffer[]> {
+  async order(body: object): Promise<WalletOrder | undefined> {
+    this.orders.push(body as Record<string, unknown>);
+    if (this.trouble !== undefined) throw this.trouble;
+    return this.due;
+  }
+
+  async sign(path: string, body: object): Promise<SignedLot> {
     const lot = { path, body: body as Record<string, unknown> };
     this.lots.push(lot);
     if (this.trouble instanceof CreditRefusal) throw this.trouble;
@@ -47,7 +71,7 @@ class Issuer implements CreditService {
     const padding = constants.RSA_NO_PADDING;
     const signatures = numbers.map((number) => privateDecrypt({ key, padding }, Buffer.from(number, 'base64url')));
     if (this.trouble !== undefined) throw this.trouble;
-    return signatures;
+    return { signatures, more: this.more };
   }
 
   async deposit(body: object): Promise<void> {
@@ -120,6 +144,112 @@ test('a lot rests for 1 to 24 hours, pays for a wallet, and comes back as change
   const body = service.lots.at(-1)?.body ?? {};
   expect(hash('sha256', String(body.close_secret), 'base64url')).toBe(service.deposits[0]?.close_hash);
   purse.close();
+});
+
+test('a paid wallet is used like one of credits, and comes back lot by lot', async () => {
+  const purse = await filled(1);
+  const id = purse.newOrder('usd-10');
+  expect(await purse.order(service, id)).toEqual(unpaid());
+  expect(purse.balance()).toMatchObject({ orderedWallets: 1, paidWallets: 0 });
+  service.due = undefined;
+  expect(await purse.order(service, id)).toBeUndefined();
+  expect(service.orders[1]).toEqual(service.orders[0]);
+  expect(purse.balance()).toMatchObject({ orderedWallets: 0, paidWallets: 1 });
+
+  const wallet = purse.takeWallet();
+  expect(wallet.id).toBe(id);
+  purse.release(id);
+  expect(purse.takeWallet()).toEqual(wallet);
+  await purse.deposit(service, wallet);
+  expect([service.deposits, purse.balance().ready]).toEqual([[], 50]);
+  expect(service.orders[0]).toEqual({
+    key_hash: hash('sha256', wallet.key, 'base64url'),
+    close_hash: expect.any(String),
+    package_id: 'usd-10',
+  });
+  service.more = true;
+  const ends = service.sign.bind(service);
+  service.sign = async (path, body) => {
+    if (service.lots.length === 2) Object.assign(service, { more: false, signs: 13 });
+    return ends(path, body);
+  };
+  expect(await purse.closeWallet(service, issuer, wallet.id)).toBe(63);
+  expect(service.lots).toHaveLength(3);
+  expect(new Set(service.lots.map(({ body }) => JSON.stringify(body.blinded))).size).toBe(3);
+  expect(purse.balance()).toMatchObject({ ready: 50, resting: 63, paidWallets: 0, abandonedWallets: 0 });
+  // Then come the credits.
+  expect(purse.takeWallet().key).not.toBe(wallet.key);
+  purse.close();
+});
+
+test('a closing that breaks between two lots goes on with the next', async () => {
+  const purse = await open();
+  const id = purse.newOrder('usd-10');
+  service.due = undefined;
+  await purse.order(service, id);
+  await purse.deposit(service, purse.takeWallet());
+  service.more = true;
+  const sign = service.sign.bind(service);
+  service.sign = (path, body) => (service.lots.length === 1 ? Promise.reject(lost) : sign(path, body));
+  await expect(purse.closeWallet(service, issuer, id)).rejects.toBe(lost);
+  expect(purse.balance()).toMatchObject({ resting: 50 });
+  Object.assign(service, { sign, more: false, signs: 7 });
+  expect(await purse.closeWallet(service, issuer, id)).toBe(7);
+  expect(purse.balance()).toMatchObject({ resting: 57 });
+  purse.close();
+});
+
+test('the key of an order outlives a lost answer and every doubt about the payment', async () => {
+  const purse = await open();
+  // The service was never asked, or nobody heard where to pay.
+  service.trouble = lost;
+  await expect(purse.order(service, purse.newOrder('usd-10'))).rejects.toBe(lost);
+  service.trouble = new CreditRefusal({ type: 'invalid_request', message: 'no such package' }, false);
+  await expect(purse.order(service, purse.newOrder('none'))).rejects.toThrow('no such package');
+  expect(purse.balance()).toMatchObject({ orderedWallets: 1 });
+  service.trouble = undefined;
+  const id = purse.newOrder('usd-10');
+  await purse.order(service, id);
+  const kept = async (): Promise<number> => {
+    await purse.order(service, id).catch(() => {});
+    return purse.balance().orderedWallets - 1;
+  };
+  service.trouble = new CreditRefusal({ type: 'not_found', message: 'switched off' }, false);
+  expect(await kept()).toBe(1);
+  service.trouble = undefined;
+  clock.now = Date.parse('2026-11-16T12:00:00Z');
+  service.due = unpaid({ status: 'expired' });
+  expect(await kept()).toBe(1);
+  clock.now += 24 * hour;
+  service.due = unpaid({ status: 'failed', problem: { code: 'payment_invalid', message: 'not confirmed' } });
+  expect(await kept()).toBe(1);
+  service.due = unpaid({ status: 'expired', problem: { code: 'paid_partially', message: 'less' } });
+  expect(await kept()).toBe(1);
+  service.due = unpaid({ status: 'expired' });
+  expect(await kept()).toBe(0);
+
+  // A service that has another order under these hashes has deleted the first one.
+  const other = purse.newOrder('usd-10');
+  service.due = unpaid();
+  await purse.order(service, other);
+  service.due = unpaid({ expires_at: '2026-12-15T13:00:00.000Z' });
+  await purse.order(service, other);
+  expect(purse.balance()).toMatchObject({ orderedWallets: 1 });
+  purse.close();
+});
+
+test('a purse of an older version gets its new columns', async () => {
+  const purse = await filled(1);
+  purse.close();
+  const older = new DatabaseSync(file);
+  older.exec(
+    'alter table wallets drop column package_id; alter table wallets drop column ends_at; pragma user_version = 1',
+  );
+  older.close();
+  const newer = await open();
+  await newer.deposit(service, newer.takeWallet());
+  expect(newer.balance()).toMatchObject({ ready: 0, paidWallets: 0 });
+  newer.close();
 });
 
 test('old and new credits mix: 50 of all that are ready', async () => {

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { type CreditIssuer, creditChallenge, creditNusd, creditsPerLot, nonceBytes } from '@sotto/wire';
 import { blind, creditMessage, readSigningKey, type SigningKey, unblind } from './blind-rsa.ts';
-import { CreditRefusal, type CreditService, PurseError } from './credit-service.ts';
+import { CreditRefusal, type CreditService, PurseError, type SignedLot, type WalletOrder } from './credit-service.ts';
 
 export interface PurseOptions {
   readonly file: string;
@@ -21,6 +21,15 @@ export interface PurseWallet {
   readonly key: string;
 }
 
+interface StoredWallet extends PurseWallet {
+  readonly close_secret: string;
+  readonly state: 'ordered' | 'paid' | 'taken' | 'offered' | 'open';
+  readonly pid: number;
+  /** Null: credits pay for it. */
+  readonly package_id: string | null;
+  readonly ends_at: number | null;
+}
+
 interface StoredLot {
   readonly id: number;
   readonly secrets: Uint8Array;
@@ -34,6 +43,8 @@ const saltBytes = 48;
 const factorBytes = 272;
 const secretBytes = nonceBytes + saltBytes + factorBytes;
 const hourMs = 3_600_000;
+/** How long the service may still see a payment after the order's end. */
+const watchedMs = 24 * hourMs;
 /** New credits rest for a random time between these, so that the time of a deposit does not say when they were signed. */
 const restMs = { least: hourMs, most: 24 * hourMs };
 const firstTables = `
@@ -44,6 +55,11 @@ const firstTables = `
   create table wallets (id integer primary key, key text not null, close_secret text not null, state text not null,
     pid integer not null);
   pragma user_version = 1;`;
+/** Wallets that a payment makes: the package, and when the order ends that says where to pay. */
+const orderColumns = `
+  alter table wallets add column package_id text;
+  alter table wallets add column ends_at integer;
+  pragma user_version = 2;`;
 
 /**
  * Blind credits and the wallets that they pay for, in one SQLite file of mode 600. Every change commits before its request leaves, so a
@@ -79,7 +95,9 @@ export class Purse {
     );
     const purse = new Purse(db, options);
     purse.#change(() => {
-      if (purse.#read<{ user_version: number }>('pragma user_version')[0]?.user_version === 0) db.exec(firstTables);
+      const version = purse.#read<{ user_version: number }>('pragma user_version')[0]?.user_version ?? 0;
+      if (version < 1) db.exec(firstTables);
+      if (version < 2) db.exec(orderColumns);
     });
     return purse;
   }
@@ -96,13 +114,15 @@ export class Purse {
     const usable = free.filter(({ aside }) => aside === 0);
     const count = (sql: string): number =>
       this.#read<{ count: number }>(`select count(*) as count from ${sql}`)[0]?.count ?? 0;
-    const left = this.#read<{ pid: number }>("select pid from wallets where state <> 'taken'");
+    const left = this.#read<{ pid: number }>("select pid from wallets where state in ('offered', 'open')");
     return {
       ready: usable.filter(({ ready_at }) => ready_at <= this.#now()).length,
       resting: usable.filter(({ ready_at }) => ready_at > this.#now()).length,
       aside: free.length - usable.length,
       unsignedLots: count("lots where paid_by = 'code'"),
       abandonedWallets: left.filter(({ pid }) => !isAlive(pid)).length,
+      paidWallets: count("wallets where state = 'paid'"),
+      orderedWallets: count("wallets where state = 'ordered'"),
       /** Unix ms. Undefined: there are too few credits. */
       readyAt: usable[creditsPerLot - 1]?.ready_at,
     };
@@ -118,13 +138,48 @@ export class Purse {
     await this.#ask(service, issuer, lot);
   }
 
-  /** Takes 50 rested credits for a new wallet, at random from all that are ready, so that one lot never goes alone by choice. */
+  /** Makes a wallet for a payment. It is stored before it is ordered. */
+  newOrder(packageId: string): number {
+    return this.#addWallet('ordered', packageId).id;
+  }
+
+  /** Orders a wallet, or asks for its order again. Undefined: it is paid, and its key works. */
+  async order(service: CreditService, id: number): Promise<WalletOrder | undefined> {
+    const wallet = this.#wallet(id);
+    let order: WalletOrder | undefined;
+    try {
+      order = await service.order({ ...hashesOf(wallet), package_id: wallet.package_id });
+    } catch (error) {
+      // Nobody was told yet where to pay.
+      if (error instanceof CreditRefusal && !error.isPassing)
+        this.#run('delete from wallets where id = ? and ends_at is null', id);
+      throw error;
+    }
+    const endsAt = order === undefined ? null : Date.parse(order.expires_at);
+    const isUnpaid = order?.status === 'expired' && order.problem === null && this.#now() > (endsAt ?? 0) + watchedMs;
+    // Another order under these hashes: the service has deleted the first one, as unpaid.
+    if (isUnpaid || (endsAt !== null && wallet.ends_at !== null && endsAt !== wallet.ends_at))
+      this.#run('delete from wallets where id = ?', id);
+    else if (order === undefined) this.#run("update wallets set state = 'paid' where id = ? and state = 'ordered'", id);
+    else this.#run('update wallets set ends_at = ? where id = ?', endsAt, id);
+    return order;
+  }
+
+  /**
+   * Takes a paid wallet, or 50 rested credits for a new one, at random from all that are ready, so that one lot never goes alone by
+   * choice.
+   */
   takeWallet(): PurseWallet {
     return this.#change(() => {
       for (const { id, pid } of this.#read<{ id: number; pid: number }>(
         "select id, pid from wallets where state = 'taken'",
       ))
         if (!isAlive(pid)) this.release(id);
+      const [paid] = this.#read<PurseWallet>(
+        "update wallets set state = 'taken', pid = ? where id = (select min(id) from wallets where state = 'paid') returning id, key",
+        process.pid,
+      );
+      if (paid !== undefined) return paid;
       const ready = 'wallet is null and aside = 0 and ready_at <= ?';
       // Credits of one key, if there are enough: a mixture tells that somebody has both.
       const [key] = this.#read<{ key_id: string }>(
@@ -137,36 +192,34 @@ export class Purse {
         key?.key_id ?? null,
       );
       if (chosen.length < creditsPerLot) throw new PurseError(tooFew(this.balance()));
-      const wallet = { key: newKey(), closeSecret: randomBytes(32).toString('base64url') };
-      const [made] = this.#read<{ id: number }>(
-        "insert into wallets (key, close_secret, state, pid) values (?, ?, 'taken', ?) returning id",
-        ...[wallet.key, wallet.closeSecret, process.pid],
-      );
-      const id = made?.id ?? 0;
-      for (const { nonce } of chosen) this.#run('update credits set wallet = ? where nonce = ?', id, nonce);
-      return { id, key: wallet.key };
+      const wallet = this.#addWallet('taken', null);
+      for (const { nonce } of chosen) this.#run('update credits set wallet = ? where nonce = ?', wallet.id, nonce);
+      return wallet;
     });
   }
 
-  /** Gives the credits of a wallet back that was never offered. */
+  /** Gives a wallet back that was never used, or its credits if they were never offered. */
   release(walletId: number): void {
+    this.#run(
+      "update wallets set state = 'paid' where id = ? and state = 'taken' and package_id is not null",
+      walletId,
+    );
     this.#run("delete from wallets where id = ? and state = 'taken'", walletId);
     this.#run('update credits set wallet = null where wallet = ? and wallet not in (select id from wallets)', walletId);
   }
 
-  /** Deposits the credits of a wallet. Afterwards its key works. */
+  /** Deposits the credits of a wallet, unless it is paid already. Afterwards its key works. */
   async deposit(service: CreditService, { id }: Pick<PurseWallet, 'id'>): Promise<void> {
-    this.#run("update wallets set state = 'offered' where id = ?", id);
-    const [wallet] = this.#read<{ key: string; close_secret: string }>('select * from wallets where id = ?', id);
+    const wallet = this.#wallet(id);
+    this.#run('update wallets set state = ? where id = ?', wallet.package_id === null ? 'offered' : 'open', id);
+    if (wallet.package_id !== null) return;
     const credits = this.#read<{ nonce: Uint8Array; token: Uint8Array }>(
       'select * from credits where wallet = ? order by nonce',
       id,
     );
-    if (wallet === undefined) throw new PurseError('The wallet is not in the purse.');
     try {
       await service.deposit({
-        key_hash: hash('sha256', wallet.key, 'base64url'),
-        close_hash: hash('sha256', wallet.close_secret, 'base64url'),
+        ...hashesOf(wallet),
         credits: credits.map(({ token }) => Buffer.from(token).toString('base64url')),
       });
     } catch (error) {
@@ -196,26 +249,46 @@ export class Purse {
     return Number(this.#run('update credits set aside = 0 where aside = 1'));
   }
 
-  /** Closes a wallet. What is left becomes new credits, which rest. Returns their number. Throws a passing `CreditRefusal` while requests are not booked. */
+  /**
+   * Closes a wallet. What is left becomes new credits, which rest, lot by lot. Returns their number. Throws a passing `CreditRefusal` while
+   * requests are not booked.
+   */
   async closeWallet(service: CreditService, issuer: CreditIssuer, walletId: number): Promise<number> {
-    const lot = this.#change(() => {
-      const [wallet] = this.#read<{ close_secret: string }>('select close_secret from wallets where id = ?', walletId);
-      if (wallet === undefined) throw new PurseError('The wallet is not in the purse.');
-      const [known] = this.#read<StoredLot>('select * from lots where wallet = ?', walletId);
-      return known ?? this.#addLot(issuer, 'close', wallet.close_secret, walletId);
-    });
-    return this.#ask(service, issuer, lot);
+    for (let back = 0; ; ) {
+      const lot = this.#change(() => {
+        const { close_secret: secret } = this.#wallet(walletId);
+        const [known] = this.#read<StoredLot>('select * from lots where wallet = ?', walletId);
+        return known ?? this.#addLot(issuer, 'close', secret, walletId);
+      });
+      const { count, more } = await this.#ask(service, issuer, lot);
+      back += count;
+      if (!more) return back;
+    }
   }
 
-  /** Finishes what an ended process left: deposits of unknown outcome, open wallets, and lots without signatures. */
-  async settle(service: CreditService, issuer: CreditIssuer): Promise<void> {
-    const left = this.#read<{ id: number; state: string; pid: number }>("select * from wallets where state <> 'taken'");
+  /**
+   * Finishes what an ended process left: orders and deposits of unknown outcome, open wallets, and lots without signatures. Returns the
+   * orders that are not paid.
+   */
+  async settle(service: CreditService, issuer: CreditIssuer): Promise<WalletOrder[]> {
+    const left = this.#read<StoredWallet>("select * from wallets where state in ('ordered', 'offered', 'open')");
+    const unpaid: WalletOrder[] = [];
     const failures: unknown[] = [];
     const attempt = (step: () => Promise<unknown>): Promise<unknown> =>
       step().catch((error: unknown) => failures.push(error));
-    for (const { id, state, pid } of left) {
+    for (const { id, state, pid, ends_at: endsAt } of left) {
       if (isAlive(pid)) continue;
+      // Nobody was told where to pay it.
+      if (state === 'ordered' && endsAt === null) {
+        this.#run('delete from wallets where id = ?', id);
+        continue;
+      }
       await attempt(async () => {
+        if (state === 'ordered') {
+          const order = await this.order(service, id);
+          if (order !== undefined) unpaid.push(order);
+          return;
+        }
         if (state === 'offered') await this.deposit(service, { id });
         await this.closeWallet(service, issuer, id);
       });
@@ -223,6 +296,7 @@ export class Purse {
     for (const lot of this.#read<StoredLot>("select * from lots where paid_by = 'code'"))
       await attempt(() => this.#ask(service, issuer, lot));
     if (failures.length > 0) throw failures[0];
+    return unpaid;
   }
 
   /** Writes a copy. Credits that are spent later are spent in the copy, too. */
@@ -230,6 +304,21 @@ export class Purse {
     closeSync(openSync(file, 'wx', 0o600));
     this.#run('vacuum into ?', file);
     chmodSync(file, 0o600);
+  }
+
+  #addWallet(state: 'ordered' | 'taken', packageId: string | null): PurseWallet {
+    const [made] = this.#read<PurseWallet>(
+      'insert into wallets (key, close_secret, state, pid, package_id) values (?, ?, ?, ?, ?) returning id, key',
+      ...[newKey(), randomBytes(32).toString('base64url'), state, process.pid, packageId],
+    );
+    if (made === undefined) throw new Error('the wallet was not stored');
+    return made;
+  }
+
+  #wallet(id: number): StoredWallet {
+    const [wallet] = this.#read<StoredWallet>('select * from wallets where id = ?', id);
+    if (wallet === undefined) throw new PurseError('The wallet is not in the purse.');
+    return wallet;
   }
 
   #addLot(issuer: CreditIssuer, paidBy: StoredLot['paid_by'], secret: string, wallet: number | null): StoredLot {
@@ -247,16 +336,16 @@ export class Purse {
   }
 
   /** Asks for the signatures of a stored lot, and keeps it until they are right. */
-  async #ask(service: CreditService, issuer: CreditIssuer, lot: StoredLot): Promise<number> {
+  async #ask(service: CreditService, issuer: CreditIssuer, lot: StoredLot): Promise<{ count: number; more: boolean }> {
     const key = readSigningKey(Buffer.from(lot.spki, 'base64url'));
     if (key === undefined) throw new PurseError('The key of a stored lot cannot be read.');
     const numbers = blindedLot(key, creditChallenge(issuer.issuer), lot.secrets);
     const path = lot.paid_by === 'code' ? '/v1/credits' : '/v1/wallets/close';
     const proof = lot.paid_by === 'code' ? { code: lot.secret } : { close_secret: lot.secret };
     const blinded = numbers.map((number) => number.blinded.toString('base64url'));
-    let signatures: readonly Buffer[];
+    let signed: SignedLot;
     try {
-      signatures = await service.sign(path, { ...proof, key_id: key.keyId, blinded });
+      signed = await service.sign(path, { ...proof, key_id: key.keyId, blinded });
     } catch (error) {
       // A refused code paid for nothing. A lot of a closed wallet is kept, unless its key is out of date.
       if (!(error instanceof CreditRefusal) || error.isPassing) throw error;
@@ -266,7 +355,7 @@ export class Purse {
       if (lot.paid_by === 'close' && error.type === 'conflict') this.#forget(lot);
       throw error;
     }
-    const tokens = signatures.map((signature, at) => {
+    const tokens = signed.signatures.map((signature, at) => {
       const number = numbers[at];
       const signed = number && unblind(key, number.message, { inverse: number.inverse, signature });
       return number && signed && { nonce: number.nonce, token: Buffer.concat([number.message, signed]) };
@@ -275,6 +364,7 @@ export class Purse {
       throw new PurseError(
         'The issuer did not sign what it was asked to. The lot is kept: run `sotto purse settle` later.',
       );
+    const more = signed.more && tokens.length === creditsPerLot;
     const readyAt = this.#now() + this.#random(restMs.least, restMs.most);
     this.#change(() => {
       for (const token of tokens) {
@@ -285,9 +375,10 @@ export class Purse {
           ...values,
         );
       }
-      this.#forget(lot);
+      if (more) this.#run('delete from lots where id = ?', lot.id);
+      else this.#forget(lot);
     });
-    return tokens.length;
+    return { count: tokens.length, more };
   }
 
   #forget({ id, wallet }: StoredLot): void {
@@ -327,6 +418,11 @@ function blindedLot(key: SigningKey, challenge: Uint8Array, secrets: Uint8Array)
     return { nonce, message, ...blind(key, message, { salt, factor: own.subarray(nonceBytes + saltBytes) }) };
   });
 }
+
+const hashesOf = ({ key, close_secret }: StoredWallet) => ({
+  key_hash: hash('sha256', key, 'base64url'),
+  close_hash: hash('sha256', close_secret, 'base64url'),
+});
 
 /** An inference key, in the form that the service's own have: prefix, 32 random bytes, checksum. */
 function newKey(): string {

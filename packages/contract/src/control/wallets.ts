@@ -1,5 +1,6 @@
 import * as wire from '@sotto/wire';
 import { contracts } from '../contract.ts';
+import { json } from '../route.ts';
 
 /** Blind credits and the wallets that they pay for. 404 unless the operator enabled anonymous wallets. */
 export const walletContracts = contracts({
@@ -38,21 +39,28 @@ export const walletContracts = contracts({
   },
   'POST /v1/wallets': {
     operationId: 'createWallet',
-    summary: 'Make a wallet of credits',
+    summary: 'Make a wallet',
     description:
-      'Deposits 50 credits, all or none, to a new wallet. Its key is an inference key that the client made, and opens no compatibility mode. The same request is accepted again.',
+      'Deposits 50 credits, all or none, to a new wallet, or orders a package that you pay by crypto, without a page. The wallet’s key is an inference key that the client made, and opens no compatibility mode. The same request is the same deposit or order again: repeat it to learn whether an order is paid.',
     credentials: [],
     limit: 'uncounted',
-    body: wire.depositCreditsSchema,
+    body: wire.createWalletSchema,
     status: 204,
-    returns: 'The wallet exists, with 5 USD.',
-    errors: ['credits_spent', 'conflict'],
+    returns: 'The wallet exists, with 5 USD or the package.',
+    otherAnswers: [
+      {
+        status: 202,
+        description: 'The order is not paid. Pay it at one entry of `pay_to`.',
+        content: [json(wire.walletOrderSchema)],
+      },
+    ],
+    errors: ['credits_spent', 'conflict', 'rate_limited', 'rail_disabled', 'rail_error'],
   },
   'POST /v1/wallets/close': {
     operationId: 'closeWallet',
     summary: 'Close a wallet',
     description:
-      'Revokes the wallet’s key, and signs as many of the blinded numbers as the balance pays for. A rest below a credit becomes one with the probability rest ÷ credit. 409 while requests are not booked. The same request gets the same signatures again.',
+      'Revokes the wallet’s key, and signs as many of the blinded numbers as the balance pays for. If there is more, the answer says so, and another lot gets it. A rest below a credit becomes one with the probability rest ÷ credit. 409 while requests are not booked. The same request gets the same signatures again.',
     credentials: [],
     body: wire.closeWalletSchema,
     answer: wire.signedCreditsSchema,

@@ -66,6 +66,24 @@ export const orderAnswerSchema = z.strictObject({
 });
 export type OrderAnswer = z.infer<typeof orderAnswerSchema>;
 
+/** Where to pay an invoice by one method of BTCPay Server, such as `BTC-CHAIN` or `BTC-LN`, without opening a page. */
+const payToSchema = z.strictObject({
+  method: z.string(),
+  currency: z.string(),
+  /** What is due, in the method's currency. */
+  amount: z.string(),
+  destination: z.string(),
+  /** For wallets, such as `bitcoin:` or `lightning:`. */
+  link: z.string().nullable(),
+});
+export type PayTo = z.infer<typeof payToSchema>;
+
+/** Answer of `POST /wallets`: an order that is not paid. `pay_to` is empty before and after it can be paid. */
+export const walletOrderSchema = orderAnswerSchema
+  .omit({ checkout_url: true })
+  .extend({ pay_to: z.array(payToSchema) });
+export type WalletOrder = z.infer<typeof walletOrderSchema>;
+
 export const orderPageSchema = z.strictObject({ data: z.array(orderAnswerSchema), next_cursor: z.string().nullable() });
 export type OrderPage = z.infer<typeof orderPageSchema>;
 

@@ -3,7 +3,7 @@ import { railNameSchema } from '../answers/billing.ts';
 import { storableText } from '../field-schemas.ts';
 import { omittable } from './without-nulls.ts';
 
-const packageId = storableText.min(1).max(64);
+export const packageIdSchema = storableText.min(1).max(64);
 const usd = z.number().min(0).max(1_000_000);
 
 const formId = z
@@ -12,7 +12,7 @@ const formId = z
 
 /** Body of `POST /billing/orders`. */
 export const createOrderSchema = z.strictObject({
-  package_id: packageId,
+  package_id: packageIdSchema,
   rail: railNameSchema,
   /** The customer's consent to keep the card for auto top-up; only with the rail `card`. */
   save_card: omittable(z.boolean()),
@@ -38,7 +38,7 @@ export const billingSettingsSchema = z
     receipt_details: receiptDetails.nullable().optional(),
     low_balance_usd: usd.nullable().optional(),
     auto_top_up: z
-      .strictObject({ enabled: z.boolean(), threshold_usd: usd, package_id: packageId, monthly_limit_usd: usd })
+      .strictObject({ enabled: z.boolean(), threshold_usd: usd, package_id: packageIdSchema, monthly_limit_usd: usd })
       .nullable()
       .optional(),
   })

@@ -1,8 +1,10 @@
 import { applyOrderEvent, type OrderEffect, type OrderEvent, type OrderFlag } from '@sotto/money';
+import type { PayTo } from '@sotto/wire';
 import type pg from 'pg';
 import { inTransaction } from '../../database/in-transaction.ts';
 import type { ControlEvents } from '../../events.ts';
 import { creditWithin, debitWithin, ledgerAccounts, transferWithin } from '../../ledger/post-transaction.ts';
+import { makeWallet } from '../../wallets/deposit.ts';
 import { recordOutcome } from '../auto-top-up/outcome.ts';
 import type { RailEvent } from '../rails/rail.ts';
 import { issueReceipt, type Seller } from '../receipts/receipt-store.ts';
@@ -27,6 +29,7 @@ export type EventSource = 'order' | 'webhook' | 'reconcile' | 'auto_top_up' | 'o
 export interface OpenedAs {
   readonly reference: string;
   readonly checkoutUrl: string | undefined;
+  readonly payTo?: readonly PayTo[] | undefined;
 }
 
 export interface Applied {
@@ -44,6 +47,8 @@ export interface Applied {
  * before the commit, nothing is stored, and the rail or the loop reports the event again. If it dies after the commit,
  * the projector finds the changed balance by its version. Even if the row's state were wrong, the ledger's unique
  * references and the order's single receipt allow only one credit.
+ *
+ * An order for a wallet creates its account and key in the same transaction.
  *
  * Lock order: order, account, settings, receipt counter.
  */
@@ -81,12 +86,16 @@ export async function applyEvent(
       ...step.order,
       reference,
       checkoutUrl: before.checkoutUrl ?? opened?.checkoutUrl,
+      payTo: opened?.payTo ?? before.payTo,
       failure,
       flag: flagIsNew ? flag : flagAfter(before, step.order.payment),
       paidAt,
       receiptNumber,
     };
     await updateOrder(client, after, nextCheck(after, at));
+    // An order for a wallet can be deleted as long as it has no history.
+    if (after.wallet !== undefined && after.payment === undefined && after.flag === undefined)
+      return { order: after, outcome: 'applied', flag };
     await client.query(
       `insert into order_events (order_id, at, source, event, from_status, to_status, flag)
        values ($1, $2, $3, $4, $5, $6, $7)`,
@@ -140,6 +149,7 @@ async function post(client: pg.PoolClient, { deps, before, effect, at }: Posting
   const funding = ledgerAccounts.fundingBy(rail);
   if (effect.type === 'credit') {
     const reference = `order:${orderId}`;
+    if (before.wallet !== undefined) await makeWallet(client, { ...before.wallet, accountId });
     await creditWithin(client, { accountId, amountNusd, kind: 'top_up', reference, from: funding });
     if (feeNusd > 0n) {
       const fee = { from: funding, to: ledgerAccounts.fees, amountNusd: feeNusd, kind: 'fee' } as const;
@@ -179,7 +189,7 @@ async function post(client: pg.PoolClient, { deps, before, effect, at }: Posting
 async function updateOrder(client: pg.PoolClient, order: OrderRecord, nextCheckAt: Date | undefined): Promise<void> {
   await client.query(
     `update orders set status = $2, refunded_nusd = $3, disputed_nusd = $4, rail_reference = $5, checkout_url = $6,
-       payment = $7, failure = $8, flag = $9, paid_at = $10, next_check_at = $11 where id = $1`,
+       payment = $7, failure = $8, flag = $9, paid_at = $10, next_check_at = $11, pay_to = $12 where id = $1`,
     [
       order.id,
       order.status,
@@ -192,6 +202,7 @@ async function updateOrder(client: pg.PoolClient, order: OrderRecord, nextCheckA
       order.flag ?? null,
       order.paidAt ?? null,
       nextCheckAt ?? null,
+      order.payTo.length === 0 ? null : JSON.stringify(order.payTo),
     ],
   );
 }

@@ -1,5 +1,5 @@
 import { type Nusd, nusdToUsd, type OrderFlag, type OrderFunds, orderTotal, returnedNusd } from '@sotto/money';
-import type { OrderAnswer, RailName } from '@sotto/wire';
+import type { OrderAnswer, PayTo, RailName } from '@sotto/wire';
 import type { orders } from '../../database/billing-schema.ts';
 import type { SqlRow } from '../../database/columns.ts';
 import type { RailOrder } from '../rails/rail.ts';
@@ -9,6 +9,7 @@ export interface OrderRecord extends OrderFunds, RailOrder {
   readonly rail: RailName;
   readonly packageId: string;
   readonly checkoutUrl: string | undefined;
+  readonly payTo: readonly PayTo[];
   readonly failure: string | undefined;
   readonly flag: OrderFlag | undefined;
   readonly paidAt: Date | undefined;
@@ -22,7 +23,7 @@ export type OrderRow = Omit<SqlRow<typeof orders>, 'form_id' | 'explanation' | '
 /** The columns that every read of orders selects. `o` is the order. */
 export const orderColumns = `o.id, o.account_id, o.status, o.rail, o.package_id, o.amount_nusd, o.fee_nusd, o.refunded_nusd,
   o.disputed_nusd, o.automatic, o.save_card, o.rail_reference, o.card, o.checkout_url, o.payment, o.failure, o.flag,
-  o.created_at, o.expires_at, o.paid_at,
+  o.created_at, o.expires_at, o.paid_at, o.wallet_key_hash, o.wallet_close_hash, o.pay_to,
   (select r.number from receipts r where r.order_id = o.id and r.kind = 'receipt') as receipt_number`;
 
 export const toRecord = (row: OrderRow): OrderRecord => ({
@@ -40,6 +41,11 @@ export const toRecord = (row: OrderRow): OrderRecord => ({
   reference: row.rail_reference ?? undefined,
   card: row.card ?? undefined,
   checkoutUrl: row.checkout_url ?? undefined,
+  wallet:
+    row.wallet_key_hash === null || row.wallet_close_hash === null
+      ? undefined
+      : { keyHash: row.wallet_key_hash, closeHash: row.wallet_close_hash },
+  payTo: row.pay_to ?? [],
   payment: row.payment ?? undefined,
   failure: row.failure ?? undefined,
   flag: row.flag ?? undefined,

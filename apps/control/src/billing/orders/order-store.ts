@@ -28,13 +28,13 @@ export async function insertOrder(
     | 'card'
     | 'createdAt'
     | 'expiresAt'
-  > & { readonly formId: string | undefined },
+  > & { readonly formId: string | undefined; readonly wallet?: OrderRecord['wallet'] },
   nextCheckAt: Date,
 ): Promise<OrderRecord> {
   const { rows } = await client.query<OrderRow>(
     `insert into orders as o (id, account_id, status, rail, package_id, amount_nusd, fee_nusd, automatic, save_card, card,
-       created_at, expires_at, next_check_at, form_id)
-     values ($1, $2, 'created', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) returning ${orderColumns}`,
+       created_at, expires_at, next_check_at, form_id, wallet_key_hash, wallet_close_hash)
+     values ($1, $2, 'created', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) returning ${orderColumns}`,
     [
       order.id,
       order.accountId,
@@ -49,6 +49,8 @@ export async function insertOrder(
       order.expiresAt,
       nextCheckAt,
       order.formId ?? null,
+      order.wallet?.keyHash ?? null,
+      order.wallet?.closeHash ?? null,
     ],
   );
   const [row] = rows;
@@ -127,7 +129,7 @@ export async function listOrders(
   });
 }
 
-/** Returns one page of the orders of all accounts, newest first. */
+/** Returns one page of the orders of all accounts, newest first. Without those for wallets that brought no money, which anybody can place. */
 export async function listAllOrders(
   pool: pg.Pool,
   { limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined },
@@ -150,6 +152,7 @@ async function readPage(
   const after = cursor === undefined ? undefined : readCursor(cursor, uuidPattern);
   const { rows } = await pool.query<OrderRow>(
     `select ${orderColumns} from orders o where ($1::uuid is null or o.account_id = $1)
+       and (o.wallet_key_hash is null or o.payment is not null or o.flag is not null)
        and ($2::timestamptz is null or (o.created_at, o.id) < ($2::timestamptz, $3::uuid))
      order by o.created_at desc, o.id desc limit $4`,
     [accountId ?? null, after?.at ?? null, after?.id ?? null, limit + 1],

@@ -1,16 +1,26 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { pino } from 'pino';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startTestPostgres, type TestPostgres } from '../../../../../test/kit/postgres.ts';
 import { createAccount } from '../../accounts/ensure-account.ts';
 import { type DatabaseConnection, migrateDatabase, openDatabase } from '../../database/database.ts';
 import { controlEvents } from '../../events.ts';
 import { parseBilling } from '../billing-plan.ts';
 import { builtInBilling } from '../billing-settings.ts';
-import type { Opened, PaymentRail, RailOrder } from '../rails/rail.ts';
+import {
+  type Observed,
+  type Opened,
+  type PaymentRail,
+  type RailOrder,
+  RailRefusedError,
+  RailUnavailableError,
+} from '../rails/rail.ts';
+import { applyEvent } from './apply-event.ts';
 import { openingLeaseMs } from './order-record.ts';
+import { type AskedWallet, forgetUnpaid, orderWallet, walletOrdersAMinute } from './order-wallet.ts';
 import { type AskedOrder, type PlaceDependencies, placeOrder } from './place-order.ts';
+import { reconcileOrders } from './reconcile.ts';
 
 let postgres: TestPostgres;
 let database: DatabaseConnection;
@@ -25,6 +35,8 @@ afterAll(async () => {
   await postgres?.stop();
 });
 
+const payTo = { method: 'BTC-LN', currency: 'BTC', amount: '0.0001', destination: 'lnbc1', link: 'lightning:lnbc1' };
+
 /** A rail without idempotency keys. If an order is opened twice, it appears twice. */
 class CountingRail implements PaymentRail {
   readonly name = 'crypto';
@@ -37,14 +49,17 @@ class CountingRail implements PaymentRail {
     this.next = undefined;
     if (next !== undefined) return next();
     this.opened.push(order.id);
-    return { reference: `invoice-${this.opened.length}`, checkoutUrl: 'https://pay.example', events: [] };
+    const reference = `invoice-${this.opened.length}${order.wallet === undefined ? '' : order.id}`;
+    return order.wallet === undefined
+      ? { reference, checkoutUrl: 'https://pay.example', events: [] }
+      : { reference, checkoutUrl: undefined, payTo: [payTo], events: [] };
   }
 
-  observe = async () => ({ events: [], processing: false });
+  observe = async (): Promise<Observed> => ({ events: [], processing: false });
   close = async () => {};
 }
 
-async function till(): Promise<{ rail: CountingRail; place: (nowMs: number) => ReturnType<typeof placeOrder> }> {
+async function till() {
   const plan = parseBilling(await readFile(builtInBilling, 'utf8'));
   if (!plan.ok) throw new Error('no plan');
   const { accountId } = await createAccount(database.pool, { userId: undefined, name: 'Ann' });
@@ -60,7 +75,7 @@ async function till(): Promise<{ rail: CountingRail; place: (nowMs: number) => R
     seller: plan.value.file.seller,
     now: () => nowMs,
   });
-  return { rail, place: (nowMs) => placeOrder(deps(nowMs), asked) };
+  return { rail, deps, place: (nowMs: number) => placeOrder(deps(nowMs), asked) };
 }
 
 /** Resolves when the rail is called. The call never returns, as if the process had died meanwhile. */
@@ -97,4 +112,218 @@ it('a repeated form of an expired order opens nothing and returns the order', as
   const dayMs = 24 * 60 * 60 * 1000;
   const late = await place(start + dayMs);
   expect([late.isNew, late.order.status, rail.opened]).toEqual([false, 'created', []]);
+});
+
+describe('an order for a wallet', () => {
+  const hash = (): string => randomBytes(32).toString('base64url');
+  const wallet = (own: Partial<AskedWallet> = {}): AskedWallet => ({
+    ...{ keyHash: hash(), closeHash: hash(), packageId: 'usd-10' },
+    ...own,
+  });
+  const paid = { type: 'paid', payment: 'p', paidNusd: 10_500_000_000n, currency: 'USD' } as const;
+  const dayMs = 24 * 60 * 60 * 1000;
+  const refused = (type: string) => expect.objectContaining({ type });
+  /** Each test begins another day, so that orders of one are not counted in the next. */
+  let start = Date.UTC(2026, 11, 1);
+  beforeEach(() => {
+    start += 7 * dayMs;
+  });
+
+  const count = async (sql: string, ...values: unknown[]): Promise<number> =>
+    (await database.pool.query<{ count: number }>(`select count(*)::int as count from ${sql}`, values)).rows[0]
+      ?.count ?? 0;
+  /** What was made for a wallet: accounts, keys and payments, and nano-USD on its account. */
+  const made = async ({ keyHash }: AskedWallet): Promise<(number | bigint)[]> => {
+    const { rows } = await database.pool.query<{ id: string; nusd: string }>(
+      'select a.id, a.balance_nusd as nusd from wallets w join accounts a on a.id = w.account_id where w.key_hash = $1',
+      [keyHash],
+    );
+    const keys = await count('api_keys where hash = $1', keyHash);
+    const payments = await count(
+      "ledger_entries where ledger_account = 'wallet:' || $1 and amount_nusd > 0",
+      rows[0]?.id,
+    );
+    return [rows.length, keys, payments, BigInt(rows[0]?.nusd ?? 0)];
+  };
+  const once = [1, 1, 1, 10_000_000_000n];
+  const nothing = [0, 0, 0, 0n];
+  const idOf = async ({ keyHash }: AskedWallet): Promise<string> =>
+    (await database.pool.query<{ id: string }>('select id from orders where wallet_key_hash = $1', [keyHash])).rows[0]
+      ?.id ?? '';
+  const tell = (deps: PlaceDependencies, id: string, event: Parameters<typeof applyEvent>[2]) =>
+    applyEvent(deps, id, event, { source: 'webhook' });
+
+  it('says where to pay, and makes account, key and credit once, whoever tells first and how often', async () => {
+    const { rail, deps } = await till();
+    const asked = wallet();
+    const now = deps(start);
+    const order = await orderWallet(now, asked);
+    expect(order).toMatchObject({ status: 'pending', amount: 10, total: 10.5, pay_to: [payTo] });
+    expect(order).not.toHaveProperty('checkout_url');
+    expect(await orderWallet(now, asked)).toEqual(order);
+    expect(await made(asked)).toEqual(nothing);
+    expect(await count('accounts where id = (select account_id from orders where id = $1)', order?.id)).toBe(0);
+    rail.observe = async () => ({ events: [paid], processing: false });
+    const polled: unknown[] = [];
+    await Promise.all([
+      ...[1, 2, 3].map(() => tell(now, order?.id ?? '', paid)),
+      ...[1, 2].map(() => reconcileOrders(deps(start + 60_000))),
+      ...[1, 2, 3].map(async () => polled.push(await orderWallet(now, asked))),
+    ]);
+    expect(await made(asked)).toEqual(once);
+    // A poll says either that it is unpaid, or that the wallet is there.
+    for (const said of polled)
+      expect([undefined, 'pending']).toContain((said as { status: string } | undefined)?.status);
+    expect(await orderWallet(now, asked)).toBeUndefined();
+    expect(
+      await count(
+        "receipts where order_id = $1 and account_name = 'Anonymous wallet' and account_email is null",
+        order?.id,
+      ),
+    ).toBe(1);
+  });
+
+  it('is undone where control dies before the commit, and done by the next report', async () => {
+    const { deps } = await till();
+    const asked = wallet();
+    await orderWallet(deps(start), asked);
+    const died = new Error('control died');
+    // The receipt names the seller, and comes after the money.
+    const seller = {
+      ...deps(start).seller,
+      toJSON() {
+        throw died;
+      },
+    };
+    const dies = { ...deps(start), seller };
+    await expect(tell(dies, await idOf(asked), paid)).rejects.toBe(died);
+    expect([await made(asked), (await orderWallet(deps(start), asked))?.status]).toEqual([nothing, 'pending']);
+    await tell(deps(start), await idOf(asked), paid);
+    expect(await made(asked)).toEqual(once);
+  });
+
+  it('whose opener died is opened once, by a poll or the loop, after its lease', async () => {
+    const { rail, deps } = await till();
+    const asked = wallet();
+    const opening = askedInVain(rail);
+    void orderWallet(deps(start), asked);
+    await opening;
+    expect(await orderWallet(deps(start + openingLeaseMs - 1), asked)).toMatchObject({ status: 'created', pay_to: [] });
+    const late = deps(start + openingLeaseMs);
+    await Promise.all([orderWallet(late, asked), orderWallet(late, asked), reconcileOrders(late)]);
+    expect(rail.opened).toEqual([await idOf(asked)]);
+    expect(await orderWallet(late, asked)).toMatchObject({ status: 'pending', pay_to: [payTo] });
+  });
+
+  it('has its hashes alone: another request, wallet or key with one of them is a conflict', async () => {
+    const { deps } = await till();
+    const asked = wallet();
+    const both = await Promise.allSettled(
+      [
+        asked,
+        { ...asked, closeHash: hash() },
+        { ...wallet(), closeHash: asked.closeHash },
+        { ...asked, packageId: 'usd-25' },
+      ].map((each) => orderWallet(deps(start), each)),
+    );
+    expect(both.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    for (const each of both) if (each.status === 'rejected') expect(each.reason).toEqual(refused('conflict'));
+    expect(
+      await count('orders where wallet_key_hash = $1 or wallet_close_hash = $2', asked.keyHash, asked.closeHash),
+    ).toBe(1);
+
+    const { accountId, defaultWorkspaceId } = await createAccount(database.pool, { userId: undefined, name: 'Ann' });
+    const [keyId, first, rotated] = [randomUUID(), hash(), hash()];
+    await database.pool.query(
+      "insert into api_keys (id, account_id, workspace_id, created_by, kind, name, hash, preview) values ($1, $2, $3, $2, 'inference', 'x', $4, '')",
+      [keyId, accountId, defaultWorkspaceId, first],
+    );
+    await database.pool.query("insert into key_secrets (hash, key_id, preview) values ($1, $2, '')", [rotated, keyId]);
+    for (const keyHash of [first, rotated])
+      await expect(orderWallet(deps(start), wallet({ keyHash }))).rejects.toEqual(refused('conflict'));
+  });
+
+  it.each(['expiry first', 'payment first', 'both at once'])('keeps a payment beside its expiry: %s', async (which) => {
+    const { rail, deps } = await till();
+    const asked = wallet();
+    await orderWallet(deps(start), asked);
+    const id = await idOf(asked);
+    const over = deps(start + 61 * 60_000);
+    const ends = () => reconcileOrders(over);
+    const pays = () => tell(over, id, paid);
+    if (which === 'both at once') await Promise.all([ends(), pays()]);
+    else for (const step of which === 'expiry first' ? [ends, pays] : [pays, ends]) await step();
+    expect(rail.opened).toHaveLength(1);
+    expect([await made(asked), await orderWallet(over, asked)]).toEqual([once, undefined]);
+  });
+
+  it('is deleted two days after it expired unpaid, but not while its rail cannot be asked', async () => {
+    const { rail, deps } = await till();
+    const asked = wallet();
+    await orderWallet(deps(start), asked);
+    const id = await idOf(asked);
+    const passes = async (hours: number): Promise<number> => {
+      const now = deps(start + hours * 60 * 60_000);
+      await database.pool.query('update orders set next_check_at = $2 where id = $1 and next_check_at is not null', [
+        id,
+        new Date(now.now()),
+      ]);
+      await reconcileOrders(now);
+      await forgetUnpaid(database.pool);
+      return count('orders where id = $1', id);
+    };
+    expect(await passes(2)).toBe(1);
+    expect(await orderWallet(deps(start + 2 * 60 * 60_000), asked)).toMatchObject({ status: 'expired', pay_to: [] });
+    expect(await passes(48)).toBe(1);
+    rail.observe = () => Promise.reject(new RailUnavailableError('unreachable'));
+    expect(await passes(60)).toBe(1);
+    rail.observe = async () => ({ events: [], processing: false });
+    expect(await passes(61)).toBe(0);
+    expect(await count('order_events where order_id = $1', id)).toBe(0);
+  });
+
+  it.each([
+    ['paid partially', { type: 'noticed', flag: 'paid_partially' }, 'paid_partially'],
+    ['paid in another currency', { ...paid, currency: 'EUR' }, 'currency_differs'],
+    ['paid, but not confirmed', { type: 'failed', reason: 'payment_invalid' }, 'payment_invalid'],
+  ] as const)('that was %s makes nothing, and is kept for the operator', async (_, event, code) => {
+    const { deps } = await till();
+    const asked = wallet();
+    await orderWallet(deps(start), asked);
+    const id = await idOf(asked);
+    await tell(deps(start), id, event);
+    await tell(deps(start), id, { type: 'expired' });
+    expect(await orderWallet(deps(start), asked)).toMatchObject({ problem: { code }, pay_to: [] });
+    await database.pool.query('update orders set next_check_at = null where id = $1', [id]);
+    await forgetUnpaid(database.pool);
+    expect([await count('orders where id = $1', id), await made(asked)]).toEqual([1, nothing]);
+    // The confirmation may still come.
+    await tell(deps(start), id, paid);
+    expect(await made(asked)).toEqual(once);
+  });
+
+  it('is one of few in a minute, of all that anybody places', async () => {
+    const { rail, deps } = await till();
+    const orders = (nowMs: number) =>
+      Promise.allSettled(Array.from({ length: walletOrdersAMinute + 3 }, () => orderWallet(deps(nowMs), wallet())));
+    for (const nowMs of [start, start + 60_000]) {
+      const placed = await orders(nowMs);
+      const late = placed.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
+      expect(late).toHaveLength(3);
+      for (const reason of late) expect(reason).toMatchObject({ type: 'rate_limited', retryAfterS: 60 });
+    }
+    expect(rail.opened).toHaveLength(2 * walletOrdersAMinute);
+  });
+
+  it('is refused by name where nothing takes crypto, and for a package that is not sold', async () => {
+    const { rail, deps } = await till();
+    const off = { ...deps(start), rails: { card: undefined, crypto: undefined, test: undefined } };
+    await expect(orderWallet(off, wallet())).rejects.toEqual(refused('rail_disabled'));
+    await expect(orderWallet(deps(start), wallet({ packageId: 'none' }))).rejects.toEqual(refused('invalid_request'));
+    // What was ordered before is answered all the same.
+    const asked = wallet();
+    rail.next = () => Promise.reject(new RailRefusedError('http_422'));
+    await expect(orderWallet(deps(start), asked)).rejects.toEqual(refused('rail_error'));
+    expect(await orderWallet(off, asked)).toMatchObject({ status: 'failed', problem: { code: 'refused' } });
+  });
 });

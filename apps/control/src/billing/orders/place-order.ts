@@ -45,13 +45,7 @@ export async function placeOrder(deps: PlaceDependencies, asked: AskedOrder): Pr
   if (before !== undefined) return { order: await resume(deps, before), isNew: false };
   const rail = deps.rails[asked.rail];
   if (rail === undefined) throw railIsOff(deps.rails, asked.rail);
-  const bought = deps.plan.packages.get(asked.packageId);
-  if (bought === undefined) {
-    throw new ServiceError('invalid_request', {
-      message: `\`package_id\` must be ${[...deps.plan.packages.keys()].map((id) => `\`${id}\``).join(' or ')}.`,
-      param: 'package_id',
-    });
-  }
+  const bought = packageOf(deps.plan, asked.packageId);
   const placed = await inTransaction(deps.pool, async (client): Promise<PlacedOrder> => {
     await lockAccount(client, asked.accountId);
     const meanwhile = await findBefore(client, asked);
@@ -60,7 +54,16 @@ export async function placeOrder(deps: PlaceDependencies, asked: AskedOrder): Pr
     if (order instanceof ServiceError) throw order;
     return { order, isNew: true };
   });
-  return placed.isNew ? { order: await open(deps, rail, placed.order), isNew: true } : placed;
+  return placed.isNew ? { order: await openNew(deps, placed.order), isNew: true } : placed;
+}
+
+export function packageOf({ packages }: BillingPlan, packageId: string): Package {
+  const bought = packages.get(packageId);
+  if (bought !== undefined) return bought;
+  throw new ServiceError('invalid_request', {
+    message: `\`package_id\` must be ${[...packages.keys()].map((id) => `\`${id}\``).join(' or ')}.`,
+    param: 'package_id',
+  });
 }
 
 /** Returns the order that the form has created. Throws `conflict` if it asked for something else. */
@@ -77,34 +80,38 @@ async function findBefore(db: pg.Pool | pg.PoolClient, asked: AskedOrder): Promi
 }
 
 /** Continues an order whose opener did not finish. */
-async function resume(deps: PlaceDependencies, order: OrderRecord): Promise<OrderRecord> {
-  const rail = deps.rails[order.rail];
+export async function resume(deps: PlaceDependencies, order: OrderRecord): Promise<OrderRecord> {
   const now = new Date(deps.now());
   const lease = { now, until: new Date(now.getTime() + openingLeaseMs) };
-  if (rail === undefined || order.status !== 'created' || !(await claimOpening(deps.pool, order.id, lease)))
-    return order;
-  return open(deps, rail, order);
+  if (order.status !== 'created' || !(await claimOpening(deps.pool, order.id, lease))) return order;
+  return openNew(deps, order);
 }
 
-async function open(deps: PlaceDependencies, rail: PaymentRail, order: OrderRecord): Promise<OrderRecord> {
+/** Opens an order that this process has the lease of. */
+export async function openNew(deps: PlaceDependencies, order: OrderRecord): Promise<OrderRecord> {
+  const rail = deps.rails[order.rail];
+  if (rail === undefined) return order;
   const { order: opened, ended } = await openOrder(deps, { rail, order, source: 'order' });
   if (ended === 'refused') throw new ServiceError('rail_error', { ambiguous: true });
   return opened;
 }
 
+interface NewOrder {
+  readonly accountId: string;
+  readonly rail: RailName;
+  readonly bought: Package;
+  readonly automatic: boolean;
+  readonly saveCard: boolean;
+  readonly card: string | undefined;
+  readonly formId: string | undefined;
+  readonly wallet?: OrderRecord['wallet'];
+}
+
 /** Inserts an order under the account's lock, so that two simultaneous orders cannot both pass the limits. */
 export async function createOrder(
   client: pg.PoolClient,
-  { plan, now }: Pick<PlaceDependencies, 'plan' | 'now'>,
-  requested: {
-    readonly accountId: string;
-    readonly rail: RailName;
-    readonly bought: Package;
-    readonly automatic: boolean;
-    readonly saveCard: boolean;
-    readonly card: string | undefined;
-    readonly formId: string | undefined;
-  },
+  deps: Pick<PlaceDependencies, 'plan' | 'now'>,
+  requested: NewOrder,
 ): Promise<OrderRecord | ServiceError> {
   const { bought, accountId } = requested;
   const account = await lockAccount(client, accountId);
@@ -112,23 +119,25 @@ export async function createOrder(
   const deleted = await client.query('select 1 from accounts where id = $1 and deleted_at is not null', [accountId]);
   // Its owner deleted it while this order waited for the lock.
   if (deleted.rowCount === 1) return new ServiceError('conflict', { message: 'This account was deleted.' });
+  const so = await orderedSoFar(client, { accountId, balanceNusd: account.balanceNusd, now: new Date(deps.now()) });
+  return limitError(deps.plan, bought, so) ?? insertNew(client, deps, requested);
+}
+
+/** Inserts an order, with the lease of this process to open it. */
+export async function insertNew(
+  client: pg.PoolClient,
+  { plan, now }: Pick<PlaceDependencies, 'plan' | 'now'>,
+  { bought, ...requested }: NewOrder,
+): Promise<OrderRecord> {
   const createdAt = new Date(now());
-  const so = await orderedSoFar(client, { accountId, balanceNusd: account.balanceNusd, now: createdAt });
-  const refused = limitError(plan, bought, so);
-  if (refused !== undefined) return refused;
   return insertOrder(
     client,
     {
+      ...requested,
       id: randomUUID(),
-      accountId,
-      rail: requested.rail,
       packageId: bought.id,
       amountNusd: bought.amountNusd,
       feeNusd: bought.feeNusd,
-      automatic: requested.automatic,
-      saveCard: requested.saveCard,
-      card: requested.card,
-      formId: requested.formId,
       createdAt,
       expiresAt: new Date(createdAt.getTime() + plan.orderLifetimeMs),
     },
@@ -136,7 +145,7 @@ export async function createOrder(
   );
 }
 
-function railIsOff(rails: Rails, name: RailName): ServiceError {
+export function railIsOff(rails: Rails, name: RailName): ServiceError {
   const enabled = Object.values(rails).flatMap((rail) => (rail === undefined ? [] : `\`${rail.name}\``));
   const others = enabled.length === 0 ? 'No way to pay is switched on.' : `These are on: ${enabled.join(', ')}.`;
   return new ServiceError('rail_disabled', {

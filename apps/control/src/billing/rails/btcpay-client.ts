@@ -1,3 +1,4 @@
+import type { PayTo } from '@sotto/wire';
 import { z } from 'zod';
 import type { BtcpaySettings } from '../billing-settings.ts';
 import { RailRefusedError, RailUnavailableError } from './rail.ts';
@@ -18,8 +19,17 @@ const invoiceSchema = z.looseObject({
 });
 export type Invoice = z.infer<typeof invoiceSchema>;
 
+/** `InvoicePaymentMethodDataModel`. A method has no destination before it is activated. */
 const paymentMethodsSchema = z.array(
-  z.looseObject({ payments: z.array(z.looseObject({ status: z.string() })).nullish() }),
+  z.looseObject({
+    paymentMethodId: z.string().nullish(),
+    currency: z.string().nullish(),
+    /** What is left to pay, in the method's currency. */
+    due: z.string().nullish(),
+    destination: z.string().nullish(),
+    paymentLink: z.string().nullish(),
+    payments: z.array(z.looseObject({ status: z.string() })).nullish(),
+  }),
 );
 
 /** A client for BTCPay Server's Greenfield API, with the three reads and one write that we need. */
@@ -49,10 +59,21 @@ export class BtcpayClient {
 
   /** Returns the states of the payments that an invoice has received (`Processing`, `Settled`, `Invalid`). */
   async paymentStates(invoiceId: string): Promise<string[]> {
-    const methods = await this.#ask('GET', `/invoices/${encodeURIComponent(invoiceId)}/payment-methods`);
-    return readAs(paymentMethodsSchema, methods ?? []).flatMap(({ payments }) =>
-      (payments ?? []).map(({ status }) => status),
+    const methods = await this.#paymentMethods(invoiceId);
+    return methods.flatMap(({ payments }) => (payments ?? []).map(({ status }) => status));
+  }
+
+  /** Returns where an invoice can be paid, by each method of the store. */
+  async payTo(invoiceId: string): Promise<PayTo[]> {
+    const methods = await this.#paymentMethods(invoiceId);
+    return methods.flatMap(({ paymentMethodId: method, currency, due: amount, destination, paymentLink: link }) =>
+      method && currency && amount && destination ? { method, currency, amount, destination, link: link ?? null } : [],
     );
+  }
+
+  async #paymentMethods(invoiceId: string): Promise<z.infer<typeof paymentMethodsSchema>> {
+    const methods = await this.#ask('GET', `/invoices/${encodeURIComponent(invoiceId)}/payment-methods`);
+    return readAs(paymentMethodsSchema, methods ?? []);
   }
 
   /** Resolves to the parsed answer; undefined for 404. */

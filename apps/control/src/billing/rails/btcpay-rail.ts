@@ -10,6 +10,9 @@ export interface BtcpayRailOptions {
   readonly now: () => number;
 }
 
+/** How long BTCPay watches the addresses of a wallet's expired invoice: less than its order is kept (`forgetUnpaid`). */
+const watchedMinutes = 24 * 60;
+
 /**
  * Crypto through BTCPay Server. Its API does not have idempotency keys. Before creating an invoice, the rail looks for
  * one with the order's id. Only the process that holds the order's lease opens it (`open-order.ts`), so two processes
@@ -38,11 +41,17 @@ export class BtcpayRail implements PaymentRail {
         checkout: {
           // The time left until the order ends, at least a minute.
           expirationMinutes: Math.max(1, Math.ceil((order.expiresAt.getTime() - this.#now()) / 60_000)),
-          redirectURL: `${this.#origin}/billing?order=${order.id}&checkout=done`,
+          ...(order.wallet === undefined
+            ? { redirectURL: `${this.#origin}/billing?order=${order.id}&checkout=done` }
+            : { lazyPaymentMethods: false, monitoringMinutes: watchedMinutes }),
         },
       }));
     const { events } = await observeInvoice(this.#client, invoice);
-    return { reference: invoice.id, checkoutUrl: invoice.checkoutLink ?? undefined, events };
+    if (order.wallet === undefined)
+      return { reference: invoice.id, checkoutUrl: invoice.checkoutLink ?? undefined, events };
+    const payTo = await this.#client.payTo(invoice.id);
+    if (payTo.length === 0 && events.length === 0) throw new RailUnavailableError('no_payment_method');
+    return { reference: invoice.id, checkoutUrl: undefined, payTo, events };
   }
 
   async observe({ reference }: RailOrder): Promise<Observed> {

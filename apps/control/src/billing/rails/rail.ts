@@ -1,5 +1,6 @@
 import { type Nusd, type OrderEvent, orderTotal } from '@sotto/money';
-import type { RailName } from '@sotto/wire';
+import type { PayTo, RailName } from '@sotto/wire';
+import type { WalletHashes } from '../../wallets/deposit.ts';
 
 /**
  * The order as a rail sees it. Everything sent to open it derives from these fields, so opening it twice is the same
@@ -17,6 +18,8 @@ export interface RailOrder {
   readonly card: string | undefined;
   /** The rail's own id of the opened payment. */
   readonly reference: string | undefined;
+  /** The anonymous wallet that the payment creates. Undefined: it pays into an account that exists. */
+  readonly wallet: WalletHashes | undefined;
   readonly createdAt: Date;
   readonly expiresAt: Date;
 }
@@ -25,6 +28,8 @@ export interface RailOrder {
 export interface Opened {
   readonly reference: string;
   readonly checkoutUrl: string | undefined;
+  /** Where to pay without a page. Only orders for wallets have it. */
+  readonly payTo?: readonly PayTo[] | undefined;
   readonly events: readonly RailEvent[];
 }
 
