@@ -1,9 +1,14 @@
-import { afterAll, beforeAll, describe } from 'vitest';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { type OwnPostgres, type Standby, startOwnPostgres, startStandby, startTestPostgres } from './postgres.ts';
 import { redisSkipReason, startOwnRedis, startTestRedis } from './redis.ts';
 import { type Service, type ServiceOptions, startService } from './service.ts';
 import { noteSkip } from './skips.ts';
-import { isThorough } from './thorough.ts';
+
+/** Whether this run is `.ci/run`'s: every topology, every screenshot, and the files of the project `thorough`. */
+export const isThorough = process.env.SOTTO_TEST_ALL === '1';
+
+/** A test for thorough runs only: it takes many seconds and seldom finds anything new. */
+export const thoroughly = it.runIf(isThorough);
 
 export interface Planes {
   /** The running service. Use it only within tests and hooks. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { thoroughly } from '../../test/kit/thorough.ts';
+import { thoroughly } from '../../test/kit/both-planes.ts';
 import { cellOf, guess, type Habits, habits } from './guess.ts';
 
 const threatModel = readFileSync(new URL('../../docs/THREAT_MODEL.md', import.meta.url), 'utf8');

@@ -3,10 +3,10 @@ import { createServer, type Server } from 'node:http';
 import { type AppAnswer, appAnswerSchema, type CreateApp } from '@sotto/wire';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { thoroughly } from '../../kit/both-planes.ts';
 import { clientOf, exchange, start } from '../../kit/connected-apps.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { until } from '../../kit/service.ts';
-import { thoroughly } from '../../kit/thorough.ts';
 import { describeDashboard, expectAccessible, expectGoodLooks, keepPicture, type Person, type Stage } from './stage.ts';
 
 /** The app's own server, to which browsers return. */

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { type StatusAnswer, type UsageError, usageErrorNotes } from '@sotto/wire';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { thoroughly } from '../../kit/thorough.ts';
+import { thoroughly } from '../../kit/both-planes.ts';
 import { until } from '../../kit/until.ts';
 import { describeDashboard, expectAccessible, expectGoodLooks } from './stage.ts';
 

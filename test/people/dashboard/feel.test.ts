@@ -1,7 +1,7 @@
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { thoroughly } from '../../kit/thorough.ts';
+import { thoroughly } from '../../kit/both-planes.ts';
 import { describeDashboard, expectAccessible, expectGoodLooks, keepPicture } from './stage.ts';
 
 const heading = (name: string | RegExp) => ({ level: 1, name }) as const;

@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { agents } from '../../../packages/client/src/agents/index.ts';
+import { thoroughly } from '../../kit/both-planes.ts';
 import { useFolder } from '../../kit/folder.ts';
-import { thoroughly } from '../../kit/thorough.ts';
 import { describeDashboard, expectAccessible, expectGoodLooks, keepPicture } from './stage.ts';
 
 const shell = (command: string, env: NodeJS.ProcessEnv = process.env): Promise<string> =>

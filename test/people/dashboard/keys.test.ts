@@ -2,7 +2,7 @@
 
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { thoroughly } from '../../kit/thorough.ts';
+import { thoroughly } from '../../kit/both-planes.ts';
 import { describeDashboard, expectAccessible, expectGoodLooks, keepPicture, type Person, type Stage } from './stage.ts';
 
 const row = (page: Page, name: string) =>

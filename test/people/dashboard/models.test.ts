@@ -3,8 +3,8 @@ import { createRedisState } from '@sotto/state';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { answerImage, png } from '../../contract/media/world.ts';
+import { thoroughly } from '../../kit/both-planes.ts';
 import { until } from '../../kit/service.ts';
-import { thoroughly } from '../../kit/thorough.ts';
 import { describeDashboard, expectAccessible, expectGoodLooks, keepPicture, type Stage } from './stage.ts';
 
 const hourMs = 3_600_000;

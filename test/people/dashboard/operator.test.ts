@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Locator } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { totpCode } from '../../kit/authenticator.ts';
+import { thoroughly } from '../../kit/both-planes.ts';
 import { peopleOf } from '../../kit/people.ts';
-import { thoroughly } from '../../kit/thorough.ts';
 import { describeDashboard, enrol, expectAccessible, expectGoodLooks, type Person } from './stage.ts';
 
 const heading = (name: string) => ({ level: 1, name }) as const;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { bookSettlements } from '@sotto/control';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { thoroughly } from '../../kit/thorough.ts';
+import { thoroughly } from '../../kit/both-planes.ts';
 import { describeDashboard, expectAccessible, expectGoodLooks, keepPicture, type Person, type Stage } from './stage.ts';
 
 const dayMs = 86_400_000;

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
+import { thoroughly } from '../../kit/both-planes.ts';
 import { answerChat, answerError, sendJson } from '../../kit/provider.ts';
-import { thoroughly } from '../../kit/thorough.ts';
 import { describeDashboard, expectGoodLooks, type Stage } from './stage.ts';
 
 const secret = 'the marker of a question 5e1f';

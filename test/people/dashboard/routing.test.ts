@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { thoroughly } from '../../kit/thorough.ts';
+import { thoroughly } from '../../kit/both-planes.ts';
 import { describeDashboard, expectGoodLooks, type Person, type Stage } from './stage.ts';
 
 await describeDashboard('routing', (stage) => {

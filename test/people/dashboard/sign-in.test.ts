@@ -3,8 +3,8 @@ import { smtpMail } from '@sotto/control';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { totpCode } from '../../kit/authenticator.ts';
+import { thoroughly } from '../../kit/both-planes.ts';
 import { type Mailbox, openMailbox } from '../../kit/mailbox.ts';
-import { thoroughly } from '../../kit/thorough.ts';
 import { type AccountsWorld, openWorld, password } from '../accounts/world.ts';
 import { addAuthenticator, expectAccessible, expectGoodLooks, hasBrowser, keepPicture, useBrowser } from './stage.ts';
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { thoroughly } from '../../kit/thorough.ts';
+import { thoroughly } from '../../kit/both-planes.ts';
 import { dayMs, narrow, requests, requestsSuite, type Use, use, user } from './requests.suite.ts';
 import { describeDashboard, expectAccessible, expectGoodLooks } from './stage.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { thoroughly } from '../../kit/thorough.ts';
+import { thoroughly } from '../../kit/both-planes.ts';
 import { describeDashboard, expectGoodLooks } from './stage.ts';
 
 await describeDashboard('workspaces', (stage) => {
