@@ -52,7 +52,19 @@ export const protocolRoutes = {
  * only if they are enabled.
  */
 export async function buildProtocol(deps: ProviderDependencies, keys: ProtocolKeys): Promise<Protocol> {
-  const { errors, interactionPolicy, Provider: OidcProvider } = await import('oidc-provider');
+  // Not its index, which warns that each Node without an LTS label is unsupported. Those from npm have none.
+  const [{ Provider: OidcProvider }, errors, interactionPolicy] = (await Promise.all([
+    // @ts-expect-error The types know the index only.
+    import('oidc-provider/lib/provider.js'),
+    // @ts-expect-error
+    import('oidc-provider/lib/helpers/errors.js'),
+    // @ts-expect-error
+    import('oidc-provider/lib/helpers/interaction_policy/index.js'),
+  ])) as [
+    Pick<typeof import('oidc-provider'), 'Provider'>,
+    typeof import('oidc-provider')['errors'],
+    typeof import('oidc-provider')['interactionPolicy'],
+  ];
   const { pool, origin } = deps;
   const isSecure = needsSecureCookies(origin);
   const cookie = { httpOnly: true, sameSite: 'lax', secure: isSecure, signed: true, path: connectBasePath } as const;
