@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline/promises';
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { CreditIssuer } from '@sotto/wire';
+import { creditNusd } from '@sotto/wire';
 import { readOrigin } from '../origin.ts';
 import type { ClientPins } from '../pins/client-pins.ts';
 import { readRelay } from '../platform/relay.ts';
@@ -16,7 +17,7 @@ import {
   PurseError,
   type WalletOrder,
 } from '../purse/credit-service.ts';
-import { Purse, worth } from '../purse/purse.ts';
+import { Purse } from '../purse/purse.ts';
 import { asUsage, readPinsFile, required, requiredAddress } from './settings.ts';
 import { type ExitCode, printableLine, type Terminal, UsageError } from './terminal.ts';
 
@@ -265,6 +266,9 @@ function orderText({ id, status, amount, total, expires_at, problem, pay_to }: W
     lines.push('Payments on a chain can be traced to who paid. Prefer Lightning, or coins that do not name you.');
   return lines.map((line) => `${printableLine(line)}\n`).join('');
 }
+
+/** What credits are worth, such as `$5.00`. */
+const worth = (credits: number): string => `$${((credits * Number(creditNusd)) / 1e9).toFixed(2)}`;
 
 function balanceText(purse: Purse): string {
   const { ready, resting, aside, unsignedLots, abandonedWallets, paidWallets, orderedWallets, readyAt } =

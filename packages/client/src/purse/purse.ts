@@ -2,8 +2,8 @@ import { createHash, hash, randomBytes, randomInt } from 'node:crypto';
 import { chmodSync, closeSync, fstatSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { type CreditIssuer, creditChallenge, creditNusd, creditsPerLot, nonceBytes } from '@sotto/wire';
-import { blind, creditMessage, readSigningKey, type SigningKey, unblind } from './blind-rsa.ts';
+import { type CreditIssuer, creditChallenge, creditsPerLot } from '@sotto/wire';
+import { blindLot, lotBytes, readSigningKey, unblind } from './blind-rsa.ts';
 import { CreditRefusal, type CreditService, PurseError, type SignedLot, type WalletOrder } from './credit-service.ts';
 
 export interface PurseOptions {
@@ -39,9 +39,6 @@ interface StoredLot {
   readonly wallet: number | null;
 }
 
-const saltBytes = 48;
-const factorBytes = 272;
-const secretBytes = nonceBytes + saltBytes + factorBytes;
 const hourMs = 3_600_000;
 /** How long the service may still see a payment after the order's end. */
 const watchedMs = 24 * hourMs;
@@ -64,7 +61,7 @@ const orderColumns = `
 /**
  * Blind credits and the wallets that they pay for, in one SQLite file of mode 600. Every change commits before its request leaves, so a
  * process that dies loses nothing, and two processes never offer one credit. Secrets are random, and are overwritten once they have
- * served: a stolen purse does not name the wallets of the past.
+ * served: a stolen purse does not name the wallets of the past. One class, because every step changes the same three tables.
  */
 export class Purse {
   readonly #db: DatabaseSync;
@@ -326,7 +323,7 @@ export class Purse {
     const spki = issuer.keys.find((key) => key.year === year)?.key;
     if (spki === undefined || readSigningKey(Buffer.from(spki, 'base64url')) === undefined)
       throw new PurseError(`The pins have no usable issuer key of ${year}.`);
-    const secrets = randomBytes(secretBytes * creditsPerLot);
+    const secrets = randomBytes(lotBytes);
     const [added] = this.#read<StoredLot>(
       'insert into lots (secrets, spki, paid_by, secret, wallet) values (?, ?, ?, ?, ?) returning *',
       ...[secrets, spki, paidBy, secret, wallet],
@@ -339,7 +336,7 @@ export class Purse {
   async #ask(service: CreditService, issuer: CreditIssuer, lot: StoredLot): Promise<{ count: number; more: boolean }> {
     const key = readSigningKey(Buffer.from(lot.spki, 'base64url'));
     if (key === undefined) throw new PurseError('The key of a stored lot cannot be read.');
-    const numbers = blindedLot(key, creditChallenge(issuer.issuer), lot.secrets);
+    const numbers = blindLot(key, creditChallenge(issuer.issuer), lot.secrets);
     const path = lot.paid_by === 'code' ? '/v1/credits' : '/v1/wallets/close';
     const proof = lot.paid_by === 'code' ? { code: lot.secret } : { close_secret: lot.secret };
     const blinded = numbers.map((number) => number.blinded.toString('base64url'));
@@ -408,17 +405,6 @@ export class Purse {
   }
 }
 
-/** Blinds the numbers of a lot from its stored secrets, each time alike. */
-function blindedLot(key: SigningKey, challenge: Uint8Array, secrets: Uint8Array) {
-  return Array.from({ length: creditsPerLot }, (_, at) => {
-    const own = secrets.subarray(at * secretBytes, (at + 1) * secretBytes);
-    const nonce = own.subarray(0, nonceBytes);
-    const salt = own.subarray(nonceBytes, nonceBytes + saltBytes);
-    const message = creditMessage(key, challenge, nonce);
-    return { nonce, message, ...blind(key, message, { salt, factor: own.subarray(nonceBytes + saltBytes) }) };
-  });
-}
-
 const hashesOf = ({ key, close_secret }: StoredWallet) => ({
   key_hash: hash('sha256', key, 'base64url'),
   close_hash: hash('sha256', close_secret, 'base64url'),
@@ -439,21 +425,10 @@ function isAlive(pid: number): boolean {
   }
 }
 
-export function tooFew({
-  ready,
-  resting,
-  readyAt,
-}: {
-  ready: number;
-  resting: number;
-  readyAt: number | undefined;
-}): string {
+function tooFew({ ready, resting, readyAt }: { ready: number; resting: number; readyAt: number | undefined }): string {
   const when =
     readyAt === undefined
       ? 'Buy a lot with `sotto purse buy`.'
       : `${creditsPerLot} are ready at ${new Date(readyAt).toISOString()}. \`sotto purse rest\` waits for that.`;
   return `A wallet takes ${creditsPerLot} rested credits. ${ready} are ready and ${resting} are resting. ${when}`;
 }
-
-/** What credits are worth, such as `$5.00`. */
-export const worth = (credits: number): string => `$${((credits * Number(creditNusd)) / 1e9).toFixed(2)}`;
