@@ -92,10 +92,11 @@ await describeDashboard('feel', (stage) => {
     const page = await stage.open('/', { as: await stage.person(), width: 390 });
     await page.getByRole('button', { name: 'Open the menu' }).click();
     const menu = page.getByRole('navigation', { name: 'Pages' });
-    const order = (await menu.textContent()) ?? '';
-    expect(order).toMatch(
-      /Build.*Playground.*Models.*Keys.*Monitor.*Usage.*Docs.*Guides.*API reference.*Verify.*Account.*Billing/,
-    );
+    await expect
+      .poll(() => menu.textContent())
+      .toMatch(
+        /Build.*Playground.*Models.*Keys.*Monitor.*Usage.*Docs.*Guides.*API reference.*Verify.*Account.*Billing/,
+      );
     await expectTargets(page);
     await menu.getByRole('link', { name: 'Usage' }).click();
     await shown(page, 'Usage');
