@@ -1,1 +1,2 @@
-ALTER TABLE "usage" ADD COLUMN "failed_attempts" text;
+ALTER TABLE "usage" ADD COLUMN "failed_attempts" text;--> statement-breakpoint
+CREATE INDEX "usage_error_idx" ON "usage" USING btree ("account_id","error","at","id") WHERE "usage"."status" <> 'completed';

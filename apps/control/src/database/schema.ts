@@ -274,8 +274,11 @@ export const usage = pgTable(
     index('usage_workspace_idx').on(table.accountId, table.workspaceId, table.at, table.id),
     index('usage_workspace_model_idx').on(table.accountId, table.workspaceId, table.model, table.at, table.id),
     index('usage_provider_idx').on(table.accountId, table.provider, table.at, table.id),
-    // Most requests complete, so this one is small.
+    // Most requests complete, so these are small.
     index('usage_failed_idx').on(table.accountId, table.at, table.id).where(sql`${table.status} <> 'completed'`),
+    index('usage_error_idx')
+      .on(table.accountId, table.error, table.at, table.id)
+      .where(sql`${table.status} <> 'completed'`),
   ],
 );
 

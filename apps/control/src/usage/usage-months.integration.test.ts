@@ -83,7 +83,7 @@ describe('the months of usage', () => {
     expect(created).toEqual([0, 1, 2, 3].map(nameOf));
     expect(await partitions()).toEqual([...created, 'usage_first', 'usage_other'].sort());
     const { rows } = await pool.query(
-      'select from pg_indexes where tablename = any($1) group by tablename having count(*) = 8',
+      'select from pg_indexes where tablename = any($1) group by tablename having count(*) = 9',
       [created],
     );
     expect(rows).toHaveLength(4);
