@@ -155,7 +155,7 @@ function missingOf(
   return `${missing} is not set: payment by ${what} needs it beside ${given}`;
 }
 
-/** Without payments, there is no way to pay. With them, there are no grants. */
+/** A deployment has either ways to pay or monthly grants. */
 function contradictionOf(env: z.output<typeof environmentSchema>): string | undefined {
   if (env.BILLING === 'prepaid') {
     return env.MONTHLY_GRANT_USD === undefined

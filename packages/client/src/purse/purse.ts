@@ -86,7 +86,7 @@ export class Purse {
     if (userId !== undefined && (uid !== userId || (mode & 0o077) !== 0))
       throw new PurseError(`${file} must be your own file, of mode 600, because whoever reads it has your money.`);
     const db = new DatabaseSync(file);
-    // What is deleted is overwritten, also in the journal.
+    // SQLite overwrites deleted rows, also in the journal.
     db.exec(
       'pragma busy_timeout = 10000; pragma journal_mode = delete; pragma secure_delete = on; pragma synchronous = full',
     );

@@ -34,7 +34,7 @@ const receiptDetails = storableText
  */
 export const billingSettingsSchema = z
   .strictObject({
-    /** What receipts from now on also say of the customer, such as a company, its address and its tax id. */
+    /** Text about the customer for all later receipts, such as a company, its address and its tax id. */
     receipt_details: receiptDetails.nullable().optional(),
     low_balance_usd: usd.nullable().optional(),
     auto_top_up: z
