@@ -58,11 +58,7 @@ time_t time(time_t *at) {
 
 export async function openMovedClocks(): Promise<MovedClocks> {
   const folder = await mkdtemp(join(tmpdir(), 'sotto-test-clock-'));
-  const [nodeFile, nativeFile, library] = ['node', 'native', 'clock.so'].map((name) => join(folder, name)) as [
-    string,
-    string,
-    string,
-  ];
+  const [nodeFile, nativeFile, library] = [join(folder, 'node'), join(folder, 'native'), join(folder, 'clock.so')];
   await writeFile(nodeFile, '0');
   await writeFile(nativeFile, Buffer.alloc(8));
   await writeFile(join(folder, 'clock.c'), source);

@@ -31,7 +31,6 @@ export async function speak(origin: string, bytes: string | Buffer, options: Spe
   const { pieces = [], pauseMs = 20, answers: wanted = Number.POSITIVE_INFINITY, deadlineMs = 60_000 } = options;
   const socket = await open(origin);
   let text = '';
-  let closed = false;
   const over = new Promise<void>((resolve) => {
     const timer = setTimeout(resolve, deadlineMs);
     socket.on('data', (piece: Buffer) => {
@@ -39,7 +38,6 @@ export async function speak(origin: string, bytes: string | Buffer, options: Spe
       if (text.split('HTTP/1.1 ').length > wanted && readAnswers(text).length >= wanted) resolve();
     });
     socket.once('close', () => {
-      closed = true;
       clearTimeout(timer);
       resolve();
     });
@@ -50,6 +48,7 @@ export async function speak(origin: string, bytes: string | Buffer, options: Spe
     if (!socket.destroyed) socket.write(typeof piece === 'string' ? Buffer.from(piece, 'latin1') : piece);
   }
   await over;
+  const { closed } = socket;
   socket.destroy();
   return { text, answers: readAnswers(text), closed };
 }

@@ -84,8 +84,5 @@ export async function end(child: ChildProcess): Promise<void> {
 }
 
 export const plainTarget = (origin: string, path = '/v1/chat/completions'): Target => ({
-  origin,
-  path,
-  headers: () => ({}),
-  model: (name) => name,
+  ...{ origin, path, headers: () => ({}), model: (name: string) => name },
 });

@@ -46,6 +46,17 @@ export class CostMeter {
     return { cpuUs, perSecond };
   }
 
+  /** Measures whole answers at a fixed rate. */
+  async measureAtRate(contender: Contender, { model, perSecond, forS }: Rate): Promise<Cost> {
+    const count = Math.ceil(perSecond * forS);
+    await contender.prepare?.(count, model);
+    const before = cpuMicroseconds(contender.pids());
+    await this.load(contender).openLoop({ model, stream: false, count, perSecond });
+    const cpuUs = (cpuMicroseconds(contender.pids()) - before) / count;
+    await contender.rest?.();
+    return { cpuUs, perSecond };
+  }
+
   /** Returns the times to the first byte in ms, at a fixed rate and over open connections. */
   async firstBytes(contender: Contender, { model, perSecond, forS }: Rate): Promise<number[]> {
     const count = Math.ceil(perSecond * forS);

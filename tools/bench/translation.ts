@@ -1,5 +1,4 @@
-import type { AnswerChunk } from '../../packages/client/src/dialects/chat-stream.ts';
-import { ChatStreamReader } from '../../packages/client/src/dialects/chat-stream.ts';
+import { type AnswerChunk, ChatStreamReader } from '../../packages/client/src/dialects/chat-stream.ts';
 import { translateMessages } from '../../packages/client/src/dialects/messages/translate.ts';
 import { translateResponses } from '../../packages/client/src/dialects/responses/translate.ts';
 import type { Models, Translation } from '../../packages/client/src/dialects/translation.ts';

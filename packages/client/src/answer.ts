@@ -6,9 +6,7 @@ import type { ContentAnswer } from './gateway/platform.ts';
 /** Wraps a `Response` as a `ContentAnswer`. */
 export const answerFrom = (response: Response): ContentAnswer => ({
   status: response.status,
-  headers: [...response.headers].filter(
-    ([name]) => !(ofEncoding.has(name) && response.headers.has('content-encoding')),
-  ),
+  headers: [...response.headers].filter(([name]) => !ofEncoding.has(name) || !response.headers.has('content-encoding')),
   get body() {
     return piecesOf(response);
   },

@@ -29,8 +29,7 @@ export function addProvider(
   { registry = emptyFiles.registry, catalog = emptyFiles.catalog }: Partial<ProviderFiles>,
   { entry, models, replaces }: AddedProvider,
 ): AddResult {
-  const registryFile = parseDocument(registry);
-  const catalogFile = parseDocument(catalog);
+  const [registryFile, catalogFile] = [parseDocument(registry), parseDocument(catalog)];
   const providers = listIn(registryFile, 'providers');
   const listed = listIn(catalogFile, 'models');
   if (providers === undefined) return { ok: false, problem: 'the registry file has no list `providers`' };
@@ -60,14 +59,11 @@ function listIn(file: Document, key: string): YAMLSeq | undefined {
 }
 
 function removeRoutes(models: YAMLSeq, provider: string): void {
-  for (const model of models.items) {
-    const routes = isMap(model) ? model.get('routes') : undefined;
-    if (isSeq(routes))
-      routes.items = routes.items.filter((item) => !(isMap(item) && item.get('provider') === provider));
-  }
   models.items = models.items.filter((model) => {
     const routes = isMap(model) ? model.get('routes') : undefined;
-    return !isSeq(routes) || routes.items.length > 0;
+    if (!isSeq(routes)) return true;
+    routes.items = routes.items.filter((item) => !(isMap(item) && item.get('provider') === provider));
+    return routes.items.length > 0;
   });
 }
 

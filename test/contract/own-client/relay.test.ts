@@ -78,10 +78,8 @@ it.each(['ftp://127.0.0.1:1', 'localhost:9050', 'socks5://', 'socks5://host/path
 
 it('is an option of the command', async () => {
   const { baseUrl } = clients.service;
-  const own = runSotto([
-    ...['verify', baseUrl, '--self-signed', '--allow-simulated'],
-    ...['--relay', `socks5://127.0.0.1:${relay.port}`],
-  ]);
+  const address = `socks5://127.0.0.1:${relay.port}`;
+  const own = runSotto(['verify', baseUrl, '--self-signed', '--allow-simulated', '--relay', address]);
   expect(await own.ended).toBe(0);
   expect(own.err()).toContain('simulated');
   expect(relay.asked).toEqual([hostOf(baseUrl)]);

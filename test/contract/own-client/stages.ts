@@ -73,13 +73,8 @@ export class PrivateClients {
 
   privately(options: Partial<PrivateFetchOptions> & { selfSigned?: boolean; relay?: string } = {}) {
     const { controlUrl, baseUrl } = this.service;
-    const fetch = createPrivateFetch({
-      apiKey,
-      controlOrigin: controlUrl,
-      baseOrigin: baseUrl,
-      allowSimulated: true,
-      ...options,
-    });
+    const origins = { controlOrigin: controlUrl, baseOrigin: baseUrl };
+    const fetch = createPrivateFetch({ apiKey, ...origins, allowSimulated: true, ...options });
     this.#made.push(fetch);
     // The SDK keeps its default retries.
     return {

@@ -15,14 +15,8 @@ import { hasBrowser, useBrowser } from '../../people/dashboard/stage.ts';
 const network: OwnNetwork | undefined = await openOwnNetwork();
 // Another program may have the usual ports of the machine itself, so there they are given.
 const port = network === undefined ? await freePort() : serverKinds.ollama.port;
-const given: Record<string, string> =
-  network === undefined
-    ? {
-        LOCAL_MODELS: `http://127.0.0.1:${port}`,
-        CONTROL_PORT: String(await freePort()),
-        CONFIDENTIAL_PORT: String(await freePort()),
-      }
-    : {};
+const ownPorts = { CONTROL_PORT: String(await freePort()), CONFIDENTIAL_PORT: String(await freePort()) };
+const given: Record<string, string> = network ? {} : { LOCAL_MODELS: `http://127.0.0.1:${port}`, ...ownPorts };
 const under = network?.under ?? [];
 
 let folder: string;

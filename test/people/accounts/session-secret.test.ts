@@ -46,10 +46,7 @@ it('SESSION_SECRET can be replaced: sessions go on, second factors move to the n
   // Neither secret signed this cookie.
   const forged = await visitorOf([second, first], browser);
   for (const [name, value] of forged.cookies)
-    forged.cookies.set(
-      name,
-      value.replace(/^./, (letter) => (letter === 'A' ? 'B' : 'A')),
-    );
+    forged.cookies.set(name, (value.startsWith('A') ? 'B' : 'A') + value.slice(1));
   expect(await sessionStatus(forged)).toBe(401);
 
   await until(

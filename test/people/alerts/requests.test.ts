@@ -26,17 +26,14 @@ await describeInBothPlanes(
     const folder = await mkdtemp(join(tmpdir(), 'sotto-test-alerts-'));
     await writeFile(join(folder, 'ca.pem'), receiver.caPem);
     return {
-      registry: world.registry,
-      catalog: world.catalog,
+      ...{ registry: world.registry, catalog: world.catalog },
       environment: { ACME_API_KEY: 'acme-key' },
       controlEnvironment: {
         ...{ SMTP_URL: mailbox.url, MAIL_FROM: 'sotto@service.example' },
         ...{ WEBHOOK_NETWORKS: '127.0.0.1', NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') },
       },
       async stop() {
-        await world.stop();
-        await mailbox.stop();
-        await receiver.stop();
+        await Promise.all([world.stop(), mailbox.stop(), receiver.stop()]);
         await rm(folder, { recursive: true });
       },
     };

@@ -1,21 +1,70 @@
 import { type Prepared, prepare } from '../../../test/privacy/sealed/ask.ts';
 import { startSealedWorld } from '../../../test/privacy/sealed/world.ts';
 import { type Contender, end, startNode } from '../contender.ts';
-import { type Cost, CostMeter } from '../cpu-cost.ts';
+import { type Burst, type Cost, CostMeter } from '../cpu-cost.ts';
+import { startPassThrough } from '../others.ts';
 import { figure } from '../page/report.ts';
-import { benchModel, benchRegistry, startSotto } from '../sotto.ts';
+import { benchModel, benchRegistry, type ContenderOptions, type Flow, startSotto } from '../sotto.ts';
 import { noRedis, type Part } from './part.ts';
 
 /** About four bytes per token. */
 const longPrompt = 'The quick brown fox jumps over the lazy dog, and then some. '.repeat(7000);
-const chatOf = (model: string, stream: boolean, content: string): string =>
-  JSON.stringify({ model, stream, messages: [{ role: 'user', content }], max_tokens: 300 });
+const chatOf = (model: string): string =>
+  JSON.stringify({ model, messages: [{ role: 'user', content: longPrompt }], max_tokens: 300 });
 const embeddingsOf =
   (texts: number) =>
-  (name: string): string =>
-    JSON.stringify({ model: `bench/${name}`, input: Array.from({ length: texts }, (_, at) => `Text number ${at}.`) });
+  (model: string): string =>
+    JSON.stringify({ model, input: Array.from({ length: texts }, (_, at) => `Text number ${at}.`) });
 
-/** Measures the broker's cost for each kind of request. */
+/** A kind of request. Sotto and the floor get the same bytes, except for the model's name. */
+interface Shape {
+  readonly name: string;
+  readonly flow: Flow;
+  readonly load: Burst;
+  readonly options?: Pick<ContenderOptions, 'path' | 'operation' | 'model'>;
+  /** Default: a short chat. */
+  readonly body?: (model: string) => string;
+}
+
+const shapeList: readonly Shape[] = [
+  { name: 'whole answer, by key', flow: 'key', load: { model: 'json', stream: false, count: 3000, connections: 32 } },
+  {
+    name: 'whole answer, by ticket',
+    flow: 'ticket',
+    load: { model: 'json', stream: false, count: 3000, connections: 32 },
+  },
+  {
+    name: 'whole answer, `/auto`',
+    flow: 'key',
+    load: { model: 'json', stream: false, count: 3000, connections: 32 },
+    options: { model: () => '/auto' },
+  },
+  {
+    name: 'stream of 10 events',
+    flow: 'ticket',
+    load: { model: 'single-10', stream: true, count: 1500, connections: 16 },
+  },
+  {
+    name: 'stream of 10,000 events',
+    flow: 'ticket',
+    load: { model: 'single-10000', stream: true, count: 16, connections: 16 },
+  },
+  {
+    name: 'prompt of 100,000 tokens (420 kB)',
+    flow: 'ticket',
+    load: { model: 'json', stream: false, count: 300, connections: 16 },
+    body: chatOf,
+  },
+  ...[1, 100].map((texts) => ({
+    name: texts === 1 ? 'embeddings of one text' : `embeddings of ${texts} texts`,
+    flow: 'key' as const,
+    load: { model: `vectors-${texts}`, stream: false, count: texts === 1 ? 1500 : 200, connections: 16 },
+    options: { path: '/v1/embeddings', operation: 'embeddings' as const },
+    body: embeddingsOf(texts),
+  })),
+];
+
+/** Measures the broker's cost for each kind of request, in turns with a pass-through of the same bytes. */
 export const shapes: Part = async ({ quick }) => {
   const provider = await startNode('./processes/provider.ts', [], false);
   const upstream = `http://127.0.0.1:${provider.port}/v1`;
@@ -29,53 +78,63 @@ export const shapes: Part = async ({ quick }) => {
     }),
   });
   if (sotto === undefined) return noRedis();
-  const part = quick ? 0.2 : 1;
-  const load = (model: string, stream: boolean, count: number, connections = 16) => ({
-    ...{ model, stream, connections },
-    count: Math.max(connections, Math.ceil(count * part)),
-  });
-  const long = (name: string, stream: boolean): string => chatOf(`bench/${name}`, stream, longPrompt);
-  const embeddings = (texts: number) =>
-    sotto.contender('key', { path: '/v1/embeddings', operation: 'embeddings', body: embeddingsOf(texts) });
-  const auto = sotto.contender('key', { model: () => '/auto' });
-  const kinds = [
-    { name: 'whole answer, by key', contender: sotto.contender('key'), burst: load('json', false, 3000, 32) },
-    { name: 'whole answer, by ticket', contender: sotto.contender('ticket'), burst: load('json', false, 3000, 32) },
-    { name: 'whole answer, `/auto`', contender: auto, burst: load('json', false, 3000, 32) },
-    { name: 'stream of 10 events', contender: sotto.contender('ticket'), burst: load('single-10', true, 1500) },
-    { name: 'stream of 10,000 events', contender: sotto.contender('ticket'), burst: load('single-10000', true, 16) },
-    {
-      name: 'prompt of 100,000 tokens (420 kB)',
-      contender: sotto.contender('ticket', { body: long }),
-      burst: load('json', false, 300),
-    },
-    { name: 'embeddings of one text', contender: embeddings(1), burst: load('vectors-1', false, 1500) },
-    { name: 'embeddings of 100 texts', contender: embeddings(100), burst: load('vectors-100', false, 200) },
-  ];
+  const floor = await startPassThrough(upstream, 'floor');
+  const kinds = shapeList.map(({ name, flow, load, options, body }) => ({
+    name,
+    load: quick ? { ...load, count: Math.max(load.connections, Math.ceil(load.count / 5)) } : load,
+    contenders: [
+      sotto.contender(flow, { ...options, ...(body && { body: (model: string) => body(`bench/${model}`) }) }),
+      { ...floor, target: { ...floor.target, ...(body && { body }) } },
+    ] as const,
+    costs: [[], []] as [Cost[], Cost[]],
+  }));
   const meter = new CostMeter();
-  const taken = kinds.map(() => [] as Cost[]);
   const rounds = quick ? 2 : 9;
   for (let round = -2; round < rounds; round += 1) {
     process.stderr.write(round < 0 ? 'warming up\n' : `round ${round + 1} of ${rounds}\n`);
-    for (const [at, { contender, burst }] of kinds.entries()) {
-      const cost = await meter.measure(contender, burst);
-      if (round >= 0) taken[at]?.push(cost);
+    for (const { load, contenders, costs } of kinds) {
+      for (const [at, contender] of contenders.entries()) {
+        const cost = await meter.measure(contender, load);
+        if (round >= 0) costs[at]?.push(cost);
+      }
     }
+  }
+  const middle = (costs: readonly Cost[]): Cost | undefined =>
+    costs.toSorted((a, b) => a.cpuUs - b.cpuUs)[Math.floor(costs.length / 2)];
+  const row = (name: string, costs: readonly Cost[], floors: readonly Cost[]): string[] => {
+    const [own, bare] = [middle(costs)?.cpuUs ?? Number.NaN, middle(floors)?.cpuUs ?? Number.NaN];
+    return [name, figure(own), figure(bare), figure(own / bare, 2), figure(middle(costs)?.perSecond ?? Number.NaN)];
+  };
+  const rows = kinds.map(({ name, costs: [costs, floors] }) => row(name, costs, floors));
+  const sealed = await measureSealed({ rounds, count: quick ? 50 : 300 });
+  if (sealed !== undefined) {
+    // The stand-ins of client and enclave encrypt so slowly that the broker is nearly idle, where each request costs more.
+    const perSecond = Math.round(middle(sealed)?.perSecond ?? 1);
+    const paced = async (contender: Contender): Promise<Cost[]> => {
+      const costs: Cost[] = [];
+      for (let round = 0; round < rounds; round += 1)
+        costs.push(await meter.measureAtRate(contender, { model: 'json', perSecond, forS: 3 }));
+      return costs;
+    };
+    const bare = await paced(floor);
+    rows.push(row(`whole answer, by ticket, at ${perSecond} a second`, await paced(sotto.contender('ticket')), bare));
+    rows.push(row('whole answer, end-to-end encrypted (relayed), at this rate', sealed, bare));
   }
   await meter.close();
   await sotto.stop();
+  await floor.stop();
   await end(provider.child);
-  const row = (name: string, costs: readonly Cost[]): string[] => {
-    const middle = costs.toSorted((a, b) => a.cpuUs - b.cpuUs)[Math.floor(costs.length / 2)];
-    return [name, figure(middle?.cpuUs ?? Number.NaN), figure(middle?.perSecond ?? Number.NaN)];
-  };
-  const rows = kinds.map(({ name }, at) => row(name, taken[at] ?? []));
-  const sealed = await measureSealed({ rounds, count: quick ? 50 : 300 });
-  if (sealed !== undefined) rows.push(row('whole answer, end-to-end encrypted (relayed)', sealed));
   return {
     title: 'Kinds of requests',
-    method: 'The broker alone. All kinds of requests take turns in one run.',
-    tables: [{ caption: 'CPU of the broker', head: ['', 'µs per request', 'requests/s on one core'], rows }],
+    method:
+      'The broker, and the floor with the same bytes. All kinds of requests take turns in one run. A request costs more on an idle machine than among many, so the encrypted one stands beside others at its rate.',
+    tables: [
+      {
+        caption: 'CPU in µs per request',
+        head: ['', 'broker', 'floor', '×', 'requests/s on one core'],
+        rows,
+      },
+    ],
     promises: [],
   };
 };

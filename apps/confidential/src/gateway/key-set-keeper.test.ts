@@ -79,11 +79,8 @@ it('changes at once with the keys', () => {
 it('signs with the key that it names, and makes another key at each start', () => {
   const { signer, named } = makeReceiptKey();
   const prefix = Buffer.from('302a300506032b6570032100', 'hex');
-  const key = createPublicKey({
-    key: Buffer.concat([prefix, Buffer.from(named.public_key, 'hex')]),
-    format: 'der',
-    type: 'spki',
-  });
+  const spkiBytes = Buffer.concat([prefix, Buffer.from(named.public_key, 'hex')]);
+  const key = createPublicKey({ key: spkiBytes, format: 'der', type: 'spki' });
   const bytes = new TextEncoder().encode('a receipt');
   expect(signer.keyId).toBe(named.key_id);
   expect(signer.sign(bytes)).toHaveLength(64);

@@ -63,7 +63,6 @@ export function throughEnclave<Success>(
     const standing = enclaves.current(route, provider);
     const first = await start(standing ?? (await opened()));
     if (standing === undefined || first.ok || first.outcome !== 'attestation_failed') return first;
-    // Nothing had been sent.
     running = undefined;
     const renewed = await opened();
     return start(renewed?.sessionId === standing.sessionId ? undefined : renewed);

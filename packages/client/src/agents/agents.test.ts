@@ -45,18 +45,13 @@ describe('Cline', () => {
   const providers = (more: Partial<AgentWay> = {}) => fileOf('cline', 'settings/providers.json', more);
 
   it('reads its provider from the folder of the run', () => {
-    expect(startOf('cline').args).toEqual([
-      ...['--data-dir', way.folder, '--provider', 'openai-compatible'],
-      ...['--model', 'acme/coder'],
-    ]);
+    const args = ['--data-dir', way.folder, '--provider', 'openai-compatible', '--model', way.model];
+    expect(startOf('cline').args).toEqual(args);
     expect(providers()).toMatchObject({
       lastUsedProvider: 'openai-compatible',
       providers: {
         'openai-compatible': {
-          settings: {
-            ...{ provider: 'openai-compatible', apiKey: way.token, baseUrl: `${way.origin}/v1` },
-            ...{ model: 'acme/coder', contextWindow: 64_000 },
-          },
+          settings: { apiKey: way.token, baseUrl: `${way.origin}/v1`, model: way.model, contextWindow: 64_000 },
         },
       },
     });

@@ -30,11 +30,8 @@ describe('a failure', () => {
   });
 
   it('may be retried if the service allows it: a rate limit, with its pause, and a service that starts', () => {
-    expect(refused('rate_limited', { headers: [['retry-after', '7']] })).toMatchObject({
-      status: 429,
-      mayRetry: true,
-      retryAfter: '7',
-    });
+    const limited = refused('rate_limited', { headers: [['retry-after', '7']] });
+    expect(limited).toMatchObject({ status: 429, mayRetry: true, retryAfter: '7' });
     expect(refused('service_unavailable')).toMatchObject({ status: 503, mayRetry: true });
     expect(refused('insufficient_balance')).toMatchObject({ status: 402, mayRetry: false });
   });

@@ -9,11 +9,8 @@ export const ollamaAnswers: Answers = {
       { name: 'qwen3:8b', model: 'qwen3:8b', size: 5_225_388_164, digest: 'aa', details: { family: 'qwen3' } },
       { name: 'nomic-embed-text:latest', model: 'nomic-embed-text:latest', size: 274_302_450, digest: 'bb' },
       {
-        name: 'gpt-oss:120b-cloud',
-        model: 'gpt-oss:120b-cloud',
-        remote_model: 'gpt-oss:120b',
-        remote_host: 'https://ollama.com:443',
-        size: 384,
+        ...{ name: 'gpt-oss:120b-cloud', model: 'gpt-oss:120b-cloud', size: 384 },
+        ...{ remote_model: 'gpt-oss:120b', remote_host: 'https://ollama.com:443' },
       },
     ],
   },

@@ -25,13 +25,13 @@ export interface ImageSettings {
 }
 const defaults: ImageSettings = { size: '1024x1024', response_format: 'b64_json' };
 
+/** Settings as a body or a ticket request may state them. */
+type Stated<Settings> = { readonly [Name in keyof Settings]?: Settings[Name] | null | undefined };
+
 /** Fills in defaults, because a ticket treats an absent field and its default alike. */
-export const imageSettings = (request: {
-  readonly size?: string | null | undefined;
-  readonly response_format?: 'b64_json' | null | undefined;
-}): ImageSettings => ({
-  size: request.size ?? defaults.size,
-  response_format: request.response_format ?? defaults.response_format,
+export const imageSettings = ({ size, response_format }: Stated<ImageSettings>): ImageSettings => ({
+  size: size ?? defaults.size,
+  response_format: response_format ?? defaults.response_format,
 });
 
 /** Body of `POST /images/generations`. Unknown fields are dropped; `null` means absent. */
@@ -62,14 +62,10 @@ export interface SpeechSettings {
 }
 
 /** Fills in defaults, because a ticket treats an absent field and its default alike. */
-export const speechSettings = (request: {
-  readonly response_format?: 'mp3' | null | undefined;
-  readonly input_chars: number;
-  readonly voice?: string | null | undefined;
-}): SpeechSettings => ({
-  response_format: request.response_format ?? 'mp3',
-  input_chars: request.input_chars,
-  voice: request.voice ?? null,
+export const speechSettings = (asked: Stated<SpeechSettings> & { input_chars: number }): SpeechSettings => ({
+  response_format: asked.response_format ?? 'mp3',
+  input_chars: asked.input_chars,
+  voice: asked.voice ?? null,
 });
 
 /** Body of `POST /audio/speech`. Unknown fields are dropped; `null` means absent. */

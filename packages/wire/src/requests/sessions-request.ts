@@ -3,6 +3,8 @@ import { storableText } from '../field-schemas.ts';
 import { omittable } from './without-nulls.ts';
 
 const password = z.string().min(8).max(128);
+/** Required if the account has a password. */
+const ownPassword = omittable(z.string().max(128));
 
 /** Body of `POST /auth/sign-up/email`. */
 export const signUpSchema = z.object({ name: z.string(), email: z.email(), password });
@@ -39,18 +41,13 @@ export const verifyEmailSchema = z.object({
 });
 
 /** Body of `POST /auth/change-email`. */
-export const changeEmailSchema = z.object({
-  newEmail: z.email().max(254),
-  /** Required if the account has a password. */
-  password: omittable(z.string().max(128)),
-});
+export const changeEmailSchema = z.object({ newEmail: z.email().max(254), password: ownPassword });
 
 /** Body of `POST /auth/delete-account`. */
 export const deleteAccountSchema = z.strictObject({
   /** The account's address, as a confirmation. */
   email: z.email().max(254),
-  /** Required if the account has a password. */
-  password: omittable(z.string().max(128)),
+  password: ownPassword,
 });
 
 const personName = storableText.trim().min(1).max(100);

@@ -80,11 +80,7 @@ function Sessions({ sessions }: { sessions: readonly Row[] }) {
           title="End all other sessions?"
           consequence="Every other browser and program must sign in again."
           action="End them"
-          change={{
-            mutationFn: () => revokeOthers(),
-            refreshes: sessionsQuery,
-            says: 'Your other sessions have ended.',
-          }}
+          change={{ mutationFn: revokeOthers, refreshes: sessionsQuery, says: 'Your other sessions have ended.' }}
         />
       )}
     </Card>

@@ -22,10 +22,7 @@ function Question({ email }: { email: string }) {
   const client = useQueryClient();
   const router = useRouter();
   const { data: methods } = useQuery(signInMethodsQuery);
-  const enter = async (): Promise<void> => {
-    await enterSession(client);
-    await router.invalidate();
-  };
+  const enter = (): Promise<void> => enterSession(client).then(() => router.invalidate());
   const leave = (): void => {
     sessionEnded.update(() => false);
     leaveSession(client);

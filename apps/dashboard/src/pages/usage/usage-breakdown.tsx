@@ -20,6 +20,7 @@ const shownFirst = 10;
 export function UsageBreakdown({ search, sums, nameOf }: UsageBreakdownProps) {
   const [isWhole, setWhole] = useState(false);
   const kind = search.by ?? 'model';
+  const by = kindNames[kind].toLowerCase();
   const measure = search.show ?? 'cost';
   // While sums by another kind are loading, the old rows do not have its column.
   const rows = sums.data
@@ -73,13 +74,8 @@ export function UsageBreakdown({ search, sums, nameOf }: UsageBreakdownProps) {
     { title: 'Tokens out', numeric: true, cell: ({ completion_tokens }) => formatCompact(completion_tokens) },
   ];
   return (
-    <Card title={`By ${kindNames[kind].toLowerCase()}`}>
-      <Table
-        caption={`Sums by ${kindNames[kind].toLowerCase()}`}
-        columns={columns}
-        rows={shown}
-        rowKey={(row) => subjectOf(row, kind) ?? ''}
-      />
+    <Card title={`By ${by}`}>
+      <Table caption={`Sums by ${by}`} columns={columns} rows={shown} rowKey={(row) => subjectOf(row, kind) ?? ''} />
       {rows.length > shownFirst && (
         <Button small className="mt-3" onClick={() => setWhole(!isWhole)}>
           {isWhole ? `Show the first ${shownFirst}` : `Show all ${formatCount(rows.length)}`}

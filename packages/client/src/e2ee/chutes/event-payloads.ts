@@ -42,9 +42,7 @@ export class EventPayloads implements PayloadSource {
   async #open(event: string): Promise<readonly string[]> {
     if (event === '[DONE]') return [];
     const fields = readEvent(event);
-    if (fields.e2e_error !== undefined || fields.error !== undefined) {
-      throw new ClientError('e2ee_provider_failed');
-    }
+    if (fields.e2e_error !== undefined || fields.error !== undefined) throw new ClientError('e2ee_provider_failed');
     const { e2e_init: init, e2e: sealed } = fields;
     if (init !== undefined) {
       if (this.#key !== undefined) throw new ClientError('e2ee_reply_out_of_order');

@@ -24,6 +24,8 @@ const modes = [
   { value: 'except', label: 'All except these' },
 ] as const;
 
+const notInCatalog = <span className="text-sm text-muted">not in the catalog</span>;
+
 /** How `/auto` chooses a model. */
 export function AutoSettings({
   draft,
@@ -34,6 +36,7 @@ export function AutoSettings({
 }: SettingsProps & { readonly models: readonly ModelAnswer[] }) {
   const { auto, privacy_boundary: boundary } = draft;
   const { mode, ids } = auto.models;
+  const choose = (chosen: typeof auto.models): void => change({ auto: { ...auto, models: chosen } });
   const text = models.filter(({ model_type, provider_routes }) => model_type === 'text' && provider_routes.length > 0);
   const gone = ids.filter((id) => !text.some((model) => model.id === id));
   return (
@@ -62,7 +65,7 @@ export function AutoSettings({
           value={mode}
           choices={modes}
           disabled={disabled}
-          onChange={(chosen) => change({ auto: { ...auto, models: { mode: chosen, ids } } })}
+          onChange={(chosen) => choose({ mode: chosen, ids })}
         />
         {mode !== 'all' && (
           <CheckList
@@ -71,18 +74,10 @@ export function AutoSettings({
             error={problems.models}
             disabled={disabled}
             isChecked={(id) => ids.includes(id)}
-            onToggle={(id, checked) =>
-              change({
-                auto: { ...auto, models: { mode, ids: checked ? [...ids, id] : ids.filter((one) => one !== id) } },
-              })
-            }
+            onToggle={(id, checked) => choose({ mode, ids: checked ? [...ids, id] : ids.filter((one) => one !== id) })}
             items={[
               ...text.map(({ id }) => ({ id, label: id })),
-              ...gone.map((id) => ({
-                id,
-                label: id,
-                detail: <span className="text-sm text-muted">not in the catalog</span>,
-              })),
+              ...gone.map((id) => ({ id, label: id, detail: notInCatalog })),
             ]}
           />
         )}
