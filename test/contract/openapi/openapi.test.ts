@@ -1,3 +1,5 @@
+// Longer than 400 lines: one service answers all routes, and the last of its tests judges that each was called.
+
 import { createHash } from 'node:crypto';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { AppAnswer } from '@sotto/wire';

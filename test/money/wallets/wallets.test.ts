@@ -1,3 +1,5 @@
+// Longer than 400 lines: all tests share one service with its relay, payment server and purses, which start once.
+
 import { constants, privateDecrypt, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
