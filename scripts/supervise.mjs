@@ -9,6 +9,9 @@ const SAME_REQUEST_MS = 1000;
 const PARENT_POLL_MS = 250;
 const ownGroup = process.platform !== 'win32';
 
+/** A flag for programs that users start. Their modules stay compiled between starts. */
+const compiled = `--import=${new URL('./compile-cache.mjs', import.meta.url).href}`;
+
 /** Calls `supervise` with the project's Node, puts its folder first on PATH, and adds a lifeline. */
 export function superviseNode({ root, node }, args, { capture = false, cwd = root } = {}) {
   const pathKey = Object.keys(process.env).find((key) => key.toUpperCase() === 'PATH') ?? 'PATH';
@@ -18,7 +21,7 @@ export function superviseNode({ root, node }, args, { capture = false, cwd = roo
     SOTTO_LIFELINE_FD: '3',
   };
   const lifeline = new URL('./lifeline.mjs', import.meta.url).href;
-  return supervise(node, [`--import=${lifeline}`, ...args], { cwd, env, capture, lifeline: true });
+  return supervise(node, [`--import=${lifeline}`, compiled, ...args], { cwd, env, capture, lifeline: true });
 }
 
 /** The folder where the user typed the command. npm itself changes to the project's. */
@@ -40,7 +43,7 @@ function userEnvironment(cwd) {
 export function inForeground({ node }, args) {
   return new Promise((resolve, reject) => {
     const cwd = typedIn();
-    const child = spawn(node, args, { cwd, env: userEnvironment(cwd), stdio: 'inherit' });
+    const child = spawn(node, [compiled, ...args], { cwd, env: userEnvironment(cwd), stdio: 'inherit' });
     const ignore = () => {};
     const pass = (signal) => child.kill(signal);
     process.on('SIGINT', ignore).on('SIGTERM', pass).on('SIGHUP', pass);

@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path';
 export const fromSource: readonly string[] = [
   '--conditions=@sotto/source',
   '--disable-warning=ExperimentalWarning',
-  `--import=${new URL('compile-cache.ts', import.meta.url).href}`,
+  `--import=${new URL('../../scripts/compile-cache.mjs', import.meta.url).href}`,
 ];
 
 /** Set when `bundles.ts` has bundled these programs. */
