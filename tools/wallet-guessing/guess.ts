@@ -5,7 +5,7 @@ import { Random } from '../../test/kit/random.ts';
  * weeks by random habits. The operator sees each account's withdrawals and each wallet's deposit and spending. It learns from other people
  * of the same kind how withdrawals and deposits of one person relate, and names the account that fits best (naive Bayes). In `weeks` it
  * also knows which wallets belong together, as requests that name somebody would tell. Their spending says when a person must buy the
- * next lot. Run it: `node --conditions=@sotto/source tools/wallet-guessing/guess.ts`.
+ * next lot, so that each purchase has its place, and an account that cannot have paid is ruled out. Run it: `node --conditions=@sotto/source tools/wallet-guessing/guess.ts`.
  */
 export interface Habits {
   /** Whether two lots are kept and new credits rest 1 to 24 hours. Otherwise a lot is bought when a run needs it. */
@@ -41,13 +41,16 @@ const normal = (random: Random): number =>
   Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
 const around = (random: Random, median: number, spread: number): number => median * Math.exp(spread * normal(random));
 
-/** Lives one person's six weeks: about 1.2 runs a day, of about 12 credits, around an hour of the person's own. */
+/**
+ * Lives one person's time: about 1.2 runs a day, of about 12 credits, around an hour of the person's own, from a day in the first four
+ * weeks until the end of the six.
+ */
 function live(random: Random, { rests, apart, lots }: Habits): Life {
   const runsADay = around(random, 1.2, 0.6);
   const perRun = around(random, 12, 0.4);
   const home = 14 + 4 * normal(random);
   const runs: number[] = [];
-  for (let day = 0; day < weeks * 7; day += 1) {
+  for (let day = random.below(28); day < weeks * 7; day += 1) {
     for (let left = runsADay; left > 0; left -= 1)
       if (random.chance(Math.min(1, left))) runs.push(day * 24 + home + 3 * normal(random));
   }
@@ -152,6 +155,69 @@ function learn(people: readonly Life[], isLinked: boolean, random: Random): Weig
   });
 }
 
+/** Hours between the two deposits around a run that must buy, from the second of them to the purchase, and from the first purchases to the first deposit. */
+const waits = [4, 8, 16, 24, 36, 60];
+const lags = Array.from({ length: 49 }, (_, at) => 2 * at - 60);
+const starts = [1, 3, 6, 10, 16, 24, 36, 48, 72, 96, 120, 168, 240, 336];
+const never = Number.POSITIVE_INFINITY;
+
+/**
+ * Tells `visit` the place of each purchase that must have paid for linked wallets, as a row and a bin. False if the account cannot have
+ * paid: it bought too little, too late or too often. Found by an attack on an earlier form of this tool.
+ */
+function placePurchases(
+  { withdrawals }: Life,
+  deposits: Life['deposits'],
+  lots: number,
+  visit: (row: number, bin: number) => void,
+): boolean {
+  const bought = withdrawals.filter((_, at) => at % lots === 0);
+  const before = lots > 1 ? 1 : 2;
+  let [stock, next, used] = [50 * lots * before, before, 0];
+  for (let at = 0; at < before; at += 1) visit(at, binOf(starts, (deposits[0]?.at ?? 0) - (bought[at] ?? never)));
+  for (const [index, { at, spent }] of deposits.entries()) {
+    if (stock < 100) {
+      visit(2 + binOf(waits, at - (deposits[index - 1]?.at ?? 0)), binOf(lags, (bought[next] ?? never) - at));
+      next += 1;
+      stock += 50 * lots;
+    }
+    // Credits rest for at least an hour.
+    if ((bought[Math.ceil((used + 50) / (50 * lots)) - 1] ?? never) > at - 0.999) return false;
+    stock -= spent;
+    used += spent;
+  }
+  return bought.length === next || (stock < 100 && bought.length === next + 1);
+}
+
+/** Learns how likely each place of a purchase is, per hour. */
+function learnPurchases(people: readonly Life[], lots: number): Weights {
+  const rows = Array.from({ length: 3 + waits.length }, () => new Array<number>(lags.length + 1).fill(0.02));
+  const count = (row: number, bin: number): void => {
+    const counts = rows[row] ?? [];
+    counts[bin] = (counts[bin] ?? 0) + 1;
+  };
+  for (const person of people) if (person.deposits.length > 0) placePurchases(person, person.deposits, lots, count);
+  return rows.map((counts, row) => {
+    const bounds = row < 2 ? starts : lags;
+    const total = counts.reduce((all, each) => all + each, 0);
+    const hours = (bin: number): number => (bounds[bin] ?? never) - (bounds[bin - 1] ?? never);
+    return counts.map((each, bin) => Math.log(each / total / (Number.isFinite(hours(bin)) ? hours(bin) : 400)));
+  });
+}
+
+/** The account whose purchases fit linked wallets best. */
+function bestByPurchases(people: readonly Life[], deposits: Life['deposits'], lots: number, weights: Weights): number {
+  let [found, highest] = [-1, -never];
+  for (const [at, person] of people.entries()) {
+    let score = 0;
+    const add = (row: number, bin: number): void => {
+      score += weights[row]?.[bin] ?? 0;
+    };
+    if (placePurchases(person, deposits, lots, add) && score > highest) [found, highest] = [at, score];
+  }
+  return found;
+}
+
 export interface Guessed {
   /** The share of people whose account was guessed right, from one deposit, and from six weeks of linked wallets. */
   readonly one: number;
@@ -168,6 +234,12 @@ export function guess(
   const population = (count: number): Life[] => Array.from({ length: count }, () => live(random, habit));
   const learned = population(3000);
   const weights = { one: learn(learned, false, random), linked: learn(learned, true, random) };
+  const purchases = learnPurchases(learned, habit.lots);
+  // Who buys just before a run is known by the minute.
+  const bestOfWeeks = (people: readonly Life[], wallets: Life['deposits']): number =>
+    habit.apart
+      ? bestByPurchases(people, wallets, habit.lots, purchases)
+      : best(people, wallets, weights.linked, random);
   let [asked, one, many] = [0, 0, 0];
   while (asked < targets) {
     const people = population(accounts);
@@ -180,7 +252,7 @@ export function guess(
       asked += 1;
       if (single === undefined) continue;
       if (best(people, [single], weights.one, random) === target) one += 1;
-      if (best(people, wallets, weights.linked, random) === target) many += 1;
+      if (bestOfWeeks(people, wallets) === target) many += 1;
     }
   }
   return { one: one / asked, weeks: many / asked, targets: asked };
