@@ -169,6 +169,8 @@ export async function startSotto({
         async prepare(requests, name) {
           if (flow === 'key') return;
           tickets.length = 0;
+          // A load that held up this process may have let a renewal of the leases time out.
+          await until(() => state.isReady(), 'the bench reaches Redis again');
           while (tickets.length < requests) {
             const batch = Array.from({ length: Math.min(100, requests - tickets.length) }, () =>
               mint(model(name), options.operation),
