@@ -9,7 +9,7 @@ const source = {
 
 /** A container may have less than its machine; where it has no limit, that is 0 or beyond all bounds. */
 const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
-/** What the servers, planes and browser of one file of `system` may take; it mostly waits for them, so that every core has a file. */
+/** Memory for the servers, planes and browser of one file of `system`. The file mostly waits for them, so every core has one. */
 const fileBytes = 3 * 2 ** 30;
 
 /** Files that cost minutes: servers that break, whole installations, images, and hostility byte by byte. */

@@ -15,7 +15,7 @@ import { readKeptFrom } from './usage-months.ts';
 
 export type UsageFilters = Omit<UsageQuery, 'cursor' | 'limit' | 'format'>;
 
-/** Whose requests are read. */
+/** The account whose requests are read, and optionally the one member whose keys made them. */
 export interface UsageOwner {
   /** The account that pays. */
   readonly accountId: string;

@@ -1,7 +1,7 @@
 /** The JSON that a stand-in answers, by `METHOD /path`. A function gets the body. Absent: 404. */
 export type Answers = Readonly<Record<string, unknown>>;
 
-/** What Ollama 0.13 answers with two models of its own and one of its cloud. */
+/** Answers of Ollama 0.13 with two models of its own and one of its cloud. */
 export const ollamaAnswers: Answers = {
   'GET /api/version': { version: '0.13.1' },
   'GET /api/tags': {
@@ -28,7 +28,7 @@ export const ollamaAnswers: Answers = {
         },
 };
 
-/** What LM Studio 0.4 answers. */
+/** Answers of LM Studio 0.4. */
 export const lmStudioAnswers: Answers = {
   'GET /api/v1/models': {
     models: [
@@ -45,7 +45,7 @@ export const lmStudioAnswers: Answers = {
   },
 };
 
-/** What LM Studio 0.3 answers. */
+/** Answers of LM Studio 0.3. */
 export const earlierLmStudioAnswers: Answers = {
   'GET /api/v0/models': {
     object: 'list',
@@ -58,7 +58,7 @@ export const earlierLmStudioAnswers: Answers = {
   },
 };
 
-/** What `llama-server` answers with one model. */
+/** Answers of `llama-server` with one model. */
 export const llamaCppAnswers: Answers = {
   'GET /v1/models': {
     object: 'list',
@@ -77,7 +77,7 @@ export const llamaCppAnswers: Answers = {
   },
 };
 
-/** What vLLM answers if it was started without tools. */
+/** Answers of vLLM that was started without tools. */
 export const vllmAnswers: Answers = {
   'GET /v1/models': {
     object: 'list',
