@@ -54,7 +54,7 @@ await describeDashboard('models', (stage) => {
     await search.fill('no such thing');
     await page.getByText('No model fits').waitFor();
     await page.getByRole('button', { name: 'Clear all filters' }).click();
-    await page.getByText('15 models').waitFor();
+    await page.getByText('15 models', { exact: true }).waitFor();
     expect(await search.inputValue()).toBe('');
   });
 
@@ -63,9 +63,9 @@ await describeDashboard('models', (stage) => {
     await page.getByText('1 of 15 models').waitFor();
     expect(await ids(page)).toEqual(['acme/thinker']);
     await page.getByRole('button', { name: 'Clear filters' }).click();
-    await page.getByText('15 models').waitFor();
+    await page.getByText('15 models', { exact: true }).waitFor();
     expect(await page.getByRole('columnheader', { name: /Input/ }).getAttribute('aria-sort')).toBe('ascending');
-    expect(await rows(page).first().textContent()).toContain('acme/embed');
+    await expect.poll(() => rows(page).first().textContent()).toContain('acme/embed');
     await page
       .getByRole('columnheader', { name: /Context/ })
       .getByRole('button')
@@ -282,7 +282,7 @@ await describeDashboard('models', (stage) => {
     await page.getByText('11 of 500 models').waitFor();
     await expect.poll(() => drawnRows(page)).toBe(11);
     await search.fill('');
-    await page.getByText('500 models').waitFor();
+    await page.getByText('500 models', { exact: true }).waitFor();
     await page
       .getByRole('columnheader', { name: /Context/ })
       .getByRole('button')
