@@ -312,6 +312,8 @@ await describeDashboard('playground', (stage) => {
     });
     await expectGoodLooks(stage, {
       name: 'playground-chat',
+      // The receipt is drawn side by side only where the conversation is wide.
+      widths: [360, 1440],
       path: '/playground?model=acme/small',
       as: await stage.person(),
       shown: async (page) => {

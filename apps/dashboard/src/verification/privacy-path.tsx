@@ -122,7 +122,11 @@ export function PrivacyPath({ label, way, names = {}, marks = {}, evidence }: Pr
                   {titles[place]}
                   {names[place] !== undefined && <span className="font-normal">{`: ${names[place]}`}</span>}
                 </span>
-                {mark !== undefined && <Badge tone={mark.tone}>{mark.word}</Badge>}
+                {mark !== undefined && (
+                  <span className="min-w-0 *:whitespace-normal">
+                    <Badge tone={mark.tone}>{mark.word}</Badge>
+                  </span>
+                )}
               </span>
               <span className="block text-muted">{knows}</span>
             </>
