@@ -86,7 +86,7 @@ function live(random: Random, { rests, apart, lots }: Habits): Life {
   return { withdrawals, deposits, hour: (Math.atan2(sum(Math.sin), sum(Math.cos)) / (2 * Math.PI)) * 24 };
 }
 
-/** Who buys when a run needs it does so three minutes before. The operator has exact times, so it learns that to the second. */
+/** People who buy when a run needs it do so three minutes before. The operator has exact times, so it learns that to the second. */
 const gaps = [0.0499, 0.0501, 0.5, 1, 2, 4, 8, 16, 24, 36, 48, 72, 120, 200];
 const stocks = [10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 130, 140, 150, 200, 300, 450, 601];
 /** Bins of gaps, of spending and of stocks. The last one of gaps is for no gap. */
@@ -235,7 +235,7 @@ export function guess(
   const learned = population(3000);
   const weights = { one: learn(learned, false, random), linked: learn(learned, true, random) };
   const purchases = learnPurchases(learned, habit.lots);
-  // Who buys just before a run is known by the minute.
+  // An account that buys just before a run is known by the minute.
   const bestOfWeeks = (people: readonly Life[], wallets: Life['deposits']): number =>
     habit.apart
       ? bestByPurchases(people, wallets, habit.lots, purchases)

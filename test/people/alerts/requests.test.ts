@@ -15,7 +15,7 @@ import { type Receiver, startReceiver } from '../../kit/webhook-receiver.ts';
 
 let [mailbox, receiver] = [] as unknown as [Mailbox, Receiver];
 
-/** What a request costs: 10 tokens at 0.50 and 20 at 1.50 USD per million. */
+/** The cost of a request: 10 tokens at 0.50 and 20 at 1.50 USD per million. */
 const costUsd = 0.000_035;
 
 await describeInBothPlanes(

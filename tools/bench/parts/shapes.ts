@@ -26,34 +26,19 @@ interface Shape {
   readonly body?: (model: string) => string;
 }
 
+const whole: Burst = { model: 'json', stream: false, count: 3000, connections: 32 };
+const streamOf = (events: number, count: number): Burst => ({
+  ...{ model: `single-${events}`, stream: true, count, connections: 16 },
+});
 const shapeList: readonly Shape[] = [
-  { name: 'whole answer, by key', flow: 'key', load: { model: 'json', stream: false, count: 3000, connections: 32 } },
+  { name: 'whole answer, by key', flow: 'key', load: whole },
+  { name: 'whole answer, by ticket', flow: 'ticket', load: whole },
+  { name: 'whole answer, `/auto`', flow: 'key', load: whole, options: { model: () => '/auto' } },
+  { name: 'stream of 10 events', flow: 'ticket', load: streamOf(10, 1500) },
+  { name: 'stream of 10,000 events', flow: 'ticket', load: streamOf(10_000, 16) },
   {
-    name: 'whole answer, by ticket',
-    flow: 'ticket',
-    load: { model: 'json', stream: false, count: 3000, connections: 32 },
-  },
-  {
-    name: 'whole answer, `/auto`',
-    flow: 'key',
-    load: { model: 'json', stream: false, count: 3000, connections: 32 },
-    options: { model: () => '/auto' },
-  },
-  {
-    name: 'stream of 10 events',
-    flow: 'ticket',
-    load: { model: 'single-10', stream: true, count: 1500, connections: 16 },
-  },
-  {
-    name: 'stream of 10,000 events',
-    flow: 'ticket',
-    load: { model: 'single-10000', stream: true, count: 16, connections: 16 },
-  },
-  {
-    name: 'prompt of 100,000 tokens (420 kB)',
-    flow: 'ticket',
-    load: { model: 'json', stream: false, count: 300, connections: 16 },
-    body: chatOf,
+    ...{ name: 'prompt of 100,000 tokens (420 kB)', flow: 'ticket', body: chatOf },
+    load: { ...whole, count: 300, connections: 16 },
   },
   ...[1, 100].map((texts) => ({
     name: texts === 1 ? 'embeddings of one text' : `embeddings of ${texts} texts`,

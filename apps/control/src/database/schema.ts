@@ -168,7 +168,7 @@ export const budgets = pgTable(
   ],
 );
 
-/** The charges of a key by the UTC month of their holds, `YYYY-MM`. What a budget has spent is a sum of these. */
+/** The charges of a key by the UTC month of their holds, `YYYY-MM`. A budget has spent the sum of such charges. */
 export const keyMonths = pgTable(
   'key_months',
   {

@@ -147,7 +147,7 @@ export class Purse {
     try {
       order = await service.order({ ...hashesOf(wallet), package_id: wallet.package_id });
     } catch (error) {
-      // Nobody was told yet where to pay.
+      // The service has not said yet where to pay.
       if (error instanceof CreditRefusal && !error.isPassing)
         this.#run('delete from wallets where id = ? and ends_at is null', id);
       throw error;
@@ -275,7 +275,7 @@ export class Purse {
       step().catch((error: unknown) => failures.push(error));
     for (const { id, state, pid, ends_at: endsAt } of left) {
       if (isAlive(pid)) continue;
-      // Nobody was told where to pay it.
+      // The service has not said where to pay it.
       if (state === 'ordered' && endsAt === null) {
         this.#run('delete from wallets where id = ?', id);
         continue;
