@@ -1,9 +1,9 @@
 import { runOn } from './contender.ts';
 import { keepReport, showReport, writeKept } from './page/page.ts';
+import type { Part } from './page/report.ts';
 import { footprint } from './parts/footprint.ts';
 import { gateways } from './parts/gateways.ts';
 import { overload } from './parts/overload.ts';
-import type { Part } from './parts/part.ts';
 import { processes } from './parts/processes.ts';
 import { scale } from './parts/scale.ts';
 import { shapes } from './parts/shapes.ts';

@@ -9,6 +9,13 @@ export interface Report {
   readonly plots?: readonly Plot[];
 }
 
+/** Runs one part of the benchmark. Undefined if it cannot be measured here; it has printed the reason. */
+export type Part = (options: { readonly quick: boolean }) => Promise<Report | undefined>;
+
+export const noRedis = (): undefined => {
+  console.log('Redis was not found. Install redis-server and run again.');
+};
+
 export interface Table {
   readonly caption: string;
   /** The first column names the row. */

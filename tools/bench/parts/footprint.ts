@@ -7,9 +7,8 @@ import { fileURLToPath } from 'node:url';
 import type { TestProcess } from '../../../test/kit/plane.ts';
 import { end, startNode } from '../contender.ts';
 import { cpuMicroseconds, median, residentMiB } from '../cpu.ts';
-import { figure } from '../page/report.ts';
+import { figure, noRedis, type Part } from '../page/report.ts';
 import { benchCatalog, benchRegistry, startSotto } from '../sotto.ts';
-import { noRedis, type Part } from './part.ts';
 
 const idleMs = 5000;
 
@@ -49,7 +48,7 @@ export const footprint: Part = async ({ quick }) => {
   ]);
   return {
     title: 'Footprint',
-    method: `Each process starts again beside a running Redis and Postgres, on cores that are otherwise idle. Ready means that \`/readyz\` says so. Memory is what is resident ${idleMs / 1000} seconds later. Images include Node and all libraries, before compression.`,
+    method: `Each process starts beside running servers, on idle cores. Ready means that \`/readyz\` says so; memory is what is resident ${idleMs / 1000} seconds later. Images include Node, uncompressed.`,
     tables: [
       {
         caption: '',

@@ -2,9 +2,8 @@ import { type Contender, end, startNode } from '../contender.ts';
 import { median, percentile } from '../cpu.ts';
 import { type Cost, CostMeter } from '../cpu-cost.ts';
 import { startDirect, startNginx, startPassThrough, startPortkey } from '../others.ts';
-import { figure } from '../page/report.ts';
+import { figure, noRedis, type Part } from '../page/report.ts';
 import { benchCatalog, benchRegistry, startSotto } from '../sotto.ts';
-import { noRedis, type Part } from './part.ts';
 
 const events = 1000;
 type Load = 'json' | 'one' | 'single' | 'burst' | 'few';
@@ -79,7 +78,7 @@ export const gateways: Part = async ({ quick }) => {
   return {
     title: 'Compared with other gateways',
     method:
-      'One provider on loopback answers at once. Whole answers use 32 connections, streams 16. A chunk is one event: a stream of 1,000 events minus one of a single event, divided by 999. With “20 per read” the provider sends twenty events in one write. The floor is a bare Fastify in front of undici that only parses the body; a second also makes Sotto’s two Redis calls. Portkey’s open-source gateway (1.15.2) finds the provider in headers, rewrites request and answer, and passes the caller’s key on. It has no accounts, limits, balance or metering; Sotto does all four for each request. Time to first byte is measured at the rate at which the private flow keeps its core half busy; the added time is without the provider’s. It is measured in ten runs, in which all take turns three times; figures are the medians of the runs, and the last column is the lowest and highest. Control and Postgres run only when no other process needs a core, and finish booking before the next turn.',
+      'One provider on loopback answers at once. Whole answers use 32 connections, streams 16. A chunk is one event: a stream of 1,000 events minus one of a single event, divided by 999. With “20 per read” the provider sends twenty events in one write. The floor is a bare Fastify in front of undici that only parses the body; a second also makes Sotto’s two Redis calls. Portkey’s open-source gateway (1.15.2) finds the provider in headers, rewrites request and answer, and passes the caller’s key on. It has no accounts, limits, balance or metering; Sotto does all four for each request. Time to first byte is measured at the rate at which the private flow keeps its core half busy; the added time is without the provider’s. Figures are medians of ten runs, in which all take turns three times; the last column is the lowest and highest. Control and Postgres use only idle cores, and finish booking before the next turn.',
     tables: [
       {
         caption: 'CPU in µs',

@@ -8,9 +8,8 @@ import { type Contender, end, launch, pin, plainTarget, startNode } from '../con
 import { cpuMicroseconds } from '../cpu.ts';
 import { CostMeter } from '../cpu-cost.ts';
 import { startPassThrough } from '../others.ts';
-import { figure } from '../page/report.ts';
+import { figure, noRedis, type Part } from '../page/report.ts';
 import { benchCatalog, benchRegistry, startSotto } from '../sotto.ts';
-import { noRedis, type Part } from './part.ts';
 
 /** Several brokers: on one port of one host, and on two hosts behind a TCP balancer. */
 export const processes: Part = async ({ quick }) => {

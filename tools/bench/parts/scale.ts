@@ -1,9 +1,8 @@
 import { type Contender, end, startNode } from '../contender.ts';
 import { median } from '../cpu.ts';
 import { CostMeter } from '../cpu-cost.ts';
-import { figure } from '../page/report.ts';
+import { figure, noRedis, type Part } from '../page/report.ts';
 import { type BenchService, benchModel, startSotto } from '../sotto.ts';
-import { noRedis, type Part } from './part.ts';
 
 interface Size {
   readonly name: string;
@@ -83,8 +82,7 @@ export const scale: Part = async ({ quick }) => {
   const cost = (contender: Contender): number => median(found.get(contender) ?? []);
   return {
     title: 'Large catalogs and many keys',
-    method:
-      'Whole answers by key. First a request names one model, or uses `/auto`, which considers all of them. Then many keys take turns.',
+    method: 'Whole answers by key. First each names one model, or uses `/auto` over all. Then many keys take turns.',
     tables: [
       {
         caption: 'CPU of the broker in µs per request',

@@ -3,9 +3,8 @@ import { startSealedWorld } from '../../../test/privacy/sealed/world.ts';
 import { type Contender, end, startNode } from '../contender.ts';
 import { type Burst, type Cost, CostMeter } from '../cpu-cost.ts';
 import { startPassThrough } from '../others.ts';
-import { figure } from '../page/report.ts';
+import { figure, noRedis, type Part } from '../page/report.ts';
 import { benchModel, benchRegistry, type ContenderOptions, type Flow, startSotto } from '../sotto.ts';
-import { noRedis, type Part } from './part.ts';
 
 /** About four bytes per token. */
 const longPrompt = 'The quick brown fox jumps over the lazy dog, and then some. '.repeat(7000);

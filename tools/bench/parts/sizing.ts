@@ -1,9 +1,8 @@
 import { end, startNode } from '../contender.ts';
 import { cpuMicroseconds, familyMicroseconds } from '../cpu.ts';
 import { mixedCatalog, openTraffic } from '../mixed-traffic.ts';
-import { figure } from '../page/report.ts';
+import { figure, noRedis, type Part } from '../page/report.ts';
 import { benchRegistry, startSotto } from '../sotto.ts';
-import { noRedis, type Part } from './part.ts';
 
 const perSecond = 300;
 

@@ -6,9 +6,8 @@ import { cpuMicroseconds, familyMicroseconds, percentile, residentMiB } from '..
 import { Load } from '../load.ts';
 import { mixedCatalog, openTraffic } from '../mixed-traffic.ts';
 import { startPassThrough } from '../others.ts';
-import { figure } from '../page/report.ts';
+import { figure, noRedis, type Part } from '../page/report.ts';
 import { benchRegistry, startSotto } from '../sotto.ts';
-import { noRedis, type Part } from './part.ts';
 
 /** A sample, taken every few seconds. */
 interface Sample {
@@ -166,7 +165,7 @@ export const soak: Part = async ({ quick }) => {
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   return {
     title: `${minutes} minutes at 70 % of capacity`,
-    method: `${figure(perSecond)} requests per second, 70 % of the capacity of ${figure(capacity)}. The capacity is the highest rate with only expected answers and a median of whole answers of at most ${bearableMs} ms. Broker, control, settler, Redis, Postgres, the provider and the load share the machine. The traffic has whole answers, streams, tickets that control mints one by one, embeddings, clients that leave during a stream, failing providers and rejected requests. ${total.toLocaleString('en')} requests in all. ${unexpected.length === 0 ? 'Every answer was as expected.' : `${unexpected.length} answers were unexpected: ${[...new Set(unexpected)].slice(0, 5).join('; ')}.`} Afterwards \`sotto-control audit\` ${audit.code === 0 ? 'found no difference, to the nano-dollar' : `failed: ${audit.output.trim()}`}.`,
+    method: `${figure(perSecond)} requests per second, 70 % of the capacity of ${figure(capacity)}. The capacity is the highest rate with only expected answers and a median of whole answers of at most ${bearableMs} ms. Broker, control, settler, Redis, Postgres, the provider and the load share the machine. The traffic is that of [a million requests](#cost-of-a-million-requests), with clients that leave and rejected requests. ${total.toLocaleString('en')} requests in all. ${unexpected.length === 0 ? 'Every answer was as expected.' : `${unexpected.length} answers were unexpected: ${[...new Set(unexpected)].slice(0, 5).join('; ')}.`} Afterwards \`sotto-control audit\` ${audit.code === 0 ? 'found no difference, to the nano-dollar' : `failed: ${audit.output.trim()}`}.`,
     tables: [
       {
         caption: 'Medians over an eighth of the hour, early (after the first quarter) and late (at the end)',
@@ -191,7 +190,7 @@ export const soak: Part = async ({ quick }) => {
           ['p99', 'bareP99', 1.5],
         ] as const
       ).map(([ours, bares, atMost]) => ({
-        what: `soak: whole answers, ${ours}, late/early, relative to a bare pass-through at the same time`,
+        what: `soak: whole answers, ${ours}, late/early, relative to a bare pass-through`,
         atMost,
         measured: growth(ours) / growth(bares),
         unit: '×',

@@ -2,9 +2,8 @@ import { type Contender, end, startNode } from '../contender.ts';
 import { residentMiB } from '../cpu.ts';
 import { Load } from '../load.ts';
 import { startPassThrough, startPortkey } from '../others.ts';
-import { figure } from '../page/report.ts';
+import { figure, noRedis, type Part } from '../page/report.ts';
 import { benchCatalog, benchRegistry, startSotto } from '../sotto.ts';
-import { noRedis, type Part } from './part.ts';
 
 const settleMs = 5000;
 
@@ -41,7 +40,7 @@ export const streams: Part = async ({ quick }) => {
   const of = (contender: Contender) => found.get(contender) ?? { before: Number.NaN, after: Number.NaN };
   return {
     title: 'Open streams',
-    method: `${count} streams through one process, each open to the provider with one event sent. Resident memory of the process before the first stream and ${settleMs / 1000} seconds after the last.`,
+    method: `${count} streams through one process, each with one event sent. Resident memory before the first stream and ${settleMs / 1000} seconds after the last.`,
     tables: [
       {
         caption: 'Resident memory in MiB',

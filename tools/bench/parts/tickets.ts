@@ -3,9 +3,8 @@ import { type Contender, end, startNode } from '../contender.ts';
 import { cpuMicroseconds, median, percentile } from '../cpu.ts';
 import { CostMeter } from '../cpu-cost.ts';
 import { Load } from '../load.ts';
-import { figure } from '../page/report.ts';
+import { figure, noRedis, type Part } from '../page/report.ts';
 import { benchCatalog, benchRegistry, startSotto } from '../sotto.ts';
-import { noRedis, type Part } from './part.ts';
 
 /** Measures the cost of fetching a ticket first: the client's time and control's CPU; and what a request costs Redis. */
 export const tickets: Part = async ({ quick }) => {
@@ -86,7 +85,7 @@ export const tickets: Part = async ({ quick }) => {
   ];
   return {
     title: 'Tickets',
-    method: `Streams, one at a time and in turns: by key, by a ticket that was fetched ahead, and by a ticket that is fetched first. Minting a ticket takes ${figure(mintUs)} µs of control's CPU, and one of sixteen in a request ${figure(togetherUs)} µs. With 32 connections control mints ${figure(perSecond)} single tickets per second. A request of the private flow takes two calls of Redis, which writes them to disk before it answers. Calls of one turn of the broker's event loop travel together, so more requests at a time cost less each. The figures of Redis are without minting and booking.`,
+    method: `Streams, one at a time and in turns. Minting a ticket takes ${figure(mintUs)} µs of control's CPU, and one of sixteen in a request ${figure(togetherUs)} µs. With 32 connections control mints ${figure(perSecond)} single tickets per second. A request of the private flow takes two calls of Redis, which writes them to disk before it answers. Calls of one turn of the broker's event loop travel together, so more requests at a time cost less each. The figures of Redis are without minting and booking.`,
     tables: [
       {
         caption: 'Time to the first byte in ms',

@@ -1,11 +1,10 @@
 import { migrateDatabase } from '@sotto/control';
 import { startTestPostgres } from '../../../test/kit/postgres.ts';
 import { median } from '../cpu.ts';
-import { figure } from '../page/report.ts';
+import { figure, type Part } from '../page/report.ts';
 import { bigAccount, generateUsage, keys, monthsOfUsage, rareKey, rareModel, workspaces } from '../usage/generate.ts';
 import { measureGrowth } from '../usage/growth.ts';
 import { serveUsage } from '../usage/serve.ts';
-import type { Part } from './part.ts';
 
 const dayMs = 86_400_000;
 const daysAgo = (count: number): string => new Date(Date.now() - count * dayMs).toISOString().slice(0, 10);
