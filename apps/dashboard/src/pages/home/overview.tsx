@@ -236,10 +236,10 @@ function OwnBudget({ workspace, lastMonthUsd }: { workspace: WorkspaceAnswer; la
 
 function Tile({ name, value, note }: { name: string; value: ReactNode; note: ReactNode }) {
   return (
-    <div className="min-w-0 rounded-2xl border border-line bg-surface p-4">
+    <div className="min-w-0 rounded-2xl border border-line bg-surface p-3 sm:p-4">
       <dt className="text-sm text-muted">{name}</dt>
       <dd>
-        <span className="block text-xl font-semibold break-words tabular-nums">{value}</span>
+        <span className="block text-lg font-semibold break-words tabular-nums sm:text-xl">{value}</span>
         <span className="block text-sm text-muted">{note}</span>
       </dd>
     </div>
