@@ -49,8 +49,8 @@ const normal = (random: Random): number =>
 const around = (random: Random, median: number, spread: number): number => median * Math.exp(spread * normal(random));
 
 /**
- * Lives one person's time: about 1.2 runs a day, of about 12 credits, around an hour of the person's own, from a day in the first four
- * weeks until the end of the six.
+ * Lives one person's time. There are about 1.2 runs a day, of about 12 credits, around an hour of the person's own. They begin on a day
+ * in the first four weeks.
  */
 function live(random: Random, { rests, apart, lots }: Habits): Life {
   const runsADay = around(random, 1.2, 0.6);
@@ -122,8 +122,8 @@ const gapOf = (from: number | undefined, to: number | undefined): number =>
   from === undefined || to === undefined ? gaps.length + 1 : binOf(gaps, to - from);
 
 /**
- * What the operator compares of an account and a deposit: the times to the withdrawals before and after, each with the spending; hours
- * from the account's usual hour; and how often and how long the account has bought.
+ * Compares an account with a deposit. Features: the times to the withdrawals before and after, each with the spending; hours from the
+ * account's usual hour; how often the account buys; and since when.
  */
 function compare({ withdrawals, hour }: Life, { at, spent }: Life['deposits'][number], into: Int32Array): void {
   const after = withdrawals.findIndex((each) => each > at);
@@ -140,7 +140,7 @@ function compare({ withdrawals, hour }: Life, { at, spent }: Life['deposits'][nu
 
 /** Logarithms, by feature and bin. A candidate's score is the sum of those that it has. */
 type Weights = number[][];
-/** What was seen of one candidate: features with their bins. */
+/** The features of one candidate, with their bins. */
 type Seen = readonly (readonly [feature: number, bin: number])[];
 
 const scoreOf = (weights: Weights, seen: Seen): number =>
@@ -178,9 +178,10 @@ function learn(people: readonly Life[], random: Random): Weights {
   return weights;
 }
 
-/** Hours between the two deposits around a run that must buy, from the second of them to the purchase, and from the first purchases to the usual hour of the first deposit. */
+/** Bounds of bins, in hours: between the two deposits around a run that must buy, and from the second of them to the purchase. */
 const waits = [4, 8, 16, 24, 36, 60];
 const lags = Array.from({ length: 49 }, (_, at) => 2 * at - 60);
+/** From the first purchases to the usual hour of the first deposit. */
 const starts = [
   ...[-36, -24, -12, -6, -3, 0, 3, 6, 9, 12, 15, 18, 21, 24, 27],
   ...[30, 36, 42, 48, 60, 72, 96, 120, 168, 240, 336],
@@ -244,7 +245,7 @@ function learnPurchases(people: readonly Life[], lots: number, random: Random): 
   return weights;
 }
 
-/** A guess of what nobody saw: on which days there were runs without a deposit, how long credits rested, and which run bought what. */
+/** A guess of what the operator cannot see: the days with runs without a deposit, how long credits rested, and which run bought what. */
 interface Story {
   readonly runsADay: number;
   readonly firstDay: number;
