@@ -9,8 +9,10 @@ const source = {
 
 /** A container may have less than its machine; where it has no limit, that is 0 or beyond all bounds. */
 const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
-/** Memory for the servers, planes and browser of one file of `system`. The file mostly waits for them, so every core has one. */
+/** Memory for the servers, planes and browser of one file of `system`. */
 const fileBytes = 3 * 2 ** 30;
+/** A file of `system` mostly waits for its servers, so one more runs than there are cores. */
+const atOnce = availableParallelism() + 1;
 
 /** Files that cost minutes: servers that break, whole installations, images, and hostility byte by byte. */
 const thorough = [
@@ -38,7 +40,7 @@ const withServers = {
 export default defineConfig({
   test: {
     globalSetup: ['test/kit/skips.ts', 'test/kit/dashboard.ts'],
-    maxWorkers: Math.max(1, Math.min(availableParallelism(), Math.floor(memory / fileBytes))),
+    maxWorkers: Math.max(1, Math.min(atOnce, Math.floor(memory / fileBytes))),
     reporters: ['default', './test/kit/summary.ts'],
     projects: [
       {

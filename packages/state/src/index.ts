@@ -54,6 +54,7 @@ export type {
   MonthSpend,
   ProjectionPort,
   RateStatus,
+  Reader,
   ReceiptPort,
   RedeemReply,
   RedeemRequest,

@@ -4,7 +4,7 @@ import type { Nusd, Spendable } from '@sotto/money';
 import type { MeasurementBatch, Penalties, Penalty, RegistryPublic } from '@sotto/router';
 import type { RefusingBudget } from './budgets.ts';
 import type { TicketForm } from './envelopes/ticket.ts';
-import type { Membership } from './membership/membership.ts';
+import type { Caller, Membership } from './membership/membership.ts';
 import type { CatalogSnapshot, KeyRecord, SettlementEntry } from './records.ts';
 
 /** Usage and limits of a key in its current minute. Durations in ms. */
@@ -302,6 +302,14 @@ export type ReserveReply =
   /** Something is held or unbooked. */
   | { readonly result: 'busy' };
 
+/** A member that read a stream: its incarnation and epoch. */
+export type Reader = Pick<Caller, 'client' | 'epoch'>;
+
+export interface TakenSettlements {
+  readonly entries: readonly SettlementEntry[];
+  readonly reader: Reader;
+}
+
 /** Control's projection of Postgres into the state, and its reads of the state. */
 export interface ProjectionPort {
   putWallet(funds: WalletFunds): Promise<void>;
@@ -320,6 +328,11 @@ export interface ProjectionPort {
   /** Returns the funds of a wallet as admissions see them. Undefined if it is not projected. */
   readWallet(shard: number, walletId: string): Promise<Omit<Spendable, 'version'> | undefined>;
   readSettlements(shard: number, afterId: string, limit: number): Promise<SettlementEntry[]>;
+  /**
+   * Reads settlements as a step. A shard that has lost one of them since has lost this step, too, so it refuses what the reader does
+   * next. Resolves to the entries and to who read them, for `acknowledge`.
+   */
+  takeSettlements(shard: number, afterId: string, limit: number): Promise<TakenSettlements>;
   /** Removes the notes of booked charges, and sets newer balances, limits and spending. */
   book(charges: BookedCharges): Promise<void>;
   /**
@@ -329,8 +342,11 @@ export interface ProjectionPort {
   reserve(request: ReserveRequest): Promise<ReserveReply>;
   /** Removes the notes of charges without a known account, which returns the money to their wallets. */
   forget(shard: number, holdIds: readonly string[]): Promise<void>;
-  /** Moves the watermark to this entry and trims the stream below it, because everything up to it is booked. */
-  acknowledge(shard: number, streamId: string): Promise<void>;
+  /**
+   * Moves the watermark to this entry and trims the stream below it, because everything up to it is booked. Throws
+   * `StateUnavailableError` if the caller is not the reader any more: the stream may be another.
+   */
+  acknowledge(shard: number, streamId: string, reader: Reader): Promise<void>;
   /** Returns the hold ids of the notes of unbooked charges. */
   readNotes(shard: number): Promise<string[]>;
   /** Returns wallets and keys at one instant, with the sums of their holds and notes. Unknown ones are omitted. */

@@ -8,6 +8,8 @@ export interface SimulatedAccount {
   balanceNusd: bigint;
   version: number;
   toppedUpNusd: bigint;
+  /** What became credits. */
+  withdrawnNusd: bigint;
   readonly budget: SimulatedBudget;
 }
 /** A monthly budget of everything that an account's keys spend. */
@@ -29,6 +31,16 @@ export interface SimulatedKey {
   version: number;
 }
 
+/** A transaction that withdraws. It has the locks of every account and of the epoch. */
+export interface Withdrawal {
+  readonly account: SimulatedAccount;
+  readonly epoch: number;
+  readonly openedAt: number;
+}
+
+/** The time after which Postgres ends an idle transaction, in ms. */
+const idleMs = 5_000;
+
 /** A stand-in for Postgres. It keeps its data when any process crashes. It books as `bookSettlements` does. */
 export class SimulatedLedger implements Pick<SettlementLedger, 'isRefusal'> {
   readonly accounts: SimulatedAccount[] = [];
@@ -38,11 +50,35 @@ export class SimulatedLedger implements Pick<SettlementLedger, 'isRefusal'> {
   readonly epochs = new Map<number, number>();
   readonly clients = new Map<number, Map<string, number>>();
   readonly rejected: string[] = [];
+  #withdrawal: Withdrawal | undefined;
 
   topUp(account: SimulatedAccount, nusd: bigint): void {
     account.balanceNusd += nusd;
     account.toppedUpNusd += nusd;
     account.version += 1;
+  }
+
+  /** Whether a transaction that withdraws is open at this time. What needs its locks must wait. */
+  isLocked(now: number): boolean {
+    if (this.#withdrawal !== undefined && now - this.#withdrawal.openedAt >= idleMs) this.#withdrawal = undefined;
+    return this.#withdrawal !== undefined;
+  }
+
+  /** Begins to withdraw. Call it when nothing is locked. */
+  begin(account: SimulatedAccount, at: { readonly shard: number; readonly now: number }): Withdrawal {
+    this.#withdrawal = { account, epoch: this.epochs.get(at.shard) ?? 0, openedAt: at.now };
+    return this.#withdrawal;
+  }
+
+  /** Ends a transaction and takes this out of its account. False if it had ended before. */
+  commit(withdrawal: Withdrawal, nusd: bigint, now: number): boolean {
+    if (!this.isLocked(now) || this.#withdrawal !== withdrawal) return false;
+    this.#withdrawal = undefined;
+    if (nusd === 0n) return true;
+    withdrawal.account.balanceNusd -= nusd;
+    withdrawal.account.withdrawnNusd += nusd;
+    withdrawal.account.version += 1;
+    return true;
   }
 
   setBudget({ budget }: SimulatedAccount, nusd: bigint): void {

@@ -13,6 +13,8 @@ interface Message {
   run(): void;
   reply(): void;
   fail(): void;
+  /** Whether it waits where it arrived, as a statement does for a lock. */
+  waits(): boolean;
   state: 'sent' | 'carried out';
   isAnswered: boolean;
 }
@@ -32,14 +34,18 @@ export class Network {
     return this.#messages.length;
   }
 
-  /** Carries the calls of one process. Each call waits here until it is delivered, lost or repeated. */
-  carrier(from: Process, to: Message['to']): <T>(run: () => T) => Promise<T> {
+  /**
+   * Carries the calls of one process. Each call stays here until it is delivered, lost or repeated, and while `waits` says that
+   * a lock keeps it from being carried out.
+   */
+  carrier(from: Process, to: Message['to'], waits = () => false): <T>(run: () => T) => Promise<T> {
     return <T>(run: () => T): Promise<T> =>
       new Promise<T>((resolve, reject) => {
         let outcome: { value: T } | { error: unknown } | undefined;
         const message: Message = {
           from,
           to,
+          waits,
           state: 'sent',
           isAnswered: false,
           run: () => {
@@ -68,9 +74,10 @@ export class Network {
   /** Moves one message. Usually the call is carried out or answered. */
   move(faults: { readonly lose: number; readonly late: number; readonly repeat: number }): void {
     // Prefers older messages, but sometimes a new one overtakes them.
-    const at = Math.floor(this.#messages.length * this.#random.next() ** 3);
-    const message = this.#messages[at];
+    const free = this.#messages.filter(({ state, waits }) => state === 'carried out' || !waits());
+    const message = free[Math.floor(free.length * this.#random.next() ** 3)];
     if (message === undefined) return;
+    const at = this.#messages.indexOf(message);
     if (message.state === 'carried out') {
       if (!this.#random.chance(faults.repeat)) this.#messages.splice(at, 1);
       if (message.isAnswered) {
@@ -113,9 +120,13 @@ export class Network {
     }
   }
 
-  /** Carries out and answers everything, in the order in which it was sent. */
+  /** Carries out and answers everything that no lock keeps waiting, in the order in which it was sent. */
   settle(): void {
     for (const message of this.#messages.splice(0)) {
+      if (message.state === 'sent' && message.waits()) {
+        this.#messages.push(message);
+        continue;
+      }
       if (message.state === 'sent') message.run();
       if (!message.isAnswered) message.reply();
     }

@@ -121,7 +121,7 @@ export function judgeRest({ data, ledger, requests }: Judged): void {
   const left = { holds: [...data.holds.keys()], notes: [...data.notes.keys()], stream: data.stream.length };
   if (left.holds.length + left.notes.length + left.stream > 0) throw new Broken(`left over: ${JSON.stringify(left)}`);
   if (data.counted.size > 0) throw new Broken(`left in budgets: ${[...data.counted.keys()]}`);
-  for (const { walletId, balanceNusd, toppedUpNusd, budget } of ledger.accounts) {
+  for (const { walletId, balanceNusd, toppedUpNusd, withdrawnNusd, budget } of ledger.accounts) {
     for (const [month, nusd] of budget.limitNusd === undefined ? [] : budget.spent) {
       const stored = data.budgets.get(budget.budgetId)?.months.get(month)?.spentNusd ?? 0n;
       if (stored !== nusd) throw new Broken(`${stored} was spent in ${month}, not ${nusd}`);
@@ -131,7 +131,7 @@ export function judgeRest({ data, ledger, requests }: Judged): void {
       throw new Broken(`${walletId} is not what the ledger says`);
     }
     const charged = chargedTo(ledger, requests, walletId);
-    if (toppedUpNusd - charged !== balanceNusd) throw new Broken(`${walletId} does not add up`);
+    if (toppedUpNusd - withdrawnNusd - charged !== balanceNusd) throw new Broken(`${walletId} does not add up`);
   }
   for (const { holdId, accepted, chargeNusd, broker, isLost } of requests.values()) {
     const mustBeBooked = chargeNusd > 0n && (broker.process.isAlive || (accepted && !isLost));

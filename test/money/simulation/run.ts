@@ -20,7 +20,7 @@ export async function runSeed(
   climate: string,
   seed: number,
   steps: number,
-  options: { readonly declares?: boolean } = {},
+  options: { readonly declares?: boolean; readonly reserves?: boolean } = {},
 ): Promise<ReadonlyMap<string, number>> {
   const faults = climates[climate];
   if (faults === undefined) throw new Error(`no climate ${climate}`);

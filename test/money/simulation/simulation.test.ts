@@ -36,6 +36,7 @@ describe.each(Object.keys(climates))('money, with %s', (climate) => {
       'redeem invalid_ticket',
       'redeem not asked',
       'redeem over budget',
+      'withdrawal reserved',
     ]) {
       expect(seen.get(what) ?? 0, what).toBeGreaterThan(0);
     }
@@ -57,4 +58,11 @@ test('the rules catch a broker that does not declare what it holds', async () =>
     }
   };
   await expect(silent()).rejects.toThrow(/is available/);
+});
+
+test('the rules catch a withdrawal that reserves nothing', async () => {
+  const careless = async (): Promise<void> => {
+    for (let seed = 1; seed <= 40; seed += 1) await runSeed('calm', seed, steps, { reserves: false });
+  };
+  await expect(careless()).rejects.toThrow(/is available|charges beyond/);
 });

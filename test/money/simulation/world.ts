@@ -71,7 +71,14 @@ interface Control {
   readonly epochs: EpochKeeper;
   readonly leases: LeaseKeeper;
   readonly running: Set<string>;
+  /** Carries calls to Postgres, and calls that wait there for the locks of a withdrawal. */
+  readonly database: Carrier;
+  readonly locked: Carrier;
 }
+type Carrier = <T>(run: () => T) => Promise<T>;
+
+/** The age at which `endReservations` of apps/control takes a reservation, in ms. */
+const reservedMs = 30_000;
 
 /**
  * Two brokers, one or more control planes, Redis and Postgres in one thread. It runs the production code on a network
@@ -83,6 +90,7 @@ export class World {
   readonly #ledger = new SimulatedLedger();
   readonly #faults: Faults;
   readonly #declares: boolean;
+  readonly #reserves: boolean;
   /** A minute before a month ends, so that holds are placed in one month and settled in the next. */
   #now = Date.parse('2027-01-31T23:59:00Z');
   readonly #store = new MemoryStore(() => this.#now);
@@ -94,20 +102,26 @@ export class World {
   readonly #tickets: { readonly hash: string; readonly key: SimulatedKey; uses: number }[] = [];
   /** A replica took over, and a living process has not yet noticed what Redis lost. */
   #dirty = false;
+  /** How often Redis has lost data. */
+  #losses = 0;
   #names = 0;
   readonly seen = new Map<string, number>();
   step = 0;
 
-  /** With `declares: false`, brokers do not declare what they hold. The rules must find this fault. */
-  constructor(seed: number, faults: Faults, { declares = true } = {}) {
+  /**
+   * With `declares: false`, brokers do not declare what they hold. With `reserves: false`, control withdraws without a reservation.
+   * The rules must find these faults.
+   */
+  constructor(seed: number, faults: Faults, { declares = true, reserves = true } = {}) {
     this.#declares = declares;
+    this.#reserves = reserves;
     this.#random = new Random(seed);
     this.#network = new Network(this.#random);
     this.#faults = faults;
     for (let index = 0; index < 2; index += 1) {
       const account: SimulatedAccount = {
         ...{ accountId: uuid(index), walletId: `wallet-${index}`, shard },
-        ...{ balanceNusd: 0n, version: 0, toppedUpNusd: 0n },
+        ...{ balanceNusd: 0n, version: 0, toppedUpNusd: 0n, withdrawnNusd: 0n },
         // The first account has a budget from the beginning, the second gets one later.
         budget: {
           ...{ budgetId: `workspace:${index}`, limitNusd: undefined, version: 0, spent: new Map() },
@@ -146,7 +160,8 @@ export class World {
       request: 10,
       end: 10,
       mint: 4,
-      top_up: 1,
+      top_up: 1.5,
+      withdraw: 1,
       set_budget: 3,
       replica: 1.5,
       fault: 1,
@@ -165,7 +180,8 @@ export class World {
       case 'control':
         this.#controlTask(
           this.#controls.length === 1 ? 0 : random.below(this.#controls.length),
-          random.pick(['settle', 'settle', 'epochs', 'epochs', 'lease', 'project', 'reap']) ?? 'settle',
+          random.pick(['settle', 'settle', 'epochs', 'epochs', 'lease', 'project', 'reap', 'endReservations']) ??
+            'settle',
         );
         break;
       case 'request':
@@ -178,7 +194,10 @@ export class World {
         this.#mint();
         break;
       case 'top_up':
-        this.#ledger.topUp(this.#account(), BigInt(random.below(200)));
+        if (!this.#ledger.isLocked(this.#now)) this.#ledger.topUp(this.#account(), BigInt(random.below(600)));
+        break;
+      case 'withdraw':
+        this.#controlTask(random.below(this.#controls.length), 'withdraw');
         break;
       case 'set_budget':
         this.#setBudget(this.#account());
@@ -276,9 +295,10 @@ export class World {
     const state = this.#stateOf(process);
     const database = this.#network.carrier(process, 'Postgres');
     const ledger = this.#ledger;
+    const locked = this.#network.carrier(process, 'Postgres', () => ledger.isLocked(this.#now));
     const settler = new Settler({
       ledger: {
-        book: (batch) => database(() => ledger.book(batch)),
+        book: (batch) => locked(() => ledger.book(batch)),
         setAside: async (_, { payload }) => {
           ledger.rejected.push(payload);
         },
@@ -312,7 +332,7 @@ export class World {
       ledger: {
         epochOf: (at) => database(() => ledger.epochs.get(at) ?? 0),
         recordEpoch: (at, epoch) =>
-          database(() => {
+          locked(() => {
             ledger.epochs.set(at, Math.max(epoch, ledger.epochs.get(at) ?? 0));
           }),
         noteClients: (clients) =>
@@ -346,6 +366,8 @@ export class World {
       state,
       settler,
       epochs,
+      database,
+      locked,
       leases: new LeaseKeeper({ state, declare: () => undefined, shards }),
       running: new Set(),
     };
@@ -409,7 +431,60 @@ export class World {
     this.#once(broker.running, task, tasks[task]);
   }
 
-  #controlTask(at: number, task: 'settle' | 'epochs' | 'lease' | 'project' | 'reap'): void {
+  /** Withdraws as `withdrawLot` of apps/control does, or everything as `closeWallet` does, but the key stays. */
+  async #withdraw({ state, database, locked }: Control): Promise<void> {
+    const account = this.#account();
+    const { walletId } = account;
+    const alone = this.#random.chance(0.2);
+    // Often all but a little, so that whatever else needs the money is in the way.
+    const keptNusd = BigInt(this.#random.below(300));
+    const losses = this.#dirty ? -1 : this.#losses;
+    const withdrawal = await locked(() => this.#ledger.begin(account, { shard, now: this.#now }));
+    const rollBack = () => database(() => this.#ledger.commit(withdrawal, 0n, this.#now));
+    const { balanceNusd } = account;
+    const amountNusd = alone || balanceNusd < keptNusd ? balanceNusd : balanceNusd - keptNusd;
+    const noteId = `reservation:${walletId}:${this.#now}:${this.#name('')}`;
+    if (this.#reserves) {
+      const request = { shard, noteId, walletId, amountNusd, balanceNusd, alone };
+      const reply = await state.reserve(request).catch(async (error: unknown) => {
+        await rollBack();
+        throw error;
+      });
+      this.#note(`withdrawal ${reply.result}`);
+      if (reply.result !== 'reserved' || reply.epoch !== withdrawal.epoch) return void (await rollBack());
+    } else if (balanceNusd < amountNusd) return void (await rollBack());
+    const after = await database(() => {
+      if (!this.#ledger.commit(withdrawal, amountNusd, this.#now)) return undefined;
+      // Redis may have lost holds before it was asked, and neither it nor control could notice.
+      if (losses !== this.#losses)
+        for (const request of this.#open) if (request.key.account === account) request.excused = true;
+      return { balanceNusd: account.balanceNusd, version: account.version };
+    });
+    if (after === undefined) return;
+    this.#note('withdrawn');
+    await state.book({ wallet: { shard, walletId, ...after }, keys: [], budgets: [], holdIds: [noteId] });
+  }
+
+  /** Ends old reservations, as `endReservations` of apps/control does. */
+  async #endReservations({ state, database, locked }: Control): Promise<void> {
+    for (const noteId of await state.readNotes(shard)) {
+      const [kind, walletId, at] = noteId.split(':');
+      const account = this.#ledger.accounts.find((each) => each.walletId === walletId);
+      if (kind !== 'reservation' || account === undefined || this.#now - Number(at) < reservedMs) continue;
+      const lock = await locked(() => this.#ledger.begin(account, { shard, now: this.#now }));
+      const { balanceNusd, version } = account;
+      const wallet = { shard, walletId: account.walletId, balanceNusd, version };
+      await state
+        .book({ wallet, keys: [], budgets: [], holdIds: [noteId] })
+        .finally(() => database(() => this.#ledger.commit(lock, 0n, this.#now)));
+      this.#note('reservation ended');
+    }
+  }
+
+  #controlTask(
+    at: number,
+    task: 'settle' | 'epochs' | 'lease' | 'project' | 'reap' | 'withdraw' | 'endReservations',
+  ): void {
     const control = this.#controls[at];
     if (control === undefined) return;
     const { state, settler, epochs, leases, running } = control;
@@ -419,6 +494,8 @@ export class World {
       lease: () => leases.renew(),
       project: () => this.#project(state),
       reap: () => state.reap(shard, leaseGraceMs),
+      withdraw: () => this.#withdraw(control),
+      endReservations: () => this.#endReservations(control),
     };
     this.#once(running, task, tasks[task]);
   }
@@ -541,6 +618,7 @@ export class World {
     this.#network.cut();
     this.#shard.failOver(replica);
     this.#dirty = true;
+    this.#losses += 1;
     // A replica that is newer than the restored one does not belong to its history.
     this.#replicas = this.#replicas.filter((each) => each === replica);
   }
@@ -588,7 +666,8 @@ export class World {
       for (const broker of this.#brokers)
         for (const task of ['lease', 'resend', 'reconcile'] as const) this.#brokerTask(broker, task);
       for (const at of this.#controls.keys())
-        for (const task of ['lease', 'epochs', 'settle', 'project', 'reap'] as const) this.#controlTask(at, task);
+        for (const task of ['lease', 'epochs', 'settle', 'project', 'reap', 'endReservations'] as const)
+          this.#controlTask(at, task);
       for (let turn = 0; turn < 30; turn += 1) {
         this.#network.settle();
         await quiet();

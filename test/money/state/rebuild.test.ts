@@ -123,10 +123,10 @@ test('a shard that cannot be reached keeps no other from being settled', async (
   const settler = new Settler({
     state: {
       ...createMemoryState({ store: new MemoryStore(Date.now) }),
-      readSettlements: async (at) => {
+      takeSettlements: async (at) => {
         asked.push(at);
         if (at === 0) throw new StateUnavailableError('away');
-        return [];
+        return { entries: [], reader: { client: 'control', epoch: 1 } };
       },
     },
     ledger: { book: never, setAside: never, unbookable: never, rebooked: never, isRefusal: () => false },

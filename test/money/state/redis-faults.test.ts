@@ -92,7 +92,8 @@ const everyCall = (): Promise<unknown>[] => [
   state.readWallet(shard, walletId),
   state.readSettlements(shard, '0-0', 1),
   state.book({ wallet: { shard, walletId, balanceNusd: 1000n, version: 1 }, keys: [], budgets: [], holdIds: ['hold'] }),
-  state.acknowledge(shard, '0-1'),
+  state.takeSettlements(shard, '0-0', 1),
+  state.acknowledge(shard, '0-1', state.membership.caller(shard)),
   state.reap(shard, 1000),
   state.isOpen(),
   state.forget(shard, ['hold']),
@@ -290,6 +291,25 @@ describe('a replica that was behind', () => {
     expect(await redeem({ right: byTicket, holdId: 'again' })).toEqual({ result: 'invalid_ticket' });
   });
 
+  test('does not take the acknowledgement of a settlement that it lacks', async () => {
+    const control = createRedisState({ url: server?.url ?? '', commandTimeoutMs });
+    try {
+      await untilReachable(control);
+      await joinAll(control);
+      await redeem();
+      const failOver = await dump();
+      await settle(4n);
+      const { entries, reader } = await control.takeSettlements(shard, '0-0', 10);
+      await failOver();
+      expect(await outcome(control.acknowledge(shard, entries[0]?.streamId ?? '', reader))).toEqual({
+        unavailable: true,
+      });
+      expect((await state.readMembers(shard)).epoch).toBeUndefined();
+    } finally {
+      await control.close();
+    }
+  });
+
   test('of an older epoch is ended by a process that knows the newer one', async () => {
     const failOver = await dump();
     await raw.flushall();
@@ -426,7 +446,7 @@ test('a Redis that is full of settlements is emptied by the settler', async () =
   await state.book({ wallet, keys: [], budgets: [], holdIds: ['a', 'b'] });
   await raw.config('SET', 'maxmemory', '1');
   try {
-    const entries = await state.readSettlements(shard, '0-0', 10);
+    const { entries, reader } = await state.takeSettlements(shard, '0-0', 10);
     expect(entries).toHaveLength(4);
     // Simulates a settler that died after booking and before it moved the watermark. No note is left to delete.
     await state.book({
@@ -436,7 +456,7 @@ test('a Redis that is full of settlements is emptied by the settler', async () =
       holdIds: ['a', 'b'],
     });
     await state.forget(shard, ['a']);
-    await state.acknowledge(shard, entries.at(-1)?.streamId ?? '');
+    await state.acknowledge(shard, entries.at(-1)?.streamId ?? '', reader);
     expect(await raw.xlen(`${prefix}stream`)).toBe(0);
   } finally {
     await raw.config('SET', 'maxmemory', '0');
@@ -566,8 +586,8 @@ test('nothing that comes with requests stays for ever', async () => {
     budgets: [],
     holdIds: ['hold'],
   });
-  const entries = await state.readSettlements(shard, '0-0', 10);
-  await state.acknowledge(shard, entries.at(-1)?.streamId ?? '');
+  const { entries, reader } = await state.takeSettlements(shard, '0-0', 10);
+  await state.acknowledge(shard, entries.at(-1)?.streamId ?? '', reader);
   await state.shareMeasurements({ hour: 1, source: 'one', records: new Map([['a', '1;1;;;;']]) });
   await state.updatePenalty('route:a', () => ({ kind: 'timeout', strikes: 1, lastStrikeAt: 1, expiresAt: 2 }));
   const lasting: string[] = [];

@@ -127,13 +127,17 @@ class HistoryRun {
       case 'settle_together':
         return this.#settle(this.#sent.slice(-step.holds), step);
       case 'read_settlements':
+        await this.#both('takeSettlements', async (state) => {
+          const { entries } = await state.takeSettlements(shard, '0-0', step.limit);
+          return entries.map(({ payload, mac }) => ({ payload, mac }));
+        });
         await this.#readSettlements(step.limit);
         return;
       case 'acknowledge': {
         const entry = newest(this.#readIds, step.entry);
         if (entry === undefined) return;
         await this.#both('acknowledge', (state) =>
-          state.acknowledge(shard, state === memory ? entry.memory : entry.redis),
+          state.acknowledge(shard, state === memory ? entry.memory : entry.redis, state.membership.caller(shard)),
         );
         const [ofRedis, ofMemory] = [await outcome(redis.watermark(shard)), await outcome(memory.watermark(shard))];
         if (!('answer' in ofRedis) || !('answer' in ofMemory)) return expect(ofRedis).toEqual(ofMemory);

@@ -20,7 +20,7 @@ export function writePage(kept: readonly KeptReport[]): string {
   return [
     '# Performance',
     '',
-    'This page shows what the broker adds to a request, compared with other gateways. `npm run bench` writes it: do not edit it. `npm run bench -- NAME` measures one part again; a wrong name lists them.',
+    'This page shows what the broker adds to a request, compared with other gateways. `npm run bench` writes it: do not edit it. `npm run bench -- NAME` measures one part again.',
     '',
     `Measured on ${common} unless a part names another machine. CPU figures are the CPU time of all threads of the measured process, from \`/proc\`. All contenders take turns on the same core. The load, the provider, Redis and Postgres use the other cores (for \`overload\`, all cores). Figures are medians of the rounds.`,
     '',

@@ -74,7 +74,7 @@ export const overload: Part = async ({ quick }) => {
   const longer = (at: 'p50' | 'p99'): number => (most?.servedMs[at] ?? Number.NaN) / (half?.servedMs[at] ?? Number.NaN);
   return {
     title: 'Overload',
-    method: `Streams of 500 events by key arrive at a fixed rate, regardless of earlier ones: half of the broker’s capacity (${figure(capacity)} per second with 32 connections), then three times the capacity for ${seconds} s, then half again. The first three seconds of each phase do not count, because the broker serves short bursts. Times are to the first byte, measured by a process with priority that sends one in twenty requests. The process that sends the rest is too busy to measure. Broker, provider and Redis have priority over it. The broker was ${alive ? '' : 'not '}ready afterwards.`,
+    method: `Streams of 500 events by key arrive at a fixed rate: half of the broker’s capacity (${figure(capacity)} per second with 32 connections), then three times the capacity for ${seconds} s, then half again. The first three seconds of each phase do not count, because the broker serves short bursts. Times are to the first byte, measured by a process with priority that sends one in twenty requests. Broker, provider and Redis have priority over the rest. The broker was ${alive ? '' : 'not '}ready afterwards.`,
     tables: [
       {
         caption: '',

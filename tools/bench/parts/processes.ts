@@ -113,7 +113,7 @@ export const processes: Part = async ({ quick }) => {
   }));
   return {
     title: 'Several brokers',
-    method: `The private flow, with 32 connections for each broker. All brokers share one core, so that only the cost per request is compared. Two processes on one core always lose some time; two bare pass-throughs show how much. With \`CONFIDENTIAL_SHARE_PORT=on\` the kernel spreads connections over the processes of a host (SO_REUSEPORT). In the last round one broker did ${Math.round((100 * one) / (one + other))} % of the work and the other ${Math.round((100 * other) / (one + other))} %.`,
+    method: `The private flow, with 32 connections for each broker. All brokers share one core. Two processes on one core always lose some time; two bare pass-throughs show how much. With \`CONFIDENTIAL_SHARE_PORT=on\` the kernel spreads connections over the processes of a host (SO_REUSEPORT). In the last round they did ${Math.round((100 * one) / (one + other))} and ${Math.round((100 * other) / (one + other))} % of the work.`,
     tables: [
       {
         caption: 'CPU of all brokers together',

@@ -111,7 +111,7 @@ export const shapes: Part = async ({ quick }) => {
   return {
     title: 'Kinds of requests',
     method:
-      'The broker, and the floor with the same bytes. All kinds of requests take turns in one run. A request costs more on an idle machine than among many, so the encrypted one stands beside others at its rate.',
+      'The broker and the floor, with the same bytes and in turns. The encrypted one stands beside others at its rate, because idleness costs.',
     tables: [
       {
         caption: 'CPU in µs per request',

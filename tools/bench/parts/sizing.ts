@@ -50,7 +50,7 @@ export const sizing: Part = async ({ quick }) => {
   });
   return {
     title: 'Cost of a million requests',
-    method: `The mixed traffic of the soak at ${perSecond} requests per second: whole answers, streams of 20 and some of 500 events, embeddings, and some requests that fail. A seventh use tickets that control mints. Of ${requests.toLocaleString('en')} requests, ${unexpected.length} had an unexpected answer. Redis writes each change to disk before it answers. The figures of control and Postgres include booking, audits and projections. Postgres grew by ${figure((sizeAfter - sizeBefore) / requests)} bytes per request.`,
+    method: `The mixed traffic of the soak at ${perSecond} requests per second: whole answers, streams of 20 and some of 500 events, embeddings, and some requests that fail. A seventh use tickets that control mints. Of ${requests.toLocaleString('en')} requests, ${unexpected.length} had an unexpected answer. Redis writes to disk before it answers. Control and Postgres include booking, audits and projections. Postgres grew by ${figure((sizeAfter - sizeBefore) / requests)} bytes per request.`,
     tables: [
       {
         caption: 'CPU of each process',

@@ -85,7 +85,7 @@ export const tickets: Part = async ({ quick }) => {
   ];
   return {
     title: 'Tickets',
-    method: `Streams, one at a time and in turns. Minting a ticket takes ${figure(mintUs)} µs of control's CPU, and one of sixteen in a request ${figure(togetherUs)} µs. With 32 connections control mints ${figure(perSecond)} single tickets per second. A request of the private flow takes two calls of Redis, which writes them to disk before it answers. Calls of one turn of the broker's event loop travel together, so more requests at a time cost less each. The figures of Redis are without minting and booking.`,
+    method: `Streams, one at a time and in turns. Minting a ticket takes ${figure(mintUs)} µs of control's CPU, and one of sixteen in a request ${figure(togetherUs)} µs. With 32 connections control mints ${figure(perSecond)} single tickets per second. A private request takes two calls of Redis, which writes to disk before it answers. Calls of one turn of the event loop travel together, so many at a time cost less each. The figures of Redis are without minting and booking.`,
     tables: [
       {
         caption: 'Time to the first byte in ms',

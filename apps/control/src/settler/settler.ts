@@ -6,6 +6,7 @@ import {
   openAccountRef,
   type ProjectionPort,
   parseSettlement,
+  type Reader,
   type SettlementEntry,
   shards,
   verifySettlement,
@@ -19,7 +20,7 @@ import type { ControlMetrics } from '../metrics/control-metrics.ts';
 
 export interface SettlerDependencies {
   readonly ledger: SettlementLedger;
-  readonly state: Pick<ProjectionPort, 'readSettlements' | 'book' | 'forget' | 'acknowledge'>;
+  readonly state: Pick<ProjectionPort, 'takeSettlements' | 'book' | 'forget' | 'acknowledge'>;
   readonly settlementMacKey: Keys;
   readonly accountRefKey: Keys;
   readonly events: Pick<ControlEvents, 'shortfall' | 'waived' | 'booked' | 'settlementRejected'>;
@@ -43,8 +44,8 @@ interface VerifiedSettlement extends AttributedSettlement {
  */
 export class Settler {
   readonly #deps: SettlerDependencies;
-  /** The last entry that was read per shard. The watermark may be behind while the state is unavailable. */
-  readonly #position = new Map<number, string>();
+  /** The last entry that was booked per shard, and who read it. */
+  readonly #position = new Map<number, { readonly streamId: string; readonly reader: Reader }>();
   readonly #running = new Map<number, Promise<boolean>>();
 
   constructor(deps: SettlerDependencies) {
@@ -103,19 +104,21 @@ export class Settler {
 
   async #batch(shard: number): Promise<boolean> {
     const { state, events } = this.#deps;
-    const entries = await state.readSettlements(shard, this.#position.get(shard) ?? '0-0', batchSize);
-    const last = entries.at(-1);
-    if (last === undefined) {
-      // A stream that was lost and recreated may have smaller ids, so an empty stream is next read from its beginning.
+    const position = this.#position.get(shard);
+    const { entries, reader } = await state.takeSettlements(shard, position?.streamId ?? '0-0', batchSize);
+    if (position !== undefined && !isSame(position.reader, reader)) {
+      // The stream may have been lost since. A new one may have smaller ids, so it is read from its beginning.
       this.#position.delete(shard);
-      return false;
+      return true;
     }
+    const last = entries.at(-1);
+    if (last === undefined) return false;
     const { verified, rejected } = this.#read(entries);
     for (const entry of rejected) await this.#setAside(shard, entry, 'bad_mac');
     const results = await this.#book(shard, verified);
     await this.#tell(shard, results);
-    await state.acknowledge(shard, last.streamId);
-    this.#position.set(shard, last.streamId);
+    await state.acknowledge(shard, last.streamId, reader);
+    this.#position.set(shard, { streamId: last.streamId, reader });
     const booked = results.reduce((sum, result) => sum + result.booked, 0);
     events.booked({ shard, settlements: entries.length, charges: booked });
     return entries.length === batchSize;
@@ -175,6 +178,8 @@ export class Settler {
     return openAccountRef(this.#deps.accountRefKey, accountRef);
   }
 }
+
+const isSame = (a: Reader, b: Reader): boolean => a.client === b.client && a.epoch === b.epoch;
 
 export interface SettlementDependencies {
   readonly settler: Settler;

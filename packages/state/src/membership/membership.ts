@@ -100,8 +100,8 @@ export class Membership {
     return member.client === client && member.epoch === epoch;
   }
 
-  /** Asserts that an answer's epoch is still the present one. Holds of past epochs are removed. */
-  assertCurrent(shard: number, caller: Caller): void {
+  /** Asserts that the caller of an earlier step is still the present one. Holds of past epochs are removed. */
+  assertCurrent(shard: number, caller: Pick<Caller, 'client' | 'epoch'>): void {
     if (!this.isCurrent(shard, caller)) throw new StateUnavailableError('epoch ended');
   }
 

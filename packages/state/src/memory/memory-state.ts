@@ -141,6 +141,12 @@ export function createMemoryState({
     },
     readWallet: (shard, walletId) => on(shard, (state) => state.readWallet(walletId)),
     readSettlements: (shard, afterId, limit) => on(shard, (state) => state.readSettlements(afterId, limit)),
+    takeSettlements: (shard, afterId, limit) =>
+      step('project', shard, (state, reader, change) => {
+        const entries = state.readSettlements(afterId, limit);
+        if (entries.length > 0) change();
+        return { entries, reader };
+      }),
     readBooks: (shard, wanted) => on(shard, (state) => state.readBooks(wanted)),
     readNotes: (shard) => on(shard, (state) => state.readNotes()),
     async book(charges) {
@@ -152,7 +158,10 @@ export function createMemoryState({
       return step('admit', request.shard, (state, _, change) => state.reserve(request, change));
     },
     forget: (shard, holdIds) => step('project', shard, (state, _, change) => state.forget(holdIds, change)),
-    acknowledge: (shard, streamId) => step('project', shard, (state, _, change) => state.acknowledge(streamId, change)),
+    async acknowledge(shard, streamId, reader) {
+      membership.assertCurrent(shard, reader);
+      await step('project', shard, (state, _, change) => state.acknowledge(streamId, change));
+    },
 
     async publishCatalog(snapshot) {
       if (store.catalog === undefined || snapshot.version > store.catalog.version) store.catalog = snapshot;

@@ -1,5 +1,6 @@
 import { assertBooked, assertBudget, assertKey, assertMint, assertReserve, assertWallet } from '../bounds.ts';
 import type { AuditedBudget, AuditedFunds, ProjectionPort } from '../ports.ts';
+import type { SettlementEntry } from '../records.ts';
 import { shardPrefix } from '../shard.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 import { keyIndexName, readRefusingBudget } from './admission.ts';
@@ -85,7 +86,13 @@ export function redisProjection(runner: ScriptRunner, now: () => string): Projec
       const entries = await runner.plain((redis) =>
         redis.xrange(`${shardPrefix(shard)}stream`, `(${afterId}`, '+', 'COUNT', limit),
       );
-      return entries.map(([streamId, [, payload = '', , mac = '']]) => ({ streamId, payload, mac }));
+      return entries.map(readEntry);
+    },
+
+    async takeSettlements(shard, afterId, limit) {
+      const reader = runner.membership.caller(shard);
+      const [entries] = await runner.step('takeSettlements', shard, [afterId, limit]);
+      return { entries: listReply(entries).map(readEntry), reader };
     },
 
     async book(charges) {
@@ -117,7 +124,8 @@ export function redisProjection(runner: ScriptRunner, now: () => string): Projec
       if (holdIds.length > 0) await runner.step('forget', shard, holdIds);
     },
 
-    async acknowledge(shard, streamId) {
+    async acknowledge(shard, streamId, reader) {
+      runner.membership.assertCurrent(shard, reader);
       await runner.step('acknowledge', shard, [streamId]);
     },
 
@@ -149,6 +157,13 @@ export function redisProjection(runner: ScriptRunner, now: () => string): Projec
       return runner.plain((redis) => redis.hkeys(`${shardPrefix(shard)}notes`));
     },
   };
+}
+
+/** Parses an entry of a stream, which Redis returns as its id and its fields with their values. */
+function readEntry(entry: unknown): SettlementEntry {
+  const [streamId, fields] = listReply(entry);
+  const [, payload, , mac] = listReply(fields);
+  return { streamId: String(streamId), payload: String(payload ?? ''), mac: String(mac ?? '') };
 }
 
 /** Parses a script's reply about a wallet or key. Returns undefined if it is not projected. */

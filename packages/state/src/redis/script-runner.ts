@@ -30,6 +30,7 @@ const shardScripts = {
   putBudget: projection.putBudgetScript,
   mint: admission.mintScript,
   reap: membership.reapScript,
+  takeSettlements: projection.takeSettlementsScript,
   acknowledge: projection.acknowledgeScript,
   watermark: projection.watermarkScript,
   publishCatalog: shardless.publishCatalogScript,

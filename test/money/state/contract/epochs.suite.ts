@@ -165,7 +165,7 @@ export function epochSuite(): void {
         expect(await state.readSettlements(each, '0-0', 10)).toHaveLength(1);
         const booked = { shard: each, walletId: ids.walletId, balanceNusd: 0n, version: 2 };
         await state.book({ wallet: booked, keys: [], budgets: [], holdIds: [ids.holdId] });
-        await state.acknowledge(each, settled?.streamId ?? '');
+        await state.acknowledge(each, settled?.streamId ?? '', state.membership.caller(each));
         expect(await state.watermark(each)).toEqual(settled);
         await state.cancel(each, 'another');
         expect(await state.reap(each, graceMs)).toBe(0);

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { StateUnavailableError } from '@sotto/state';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { settlementOf } from '../fixtures.ts';
 import {
@@ -201,8 +202,15 @@ export function settlementSuite(): void {
       const [c, ...rest] = await state.readSettlements(shard, b?.streamId ?? '', 10);
       expect([a, b, c].map((entry) => entry?.payload)).toEqual(['charge of a', 'charge of b', 'charge of c']);
       expect(rest).toEqual([]);
-      await state.acknowledge(shard, b?.streamId ?? '');
-      await state.acknowledge(shard, a?.streamId ?? '');
+      const { entries, reader } = await state.takeSettlements(shard, '0-0', 2);
+      expect(entries).toEqual([a, b]);
+      for (const earlier of [{ client: 'control.before' }, { epoch: 0 }])
+        await expect(state.acknowledge(shard, b?.streamId ?? '', { ...reader, ...earlier })).rejects.toThrow(
+          StateUnavailableError,
+        );
+      expect(await state.watermark(shard)).toEqual({ streamId: '0-0', epoch: 1 });
+      await state.acknowledge(shard, b?.streamId ?? '', reader);
+      await state.acknowledge(shard, a?.streamId ?? '', reader);
       expect(await state.watermark(shard)).toEqual({ streamId: b?.streamId, epoch: 1 });
       expect(await state.readSettlements(shard, '0-0', 10)).toEqual([c]);
       expect(await state.readSettlements(shard + 1, '0-0', 10)).toEqual([]);

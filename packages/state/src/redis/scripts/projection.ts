@@ -128,6 +128,16 @@ if refused then return refused end
 return {n, redis.call('GET', P .. 'watermark') or '0-0', tonumber(epoch)}
 `;
 
+/** ARGV from 5: the id before the first, and how many at most. Reading settlements is a step that counts: see `takeSettlements`. */
+export const takeSettlementsScript = `${names}${guard}${spaceless}
+local n, refused = guard('project')
+if refused then return refused end
+local found = redis.call('XRANGE', P .. 'stream', '(' .. ARGV[5], '+', 'COUNT', ARGV[6])
+if #found == 0 then return {n, found} end
+spaceless()
+return {count(), found}
+`;
+
 /** ARGV from 5: stream id. Moves the watermark forward and trims the stream behind it. */
 export const acknowledgeScript = `${names}${guard}${spaceless}
 local n, refused = guard('project')
