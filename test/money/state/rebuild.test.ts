@@ -120,9 +120,10 @@ test('a shard that cannot be reached keeps no other from being opened', async ()
 
 test('a shard that cannot be reached keeps no other from being settled', async () => {
   const asked: number[] = [];
+  const state = createMemoryState({ store: new MemoryStore(Date.now) });
   const settler = new Settler({
     state: {
-      ...createMemoryState({ store: new MemoryStore(Date.now) }),
+      ...state,
       takeSettlements: async (at) => {
         asked.push(at);
         if (at === 0) throw new StateUnavailableError('away');
@@ -133,8 +134,11 @@ test('a shard that cannot be reached keeps no other from being settled', async (
     ...{ settlementMacKey: randomBytes(32), accountRefKey: randomBytes(32) },
     events: { shortfall: () => {}, waived: () => {}, booked: () => {}, settlementRejected: () => {} },
   });
+  expect(await settler.settleAll()).toBe(false);
+  expect([settler.isJoined, asked]).toEqual([false, []]);
+  await openEpoch(state);
   await expect(settler.settleAll()).rejects.toThrow(StateUnavailableError);
-  expect(asked).toEqual(shards);
+  expect([settler.isJoined, asked]).toEqual([true, shards]);
 });
 
 const never = async (): Promise<never> => {

@@ -4,10 +4,10 @@ import {
   forEachReachable,
   type Keys,
   openAccountRef,
-  type ProjectionPort,
   parseSettlement,
   type Reader,
   type SettlementEntry,
+  type State,
   shards,
   verifySettlement,
 } from '@sotto/state';
@@ -20,7 +20,7 @@ import type { ControlMetrics } from '../metrics/control-metrics.ts';
 
 export interface SettlerDependencies {
   readonly ledger: SettlementLedger;
-  readonly state: Pick<ProjectionPort, 'takeSettlements' | 'book' | 'forget' | 'acknowledge'>;
+  readonly state: Pick<State, 'membership' | 'takeSettlements' | 'book' | 'forget' | 'acknowledge'>;
   readonly settlementMacKey: Keys;
   readonly accountRefKey: Keys;
   readonly events: Pick<ControlEvents, 'shortfall' | 'waived' | 'booked' | 'settlementRejected'>;
@@ -52,10 +52,16 @@ export class Settler {
     this.#deps = deps;
   }
 
-  /** Books a batch of every shard. Resolves to whether there may be more. */
+  /** Whether this process is a member of every shard, so that it can read each stream. */
+  get isJoined(): boolean {
+    return shards.every((shard) => this.#deps.state.membership.isJoined(shard));
+  }
+
+  /** Books a batch of every shard that this process has joined. Resolves to whether there may be more. */
   async settleAll(): Promise<boolean> {
     let more = false;
-    const failure = await forEachReachable(shards, async (shard) => {
+    const joined = shards.filter((shard) => this.#deps.state.membership.isJoined(shard));
+    const failure = await forEachReachable(joined, async (shard) => {
       more = (await this.settleShard(shard)) || more;
     });
     if (failure !== undefined) throw failure;
@@ -193,7 +199,7 @@ export const buildSettlement = ({ settler, metrics, now }: SettlementDependencie
       settleMs,
       async () => {
         const isMore = await settler.settleAll();
-        if (!isMore) metrics.settledAt.set(now() / 1000);
+        if (!isMore && settler.isJoined) metrics.settledAt.set(now() / 1000);
         return isMore;
       },
       failed('settler'),
