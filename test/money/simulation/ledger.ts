@@ -58,7 +58,7 @@ export class SimulatedLedger implements Pick<SettlementLedger, 'isRefusal'> {
     account.version += 1;
   }
 
-  /** Whether a transaction that withdraws is open at this time. What needs its locks must wait. */
+  /** Whether a transaction that withdraws is open at this time. Calls that need its locks must wait. */
   isLocked(now: number): boolean {
     if (this.#withdrawal !== undefined && now - this.#withdrawal.openedAt >= idleMs) this.#withdrawal = undefined;
     return this.#withdrawal !== undefined;
