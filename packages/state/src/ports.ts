@@ -303,11 +303,11 @@ export type ReserveReply =
   | { readonly result: 'busy' };
 
 /** A member that read a stream: its incarnation and epoch. */
-export type Reader = Pick<Caller, 'client' | 'epoch'>;
+export type SettlementReader = Pick<Caller, 'client' | 'epoch'>;
 
 export interface TakenSettlements {
   readonly entries: readonly SettlementEntry[];
-  readonly reader: Reader;
+  readonly reader: SettlementReader;
 }
 
 /** Control's projection of Postgres into the state, and its reads of the state. */
@@ -346,7 +346,7 @@ export interface ProjectionPort {
    * Moves the watermark to this entry and trims the stream below it, because everything up to it is booked. Throws
    * `StateUnavailableError` if the caller is not the reader any more: the stream may be another.
    */
-  acknowledge(shard: number, streamId: string, reader: Reader): Promise<void>;
+  acknowledge(shard: number, streamId: string, reader: SettlementReader): Promise<void>;
   /** Returns the hold ids of the notes of unbooked charges. */
   readNotes(shard: number): Promise<string[]>;
   /** Returns wallets and keys at one instant, with the sums of their holds and notes. Unknown ones are omitted. */

@@ -5,8 +5,8 @@ import {
   type Keys,
   openAccountRef,
   parseSettlement,
-  type Reader,
   type SettlementEntry,
+  type SettlementReader,
   type State,
   shards,
   verifySettlement,
@@ -45,7 +45,7 @@ interface VerifiedSettlement extends AttributedSettlement {
 export class Settler {
   readonly #deps: SettlerDependencies;
   /** The last entry that was booked per shard, and who read it. */
-  readonly #position = new Map<number, { readonly streamId: string; readonly reader: Reader }>();
+  readonly #position = new Map<number, { readonly streamId: string; readonly reader: SettlementReader }>();
   readonly #running = new Map<number, Promise<boolean>>();
 
   constructor(deps: SettlerDependencies) {
@@ -111,12 +111,9 @@ export class Settler {
   async #batch(shard: number): Promise<boolean> {
     const { state, events } = this.#deps;
     const position = this.#position.get(shard);
-    const { entries, reader } = await state.takeSettlements(shard, position?.streamId ?? '0-0', batchSize);
-    if (position !== undefined && !isSame(position.reader, reader)) {
-      // The stream may have been lost since. A new one may have smaller ids, so it is read from its beginning.
-      this.#position.delete(shard);
-      return true;
-    }
+    // After a new epoch or incarnation, the stream may be another with smaller ids, so it is read from its beginning.
+    const isSame = position !== undefined && state.membership.isCurrent(shard, position.reader);
+    const { entries, reader } = await state.takeSettlements(shard, isSame ? position.streamId : '0-0', batchSize);
     const last = entries.at(-1);
     if (last === undefined) return false;
     const { verified, rejected } = this.#read(entries);
@@ -184,8 +181,6 @@ export class Settler {
     return openAccountRef(this.#deps.accountRefKey, accountRef);
   }
 }
-
-const isSame = (a: Reader, b: Reader): boolean => a.client === b.client && a.epoch === b.epoch;
 
 export interface SettlementDependencies {
   readonly settler: Settler;
