@@ -161,7 +161,7 @@ export class RequestSettlement {
 const firstTokenClass = (ms: number): number => firstTokenBoundsMs.filter((bound) => ms > bound).length;
 
 /** The most that the end of a finished answer waits for its settlement and its receipt. */
-const patienceMs = 250;
+export const patienceMs = 250;
 
 /** The patience of one answer: all its waits together take no longer than this. */
 export class Patience {
