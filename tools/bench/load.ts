@@ -1,4 +1,4 @@
-import { Pool } from 'undici';
+import { errors, Pool } from 'undici';
 
 /** How to send requests to a contender. */
 export interface Target {
@@ -46,7 +46,15 @@ export class Load {
 
   /** Sends one request and waits for its end. */
   request(model: string, stream: boolean): Promise<RequestTiming> {
-    const body = bodyOf(this.#target, model, stream);
+    return this.#send({ body: bodyOf(this.#target, model, stream), headers: this.#target.headers() }, stream, 2);
+  }
+
+  /** Sends again, at most `tries` times in all, if a connection that was open closes before it is used. */
+  #send(
+    sent: { readonly body: string; readonly headers: Record<string, string> },
+    stream: boolean,
+    tries: number,
+  ): Promise<RequestTiming> {
     const { origin } = this.#target;
     return new Promise((resolve, reject) => {
       const startedAt = performance.now();
@@ -58,8 +66,8 @@ export class Load {
         {
           path: this.#target.path,
           method: 'POST',
-          headers: { 'content-type': 'application/json', ...this.#target.headers() },
-          body,
+          headers: { 'content-type': 'application/json', ...sent.headers },
+          body: sent.body,
           headersTimeout: 60_000,
           bodyTimeout: 60_000,
         },
@@ -79,7 +87,11 @@ export class Load {
               reject(new Error(`a stream of ${origin} is incomplete: ${tail}`));
             else resolve({ firstByteMs: firstByteMs ?? performance.now() - startedAt, bytes });
           },
-          onResponseError: (_controller, error) => reject(error),
+          onResponseError: (_controller, error) => {
+            const isUnused = error instanceof errors.SocketError && status === 0;
+            if (isUnused && tries > 1) resolve(this.#send(sent, stream, tries - 1));
+            else reject(error);
+          },
         },
       );
     });
