@@ -1,12 +1,11 @@
-import { migrateDatabase, openDatabase } from '@sotto/control';
 import { errorEnvelope, ServiceError } from '@sotto/wire';
 import fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fastify';
-import { afterAll, beforeAll, beforeEach, vi } from 'vitest';
+import { afterAll, beforeEach, vi } from 'vitest';
 import { buildAuth, type SignedUpUser } from '../../apps/control/src/sessions/auth.ts';
 import { authRoutes, type ToEnvelope } from '../../apps/control/src/sessions/plugin.ts';
 import { assertSameOrigin } from '../../apps/control/src/sessions/same-origin.ts';
 import { readSession } from '../../apps/control/src/sessions/session-reader.ts';
-import { startTestPostgres } from './postgres.ts';
+import { openTestDatabase } from './database.ts';
 
 export const origin = 'http://127.0.0.1:4000';
 export const dashboard = 'https://dashboard.example';
@@ -22,10 +21,8 @@ const toEnvelope: ToEnvelope = (status, code, message, requestId) => {
  * The sign-in part of the control plane, for one test file: better-auth's routes, and `/v1/whoami`, which requires a
  * session. It has its own database, which is emptied before each test.
  */
-export function authApp() {
-  let postgres: Awaited<ReturnType<typeof startTestPostgres>>;
-  let database: ReturnType<typeof openDatabase>;
-  let app: FastifyInstance;
+export async function authApp() {
+  const database = await openTestDatabase();
   const logLines: string[] = [];
   const onSignUp = vi.fn<(user: SignedUpUser) => Promise<void>>();
 
@@ -70,19 +67,8 @@ export function authApp() {
     return instance;
   };
 
-  beforeAll(async () => {
-    postgres = await startTestPostgres();
-    const url = await postgres.createDatabase();
-    await migrateDatabase(url);
-    database = openDatabase(url);
-    app = await buildApp(origin);
-  });
-
-  afterAll(async () => {
-    await app?.close();
-    await database?.close();
-    await postgres?.stop();
-  });
+  const app = await buildApp(origin);
+  afterAll(() => app.close());
 
   beforeEach(async () => {
     onSignUp.mockReset().mockResolvedValue();

@@ -160,7 +160,7 @@ export async function expectNothingHeld(redisUrl: string): Promise<void> {
 }
 
 /** Returns the amounts that are held, noted or waiting in Redis, one line each. */
-export async function openAmounts(redis: Redis): Promise<string[]> {
+async function openAmounts(redis: Redis): Promise<string[]> {
   const open: string[] = [];
   for (const key of await redis.keys('sotto:{*')) {
     const kind = key.split(':')[2];

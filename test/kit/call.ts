@@ -1,4 +1,5 @@
 import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { parseJson } from '@sotto/wire';
 import type { Service } from './service.ts';
 
 export type Flow = 'compat' | 'ticket';
@@ -122,9 +123,6 @@ export async function ask(
 export function errorOf({
   text,
 }: Called): { readonly type: string; readonly message: string; readonly request_id: string } | undefined {
-  try {
-    return (JSON.parse(text) as { error?: { type: string; message: string; request_id: string } }).error;
-  } catch {
-    return undefined;
-  }
+  const body = parseJson(text) as { error?: { type: string; message: string; request_id: string } } | undefined;
+  return body?.error;
 }

@@ -90,6 +90,10 @@ export async function ask(
   return post(url, whole, { ...ticketHeader(ticket), ...headers });
 }
 
+/** Requests a chat completion with a ticket. */
+export const redeem = (service: Service, ticket: string, body: object): Promise<Answer> =>
+  post(`${service.baseUrl}/chat/completions`, { messages: hello, ...body }, ticketHeader(ticket));
+
 /**
  * Asserts that an answer is this error, in an error envelope with exactly its documented fields
  * (docs/reference/errors.md).

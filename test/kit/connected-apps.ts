@@ -5,12 +5,14 @@ import {
   appAnswerSchema,
   balanceAnswerSchema,
   type CreateApp,
+  grantListAnswerSchema,
   type InteractionAnswer,
   interactionAnswerSchema,
 } from '@sotto/wire';
 import * as oauth from 'openid-client';
 import { expect } from 'vitest';
 import { Browser } from './browser.ts';
+import { bearer, get } from './client.ts';
 import { type Service, until } from './service.ts';
 
 /** A signed-in user with their own browser. */
@@ -184,6 +186,16 @@ export async function connect(
   const callback = await authorize(service, person, { started, decision });
   const tokens = await exchange(client, started, callback);
   return { client, tokens, accessToken: tokens.access_token, refreshToken: tokens.refresh_token ?? '' };
+}
+
+/** Returns the status that an access token gets at the control origin. */
+export const tokenStatus = async ({ controlUrl }: Pick<Service, 'controlUrl'>, token: string): Promise<number> =>
+  (await get(`${controlUrl}/models`, bearer(token))).status;
+
+/** Returns the grants that a user sees. */
+export async function grantsOf({ controlUrl }: Pick<Service, 'controlUrl'>, { browser }: Person, query = '') {
+  const answer = await browser.ask('GET', `${controlUrl}/connect/grants${query}`);
+  return grantListAnswerSchema.parse(await answer.json()).data;
 }
 
 /** Returns the OAuth error with which a call fails. */

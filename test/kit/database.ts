@@ -1,5 +1,26 @@
 import type pg from 'pg';
+import { afterAll } from 'vitest';
+import { type DatabaseConnection, migrateDatabase, openDatabase } from '../../apps/control/src/database/database.ts';
+import { startTestPostgres } from './postgres.ts';
 import { until } from './until.ts';
+
+/**
+ * Opens a new, migrated database for the test file that calls it. It is dropped at the file's end.
+ *
+ * @param timezone - That of the connections, such as `Pacific/Auckland`. Default: the server's.
+ */
+export async function openTestDatabase({ timezone }: { readonly timezone?: string } = {}): Promise<DatabaseConnection> {
+  const postgres = await startTestPostgres();
+  const url = new URL(await postgres.createDatabase());
+  await migrateDatabase(url.href);
+  if (timezone !== undefined) url.searchParams.set('options', `-c timezone=${timezone}`);
+  const database = openDatabase(url.href);
+  afterAll(async () => {
+    await database.close();
+    await postgres.stop();
+  });
+  return database;
+}
 
 export interface Held {
   /** A statement that locks the rows, such as `select 1 from orders for update`. */

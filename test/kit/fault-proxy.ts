@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { listenOnLoopback } from './free-port.ts';
 
 /** The faults of a network line. */
 export interface Weather {
@@ -153,10 +153,8 @@ export async function startFaultProxy(targetPort: number, random: () => number =
         pairs.delete(pair);
       });
     }
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
+  });
+  const port = await listenOnLoopback(server);
   const reset = (): void => {
     for (const { client, upstream } of pairs) {
       client.resetAndDestroy();
@@ -164,7 +162,7 @@ export async function startFaultProxy(targetPort: number, random: () => number =
     }
   };
   return {
-    port: address.port,
+    port,
     get connections() {
       return connections;
     },
@@ -180,8 +178,8 @@ export async function startFaultProxy(targetPort: number, random: () => number =
       for (const { lanes, silent } of pairs)
         if (!silent && !weather.partitioned) for (const lane of lanes) lane.flush();
     },
-    moveTo(port) {
-      target = port;
+    moveTo(other) {
+      target = other;
     },
     close() {
       server.close();

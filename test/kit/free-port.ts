@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 
 /** A Redis Cluster node also listens for the other nodes, on its port plus this offset. */
 export const CLUSTER_BUS_OFFSET = 8_000;
@@ -27,6 +27,12 @@ export async function freePort(): Promise<number> {
     given.add(port);
     if ((await isFree(port)) && (await isFree(port + CLUSTER_BUS_OFFSET))) return port;
   }
+}
+
+/** Lets a server listen on loopback, on a port that the system assigns. Returns the port. */
+export async function listenOnLoopback(server: Server): Promise<number> {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return (server.address() as AddressInfo).port;
 }
 
 async function isFree(port: number): Promise<boolean> {

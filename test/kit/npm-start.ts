@@ -2,8 +2,15 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort } from './free-port.ts';
 
 export const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Free ports for both planes, as settings of `npm start`. */
+export const freePorts = async () => ({
+  CONTROL_PORT: String(await freePort()),
+  CONFIDENTIAL_PORT: String(await freePort()),
+});
 
 /** The content of `quickstart.json`, which `npm start` writes. */
 export interface Quickstart {
@@ -86,12 +93,12 @@ function plainEnvironment(): Record<string, string> {
   return Object.fromEntries(ours.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 }
 
-/** Returns the processes whose command line contains a text, as `ps` shows them. */
+/** Returns the command lines of running processes that contain a text. */
 export function processesMentioning(text: string): Promise<string[]> {
   return new Promise((resolve, reject) => {
-    execFile('ps', ['-eo', 'pid=,args='], (error, stdout) => {
+    execFile('ps', ['-A', '-ww', '-o', 'args='], (error, stdout) => {
       if (error !== null) reject(error);
-      else resolve(stdout.split('\n').filter((line) => line.includes(text) && !line.includes('ps -eo')));
+      else resolve(stdout.split('\n').filter((line) => line.includes(text)));
     });
   });
 }

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
@@ -34,6 +34,29 @@ export function onPath(...names: readonly string[]): string | undefined {
         return false;
       }
     });
+}
+
+/** How a program ended, and what it printed. */
+export interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly error: string;
+}
+
+/** Runs a program to its end. The code is 1 if it cannot start, or ends by a signal. */
+export function runToEnd(
+  program: string,
+  args: readonly string[],
+  cwd: string,
+  environment: Readonly<Record<string, string>>,
+): Promise<Ran> {
+  const env = { PATH: process.env.PATH ?? '', ...environment };
+  return new Promise((resolve) => {
+    execFile(program, args, { cwd, env, maxBuffer: 1 << 26 }, (failure, out, error) => {
+      const code = typeof failure?.code === 'number' ? failure.code : failure ? 1 : 0;
+      resolve({ code, out: out.trim(), error: error.trim() });
+    });
+  });
 }
 
 /**

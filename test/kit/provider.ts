@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { listenOnLoopback } from './free-port.ts';
 
 /** A request as it reached a provider, with the body as bytes. */
 export interface ReceivedRequest {
@@ -43,17 +44,12 @@ export async function startProvider(handler: ProviderHandler = answerChat()): Pr
     seen.push(recorded);
     void current(recorded, response);
   });
-  return {
-    baseUrl: server.baseUrl,
+  return Object.assign(server, {
     seen,
-    get openSockets() {
-      return server.openSockets;
-    },
-    answer(next) {
+    answer(next: ProviderHandler) {
       current = next;
     },
-    stop: () => server.stop(),
-  };
+  });
 }
 
 /** Starts an HTTP server on loopback that reads each POST in full. A GET gets 404: no evidence, no receipts. */
@@ -79,8 +75,7 @@ export async function startProviderServer(
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOnLoopback(server);
   return {
     baseUrl: `http://127.0.0.1:${port}/v1`,
     get openSockets() {

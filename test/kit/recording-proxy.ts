@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { listenOnLoopback } from './free-port.ts';
 
 /** A TCP proxy in front of a server that keeps every byte of both directions. */
 export interface RecordingProxy {
@@ -40,13 +40,10 @@ export async function startRecordingProxy(target: string): Promise<RecordingProx
         to.destroy();
       });
     }
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
+  });
   const url = new URL(target);
   url.hostname = '127.0.0.1';
-  url.port = String(address.port);
+  url.port = String(await listenOnLoopback(server));
   return {
     url: url.href.replace(/\/$/, ''),
     sent: () => recorded.filter((_, at) => at % 2 === 0).map((pieces) => Buffer.concat(pieces).toString('latin1')),

@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { listenOnLoopback } from './free-port.ts';
 
 /** A command of a client and the reply of Redis, byte for byte as `latin1`. */
 export interface RedisExchange {
@@ -61,13 +61,10 @@ export async function startRedisWire(target: string): Promise<RedisWire> {
       redis.write(piece);
     });
     redis.on('data', takeReplies);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
+  });
   const url = new URL(target);
   url.hostname = '127.0.0.1';
-  url.port = String(address.port);
+  url.port = String(await listenOnLoopback(server));
   return {
     url: url.href.replace(/\/$/, ''),
     exchanges,

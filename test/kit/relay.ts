@@ -1,4 +1,5 @@
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+import { listenOnLoopback } from './free-port.ts';
 
 /** A relay that speaks SOCKS5 and HTTP CONNECT on one port. */
 export interface TestRelay {
@@ -70,9 +71,8 @@ export async function startRelay({ credential }: { readonly credential?: string 
       if (shown === credential) request();
     });
   };
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await listenOnLoopback(server),
     asked,
     carried,
     async stop() {

@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { resolve } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { fromSource, programOf } from './programs.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const main = resolve(root, programOf('packages/client/src/command/main.ts'));
+const source = 'packages/client/src/command/main.ts';
+const main = resolve(root, programOf(source));
 
 export interface SottoRun {
   readonly child: ChildProcess;
@@ -15,6 +17,12 @@ export interface SottoRun {
   readonly ended: Promise<number | null>;
   /** Resolves when stdout matches. Rejects if the command ends before that. */
   outMatches(pattern: RegExp): Promise<RegExpExecArray>;
+}
+
+/** Puts a program named `sotto`, which runs from source, into a folder. */
+export function installSotto(folder: string): void {
+  const script = `#!/bin/sh\nexec '${process.execPath}' --conditions=@sotto/source '${join(root, source)}' "$@"\n`;
+  writeFileSync(join(folder, 'sotto'), script, { mode: 0o755 });
 }
 
 /** Runs the `sotto` command from source, in its own process. `cwd` is the folder where it is typed. */

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { parseJson } from '@sotto/wire';
 import { type FakeProvider, type ProviderHandler, type SeenRequest, sendJson, startProvider } from './provider.ts';
 
 /** The behavior of a provider for one request. */
@@ -74,14 +75,7 @@ export async function startScriptedProvider(id: string, answered = new Set<strin
     }
   };
   const provider = await startProvider(follow);
-  return {
-    baseUrl: provider.baseUrl,
-    seen: provider.seen,
-    get openSockets() {
-      return provider.openSockets;
-    },
-    answer: (handler) => provider.answer(handler),
-    stop: () => provider.stop(),
+  return Object.assign(provider, {
     answered,
     script: follow,
     open() {
@@ -92,18 +86,14 @@ export async function startScriptedProvider(id: string, answered = new Set<strin
     close() {
       waiting ??= [];
     },
-  };
+  });
 }
 
 function readScript({ body }: SeenRequest): { script: Script; salt: string } {
   const messages = body.messages as { content: string }[] | undefined;
   const input = Array.isArray(body.input) ? body.input[0] : body.input;
   const said = messages?.at(-1)?.content ?? input;
-  try {
-    return JSON.parse(String(said)) as { script: Script; salt: string };
-  } catch {
-    return { script: {}, salt: '' };
-  }
+  return (parseJson(String(said)) ?? { script: {}, salt: '' }) as { script: Script; salt: string };
 }
 
 const identity = { id: 'provider-own-id', created: 1_700_000_000, model: 'own-name', system_fingerprint: 'fp' };

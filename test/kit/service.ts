@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,10 +10,9 @@ import type pg from 'pg';
 import { freePort } from './free-port.ts';
 import { type OwnPlane, Plane, type TestProcess } from './plane.ts';
 import { openTestPool } from './postgres.ts';
-import { fromSource, programOf } from './programs.ts';
+import { fromSource, programOf, runToEnd } from './programs.ts';
 import { until } from './until.ts';
 
-export type { OwnPlane, TestProcess } from './plane.ts';
 export { until } from './until.ts';
 
 export interface ServiceOptions {
@@ -332,15 +330,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       await until(async () => (await listed()) !== before, 'the catalog is in force');
     },
 
-    runControl(args) {
-      const command = [...fromSource, programOf('apps/control/src/main.ts')];
+    async runControl(args) {
+      const command = [...fromSource, programOf('apps/control/src/main.ts'), ...args];
       const redis: Record<string, string> = service.redisUrl === undefined ? {} : { REDIS_URL: service.redisUrl };
-      const env = { PATH: shared.PATH, DATABASE_URL: options.databaseUrl, CONTROL_ORIGIN: controlOrigin, ...redis };
-      return new Promise((resolve) => {
-        execFile(node, [...command, ...args], { cwd: root, env }, (failure, out, error) => {
-          resolve({ code: typeof failure?.code === 'number' ? failure.code : 0, output: `${out}${error}` });
-        });
-      });
+      const env = { DATABASE_URL: options.databaseUrl, CONTROL_ORIGIN: controlOrigin, ...redis };
+      const { code, out, error } = await runToEnd(node, command, root, env);
+      return { code, output: `${out}\n${error}` };
     },
 
     async settled({ accountId, managementKey }) {

@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { listenOnLoopback } from './free-port.ts';
 
 /** A request as a payment service receives it. */
 export interface Call {
@@ -69,8 +70,7 @@ export async function startStandIn(handle: (call: Call) => Reply | Promise<Reply
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOnLoopback(server);
   const standIn: StandInServer = {
     url: `http://127.0.0.1:${port}`,
     calls: [],

@@ -1,3 +1,5 @@
+import { parseJson } from '@sotto/wire';
+
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -41,7 +43,7 @@ export function newVisitor(origin: string): Visitor {
       else cookies.set(pair.slice(0, at), pair.slice(at + 1));
     }
     const text = await response.text();
-    return { status: response.status, headers: response.headers, text, json: parsed(text) };
+    return { status: response.status, headers: response.headers, text, json: parseJson(text) };
   };
   return {
     cookies,
@@ -49,12 +51,4 @@ export function newVisitor(origin: string): Visitor {
     get: (path, headers) => send('GET', path, undefined, headers),
     post: (path, body = {}, headers) => send('POST', path, body, headers),
   };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import tls from 'node:tls';
 import { certifyServer, Issuer, toPem } from '@sotto/attestation/testing';
+import { listenOnLoopback } from './free-port.ts';
 
 interface ReceivedEvent {
   readonly path: string;
@@ -45,9 +45,8 @@ export async function startReceiver(): Promise<Receiver> {
   server.on('connection', () => {
     connections += 1;
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await listenOnLoopback(server),
     caPem,
     received,
     connections: () => connections,

@@ -15,9 +15,9 @@ const usage = usageOf(10, 1000);
 const cost = costOf({ prompt: 10, completion: 1000 }, pricings['m/one']);
 const flows: readonly Flow[] = ['compat', 'ticket'];
 
-const body = (index: number, stream = index % 2 === 0) => ({
+const body = (index: number) => ({
   model: 'm/one',
-  stream,
+  stream: index % 2 === 0,
   max_completion_tokens: 1000,
   messages: [
     {
@@ -76,15 +76,8 @@ export function admissionSuite(stage: MoneyStage): void {
       // One nano-dollar less than another request would need.
       const credited = hold * BigInt(affordable + 1) - 1n;
       const account = await service.createAccount({ usd: Number(credited) / 1e9 });
-      const tickets =
-        flow === 'compat'
-          ? []
-          : await Promise.all(
-              Array.from({ length: asked }, async () => {
-                const minted = await mint(service, account.inferenceKey, { model: 'm/one' });
-                return (JSON.parse(minted.text) as { ticket: string }).ticket;
-              }),
-            );
+      const mintOne = async () => (await service.mintTicket(account.inferenceKey, { model: 'm/one' })).ticket;
+      const tickets = flow === 'compat' ? [] : await Promise.all(Array.from({ length: asked }, mintOne));
       const called = await all((index) =>
         call(
           `${service.baseUrl}/chat/completions`,

@@ -13,7 +13,7 @@ await describeTwoProcesses('the audit of the shared state', (stage) => {
       const content = scripted({ alpha: { kind: 'answer', usage: usageOf(7, 100 + index) } }, String(index));
       const body = { model: 'm/one', messages: [{ role: 'user', content }] };
       const flow = index % 2 === 0 ? 'compat' : 'ticket';
-      const called = await ask(stage.service, stage.account.inferenceKey, flow, body, {});
+      const called = await ask(stage.service, stage.account.inferenceKey, flow, body);
       expect(called.status).toBe(200);
     }
     await stage.service.settled(stage.account);

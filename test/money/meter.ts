@@ -5,7 +5,7 @@ import { type Act, scripted } from '../kit/scripted-provider.ts';
 import { type TestAccount, until } from '../kit/service.ts';
 import type { MoneyStage } from './world.ts';
 
-export const credited = 1_000_000_000_000n;
+const credited = 1_000_000_000_000n;
 export const absurd = Number.MAX_SAFE_INTEGER;
 export const reasoning = (tokens: number): object => ({ completion_tokens_details: { reasoning_tokens: tokens } });
 export const words = 'Four words of text, and then some more of them.';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { costOf, nano, type Pricing } from '../kit/books.ts';
+import { costOf, nano } from '../kit/books.ts';
 import { ask, type Called, type CallOptions, type Flow } from '../kit/call.ts';
 import { type Act, scripted } from '../kit/scripted-provider.ts';
 import { absurd, meterOf, nextSalt } from './meter.ts';
@@ -17,13 +17,11 @@ export function meteringEmbeddingsSuite(stage: MoneyStage): void {
         const body = { model: 'm/embed', input };
         return ask(stage.service, meter.account.inferenceKey, flow, body, { path: '/embeddings' });
       };
-      const tokens = { prompt: 12_345 };
-      const pricing: Pricing = embedPricing;
 
       it.each(['compat', 'ticket'] as const)('takes price × usage (%s)', async (flow) => {
         const answer = await embeds({ kind: 'answer', usage: { prompt_tokens: 123, total_tokens: 123 } }, flow);
         expect(answer, answer.text).toMatchObject({ complete: true });
-        const cost = costOf({ ...tokens, prompt: 123 }, pricing);
+        const cost = costOf({ prompt: 123 }, embedPricing);
         expect(nano(shownUsage(answer)?.cost)).toBe(cost);
         expect(await charged()).toMatchObject({ nusd: cost, rows: [{ operation: 'embeddings', estimated: false }] });
       });
@@ -37,7 +35,7 @@ export function meteringEmbeddingsSuite(stage: MoneyStage): void {
         await embeds({ kind: 'answer', usage: { prompt_tokens: absurd } }, 'compat');
         const capped = await charged();
         expect(capped.nusd).toBeGreaterThan(estimated.nusd);
-        expect(capped.nusd).toBeLessThan(costOf({ prompt: 1000 }, pricing));
+        expect(capped.nusd).toBeLessThan(costOf({ prompt: 1000 }, embedPricing));
 
         // The tokens above used up the rate limit of the key, so this starts with a new account.
         await begin();

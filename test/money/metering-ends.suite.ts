@@ -58,8 +58,7 @@ export function meteringEndsSuite(stage: MoneyStage): void {
         'before there is output: nothing, and the provider is hung up on (stream %s)',
         async (stream) => {
           stage.world.alpha.seen.length = 0;
-          const leaving = asks('m/one', { kind: 'silence' }, { stream, leaveAfterMs: 100 });
-          await leaving;
+          await asks('m/one', { kind: 'silence' }, { stream, leaveAfterMs: 100 });
           const left = performance.now();
           await stage.world.alpha.seen[0]?.closed;
           // The broker hangs up within a few ms. Otherwise the total time limit of 20 s would end the request.
@@ -118,7 +117,7 @@ export function meteringEndsSuite(stage: MoneyStage): void {
 
         it('that was asked not to reason is not waited for', async () => {
           stage.world.alpha.seen.length = 0;
-          const act = shows({ text: words.repeat(20), pieceMs: 20 });
+          const act = shows({ text: words.repeat(20) });
           const body = { max_completion_tokens: 4000, reasoning: { enabled: false } };
           await asks('m/thinks', act, { stream: true, leaveWhen: (text) => text.includes('words'), body });
           await stage.world.alpha.seen[0]?.closed;

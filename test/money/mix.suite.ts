@@ -4,7 +4,7 @@ import { costOf, expectSettled, operatorAccount, sum, type UsageRow, usageOf, us
 import { ask, bearer, type Called, call, errorOf, type Flow } from '../kit/call.ts';
 import { Random } from '../kit/random.ts';
 import { type Act, type Script, scripted } from '../kit/scripted-provider.ts';
-import { type Service, type TestAccount, until } from '../kit/service.ts';
+import { type TestAccount, until } from '../kit/service.ts';
 import { embedPricing, type MoneyStage, pricings, twoPricings } from './world.ts';
 
 const requests = 2000;
@@ -31,11 +31,12 @@ export function mixSuite(stage: MoneyStage, which: 'one' | 'two'): void {
     });
 
     /** Sends one random request. Its token count identifies its answer among all others. */
-    async function send(service: Service, index: number, random: Random): Promise<Sent> {
+    async function send(index: number, random: Random): Promise<Sent> {
+      const { service } = stage;
       const pick = <T>(...choices: readonly [T, ...T[]]): T => random.pick(choices) ?? choices[0];
       const flow: Flow = pick('compat', 'ticket');
       const stream = pick(true, false);
-      if (random.next() < 0.1) return { index, kind: 'refused', called: await refused(service, flow, stream, pick) };
+      if (random.next() < 0.1) return { index, kind: 'refused', called: await refused(flow, stream, pick) };
 
       const answer: Act = {
         kind: 'answer',
@@ -54,12 +55,7 @@ export function mixSuite(stage: MoneyStage, which: 'one' | 'two'): void {
         alpha: random.next() < 0.3 ? failure : answer,
         beta: random.next() < 0.15 ? { kind: 'status', status: 500 } : answer,
       };
-      const { kind } = pick(
-        { kind: 'one' } as const,
-        { kind: 'two' } as const,
-        { kind: 'two' } as const,
-        { kind: 'embed' } as const,
-      );
+      const kind: Exclude<Sent['kind'], 'refused'> = pick('one', 'two', 'two', 'embed');
       // When no other provider can answer, a silent one keeps the client waiting until it leaves.
       const silent = script.alpha?.kind === 'silence';
       const letters = 200 + random.next() * 4000;
@@ -96,12 +92,8 @@ export function mixSuite(stage: MoneyStage, which: 'one' | 'two'): void {
     }
 
     /** Sends a request that must not run. */
-    function refused(
-      service: Service,
-      flow: Flow,
-      stream: boolean,
-      pick: <T>(...choices: readonly [T, ...T[]]) => T,
-    ): Promise<Called> {
+    function refused(flow: Flow, stream: boolean, pick: <T>(...choices: readonly [T, ...T[]]) => T): Promise<Called> {
+      const { service } = stage;
       const url = `${service.baseUrl}/chat/completions`;
       const good = bearer(account.inferenceKey);
       const messages = [{ role: 'user', content: scripted({ '*': { kind: 'answer', usage: usageOf(1, 1) } }) }];
@@ -152,7 +144,7 @@ export function mixSuite(stage: MoneyStage, which: 'one' | 'two'): void {
     it('leaves nothing held, and the wallet is what was credited less what the usage says', async () => {
       const { service } = stage;
       // Each request draws from its own random sequence, so its behavior does not depend on the speed of the others.
-      const sent = await sendAll((index) => send(service, index, new Random(seed + index)), requests);
+      const sent = await sendAll((index) => send(index, new Random(seed + index)), requests);
       const balance = await expectSettled(service, account, credited);
       await until(async () => (await usageRows(service, account)).filter(({ cost }) => cost === 0n).length > 0, 'rows');
       const rows = await usageRows(service, account);

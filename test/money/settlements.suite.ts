@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Settlement, sealAccountRef, shards, signSettlement } from '@sotto/state';
-import type { Redis } from 'ioredis';
+import { type Settlement, shards, signSettlement } from '@sotto/state';
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   costOf,
@@ -13,16 +13,15 @@ import {
   usageRows,
 } from '../kit/books.ts';
 import { ask, type Called } from '../kit/call.ts';
-import { withRedis } from '../kit/redis-connection.ts';
 import { lapseLeases, openHolds } from '../kit/redis-holds.ts';
 import { type Act, scripted } from '../kit/scripted-provider.ts';
 import { type Service, type TestAccount, until } from '../kit/service.ts';
-import { type MoneyStage, pricings, settlementMacKey, settlementOf } from './world.ts';
+import { absurd } from './meter.ts';
+import { type MoneyStage, pricings, refOfStranger, settlementMacKey, settlementOf } from './world.ts';
 
 const credited = 10_000_000_000n;
 const tokens = { prompt: 10, completion: 20 };
 const cost = costOf(tokens, pricings['m/one']);
-const absurd = Number.MAX_SAFE_INTEGER;
 const answer = { kind: 'answer', usage: usageOf(10, 20) } as const satisfies Act;
 
 const asks = (service: Service, key: string, act: Act = answer, more: object = {}): Promise<Called> =>
@@ -84,19 +83,10 @@ export function ledgerSuite(stage: MoneyStage): void {
 export function settlementsSuite(stage: MoneyStage): void {
   describe('settlements', () => {
     let redis: Redis;
-    let over = (): void => {};
-    beforeAll(async () => {
-      await new Promise<void>((ready) => {
-        void withRedis(stage.service.redisUrl ?? '', async (connection) => {
-          redis = connection;
-          ready();
-          await new Promise<void>((resolve) => {
-            over = resolve;
-          });
-        });
-      });
+    beforeAll(() => {
+      redis = new Redis(stage.service.redisUrl ?? '');
     });
-    afterAll(() => over());
+    afterAll(() => redis?.disconnect());
 
     const streamOf = (shard: number): string => `sotto:{w${shard}}:stream`;
     const add = (shard: number, payload: string, mac: string): Promise<unknown> =>
@@ -257,14 +247,7 @@ export function settlementsSuite(stage: MoneyStage): void {
         settlementOf({ chargeNusd: '1000' }),
         settlementOf({ chargeNusd: '200', accountRef: 'nothing that opens' }),
         settlementOf({ chargeNusd: '30', accountRef: '' }),
-        settlementOf({
-          chargeNusd: '4',
-          accountRef: sealAccountRef(randomBytes(32), {
-            accountId: randomUUID(),
-            workspaceId: randomUUID(),
-            keyId: randomUUID(),
-          }),
-        }),
+        settlementOf({ chargeNusd: '4', accountRef: refOfStranger(randomBytes(32)) }),
       ];
       for (const stranger of strangers) {
         const { payload, mac } = signSettlement(settlementMacKey, stranger);
@@ -285,11 +268,7 @@ export function settlementsSuite(stage: MoneyStage): void {
       const key = await service.createKey(account);
       const refOf = async (name: string): Promise<string | undefined> =>
         (JSON.parse((await redis.hget(name, 'rec')) ?? '{}') as { accountRef?: string }).accountRef;
-      const foreign = sealAccountRef(randomBytes(32), {
-        accountId: randomUUID(),
-        workspaceId: randomUUID(),
-        keyId: randomUUID(),
-      });
+      const foreign = refOfStranger(randomBytes(32));
       let names: readonly string[] = [];
       // Control may still be writing a key that is new, and would undo the change.
       await until(async () => {

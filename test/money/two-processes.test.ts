@@ -12,8 +12,9 @@ const monitorLagMs = 300;
 
 function roundTripsSuite(stage: TwoProcesses): void {
   /** Counts the Redis commands during a run, by connection and by command. A script is named by its digest. */
-  async function commandsOf(url: string, run: () => Promise<void>): Promise<Map<string, Map<string, number>>> {
+  async function commandsOf(run: () => Promise<void>): Promise<Map<string, Map<string, number>>> {
     const counts = new Map<string, Map<string, number>>();
+    const url = stage.service.redisUrl ?? '';
     const monitor = await monitorRedis(url, ({ source, words: [command = '', digest = ''] }) => {
       // Commands that a script calls do not cross the network.
       if (source === 'lua') return;
@@ -33,15 +34,14 @@ function roundTripsSuite(stage: TwoProcesses): void {
   }
 
   async function send(flow: Flow, from: number): Promise<void> {
-    const one = async (index: number): Promise<void> => {
+    // One after the other, because those of one moment share their calls.
+    for (let index = from; index < from + requests; index += 1) {
       const stream = index % 2 === 0;
       const content = scripted({ alpha: { kind: 'answer', usage: usageOf(7, 100) } }, String(index));
       const body = { model: 'm/one', stream, messages: [{ role: 'user', content }] };
-      const called = await ask(stage.service, stage.account.inferenceKey, flow, body, {});
+      const called = await ask(stage.service, stage.account.inferenceKey, flow, body);
       expect(called.status).toBe(200);
-    };
-    // One after the other, because those of one moment share their calls.
-    for (let index = from; index < from + requests; index += 1) await one(index);
+    }
   }
 
   // A request needs one round trip before its first attempt and one after it. No other command grows with requests.
@@ -49,12 +49,9 @@ function roundTripsSuite(stage: TwoProcesses): void {
     // Warm up: scripts' sources and records of keys are sent only once.
     await send(flow, 0);
     const startedAt = performance.now();
-    const counts = await commandsOf(stage.service.redisUrl ?? '', () => send(flow, requests));
+    const counts = await commandsOf(() => send(flow, requests));
     const elapsedMs = performance.now() - startedAt;
-    const idle = await commandsOf(
-      stage.service.redisUrl ?? '',
-      () => new Promise((resolve) => setTimeout(resolve, elapsedMs)),
-    );
+    const idle = await commandsOf(() => new Promise((resolve) => setTimeout(resolve, elapsedMs)));
     // Subtract what each connection sends in idle time: leases, penalties, the catalog, the search for settlements.
     const grown = [...counts].map(([source, kinds]) =>
       [...kinds].map(([kind, count]) => ({ kind, count: count - (idle.get(source)?.get(kind) ?? 0) })),
@@ -77,17 +74,11 @@ function roundTripsSuite(stage: TwoProcesses): void {
 
 function pricesSuite(stage: TwoProcesses): void {
   const asks = (flow: Flow, act: Act) =>
-    ask(
-      stage.service,
-      stage.account.inferenceKey,
-      flow,
-      {
-        model: 'm/one',
-        messages: [{ role: 'user', content: scripted({ alpha: act }, 'x') }],
-        max_completion_tokens: 8000,
-      },
-      {},
-    );
+    ask(stage.service, stage.account.inferenceKey, flow, {
+      model: 'm/one',
+      messages: [{ role: 'user', content: scripted({ alpha: act }, 'x') }],
+      max_completion_tokens: 8000,
+    });
   const costIn = ({ text }: Called): bigint => nano(JSON.parse(text).usage?.cost);
   const costs = async (): Promise<bigint[]> => (await usageRows(stage.service, stage.account)).map(({ cost }) => cost);
 

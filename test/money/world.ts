@@ -4,6 +4,7 @@ import type { Pricing } from '../kit/books.ts';
 import type { PlanesIn, PlanesSetup } from '../kit/both-planes.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../kit/catalog.ts';
 import { type ScriptedProvider, startScriptedProvider } from '../kit/scripted-provider.ts';
+import type { Service, TestAccount } from '../kit/service.ts';
 
 export const pricings = {
   'm/one': { input: 0.5, output: 1.5 },
@@ -37,16 +38,25 @@ export const embedPricing = { input: 0.02 } as const;
 export const settlementMacKey = randomBytes(32);
 export const accountRefKey = randomBytes(32);
 
+/** A reference to an account that does not exist. */
+export const refOfStranger = (key: Buffer): string =>
+  sealAccountRef(key, { accountId: randomUUID(), workspaceId: randomUUID(), keyId: randomUUID() });
+
+/** An account and its inference key, as settlements name them. */
+export async function ownerOf({ pool }: Service, { accountId, workspaceId }: TestAccount) {
+  const { rows } = await pool.query<{ id: string }>(
+    "select id from api_keys where account_id = $1 and kind = 'inference'",
+    [accountId],
+  );
+  return { accountId, workspaceId, keyId: rows[0]?.id ?? '' };
+}
+
 /** A settlement of 1,000 nano-USD, as a broker states it. Its account exists only if `accountRef` says so. */
 export const settlementOf = (changes: Partial<Settlement> = {}): Settlement => ({
   v: 1,
   id: randomBytes(16).toString('base64url'),
   kind: 'charge',
-  accountRef: sealAccountRef(accountRefKey, {
-    accountId: randomUUID(),
-    workspaceId: randomUUID(),
-    keyId: randomUUID(),
-  }),
+  accountRef: refOfStranger(accountRefKey),
   chargeNusd: '1000',
   at: 1_700_000_000_000,
   operation: 'chat',

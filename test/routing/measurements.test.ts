@@ -127,22 +127,16 @@ await describeInBothPlanes(
     let usedRows = 0;
     const nextModel = (): string => `m/row-${usedRows++}`;
     const broken: ProviderHandler = (_request, response) => void response.socket?.resetAndDestroy();
-    const breaksOff: ProviderHandler = async (request, response) => {
+    const breaksOff: ProviderHandler = async (_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       const chunk = { choices: [{ index: 0, delta: { content: 'a piece' }, finish_reason: null }] };
       response.write(`data: ${JSON.stringify(chunk)}\n\n`);
       await sleep(20);
-      void request;
       response.socket?.resetAndDestroy();
     };
     const flowing = answerChat({ pieces: Array.from({ length: 20 }, () => 'piece '), pieceMs: 3 });
 
-    const takenFor = async (
-      model: string,
-      handler: ProviderHandler,
-      count: number,
-      body: object = {},
-    ): Promise<void> => {
+    const takenFor = async (model: string, handler: ProviderHandler, count: number, body?: object): Promise<void> => {
       handlers.set(model, handler);
       await times(count, () => ask(model, body));
     };

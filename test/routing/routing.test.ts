@@ -66,6 +66,10 @@ function suite(planes: Planes): void {
     expect(answer.status, answer.text).toBe(200);
     return routingPreviewAnswerSchema.parse(answer.json);
   };
+  const makeKey = async (person: Person, kind = 'inference'): Promise<string> => {
+    const made = await post(`${planes.service.controlUrl}/keys`, { name: 'k', kind }, person.session);
+    return (made.json as { key: string }).key;
+  };
   const providersOf = ({ plan }: RoutingPreviewAnswer): string[] => plan.map(({ provider }) => provider);
   const ruleOf = ({ excluded }: RoutingPreviewAnswer): Record<string, string> =>
     Object.fromEntries(excluded.map(({ provider, rule }) => [provider, rule]));
@@ -144,12 +148,7 @@ function suite(planes: Planes): void {
     });
 
     it('a change has reached every broker when it is answered, and voids the tickets minted before', async () => {
-      const made = await post(`${planes.service.controlUrl}/keys`, { name: 'k', kind: 'inference' }, ben.session);
-      const { key } = made.json as { key: string };
-      const account = await planes.service.pool.query<{ id: string }>('select id from accounts where id = $1', [
-        ben.accountId,
-      ]);
-      expect(account.rowCount).toBe(1);
+      const key = await makeKey(ben);
       await credit(planes, ben);
       await until(async () => (await ask(planes.service, key, { model })).status === 200, 'the key has money');
       const { ticket } = await planes.service.mintTicket(key, { model });
@@ -250,8 +249,7 @@ function suite(planes: Planes): void {
     });
 
     it('matches the real request', async () => {
-      const made = await post(`${planes.service.controlUrl}/keys`, { name: 'k', kind: 'inference' }, ann.session);
-      const { key } = made.json as { key: string };
+      const key = await makeKey(ann);
       await credit(planes, ann);
       await until(async () => (await ask(planes.service, key, { model })).status === 200, 'the key has money');
       for (const provider of [
@@ -297,8 +295,7 @@ function suite(planes: Planes): void {
     });
 
     it('show a key the models that the saved preferences of its workspace allow', async () => {
-      const made = await post(`${planes.service.controlUrl}/keys`, { name: 'e', kind: 'inference' }, ann.session);
-      const { key } = made.json as { key: string };
+      const key = await makeKey(ann);
       await put(ann, { provider_ignore: ['loud'] });
       const answer = await get(url('effective'), bearer(key));
       expect(answer.json).toMatchObject({
@@ -307,16 +304,8 @@ function suite(planes: Planes): void {
       });
       await put(ann, {});
       expectError(await get(url('effective'), {}), 401, 'unauthenticated');
-      const management = await post(
-        `${planes.service.controlUrl}/keys`,
-        { name: 'm', kind: 'management' },
-        ann.session,
-      );
-      expectError(
-        await get(url('effective'), bearer((management.json as { key: string }).key)),
-        403,
-        'insufficient_scope',
-      );
+      const managementKey = await makeKey(ann, 'management');
+      expectError(await get(url('effective'), bearer(managementKey)), 403, 'insufficient_scope');
     });
   });
 }

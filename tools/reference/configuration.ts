@@ -56,7 +56,7 @@ export const configurationPage = (): string =>
     section(
       'Control',
       'Accounts, keys, billing and the dashboard. `sotto-control` commands read the same settings.',
-      [...ofControl],
+      ofControl,
       'control',
     ),
     section('Broker', 'The confidential plane, which sees content and no accounts.', ofBroker, 'broker'),
@@ -72,11 +72,6 @@ export const configurationPage = (): string =>
     .concat('\n');
 
 function section(title: string, about: string, settings: readonly SettingDescription[], plane: Plane): string {
-  const placed = ([variable = '', ...cells]: string[], name: string): string[] => [
-    variable,
-    placeOf(plane, name),
-    ...cells,
-  ];
   const required = settings.filter(({ isRequired }) => isRequired);
   const optional = settings.filter(({ isRequired }) => !isRequired);
   return [
@@ -88,13 +83,24 @@ function section(title: string, about: string, settings: readonly SettingDescrip
           'Required:',
           table(
             ['Variable', 'In sotto.yaml', 'Takes', 'Meaning'],
-            required.map((each) => placed(requiredRow(each), each.name)),
+            required.map(({ name, takes = 'text', meaning = '' }) => [
+              code(name),
+              placeOf(plane, name),
+              takes,
+              meaning,
+            ]),
           ),
         ]),
     'Optional:',
     table(
       ['Variable', 'In sotto.yaml', 'Takes', 'Default', 'Meaning'],
-      optional.map((each) => placed(optionalRow(each), each.name)),
+      optional.map(({ name, takes = 'text', defaultValue, meaning = '' }) => [
+        code(name),
+        placeOf(plane, name),
+        takes,
+        defaultValue === undefined ? '–' : code(defaultValue),
+        meaning,
+      ]),
     ),
   ].join('\n\n');
 }
@@ -103,19 +109,6 @@ const placeOf = (plane: Plane, name: string): string => {
   const path = settingPaths[plane][name];
   return path === undefined ? '–' : code(path);
 };
-
-const requiredRow = ({ name, takes = 'text', meaning = '' }: SettingDescription): string[] => [
-  code(name),
-  takes,
-  meaning,
-];
-
-const optionalRow = ({ name, takes = 'text', defaultValue, meaning = '' }: SettingDescription): string[] => [
-  code(name),
-  takes,
-  defaultValue === undefined ? '–' : code(defaultValue),
-  meaning,
-];
 
 /** Settings without a description, which would leave empty cells on the page. */
 export const settingsWithoutMeaning = (): string[] =>

@@ -78,8 +78,6 @@ export const errorsPage = (): string =>
       ['Code', 'Message'],
       clientCodes.map(([name, message]) => [code(name), message]),
     ),
-    '',
   ]
     .join('\n\n')
-    .trimEnd()
     .concat('\n');

@@ -59,10 +59,7 @@ export interface BrokerEvents {
   secretsAwaited(fields: { readonly reason: string }): void;
   secretsReleased(fields: { readonly secrets: number }): void;
   unexpected(error: ErrorTrace, requestId: string): void;
-  lifecycle(
-    state: 'listening' | 'draining' | 'stopped',
-    fields?: { readonly address?: string; readonly open?: number },
-  ): void;
+  lifecycle(state: 'draining' | 'stopped'): void;
 }
 
 export function brokerEvents(logger: Logger): BrokerEvents {
@@ -106,6 +103,6 @@ export function brokerEvents(logger: Logger): BrokerEvents {
     secretsAwaited: (fields) => logger.warn(fields, 'waiting for secrets'),
     secretsReleased: (fields) => logger.info(fields, 'secrets released'),
     unexpected: (error, requestId) => logger.error({ ...error, requestId }, 'unexpected error'),
-    lifecycle: (state, fields = {}) => logger.info(fields, state),
+    lifecycle: (state) => logger.info(state),
   };
 }

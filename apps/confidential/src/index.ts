@@ -2,5 +2,5 @@ export type { AttestationMode } from '@sotto/attestation/producers';
 export { readConfig } from './config.ts';
 export { AttestationError, openAttestation } from './gateway/open-attestation.ts';
 export { BrokerMetrics } from './metrics/broker-metrics.ts';
-export type { Enclaves, VerificationEngine } from './tee/enclaves.ts';
-export { type Broker, type BrokerOptions, buildBroker, builtInRegistry, RegistryFileError } from './wiring.ts';
+export type { Enclaves } from './tee/enclaves.ts';
+export { type BrokerOptions, buildBroker, builtInRegistry, RegistryFileError } from './wiring.ts';

@@ -17,6 +17,7 @@ import { type BrokerConfig, readConfig, readEarlyConfig } from './config.ts';
 import { brokerEvents } from './events.ts';
 import { AttestationError, openAttestation, readProvenance } from './gateway/open-attestation.ts';
 import { StartError, withReleased } from './keeper/with-released.ts';
+import type { RegistryBytes } from './providers/check-registry.ts';
 import { openTls, problemOfKeptKey } from './tls/open-tls.ts';
 import { type Broker, buildBroker, builtInRegistry, RegistryFileError } from './wiring.ts';
 
@@ -122,7 +123,7 @@ async function serveMetrics({ metrics }: Broker, { host, metricsPort: port }: Br
   return app;
 }
 
-async function readRegistryFile(name: string | undefined): Promise<{ name: string; bytes: Buffer }> {
+async function readRegistryFile(name: string | undefined): Promise<RegistryBytes> {
   if (name === undefined) return builtInRegistry();
   try {
     return { name, bytes: await readFileOrPart(name) };

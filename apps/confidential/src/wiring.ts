@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { getHeapStatistics } from 'node:v8';
 import { verifyProvider } from '@sotto/attestation';
@@ -113,7 +113,7 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
   const { imageRegistry = builtInRegistry() } = options;
   const foreign = problemOfForeignRegistry(registryFile, imageRegistry, options.gateway?.producer);
   if (foreign !== undefined) throw new RegistryFileError(registryFile.name, [{ line: 1, message: foreign }]);
-  const digest = createHash('sha256').update(registryFile.bytes).digest('hex');
+  const digest = hash('sha256', registryFile.bytes);
   const parsed = parseRegistry(registryFile.bytes.toString('utf8'), digest, {
     problemOfMeasurement,
     problemOfPlainHttp: (hostname) => problemOfPlainHttp(hostname, options.gateway?.producer),
@@ -275,7 +275,7 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
  * Returns the registry that comes with the broker: well-known providers, each enabled once its key is in the
  * environment.
  */
-export function builtInRegistry(): { readonly name: string; readonly bytes: Buffer } {
+export function builtInRegistry(): RegistryBytes {
   const url = new URL('../providers.yaml', import.meta.url);
   return { name: 'providers.yaml', bytes: readFileSync(url) };
 }

@@ -1,4 +1,4 @@
-export { createAccount, ensureAccount } from './accounts/ensure-account.ts';
+export { createAccount } from './accounts/ensure-account.ts';
 export { auditPage } from './audit/audit-state.ts';
 export {
   type BillingSettings,

@@ -113,7 +113,7 @@ const noteMs = 20_000;
 
 /** Builds the control plane. It opens no port before `app.listen`. */
 export async function buildControl(options: ControlOptions): Promise<Control> {
-  const { state, logger, secrets, origin, limits, now = Date.now } = options;
+  const { state, logger, secrets, origin, limits, mailer, now = Date.now } = options;
   const metrics = new ControlMetrics();
   const events = metrics.counting(controlEvents(logger));
   const { pool, db, close } = openDatabase(options.databaseUrl);
@@ -151,7 +151,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     onSignUp: async ({ id, email }) => {
       await onAccountCreated(await ensureAccount(pool, { id, name: email }));
       // With mail, an invitation stays until its address is verified. Otherwise a stranger could use it up.
-      if (options.mailer === undefined) await pool.query('delete from sign_up_invitations where email = $1', [email]);
+      if (mailer === undefined) await pool.query('delete from sign_up_invitations where email = $1', [email]);
     },
     onClaimed: async (userId) => projectKeys(projector, await claimAccount(pool, userId, claimSteps)),
     deleteAccount: async (userId) => {
@@ -160,7 +160,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
       await projectKeys(projector, deletion.keyIds);
       return undefined;
     },
-    mailer: options.mailer,
+    mailer,
     onMailFailed: failed('mail'),
     openid: options.openid,
     signUp,
@@ -229,7 +229,6 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
       ...{ state, projector, keeper, offers, confidentialOrigin, now },
       adviseOnEmpty: (accountId) => adviseOnEmpty({ pool, monthlyGrantNusd, now }, accountId),
       confidentialAddress: options.confidentialAddress,
-      receipts: state,
       ticketSealingKey: secrets.ticketSealingKey,
       accountRefKey: secrets.accountRefKey,
       ticketForm: () => shards.epochs.ticketForm,
@@ -238,17 +237,12 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     buildRouting({ pool, keeper, projector }),
     buildUsage({ pool, state, retention: options.usageRetention, events, now }),
     buildKeys({ pool, projector, keeper, limits }),
-    buildWorkspaces({
-      ...{ pool, projector, origin, events, now },
-      mailer: options.mailer,
-      controlLimit: limits.control,
-    }),
-    buildOperator({ pool, projector, keeper, signUp, grants, mailer: options.mailer, origin, events, now }),
+    buildWorkspaces({ pool, projector, origin, mailer, events, now, controlLimit: limits.control }),
+    buildOperator({ pool, projector, keeper, signUp, grants, mailer, origin, events, now }),
     grants,
     buildAccountDeletion({ pool, state, project }),
     buildAlerts({
-      ...{ pool, sessionSecrets, origin, events, now },
-      mailer: options.mailer,
+      ...{ pool, sessionSecrets, origin, mailer, events, now },
       network: { networks: options.webhookNetworks },
     }),
     billing,
@@ -310,7 +304,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
       for (const task of [...earlyTasks, ...lateTasks]) await task.stop();
       for (let more = true, rounds = 0; more && rounds < 100; rounds += 1)
         more = await settler.settleAll().catch(() => false);
-      options.mailer?.close();
+      mailer?.close();
       await tracing?.flush();
       await shards.leave();
       await close();

@@ -6,7 +6,7 @@ import pretty from 'pino-pretty';
 export type LogFormat = 'text' | 'json';
 
 /** Returns a stream that formats lines of JSON for people, such as `14:03:11 WARN: message`, and writes them to stdout. */
-const prettyOut = () =>
+export const prettyOut = (): Writable =>
   pretty({
     colorize: process.stdout.isTTY,
     translateTime: 'SYS:HH:MM:ss',
@@ -18,6 +18,3 @@ const prettyOut = () =>
 /** Opens the log of this process. */
 export const openLog = (format: LogFormat, level: string): Logger =>
   format === 'json' ? pino({ level }) : pino({ level }, prettyOut());
-
-/** Formats the JSON log of a child process for people. */
-export const childLog = (): Writable => prettyOut();

@@ -55,7 +55,7 @@ if (!read.ok) {
   process.exit(1);
 }
 try {
-  const { banner } = await startEverything(read.config, (stop) => {
+  const banner = await startEverything(read.config, (stop) => {
     stops.push(stop);
     // Started after the shutdown began, so it stops at once.
     if (ending !== undefined) void stop();

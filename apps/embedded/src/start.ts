@@ -17,20 +17,18 @@ import { type QuickstartFacts, writeQuickstart } from './quickstart.ts';
 import { StartError, waitUntil } from './service.ts';
 import { startTwoProcesses } from './two-processes.ts';
 
-/** The running service: the text to print, and how to stop it. */
-export interface Running {
-  readonly banner: string;
-}
-
 /** Registers a stop as soon as something runs. Stops run in reverse order. */
 export type OnStop = (stop: () => Promise<void>) => void;
 
-/** Starts everything on one machine: Postgres, the demo provider, both planes, the demo account. */
+/**
+ * Starts everything on one machine: Postgres, the demo provider, both planes, the demo account. Returns the text to
+ * print.
+ */
 export async function startEverything(
   config: EmbeddedConfig,
   onStop: OnStop,
   verification: EnclaveVerification = {},
-): Promise<Running> {
+): Promise<string> {
   const { dataDir } = config;
   await mkdir(dataDir, { recursive: true });
   // Postgres does not run as root and must pass this folder. Secret files in it have mode 0600.
@@ -107,7 +105,7 @@ export async function startEverything(
     'the planes are not ready after 60 seconds. Start with LOG_LEVEL=info to see why. For an invalid catalog, the log names the lines at fault',
   );
   if (config.seedsUsage) await seedUsage(databaseUrl, account, Date.now());
-  const banner = await writeQuickstart({
+  return writeQuickstart({
     dataDir,
     controlOrigin: origins.control,
     confidentialOrigin: origins.confidential,
@@ -119,7 +117,6 @@ export async function startEverything(
     withoutKey: await providersWithoutKey(files.registryFile, process.env),
     ...examplesOf(models),
   });
-  return { banner };
 }
 
 /** Time in ms for a new wallet to reach the state. Charges that are not booked yet may have taken all of an old one. */

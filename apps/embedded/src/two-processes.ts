@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { providersOf } from './files/prepare-files.ts';
-import { childLog, type LogFormat } from './log.ts';
+import { type LogFormat, prettyOut } from './log.ts';
 import type { OneProcessOptions } from './one-process.ts';
 import { type RunningPlanes, StartError } from './service.ts';
 
@@ -115,7 +115,7 @@ function startPlane(
       // This process passes Ctrl-C on once, in the right order.
       detached: true,
     });
-    child.stdout?.pipe(childLog());
+    child.stdout?.pipe(prettyOut());
     child.once('exit', () => {
       onGone();
       if (stopping) return;

@@ -1,14 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  verifyDstackTdx,
-  verifyGateway,
-  verifyNvidia,
-  verifyProvider,
-  verifyProviderReceipt,
-  verifySnp,
-  verifyTdx,
-} from './index.ts';
+import { verifyDstackTdx } from './dstack/verify-dstack.ts';
+import { verifyGateway, verifyNvidia, verifyProvider, verifyProviderReceipt, verifySnp, verifyTdx } from './index.ts';
 import { parseTdxQuote, type TdReport } from './tdx/quote.ts';
 import { fuzzOnce, fuzzTargets } from './testing/fuzz-targets.ts';
 import { SeededRandom } from './testing/mutate.ts';

@@ -1,5 +1,5 @@
 export { type Bytes, concatBytes, decodeBase64, decodeHex, toBase64, toHex } from './bytes.ts';
-export { dstackChecks, verifyDstackSnp, verifyDstackTdx } from './dstack/verify-dstack.ts';
+export { dstackChecks } from './dstack/verify-dstack.ts';
 export { gatewayChecks } from './gateway/check-hardware.ts';
 export {
   type GatewayEvidence,
@@ -40,7 +40,7 @@ export {
   statementBytes,
   statementPurposes,
 } from './statement/statement.ts';
-export { type TdxCollateral, tdxCollateralSchema } from './tdx/collateral.ts';
+export type { TdxCollateral } from './tdx/collateral.ts';
 export {
   tdxCollateralChecks,
   tdxQuoteChecks,

@@ -14,13 +14,20 @@ export class Unmade extends Refusal {
   override readonly name = 'Unmade';
 }
 
-/** Parses JSON text of evidence. Throws a `Refusal` that says what is not JSON, and drops the parser's message, which quotes it. */
-export function parseJson(text: string, what: string): unknown {
+/** Parses JSON text. Undefined if it is not JSON. Drops the parser's message, which quotes the text. */
+export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Refusal(`${what} is not JSON`);
+    return undefined;
   }
+}
+
+/** Parses JSON text of evidence. Throws a `Refusal` that says what is not JSON. */
+export function parseJson(text: string, what: string): unknown {
+  const value = jsonOf(text);
+  if (value === undefined) throw new Refusal(`${what} is not JSON`);
+  return value;
 }
 
 /** Reads a value with a schema. Throws a `Refusal` that says what is malformed, and where: `what` ends in the verb. */

@@ -27,7 +27,7 @@ export const ofPlanning = [
   'model_not_found',
 ] as const satisfies ErrorType[];
 
-export const ofTickets = [
+const ofTickets = [
   'ticket_required',
   'invalid_ticket',
   'ticket_model_mismatch',

@@ -1,4 +1,4 @@
-export { type AddResult, addProvider, type ProviderFiles } from './add-provider.ts';
+export { addProvider, type ProviderFiles } from './add-provider.ts';
 export { type RegistryEntry, serverEntry, serverModels } from './entries.ts';
-export { type Ask, askServer, type ServedModel, type ServerKind } from './model-server.ts';
+export { type Ask, askServer, type ServerKind } from './model-server.ts';
 export { type ModelServer, recogniseServer, serverKinds } from './recognise.ts';

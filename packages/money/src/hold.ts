@@ -55,9 +55,3 @@ export const clampUsage = (usage: Usage, bounds: TokenBounds): Usage => {
       : { inputCharacters: Math.min(usage.inputCharacters, bounds.inputCharacters ?? 0) }),
   };
 };
-
-/** Splits a cost into the charge, which the hold covers, and the excess, which the operator pays. */
-export function capToHold(costNusd: Nusd, holdNusd: Nusd): { readonly chargeNusd: Nusd; readonly excessNusd: Nusd } {
-  const chargeNusd = costNusd < holdNusd ? costNusd : holdNusd;
-  return { chargeNusd, excessNusd: costNusd - chargeNusd };
-}

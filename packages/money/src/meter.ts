@@ -1,6 +1,6 @@
 import type { Nusd } from './amounts.ts';
 import { cost, noUsage, type Usage } from './cost.ts';
-import { capToHold, clampUsage, type TokenBounds } from './hold.ts';
+import { clampUsage, type TokenBounds } from './hold.ts';
 import type { Price } from './price.ts';
 
 /** How a request ended, its known usage and its price. */
@@ -60,7 +60,8 @@ export function meter({ end, reported, counted, bounds, price, holdNusd }: Meter
   const isBroken = end !== 'completed' && end !== 'answer_too_large' && !waivable;
   const isFree = whoPays[end] === 'operator' || (isBroken && !hasProduct(usage));
   if (isFree) return { usage, chargeNusd: 0n, excessNusd: 0n, estimated, waivable };
-  const { chargeNusd } = capToHold(cost(usage, price), holdNusd);
+  const costNusd = cost(usage, price);
+  const chargeNusd = costNusd < holdNusd ? costNusd : holdNusd;
   const excessNusd = estimated ? 0n : cost(all, price) - chargeNusd;
   return { usage, chargeNusd, excessNusd: excessNusd < 0n ? 0n : excessNusd, estimated, waivable };
 }
@@ -97,7 +98,7 @@ export type RequestEnd =
  * ledger waives such charges up to an allowance per account and hour. Cancelling an occasional request is therefore free, but a
  * client cannot make the operator pay for many.
  */
-export const whoPays = {
+const whoPays = {
   completed: 'client',
   client_left: 'client',
   provider_broke: 'operator',

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { nusdToDecimal, nusdToUsd, shiftDecimal, usdPerMillionToPico, usdToNusd } from './amounts.ts';
 import { cost, noUsage, type Usage } from './cost.ts';
-import { capToHold, dearestCost, isFree } from './hold.ts';
-import { meter, whoPays } from './meter.ts';
+import { dearestCost, isFree } from './hold.ts';
+import { meter } from './meter.ts';
 import { type Price, pricesAt } from './price.ts';
 import { availableNusd, booked, hold, settle, withFunds } from './wallet.ts';
 
@@ -152,11 +152,6 @@ describe('a hold', () => {
   ])('tells whether a route is free: %s', (_, more, free) => {
     expect(isFree({ input: 0, output: 0, ...more })).toBe(free);
   });
-
-  it('leaves the excess of a cost to the operator', () => {
-    expect(capToHold(7n, 5n)).toEqual({ chargeNusd: 5n, excessNusd: 2n });
-    expect(capToHold(5n, 7n)).toEqual({ chargeNusd: 5n, excessNusd: 0n });
-  });
 });
 
 describe('a wallet', () => {
@@ -180,12 +175,6 @@ describe('a wallet', () => {
 
   it('ignores an older balance', () => {
     expect(withFunds(withFunds(start, 50n, 3), 80n, 2).fundsNusd).toBe(50n);
-  });
-});
-
-describe('whoPays', () => {
-  it('charges the client when it leaves, and the operator when the provider breaks', () => {
-    expect(whoPays).toMatchObject({ client_left: 'client', provider_broke: 'operator', no_output: 'operator' });
   });
 });
 

@@ -1,3 +1,5 @@
+import { asObject } from './json.ts';
+
 /**
  * The API's own parameters that a caller may set. `true` accepts any value; otherwise these are the fields of an
  * object.
@@ -18,9 +20,9 @@ export function refusedParameter(
     const inside = Object.hasOwn(taken, name) ? taken[name] : undefined;
     if (inside === true) continue;
     if (inside === undefined) return [name];
-    const value = given[name];
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return [name];
-    const refused = refusedParameter(value as Record<string, unknown>, inside);
+    const value = asObject(given[name]);
+    if (value === undefined) return [name];
+    const refused = refusedParameter(value, inside);
     if (refused !== undefined) return [name, ...refused];
   }
   return undefined;

@@ -16,8 +16,8 @@ export { signingAlgorithm } from './evidence/dstack-report.ts';
 export { evidenceFamilies } from './evidence/evidence-families.ts';
 export { type EvidenceQuestion, NoEvidence, queryOf, type ShownMachine } from './evidence/evidence-question.ts';
 export { loadAdapter } from './load-adapter.ts';
-export { type Documents, openDocuments, type ProviderDocument } from './transport/documents.ts';
-export { type AttestedTls, attestedPool, isPrivateAddress, privatePool } from './transport/pool.ts';
+export { type Documents, openDocuments } from './transport/documents.ts';
+export { attestedPool, isPrivateAddress, privatePool } from './transport/pool.ts';
 export {
   openUpstream,
   type Upstream,

@@ -1,15 +1,12 @@
-/** An object of another party's JSON. The functions below return a value of the expected type, or undefined. */
-export type JsonObject = Readonly<Record<string, unknown>>;
+import { asObject, type JsonObject, parseJson } from '@sotto/wire';
 
-export const asObject = (value: unknown): JsonObject | undefined =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
-
-export const asArray = (value: unknown): readonly unknown[] | undefined => (Array.isArray(value) ? value : undefined);
-
-export const asString = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+export { asArray, asObject, asString, type JsonObject } from '@sotto/wire';
 
 export const asCount = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+
+/** Returns the JSON object that a body holds. Undefined for any other body. */
+export const objectIn = (body: Buffer): JsonObject | undefined => asObject(parseJson(body.toString('utf8')));
 
 declare global {
   interface JSON {

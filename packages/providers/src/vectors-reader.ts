@@ -70,10 +70,9 @@ export class VectorsReader implements AnswerReader<EmbeddingsResult> {
     const numbers = numbersOf(text);
     if (numbers === undefined || !isVector(numbers)) return undefined;
     const scaled = this.#scales ? toUnitLength(numbers) : numbers;
-    if (scaled !== numbers) return writeVector(scaled, this.#encoding);
-    return this.#encoding === 'float'
+    return scaled === numbers && this.#encoding === 'float'
       ? { json: pieces, dimensions: numbers.length }
-      : writeVector(numbers, this.#encoding);
+      : writeVector(scaled, this.#encoding);
   }
 
   /**

@@ -18,7 +18,6 @@ export {
   type ProviderRegistry,
   parseRegistry,
   publicRegistry,
-  type RegistryChecks,
   type RegistryProvider,
   type RegistryPublic,
   registryPublicSchema,

@@ -27,17 +27,10 @@ export {
   readKeeperPlace,
   type TlsConfig,
 } from './settings/planes.ts';
-export {
-  type Environment,
-  isSecretName,
-  readSettings,
-  type Settings,
-  withSecretFiles,
-} from './settings/read-settings.ts';
+export { type Environment, isSecretName, readSettings, type Settings } from './settings/read-settings.ts';
 export { inlineParts, settingPaths } from './settings/setting-paths.ts';
 export {
   type FileSettings,
-  isPartName,
   placeInFile,
   readFileOrPart,
   readSettingsFile,

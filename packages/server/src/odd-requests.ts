@@ -1,8 +1,9 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { errorEnvelope, ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import { requestId } from './random-id.ts';
+import { answerOf } from './slow-readers.ts';
 
 /**
  * Rejects ambiguous or unsupported HTTP before the body is read: another HTTP version, no host, a repeated header of
@@ -73,9 +74,8 @@ export function answerConnect(_request: IncomingMessage, socket: Duplex): void {
  */
 function isAnswerable(socket: Duplex): boolean {
   if (!socket.writable) return false;
-  // Node’s own handler finds the response in the same way.
-  const { _httpMessage: response } = socket as { readonly _httpMessage?: ServerResponse | null };
-  return response == null || (!response.headersSent && !response.req.complete);
+  const response = answerOf(socket);
+  return response === undefined || (!response.headersSent && !response.req.complete);
 }
 
 function endWith(socket: Duplex, error: ServiceError): void {

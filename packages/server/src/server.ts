@@ -19,6 +19,7 @@ import { LoadGate } from './load-gate.ts';
 import { answerClientError, answerConnect, refuseOddRequests } from './odd-requests.ts';
 import { takeProxyHeaders } from './proxy-protocol.ts';
 import { requestId } from './random-id.ts';
+import type { TrustProxy } from './settings/kinds.ts';
 import { cutSlowReaders, type SlowReadersOptions } from './slow-readers.ts';
 
 export interface ServerOptions {
@@ -33,14 +34,14 @@ export interface ServerOptions {
   /** The largest request line and headers together, in bytes. */
   readonly maxHeaderBytes: number;
   /** Proxies whose forwarded headers are trusted, by address or by distance. False: none. */
-  readonly trustProxy: false | string | ((address: string, hop: number) => boolean);
+  readonly trustProxy: TrustProxy;
   /** Serves TLS with this certificate and key, as PEM; undefined: plain HTTP. */
   readonly tls?: TlsOptions | undefined;
-  /** With TLS: proxies that pass connections on by the PROXY protocol (`proxy-protocol/`). Undefined: none. */
+  /** With TLS: proxies that pass connections on by the PROXY protocol (`proxy-protocol.ts`). Undefined: none. */
   readonly proxies?: BlockList | undefined;
   /** Returns the public error for an expected foreign one, such as a dependency that is down. */
   readonly translate?: ((error: unknown) => ServiceError | undefined) | undefined;
-  /** The paths that pages of any origin may call (`open-to-pages.ts`). */
+  /** The paths that pages of any origin may call. */
   readonly isOpenToPages: (path: string) => boolean;
   /** Called once a second with the number of requests rejected for overload, if there were any. */
   readonly onShed: (requests: number) => void;
@@ -210,7 +211,7 @@ function refuseBarely(response: ServerResponse, error: ServiceError, isOpen: boo
 }
 
 /** Sends an error in the envelope, with its headers. */
-export function sendError(error: ServiceError, request: FastifyRequest, reply: FastifyReply): void {
+function sendError(error: ServiceError, request: FastifyRequest, reply: FastifyReply): void {
   // A client that still sends its body would lose the response if the connection closed now. After a timeout it has
   // stopped sending, so it sees the response anyway.
   if (!request.raw.complete && error.type !== 'request_timeout') lingerBeforeClosing(request, reply);

@@ -1,5 +1,6 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { Server as TlsServer } from 'node:tls';
 
 export interface SlowReadersOptions {
@@ -46,6 +47,6 @@ export function cutSlowReaders(server: Server, { stillMs, restMs }: SlowReadersO
 
 const looksInRest = 10;
 
-/** Returns the current response of a connection. Node’s own timeout handler finds it in the same way. */
-const answerOf = (socket: Socket): ServerResponse | undefined =>
+/** Returns the current response of a connection. Node’s own handlers find it in the same way. */
+export const answerOf = (socket: Duplex): ServerResponse | undefined =>
   (socket as { readonly _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;

@@ -15,6 +15,11 @@ import type {
 export const maxMeasurementRecords = 100_000;
 /** Records per read, so that a read blocks neither Redis nor the reader for long. */
 export const measurementPageRecords = 500;
+/** Hours for which measurements are kept after their last change: a day, plus the hours by which clocks may differ. */
+export const measurementsKeptHours = 26;
+
+/** An ended hold is remembered for longer than a redeem of it can arrive, because redeems end with their lease. */
+export const closedMs = 60_000;
 
 /**
  * Bounds of the values that a driver accepts. Scripts compute in doubles and store values unchecked: a negative charge would

@@ -5,16 +5,15 @@ import { StateUnavailableError } from './unavailable.ts';
 const fails = () => Promise.reject(new Error('Command timed out'));
 const answers = () => Promise.resolve('answer');
 
-function openBreaker(): { breaker: Breaker; clock: { now: number }; opened: Promise<unknown> } {
+async function openBreaker(): Promise<{ breaker: Breaker; clock: { now: number } }> {
   const clock = { now: 0 };
   const breaker = new Breaker({ threshold: 3, openMs: 500, now: () => clock.now });
-  const opened = Promise.allSettled([breaker.run(fails), breaker.run(fails), breaker.run(fails)]);
-  return { breaker, clock, opened };
+  await Promise.allSettled([breaker.run(fails), breaker.run(fails), breaker.run(fails)]);
+  return { breaker, clock };
 }
 
 test('fails at once after failures in a row, without calling', async () => {
-  const { breaker, opened } = openBreaker();
-  await opened;
+  const { breaker } = await openBreaker();
   let calls = 0;
   const call = async () => {
     calls += 1;
@@ -27,8 +26,7 @@ test('fails at once after failures in a row, without calling', async () => {
 });
 
 test('lets one call through to try, and no other until that one has ended', async () => {
-  const { breaker, clock, opened } = openBreaker();
-  await opened;
+  const { breaker, clock } = await openBreaker();
   clock.now = 500;
   let answer = (_: string): void => {};
   const trial = breaker.run(() => new Promise<string>((resolve) => (answer = resolve)));
@@ -39,8 +37,7 @@ test('lets one call through to try, and no other until that one has ended', asyn
 });
 
 test('stays open for another while after a trial that fails', async () => {
-  const { breaker, clock, opened } = openBreaker();
-  await opened;
+  const { breaker, clock } = await openBreaker();
   clock.now = 500;
   await expect(breaker.run(fails)).rejects.toThrow(StateUnavailableError);
   clock.now = 999;

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { type Nusd, nusdToUsd } from '@sotto/money';
 
 /** Whose requests a budget limits: all of a workspace, those of a member's keys in it, or those of one key. */
-export const budgetScopes = ['workspace', 'member', 'key'] as const;
+const budgetScopes = ['workspace', 'member', 'key'] as const;
 export type BudgetScope = (typeof budgetScopes)[number];
 
 /**

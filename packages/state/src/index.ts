@@ -1,13 +1,5 @@
 export { maxMeasurementRecords } from './bounds.ts';
-export {
-  type BudgetScope,
-  budgetIdOf,
-  describeBudget,
-  monthAfter,
-  monthBefore,
-  monthOf,
-  type RefusingBudget,
-} from './budgets.ts';
+export { type BudgetScope, budgetIdOf, describeBudget, monthAfter, monthBefore, monthOf } from './budgets.ts';
 export { type AccountRef, openAccountRef, sealAccountRef } from './envelopes/account-ref.ts';
 export { apiKeyKind, createApiKey, hashSecret, type KeyKind } from './envelopes/api-key.ts';
 export { signDeclaration, verifyDeclaration } from './envelopes/declaration.ts';
@@ -49,7 +41,6 @@ export type {
   EpochPort,
   HealthPort,
   KeyProjection,
-  KeySecret,
   MintReply,
   MonthSpend,
   ProjectionPort,

@@ -3,6 +3,7 @@
 import type { Nusd, Spendable } from '@sotto/money';
 import type { MeasurementBatch, Penalties, Penalty, RegistryPublic } from '@sotto/router';
 import type { RefusingBudget } from './budgets.ts';
+import type { Signed } from './envelopes/sealing.ts';
 import type { TicketForm } from './envelopes/ticket.ts';
 import type { Caller, Membership } from './membership/membership.ts';
 import type { CatalogSnapshot, KeyRecord, SettlementEntry } from './records.ts';
@@ -75,7 +76,7 @@ export interface SettleRequest {
   readonly chargeNusd: Nusd;
   readonly usedTokens: number;
   /** The settlement for the ledger. Undefined: nothing to book. */
-  readonly entry: { readonly payload: string; readonly mac: string } | undefined;
+  readonly entry: Signed | undefined;
 }
 
 /** A place in a shard's stream of settlements. Places of different epochs are not comparable, because a stream may restart. */
@@ -105,12 +106,8 @@ export interface AdmissionPort {
   watermark(shard: number): Promise<StreamPlace>;
 }
 
-/** A caller's declaration with its MAC. Only control can decrypt the owners in it. */
-export interface SealedDeclaration {
-  readonly payload: string;
-  readonly mac: string;
-}
-export interface Declared extends SealedDeclaration {
+/** A caller's declaration. Only control can decrypt the owners in it. */
+export interface Declared extends Signed {
   readonly client: string;
 }
 
@@ -119,7 +116,7 @@ export interface JoinRequest {
    * The caller's holds in this shard. Undefined: none. `renewal`: only renews the lease of a caller that has joined, because a
    * declaration may have many megabytes and leases are renewed every second.
    */
-  readonly declaration: SealedDeclaration | 'renewal' | undefined;
+  readonly declaration: Signed | 'renewal' | undefined;
   readonly leaseMs: number;
 }
 
@@ -140,7 +137,7 @@ export interface MembershipPort {
   leave(shard: number): Promise<void>;
 }
 
-/** A declared amount of one request, attributed by control. A charge has the settlement for the ledger. */
+/** A declared amount of one request, attributed by control. */
 export interface RestoredAmount {
   readonly holdId: string;
   readonly walletId: string;
@@ -149,8 +146,12 @@ export interface RestoredAmount {
   /** The month in whose budgets it counts. Undefined: the present one. */
   readonly month?: string | undefined;
 }
-export interface RestoredCharge extends RestoredAmount {
-  readonly entry: { readonly payload: string; readonly mac: string };
+
+/** A client's declaration, attributed by control. A charge has the settlement for the ledger. */
+export interface RestoredDeclaration {
+  readonly leaseMs: number;
+  readonly holds: readonly RestoredAmount[];
+  readonly charges: readonly (RestoredAmount & { readonly entry: Signed })[];
 }
 
 export interface ShardMembers {
@@ -170,15 +171,7 @@ export interface EpochPort {
   /** Begins an epoch if the shard has none, and removes holds and notes. Returns false if it has one. */
   beginEpoch(shard: number, epoch: number): Promise<boolean>;
   /** Restores a client's declaration in the caller's epoch and admits the client, once. Returns false if it was admitted already. */
-  admitDeclared(
-    shard: number,
-    client: string,
-    restored: {
-      readonly leaseMs: number;
-      readonly holds: readonly RestoredAmount[];
-      readonly charges: readonly RestoredCharge[];
-    },
-  ): Promise<boolean>;
+  admitDeclared(shard: number, client: string, restored: RestoredDeclaration): Promise<boolean>;
   /** Opens the caller's epoch. From now on, money moves. */
   openEpoch(shard: number): Promise<void>;
   /** Ends an epoch that is older than a known one. */
@@ -350,14 +343,13 @@ export interface ProjectionPort {
   /** Returns the hold ids of the notes of unbooked charges. */
   readNotes(shard: number): Promise<string[]>;
   /** Returns wallets and keys at one instant, with the sums of their holds and notes. Unknown ones are omitted. */
-  readBooks(
-    shard: number,
-    wanted: {
-      readonly walletIds: readonly string[];
-      readonly keyHashes: readonly string[];
-      readonly budgetIds: readonly string[];
-    },
-  ): Promise<ShardBooks>;
+  readBooks(shard: number, wanted: WantedBooks): Promise<ShardBooks>;
+}
+
+export interface WantedBooks {
+  readonly walletIds: readonly string[];
+  readonly keyHashes: readonly string[];
+  readonly budgetIds: readonly string[];
 }
 
 /** A wallet or key with its stored sums, and the same sums recomputed from holds and notes. */

@@ -1,6 +1,7 @@
 import { catalogFileSchema } from '@sotto/router';
 import { preferencesSchema } from '@sotto/wire';
 import { z } from 'zod';
+import type { Signed } from './envelopes/sealing.ts';
 
 /**
  * A key as brokers see it: its permissions and the workspace's preferences. It has no account, wallet or key id. The account is a
@@ -28,9 +29,7 @@ export const catalogSnapshotSchema = z.object({
 export type CatalogSnapshot = z.infer<typeof catalogSnapshotSchema>;
 
 /** A settlement on its way to the ledger. Brokers write it, and the settler reads it and checks `mac`. */
-export interface SettlementEntry {
+export interface SettlementEntry extends Signed {
   /** Place in the shard's stream. */
   readonly streamId: string;
-  readonly payload: string;
-  readonly mac: string;
 }

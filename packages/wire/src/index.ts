@@ -188,8 +188,8 @@ export {
 } from './errors.ts';
 export { nonceSchema, privacyClassSchema } from './field-schemas.ts';
 export { formatResetDuration, headerNames } from './headers.ts';
+export { asArray, asObject, asString, type JsonObject, parseJson } from './json.ts';
 export { assertModelsAllowed, autoModelId, type ModelSuffix, parseModelReference } from './model-id.ts';
-export { parseJson } from './parse-json.ts';
 export { preferredModel } from './preferred-model.ts';
 export { comparePrivacy, type PrivacyClass, privacyClasses, strongest } from './privacy.ts';
 export {

@@ -6,3 +6,13 @@ export function parseJson(text: string): unknown {
     return undefined;
   }
 }
+
+/** An object of another party's JSON. The functions below return a value of the expected type, or undefined. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export const asObject = (value: unknown): JsonObject | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
+
+export const asArray = (value: unknown): readonly unknown[] | undefined => (Array.isArray(value) ? value : undefined);
+
+export const asString = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

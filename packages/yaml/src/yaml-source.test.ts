@@ -65,9 +65,7 @@ describe('readYaml', () => {
       );
     expect(readYaml(`a: &a [x]\n${levels.join('\n')}\n`).ok).toBe(false);
   });
-});
 
-describe('readYaml of other versions', () => {
   it('refuses what only YAML 1.1 knows rather than throw', () => {
     expect(problemsOf(readYaml('%YAML 1.1\n---\na: {<<: 5}\n'))).toEqual([
       { line: 1, message: 'only YAML 1.2 is supported' },

@@ -57,7 +57,7 @@ export function readYaml(text: string): FileResult<YamlSource> {
   if (aliases.length > 0) return { ok: false, problems: aliases };
   const lineOf = (path: readonly PropertyKey[]): number => {
     for (let length = path.length; length >= 0; length -= 1) {
-      const node = length === 0 ? document.contents : document.getIn(path.slice(0, length), true);
+      const node = document.getIn(path.slice(0, length), true);
       if (isNode(node) && node.range) return lines.linePos(node.range[0]).line;
     }
     return 1;
@@ -94,7 +94,7 @@ export function readYamlAs<Schema extends z.ZodType>(
 }
 
 function pairAt(document: Document, path: readonly string[]) {
-  const parent = path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true);
+  const parent = document.getIn(path.slice(0, -1), true);
   if (!isMap(parent)) return undefined;
   const pair = parent.items.find(({ key }) => isScalar(key) && key.value === path.at(-1));
   return pair !== undefined && isScalar(pair.key) ? { parent, key: pair.key, value: pair.value } : undefined;

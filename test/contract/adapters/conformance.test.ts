@@ -5,19 +5,9 @@ import type { Dialect } from '../../kit/dialects/dialect.ts';
 import { openRequest } from '../../kit/open-request.ts';
 import type { ProviderHandler } from '../../kit/provider.ts';
 import { type Answer, ask, bothModes, everyWay, type Flow } from '../../kit/scenes/ask.ts';
+import { send } from '../../kit/scenes/events.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
-import {
-  AdapterWorld,
-  backupText,
-  dialects,
-  price,
-  quick,
-  type Scene,
-  type Shape,
-  send,
-  speaks,
-  usual,
-} from './world.ts';
+import { AdapterWorld, backupText, dialects, price, quick, type Scene, type Shape, speaks, usual } from './world.ts';
 
 /**
  * A failure before any output: whether the broker tries the next provider, and which error a client gets without one.

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { anthropicDialect } from '../../kit/dialects/anthropic.ts';
 import { bedrockDialect } from '../../kit/dialects/bedrock.ts';
@@ -6,6 +5,7 @@ import type { Asked, Dialect, Says } from '../../kit/dialects/dialect.ts';
 import { googleDialect } from '../../kit/dialects/google.ts';
 import { azureDialect, openAiDialect } from '../../kit/dialects/openai.ts';
 import { type FakeProvider, type ProviderHandler, type SeenRequest, startProvider } from '../../kit/provider.ts';
+import { send } from '../../kit/scenes/events.ts';
 
 export const price = { input: 1, output: 4, cached_input: 0.25, cache_write: 1.25, reasoning: 4 } as const;
 export const quick = { connect_ms: 300, first_byte_ms: 400, idle_ms: 500, total_ms: 2500 } as const;
@@ -134,10 +134,6 @@ const modelsOf = ({ adapter }: Dialect): object[] =>
       return textModel(id, routes, { context_length: 100_000, max_output_tokens: 4000 });
     }),
   );
-
-/** Writes and waits until the kernel has the bytes, so that each piece is a read of its own. */
-export const send = (response: ServerResponse, bytes: Buffer | string): Promise<unknown> =>
-  new Promise((resolve) => response.write(bytes, resolve));
 
 /** Answers whole or streamed, as requested. Reads the request as strictly as the vendor. */
 export const speaks =

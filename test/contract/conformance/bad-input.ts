@@ -11,8 +11,8 @@ import {
   hello,
   post,
   readAnswer,
+  redeem,
   send,
-  ticketHeader,
 } from '../../kit/client.ts';
 import { acmeApiKey, type Concept } from '../../kit/conformance.ts';
 import { answerError } from '../../kit/provider.ts';
@@ -360,7 +360,7 @@ export const badInput: Concept = (suite) => {
     it('contains no content, no credentials and no text of providers', async () => {
       const { service, account } = suite;
       const { ticket } = await service.mintTicket(account.inferenceKey, { model });
-      await post(`${service.baseUrl}/chat/completions`, { model, messages: hello }, ticketHeader(ticket));
+      await redeem(service, ticket, { model });
       suite.world.provider('flaky').answer(answerError(500));
       await ask(service, account.inferenceKey, { model: 'flaky/chat' });
       const log = service.logs();

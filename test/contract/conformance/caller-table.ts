@@ -56,8 +56,7 @@ export const aboutOneself = (ok: number): Expected => expectedOf(() => ok);
 export const ofFactors = (ok: number): Expected =>
   expectedOf((caller) => (caller === 'an operator without a fresh second factor' ? 403 : ok));
 /** For a route about the owner's account, which is hidden even from admins of its workspaces. */
-export const ofTheOwner = (ok: number, others = 404): Expected =>
-  expectedOf((caller) => (caller === 'owner' ? ok : others));
+export const ofTheOwner = (ok: number): Expected => expectedOf((caller) => (caller === 'owner' ? ok : 404));
 /** For a route of operators: other sessions get 404, which hides the role. Acts need a fresh second factor. */
 export const ofOperators = (route: string, ok: number): Expected =>
   expectedOf((caller) => {

@@ -5,14 +5,14 @@ import {
   uptimeAnswerSchema,
 } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { allOf, ask, bearer, expectError, get, hello, post, send, ticketHeader } from '../../kit/client.ts';
+import { allOf, ask, bearer, expectError, get, post, redeem, send, ticketHeader } from '../../kit/client.ts';
 import { type Concept, modelIds, upstreamModels } from '../../kit/conformance.ts';
 import { until } from '../../kit/service.ts';
 
 /** Tests the public information about models, routes, media and health. */
 export const catalog: Concept = (suite) => {
   const origins = ['controlUrl', 'baseUrl'] as const;
-  const listOf = async (origin: (typeof origins)[number] = 'controlUrl') => {
+  const listOf = async (origin: (typeof origins)[number]) => {
     const answer = await get(`${suite.service[origin]}/models`, bearer(suite.account.inferenceKey));
     expect(answer.status, answer.text).toBe(200);
     return modelListAnswerSchema.parse(answer.json).data;
@@ -186,11 +186,7 @@ export const catalog: Concept = (suite) => {
       // The answer is a 503, but a retry cannot help because media stays disabled.
       const answer = await send('POST', `${service.baseUrl}${path}`, { body });
       expect(answer.headers.get('x-should-retry') ?? 'false').toBe('false');
-      const used = await post(
-        `${service.baseUrl}/chat/completions`,
-        { model: 'acme/small', messages: hello },
-        ticketHeader(ticket),
-      );
+      const used = await redeem(service, ticket, { model: 'acme/small' });
       expect(used.status, used.text).toBe(200);
     });
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { embeddingsAnswerSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { allOf, ask, bearer, expectCallersFault, expectError, flows, post, ticketHeader } from '../../kit/client.ts';
+import { allOf, ask, expectCallersFault, expectError, flows, post, ticketHeader } from '../../kit/client.ts';
 import { type Concept, upstreamModels } from '../../kit/conformance.ts';
 
 const model = 'acme/embed';
@@ -96,8 +96,7 @@ export const embeddings: Concept = (suite) => {
 
   it('`dimensions` that cannot fit into one answer are rejected from the body alone, and the ticket stays valid', async () => {
     const { service, account } = suite;
-    const minted = await post(`${service.controlUrl}/inference/tickets`, { model }, bearer(account.inferenceKey));
-    const { ticket } = minted.json as { ticket: string };
+    const { ticket } = await service.mintTicket(account.inferenceKey, { model });
     const embed = (body: object) => post(`${service.baseUrl}/embeddings`, { model, ...body }, ticketHeader(ticket));
     const refused = await embed({ input: Array(2048).fill('a'), dimensions: 4096 });
     expectError(refused, 400, 'invalid_request', 'input');

@@ -1,6 +1,6 @@
 import { keyAnswerSchema } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, ask, bearer, expectError, get, hello, post, send, ticketHeader } from '../../kit/client.ts';
+import { type Answer, ask, bearer, expectError, flows, get, post, redeem, send } from '../../kit/client.ts';
 import type { Concept } from '../../kit/conformance.ts';
 import { type Person, peopleOf } from '../../kit/people.ts';
 
@@ -43,10 +43,9 @@ export const keys: Concept = (suite) => {
       const { key = '', ...rotated } = keyAnswerSchema.parse(answer.json);
       return { ...rotated, key };
     };
-    const present = (ticket: string): Promise<Answer> =>
-      post(`${suite.service.baseUrl}/chat/completions`, { model, messages: hello }, ticketHeader(ticket));
+    const present = (ticket: string): Promise<Answer> => redeem(suite.service, ticket, { model });
     const served = async (key: string): Promise<void> => {
-      for (const flow of ['compatibility', 'ticket'] as const) {
+      for (const flow of flows) {
         const answer = await ask(suite.service, key, { model }, { flow });
         expect(answer.status, answer.text).toBe(200);
       }
@@ -112,7 +111,7 @@ export const keys: Concept = (suite) => {
         expect(answer.text).toContain('acme/plain');
       }
       expect(suite.asked).toBe(0);
-      for (const flow of ['compatibility', 'ticket'] as const) {
+      for (const flow of flows) {
         expect((await ask(suite.service, key, { model: 'acme/plain:floor' }, { flow })).status).toBe(200);
       }
       for (const origin of [url(''), suite.service.baseUrl]) {
@@ -128,7 +127,7 @@ export const keys: Concept = (suite) => {
 
     it('with a rate limit of its own says so in both flows', async () => {
       const { id, key } = await create({ requests_per_minute: 40, tokens_per_minute: 5000 });
-      for (const flow of ['compatibility', 'ticket'] as const) {
+      for (const flow of flows) {
         const { headers } = await ask(suite.service, key, { model }, { flow });
         expect(headers.get('x-ratelimit-limit-requests')).toBe('40');
         expect(headers.get('x-ratelimit-limit-tokens')).toBe('5000');

@@ -1,6 +1,6 @@
 import { ticketAnswerSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { ask, bearer, expectError, get, hello, post, ticketHeader } from '../../kit/client.ts';
+import { ask, bearer, expectError, flows, get, post, redeem } from '../../kit/client.ts';
 import { type Concept, describeConformance } from '../../kit/conformance.ts';
 import { answerChat } from '../../kit/provider.ts';
 import { until } from '../../kit/service.ts';
@@ -20,8 +20,7 @@ function mostSoFar(perMinute: number): () => number {
 const limits: Concept = (suite) => {
   const mint = (key: string, body: object = { model }) =>
     post(`${suite.service.controlUrl}/inference/tickets`, body, bearer(key));
-  const present = (ticket: string, body: object = {}) =>
-    post(`${suite.service.baseUrl}/chat/completions`, { model, messages: hello, ...body }, ticketHeader(ticket));
+  const present = (ticket: string, body: object = {}) => redeem(suite.service, ticket, { model, ...body });
 
   describe('a ticket that expires', () => {
     it('an expired ticket is 401 invalid_ticket, whatever else is wrong', async () => {
@@ -56,38 +55,35 @@ const limits: Concept = (suite) => {
   });
 
   describe('rate limits', () => {
-    it.each(['compatibility', 'ticket'] as const)(
-      'too many requests are 429 rate_limited with retry-after (%s)',
-      async (flow) => {
-        const key = suite.spareKey();
-        const remaining: number[] = [];
-        const atMost = mostSoFar(requestLimit);
-        let seen = suite.asked;
-        let answer = await ask(suite.service, key, { model, max_tokens: 5 }, { flow });
-        for (; answer.status !== 429; answer = await ask(suite.service, key, { model, max_tokens: 5 }, { flow })) {
-          expect(answer.status, answer.text).toBe(200);
-          expect(answer.headers.get('x-ratelimit-limit-requests')).toBe(String(requestLimit));
-          expect(answer.headers.get('x-ratelimit-limit-tokens')).toBe(String(tokenLimit));
-          expect(answer.headers.get('x-ratelimit-reset-requests')).toMatch(duration);
-          remaining.push(Number(answer.headers.get('x-ratelimit-remaining-requests')));
-          expect(remaining.length).toBeLessThanOrEqual(atMost());
-          seen = suite.asked;
-        }
-        expect(remaining.length).toBeGreaterThanOrEqual(requestLimit);
-        expect(remaining[0]).toBe(requestLimit - 1);
-        expect(remaining.at(-1)).toBe(0);
-        const refused = answer;
-        expectError(refused, 429, 'rate_limited');
-        expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
-        expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(60);
-        expect(refused.headers.get('x-ratelimit-limit-requests')).toBe(String(requestLimit));
-        expect(refused.headers.get('x-ratelimit-remaining-requests')).toBe('0');
-        expect(refused.headers.get('x-ratelimit-reset-requests')).toMatch(duration);
-        expect(suite.asked).toBe(seen);
-        // The limit is per key, so another key of the same account is still served.
-        expect((await ask(suite.service, suite.spareKey(), { model }, { flow })).status).toBe(200);
-      },
-    );
+    it.each(flows)('too many requests are 429 rate_limited with retry-after (%s)', async (flow) => {
+      const key = suite.spareKey();
+      const remaining: number[] = [];
+      const atMost = mostSoFar(requestLimit);
+      let seen = suite.asked;
+      let answer = await ask(suite.service, key, { model, max_tokens: 5 }, { flow });
+      for (; answer.status !== 429; answer = await ask(suite.service, key, { model, max_tokens: 5 }, { flow })) {
+        expect(answer.status, answer.text).toBe(200);
+        expect(answer.headers.get('x-ratelimit-limit-requests')).toBe(String(requestLimit));
+        expect(answer.headers.get('x-ratelimit-limit-tokens')).toBe(String(tokenLimit));
+        expect(answer.headers.get('x-ratelimit-reset-requests')).toMatch(duration);
+        remaining.push(Number(answer.headers.get('x-ratelimit-remaining-requests')));
+        expect(remaining.length).toBeLessThanOrEqual(atMost());
+        seen = suite.asked;
+      }
+      expect(remaining.length).toBeGreaterThanOrEqual(requestLimit);
+      expect(remaining[0]).toBe(requestLimit - 1);
+      expect(remaining.at(-1)).toBe(0);
+      const refused = answer;
+      expectError(refused, 429, 'rate_limited');
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+      expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(60);
+      expect(refused.headers.get('x-ratelimit-limit-requests')).toBe(String(requestLimit));
+      expect(refused.headers.get('x-ratelimit-remaining-requests')).toBe('0');
+      expect(refused.headers.get('x-ratelimit-reset-requests')).toMatch(duration);
+      expect(suite.asked).toBe(seen);
+      // The limit is per key, so another key of the same account is still served.
+      expect((await ask(suite.service, suite.spareKey(), { model }, { flow })).status).toBe(200);
+    });
 
     it('RATE_LIMIT_TOKENS bounds tokens', async () => {
       const key = suite.spareKey();

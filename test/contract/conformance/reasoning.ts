@@ -1,6 +1,6 @@
 import { chatCompletionSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { ask, bearer, expectError, flows, hello, post, readStream, ticketHeader } from '../../kit/client.ts';
+import { ask, bearer, expectError, flows, post, readStream, redeem } from '../../kit/client.ts';
 import type { Concept } from '../../kit/conformance.ts';
 import { sendJson } from '../../kit/provider.ts';
 
@@ -168,11 +168,7 @@ export const reasoning: Concept = (suite) => {
   describe('reasoning and its ticket', () => {
     const present = async (bound: object, body: object) => {
       const { ticket } = await suite.service.mintTicket(key(), { model, ...bound });
-      return post(
-        `${suite.service.baseUrl}/chat/completions`,
-        { model, messages: hello, ...body },
-        ticketHeader(ticket),
-      );
+      return redeem(suite.service, ticket, { model, ...body });
     };
 
     it.each([

@@ -13,20 +13,16 @@ import {
 } from '../../kit/client.ts';
 import { acmeApiKey, type Concept } from '../../kit/conformance.ts';
 import { answerChat, answerError, sendJson } from '../../kit/provider.ts';
-import type { Service } from '../../kit/service.ts';
 
 const model = 'acme/small';
 const duration = /^(\d+m)?\d+(\.\d+)?(ms|s)$/;
 
-/** Buys a ticket for a model. */
-async function mint({ service }: { readonly service: Service }, key: string, asked: string): Promise<string> {
-  const { json } = await post(`${service.controlUrl}/inference/tickets`, { model: asked }, bearer(key));
-  return (json as { ticket: string }).ticket;
-}
-
 /** Tests what request and response headers contain, and what they never reveal (docs/reference/headers.md). */
 export const responseHeaders: Concept = (suite) => {
   const key = (): string => suite.account.inferenceKey;
+  /** Buys a ticket for a model. */
+  const mint = async (asked: string): Promise<string> =>
+    (await suite.service.mintTicket(key(), { model: asked })).ticket;
 
   describe.each(flows)('headers, %s flow', (flow) => {
     describe.each([false, true])('stream: %s', (stream) => {
@@ -155,7 +151,7 @@ export const responseHeaders: Concept = (suite) => {
         ['no JSON', '/chat/completions', model, {}],
         ['no input', '/embeddings', 'acme/embed', { input: [] }],
       ])('the limits are reported before redemption: %s', async (_, path, asked, body) => {
-        const credential = flow === 'ticket' ? ticketHeader(await mint(suite, key(), asked)) : bearer(key());
+        const credential = flow === 'ticket' ? ticketHeader(await mint(asked)) : bearer(key());
         const url = `${suite.service.baseUrl}${path}`;
         const isJson = Object.keys(body).length > 0;
         const headers = { ...credential, 'content-type': 'application/json' };
@@ -176,7 +172,7 @@ export const responseHeaders: Concept = (suite) => {
       });
 
       it('for an unsupported content type, the limits are reported', async () => {
-        const credential = flow === 'ticket' ? ticketHeader(await mint(suite, key(), model)) : bearer(key());
+        const credential = flow === 'ticket' ? ticketHeader(await mint(model)) : bearer(key());
         const headers = { ...credential, 'content-type': 'text/plain' };
         const answer = await post(`${suite.service.baseUrl}/chat/completions`, 'hello', headers);
         expectError(answer, 415, 'unsupported_media_type');

@@ -354,7 +354,7 @@ const sessionRoutes: Concept = (suite) => {
 };
 
 /** The routes of operators, with what each caller gets. */
-export function operatorRows(suite: Suite, people: ReturnType<typeof peopleOf>): readonly Row[] {
+function operatorRows(suite: Suite, people: ReturnType<typeof peopleOf>): readonly Row[] {
   const customer = async () => (await people.signUp()).accountId;
   const inserted = async (statement: string): Promise<string> =>
     (await suite.service.pool.query<{ id: string }>(`insert into ${statement} returning id`)).rows[0]?.id ?? '';

@@ -1,50 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { creditAccount } from '@sotto/control';
 import { balanceAnswerSchema, keyAnswerSchema, keyListAnswerSchema, usagePageSchema } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
-import {
-  type Answer,
-  ask,
-  bearer,
-  expectCallersFault,
-  expectError,
-  get,
-  type HeaderMap,
-  hello,
-  post,
-  send,
-  ticketHeader,
-} from '../../kit/client.ts';
+import { ask, bearer, expectCallersFault, expectError, flows, get, post, redeem, send } from '../../kit/client.ts';
 import type { Concept } from '../../kit/conformance.ts';
+import { type Person, peopleOf } from '../../kit/people.ts';
 import { until } from '../../kit/service.ts';
 
 const model = 'acme/small';
 
-interface Person {
-  readonly email: string;
-  readonly password: string;
-  readonly session: HeaderMap;
-}
-
 /** Tests sessions as far as keys, balance and usage need them. */
 export const sessions: Concept = (suite) => {
-  const url = (path: string): string => `${suite.service.controlUrl}${path}`;
-  const cookiesOf = ({ headers }: Answer): HeaderMap => ({
-    cookie: headers
-      .getSetCookie()
-      .map((cookie) => cookie.split(';')[0] ?? '')
-      .join('; '),
-  });
-
-  const signUp = async (): Promise<Person> => {
-    const [email, password] = [`${randomUUID()}@people.example`, `pw-${randomUUID()}`];
-    const made = await post(url('/auth/sign-up/email'), { name: 'Ann', email, password });
-    expect(made.status, made.text).toBe(200);
-    const signedIn = await post(url('/auth/sign-in/email'), { email, password });
-    expect(signedIn.status, signedIn.text).toBe(200);
-    return { email, password, session: cookiesOf(signedIn) };
-  };
-
+  const { url, signIn, signUp, fund } = peopleOf(suite);
   const makeKey = async ({ session }: Person, body: object) => {
     const answer = await post(url('/keys'), body, session);
     expect(answer.status, answer.text).toBe(201);
@@ -65,18 +31,7 @@ export const sessions: Concept = (suite) => {
     beforeAll(async () => {
       ann = await signUp();
       ben = await signUp();
-      const { rows } = await suite.service.pool.query<{ id: string }>(
-        'select a.id from accounts a join auth_user u on u.id = a.user_id where u.email = $1',
-        [ann.email],
-      );
-      const accountId = rows[0]?.id ?? '';
-      await creditAccount(suite.service.pool, {
-        accountId,
-        amountNusd: 5_000_000_000n,
-        kind: 'top_up',
-        reference: `test:${accountId}`,
-      });
-      await until(async () => (await availableOf(ann)) === 5, 'the money is there');
+      await fund(ann);
     });
 
     it('the cookie is HttpOnly, SameSite=Lax, and not Secure on loopback', async () => {
@@ -97,8 +52,7 @@ export const sessions: Concept = (suite) => {
     });
 
     it('get-session returns the signed-in user, and sign-out ends the session', async () => {
-      const signedIn = await post(url('/auth/sign-in/email'), { email: ann.email, password: ann.password });
-      const session = cookiesOf(signedIn);
+      const session = await signIn(ann);
       const told = await get(url('/auth/get-session'), session);
       expect(told.json).toMatchObject({ user: { email: ann.email } });
       const { origin } = new URL(url(''));
@@ -127,7 +81,7 @@ export const sessions: Concept = (suite) => {
       for (const entry of data) expect(entry.key).toBeUndefined();
       expect(listed.headers.get('cache-control')).toContain('no-store');
       await usable(made.key);
-      for (const flow of ['compatibility', 'ticket'] as const) {
+      for (const flow of flows) {
         const answer = await ask(suite.service, made.key, { model }, { flow });
         expect(answer.status, answer.text).toBe(200);
       }
@@ -159,11 +113,7 @@ export const sessions: Concept = (suite) => {
       // Brokers receive changes of an account in order, so once this key works they know the new name.
       const other = await makeKey(ann, { name: 'other', kind: 'inference' });
       await usable(other.key);
-      const answer = await post(
-        `${suite.service.baseUrl}/chat/completions`,
-        { model, messages: hello },
-        ticketHeader(ticket),
-      );
+      const answer = await redeem(suite.service, ticket, { model });
       expect(answer.status, answer.text).toBe(200);
     });
 
@@ -171,7 +121,7 @@ export const sessions: Concept = (suite) => {
       const made = await makeKey(ann, { name: 'limited', kind: 'inference', credit_limit_usd: 0.000001 });
       expect(made.credit_limit_usd).toBe(0.000001);
       await usable(made.key);
-      for (const flow of ['compatibility', 'ticket'] as const) {
+      for (const flow of flows) {
         const answer = await ask(suite.service, made.key, { model }, { flow });
         expect(answer.status, answer.text).toBe(402);
       }
@@ -196,12 +146,7 @@ export const sessions: Concept = (suite) => {
       expectError(await post(url('/inference/tickets'), { model }, bearer(made.key)), 401, 'invalid_api_key');
       await until(async () => (await modelsStatus(made.key)) === 401, 'the broker knows');
       expectError(await ask(suite.service, made.key, { model }), 401, 'invalid_api_key');
-      const late = await post(
-        `${suite.service.baseUrl}/chat/completions`,
-        { model, messages: [{ role: 'user', content: 'x' }] },
-        { 'x-router-ticket': ticket },
-      );
-      expectError(late, 401, 'invalid_ticket');
+      expectError(await redeem(suite.service, ticket, { model }), 401, 'invalid_ticket');
     });
 
     it('a new management key can read balance and usage, and nothing else', async () => {

@@ -1,14 +1,13 @@
+import { loadAdapter } from '@sotto/providers';
 import { type ChatRequest, chatRequestSchema } from '@sotto/wire';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { translateMessages } from '../../../packages/client/src/dialects/messages/translate.ts';
 import { translateResponses } from '../../../packages/client/src/dialects/responses/translate.ts';
 import { eventsIn } from '../../../packages/client/src/dialects/testing/answers.ts';
 import { cut, runStream } from '../../../packages/client/src/dialects/testing/run-stream.ts';
 import type { ChatAnswer, Models, Translation } from '../../../packages/client/src/dialects/translation.ts';
-import type { Adapter } from '../../../packages/providers/src/adapter.ts';
-import { loadAdapter } from '../../../packages/providers/src/load-adapter.ts';
 import { target } from '../../../packages/providers/src/testing/fixtures.ts';
-import { framesOf, type RecordedApi, type Recording, recordings, saidOf } from '../replay/recordings.ts';
+import { framesOf, type Recording, recordings, saidOf } from '../replay/recordings.ts';
 import { type Said, saidReaders, withEvenArguments } from '../replay/said.ts';
 
 /** Recorded answers of real providers, as the service passes them on, and as the dialects of the local proxy write them. */
@@ -17,19 +16,15 @@ const identity = { id: 'chatcmpl-ours', created: 1, model: 'acme/small' };
 const options = { identity, stripReasoning: false };
 const models: Models = { resolve: (name) => name, find: () => undefined };
 
-const adapters = new Map<RecordedApi, Adapter>();
-beforeAll(async () => {
-  for (const api of new Set(tapes.map((tape) => tape.api))) adapters.set(api, await loadAdapter(api));
-});
-
-function adapterOf({ api }: Recording): Adapter {
-  const adapter = adapters.get(api);
-  if (adapter === undefined) throw new Error(`there is no adapter for ${api}`);
-  return adapter;
-}
+const adapters = {
+  openai: await loadAdapter('openai'),
+  anthropic: await loadAdapter('anthropic'),
+  google: await loadAdapter('google'),
+  bedrock: await loadAdapter('bedrock'),
+};
 
 function wholeChat(tape: Recording): ChatAnswer {
-  const reading = adapterOf(tape).readChat(Buffer.from(tape.whole ?? ''), options);
+  const reading = adapters[tape.api].readChat(Buffer.from(tape.whole ?? ''), options);
   if (!reading.ok) throw new Error(reading.outcome);
   return {
     ...reading.answer,
@@ -38,7 +33,7 @@ function wholeChat(tape: Recording): ChatAnswer {
 }
 
 function streamedChat(tape: Recording): Uint8Array {
-  const reader = adapterOf(tape).openChatStream(options);
+  const reader = adapters[tape.api].openChatStream(options);
   const sent = framesOf(tape).map((frame) => reader.push(frame.toString('latin1')));
   return Buffer.from([...sent, reader.end()].join(''), 'latin1');
 }
@@ -92,7 +87,7 @@ describe.each(tapes.filter(({ whole }) => whole !== undefined))('the answer $nam
     const { content: given } = asMessages(false).whole(wholeChat(tape)) as { content: readonly object[] };
     const { body } = asMessages(false, [{ role: 'assistant', content: given }]);
     const request: ChatRequest = chatRequestSchema.parse(body);
-    const sent = adapterOf(tape).chatRequest(request, target());
+    const sent = adapters[tape.api].chatRequest(request, target());
     if (!('body' in sent)) throw new Error('the adapter refused it');
     const kinds = new Set(['thinking', 'redacted_thinking', 'text', 'tool_use']);
     const original = (JSON.parse(tape.whole ?? '') as { content: { type: string; text?: string }[] }).content;

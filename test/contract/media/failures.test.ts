@@ -68,7 +68,7 @@ const unusable: Readonly<Record<Operation, readonly (readonly [name: string, doe
 };
 
 /** Tests every failover rule, each time limit and each possible leak, for every adapter and operation. */
-export function failuresSuite(stage: MediaStage): void {
+function failuresSuite(stage: MediaStage): void {
   let account: TestAccount;
   beforeAll(async () => {
     account = await stage.service.createAccount({ usd: 1000 });

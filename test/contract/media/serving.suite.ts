@@ -1,4 +1,4 @@
-import { imagesAnswerSchema } from '@sotto/wire';
+import { imagesAnswerSchema, type UsagePage } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { chargeOf } from '../../kit/books.ts';
 import { bearer } from '../../kit/call.ts';
@@ -24,17 +24,6 @@ import {
 } from './world.ts';
 
 const text = 'Say this, 🎵!';
-
-interface UsageRow {
-  readonly operation: string;
-  readonly provider: string;
-  readonly status: string;
-  readonly estimated: boolean;
-  readonly attempts: number;
-  readonly cost: number;
-  readonly prompt_tokens: number;
-  readonly completion_tokens: number;
-}
 
 /** Sends some audio, then does as told. */
 const speaksThen =
@@ -70,11 +59,11 @@ export function servingSuite(stage: MediaStage): void {
   const costOf = (operation: Operation, provider: 'alpha' | 'beta' = 'alpha'): bigint =>
     operation === 'image' ? imageCost(provider) : speechCost(text.length, provider);
 
-  async function usageOf({ model }: Scene): Promise<UsageRow[]> {
+  async function usageOf({ model }: Scene): Promise<UsagePage['data']> {
     const url = `${stage.service.controlUrl}/usage?model=${encodeURIComponent(model)}`;
-    const rows = async (): Promise<UsageRow[]> => {
+    const rows = async (): Promise<UsagePage['data']> => {
       const answer = await fetch(url, { headers: bearer(account.managementKey) });
-      return ((await answer.json()) as { data: UsageRow[] }).data;
+      return ((await answer.json()) as UsagePage).data;
     };
     // A free request does not change the balance, so its usage row shows when it is booked.
     await until(async () => (await rows()).length > 0, 'it is booked');

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { bearer, errorOf as errorIn, mint } from '../../kit/call.ts';
 import type { BytesAnswer } from '../../kit/open-bytes.ts';
 import type { TestAccount } from '../../kit/service.ts';
-import { errorOf, type MediaStage, type Operation, send } from './world.ts';
+import { errorOf, type MediaStage, type Operation, paths, send } from './world.ts';
 
 const bodies = {
   image: { prompt: 'a cat', size: '512x512' },
@@ -12,7 +12,6 @@ const bodies = {
 /** The input's length in UTF-16 code units: the note symbol counts as two. */
 const inputChars = 8;
 const settings = { image: { size: '512x512' }, speech: { input_chars: inputChars, voice: 'nova' } } as const;
-const paths = { image: '/images/generations', speech: '/audio/speech' } as const;
 const operations = ['image', 'speech'] as const satisfies readonly Operation[];
 
 /** Tests which fields a media ticket binds, and which fields a body may have (docs/use/media.md). */

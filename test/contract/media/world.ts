@@ -183,7 +183,7 @@ export type MediaStage = PlanesIn<MediaWorld>;
 
 export type Operation = 'image' | 'speech';
 
-const paths = { image: '/images/generations', speech: '/audio/speech' } as const;
+export const paths = { image: '/images/generations', speech: '/audio/speech' } as const;
 
 interface SendOptions {
   readonly path: string;

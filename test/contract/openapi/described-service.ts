@@ -1,22 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type pg from 'pg';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { freePort } from '../../kit/free-port.ts';
-import { npmStart, type StartedByNpm } from '../../kit/npm-start.ts';
+import type { Answer } from '../../kit/client.ts';
+import { useFolder } from '../../kit/folder.ts';
+import { freePorts, npmStart, type StartedByNpm } from '../../kit/npm-start.ts';
 import { openTestPool, startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
 import { until } from '../../kit/service.ts';
 import { makeIssuer, type TestIssuer } from '../../kit/wallets.ts';
-import { type Answer, type Call, DescribedOrigin } from './description.ts';
-
-type Asked = Omit<Call, 'method' | 'path'>;
+import { type Call, DescribedOrigin } from './description.ts';
 
 /** As the body of a call: the example that the description has for it. */
 export const example = Symbol('the example of the description');
 
-export const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 export const hex = (bytes: number): string => randomBytes(bytes).toString('hex');
 export const freshEmail = (): string => `${hex(8)}@people.example`;
 export const cookieOf = ({ headers }: Answer) => ({
@@ -27,8 +22,7 @@ export const cookieOf = ({ headers }: Answer) => ({
 });
 
 function exampleAt(origin: DescribedOrigin, operationId: string): Record<string, unknown> {
-  const { requestBody } = origin.operations.find((each) => each.operationId === operationId) ?? {};
-  const media = requestBody?.content['application/json'];
+  const media = origin.operation(operationId).requestBody?.content['application/json'];
   if (media?.example === undefined) throw new Error(`${operationId} has no example`);
   origin.expectOf(media.schema, media.example, operationId);
   return media.example as Record<string, unknown>;
@@ -36,12 +30,9 @@ function exampleAt(origin: DescribedOrigin, operationId: string): Record<string,
 
 /** Returns a function that calls an operation by its id, so that each call is a described one. */
 export function callerOf(origin: () => DescribedOrigin) {
-  return async (operationId: string, status: number, asked: Asked = {}): Promise<Answer> => {
-    const operation = origin().operations.find((each) => each.operationId === operationId);
-    if (operation === undefined) throw new Error(`there is no operation ${operationId}`);
-    const { path, method } = operation;
+  return async (operationId: string, status: number, asked: Call = {}): Promise<Answer> => {
     const body = asked.body === example ? exampleAt(origin(), operationId) : asked.body;
-    const answer = await origin().call({ ...asked, method: method.toUpperCase() as Call['method'], path, body });
+    const answer = await origin().call(operationId, { ...asked, body });
     expect(answer.status, `${operationId}: ${answer.text.slice(0, 500)}`).toBe(status);
     return answer;
   };
@@ -51,7 +42,7 @@ export type DescribedService = ReturnType<typeof describedService>;
 
 /** Starts `npm start` for the surrounding suite, and calls it by its own description. */
 export function describedService() {
-  let folder: string;
+  const folder = useFolder('openapi');
   let started: StartedByNpm | undefined;
   let postgres: TestPostgres | undefined;
   let pool: pg.Pool | undefined;
@@ -68,14 +59,12 @@ export function describedService() {
     cookieOf(await toControl('signIn', 200, { body: { email, password } }));
   const exampleOf = (origin: 'control' | 'broker', operationId: string) => exampleAt(origins[origin], operationId);
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'sotto-openapi-'));
-    const ports = { CONTROL_PORT: String(await freePort()), CONFIDENTIAL_PORT: String(await freePort()) };
     postgres = await startTestPostgres();
     const DATABASE_URL = await postgres.createDatabase();
     pool = openTestPool(DATABASE_URL);
     issuer = await makeIssuer();
     const features = { ATTESTATION: 'simulated', CONNECTED_APPS: 'on', ...issuer.environment };
-    started = await npmStart(folder, { ...ports, DATABASE_URL, ...features });
+    started = await npmStart(folder, { ...(await freePorts()), DATABASE_URL, ...features });
     origins.control = await DescribedOrigin.load(new URL(quickstart().control_url).origin);
     origins.broker = await DescribedOrigin.load(new URL(quickstart().base_url).origin);
     cookie = await signIn(quickstart());
@@ -85,7 +74,6 @@ export function describedService() {
     await started?.end('SIGTERM');
     await pool?.end();
     await postgres?.stop();
-    await rm(folder, { recursive: true, force: true });
   });
   return {
     get control() {
@@ -108,7 +96,7 @@ export function describedService() {
     toBroker: callerOf(() => origins.broker),
     /** The headers of the owner's session. */
     owner,
-    asOwner: (operationId: string, status: number, asked: Asked = {}) =>
+    asOwner: (operationId: string, status: number, asked: Call = {}) =>
       toControl(operationId, status, { headers: owner(), ...asked }),
     exampleOf,
     signIn,

@@ -1,8 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect } from 'vitest';
-
-type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+import { type Answer, send } from '../../kit/client.ts';
 
 interface Operation {
   readonly operationId: string;
@@ -27,21 +26,10 @@ interface Document {
 
 /** A call to an operation of the description. */
 export interface Call {
-  readonly method: Method;
-  /** The path as the description spells it. */
-  readonly path: string;
   readonly parameters?: Readonly<Record<string, string>>;
   readonly query?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
-}
-
-/** An answer that matched the description. */
-export interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  readonly json: unknown;
 }
 
 /** One origin's own description, with a client that rejects every answer outside it. */
@@ -84,29 +72,27 @@ export class DescribedOrigin {
     );
   }
 
+  /** Returns an operation by its id. */
+  operation(id: string) {
+    const found = this.operations.find(({ operationId }) => operationId === id);
+    if (found === undefined) throw new Error(`there is no operation ${id}`);
+    return found;
+  }
+
   /** Calls an operation. Fails unless the description covers the answer's status, headers and body. */
-  async call({ method, path, parameters = {}, query = '', headers = {}, body }: Call): Promise<Answer> {
-    const operation = this.document.paths[path]?.[method.toLowerCase()];
-    if (operation === undefined) throw new Error(`${method} ${path} is not described`);
+  async call(operationId: string, { parameters = {}, query = '', headers = {}, body }: Call): Promise<Answer> {
+    const { method, path, responses } = this.operation(operationId);
     const address = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(parameters[name] ?? 'none'));
-    const response = await fetch(`${this.#origin}${address}${query}`, {
-      method,
-      // The target of a redirect is outside this description, so the client does not follow it.
-      redirect: 'manual',
-      headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    const what = `${method} ${path} ${response.status}`;
-    const described = operation.responses[response.status];
-    expect(described, `${what} is not described: ${text.slice(0, 500)}`).toBeDefined();
+    const answer = await send(method.toUpperCase(), `${this.#origin}${address}${query}`, { headers, body });
+    const what = `${method} ${path} ${answer.status}`;
+    const described = responses[answer.status];
+    expect(described, `${what} is not described: ${answer.text.slice(0, 500)}`).toBeDefined();
     for (const name of Object.keys(described?.headers ?? {})) {
       if (this.document.components.headers[name]?.required !== true) continue;
-      expect(response.headers.get(name), `${what} has ${name}`).not.toBeNull();
+      expect(answer.headers.get(name), `${what} has ${name}`).not.toBeNull();
     }
-    const answer = { status: response.status, headers: response.headers, text, json: parsed(text) };
     this.#expectBody(answer, described?.content ?? {}, what);
-    (response.status < 400 ? this.succeeded : this.failed).add(operation.operationId);
+    (answer.status < 400 ? this.succeeded : this.failed).add(operationId);
     return answer;
   }
 
@@ -135,13 +121,5 @@ export class DescribedOrigin {
     for (const event of events.slice(0, -1)) {
       this.expectOf(contentSchema, JSON.parse(event.slice('data: '.length)) as unknown, what);
     }
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

@@ -5,12 +5,13 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import type { AppAnswer } from '@sotto/wire';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Browser } from '../../kit/browser.ts';
+import { bearer, ticketHeader } from '../../kit/client.ts';
 import { clientOf, exchange, start } from '../../kit/connected-apps.ts';
 import { startTeeWorld, type TeeWorld } from '../../kit/enclaves/tee-world.ts';
 import { startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
 import { type Service, startService, type TestAccount, until } from '../../kit/service.ts';
 import { blindedNumbers, signedCredits } from '../../kit/wallets.ts';
-import { bearer, callerOf, describedService, example, hex } from './described-service.ts';
+import { callerOf, describedService, example, hex } from './described-service.ts';
 import { DescribedOrigin } from './description.ts';
 import { describeOperators } from './operators.ts';
 import { describePeople } from './people.ts';
@@ -22,7 +23,7 @@ describe('the service of `npm start`, by its own description', () => {
   const management = () => bearer(quickstart().management_key);
   const ticket = async (request: object) => {
     const { json } = await toControl('createTicket', 200, { headers: inference(), body: request });
-    return { 'x-router-ticket': (json as { ticket: string }).ticket };
+    return ticketHeader((json as { ticket: string }).ticket);
   };
 
   it('is valid OpenAPI 3.1, on both origins', async () => {
@@ -194,8 +195,7 @@ describe('the service of `npm start`, by its own description', () => {
       ['rotateKeySecret', rotation],
       ['revokeKey', undefined],
     ] as const) {
-      const asked = { headers: owner(), parameters: { id: 'none' } };
-      await toControl(unknown, 404, body === undefined ? asked : { ...asked, body });
+      await asOwner(unknown, 404, { parameters: { id: 'none' }, body });
     }
     await asOwner('listWorkspaces', 200);
     for (const closed of ['getPreferences', 'listKeys', 'listWorkspaces']) await toControl(closed, 401);
@@ -266,7 +266,7 @@ describe('the service of `npm start`, by its own description', () => {
   });
 
   it('lets apps connect', async () => {
-    const { controlUrl } = { controlUrl: quickstart().control_url };
+    const controlUrl = quickstart().control_url;
     const redirect = 'http://127.0.0.1:1/callback';
     const asked = { ...exampleOf('control', 'createApp'), redirect_uris: [redirect], scopes: ['openid', 'usage:read'] };
     const made = await asOwner('createApp', 201, { body: asked });
@@ -290,10 +290,7 @@ describe('the service of `npm start`, by its own description', () => {
     await toControl('readInteraction', 200, here);
     await asOwner('readInteraction', 404, { parameters: { uid: 'none' } });
     await toControl('answerInteraction', 400, { ...here, body: { decision: 'perhaps' } });
-    const answered = await toControl('answerInteraction', 200, {
-      ...here,
-      body: example,
-    });
+    const answered = await toControl('answerInteraction', 200, { ...here, body: example });
     const { redirect_to: next } = answered.json as { redirect_to: string };
     const { access_token: token } = await exchange(client, started, await browser.follow(next));
     await toControl('getBalance', 200, { headers: bearer(token) });
@@ -305,10 +302,9 @@ describe('the service of `npm start`, by its own description', () => {
 
     await asOwner('rotateAppSecret', 200, { parameters, body: {} });
     await asOwner('disableApp', 204, { parameters });
-    for (const id of ['updateApp', 'rotateAppSecret', 'disableApp']) {
-      const body = id === 'disableApp' ? {} : { body: id === 'updateApp' ? { name: 'x' } : {} };
-      await toControl(id, 404, { headers: owner(), parameters, ...body });
-    }
+    await asOwner('updateApp', 404, { parameters, body: { name: 'x' } });
+    await asOwner('rotateAppSecret', 404, { parameters, body: {} });
+    await asOwner('disableApp', 404, { parameters });
   });
 
   describePeople(stage);
@@ -392,7 +388,7 @@ describe('providers in enclaves, by the description', () => {
       const model = `tee/${kind}`;
       await toControl('getProviderEvidence', 200, { headers, query: `?model=${model}&nonce=${hex(32)}` });
       const { json } = await toControl('createAttestationTicket', 200, { headers, body: { model } });
-      const ticket = { 'x-router-ticket': (json as { ticket: string }).ticket };
+      const ticket = ticketHeader((json as { ticket: string }).ticket);
       await toBroker('createProviderEvidence', 200, { headers: ticket, body: { nonce: hex(32) } });
       await toBroker('createProviderEvidence', 401, { headers: ticket, body: { nonce: hex(32) } });
     },

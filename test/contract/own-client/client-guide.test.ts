@@ -1,41 +1,27 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { clientErrors } from '@sotto/client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { agents } from '../../../packages/client/src/agents/index.ts';
 import { documentedBlock } from '../../kit/documented.ts';
+import { useFolder } from '../../kit/folder.ts';
 import { freePort } from '../../kit/free-port.ts';
-import { endAll, npmStart, root, type StartedByNpm } from '../../kit/npm-start.ts';
+import { endAll, freePorts, npmStart, root, type StartedByNpm } from '../../kit/npm-start.ts';
+import { installSotto } from '../../kit/run-sotto.ts';
 
 const run = promisify(execFile);
-let guide: string;
-let folder: string;
+const guide = 'docs/use/private-client.md';
+const folder = useFolder('client-guide');
 let started: StartedByNpm;
 let proxyPort: string;
 beforeAll(async () => {
-  guide = await readFile(join(root, 'docs/use/private-client.md'), 'utf8');
-  folder = await mkdtemp(join(tmpdir(), 'sotto-client-guide-'));
   proxyPort = String(await freePort());
-  const main = fileURLToPath(new URL('../../../packages/client/src/command/main.ts', import.meta.url));
-  await writeFile(
-    join(folder, 'sotto'),
-    `#!/bin/sh\nexec '${process.execPath}' --conditions=@sotto/source '${main}' "$@"\n`,
-  );
-  await chmod(join(folder, 'sotto'), 0o755);
-  const ports = { CONTROL_PORT: String(await freePort()), CONFIDENTIAL_PORT: String(await freePort()) };
-  started = await npmStart(folder, ports);
+  installSotto(folder);
+  started = await npmStart(folder, await freePorts());
 });
-afterAll(async () => {
-  await endAll();
-  await rm(folder, { recursive: true, force: true });
-});
-
-const blockOf = (name: string, language: string): string =>
-  new RegExp(`<!-- test: ${name} -->\\n\`\`\`${language}\\n(.*?)\`\`\``, 's').exec(guide)?.[1] ?? 'exit 9';
+afterAll(endAll);
 
 const environment = (): NodeJS.ProcessEnv => {
   const { base_url, control_url, inference_key, management_key } = started.quickstart;
@@ -50,7 +36,7 @@ const environment = (): NodeJS.ProcessEnv => {
 
 /** Runs a block of the guide unchanged, except for its port, which may be in use. */
 async function shell(name: string): Promise<string> {
-  const script = blockOf(name, 'sh').replaceAll('4999', proxyPort);
+  const script = documentedBlock(guide, name).replaceAll('4999', proxyPort);
   const { stdout } = await run('bash', ['-euc', script], { cwd: folder, env: environment() });
   return stdout;
 }
@@ -142,14 +128,15 @@ it('what both cost adds up', async () => {
 
 it('the library serves the OpenAI SDK', async () => {
   await symlink(join(root, 'test/node_modules'), join(folder, 'node_modules'));
-  await writeFile(join(folder, 'library.mjs'), blockOf('library', 'js'));
+  await writeFile(join(folder, 'library.mjs'), documentedBlock(guide, 'library', 'js'));
   const args = ['--conditions=@sotto/source', 'library.mjs'];
   const { stdout } = await run(process.execPath, args, { cwd: folder, env: environment() });
   expect(stdout).toContain('You said: Hello');
 });
 
-it('names only codes that exist', () => {
-  const named = [...guide.matchAll(/`(answer_lost|retry_refused)`/g)].map(([, code]) => code);
+it('names only codes that exist', async () => {
+  const text = await readFile(join(root, guide), 'utf8');
+  const named = [...text.matchAll(/`(answer_lost|retry_refused)`/g)].map(([, code]) => code);
   expect(named.length).toBeGreaterThan(1);
   expect(named.filter((code) => !Object.hasOwn(clientErrors, code ?? ''))).toEqual([]);
 });

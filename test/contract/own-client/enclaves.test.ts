@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { verifyNvidia, verifySnp } from '@sotto/attestation';
 import { verifyProviderUnder, verifyTdxUnder } from '@sotto/attestation/testing';
@@ -12,11 +11,13 @@ import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { type EnclaveKind, enclaveKinds, familyOf } from '../../kit/enclaves/enclave-provider.ts';
 import { startTeeWorld, type TeeWorld } from '../../kit/enclaves/tee-world.ts';
 import { testMeasurement } from '../../kit/enclaves/test-ground.ts';
+import { useFolder } from '../../kit/folder.ts';
 import { runSotto } from '../../kit/run-sotto.ts';
 import type { TestAccount } from '../../kit/service.ts';
 
 let made: TeeWorld | undefined;
 const world = (): TeeWorld => made ?? expect.unreachable('the enclaves run within tests and hooks only');
+const folder = useFolder('pins');
 const secret = 'THE-WORDS-THAT-MUST-NOT-LEAVE';
 const policy = { minimum_privacy: 'e2ee' };
 
@@ -139,7 +140,7 @@ await describeInBothPlanes(
 
     /** Runs `sotto verify` for the enclave behind `sealed/near`. */
     async function report(pins: object, more: readonly string[] = []) {
-      const file = join(await mkdtemp(join(tmpdir(), 'sotto-pins-')), 'pins.json');
+      const file = join(folder, 'pins.json');
       await writeFile(file, JSON.stringify(pins));
       const { baseUrl, controlUrl } = planes.service;
       const asked = ['--model', 'sealed/near', '--control-url', controlUrl, '--pins', file, ...more];

@@ -1,14 +1,13 @@
-import { execFile } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { costOf, expectSettled, usageRows } from '../../kit/books.ts';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { hello } from '../../kit/client.ts';
+import { processesMentioning } from '../../kit/npm-start.ts';
 import { type FakeProvider, startProvider } from '../../kit/provider.ts';
 import { runSotto, type SottoRun } from '../../kit/run-sotto.ts';
 import { openStream, text } from '../../kit/scenes/events.ts';
@@ -95,7 +94,7 @@ await describeInBothPlanes(
     /** Nothing runs, listens, is held or was charged for more than the provider produced. */
     const expectNothingLeft = async (url: string): Promise<void> => {
       await provider.seen.at(-1)?.closed;
-      await until(async () => (await runningIn(folder)).length === 0, 'no process is left');
+      await until(async () => (await processesMentioning(folder)).length === 0, 'no process is left');
       await expect(fetch(url)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } });
       expect(readdirSync(folder).filter((name) => name.startsWith('sotto-run-'))).toEqual([]);
       await expectSettled(planes.service, account, 10_000_000_000n);
@@ -118,7 +117,7 @@ await describeInBothPlanes(
       it('by SIGTERM also ends an agent that ignores it, and the processes of the agent', async () => {
         const { own, url } = await runAgent(true);
         // Sotto, its guard, the agent, and the process that the agent started in a group of its own.
-        expect((await runningIn(folder)).length).toBeGreaterThanOrEqual(3);
+        expect((await processesMentioning(folder)).length).toBeGreaterThanOrEqual(3);
         own.child.kill('SIGTERM');
         expect(await own.ended).toBe(128 + constants.signals.SIGKILL);
         await expectNothingLeft(url);
@@ -169,9 +168,3 @@ await describeInBothPlanes(
     });
   },
 );
-
-/** Returns the command lines of running processes that name a folder. */
-async function runningIn(folder: string): Promise<string[]> {
-  const { stdout } = await promisify(execFile)('ps', ['-A', '-ww', '-o', 'args=']);
-  return stdout.split('\n').filter((line) => line.includes(folder));
-}

@@ -1,6 +1,6 @@
-import { ClientError, type createPrivateFetch } from '@sotto/client';
+import { ClientError } from '@sotto/client';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { messages, model, PrivateClients } from './stages.ts';
+import { PrivateClients } from './stages.ts';
 import { echo } from './stand-in.ts';
 
 const clients = new PrivateClients();
@@ -13,19 +13,17 @@ describe('over TLS', () => {
       echo(seen, response.setHeader('connection', 'close'), request),
     );
   });
-  const chat = (fetch: ReturnType<typeof createPrivateFetch>) =>
-    fetch(`${clients.service.baseUrl}/chat/completions`, { method: 'POST', body: JSON.stringify({ model, messages }) });
 
   it('sends content over connections to the named key, and no other bytes before they are verified', async () => {
     const { fetch } = clients.privately({ selfSigned: true });
-    expect((await chat(fetch)).status).toBe(200);
+    expect((await clients.chat(fetch)).status).toBe(200);
     const verified = await fetch.verified();
     expect(verified.checks).toContainEqual({ name: 'gateway.tls_key', outcome: 'passed' });
     expect(verified.tlsKeySeen).toBe(true);
   });
 
   it('rejects a certificate that no authority signed, unless told otherwise', async () => {
-    await expect(chat(clients.privately().fetch)).rejects.toMatchObject({
+    await expect(clients.chat(clients.privately().fetch)).rejects.toMatchObject({
       code: 'attestation_unavailable',
       message: expect.stringMatching(/SELF_SIGNED/),
     });
@@ -34,7 +32,7 @@ describe('over TLS', () => {
 
   it('refuses evidence that names another key than that of its own connection', async () => {
     clients.service.states({ spkiSha256: ['ab'.repeat(32)] });
-    await expect(chat(clients.privately({ selfSigned: true }).fetch)).rejects.toMatchObject({
+    await expect(clients.chat(clients.privately({ selfSigned: true }).fetch)).rejects.toMatchObject({
       code: 'attestation_untrusted',
       message: expect.stringContaining('gateway.tls_key'),
     });
@@ -43,9 +41,9 @@ describe('over TLS', () => {
 
   it('verifies again once when the service has changed its key, and goes on', async () => {
     const { fetch } = clients.privately({ selfSigned: true });
-    await (await chat(fetch)).text();
+    await (await clients.chat(fetch)).text();
     await clients.service.changeKey({ named: true });
-    expect((await chat(fetch)).status).toBe(200);
+    expect((await clients.chat(fetch)).status).toBe(200);
     expect(clients.service.evidenceCalls()).toBe(2);
     expect(clients.service.broker).toHaveLength(2);
   });
@@ -59,15 +57,15 @@ describe('over TLS', () => {
       return now;
     };
     const { fetch } = clients.privately({ selfSigned: true, now: later, maxAgeMs: 5 });
-    const answers = await Promise.all(Array.from({ length: 60 }, () => chat(fetch)));
+    const answers = await Promise.all(Array.from({ length: 60 }, () => clients.chat(fetch)));
     expect(answers.map(({ status }) => status)).toEqual(Array(60).fill(200));
   });
 
   it('sends nothing over a connection to another key, and reports the mismatch', async () => {
     const { fetch } = clients.privately({ selfSigned: true });
-    await (await chat(fetch)).text();
+    await (await clients.chat(fetch)).text();
     await clients.service.changeKey({ named: false });
-    const failure = await chat(fetch).catch((error: unknown) => error);
+    const failure = await clients.chat(fetch).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ClientError);
     expect(failure).toMatchObject({ code: 'connection_not_verified' });
     expect(clients.service.broker).toHaveLength(1);
@@ -75,7 +73,7 @@ describe('over TLS', () => {
 
   it('resumes no TLS session: each connection proves its key', async () => {
     const { fetch } = clients.privately({ selfSigned: true, ticketsAhead: 0 });
-    await Promise.all([chat(fetch), chat(fetch), chat(fetch)]);
+    await Promise.all([clients.chat(fetch), clients.chat(fetch), clients.chat(fetch)]);
     expect(clients.service.handshakes()).toBe(4);
   });
 });

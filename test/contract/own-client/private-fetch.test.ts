@@ -14,7 +14,8 @@ const failureOf = (answer: Promise<unknown>): Promise<InstanceType<typeof OpenAI
     () => expect.unreachable('it did not fail'),
     (error) => error,
   );
-const questions = (): unknown[] => clients.service.control.map(({ text }) => JSON.parse(text));
+const questions = (): { readonly count?: number; readonly reasoning_effort?: string }[] =>
+  clients.service.control.map(({ text }) => JSON.parse(text));
 
 describe('privateFetch', () => {
   beforeEach(async () => {
@@ -100,13 +101,11 @@ describe('privateFetch', () => {
     await chat({ reasoning_effort: 'low' });
     await until(async () => clients.service.tickets.length === 6, 'two more wait', 5000);
     // One request for the first ticket of each kind, and one that fills its pool.
-    expect(questions().map((asked) => (asked as { count?: number }).count)).toEqual([undefined, 2, undefined, 2]);
+    expect(questions().map(({ count }) => count)).toEqual([undefined, 2, undefined, 2]);
     await Promise.all([chat(), chat(), chat({ reasoning_effort: 'low' })]);
     const used = clients.service.broker.map(({ headers }) => headers['x-router-ticket']);
     expect(new Set(used).size).toBe(used.length);
-    const bindings = (questions() as { reasoning_effort?: string; count?: number }[]).flatMap((asked) =>
-      Array.from({ length: asked.count ?? 1 }, () => asked),
-    );
+    const bindings = questions().flatMap((asked) => Array.from({ length: asked.count ?? 1 }, () => asked));
     const boundTo = (ticket: unknown) => bindings[clients.service.tickets.indexOf(String(ticket))];
     for (const { headers, text } of clients.service.broker) {
       const { reasoning_effort } = JSON.parse(text) as { reasoning_effort?: string };
@@ -127,7 +126,7 @@ describe('privateFetch', () => {
       await openai.chat.completions.create({ model, messages });
       await until(async () => clients.service.tickets.length === tickets, `${tickets} tickets`, 5000);
     }
-    expect(questions().filter((asked) => (asked as { count?: number }).count !== undefined)).toHaveLength(1);
+    expect(questions().filter(({ count }) => count !== undefined)).toHaveLength(1);
     clients.service.onControl(undefined);
   });
 
@@ -216,14 +215,11 @@ describe('privateFetch', () => {
       response.writeHead(307, { location: `${clients.service.controlUrl}/models` }).end(),
     );
     const { fetch } = clients.privately({ ticketsAhead: 0 });
-    const body = JSON.stringify({ model, messages });
-    expect((await fetch(`${clients.service.baseUrl}/chat/completions`, { method: 'POST', body })).status).toBe(307);
+    expect((await clients.chat(fetch)).status).toBe(307);
     clients.service.onControl((_, response) =>
       response.writeHead(307, { location: `${clients.service.baseUrl}/elsewhere` }).end(),
     );
-    await expect(fetch(`${clients.service.baseUrl}/chat/completions`, { method: 'POST', body })).rejects.toMatchObject({
-      code: 'control_unreachable',
-    });
+    await expect(clients.chat(fetch)).rejects.toMatchObject({ code: 'control_unreachable' });
     expect(clients.service.broker).toHaveLength(1);
   });
 
@@ -251,11 +247,7 @@ describe('privateFetch', () => {
       }),
     );
     const { fetch } = clients.privately();
-    const asked = fetch(`${clients.service.baseUrl}/chat/completions`, {
-      method: 'POST',
-      body: JSON.stringify({ model, messages }),
-    });
-    await expect(asked).rejects.toMatchObject({ code: 'inference_ticket_failed' });
+    await expect(clients.chat(fetch)).rejects.toMatchObject({ code: 'inference_ticket_failed' });
   });
 });
 

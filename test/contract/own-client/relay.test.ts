@@ -2,7 +2,7 @@ import { createPrivateFetch } from '@sotto/client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startRelay, type TestRelay } from '../../kit/relay.ts';
 import { runSotto } from '../../kit/run-sotto.ts';
-import { apiKey, marker, messages, model, PrivateClients } from './stages.ts';
+import { apiKey, marker, PrivateClients } from './stages.ts';
 import { echo } from './stand-in.ts';
 
 const clients = new PrivateClients();
@@ -14,9 +14,6 @@ beforeEach(async () => {
 });
 afterEach(() => relay.stop());
 
-const ask = (fetch: ReturnType<typeof createPrivateFetch>) =>
-  fetch(`${clients.service.baseUrl}/chat/completions`, { method: 'POST', body: JSON.stringify({ model, messages }) });
-
 const hostOf = (url: string): string => new URL(url).host;
 
 describe.each(['socks5', 'socks5h', 'http'])('a relay by %s', (scheme) => {
@@ -25,7 +22,7 @@ describe.each(['socks5', 'socks5h', 'http'])('a relay by %s', (scheme) => {
   it('carries evidence, tickets and content, and sees none of them', async () => {
     clients.service.onBroker(echo);
     const { fetch } = clients.privately({ selfSigned: true, relay: address() });
-    const answer = await ask(fetch);
+    const answer = await clients.chat(fetch);
     expect(answer.status).toBe(200);
     expect(await answer.text()).toContain(marker);
     expect(new Set(relay.asked)).toEqual(
@@ -42,7 +39,7 @@ describe.each(['socks5', 'socks5h', 'http'])('a relay by %s', (scheme) => {
     const at = address();
     await relay.stop();
     const { fetch } = clients.privately({ selfSigned: true, relay: at });
-    await expect(ask(fetch)).rejects.toMatchObject({ message: expect.stringContaining('ECONNREFUSED') });
+    await expect(clients.chat(fetch)).rejects.toMatchObject({ message: expect.stringContaining('ECONNREFUSED') });
     expect([clients.service.handshakes(), clients.service.broker.length]).toEqual([0, 0]);
     relay = await startRelay();
   });
@@ -61,9 +58,10 @@ describe.each(['socks5', 'socks5h', 'http'])('a relay by %s', (scheme) => {
     relay = await startRelay({ credential: 'me:se cret' });
     const at = (credential: string) => `${scheme}://${credential}127.0.0.1:${relay.port}`;
     const denied = clients.privately({ selfSigned: true, relay: at('me:wrong@') });
-    await expect(ask(denied.fetch)).rejects.toThrow();
+    await expect(clients.chat(denied.fetch)).rejects.toThrow();
     expect(relay.asked).toEqual([]);
-    expect((await ask(clients.privately({ selfSigned: true, relay: at('me:se%20cret@') }).fetch)).status).toBe(200);
+    const admitted = clients.privately({ selfSigned: true, relay: at('me:se%20cret@') });
+    expect((await clients.chat(admitted.fetch)).status).toBe(200);
   });
 });
 

@@ -1,9 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createPrivateFetch, type PrivateFetchOptions } from '@sotto/client';
+import { createPrivateFetch, type PrivateFetch, type PrivateFetchOptions } from '@sotto/client';
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
+import { useFolder } from '../../kit/folder.ts';
 import { echo, type StandInService, startStandIn } from './stand-in.ts';
 
 export const apiKey = 'sotto_inf_secret';
@@ -13,12 +11,11 @@ export const messages = [{ role: 'user' as const, content: marker }];
 
 /** A stand-in service and a folder for the tests of a file. Before each test the service forgets its requests. */
 export class CommandStage {
+  readonly folder = useFolder('client');
   #service: StandInService | undefined;
-  #folder = '';
 
   constructor() {
     beforeAll(async () => {
-      this.#folder = await mkdtemp(join(tmpdir(), 'sotto-client-'));
       this.#service = await startStandIn();
     });
     beforeEach(() => {
@@ -29,17 +26,12 @@ export class CommandStage {
     });
     afterAll(async () => {
       await this.#service?.stop();
-      await rm(this.#folder, { recursive: true, force: true });
     });
   }
 
   get service(): StandInService {
     if (this.#service === undefined) throw new Error('the service runs within tests and hooks only');
     return this.#service;
-  }
-
-  get folder(): string {
-    return this.#folder;
   }
 
   /** Returns the arguments that point a command at the service. */
@@ -66,9 +58,8 @@ export class PrivateClients {
     return this.#service;
   }
 
-  async start(...options: Parameters<typeof startStandIn>): Promise<StandInService> {
+  async start(...options: Parameters<typeof startStandIn>): Promise<void> {
     this.#service = await startStandIn(...options);
-    return this.#service;
   }
 
   privately(options: Partial<PrivateFetchOptions> & { selfSigned?: boolean; relay?: string } = {}) {
@@ -81,5 +72,11 @@ export class PrivateClients {
       fetch,
       openai: new OpenAI({ apiKey: 'the key of the SDK', baseURL: baseUrl, fetch, organization: 'org-me' }),
     };
+  }
+
+  /** Requests a chat completion. */
+  chat(fetch: PrivateFetch): Promise<Response> {
+    const body = JSON.stringify({ model, messages });
+    return fetch(`${this.service.baseUrl}/chat/completions`, { method: 'POST', body });
   }
 }

@@ -4,6 +4,9 @@ import type { AddressInfo, Server } from 'node:net';
 import { type SimulatedGateway, simulatedEvidence } from '@sotto/client/testing';
 import { tlsOptions } from '../../../apps/confidential/src/tls/open-tls.ts';
 import { makeTlsKey, type TlsKey } from '../../../apps/confidential/src/tls/tls-key.ts';
+import { sendJson as json } from '../../kit/provider.ts';
+
+export { json };
 
 /** A request as one of the origins received it. */
 export interface Seen {
@@ -145,16 +148,6 @@ export async function startStandIn({ tls = false, forPages = false }: StandInOpt
       }
     },
   };
-}
-
-export function json(
-  response: ServerResponse,
-  status: number,
-  body: unknown,
-  headers: Record<string, string> = {},
-): void {
-  response.writeHead(status, { 'content-type': 'application/json', ...headers });
-  response.end(JSON.stringify(body));
 }
 
 export const refusal = (type: string): object => ({ error: { message: `It is ${type}.`, type, request_id: 'req_1' } });

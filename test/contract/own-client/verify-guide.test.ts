@@ -1,8 +1,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import {
   dstackChecks,
@@ -22,28 +21,23 @@ import {
 } from '@sotto/attestation';
 import { TdxMachine } from '@sotto/attestation/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { documentedBlock } from '../../kit/documented.ts';
 import { useFolder } from '../../kit/folder.ts';
+import { installSotto } from '../../kit/run-sotto.ts';
 import { json, type StandInService, startStandIn } from './stand-in.ts';
 
 const run = promisify(execFile);
-const root = new URL('../../../', import.meta.url);
-let guide: string;
 const folder = useFolder('guide');
 let service: StandInService;
 beforeAll(async () => {
-  guide = await readFile(new URL('docs/use/verifying.md', root), 'utf8');
   service = await startStandIn();
-  const main = fileURLToPath(new URL('packages/client/src/command/main.ts', root));
-  const command = `#!/bin/sh\nexec '${process.execPath}' --conditions=@sotto/source '${main}' "$@"\n`;
-  await writeFile(join(folder, 'sotto'), command);
-  await chmod(join(folder, 'sotto'), 0o755);
+  installSotto(folder);
 });
 afterAll(async () => {
   await service.stop();
 });
 
-const block = (name: string): string =>
-  new RegExp(`<!-- test: ${name} -->\\n\`\`\`sh\\n(.*?)\`\`\``, 's').exec(guide)?.[1] ?? `no block named ${name}`;
+const block = (name: string): string => documentedBlock('docs/use/verifying.md', name);
 
 const shell = (script: string): Promise<string> =>
   run('bash', ['-uc', script], {
@@ -57,7 +51,7 @@ const shell = (script: string): Promise<string> =>
   }).then(({ stdout }) => stdout);
 
 it('names every check that a verifier makes', async () => {
-  const list = await readFile(new URL('docs/reference/attestation-checks.md', root), 'utf8');
+  const list = await readFile(new URL('../../../docs/reference/attestation-checks.md', import.meta.url), 'utf8');
   const checks = [
     ...[dstackChecks, gatewayChecks, nvidiaChecks, providerChecks, providerReceiptChecks, receiptChecks].flat(),
     ...[snpCurrencyChecks, snpReportChecks, tdxCollateralChecks, tdxQuoteChecks].flat(),

@@ -1,6 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
+import { ask as askAs } from '../../kit/client.ts';
 import { answerChat, answerError, type FakeProvider, startProvider } from '../../kit/provider.ts';
 import type { TestAccount } from '../../kit/service.ts';
 
@@ -43,15 +44,8 @@ await describeInBothPlanes(
     });
 
     const ask = async (body: object) => {
-      const answer = await fetch(`${planes.service.baseUrl}/chat/completions`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${account.inferenceKey}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ model: 'acme/picky', messages: [{ role: 'user', content: 'hi' }], ...body }),
-      });
-      return {
-        status: answer.status,
-        json: (await answer.json()) as { error?: { type: string; param?: string; message: string } },
-      };
+      const { status, json } = await askAs(planes.service, account.inferenceKey, { model: 'acme/picky', ...body });
+      return { status, json: json as { error?: { type: string; param?: string; message: string } } };
     };
     const upstream = () => provider.seen.at(-1)?.body;
 

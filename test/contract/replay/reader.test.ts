@@ -1,8 +1,8 @@
 import { loadAdapter, shownUsage } from '@sotto/providers';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { framesOf, providersOwnNames, type Recording, recordings, saidOf } from './recordings.ts';
-import { type Said, saidReaders, withEvenArguments } from './said.ts';
+import { comparable, framesOf, providersOwnNames, recordings, saidOf } from './recordings.ts';
+import { saidReaders } from './said.ts';
 
 const identity = { id: 'chatcmpl-ours', created: 1_750_000_000, model: 'lab/one' };
 const adapters = {
@@ -60,13 +60,3 @@ describe.each(recordings())('the recording $name', (recording) => {
     );
   });
 });
-
-/**
- * Removes the allowed differences: calls of Google get ids from us, and arguments may differ in whitespace or be empty
- * instead of `{}`.
- */
-function comparable({ api }: Recording, said: Said): Said {
-  const even = api === 'openai' ? said : withEvenArguments(said);
-  if (api !== 'google') return even;
-  return { ...even, calls: even.calls.map((call) => ({ ...call, id: '' })) };
-}

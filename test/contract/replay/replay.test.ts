@@ -2,8 +2,10 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { readPrices } from '../../../packages/client/src/bill/price-list.ts';
 import { readBill } from '../../../packages/client/src/bill/read-bill.ts';
 import { verifyCharge } from '../../../packages/client/src/bill/verify-charge.ts';
+import { costOf } from '../../kit/books.ts';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { ask, type Called, type Flow } from '../../kit/call.ts';
+import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { anthropicDialect } from '../../kit/dialects/anthropic.ts';
 import { bedrockDialect } from '../../kit/dialects/bedrock.ts';
 import type { Dialect } from '../../kit/dialects/dialect.ts';
@@ -12,6 +14,7 @@ import { openAiDialect } from '../../kit/dialects/openai.ts';
 import { type ProviderHandler, startProvider } from '../../kit/provider.ts';
 import type { TestAccount } from '../../kit/service.ts';
 import {
+  comparable,
   embeddingRecordings,
   framesOf,
   providersOwnNames,
@@ -20,7 +23,7 @@ import {
   recordings,
   saidOf,
 } from './recordings.ts';
-import { type Said, saidReaders, withEvenArguments } from './said.ts';
+import { type Said, saidReaders } from './said.ts';
 
 const tapes = recordings();
 const embeddingTapes = embeddingRecordings();
@@ -74,17 +77,12 @@ function* cutAtRandom(bytes: Buffer): Generator<Buffer> {
 
 const price = { input: 0.5, output: 1.5, cached_input: 0.05, cache_write: 0.625 };
 
-/** Returns the cost in USD, summed exactly and rounded up once to a nano-dollar. */
-function costOf(usage: Said['usage']): number {
-  const { prompt_tokens: prompt = 0, completion_tokens: produced = 0 } = usage;
+/** Returns the cost in USD. */
+function usdOf(usage: Said['usage']): number {
+  const { prompt_tokens: prompt = 0, completion_tokens: completion = 0 } = usage;
   const cached = usage['prompt_tokens_details.cached_tokens'] ?? 0;
   const written = usage['prompt_tokens_details.cache_write_tokens'] ?? 0;
-  const picoUsd =
-    (prompt - cached - written) * price.input * 1e6 +
-    cached * price.cached_input * 1e6 +
-    written * price.cache_write * 1e6 +
-    produced * price.output * 1e6;
-  return Math.ceil(Math.round(picoUsd) / 1000) / 1e9;
+  return Number(costOf({ prompt, completion, cached, written }, price)) / 1e9;
 }
 
 /**
@@ -98,13 +96,11 @@ function expectBillHolds(id: string, usage: object): void {
   for (const charge of bill.charges) expect(['exact', 'within']).toContain(verifyCharge(charge, prices.prices).result);
 }
 
-const route = ({ name: upstream_model, api }: Recording): object => ({
-  provider: `tape-${api}`,
-  upstream_model,
-  privacy_class: 'private',
-  pricing: price,
-  capabilities: { tools: true, reasoning: { efforts: ['low'], can_disable: true } },
-});
+const route = ({ name: upstream_model, api }: Recording): object =>
+  routeEntry(`tape-${api}`, price, {
+    upstream_model,
+    capabilities: { tools: true, reasoning: { efforts: ['low'], can_disable: true } },
+  });
 
 await describeInBothPlanes(
   'a recorded answer',
@@ -116,13 +112,8 @@ await describeInBothPlanes(
         fake: await startProvider(replaying(dialect)),
       })),
     );
-    const models = tapes.map((recording) => ({
-      id: modelOf(recording.name),
-      model_type: 'text',
-      context_length: 131_072,
-      max_output_tokens: 16_384,
-      routes: [route(recording)],
-    }));
+    const length = { context_length: 131_072, max_output_tokens: 16_384 };
+    const models = tapes.map((recording) => textModel(modelOf(recording.name), [route(recording)], length));
     const cohere = await startProvider(({ path, body }, response) => {
       const tape = embeddingTapes.find(({ name }) => path === '/v2/embed' && name === body.model);
       response.writeHead(tape === undefined ? 404 : 200, { 'content-type': 'application/json', 'x-provider': 'LEAK' });
@@ -132,29 +123,18 @@ await describeInBothPlanes(
       id: `embed/${name}`,
       model_type: 'embedding',
       context_length: 512,
-      routes: [{ provider: 'tape-cohere', upstream_model: name, privacy_class: 'private', pricing: { input: 0.5 } }],
+      routes: [routeEntry('tape-cohere', { input: 0.5 }, { upstream_model: name })],
     }));
     return {
-      // JSON is valid YAML.
-      registry: JSON.stringify({
-        providers: [
-          {
-            id: 'tape-cohere',
-            name: 'Tape',
-            adapter: 'cohere',
-            base_url: `${new URL(cohere.baseUrl).origin}/v2`,
-            privacy_class: 'private',
-          },
-          ...providers.map(({ api, dialect, fake }) => ({
-            id: `tape-${api}`,
-            name: 'Tape',
-            adapter: dialect.adapter,
-            base_url: new URL(fake.baseUrl).origin + dialect.basePath,
-            privacy_class: 'private',
-          })),
+      ...filesOf(
+        [
+          providerEntry('tape-cohere', `${new URL(cohere.baseUrl).origin}/v2`, { adapter: 'cohere' }),
+          ...providers.map(({ api, dialect, fake }) =>
+            providerEntry(`tape-${api}`, new URL(fake.baseUrl).origin + dialect.basePath, { adapter: dialect.adapter }),
+          ),
         ],
-      }),
-      catalog: JSON.stringify({ models: [...models, ...embeddingModels] }),
+        [...models, ...embeddingModels],
+      ),
       stop: async () => {
         for (const { fake } of [...providers, { fake: cohere }]) await fake.stop();
       },
@@ -179,7 +159,7 @@ await describeInBothPlanes(
           expect(comparable(recording, saidReaders.openai.whole(answer.text))).toEqual(comparable(recording, said));
           const body = JSON.parse(answer.text);
           expect(body).toMatchObject({ id: expect.stringMatching(/^chatcmpl-/), model: modelOf(recording.name) });
-          expect(body.usage.cost).toBe(costOf(said.usage));
+          expect(body.usage.cost).toBe(usdOf(said.usage));
           expectBillHolds(body.model, body.usage);
           expectNothingOf(answer, providersOwnNames(recording));
         },
@@ -202,7 +182,7 @@ await describeInBothPlanes(
           for (const { id, model, created } of chunks) {
             expect({ id, model, created }).toEqual({ id: first.id, model: first.model, created: first.created });
           }
-          expect(chunks.at(-1).usage.cost).toBe(costOf(said.usage));
+          expect(chunks.at(-1).usage.cost).toBe(usdOf(said.usage));
           expectBillHolds(first.model, chunks.at(-1).usage);
           expectNothingOf(answer, providersOwnNames(recording));
         });
@@ -259,16 +239,6 @@ await describeInBothPlanes(
     });
   },
 );
-
-/**
- * Removes the allowed differences: calls of Google get ids from us, and arguments may differ in whitespace or be empty
- * instead of `{}`.
- */
-function comparable({ api }: Recording, said: Said): Said {
-  const even = api === 'openai' ? said : withEvenArguments(said);
-  if (api !== 'google') return even;
-  return { ...even, calls: even.calls.map((call) => ({ ...call, id: '' })) };
-}
 
 /** Returns the payloads of a stream without the terminator. Checks the framing as strictly as the strictest client. */
 function payloadsOf(stream: string): string[] {

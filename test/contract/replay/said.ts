@@ -10,7 +10,7 @@ export interface Said {
 }
 
 /** Reads the answers of one API. It deliberately does not use the code under test. */
-export interface SaidReader {
+interface SaidReader {
   whole(body: string): Said;
   stream(payloads: readonly string[]): Said;
 }

@@ -6,9 +6,11 @@ import * as z from 'zod';
 import {
   type ClientWorld,
   cities,
+  countAsked,
   localProxy,
   chatModel as model,
   reasoningText,
+  toolsSaid,
   weather,
   weatherSchema,
 } from './world.ts';
@@ -85,9 +87,7 @@ export function anthropicSuite(world: ClientWorld): void {
       });
       const runner = connect().beta.messages.toolRunner({ ...ask, tools: [tool], stream });
       const { content } = await runner.runUntilDone();
-      expect(content).toMatchObject([
-        { type: 'text', text: `The tools said: ${cities.map((city) => `sun in ${city}`).join(' / ')}` },
-      ]);
+      expect(content).toMatchObject([{ type: 'text', text: toolsSaid('sun') }]);
       expect(asked).toEqual(cities);
       const sent = world.provider.seen.at(-1)?.body.messages as { role: string; tool_calls?: { id: string }[] }[];
       expect(sent.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool']);
@@ -154,11 +154,7 @@ export function anthropicSuite(world: ClientWorld): void {
         expect(error.requestID).toMatch(/\S/);
         return error;
       };
-      const asked = async (fail: () => Promise<unknown>): Promise<number> => {
-        const before = world.provider.seen.length;
-        await fail();
-        return world.provider.seen.length - before;
-      };
+      const asked = countAsked(world);
 
       it('throws a NotFoundError for an unknown model, whole and streamed', async () => {
         for (const stream of [false, true]) {

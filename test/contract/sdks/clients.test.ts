@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
+import { describeInWorld } from '../../kit/both-planes.ts';
 import { heldAnswers } from '../../kit/openai/watched-answer.ts';
-import type { FakeProvider } from '../../kit/provider.ts';
 import type { TestAccount } from '../../kit/service.ts';
 import { aiSdkSuite } from './ai-sdk.ts';
 import { anthropicSuite } from './anthropic.ts';
@@ -16,63 +15,53 @@ import { openAiResponsesSuite } from './openai-responses.ts';
 import { openRouterSuite } from './openrouter.ts';
 import { startWorld } from './world.ts';
 
-let provider: FakeProvider;
+await describeInWorld('real clients', { start: startWorld, setupOf: (world) => world }, (stage) => {
+  let account: TestAccount;
+  beforeAll(async () => {
+    account = await stage.service.createAccount();
+  });
+  const world = {
+    get service() {
+      return stage.service;
+    },
+    get provider() {
+      return stage.world.provider;
+    },
+    get inferenceKey() {
+      return account.inferenceKey;
+    },
+    get managementKey() {
+      return account.managementKey;
+    },
+  };
+  openAiSuite(world);
+  openAiResponsesSuite(world);
+  anthropicSuite(world);
+  aiSdkSuite(world);
+  langchainSuite(world);
+  openAiAgentsSuite(world);
+  mastraSuite(world);
+  instructorSuite(world);
+  openRouterSuite(world);
+  mistralSuite(world);
+  mediaSuite(world);
 
-await describeInBothPlanes(
-  'real clients',
-  async () => {
-    const world = await startWorld();
-    ({ provider } = world);
-    return world;
-  },
-  (planes) => {
-    let account: TestAccount;
-    beforeAll(async () => {
-      account = await planes.service.createAccount();
-    });
-    const world = {
-      get service() {
-        return planes.service;
-      },
-      get provider() {
-        return provider;
-      },
-      get inferenceKey() {
-        return account.inferenceKey;
-      },
-      get managementKey() {
-        return account.managementKey;
-      },
-    };
-    openAiSuite(world);
-    openAiResponsesSuite(world);
-    anthropicSuite(world);
-    aiSdkSuite(world);
-    langchainSuite(world);
-    openAiAgentsSuite(world);
-    mastraSuite(world);
-    instructorSuite(world);
-    openRouterSuite(world);
-    mistralSuite(world);
-    mediaSuite(world);
+  it('get only answers that match OpenAI’s schema', () => {
+    const kinds = ['chat', 'chunk', 'embeddings', 'error', 'images', 'models', 'response'];
+    expect([...heldAnswers.keys()].sort()).toEqual(kinds);
+  });
 
-    it('get only answers that match OpenAI’s schema', () => {
-      const kinds = ['chat', 'chunk', 'embeddings', 'error', 'images', 'models', 'response'];
-      expect([...heldAnswers.keys()].sort()).toEqual(kinds);
-    });
+  it('leave no hold behind', async () => {
+    expect(await stage.service.settled(account)).toBeLessThan(10_000_000_000n);
+  });
 
-    it('leave no hold behind', async () => {
-      expect(await planes.service.settled(account)).toBeLessThan(10_000_000_000n);
-    });
+  it('send the provider none of their own headers', () => {
+    const names = new Set(world.provider.seen.flatMap(({ headers }) => Object.keys(headers)));
+    expect([...names].sort()).toEqual(
+      ['accept', 'accept-encoding', 'connection', 'content-length', 'content-type', 'host'].sort(),
+    );
+    expect(world.provider.seen.length).toBeGreaterThan(50);
+  });
 
-    it('send the provider none of their own headers', () => {
-      const names = new Set(provider.seen.flatMap(({ headers }) => Object.keys(headers)));
-      expect([...names].sort()).toEqual(
-        ['accept', 'accept-encoding', 'connection', 'content-length', 'content-type', 'host'].sort(),
-      );
-      expect(provider.seen.length).toBeGreaterThan(50);
-    });
-
-    afterAll(() => expect(planes.service.logs()).not.toMatch(/héllo|RAW-PROVIDER-ERROR/));
-  },
-);
+  afterAll(() => expect(stage.service.logs()).not.toMatch(/héllo|RAW-PROVIDER-ERROR/));
+});

@@ -1,31 +1,23 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort } from '../../kit/free-port.ts';
-import { npmStart, type StartedByNpm } from '../../kit/npm-start.ts';
+import { useFolder } from '../../kit/folder.ts';
+import { freePorts, npmStart, type StartedByNpm } from '../../kit/npm-start.ts';
 import { runnableWeather, weather } from './world.ts';
 
 describe('openai with the service of `npm start`', () => {
   const model = 'demo/chat';
-  let folder: string;
+  const folder = useFolder('demo');
   let started: StartedByNpm | undefined;
   let client: OpenAI;
   const messages = [{ role: 'user' as const, content: 'Grüße' }];
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'sotto-demo-'));
-    started = await npmStart(folder, {
-      CONTROL_PORT: String(await freePort()),
-      CONFIDENTIAL_PORT: String(await freePort()),
-    });
+    started = await npmStart(folder, await freePorts());
     const { base_url: baseURL, inference_key: apiKey } = started.quickstart;
     client = new OpenAI({ baseURL, apiKey, maxRetries: 0 });
   });
   afterAll(async () => {
     await started?.end('SIGTERM');
-    await rm(folder, { recursive: true, force: true });
   });
 
   it('lists the models to try', async () => {

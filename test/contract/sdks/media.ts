@@ -10,7 +10,7 @@ import { generateImage, generateSpeech } from 'ai';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { useFolder } from '../../kit/folder.ts';
-import { type ClientWorld, imageModel, picture, privateFetchOf, spoken, voiceModel } from './world.ts';
+import { type ClientWorld, imageModel, openAiClients, picture, privateFetchOf, spoken, voiceModel } from './world.ts';
 
 const streamToFile = ({ body }: Response, file: string): Promise<void> =>
   pipeline(Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]), createWriteStream(file));
@@ -19,8 +19,7 @@ const streamToFile = ({ body }: Response, file: string): Promise<void> =>
 export function mediaSuite(world: ClientWorld): void {
   const folder = useFolder('media');
   const byTicket = () => privateFetchOf(world);
-  const openai = () =>
-    new OpenAI({ baseURL: world.service.baseUrl, apiKey: 'never-sent', maxRetries: 0, fetch: byTicket() });
+  const { 'compatibility mode': openaiByKey, 'the ticket flow': openai } = openAiClients(world);
   const input = 'Say “this”, 🎵!';
 
   describe('openai, media', () => {
@@ -48,7 +47,7 @@ export function mediaSuite(world: ClientWorld): void {
     });
 
     it('gets an error that asks for a ticket if it sends a key', async () => {
-      const client = new OpenAI({ baseURL: world.service.baseUrl, apiKey: world.inferenceKey, maxRetries: 0 });
+      const client = openaiByKey();
       for (const asked of [
         () => client.images.generate({ model: imageModel, prompt: 'a cat' }),
         () => client.audio.speech.create({ model: voiceModel, voice: 'alloy', input }),

@@ -6,9 +6,11 @@ import * as z from 'zod';
 import {
   type ClientWorld,
   cities,
+  countAsked,
   localProxy,
   chatModel as model,
   reasoningText,
+  toolsSaid,
   weather,
   weatherSchema,
 } from './world.ts';
@@ -101,7 +103,7 @@ export function openAiResponsesSuite(world: ClientWorld): void {
         }),
       );
       const second = await say([question, ...(first.output as ResponseInputItem[]), ...results]);
-      expect(second.output_text).toBe(`The tools said: ${cities.map((city) => `sun in ${city}`).join(' / ')}`);
+      expect(second.output_text).toBe(toolsSaid('sun'));
     });
 
     it('asks for structured output', async () => {
@@ -142,11 +144,7 @@ export function openAiResponsesSuite(world: ClientWorld): void {
         expect(error.message).not.toContain('RAW-PROVIDER-ERROR');
         return error;
       };
-      const asked = async (fail: () => Promise<unknown>): Promise<number> => {
-        const before = world.provider.seen.length;
-        await fail();
-        return world.provider.seen.length - before;
-      };
+      const asked = countAsked(world);
 
       it('throws a BadRequestError for what needs a kept answer', async () => {
         const error = await failure({ previous_response_id: 'resp_1' });

@@ -4,10 +4,12 @@ import {
   answerCost,
   type ClientWorld,
   cities,
+  countAsked,
   embeddingModel,
   chatModel as model,
-  privateFetchOf,
+  openAiClients,
   runnableWeather,
+  toolsSaid,
   usage,
   vectorOf,
   weather,
@@ -18,18 +20,7 @@ const tools = [{ type: 'function' as const, function: weather }];
 
 /** Tests the `openai` SDK, in both flows. */
 export function openAiSuite(world: ClientWorld): void {
-  const clients = {
-    'compatibility mode': (more: object = {}) =>
-      new OpenAI({ baseURL: world.service.baseUrl, apiKey: world.inferenceKey, maxRetries: 0, ...more }),
-    'the ticket flow': (more: object = {}) =>
-      new OpenAI({
-        baseURL: world.service.baseUrl,
-        apiKey: 'never-sent',
-        maxRetries: 0,
-        fetch: privateFetchOf(world),
-        ...more,
-      }),
-  };
+  const clients = openAiClients(world);
 
   describe.each(Object.entries(clients))('openai, in %s', (_, connect) => {
     it('chats', async () => {
@@ -85,9 +76,7 @@ export function openAiSuite(world: ClientWorld): void {
         () => completions.runTools(question),
         () => completions.runTools({ ...question, stream: true }),
       ]) {
-        expect(await run().finalContent()).toBe(
-          `The tools said: ${cities.map((city) => `sun in ${city}`).join(' / ')}`,
-        );
+        expect(await run().finalContent()).toBe(toolsSaid('sun'));
         expect(asked.splice(0)).toEqual(cities);
         const sent = world.provider.seen.at(-1)?.body.messages as { role: string; tool_calls?: { id: string }[] }[];
         expect(sent.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool']);
@@ -176,12 +165,7 @@ export function openAiSuite(world: ClientWorld): void {
       expect(error.requestID).toMatch(/\S/);
       return error;
     };
-    /** Counts the requests to the provider during a call. */
-    const asked = async (ask: () => Promise<unknown>): Promise<number> => {
-      const before = world.provider.seen.length;
-      await ask();
-      return world.provider.seen.length - before;
-    };
+    const asked = countAsked(world);
 
     it('throws an AuthenticationError for a bad key', async () => {
       const error = await failure(chat(connect({ apiKey: 'sotto_inf_nobody' })));

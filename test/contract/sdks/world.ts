@@ -75,6 +75,10 @@ export const usage = {
 export const answerCost = ((12 - 4) * 0.5 + 4 * 0.05 + 34 * 1.5) / 1e6;
 const thoughts = ['Let me', ' think', ' – "hm".'];
 
+/** The provider's answer to the results of a tool that found this weather in each city. */
+export const toolsSaid = (sky: string): string =>
+  `The tools said: ${cities.map((city) => `${sky} in ${city}`).join(' / ')}`;
+
 /** Starts the provider, and builds the files that add its models to the catalog. */
 export async function startWorld(): Promise<PlanesSetup & { readonly provider: FakeProvider }> {
   const provider = await startProvider(answer);
@@ -237,15 +241,25 @@ export function privateFetchOf({ service, inferenceKey }: ClientWorld): PrivateF
   return fetch;
 }
 
-/** Creates OpenAI's client in both flows, for the libraries that wrap one. */
+/** Creates OpenAI's client in both flows, with further options of it. */
 export const openAiClients = (world: ClientWorld) => {
-  const clientWith = (options: { readonly apiKey: string; readonly fetch?: PrivateFetch }): OpenAI =>
-    new OpenAI({ baseURL: world.service.baseUrl, maxRetries: 0, ...options });
+  const shared = () => ({ baseURL: world.service.baseUrl, maxRetries: 0 });
   return {
-    'compatibility mode': () => clientWith({ apiKey: world.inferenceKey }),
-    'the ticket flow': () => clientWith({ apiKey: 'never-sent', fetch: privateFetchOf(world) }),
+    'compatibility mode': (more: object = {}) => new OpenAI({ ...shared(), apiKey: world.inferenceKey, ...more }),
+    'the ticket flow': (more: object = {}) =>
+      new OpenAI({ ...shared(), apiKey: 'never-sent', fetch: privateFetchOf(world), ...more }),
   };
 };
+
+/** Returns a function that counts the requests to the provider during a call. */
+export const countAsked =
+  (world: ClientWorld) =>
+  async (act: () => Promise<unknown>): Promise<number> => {
+    const { seen } = world.provider;
+    const before = seen.length;
+    await act();
+    return seen.length - before;
+  };
 
 /** What `sotto proxy` serves, in the process of a suite. */
 interface LocalProxy {

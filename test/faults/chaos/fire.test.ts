@@ -1,24 +1,16 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { expectCivil, type Load, startLoad, untilReadiness, untilServed } from '../../kit/load.ts';
-import type { OwnPostgres } from '../../kit/postgres.ts';
 import { Random } from '../../kit/random.ts';
-import type { OwnRedis } from '../../kit/redis.ts';
 import { type Stage, setStage } from '../../kit/stage.ts';
 
 /** The duration: `SOTTO_FIRE_MINUTES`, or long enough to kill every process a few times. */
 const minutes = Number(process.env.SOTTO_FIRE_MINUTES ?? 0.75);
 const seed = Number(process.env.SOTTO_FIRE_SEED ?? Date.now() % 1_000_000);
 
-let redis: OwnRedis | undefined;
-let postgres: OwnPostgres;
-let stage: Stage;
+let stage: Stage | undefined;
 
 beforeAll(async () => {
-  const set = await setStage('random kills under load', { toBeKilled: true });
-  if (set === undefined) return;
-  stage = set;
-  redis = set.redis;
-  postgres = set.postgres;
+  stage = await setStage('random kills under load', { toBeKilled: true });
 });
 afterAll(async () => {
   await stage?.stop();
@@ -27,10 +19,9 @@ afterAll(async () => {
 it(
   'random kills of every process, every few seconds: in the end the audit is clean',
   async (context) => {
-    const server = redis;
-    if (server?.pid === undefined) return context.skip('no Redis');
+    if (stage === undefined) return context.skip('no Redis');
+    const { service, account, redis, postgres } = stage;
     const random = new Random(seed);
-    const { service } = stage;
     const killed = new Map<string, number>();
     const victims = {
       broker: async () => {
@@ -42,8 +33,8 @@ it(
         service.control.start();
       },
       redis: async () => {
-        await server.kill9();
-        await server.restart();
+        await redis.kill9();
+        await redis.restart();
       },
       postgres: async () => {
         await postgres.kill9();
@@ -70,7 +61,7 @@ it(
     expectCivil(load.sent.filter(({ called }) => called.status !== undefined));
     // A busy machine takes longer to start what was killed, and refuses requests meanwhile.
     expect(load.sent.filter(({ called }) => called.complete).length, said).toBeGreaterThan(load.sent.length / 20);
-    await service.settled(stage.account).catch((failure: Error) => {
+    await service.settled(account).catch((failure: Error) => {
       throw new Error(`${failure.message}; ${said}`);
     });
     const audit = await service.runControl(['audit']);

@@ -11,7 +11,6 @@ import {
   untilReadiness,
   untilServed,
 } from '../../kit/load.ts';
-import type { OwnPostgres } from '../../kit/postgres.ts';
 import type { OwnRedis } from '../../kit/redis.ts';
 import { withRedis } from '../../kit/redis-connection.ts';
 import { lapseLeases } from '../../kit/redis-holds.ts';
@@ -22,7 +21,6 @@ const requests = 200;
 const credited = 1_000_000_000_000n;
 
 let redis: OwnRedis | undefined;
-let postgres: OwnPostgres;
 let stage: Stage;
 let sentSoFar: Sent[] = [];
 let begunSoFar = 0;
@@ -32,7 +30,6 @@ beforeAll(async () => {
   if (set === undefined) return;
   stage = set;
   redis = set.redis;
-  postgres = set.postgres;
 });
 afterAll(async () => {
   await stage?.stop();
@@ -64,7 +61,7 @@ async function inTheMiddle(
 
 it('Postgres is killed: answers go on and are booked later; control is not ready, and rejects no valid caller as unknown', async (context) => {
   if (redis?.pid === undefined) return context.skip('no Redis');
-  const { service, account } = stage;
+  const { service, account, postgres } = stage;
   const session = await signIn();
   const sent = await inTheMiddle(async (load) => {
     // Kills Postgres during a booking, which waits for a lock of this test. The pool has already given out a connection

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { expectSettled, usageOf } from '../../kit/books.ts';
-import { bearer, type Called, call, errorOf, mint } from '../../kit/call.ts';
+import { bearer, type Called, call, errorOf } from '../../kit/call.ts';
 import {
   expectCivil,
   expectFair,
@@ -10,7 +10,6 @@ import {
   untilReadiness,
   untilServed,
 } from '../../kit/load.ts';
-import type { OwnPostgres } from '../../kit/postgres.ts';
 import type { OwnRedis } from '../../kit/redis.ts';
 import { scripted } from '../../kit/scripted-provider.ts';
 import { until } from '../../kit/service.ts';
@@ -20,7 +19,6 @@ const credited = 1_000_000_000_000n;
 const pauseMs = 4000;
 
 let redis: OwnRedis | undefined;
-let postgres: OwnPostgres;
 let stage: Stage;
 let sentSoFar: Sent[] = [];
 let begunSoFar = 0;
@@ -30,7 +28,6 @@ beforeAll(async () => {
   if (set === undefined) return;
   stage = set;
   redis = set.redis;
-  postgres = set.postgres;
 });
 afterAll(async () => {
   await stage?.stop();
@@ -69,12 +66,10 @@ function redeem(ticket: string, index: number): Promise<Called> {
 it('Redis hangs: requests fail fast with 503, public reads go on, and the service recovers by itself', async (context) => {
   if (redis?.pid === undefined) return context.skip('no Redis');
   const { service, account } = stage;
-  const tickets = await Promise.all(
-    Array.from({ length: 5 }, async () => {
-      const minted = await mint(service, account.inferenceKey, { model: 'm/one' });
-      return (JSON.parse(minted.text) as { ticket: string }).ticket;
-    }),
+  const minted = await Promise.all(
+    Array.from({ length: 5 }, () => service.mintTicket(account.inferenceKey, { model: 'm/one' })),
   );
+  const tickets = minted.map(({ ticket }) => ticket);
   const load = startLoad(stage, { first: begunSoFar });
   try {
     await load.reach(100);
@@ -161,7 +156,7 @@ it('Redis loses everything: control projects it anew within seconds, and no char
 
 it('Postgres is down when control starts: it waits, is not ready, and comes up by itself', async (context) => {
   if (redis?.pid === undefined) return context.skip('no Redis');
-  const { service, account } = stage;
+  const { service, account, postgres } = stage;
   const load = startLoad(stage, { first: begunSoFar, flows: ['compat'] });
   try {
     await load.reach(20);

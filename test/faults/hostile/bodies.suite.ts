@@ -17,6 +17,7 @@ export const bodiesSuite: Suite = {
   name: 'bodies that do not end',
   spec: { providers: [{ id: 'plain' }], shapes: { held: { plain: [1, 2] } }, copies: 1 },
   tests(stage) {
+    const [control, broker] = originsOf(stage);
     let account: TestAccount;
     let model: string;
     let opened: Socket[] = [];
@@ -29,18 +30,8 @@ export const bodiesSuite: Suite = {
       opened = [];
     });
 
-    const broker = (): Origin => {
-      const found = originsOf(stage).find(({ name }) => name === 'confidential');
-      if (found === undefined) throw new Error('no broker');
-      return found;
-    };
-
-    /** Begins bodies of the largest size and never ends them. */
-    const begin = async (
-      origin: Origin,
-      credential: string,
-      count = sockets,
-    ): Promise<{ readonly texts: string[] }> => {
+    /** Begins bodies of the largest size and never ends them. Returns their answers, which fill later. */
+    const begin = async (origin: Origin, credential: string, count = sockets): Promise<readonly string[]> => {
       const texts: string[] = Array(count).fill('');
       for (let at = 0; at < count; at += 1) {
         const socket = await open(origin.url);
@@ -52,13 +43,13 @@ export const bodiesSuite: Suite = {
         );
         opened.push(socket);
       }
-      return { texts };
+      return texts;
     };
 
     /** Begins a chat request of 300 KiB. */
     const beginChat = (headers: OutgoingHttpHeaders) => {
       const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'x'.repeat(300 * kib) }] });
-      const sent = request(`${broker().url}${broker().post}`, {
+      const sent = request(`${broker.url}${broker.post}`, {
         ...{ method: 'POST', agent: false },
         headers: { ...headers, 'content-type': 'application/json', 'content-length': body.length },
       });
@@ -109,7 +100,7 @@ export const bodiesSuite: Suite = {
         ['with a ticket that does not open', () => 'x-router-ticket: made-up\r\n', 'invalid_ticket'],
         ['with a ticket that was used', async () => `x-router-ticket: ${await usedTicket()}\r\n`, 'invalid_ticket'],
       ])('%s', async (_, credential, type) => {
-        const { texts } = await begin(broker(), await credential());
+        const texts = await begin(broker, await credential());
         await until(() => texts.every((text) => readAnswers(text).length === 1), 'all are refused');
         for (const text of texts) {
           const [answer] = readAnswers(text);
@@ -121,7 +112,7 @@ export const bodiesSuite: Suite = {
     });
 
     it('do not reserve memory by their announced size, even with a valid key', async () => {
-      for (const origin of originsOf(stage)) await begin(origin, key(account.inferenceKey));
+      for (const origin of [control, broker]) await begin(origin, key(account.inferenceKey));
       expect([await sendLarge(), await sendLarge(await stage.service.createKey(account))]).toEqual([200, 200]);
       await expectAlive(stage, account, model);
     });
@@ -154,8 +145,6 @@ export const bodiesSuite: Suite = {
     });
 
     it('without a credential leave room at control for keys at the same address', async () => {
-      const [control] = originsOf(stage);
-      if (control?.name !== 'control') throw new Error('no control');
       const large = JSON.stringify({ model }).padEnd(200 * kib);
       const mint = async (headers: Record<string, string>): Promise<number> => {
         const url = `${control.url}${control.post}`;
@@ -184,7 +173,7 @@ export const bodiesSuite: Suite = {
     it('of one key leave room for other keys and tickets at the same address', async () => {
       const other = await stage.service.createAccount();
       const { ticket } = await stage.service.mintTicket(other.inferenceKey, { model });
-      const { texts } = await begin(broker(), key(account.inferenceKey));
+      const texts = await begin(broker, key(account.inferenceKey));
       // The bodies are half a gigabyte together, which exceeds the limit of one key.
       const piece = Buffer.alloc(1024 * kib, 0x20);
       for (let sent = 0; sent < 31; sent += 1) {

@@ -7,10 +7,11 @@ export interface CostlyBody {
 }
 
 /** Repeats an entry up to a size in bytes, as a list without brackets. */
-const listOf = (entry: string, bytes: number): string =>
+export const listOf = (entry: string, bytes: number): string =>
   `${entry},`.repeat(Math.max(1, Math.floor(bytes / (entry.length + 1)))).slice(0, -1);
 
-const numbered = (bytes: number, entry: (at: number) => string): string => {
+/** Returns entries that differ, up to a size in bytes, as a list without brackets. */
+export const numbered = (bytes: number, entry: (at: number) => string): string => {
   const entries: string[] = [];
   for (let left = bytes, at = 0; left > 0; at += 1) {
     const next = entry(at);

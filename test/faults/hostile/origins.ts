@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'vitest';
+import { bearer } from '../../kit/call.ts';
 import { ask } from '../../kit/scenes/ask.ts';
 import type { Stage } from '../../kit/scenes/suite.ts';
 import type { TestAccount } from '../../kit/service.ts';
@@ -17,7 +18,7 @@ export interface Origin {
   descriptors(): number;
 }
 
-export const originsOf = (stage: Stage): readonly Origin[] => [
+export const originsOf = (stage: Stage): readonly [control: Origin, broker: Origin] => [
   {
     name: 'control',
     get url() {
@@ -49,9 +50,7 @@ export async function expectAlive({ service, world }: Stage, account: TestAccoun
   world.reset();
   const answer = await ask(service, account, { model });
   expect(answer.status, answer.text).toBe(200);
-  const balance = await fetch(`${service.controlUrl}/balance`, {
-    headers: { authorization: `Bearer ${account.managementKey}` },
-  });
+  const balance = await fetch(`${service.controlUrl}/balance`, { headers: bearer(account.managementKey) });
   expect(balance.status).toBe(200);
   await balance.body?.cancel();
 }

@@ -51,7 +51,7 @@ export const providersSuite: Suite = {
     beforeAll(async () => {
       account = await stage.service.createAccount({ usd: 1000 });
     });
-    const rss = (): number => originsOf(stage)[1]?.rss() ?? 0;
+    const rss = (): number => originsOf(stage)[1].rss();
 
     it.each([
       ['data', 'data: {"choices":[{"index":0,"delta":{"content":"'],

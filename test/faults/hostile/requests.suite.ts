@@ -79,30 +79,35 @@ export const requestsSuite: Suite = {
       model = stage.world.model('asked');
     });
     const key = (): string => `authorization: Bearer ${account.inferenceKey}\r\n`;
-    const post = (origin: Origin, more: string, body: string | Buffer): Buffer =>
-      Buffer.concat([
-        Buffer.from(`POST ${origin.post} HTTP/1.1\r\n${more}content-length: ${body.length}\r\n\r\n`, 'latin1'),
-        Buffer.from(body as string),
-      ]);
-    const first = ({ answers }: { readonly answers: readonly RawAnswer[] }): RawAnswer => {
+    const answerTo = async (origin: Origin, request: string | Buffer): Promise<RawAnswer> => {
+      const { answers } = await speak(origin.url, request, { answers: 1 });
       const [answer] = answers;
       if (answer === undefined) throw new Error('no answer');
       return answer;
     };
+    const post = (origin: Origin, more: string, body: string | Buffer): Promise<RawAnswer> => {
+      const bytes = Buffer.from(body as string);
+      const head = `POST ${origin.post} HTTP/1.1\r\n${more}content-length: ${bytes.length}\r\n\r\n`;
+      return answerTo(origin, Buffer.concat([Buffer.from(head, 'latin1'), bytes]));
+    };
+    /** Posts JSON with a valid key. */
+    const postJson = (origin: Origin, body: string | Buffer, more = ''): Promise<RawAnswer> =>
+      post(origin, `host: x\r\n${key()}content-type: application/json\r\n${more}`, body);
 
     describe.each(originsOf(stage))('to the $name origin', (origin) => {
+      /** What a valid request to this origin has beside the model. */
+      const rest = origin.name === 'control' ? {} : { messages: [{ role: 'user', content: 'x' }] };
+
       it.each(lines)('%s is %i', async (line, status) => {
         // The dashboard serves pages on the same origin. This header asks for JSON, so the request is not for a page.
-        const answer = first(
-          await speak(origin.url, `${line}\r\nhost: x\r\naccept: application/json\r\n\r\n`, { answers: 1 }),
-        );
+        const answer = await answerTo(origin, `${line}\r\nhost: x\r\naccept: application/json\r\n\r\n`);
         expect(answer.status).toBe(status);
         errorIn(answer);
         expect(answer.body).not.toContain('passwd');
       });
 
       it('`OPTIONS *` is a clear error, and HEAD has no body', async () => {
-        const options = first(await speak(origin.url, 'OPTIONS * HTTP/1.1\r\nhost: x\r\n\r\n', { answers: 1 }));
+        const options = await answerTo(origin, 'OPTIONS * HTTP/1.1\r\nhost: x\r\n\r\n');
         expect([404, 405]).toContain(options.status);
         errorIn(options);
         const { text } = await speak(origin.url, 'HEAD /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
@@ -111,9 +116,7 @@ export const requestsSuite: Suite = {
 
       it.each(headers)('%s', async (_, given, status, type) => {
         const typed = given.includes('content-type') ? given : `${given}content-type: application/json\r\n`;
-        const answer = first(
-          await speak(origin.url, post(origin, typed, '{"model":"x/y","messages":[]}'), { answers: 1 }),
-        );
+        const answer = await post(origin, typed, '{"model":"x/y","messages":[]}');
         expect(answer.status).toBe(status);
         expect(errorIn(answer).type).toMatch(type);
       });
@@ -133,8 +136,7 @@ export const requestsSuite: Suite = {
 
       it.each(bombs)('a body compressed by %s is 415, and is not decompressed', async (encoding, bytes) => {
         const before = origin.rss();
-        const more = `host: x\r\n${key()}content-type: application/json\r\ncontent-encoding: ${encoding}\r\n`;
-        const answer = first(await speak(origin.url, post(origin, more, bytes), { answers: 1 }));
+        const answer = await postJson(origin, bytes, `content-encoding: ${encoding}\r\n`);
         expect(answer.status).toBe(415);
         expect(errorIn(answer)).toMatchObject({
           type: 'unsupported_media_type',
@@ -144,21 +146,7 @@ export const requestsSuite: Suite = {
       });
 
       it('a body with the encoding identity is accepted', async () => {
-        const more = `host: x\r\n${key()}content-type: application/json\r\ncontent-encoding: identity\r\n`;
-        const answer = first(
-          await speak(
-            origin.url,
-            post(
-              origin,
-              more,
-              JSON.stringify({
-                model,
-                ...(origin.name === 'control' ? {} : { messages: [{ role: 'user', content: 'x' }] }),
-              }),
-            ),
-            { answers: 1 },
-          ),
-        );
+        const answer = await postJson(origin, JSON.stringify({ model, ...rest }), 'content-encoding: identity\r\n');
         expect(answer.status).toBe(200);
       });
 
@@ -182,13 +170,9 @@ export const requestsSuite: Suite = {
           '{"a":'.repeat(40_000),
           `{"model":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
         ]) {
-          const answered = await speak(
-            origin.url,
-            post(origin, `host: x\r\n${key()}content-type: application/json\r\n`, body),
-            { answers: 1 },
-          );
-          expect(first(answered).status).toBe(400);
-          expect(errorIn(first(answered)).type).toBe('invalid_request');
+          const answer = await postJson(origin, body);
+          expect(answer.status).toBe(400);
+          expect(errorIn(answer).type).toBe('invalid_request');
         }
       });
 
@@ -204,17 +188,7 @@ export const requestsSuite: Suite = {
         ['a name of prototypes', '__proto__'],
         ['a name of constructors', 'constructor/prototype'],
       ])('a model id with %s is unknown', async (_, named) => {
-        const body = JSON.stringify({
-          model: named,
-          ...(origin.name === 'control' ? {} : { messages: [{ role: 'user', content: 'x' }] }),
-        });
-        const answer = first(
-          await speak(
-            origin.url,
-            post(origin, `host: x\r\n${key()}content-type: application/json\r\n`, Buffer.from(body)),
-            { answers: 1 },
-          ),
-        );
+        const answer = await postJson(origin, JSON.stringify({ model: named, ...rest }));
         expect([400, 404]).toContain(answer.status);
         expect(['model_not_found', 'invalid_request']).toContain(errorIn(answer).type);
       });
@@ -226,17 +200,9 @@ export const requestsSuite: Suite = {
         ['names of prototypes as providers', '{"only":["__proto__","constructor"]}'],
         ['a confusable provider', '"plаin"'],
       ])('a policy with %s is a clear 400', async (_, provider) => {
-        const body = `{"model":"${model}","messages":[{"role":"user","content":"x"}],"provider":${provider}}`.replace(
-          '"messages":[{"role":"user","content":"x"}],',
-          origin.name === 'control' ? '' : '"messages":[{"role":"user","content":"x"}],',
-        );
-        const answer = first(
-          await speak(
-            origin.url,
-            post(origin, `host: x\r\n${key()}content-type: application/json\r\n`, Buffer.from(body)),
-            { answers: 1 },
-          ),
-        );
+        // Written as text, because an object with `__proto__` would lose it.
+        const body = `${JSON.stringify({ model, ...rest }).slice(0, -1)},"provider":${provider}}`;
+        const answer = await postJson(origin, body);
         expect(answer.status).toBe(400);
         expect(errorIn(answer).type).toMatch(/^(?:invalid_request|invalid_provider_policy|no_provider_route)$/);
       });

@@ -16,7 +16,6 @@ const beginning = ' '.repeat(70 * 1024);
 interface SlowClient {
   readonly text: string;
   readonly closedAfterMs: number | undefined;
-  stop(): void;
 }
 
 async function drip(origin: Origin, start: string, bytes: string, everyMs: number): Promise<SlowClient> {
@@ -43,7 +42,6 @@ async function drip(origin: Origin, start: string, bytes: string, everyMs: numbe
     get closedAfterMs() {
       return closedAfterMs;
     },
-    stop: () => socket.destroy(),
   };
 }
 

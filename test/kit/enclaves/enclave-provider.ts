@@ -1,11 +1,11 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { ProviderFamily } from '@sotto/attestation';
 import type { ServerCredentials } from '@sotto/attestation/testing';
 import { type StandInEnclave, type StandInKind, standInEnclave } from '@sotto/client/testing';
+import { listenOnLoopback } from '../free-port.ts';
 import { answerChat, type SeenRequest, sendJson } from '../provider.ts';
 import { evidenceAnswers, type Shown } from './evidence.ts';
 import type { TestGround } from './test-ground.ts';
@@ -53,7 +53,7 @@ export class EnclaveProvider {
   readonly #ground: TestGround;
   readonly #signing = generateKeyPairSync('ed25519');
   readonly #signatures = new Map<string, object>();
-  readonly #servers: Server[] = [];
+  readonly #server: Server;
   #credentials: ServerCredentials;
   #port = 0;
 
@@ -62,11 +62,22 @@ export class EnclaveProvider {
     this.#ground = ground;
     this.#credentials = credentials;
     this.enclave = standInEnclave(sealedKinds[kind]);
+    this.#server = createServer({ cert: credentials.cert, key: credentials.key }, (request, response) => {
+      const pieces: Buffer[] = [];
+      request.on('data', (piece: Buffer) => pieces.push(piece));
+      request.on('end', () => {
+        void this.#answer(request, response, Buffer.concat(pieces)).catch(() => response.destroy());
+      });
+      request.on('error', () => {});
+      response.on('error', () => {});
+    });
+    this.#server.on('tlsClientError', () => {});
+    this.#server.on('secureConnection', (socket: TLSSocket) => socket.on('error', () => {}));
   }
 
   static async start(options: EnclaveProviderOptions): Promise<EnclaveProvider> {
     const provider = new EnclaveProvider(options, await options.ground.certifyServer());
-    await provider.#listen();
+    provider.#port = await listenOnLoopback(provider.#server);
     return provider;
   }
 
@@ -92,12 +103,12 @@ export class EnclaveProvider {
     const before = this.#credentials;
     const next = await this.#ground.certifyServer();
     this.#credentials = attested ? next : before;
-    for (const server of this.#servers) server.setSecureContext(next);
+    this.#server.setSecureContext(next);
   }
 
   /** Closes open connections, so that the next request needs a new one. */
   dropConnections(): void {
-    for (const server of this.#servers) server.closeAllConnections();
+    this.#server.closeAllConnections();
   }
 
   /** Delays the next requests for evidence until the returned function is called. */
@@ -110,24 +121,7 @@ export class EnclaveProvider {
   async stop(): Promise<void> {
     this.#freed.resolve();
     this.dropConnections();
-    for (const server of this.#servers) await new Promise((resolve) => server.close(resolve));
-  }
-
-  async #listen(): Promise<void> {
-    const server = createServer({ cert: this.#credentials.cert, key: this.#credentials.key }, (request, response) => {
-      const pieces: Buffer[] = [];
-      request.on('data', (piece: Buffer) => pieces.push(piece));
-      request.on('end', () => {
-        void this.#answer(request, response, Buffer.concat(pieces)).catch(() => response.destroy());
-      });
-      request.on('error', () => {});
-      response.on('error', () => {});
-    });
-    server.on('tlsClientError', () => {});
-    server.on('secureConnection', (socket: TLSSocket) => socket.on('error', () => {}));
-    this.#servers.push(server);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    this.#port = (server.address() as AddressInfo).port;
+    await new Promise((resolve) => this.#server.close(resolve));
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse, body: Buffer): Promise<void> {

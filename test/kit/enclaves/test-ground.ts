@@ -12,11 +12,12 @@ import {
 import type { TestTrust } from '../mains/verification.ts';
 
 const dayMs = 86_400_000;
-const instant = (daysFromNow: number): string =>
-  `${new Date(Date.now() + daysFromNow * dayMs).toISOString().slice(0, 19)}Z`;
+/** Returns the time in so many days, in the format of the vendors' documents. */
+export const daysFromNow = (days: number): string =>
+  `${new Date(Date.now() + days * dayMs).toISOString().slice(0, 19)}Z`;
 
 /** The pinned measurement of every machine of this ground. */
-export const zeros = '00'.repeat(48);
+const zeros = '00'.repeat(48);
 export const testMeasurement = ['mr_td', 'rtmr0', 'rtmr1', 'rtmr2', 'rtmr3'].map((name) => `${name}=${zeros}`).join();
 
 /** A vendor of machines and a certificate authority, both created for one test. Brokers trust them by a file. */
@@ -47,8 +48,8 @@ export class TestGround {
 
   /** Publishes the vendor's documents. They are current, except where a test asks for others. */
   async publish({ tcbInfo, pckCrl, ...settings }: CollateralSettings = {}): Promise<void> {
-    const current = { issueDate: instant(-1), nextUpdate: instant(20) };
-    const lists = { from: instant(-1), until: instant(20) };
+    const current = { issueDate: daysFromNow(-1), nextUpdate: daysFromNow(20) };
+    const lists = { from: daysFromNow(-1), until: daysFromNow(20) };
     const trust: TestTrust = {
       subject: Buffer.from(this.machine.root.anchor.subject).toString('base64'),
       spki: Buffer.from(this.machine.root.anchor.spki).toString('base64'),
@@ -72,6 +73,3 @@ export class TestGround {
     await rm(this.#folder, { recursive: true, force: true });
   }
 }
-
-/** Returns the time in so many days, in the format of the vendors' documents. */
-export const daysFromNow = instant;

@@ -1,6 +1,7 @@
+import { type Flow, hello, ticketRequestOf } from '../client.ts';
 import type { Service, TestAccount } from '../service.ts';
 
-export type Flow = 'compatibility' | 'ticket';
+export { type Flow, flows } from '../client.ts';
 
 /** A way to request a chat completion. */
 export interface Way {
@@ -18,7 +19,6 @@ export const everyWay: readonly Way[] = [
   way('ticket', true),
 ];
 export const bothModes: readonly Way[] = [way('compatibility', false), way('compatibility', true)];
-export const flows: readonly Flow[] = ['compatibility', 'ticket'];
 
 export interface PublicError {
   readonly message: string;
@@ -77,8 +77,6 @@ export interface Asked {
   readonly signal?: AbortSignal;
 }
 
-const hello = [{ role: 'user', content: 'Say hello.' }];
-
 /**
  * Requests a chat completion and reads the whole answer. In the ticket flow, a rejected ticket request is the answer.
  */
@@ -110,14 +108,10 @@ export async function credentialFor(
 ): Promise<Record<string, string> | Response> {
   const bearer = { authorization: `Bearer ${inferenceKey}` };
   if (flow === 'compatibility') return bearer;
-  const bound: Record<string, unknown> = {};
-  for (const name of ['model', 'models', 'provider', 'reasoning', 'reasoning_effort']) {
-    if (body[name] !== undefined) bound[name] = body[name];
-  }
   const minted = await fetch(`${service.controlUrl}/inference/tickets`, {
     method: 'POST',
     headers: { ...bearer, 'content-type': 'application/json' },
-    body: JSON.stringify(bound),
+    body: JSON.stringify(ticketRequestOf(body)),
   });
   if (minted.status !== 200) return minted;
   const { ticket } = (await minted.json()) as { ticket: string };

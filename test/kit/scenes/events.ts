@@ -57,13 +57,8 @@ export const send = (response: ServerResponse, bytes: string | Buffer): Promise<
   new Promise((resolve) => response.write(bytes, (error) => resolve(error == null)));
 
 /** Streams the pieces unchanged, one write each, and ends. */
-export const stream =
-  (...pieces: readonly (string | Buffer)[]): ProviderHandler =>
-  async (_request, response) => {
-    openStream(response);
-    for (const piece of pieces) await send(response, piece);
-    response.end();
-  };
+export const stream = (...pieces: readonly (string | Buffer)[]): ProviderHandler =>
+  streamThen((response) => void response.end(), ...pieces);
 
 /** Streams pieces, then does something else instead of ending. */
 export const streamThen =

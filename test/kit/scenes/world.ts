@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+import type { PrivacyClass } from '@sotto/wire';
 import { filesOf, providerEntry, routeEntry, textModel } from '../catalog.ts';
-import { freePort } from '../free-port.ts';
+import { freePort, listenOnLoopback } from '../free-port.ts';
 import { answerChat, type FakeProvider, type ProviderHandler, type SeenRequest, startProvider } from '../provider.ts';
-
-export type PrivacyClass = 'anonymous' | 'private' | 'tee' | 'e2ee';
 
 export interface ProviderSpec {
   readonly id: string;
@@ -50,10 +49,10 @@ interface OddServers {
 }
 
 /** The usage that every well-behaved provider here reports. */
-export const usualTokens = { promptTokens: 10, completionTokens: 20 };
+const usualTokens = { promptTokens: 10, completionTokens: 20 };
 
 /** Returns the cost of the usual answer at a price, in nano-USD. */
-export const usualCost = ([input, output]: readonly [number, number]): bigint =>
+export const usualCost = ([input, output]: PriceSpec): bigint =>
   BigInt(Math.round((usualTokens.promptTokens * input + usualTokens.completionTokens * output) * 1000));
 
 /** Fake providers with the registry and the catalog that name them. */
@@ -240,10 +239,8 @@ async function startRawServer(): Promise<RawServer> {
       if (ends) socket.end();
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
   return {
-    baseUrl: `http://127.0.0.1:${port}/v1`,
+    baseUrl: `http://127.0.0.1:${await listenOnLoopback(server)}/v1`,
     says(pieces, end) {
       said = pieces;
       ends = end;

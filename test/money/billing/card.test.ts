@@ -69,8 +69,7 @@ await describeBilling('payment by card', (suite) => {
     });
 
     it('sends Stripe no name or address of the customer', async () => {
-      const person = await suite.person();
-      await suite.till.order(person, small);
+      await suite.ordered(small);
       for (const { body, headers } of suite.world.stripe.server.calls) {
         expect(decodeURIComponent(body)).not.toContain('people.example');
         expect(JSON.stringify(headers)).not.toContain('people.example');

@@ -17,8 +17,7 @@ await describeBilling(
     };
 
     it('opens an invoice over amount and fee, and shows where to pay it', async () => {
-      const person = await suite.person();
-      const order = await suite.till.order(person, medium);
+      const { order } = await suite.ordered(medium);
       const invoice = invoiceOf(order.id);
       expect(order).toMatchObject({ status: 'pending', total: 26.25, checkout_url: invoice.checkoutLink });
       expect(invoice).toMatchObject({ amount: '26.25', currency: 'USD', metadata: { orderId: order.id } });
@@ -71,16 +70,14 @@ await describeBilling(
     });
 
     it('explains deliveries about invoices that it does not know, tests of the webhook and other stores', async () => {
-      const { till, world } = suite;
-      const delivery = (id: string, more: object = {}) => ({
-        ...world.btcpay.delivery({ id }, 'InvoiceSettled'),
+      const { till, world, person, id } = await suite.ordered(medium);
+      const delivery = (invoiceId: string, more: object = {}) => ({
+        ...world.btcpay.delivery({ id: invoiceId }, 'InvoiceSettled'),
         ...more,
       });
       expect((await till.toldByBtcpay(delivery('nowhere'))).outcome).toBe('ignored');
       expect((await till.toldByBtcpay(delivery('__test__abc__test__'))).message).toContain('test of the webhook');
       expect((await till.toldByBtcpay(delivery('x', { storeId: 'Other' }))).message).toContain('another store');
-      const person = await suite.person();
-      const { id } = await till.order(person, medium);
       const foreign = settled(id);
       // An invoice of another shop that uses the same BTCPay store.
       Object.assign(invoiceOf(id), { id: 'foreign', metadata: { orderId: 'shop-17' } });

@@ -1,4 +1,4 @@
-import { type KeyAnswer, monthlyGrantAnswerSchema } from '@sotto/wire';
+import { monthlyGrantAnswerSchema } from '@sotto/wire';
 import { afterAll, expect, it } from 'vitest';
 import { usageOf } from '../../kit/books.ts';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
@@ -7,14 +7,13 @@ import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog
 import { expectError, get, post, send } from '../../kit/client.ts';
 import { type MovedClocks, openMovedClocks } from '../../kit/moved-clock.ts';
 import { type Person, peopleOf } from '../../kit/people.ts';
-import { type ScriptedProvider, scripted, startScriptedProvider } from '../../kit/scripted-provider.ts';
+import { scripted, startScriptedProvider } from '../../kit/scripted-provider.ts';
 import { until } from '../../kit/service.ts';
 
 const grantUsd = 1;
 /** A thousand completion tokens cost the whole grant. */
 const pricing = { input: 0, output: 1000 };
 
-let provider: ScriptedProvider | undefined;
 let clocks: MovedClocks | undefined;
 
 /** A user with a key. */
@@ -25,7 +24,7 @@ interface Customer extends Person {
 await describeInBothPlanes(
   'a service without payments',
   async () => {
-    provider = await startScriptedProvider('alpha');
+    const provider = await startScriptedProvider('alpha');
     clocks = await openMovedClocks();
     const models = [
       textModel('m/one', [routeEntry('alpha', pricing)]),
@@ -35,7 +34,7 @@ await describeInBothPlanes(
       ...filesOf([providerEntry('alpha', provider.baseUrl)], models),
       environment: { BILLING: 'none', MONTHLY_GRANT_USD: String(grantUsd) },
       own: { control: clocks.node },
-      stop: async () => provider?.stop(),
+      stop: () => provider.stop(),
     };
   },
   (planes) => {
@@ -48,7 +47,7 @@ await describeInBothPlanes(
       await people.verifyAddress(person);
       const made = await post(url('/keys'), { name: 'x', kind: 'inference' }, person.session);
       expect(made.status, made.text).toBe(201);
-      return { ...person, key: (made.json as KeyAnswer & { key: string }).key };
+      return { ...person, key: (made.json as { key: string }).key };
     };
     const chat = ({ key }: Customer, flow: Flow, { model = 'm/one', tokens = 1000 } = {}): Promise<Called> => {
       const act = { kind: 'answer', usage: usageOf(10, tokens) } as const;

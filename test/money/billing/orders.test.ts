@@ -1,12 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { billingCatalogSchema, orderAnswerSchema, orderPageSchema, receiptAnswerSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { expectCallersFault, expectError, get, post } from '../../kit/client.ts';
-import { whileHeld } from '../../kit/held-rows.ts';
-import { until } from '../../kit/service.ts';
+import { type Answer, expectCallersFault, expectError, get, post } from '../../kit/client.ts';
+import { whileHeld } from '../../kit/database.ts';
+import type { Service } from '../../kit/service.ts';
 import { describeBilling, type Person } from './world.ts';
 
 const test = (package_id = 'small') => ({ package_id, rail: 'test' });
+
+/** Calls ten times. All wait for the account's lock at once, so that none sees what another is about to order. */
+const tenAtOnce = (service: Service, { accountId }: Person, call: () => Promise<Answer>): Promise<Answer[]> =>
+  whileHeld(
+    service.pool,
+    {
+      rows: 'select 1 from accounts where id = $1 for update',
+      values: [accountId],
+      waiting: 'select wallet_id, balance_nusd, version from accounts',
+    },
+    Array.from({ length: 10 }, () => call),
+  );
 
 await describeBilling('orders and receipts', (suite) => {
   describe('the catalog', () => {
@@ -88,13 +100,12 @@ await describeBilling('orders and receipts', (suite) => {
   });
 
   describe('a form', () => {
-    const formId = () => randomUUID();
     const listed = async (person: Person) =>
       orderPageSchema.parse((await get(suite.till.url('/billing/orders'), person.session)).json).data;
 
     it('that is sent again is the order of before, paid and receipted once', async () => {
       const { till, person } = await suite.visited();
-      const body = { ...test(), form_id: formId() };
+      const body = { ...test(), form_id: randomUUID() };
       const answers = [await till.place(person, body), await till.place(person, body)];
       expect(answers.map(({ status }) => status)).toEqual([201, 200]);
       const [first, second] = answers.map(({ json }) => orderAnswerSchema.parse(json));
@@ -109,16 +120,8 @@ await describeBilling('orders and receipts', (suite) => {
       'that is sent ten times at once is one order, opened once (%s)',
       async (rail) => {
         const { till, service, world, person } = await suite.visited();
-        const body = { package_id: 'small', rail, form_id: formId() };
-        const answers = await whileHeld(
-          service.pool,
-          {
-            rows: 'select 1 from accounts where id = $1 for update',
-            values: [person.accountId],
-            waiting: 'select wallet_id, balance_nusd, version from accounts',
-          },
-          Array.from({ length: 10 }, () => () => till.place(person, body)),
-        );
+        const body = { package_id: 'small', rail, form_id: randomUUID() };
+        const answers = await tenAtOnce(service, person, () => till.place(person, body));
         expect(answers.map(({ status }) => status).sort()).toEqual([...Array<number>(9).fill(200), 201]);
         const ids = new Set(answers.map(({ json }) => orderAnswerSchema.parse(json).id));
         expect(ids.size).toBe(1);
@@ -134,7 +137,7 @@ await describeBilling('orders and receipts', (suite) => {
 
     it('that comes back with another order is refused, and orders nothing', async () => {
       const { till, person } = await suite.visited();
-      const body = { package_id: 'small', rail: 'card', form_id: formId() };
+      const body = { package_id: 'small', rail: 'card', form_id: randomUUID() };
       const { id } = await till.order(person, body);
       for (const other of [{ package_id: 'medium' }, { rail: 'test' }, { save_card: true }]) {
         const refused = await till.place(person, { ...body, ...other });
@@ -148,17 +151,17 @@ await describeBilling('orders and receipts', (suite) => {
     it('belongs to its account: another account may use the same id', async () => {
       const { till } = suite;
       const [ann, ben] = [await suite.person(), await suite.person()];
-      const body = { ...test(), form_id: formId() };
+      const body = { ...test(), form_id: randomUUID() };
       const [first, second] = [await till.order(ann, body), await till.order(ben, body)];
       expect(second.id).not.toBe(first.id);
     });
 
     it('is answered even after limits and packages have changed', async () => {
       const { till, person } = await suite.visited();
-      const body = { package_id: 'small', rail: 'crypto', form_id: formId() };
+      const body = { package_id: 'small', rail: 'crypto', form_id: randomUUID() };
       const { id } = await till.order(person, body);
       for (let open = 0; open < 2; open += 1) await till.order(person, { package_id: 'small', rail: 'crypto' });
-      expectError(await till.place(person, { ...body, form_id: formId() }), 409, 'top_up_limit', 'package_id');
+      expectError(await till.place(person, { ...body, form_id: randomUUID() }), 409, 'top_up_limit', 'package_id');
       expect(await till.place(person, body)).toMatchObject({ status: 200, json: { id } });
     });
 
@@ -188,27 +191,8 @@ await describeBilling('orders and receipts', (suite) => {
 
     it('hold the open orders of an account, ten asked for at once too', async () => {
       const { till, service, person } = await suite.visited();
-      // All of them wait for the account's lock at once, so that none sees what another is about to order.
-      const client = await service.pool.connect();
-      await client.query('begin');
-      await client.query('select 1 from accounts where id = $1 for update', [person.accountId]);
-      const asking = Promise.all(
-        Array.from({ length: 10 }, () => till.place(person, { package_id: 'small', rail: 'crypto' })),
-      );
-      try {
-        await until(async () => {
-          // Counts only these requests: the projector, for example, may be waiting for the same account.
-          const { rows } = await service.pool.query<{ waiting: string }>(
-            `select count(*) as waiting from pg_stat_activity where datname = current_database()
-               and wait_event_type = 'Lock' and (query like '%for update' or query like 'insert into orders%')`,
-          );
-          return rows[0]?.waiting === '10';
-        }, 'all ten wait');
-      } finally {
-        await client.query('commit');
-        client.release();
-      }
-      const answers = await asking;
+      const order = { package_id: 'small', rail: 'crypto' };
+      const answers = await tenAtOnce(service, person, () => till.place(person, order));
       expect(answers.filter(({ status }) => status === 201)).toHaveLength(3);
       for (const answer of answers.filter(({ status }) => status !== 201)) limited(answer, 'open orders');
       // An order that has ended makes room for another.
@@ -217,7 +201,7 @@ await describeBilling('orders and receipts', (suite) => {
       suite.world.btcpay.invoiceOf(id).status = 'Expired';
       await till.due(id);
       await till.becomes(person, id, 'expired');
-      expect((await till.place(person, { package_id: 'small', rail: 'crypto' })).status).toBe(201);
+      expect((await till.place(person, order)).status).toBe(201);
     });
 
     it('hold what is ordered in a day, paid or open', async () => {

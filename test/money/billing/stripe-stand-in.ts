@@ -46,10 +46,8 @@ interface Session {
 /** A Stripe that keeps Stripe's rules for the calls that we make: keys, parameters, idempotency, signatures. */
 export interface StripeStandIn {
   readonly server: StandInServer;
-  readonly sessions: Map<string, Session>;
   /** Idempotency keys whose first call is still running. */
   readonly inUse: Set<string>;
-  readonly intents: Map<string, Intent>;
   /** The decline code of the next charges of saved cards. Undefined: they succeed. */
   decline: string | undefined;
   sessionOf(orderId: string): Session;
@@ -73,7 +71,7 @@ export async function startStripe(): Promise<StripeStandIn> {
   const customers = new Map<string, { cards: string[] }>();
   /** The request and the answer under each idempotency key. `reply` is `undefined` while the request runs. */
   const answered = new Map<string, { request: string; reply: Reply | undefined }>();
-  let saving = new Set<string>();
+  const saving = new Set<string>();
 
   const makeCharge = (intent: Intent): void => {
     const charge: Charge = {
@@ -337,9 +335,7 @@ export async function startStripe(): Promise<StripeStandIn> {
   };
   const standIn: StripeStandIn = {
     server,
-    sessions,
     inUse,
-    intents,
     decline: undefined,
     sessionOf,
     intentsOf,
@@ -374,10 +370,7 @@ export async function startStripe(): Promise<StripeStandIn> {
       type,
       data: { object: JSON.parse(JSON.stringify(object)) },
     }),
-    async stop() {
-      saving = new Set();
-      await server.stop();
-    },
+    stop: () => server.stop(),
   };
   return standIn;
 }

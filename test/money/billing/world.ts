@@ -20,6 +20,7 @@ import { describeInWorld, type PlanesSetup } from '../../kit/both-planes.ts';
 import { type BtcpayStandIn, btcpayEnvironment, btcpaySignature, startBtcpay } from '../../kit/btcpay-stand-in.ts';
 import { oneModel } from '../../kit/catalog.ts';
 import { type Answer, get, type HeaderMap, post, send } from '../../kit/client.ts';
+import { peopleOf } from '../../kit/people.ts';
 import { startProvider } from '../../kit/provider.ts';
 import { type Service, until } from '../../kit/service.ts';
 import {
@@ -30,7 +31,7 @@ import {
   stripeWebhookSecret,
 } from './stripe-stand-in.ts';
 
-export const billingYaml = `packages:
+const billingYaml = `packages:
   - {id: small, amount: 10}
   - {id: medium, amount: 25}
   - {id: large, amount: 100}
@@ -51,7 +52,7 @@ export interface PaymentWorld {
 /**
  * Starts both payment services, a provider that answers chats, and the files and variables of a service that uses them.
  */
-export async function startPaymentWorld(environment: Readonly<Record<string, string>> = {}): Promise<PaymentWorld> {
+export async function startPaymentWorld(): Promise<PaymentWorld> {
   const [stripe, btcpay, provider] = await Promise.all([startStripe(), startBtcpay(), startProvider()]);
   const folder = await mkdtemp(join(tmpdir(), 'sotto-test-billing-'));
   const billingFile = join(folder, 'billing.yaml');
@@ -68,7 +69,6 @@ export async function startPaymentWorld(environment: Readonly<Record<string, str
         STRIPE_WEBHOOK_SECRET: stripeWebhookSecret,
         STRIPE_API_URL: stripe.server.url,
         ...btcpayEnvironment(btcpay),
-        ...environment,
       },
       async stop() {
         await Promise.all([stripe.stop(), btcpay.server.stop(), provider.stop()]);
@@ -85,20 +85,17 @@ export interface Person {
   readonly session: HeaderMap;
 }
 
-export async function signUp({ controlUrl, pool }: Service): Promise<Person> {
+export async function signUp(service: Service): Promise<Person> {
+  const { controlUrl, pool } = service;
   const [email, password] = [`${randomUUID()}@people.example`, `pw-${randomUUID()}`];
   const made = await post(`${controlUrl}/auth/sign-up/email`, { name: 'Ann <i>Other</i>', email, password });
   expect(made.status, made.text).toBe(200);
-  const signedIn = await post(`${controlUrl}/auth/sign-in/email`, { email, password });
-  const cookie = signedIn.headers
-    .getSetCookie()
-    .map((line) => line.split(';')[0] ?? '')
-    .join('; ');
+  const session = await peopleOf({ service }).signIn({ email, password });
   const { rows } = await pool.query<{ id: string }>(
     'select a.id from accounts a join auth_user u on u.id = a.user_id where u.email = $1',
     [email],
   );
-  return { email, accountId: rows[0]?.id ?? '', session: { cookie } };
+  return { email, accountId: rows[0]?.id ?? '', session };
 }
 
 /** The actions of people and payment services towards the service, and its state as seen from outside. */
@@ -235,7 +232,7 @@ export class Till {
 }
 
 /** Checks that a webhook's answer is 200 and returns it. The answer says what became of the webhook. */
-export function explained(answer: Answer): WebhookAnswer {
+function explained(answer: Answer): WebhookAnswer {
   expect(answer.status, answer.text).toBe(200);
   const told = webhookOutcomeSchema.parse(answer.json);
   expect(told.message.length).toBeGreaterThan(10);

@@ -93,9 +93,9 @@ export async function untilReachable(state: State): Promise<void> {
 }
 
 /** Polls until a condition holds. Fails after a minute, because that is a hang. */
-export async function eventually(holds: () => Promise<boolean>, withinMs = 60_000): Promise<void> {
-  for (const deadline = performance.now() + withinMs; !(await holds()); await sleep(10)) {
-    if (performance.now() > deadline) throw new Error(`not within ${withinMs} ms`);
+export async function eventually(holds: () => Promise<boolean>): Promise<void> {
+  for (const deadline = performance.now() + 60_000; !(await holds()); await sleep(10)) {
+    if (performance.now() > deadline) throw new Error('not within a minute');
   }
 }
 

@@ -74,6 +74,8 @@ async function project(to: State): Promise<void> {
 const redeem = (request: Partial<RedeemRequest> = {}) =>
   state.redeem(redeemOf({ shard, right: byKey, holdId: 'hold', ...request }));
 const settle = (chargeNusd: bigint, holdId = 'hold') => state.settle(settlementOf({ shard, holdId, chargeNusd }));
+const book = (balanceNusd: bigint, version: number, holdIds: readonly string[]) =>
+  state.book({ wallet: { shard, walletId, balanceNusd, version }, keys: [], budgets: [], holdIds });
 const held = async (): Promise<bigint | undefined> => (await state.readWallet(shard, walletId))?.heldNusd;
 const answers = async (): Promise<boolean> => 'answer' in (await outcome(state.readWallet(shard, walletId)));
 
@@ -91,7 +93,7 @@ const everyCall = (): Promise<unknown>[] => [
   state.mint({ shard, ticketHashes: ['another'], walletId, keyHash: 'key', generation: 1, form: 2, ttlMs: 1000 }),
   state.readWallet(shard, walletId),
   state.readSettlements(shard, '0-0', 1),
-  state.book({ wallet: { shard, walletId, balanceNusd: 1000n, version: 1 }, keys: [], budgets: [], holdIds: ['hold'] }),
+  book(1000n, 1, ['hold']),
   state.takeSettlements(shard, '0-0', 1),
   state.acknowledge(shard, '0-1', state.membership.caller(shard)),
   state.reap(shard, 1000),
@@ -427,8 +429,7 @@ test('a Redis that is full admits nothing, and still ends what was admitted', as
     await state.cancel(shard, 'cancelled');
     expect(await state.reap(shard, 0)).toBe(1);
     expect(await state.join(shard, { declaration: undefined, leaseMs })).toMatchObject({ result: 'joined' });
-    const booked = { shard, walletId, balanceNusd: 998n, version: 2 };
-    await state.book({ wallet: booked, keys: [], budgets: [], holdIds: ['booked'] });
+    await book(998n, 2, ['booked']);
     expect(await state.readWallet(shard, walletId)).toMatchObject({ heldNusd: 0n, unbookedNusd: 4n });
   } finally {
     await raw.config('SET', 'maxmemory', '0');
@@ -442,19 +443,13 @@ test('a Redis that is full of settlements is emptied by the settler', async () =
     await settle(1n, holdId);
     await settle(1n, holdId);
   }
-  const wallet = { shard, walletId, balanceNusd: 998n, version: 2 };
-  await state.book({ wallet, keys: [], budgets: [], holdIds: ['a', 'b'] });
+  await book(998n, 2, ['a', 'b']);
   await raw.config('SET', 'maxmemory', '1');
   try {
     const { entries, reader } = await state.takeSettlements(shard, '0-0', 10);
     expect(entries).toHaveLength(4);
     // Simulates a settler that died after booking and before it moved the watermark. No note is left to delete.
-    await state.book({
-      wallet: { ...wallet, balanceNusd: 997n, version: 3 },
-      keys: [],
-      budgets: [],
-      holdIds: ['a', 'b'],
-    });
+    await book(997n, 3, ['a', 'b']);
     await state.forget(shard, ['a']);
     await state.acknowledge(shard, entries.at(-1)?.streamId ?? '', reader);
     expect(await raw.xlen(`${prefix}stream`)).toBe(0);
@@ -580,12 +575,7 @@ test('nothing that comes with requests stays for ever', async () => {
   await settle(0n, 'released');
   await state.cancel(shard, 'cancelled');
   await settle(1n, 'never redeemed');
-  await state.book({
-    wallet: { shard, walletId, balanceNusd: 996n, version: 2 },
-    keys: [],
-    budgets: [],
-    holdIds: ['hold'],
-  });
+  await book(996n, 2, ['hold']);
   const { entries, reader } = await state.takeSettlements(shard, '0-0', 10);
   await state.acknowledge(shard, entries.at(-1)?.streamId ?? '', reader);
   await state.shareMeasurements({ hour: 1, source: 'one', records: new Map([['a', '1;1;;;;']]) });

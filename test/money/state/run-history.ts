@@ -88,7 +88,7 @@ class HistoryRun {
   }
 
   async apply(step: Operation): Promise<void> {
-    const { redis, memory, raw, clock } = this.#stage;
+    const { redis, memory, store, raw, clock } = this.#stage;
     switch (step.op) {
       case 'deposit':
         return this.#truth.deposit(step.wallet, step.units);
@@ -113,10 +113,9 @@ class HistoryRun {
         const holdId = sent?.request.holdId ?? this.#nextHoldId;
         await this.#both('cancel', (state) => state.cancel(shard, holdId));
         // The redeem was undone, so its ticket must be as it was before.
-        const used = sent?.request.right.kind === 'ticket' && this.#before?.holds.has(holdId);
-        if (used && sent.request.right.kind === 'ticket' && !(await this.#isHeld(holdId))) {
-          this.#usedTickets.delete(sent.request.right.ticketHash);
-        }
+        const right = sent?.request.right;
+        const wasUndone = this.#before?.holds.has(holdId) && !store.shard(shard).contents.holds.has(holdId);
+        if (right?.kind === 'ticket' && wasUndone) this.#usedTickets.delete(right.ticketHash);
         this.#closedUntil.set(holdId, clock.now + endedIsRememberedMs);
         return;
       }
@@ -175,13 +174,7 @@ class HistoryRun {
         const held = [...(this.#before?.holds ?? [])].map(([holdId, amount]) => ({ holdId, ...amount }));
         const lost = this.#ended.slice(-step.holds);
         const holds = [...held.slice(0, 1), ...lost];
-        await this.#both('admit', (state) =>
-          state.admitDeclared(shard, 'another', {
-            leaseMs,
-            holds,
-            charges: [],
-          }),
-        );
+        await this.#both('admit', (state) => state.admitDeclared(shard, 'another', { leaseMs, holds, charges: [] }));
         return;
       }
       case 'open_epoch':
@@ -189,7 +182,7 @@ class HistoryRun {
         return;
       case 'forget_step': {
         const { client } = memory.membership.caller(shard);
-        const member = this.#stage.store.shard(shard).contents.members.get(client);
+        const member = store.shard(shard).contents.members.get(client);
         if (member === undefined || member.steps === 0 || member.lapsedAt !== undefined) return;
         member.steps -= 1;
         await raw.hincrby(`${prefix}clients`, `${client} n`, -1);
@@ -253,10 +246,6 @@ class HistoryRun {
     await this.#both('begin', (state) => state.beginEpoch(shard, this.#epoch + 1));
     const { epoch } = await this.#stage.memory.readMembers(shard);
     this.#epoch = epoch ?? this.#epoch;
-  }
-
-  async #isHeld(holdId: string): Promise<boolean> {
-    return this.#stage.store.shard(shard).contents.holds.has(holdId);
   }
 
   async deliverAll(): Promise<void> {

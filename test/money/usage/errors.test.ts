@@ -8,7 +8,7 @@ import { bearer, get } from '../../kit/client.ts';
 import { withRedis } from '../../kit/redis-connection.ts';
 import { type Act, type Script, scripted } from '../../kit/scripted-provider.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
-import { accountRefKey, settlementMacKey, settlementOf, startMoneyWorld } from '../world.ts';
+import { accountRefKey, ownerOf, settlementMacKey, settlementOf, startMoneyWorld } from '../world.ts';
 
 const credited = 10_000_000_000n;
 const answer: Act = { kind: 'answer', usage: usageOf(10, 20) };
@@ -317,11 +317,7 @@ await describeInWorld(
         ['names a class of first tokens that control does not know', 'completed', { firstToken: 8 }, null],
       ])('a charge of a broker that %s is booked', async (_, ended, more, error, attempts = []) => {
         const account = await stage.service.createAccount();
-        const { rows } = await stage.service.pool.query<{ id: string }>(
-          "select id from api_keys where account_id = $1 and kind = 'inference'",
-          [account.accountId],
-        );
-        const accountRef = sealAccountRef(accountRefKey, { ...account, keyId: rows[0]?.id ?? '' });
+        const accountRef = sealAccountRef(accountRefKey, await ownerOf(stage.service, account));
         const settlement = { ...settlementOf({ accountRef, at: Date.now() }), status: ended, ...more } as Settlement;
         const { payload, mac } = signSettlement(settlementMacKey, settlement);
         await withRedis(stage.service.redisUrl ?? '', (redis) =>

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { bookSettlements, migrateDatabase } from '@sotto/control';
 import { usageDailyAnswerSchema, usagePageSchema } from '@sotto/wire';
 import pg from 'pg';
@@ -7,6 +6,7 @@ import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { oneModel } from '../../kit/catalog.ts';
 import { bearer, get } from '../../kit/client.ts';
 import { until } from '../../kit/until.ts';
+import { ownerOf, settlementOf } from '../world.ts';
 
 /** The first instant of the UTC month so many months from now. */
 const month = (from: number): Date => {
@@ -43,23 +43,11 @@ await describeInBothPlanes(
       const page = async () => usagePageSchema.parse((await get(`${service.controlUrl}/usage`, credential)).json);
       await until(async () => (await page()).kept_from === month(-1).toISOString(), 'the old months are dropped');
 
-      const { rows } = await service.pool.query<{ id: string }>(
-        "select id from api_keys where account_id = $1 and kind = 'inference'",
-        [account.accountId],
-      );
-      const owner = { accountId: account.accountId, workspaceId: account.workspaceId, keyId: rows[0]?.id ?? '' };
+      const owner = await ownerOf(service, account);
       const times = [month(-2), month(-1), month(0)];
       await bookSettlements(
         service.pool,
-        times.map((at) => ({
-          owner,
-          settlement: {
-            ...{ v: 1, id: randomUUID(), kind: 'charge', accountRef: '', chargeNusd: '1500', at: at.getTime() },
-            ...{ operation: 'chat', model: 'm/one', provider: 'acme', privacyClass: 'private', promptTokens: 10 },
-            ...{ cachedTokens: 0, completionTokens: 20, reasoningTokens: 0, attempts: 1, fallback: false },
-            ...{ status: 'completed', estimated: false },
-          } as const,
-        })),
+        times.map((at) => ({ owner, settlement: settlementOf({ at: at.getTime() }) })),
       );
       // A booking of a dropped month is listed at most until the next run of the task, an hour later.
       const kept = (await page()).data.filter(({ at }) => at >= month(-1).toISOString());

@@ -5,6 +5,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { oneModel } from '../../kit/catalog.ts';
 import { bearer, expectError, get, type HeaderMap, post, ticketHeader } from '../../kit/client.ts';
+import { peopleOf } from '../../kit/people.ts';
+import { ownerOf, settlementOf } from '../world.ts';
 
 /** An owner of usage: an account, a key that made requests, and a credential. */
 interface Owner {
@@ -34,26 +36,15 @@ await describeInBothPlanes(
     async function use({ accountId, workspaceId, keyId, model }: Omit<Owner, 'credential'>): Promise<void> {
       const batch = [0, 60, 100 * 1440].map((minutesAgo) => ({
         owner: { accountId, workspaceId, keyId },
-        settlement: {
-          v: 1,
+        settlement: settlementOf({
           id: randomUUID(),
-          kind: 'charge',
-          accountRef: '',
           chargeNusd: '1500',
           at: minuteNow - minutesAgo * 60_000,
-          operation: 'chat',
           model,
           provider: 'acme',
-          privacyClass: 'private',
           promptTokens: 10,
-          cachedTokens: 0,
           completionTokens: 20,
-          reasoningTokens: 0,
-          attempts: 1,
-          fallback: false,
-          status: 'completed',
-          estimated: false,
-        } as const,
+        }),
       }));
       await bookSettlements(planes.service.pool, batch);
     }
@@ -61,33 +52,17 @@ await describeInBothPlanes(
     async function ownerOfKey(name: string): Promise<Owner & { readonly keys: readonly [string, string] }> {
       const { service } = planes;
       const account = await service.createAccount();
-      const { rows } = await service.pool.query<{ id: string }>(
-        "select id from api_keys where account_id = $1 and kind = 'inference'",
-        [account.accountId],
-      );
-      const ids = { accountId: account.accountId, workspaceId: account.workspaceId, keyId: rows[0]?.id ?? '' };
+      const ids = await ownerOf(service, account);
       const owner = { name, ...ids, model: `of/${name}`, credential: bearer(account.managementKey) };
       await use(owner);
       return { ...owner, keys: [account.inferenceKey, account.managementKey] };
     }
 
     async function ownerOfSession(name: string): Promise<Owner> {
-      const person = { email: `${randomUUID()}@people.example`, password: `pw-${randomUUID()}` };
-      expect((await post(url('/auth/sign-up/email'), { name, ...person })).status).toBe(200);
-      const { headers } = await post(url('/auth/sign-in/email'), person);
-      const credential = {
-        cookie: headers
-          .getSetCookie()
-          .map((cookie) => cookie.split(';')[0])
-          .join('; '),
-      };
+      const { accountId, session: credential } = await peopleOf(planes).signUp();
       const made = await post(url('/keys'), { name, kind: 'inference' }, credential);
       const { id: keyId, workspace_id: workspaceId } = keyAnswerSchema.parse(made.json);
-      const { rows } = await planes.service.pool.query<{ account_id: string }>(
-        'select account_id from api_keys where id = $1',
-        [keyId],
-      );
-      const owner = { name, accountId: rows[0]?.account_id ?? '', workspaceId, keyId, model: `of/${name}`, credential };
+      const owner = { name, accountId, workspaceId, keyId, model: `of/${name}`, credential };
       await use(owner);
       return owner;
     }

@@ -13,7 +13,7 @@ import { btcpayEnvironment, btcpaySignature, startBtcpay } from '../../kit/btcpa
 import { oneModel } from '../../kit/catalog.ts';
 import { bearer, expectError, get, post, send } from '../../kit/client.ts';
 import { peopleOf } from '../../kit/people.ts';
-import { answerChat, startProvider } from '../../kit/provider.ts';
+import { startProvider } from '../../kit/provider.ts';
 import { startRelay } from '../../kit/relay.ts';
 import { runSotto, type SottoRun } from '../../kit/run-sotto.ts';
 import { until } from '../../kit/service.ts';
@@ -33,7 +33,7 @@ await describeInWorld(
   {
     async start() {
       const [provider, issuer, relay, btcpay] = await Promise.all([
-        startProvider(answerChat()),
+        startProvider(),
         makeIssuer(),
         startRelay(),
         startBtcpay(),
@@ -74,17 +74,19 @@ await describeInWorld(
       own.child.stdin?.end(`${code}\n`);
       return endOf(own);
     };
-    const anonymously = (home: string, ...args: string[]) =>
+    const anonymously = (home: string) =>
       run(home, [
         ...['proxy', '--anonymous', '--port', '0', '--base-url', stage.service.baseUrl, '--allow-simulated'],
-        ...[...relayed(), ...pinned(), ...args],
+        ...[...relayed(), ...pinned()],
       ]);
-    const chat = (origin: string, token: string) =>
-      post(
-        `${origin}/chat/completions`,
-        { model: 'm/one', messages: [{ role: 'user', content: 'Hello' }] },
-        bearer(token),
-      );
+    /** Starts the anonymous proxy, and asks it once. */
+    const proxyThatServed = async (home: string): Promise<SottoRun> => {
+      const proxy = anonymously(home);
+      const [, origin = '', token = ''] = await proxy.outMatches(/(http:\S+)\nAPI key: (\S+)\n/);
+      const asked = { model: 'm/one', messages: [{ role: 'user', content: 'Hello' }] };
+      expect((await post(`${origin}/chat/completions`, asked, bearer(token))).status).toBe(200);
+      return proxy;
+    };
 
     it('buys credits, asks through the relay without an account, and gets the change back', async () => {
       const { service, world } = stage;
@@ -94,19 +96,14 @@ await describeInWorld(
         const bought = await buy(home, (await makeCode(service, person.session)).toLowerCase());
         expect(bought, bought.err).toMatchObject({ code: 0, out: expect.stringContaining(`${(lot + 1) * 50} ($`) });
       }
-      expect(
-        await service.pool.query('select balance_nusd from accounts where id = $1', [person.accountId]),
-      ).toMatchObject({
-        rows: [{ balance_nusd: '0' }],
-      });
+      const paid = await service.pool.query('select balance_nusd from accounts where id = $1', [person.accountId]);
+      expect(paid.rows).toEqual([{ balance_nusd: '0' }]);
       const early = await endOf(anonymously(home));
       expect(early).toMatchObject({ code: 1, err: expect.stringContaining('0 are ready and 100 are resting') });
       letRest(file);
 
       const asked = world.relay.asked.length;
-      const proxy = anonymously(home);
-      const [, origin = '', token = ''] = await proxy.outMatches(/(http:\S+)\nAPI key: (\S+)\n/);
-      expect((await chat(origin, token)).status).toBe(200);
+      const proxy = await proxyThatServed(home);
       proxy.child.kill('SIGINT');
       const ended = await endOf(proxy);
       expect(ended.code, ended.err).toBe(0);
@@ -152,9 +149,7 @@ await describeInWorld(
       expect((await endOf(purse(home))).out).toContain('1 paid wallets are there');
       expect((await made()).rowCount).toBe(1);
 
-      const proxy = anonymously(home);
-      const [, origin = '', token = ''] = await proxy.outMatches(/(http:\S+)\nAPI key: (\S+)\n/);
-      expect((await chat(origin, token)).status).toBe(200);
+      const proxy = await proxyThatServed(home);
       proxy.child.kill('SIGINT');
       const ended = await endOf(proxy);
       expect(ended.err).toMatch(/The wallet is closed: (99|100) credits/);
@@ -193,9 +188,7 @@ await describeInWorld(
       const { home, purse: file } = await makeHome(world.issuer, 'killed');
       expect((await buy(home, await makeCode(service, person.session))).code).toBe(0);
       letRest(file);
-      const proxy = anonymously(home);
-      const [, origin = '', token = ''] = await proxy.outMatches(/(http:\S+)\nAPI key: (\S+)\n/);
-      expect((await chat(origin, token)).status).toBe(200);
+      const proxy = await proxyThatServed(home);
       proxy.child.kill('SIGKILL');
       await proxy.ended;
       expect((await endOf(purse(home))).out).toContain('1 wallets are not closed');
@@ -292,9 +285,7 @@ await describeInWorld(
         await writeFile(join(home, name), `INFERENCE_KEY=${account.inferenceKey}\n`);
       expect((await buy(home, await makeCode(service, person.session))).code).toBe(0);
       letRest(file);
-      const proxy = anonymously(home);
-      const [, origin = '', token = ''] = await proxy.outMatches(/(http:\S+)\nAPI key: (\S+)\n/);
-      expect((await chat(origin, token)).status).toBe(200);
+      const proxy = await proxyThatServed(home);
       const database = new DatabaseSync(file);
       const { key } = database.prepare('select key from wallets').get() as { key: string };
       database.close();

@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -11,17 +10,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { problemOfPlainHttp } from '../../../apps/confidential/src/providers/check-registry.ts';
 import { documentedBlock } from '../../kit/documented.ts';
 import { useFolder } from '../../kit/folder.ts';
+import { type Ran, runToEnd } from '../../kit/programs.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const registry = join(root, 'apps/confidential/providers.yaml');
 const folder = useFolder('catalog');
 const lists = useFolder('lists');
-
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly error: string;
-}
 
 /** Runs `sotto-control catalog` in this process. A process for each case would take minutes. */
 async function catalog(
@@ -37,17 +31,6 @@ async function catalog(
     error: (line) => error.push(line),
   });
   return { code, out: out.join('\n'), error: error.join('\n') };
-}
-
-function inShell(
-  script: string,
-  { cwd, env }: { readonly cwd: string; readonly env: Record<string, string> },
-): Promise<Ran> {
-  return new Promise((resolve) => {
-    execFile('bash', ['-ec', script], { cwd, env: { PATH: process.env.PATH ?? '', ...env } }, (failure, out, error) => {
-      resolve({ code: typeof failure?.code === 'number' ? failure.code : 0, out: out.trim(), error: error.trim() });
-    });
-  });
 }
 
 /** The file of a provider's list. `lists.json` has the lists of all providers, by name. */
@@ -234,14 +217,12 @@ describe('the built-in catalog', () => {
   });
 });
 
-describe('docs/operate/providers-and-catalog.md', () => {
+const guide = 'docs/operate/providers-and-catalog.md';
+describe(guide, () => {
   it('has a registry and a catalog that match', async () => {
-    const guide = await readFile(join(root, 'docs/operate/providers-and-catalog.md'), 'utf8');
-    const yaml = (name: string): string =>
-      new RegExp(`<!-- test: ${name} -->\\n\`\`\`yaml\\n(.*?)\`\`\``, 's').exec(guide)?.[1] ?? '';
     const [providers, models] = [join(folder, 'guide-providers.yaml'), join(folder, 'guide-catalog.yaml')];
-    await writeFile(providers, yaml('registry'));
-    await writeFile(models, yaml('catalog'));
+    await writeFile(providers, documentedBlock(guide, 'registry', 'yaml'));
+    await writeFile(models, documentedBlock(guide, 'catalog', 'yaml'));
     const ran = await catalog(['check', models, '--registry', providers]);
     expect(ran, ran.error).toMatchObject({
       code: 0,
@@ -250,7 +231,7 @@ describe('docs/operate/providers-and-catalog.md', () => {
   });
 
   it('has a registry of model servers without TLS that a broker takes', () => {
-    const text = documentedBlock('docs/operate/providers-and-catalog.md', 'registry-own', 'yaml');
+    const text = documentedBlock(guide, 'registry-own', 'yaml');
     const parsed = parseRegistry(text, 'digest', {
       problemOfPlainHttp: (hostname) => problemOfPlainHttp(hostname, undefined),
     });
@@ -259,8 +240,7 @@ describe('docs/operate/providers-and-catalog.md', () => {
   });
 
   it('has commands that work as they are', async () => {
-    const guide = await readFile(join(root, 'docs/operate/providers-and-catalog.md'), 'utf8');
-    const script = /<!-- test: import -->\n```sh\n(.*?)```/s.exec(guide)?.[1] ?? '';
+    const script = documentedBlock(guide, 'import');
     const place = join(folder, 'guide');
     await mkdir(place);
     await copyFile(listOf('openrouter'), join(place, 'models.json'));
@@ -268,7 +248,7 @@ describe('docs/operate/providers-and-catalog.md', () => {
     // npm would change to the project's root. The files of the guide are in this folder, so replace npm by a function.
     const npm = 'npm() { shift 3; "$NODE" --conditions=@sotto/source "$ROOT/apps/control/src/main.ts" "$@"; }';
     const env = { NODE: process.execPath, ROOT: root };
-    const ran = await inShell(`${npm}\n${script}`, { cwd: place, env });
+    const ran = await runToEnd('bash', ['-ec', `${npm}\n${script}`], place, env);
     expect(ran, ran.error).toMatchObject({
       code: 0,
       out: expect.stringContaining('4 models, 4 routes, no problems'),

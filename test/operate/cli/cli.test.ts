@@ -1,14 +1,12 @@
-import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { apiKeyKind, hashSecret } from '@sotto/state';
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { documentedBlock } from '../../kit/documented.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { openTestPool, startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
-import { fromSource, programOf } from '../../kit/programs.ts';
+import { fromSource, programOf, type Ran, runToEnd } from '../../kit/programs.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 let postgres: TestPostgres;
@@ -23,28 +21,13 @@ afterAll(async () => {
   await postgres.stop();
 });
 
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly error: string;
-}
-
 /** Runs `sotto-control` in a new process. */
 function control(
   args: readonly string[],
   environment: Record<string, string> = { DATABASE_URL: databaseUrl },
 ): Promise<Ran> {
   const command = [...fromSource, programOf('apps/control/src/main.ts'), ...args];
-  return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      command,
-      { cwd: root, env: { PATH: process.env.PATH ?? '', ...environment } },
-      (failure, out, error) => {
-        resolve({ code: typeof failure?.code === 'number' ? failure.code : 0, out: out.trim(), error: error.trim() });
-      },
-    );
-  });
+  return runToEnd(process.execPath, command, root, environment);
 }
 
 describe('sotto-control', () => {
@@ -105,9 +88,7 @@ describe('sotto-control', () => {
     });
     const key = await control(['key', 'create', '--account', account.out, '--name', 'first', '--limit', '5']);
     expect(apiKeyKind(key.out)).toBe('inference');
-    const pool = new pg.Client({ connectionString: databaseUrl });
-    pool.on('error', () => {});
-    await pool.connect();
+    const pool = openTestPool(databaseUrl);
     const { rows } = await pool.query('select hash, name, credit_limit_nusd, openai_compatible from api_keys');
     expect(rows).toEqual([
       { hash: hashSecret(key.out), name: 'first', credit_limit_nusd: '5000000000', openai_compatible: true },

@@ -1,18 +1,16 @@
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Redis } from 'ioredis';
-import pg from 'pg';
 import { beforeAll, expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
+import { useFolder } from '../../kit/folder.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { startTestPostgres } from '../../kit/postgres.ts';
-import { fromSource, programOf } from '../../kit/programs.ts';
+import { fromSource, programOf, runToEnd } from '../../kit/programs.ts';
 import { startOwnRedis } from '../../kit/redis.ts';
+import { withRedis } from '../../kit/redis-connection.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const files = filesOf(
@@ -25,19 +23,14 @@ const files = filesOf(
 const key = (): string => randomBytes(32).toString('base64');
 const secrets = { TICKET_SEALING_KEY: key(), SETTLEMENT_MAC_KEY: key(), ACCOUNT_REF_KEY: key(), SESSION_SECRET: key() };
 
-let folder: string;
+const folder = useFolder('doctor');
 let right: Record<string, string>;
 
 /** Runs `sotto-control doctor` in a new process. Resolves to its exit code and its lines. */
-function doctor(environment: Record<string, string>): Promise<{ readonly code: number; readonly lines: string[] }> {
-  const command = [...fromSource, programOf('apps/control/src/main.ts')];
-  const options = { cwd: root, env: { PATH: process.env.PATH ?? '', ...environment } };
-  return new Promise((resolve) => {
-    execFile(process.execPath, [...command, 'doctor'], options, (failure, out, error) => {
-      const code = typeof failure?.code === 'number' ? failure.code : 0;
-      resolve({ code, lines: `${out}${error}`.trim().split('\n') });
-    });
-  });
+async function doctor(environment: Record<string, string>) {
+  const command = [...fromSource, programOf('apps/control/src/main.ts'), 'doctor'];
+  const { code, out, error } = await runToEnd(process.execPath, command, root, environment);
+  return { code, lines: `${out}\n${error}`.trim().split('\n') };
 }
 
 const wrongs = (lines: readonly string[]): string[] => lines.filter((line) => line.startsWith('WRONG'));
@@ -45,11 +38,10 @@ const wrongs = (lines: readonly string[]): string[] => lines.filter((line) => li
 await describeInBothPlanes(
   'sotto-control doctor',
   async ({ databaseUrl, redisUrl }) => {
-    folder = await mkdtemp(join(tmpdir(), 'sotto-doctor-'));
     const catalogFile = join(folder, 'catalog.yaml');
     await writeFile(catalogFile, files.catalog);
     right = { ...secrets, DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, CATALOG_FILE: catalogFile };
-    return { ...files, stop: () => rm(folder, { recursive: true }) };
+    return files;
   },
   (planes) => {
     beforeAll(() => {
@@ -140,8 +132,7 @@ await describeInBothPlanes(
         expect.stringMatching(/schema: \d+ migrations are missing, from 0000_initial/),
       ]);
 
-      const pool = new pg.Client({ connectionString: right.DATABASE_URL });
-      await pool.connect();
+      const { pool } = planes.service;
       const { rows } = await pool.query('select * from drizzle.__drizzle_migrations order by created_at desc limit 1');
       await pool.query('delete from drizzle.__drizzle_migrations where created_at = $1', [rows[0].created_at]);
       const behind = await doctor(right);
@@ -156,7 +147,6 @@ await describeInBothPlanes(
       await pool.query('delete from drizzle.__drizzle_migrations where created_at = $1', [
         Number(rows[0].created_at) + 1e9,
       ]);
-      await pool.end();
     });
 
     it('reports a Redis that may lose data, and an empty one', async () => {
@@ -169,9 +159,7 @@ await describeInBothPlanes(
           expect.stringMatching(/registry: no broker has published a registry/),
           expect.stringMatching(/catalog: no catalog is active/),
         ]);
-        const client = new Redis(other.url);
-        await client.config('SET', 'appendfsync', 'everysec');
-        await client.quit();
+        await withRedis(other.url, (redis) => redis.config('SET', 'appendfsync', 'everysec'));
         const forgetful = await doctor({ ...right, REDIS_URL: other.url, NODE_ENV: 'production' });
         expect(wrongs(forgetful.lines)).toContainEqual(
           expect.stringMatching(/Redis’ durability: Redis has `appendfsync everysec`: it takes `appendfsync always`/),

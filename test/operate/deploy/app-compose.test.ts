@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { documentedBlock } from '../../kit/documented.ts';
 import { problemOf } from './installed-planes.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -64,8 +64,7 @@ describe('app-compose.json', () => {
   });
 
   it('is created by the command of the guide', () => {
-    const guide = readFileSync(new URL('../../../docs/operate/confidential-vm.md', import.meta.url), 'utf8');
-    const block = /<!-- test: app-compose -->\n```sh\n(.*?)```/s.exec(guide)?.[1] ?? 'exit 1';
+    const block = documentedBlock('docs/operate/confidential-vm.md', 'app-compose');
     const ran = spawnSync('bash', ['-euc', `cd ${root}; ${block.replaceAll('> app-compose.json', '')}`], {
       encoding: 'utf8',
       env: { PATH: `${process.execPath.replace(/\/node$/, '')}:${process.env.PATH}`, DIGEST: 'a'.repeat(64) },

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Ran } from '../../kit/programs.ts';
 import { noteSkip } from '../../kit/skips.ts';
 import { canMakeImages, debianMirror, howToMakeImages } from './image-making.ts';
 import {
   askPrivately,
   type Image,
   openSurroundings,
-  type Ran,
   type Surroundings,
   serveInstalled,
   writeFiles,

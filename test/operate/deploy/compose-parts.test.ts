@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { takeProxyHeaders } from '../../../packages/server/src/proxy-protocol.ts';
 import { balancerSkipReason, hasBalancer } from '../../kit/balancer.ts';
+import { documentedBlock } from '../../kit/documented.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { noteSkip } from '../../kit/skips.ts';
@@ -45,9 +46,7 @@ describe('parts of docker-compose.yml', () => {
     );
 
   it('the guide’s commands: the secrets are made once, and Compose takes the file', () => {
-    const guide = read('docs/operate/compose.md');
-    const block = (name: string): string =>
-      new RegExp(`<!-- test: ${name} -->\\n\`\`\`sh\\n(.*?)\`\`\``, 's').exec(guide)?.[1] ?? 'exit 1';
+    const block = (name: string): string => documentedBlock('docs/operate/compose.md', name);
     // A stand-in for Docker that records its arguments. Compose itself reads the file if it is installed.
     const bin = join(folder, 'bin');
     mkdirSync(bin);

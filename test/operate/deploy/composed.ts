@@ -1,20 +1,21 @@
-import { type ChildProcess, execFile, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
+import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { documentedBlock } from '../../kit/documented.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { startTestPostgres } from '../../kit/postgres.ts';
-import { fromSource } from '../../kit/programs.ts';
+import { fromSource, onPath, runToEnd } from '../../kit/programs.ts';
 import { startProvider } from '../../kit/provider.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 type Environment = Record<string, string>;
 
-export interface Ran {
+interface Ran {
   readonly code: number;
   readonly out: string;
 }
@@ -81,20 +82,12 @@ export async function compose(
   };
 
   const provider = await startProvider();
-  writeFileSync(
-    at('deploy/compose/config/providers.yaml'),
-    `providers:\n  - {id: near, name: Near, adapter: openai, base_url: "${provider.baseUrl}", insecure_http: true, privacy_class: private}\n`,
+  const { registry, catalog } = filesOf(
+    [providerEntry('near', provider.baseUrl, { insecure_http: true })],
+    [textModel('acme/small', [routeEntry('near')])],
   );
-  writeFileSync(
-    at('deploy/compose/config/catalog.yaml'),
-    `models:
-  - id: acme/small
-    model_type: text
-    context_length: 8000
-    max_output_tokens: 1000
-    routes: [{provider: near, upstream_model: small, privacy_class: private, pricing: {input: 1, output: 2}}]
-`,
-  );
+  writeFileSync(at('deploy/compose/config/providers.yaml'), registry);
+  writeFileSync(at('deploy/compose/config/catalog.yaml'), catalog);
   const postgres = await startTestPostgres();
   const [redis, control, broker, front, plainFront, caddy, plainCaddy, acme] = await Promise.all(
     Array.from({ length: 8 }, () => freePort()),
@@ -167,14 +160,10 @@ export async function compose(
     DRAIN_DELAY_S: '0',
     [plane === 'control' ? 'CONTROL_PORT' : 'CONFIDENTIAL_PORT']: String(ports[plane]),
   });
-  const ran = (command: readonly string[], environment: Environment, cwd: string): Promise<Ran> => {
+  const ran = async (command: readonly string[], environment: Environment, cwd: string): Promise<Ran> => {
     const [program = '', ...args] = [...under, ...command];
-    return new Promise((resolve) => {
-      const env = { PATH: process.env.PATH, HOME: folder, ...environment };
-      execFile(program, args, { cwd, env }, (failure, out, error) => {
-        resolve({ code: typeof failure?.code === 'number' ? failure.code : failure ? 1 : 0, out: `${out}${error}` });
-      });
-    });
+    const { code, out, error } = await runToEnd(program, args, cwd, { HOME: folder, ...environment });
+    return { code, out: `${out}\n${error}` };
   };
   return {
     folder,
@@ -230,9 +219,7 @@ export async function createKey({ control, output }: Composed): Promise<string> 
 
 /** Whether this machine has what plays the parts of the deployment. */
 export const canCompose = (): boolean =>
-  ['docker-compose', 'haproxy', 'redis-server'].every(
-    (name) => spawnSync('sh', ['-c', `command -v ${name}`]).status === 0,
-  );
+  ['docker-compose', 'haproxy', 'redis-server'].every((name) => onPath(name) !== undefined);
 export const howToCompose = 'install its parts (`apt install docker-compose haproxy redis-server`).';
 
 export const fileIn = (folder: string, path: string): string | undefined =>

@@ -1,21 +1,27 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { documentedBlock } from '../../kit/documented.ts';
+import { useFolder } from '../../kit/folder.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { noteSkip } from '../../kit/skips.ts';
 import { until } from '../../kit/until.ts';
-import { editSettings, openSurroundings, problemOf, problemsOfFile, type Surroundings } from './installed-planes.ts';
+import {
+  askPrivately,
+  editSettings,
+  openSurroundings,
+  problemOf,
+  problemsOfFile,
+  type Surroundings,
+  writeFiles,
+} from './installed-planes.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-const guide = readFileSync(join(root, 'docs/operate/systemd.md'), 'utf8');
-const block = (name: string): string =>
-  new RegExp(`<!-- test: ${name} -->\\n\`\`\`sh\\n(.*?)\`\`\``, 's').exec(guide)?.[1] ?? 'exit 1';
+const block = (name: string): string => documentedBlock('docs/operate/systemd.md', name);
 
 const units = ['sotto-control', 'sotto-broker'] as const;
 type Unit = (typeof units)[number];
@@ -28,15 +34,11 @@ const allOf = (unit: Unit, wanted: string): string[] =>
   settingsOf(unit).flatMap(([name, value]) => (name === wanted ? [value] : []));
 
 let around: Surroundings | undefined;
-let folder: string;
+const folder = useFolder('systemd');
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'sotto-test-systemd-'));
   around = await openSurroundings('the guide for systemd');
 });
-afterAll(async () => {
-  await around?.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => around?.stop());
 
 /** Starts a unit's command, as systemd would, with paths below `folder`. */
 function startUnit(unit: Unit): void {
@@ -187,39 +189,15 @@ it('the commands of the guide, from an empty machine, set up a service of two pr
     ['# models_file', 'models_file'],
   ]);
   writeFileSync(join(secrets, 'providers.env'), 'ACME_API_KEY=sk-of-the-operator\n');
-  writeFileSync(
-    join(folder, 'etc/sotto/providers.yaml'),
-    `providers:\n  - {id: acme, name: Acme, adapter: openai, base_url: "${provider.baseUrl}", api_key_env: ACME_API_KEY, privacy_class: private}\n`,
-  );
-  writeFileSync(
-    join(folder, 'etc/sotto/catalog.yaml'),
-    `models:
-  - id: acme/small
-    model_type: text
-    context_length: 8000
-    max_output_tokens: 1000
-    routes: [{provider: acme, upstream_model: small, privacy_class: private, pricing: {input: 1, output: 2}}]
-`,
-  );
+  writeFiles(around, join(folder, 'etc/sotto'), { api_key_env: 'ACME_API_KEY' });
 
   // Replaces systemctl, which needs a machine that systemd runs.
   for (const unit of units) startUnit(unit);
   const controlUrl = `http://127.0.0.1:${ports.control}`;
+  const isReady = async (): Promise<boolean> => (await fetch(`${controlUrl}/readyz`)).ok;
+  await until(isReady, () => `control is ready; ${output.join('')}`, 60_000);
   await until(
-    () =>
-      fetch(`${controlUrl}/readyz`).then(
-        ({ ok }) => ok,
-        () => false,
-      ),
-    () => `control is ready; ${output.join('')}`,
-    60_000,
-  );
-  await until(
-    () =>
-      fetchBroker(ports.broker, '/readyz').then(
-        ({ status }) => status === 200,
-        () => false,
-      ),
+    () => isBrokerReady(ports.broker),
     () => output.join(''),
     60_000,
   );
@@ -239,42 +217,19 @@ it('the commands of the guide, from an empty machine, set up a service of two pr
   const inferenceKey = run(block('systemd-account'), installed).split('\n').at(-2) ?? '';
   expect(inferenceKey).toMatch(/^sotto_inf_/);
 
-  const minted = await fetch(`${controlUrl}/v1/inference/tickets`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${inferenceKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'acme/small' }),
-  });
-  expect(minted.status, output.join('')).toBe(200);
-  const { ticket } = (await minted.json()) as { ticket: string };
-  const body = JSON.stringify({ model: 'acme/small', messages: [{ role: 'user', content: 'Hi' }] });
-  const answered = await fetchBroker(ports.broker, '/v1/chat/completions', { 'x-router-ticket': ticket }, body);
-  expect(answered.status, answered.text).toBe(200);
+  const answered = await askPrivately({ controlUrl, brokerPort: ports.broker, inferenceKey });
+  expect(answered.status, `${answered.text} ${output.join('')}`).toBe(200);
   expect(provider.seen.at(-1)?.headers.authorization).toBe('Bearer sk-of-the-operator');
   expect(run('sotto-control audit', installed)).not.toContain('differ');
 }, 300_000);
 
-/** Fetches over TLS without checking the certificate, because the broker's is self-signed. */
-function fetchBroker(
-  port: number,
-  path: string,
-  headers: Readonly<Record<string, string>> = {},
-  body?: string,
-): Promise<{ readonly status: number | undefined; readonly text: string }> {
+/** Asks over TLS without checking the certificate, because the broker's is self-signed. */
+function isBrokerReady(port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const options = {
-      ...{ host: '127.0.0.1', port, path, rejectUnauthorized: false },
-      method: body === undefined ? 'GET' : 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-    };
-    const asking = request(options, (answer) => {
-      let text = '';
-      answer.on('data', (bytes) => {
-        text += String(bytes);
-      });
-      answer.on('end', () => resolve({ status: answer.statusCode, text }));
-    });
-    asking.on('error', reject);
-    asking.end(body);
+    const options = { host: '127.0.0.1', port, path: '/readyz', rejectUnauthorized: false };
+    request(options, (answer) => resolve(answer.resume().statusCode === 200))
+      .on('error', reject)
+      .end();
   });
 }
 

@@ -1,5 +1,6 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
+import { onPath } from '../../kit/programs.ts';
 
 /**
  * Whether this run builds images. Building takes minutes, needs root and downloads two Debian systems. It is done
@@ -8,7 +9,7 @@ import { existsSync, readFileSync } from 'node:fs';
 export const canMakeImages = (programs: readonly string[]): boolean =>
   process.env.SOTTO_TEST_IMAGES === '1' &&
   process.getuid?.() === 0 &&
-  programs.every((program) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0);
+  programs.every((program) => onPath(program) !== undefined);
 
 /** A sentence that says how to enable the builds. */
 export const howToMakeImages = (programs: readonly string[]): string =>

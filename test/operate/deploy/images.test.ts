@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,25 +6,14 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { documentedBlock } from '../../kit/documented.ts';
 import { useFolder } from '../../kit/folder.ts';
-import {
-  askPrivately,
-  openSurroundings,
-  type Ran,
-  type Surroundings,
-  serveInstalled,
-  writeFiles,
-} from './installed-planes.ts';
+import { type Ran, runToEnd } from '../../kit/programs.ts';
+import { askPrivately, openSurroundings, type Surroundings, serveInstalled, writeFiles } from './installed-planes.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const folder = useFolder('images');
 
 const run = (program: string, args: readonly string[], environment: Record<string, string> = {}): Promise<Ran> =>
-  new Promise((resolve) => {
-    const env = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...environment };
-    execFile(program, args, { cwd: root, env, maxBuffer: 1 << 26 }, (failure, out, error) => {
-      resolve({ code: typeof failure?.code === 'number' ? failure.code : failure ? 1 : 0, out: out.trim(), error });
-    });
-  });
+  runToEnd(program, args, root, { HOME: process.env.HOME ?? '', ...environment });
 
 /** Assembles an image's content as its Dockerfile does. */
 async function make(

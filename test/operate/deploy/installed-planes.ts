@@ -9,18 +9,14 @@ import { readConfig as readControlConfig, runCli } from '@sotto/control';
 import { brokerSchema, loadSettings } from '@sotto/server';
 import { expect } from 'vitest';
 import { settingsSchema } from '../../../apps/control/src/config.ts';
+import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
+import type { Ran } from '../../kit/programs.ts';
 import { type FakeProvider, startProvider } from '../../kit/provider.ts';
 import { type OwnRedis, redisSkipReason, startOwnRedis } from '../../kit/redis.ts';
 import { noteSkip } from '../../kit/skips.ts';
 import { until } from '../../kit/until.ts';
-
-export interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly error: string;
-}
 
 export type Image = 'broker' | 'control';
 type Settings = Readonly<Record<string, string>>;
@@ -47,25 +43,18 @@ export interface InstalledPlanes {
 
 const key = (): string => randomBytes(32).toString('base64');
 
-/** Writes a registry and a catalog of one model into a new folder. */
-export function writeFiles({ provider }: Surroundings): string {
-  const folder = mkdtempSync(join(tmpdir(), 'sotto-test-files-'));
-  writeFileSync(
-    join(folder, 'providers.yaml'),
-    `providers:\n  - {id: acme, name: Acme, adapter: openai, base_url: "${provider.baseUrl}", privacy_class: private}\n`,
-    { mode: 0o644 },
+/** Writes a registry and a catalog of one model into a new folder, or into `folder`. `more` is for the provider. */
+export function writeFiles(
+  { provider }: Surroundings,
+  folder = mkdtempSync(join(tmpdir(), 'sotto-test-files-')),
+  more: object = {},
+): string {
+  const { registry, catalog } = filesOf(
+    [providerEntry('acme', provider.baseUrl, more)],
+    [textModel('acme/small', [routeEntry('acme')])],
   );
-  writeFileSync(
-    join(folder, 'catalog.yaml'),
-    `models:
-  - id: acme/small
-    model_type: text
-    context_length: 8000
-    max_output_tokens: 1000
-    routes: [{provider: acme, upstream_model: small, privacy_class: private, pricing: {input: 1, output: 2}}]
-`,
-    { mode: 0o644 },
-  );
+  writeFileSync(join(folder, 'providers.yaml'), registry, { mode: 0o644 });
+  writeFileSync(join(folder, 'catalog.yaml'), catalog, { mode: 0o644 });
   return folder;
 }
 

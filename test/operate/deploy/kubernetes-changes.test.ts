@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { inlineParts, settingPaths } from '../../../packages/server/src/settings/setting-paths.ts';
+import { documentedBlock } from '../../kit/documented.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { find, hasGo, type Made, podOf, render, settingsOf, useRenderer, type Values } from './chart.ts';
 
@@ -103,8 +104,7 @@ describe.runIf(hasGo)('the chart', () => {
   });
 
   it('is installed by the commands of the guide, with secrets that contain every value each plane reads', () => {
-    const guide = readFileSync(fileURLToPath(new URL('../../../docs/operate/kubernetes.md', import.meta.url)), 'utf8');
-    const block = /<!-- test: kubernetes -->\n```sh\n(.*?)```/s.exec(guide)?.[1] ?? 'exit 1';
+    const block = documentedBlock('docs/operate/kubernetes.md', 'kubernetes');
     // Stand-ins for the two programs that record their arguments, one a line.
     const told = join(folder, 'told');
     for (const name of ['kubectl', 'helm'])

@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { documentedBlock } from '../../kit/documented.ts';
 import { useFolder } from '../../kit/folder.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -32,8 +33,7 @@ it('a pending change of the client becomes its next version and a line of its ch
     `#!/bin/sh\nshift 3\nexec ${process.execPath} ${root}node_modules/@changesets/cli/bin.js "$@"\n`,
     { mode: 0o755 },
   );
-  const guide = readFileSync(join(root, 'docs/contribute/releasing.md'), 'utf8');
-  const block = /<!-- test: changeset -->\n```sh\n(.*?)```/s.exec(guide)?.[1] ?? 'exit 1';
+  const block = documentedBlock('docs/contribute/releasing.md', 'changeset');
   const env = { PATH: `${bin}:${process.env.PATH}`, HOME: folder, GIT_CONFIG_GLOBAL: '/dev/null' };
   execFileSync('git', ['init', '-q', '-b', 'main'], { cwd: folder, env });
   const before = JSON.parse(readFileSync(join(folder, 'packages/client/package.json'), 'utf8')) as { version: string };

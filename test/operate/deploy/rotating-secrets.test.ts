@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseEnv } from 'node:util';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { documentedBlock } from '../../kit/documented.ts';
 import { startOwnRedis } from '../../kit/redis.ts';
 
@@ -48,14 +48,10 @@ function expectRotated(rounds: readonly Round[], before: Readonly<Record<string,
 }
 
 let folder: string;
-const folders: string[] = [];
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'sotto-test-rotating-'));
-  folders.push(folder);
   mkdirSync(join(folder, 'bin'));
-});
-afterAll(() => {
-  for (const each of folders) rmSync(each, { recursive: true });
+  return () => rmSync(folder, { recursive: true });
 });
 const command = (name: string, script: string): void =>
   writeFileSync(join(folder, 'bin', name), script, { mode: 0o755 });

@@ -28,7 +28,9 @@ import {
   startAcmeAuthority,
 } from '../../kit/acme-authority.ts';
 import { documentedBlock } from '../../kit/documented.ts';
+import { useFolder } from '../../kit/folder.ts';
 import { freePort } from '../../kit/free-port.ts';
+import { onPath } from '../../kit/programs.ts';
 import { redisSkipReason, startOwnRedis, type TestRedis } from '../../kit/redis.ts';
 import { noteSkip } from '../../kit/skips.ts';
 import { until } from '../../kit/until.ts';
@@ -40,13 +42,10 @@ const programs = ['mmdebstrap', 'qemu-system-x86_64'];
 const isAble = canMakeImages(programs);
 const firmware = '/usr/share/ovmf/OVMF.fd';
 const epoch = '1790000000';
-const documentedTls = /<!-- test: vm-tls -->\n```yaml\nbroker:\n(.*?)```/s.exec(
-  readFileSync(join(root, 'docs/operate/confidential-vm.md'), 'utf8'),
-)?.[1];
+const documentedTls = documentedBlock('docs/operate/confidential-vm.md', 'vm-tls', 'yaml').replace('broker:\n', '');
 
 describe('the script that makes the image of a VM', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sotto-test-vm-args-'));
-  afterAll(() => rmSync(folder, { recursive: true }));
+  const folder = useFolder('vm-args');
   const run = (args: readonly string[], environment: Readonly<Record<string, string>> = {}) =>
     spawnSync('bash', [script, ...args], { encoding: 'utf8', env: { PATH: process.env.PATH, ...environment } });
 
@@ -57,7 +56,7 @@ describe('the script that makes the image of a VM', () => {
     });
   });
 
-  it.skipIf(process.getuid?.() !== 0 || spawnSync('sh', ['-c', 'command -v mmdebstrap']).status !== 0)(
+  it.skipIf(process.getuid?.() !== 0 || onPath('mmdebstrap') === undefined)(
     'refuses a folder that is not a broker, and a secret among public settings',
     () => {
       expect(run([folder, folder, join(folder, 'out')]).stderr).toContain('is not a broker image; create it with');

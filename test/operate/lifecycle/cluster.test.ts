@@ -8,7 +8,7 @@ import type { TestRedisCluster } from '../../kit/redis-cluster.ts';
 import { type ScriptedProvider, startScriptedProvider } from '../../kit/scripted-provider.ts';
 import { type Service, startService } from '../../kit/service.ts';
 import { noteSkip } from '../../kit/skips.ts';
-import { catalogWith, pricing, stageProvider } from '../../kit/stage.ts';
+import { stageFiles } from '../../kit/stage.ts';
 
 let redis: TestRedisCluster | undefined;
 let primary: OwnPostgres;
@@ -35,8 +35,7 @@ beforeAll(async () => {
     planes: 'two',
     databaseUrl: databaseUrl.href,
     redisUrl: redis.url,
-    registry: JSON.stringify({ providers: [stageProvider('alpha', provider.baseUrl)] }),
-    catalog: catalogWith(pricing),
+    ...stageFiles(provider.baseUrl),
   });
 });
 afterAll(async () => {

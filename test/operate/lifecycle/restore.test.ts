@@ -15,7 +15,7 @@ import { type OwnRedis, redisSkipReason, startOwnRedis } from '../../kit/redis.t
 import { type ScriptedProvider, scripted, startScriptedProvider } from '../../kit/scripted-provider.ts';
 import { type Service, startService } from '../../kit/service.ts';
 import { noteSkip } from '../../kit/skips.ts';
-import { catalogWith, pricing, stageProvider } from '../../kit/stage.ts';
+import { stageFiles } from '../../kit/stage.ts';
 
 let provider: ScriptedProvider;
 const stops: (() => Promise<void>)[] = [];
@@ -48,11 +48,7 @@ it('a backup is restored on a new machine: the audit is clean, keys work, and pi
   if (bin === undefined) return context.skip('no packaged PostgreSQL');
   const first = await newMachine();
   if (first === undefined) return context.skip('no Redis');
-  const files = {
-    registry: JSON.stringify({ providers: [stageProvider('alpha', provider.baseUrl)] }),
-    catalog: catalogWith(pricing),
-    environment: { ATTESTATION: 'simulated' },
-  };
+  const files = { ...stageFiles(provider.baseUrl), environment: { ATTESTATION: 'simulated' } };
   const databaseUrl = await first.postgres.createDatabase('sotto');
   const before = await startService({ planes: 'two', databaseUrl, redisUrl: first.redis.url, ...files });
   let isGone = false;

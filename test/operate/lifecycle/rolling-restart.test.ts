@@ -3,7 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Balancer, balancerSkipReason, hasBalancer, startBalancer } from '../../kit/balancer.ts';
 import { operatorAccount, usageOf } from '../../kit/books.ts';
 import { bearer, type Called, call, errorOf } from '../../kit/call.ts';
+import { get } from '../../kit/client.ts';
 import { expectFair, startLoad } from '../../kit/load.ts';
+import { peopleOf } from '../../kit/people.ts';
 import type { TestProcess } from '../../kit/plane.ts';
 import { type Act, scripted } from '../../kit/scripted-provider.ts';
 import type { Service } from '../../kit/service.ts';
@@ -228,7 +230,9 @@ describe('the rotation of secrets', () => {
       expect(await roll(brokers, { changes: changes.broker })).toEqual([0, 0]);
       expect(await roll(controls, { changes: changes.control })).toEqual([0, 0]);
     });
-    const cookie = await signedIn();
+    const { url, signUp } = peopleOf(stage);
+    const { session } = await signUp();
+    const statusOfSession = async (): Promise<number> => (await get(url('/keys'), session)).status;
     const load = startLoad(stage, { everyMs: 40 });
     await load.reach(10);
 
@@ -244,10 +248,10 @@ describe('the rotation of secrets', () => {
       const answered = await call(`${service.baseUrl}/chat/completions`, { 'x-router-ticket': ticket }, body);
       expect(answered.status, answered.text).toBe(200);
     }
-    expect(await statusOf(cookie)).toBe(200);
+    expect(await statusOfSession()).toBe(200);
     await pause(refreshedMs);
     await rounds.forget();
-    expect(await statusOf(cookie)).toBe(401);
+    expect(await statusOfSession()).toBe(401);
     await load.reach(load.begun + 20);
     const sent = await load.stop();
 
@@ -263,24 +267,4 @@ describe('the rotation of secrets', () => {
     await service.settled(account);
     expect(await service.runControl(['audit'])).toMatchObject({ code: 0 });
   }, 360_000);
-
-  async function signedIn(): Promise<string> {
-    const post = (path: string, body: object): Promise<Response> =>
-      fetch(`${stage?.service.controlUrl}${path}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      });
-    const person = { email: 'ann@people.example', password: 'correct horse battery' };
-    expect((await post('/auth/sign-up/email', { name: 'Ann', ...person })).status).toBe(200);
-    const answer = await post('/auth/sign-in/email', person);
-    expect(answer.status).toBe(200);
-    return answer.headers
-      .getSetCookie()
-      .map((line) => line.split(';')[0])
-      .join('; ');
-  }
-
-  const statusOf = async (cookie: string): Promise<number> =>
-    (await fetch(`${stage?.service.controlUrl}/keys`, { headers: { cookie } })).status;
 });

@@ -2,13 +2,14 @@ import { expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { bearer, call } from '../../kit/call.ts';
 import { oneModel } from '../../kit/catalog.ts';
+import { redeem } from '../../kit/client.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { answerChat, type FakeProvider, startProvider } from '../../kit/provider.ts';
-import type { TestAccount } from '../../kit/service.ts';
-import { until } from '../../kit/service.ts';
+import { type TestAccount, until } from '../../kit/service.ts';
 
 const marker = 'zebra-7f3a';
 const model = 'm/one';
+const messages = [{ role: 'user', content: marker }];
 let provider: FakeProvider;
 let ports: { readonly control: number; readonly broker: number };
 
@@ -51,11 +52,7 @@ await describeInBothPlanes(
   (planes, which) => {
     const read = (): Promise<string> => textOf(which === 'one' ? ports.control : ports.broker);
     const ask = (account: TestAccount, body: object) =>
-      call(`${planes.service.baseUrl}/chat/completions`, bearer(account.inferenceKey), {
-        model,
-        messages: [{ role: 'user', content: marker }],
-        ...body,
-      });
+      call(`${planes.service.baseUrl}/chat/completions`, bearer(account.inferenceKey), { model, messages, ...body });
 
     it('count requests by outcome, calls to providers, and durations', async () => {
       const account = await planes.service.createAccount();
@@ -66,15 +63,7 @@ await describeInBothPlanes(
       expect((await ask(account, {})).status).toBe(200);
       expect((await ask(account, { stream: true })).complete).toBe(true);
       const { ticket } = await planes.service.mintTicket(account.inferenceKey, { model });
-      const byTicket = await call(
-        `${planes.service.baseUrl}/chat/completions`,
-        { 'x-router-ticket': ticket },
-        {
-          model,
-          messages: [{ role: 'user', content: marker }],
-        },
-      );
-      expect(byTicket.status).toBe(200);
+      expect((await redeem(planes.service, ticket, { model, messages })).status).toBe(200);
       expect((await ask(account, { messages: 1 })).status).toBe(400);
       provider.answer((_request, response) => void response.writeHead(500).end());
       expect((await ask(account, {})).status).toBe(502);

@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { type AddressInfo, BlockList, connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { certifyServer, Issuer } from '@sotto/attestation/testing';
@@ -10,6 +9,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createServer } from '../../../packages/server/src/server.ts';
 import { balancerSkipReason, hasBalancer } from '../../kit/balancer.ts';
+import { useFolder } from '../../kit/folder.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { noteSkip } from '../../kit/skips.ts';
 import { until } from '../../kit/until.ts';
@@ -114,8 +114,9 @@ describe('connections of a proxy', () => {
   });
 });
 
+const folder = useFolder('proxied');
+
 describe.skipIf(!hasBalancer())('behind HAProxy', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sotto-test-proxied-'));
   let haproxy: ChildProcess;
   const ports: Record<string, number> = {};
   beforeAll(async () => {
@@ -138,10 +139,7 @@ listen ${how}
       await until(async () => (await ask({ at, from: '127.0.0.2' })).ip !== undefined, 'HAProxy hands on');
     }
   });
-  afterAll(() => {
-    haproxy?.kill('SIGKILL');
-    rmSync(folder, { recursive: true });
-  });
+  afterAll(() => void haproxy?.kill('SIGKILL'));
 
   it.each(['send-proxy', 'send-proxy-v2'])(
     'each client has its own address (%s), and its body arrives whole',

@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { call } from '../../kit/call.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
+import { redeem } from '../../kit/client.ts';
+import { useFolder } from '../../kit/folder.ts';
 import { type FakeProvider, startProvider } from '../../kit/provider.ts';
 
+const folder = useFolder('secrets');
 const model = 'acme/small';
 let provider: FakeProvider;
 
@@ -15,7 +16,6 @@ await describeInBothPlanes(
   'secrets that come as files',
   async () => {
     provider = await startProvider();
-    const folder = mkdtempSync(join(tmpdir(), 'sotto-test-secrets-'));
     const file = (name: string, content: string): string => {
       writeFileSync(join(folder, name), `${content}\n`);
       return join(folder, name);
@@ -31,10 +31,7 @@ await describeInBothPlanes(
         ...{ SETTLEMENT_MAC_KEY: '', SETTLEMENT_MAC_KEY_FILE: file('mac', key()) },
         ACME_API_KEY_FILE: file('acme', 'sk-from-a-file'),
       },
-      stop: async () => {
-        await provider.stop();
-        rmSync(folder, { recursive: true });
-      },
+      stop: () => provider.stop(),
     };
   },
   (planes) => {
@@ -42,11 +39,7 @@ await describeInBothPlanes(
       const { service } = planes;
       const account = await service.createAccount();
       const { ticket } = await service.mintTicket(account.inferenceKey, { model });
-      const answered = await call(
-        `${service.baseUrl}/chat/completions`,
-        { 'x-router-ticket': ticket },
-        { model, messages: [{ role: 'user', content: 'Hi' }] },
-      );
+      const answered = await redeem(service, ticket, { model });
       expect(answered.status, answered.text).toBe(200);
       expect(provider.seen.at(-1)?.headers.authorization).toBe('Bearer sk-from-a-file');
       expect(await service.settled(account)).toBeLessThan(10_000_000_000n);

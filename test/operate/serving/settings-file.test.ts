@@ -1,15 +1,16 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { call } from '../../kit/call.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
+import { bearer, post, redeem } from '../../kit/client.ts';
+import { useFolder } from '../../kit/folder.ts';
 import { fromSource } from '../../kit/programs.ts';
 import { type FakeProvider, startProvider } from '../../kit/provider.ts';
 
+const folder = useFolder('settings');
 const model = 'acme/small';
 let provider: FakeProvider;
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -33,7 +34,6 @@ await describeInBothPlanes(
       [providerEntry('acme', provider.baseUrl)],
       [textModel(model, [routeEntry('acme')])],
     );
-    const folder = mkdtempSync(join(tmpdir(), 'sotto-test-settings-'));
     const secret = (name: string, content: string): string => {
       writeFileSync(join(folder, name), `${content}\n`);
       return `file:${name}`;
@@ -57,38 +57,25 @@ models: ${JSON.stringify(JSON.parse(catalog).models)}
     return {
       ...{ registry, catalog },
       environment: { ...unset, ...noSecrets, CONFIG_FILE: file },
-      stop: async () => {
-        await provider.stop();
-        rmSync(folder, { recursive: true });
-      },
+      stop: () => provider.stop(),
     };
   },
   (planes) => {
     it('serves with its secrets, limits, providers and models', async () => {
       const { service } = planes;
       const account = await service.createAccount();
-      const minted = await fetch(`${service.controlUrl}/inference/tickets`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${account.inferenceKey}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ model }),
-      });
+      const minted = await post(`${service.controlUrl}/inference/tickets`, { model }, bearer(account.inferenceKey));
       // A key may mint twice as many tickets as it may send requests.
       expect(minted.headers.get('x-ratelimit-limit')).toBe('14');
-      const { ticket } = (await minted.json()) as { ticket: string };
-      const answered = await call(
-        `${service.baseUrl}/chat/completions`,
-        { 'x-router-ticket': ticket },
-        { model, messages: [{ role: 'user', content: 'Hi' }] },
-      );
+      const { ticket } = minted.json as { ticket: string };
+      const answered = await redeem(service, ticket, { model });
       expect(answered.status, answered.text).toBe(200);
     });
   },
 );
 
 describe('a process with a wrong sotto.yaml', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sotto-test-settings-'));
-  afterAll(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'sotto.yaml');
+  const file = join(folder, 'wrong.yaml');
   writeFileSync(file, 'control: {prot: 1}\nsecrets: {session_secret: a-secret-that-must-not-be-shown}\n');
 
   it.each([

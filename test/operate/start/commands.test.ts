@@ -1,12 +1,13 @@
-import { execFile } from 'node:child_process';
 import { createHash, createPublicKey } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { documentedBlock as block } from '../../kit/documented.ts';
+import { useFolder } from '../../kit/folder.ts';
+import { type Ran, runToEnd } from '../../kit/programs.ts';
 import { type Stage, setStage } from '../../kit/stage.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -23,8 +24,6 @@ const blocksOf = (path: string): { readonly name: string | undefined; readonly s
     name,
     script,
   }));
-const block = (path: string, name: string): string =>
-  blocksOf(path).find((each) => each.name === name)?.script ?? 'exit 1';
 
 /** Blocks that start the tests themselves, or list commands. */
 const lists = ['npm start\n', 'npm test\n', 'npm run check ', 'npm run bench ', 'npm test -- '];
@@ -57,12 +56,10 @@ describe('the commands in the documents', () => {
 });
 
 describe('commands that do not need the service of npm start', () => {
-  let folder: string;
-  let bin: string;
+  const folder = useFolder('commands');
+  const bin = join(folder, 'bin');
   let stage: Stage | undefined;
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'sotto-test-commands-'));
-    bin = join(folder, 'bin');
     mkdirSync(bin);
     // Handles `npm run control -- …` in this folder, because npm itself would run in the project's.
     writeFileSync(
@@ -72,21 +69,13 @@ describe('commands that do not need the service of npm start', () => {
     );
     stage = await setStage('the commands of the guides that look at a service');
   });
-  afterAll(async () => {
-    await stage?.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => stage?.stop());
 
-  const run = (
-    script: string,
-    environment: Readonly<Record<string, string>> = {},
-  ): Promise<{ readonly code: number; readonly out: string }> =>
-    new Promise((resolve) => {
-      const env = { PATH: `${bin}:${process.env.PATH}`, HOME: folder, ...environment };
-      execFile('bash', ['-uc', script], { cwd: folder, env }, (failure, out, error) => {
-        resolve({ code: typeof failure?.code === 'number' ? failure.code : 0, out: `${out}${error}` });
-      });
-    });
+  const run = async (script: string, environment: Readonly<Record<string, string>> = {}): Promise<Ran> => {
+    const env = { PATH: `${bin}:${process.env.PATH}`, HOME: folder, ...environment };
+    const ran = await runToEnd('bash', ['-uc', script], folder, env);
+    return { ...ran, out: `${ran.out}\n${ran.error}` };
+  };
 
   it('docs/use/billing.md: the file is checked', async () => {
     cpSync(join(root, 'apps/control/billing.yaml'), join(folder, 'billing.yaml'));

@@ -1,13 +1,12 @@
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { findNode } from '../../../scripts/find-node.mjs';
 
 const missing = 'error while loading shared libraries: libatomic.so.1: cannot open shared object file';
 const [runs, lacks] = ['exit 0', `echo '${missing}' >&2; exit 127`];
 const old = { execPath: '/usr/bin/node', versions: { node: '20.1.0' } };
-const folders: string[] = [];
 let root: string;
 
 async function program(path: string, script: string): Promise<void> {
@@ -21,12 +20,11 @@ const usualPath = process.env.PATH;
 
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'sotto-find-node-'));
-  folders.push(root);
   process.env.PATH = `${join(root, 'bin')}:${usualPath}`;
-});
-afterAll(async () => {
-  process.env.PATH = usualPath;
-  for (const folder of folders) await rm(folder, { recursive: true, force: true });
+  return async () => {
+    process.env.PATH = usualPath;
+    await rm(root, { recursive: true });
+  };
 });
 
 describe.skipIf(process.platform !== 'linux')('the Node that the project runs on', () => {

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, it } from 'vitest';
@@ -8,23 +7,19 @@ import { totpCode } from '../../kit/authenticator.ts';
 import { Browser } from '../../kit/browser.ts';
 import { allowed, Consent, signIn } from '../../kit/connected-apps.ts';
 import { documentedBlock } from '../../kit/documented.ts';
-import { freePort } from '../../kit/free-port.ts';
-import { endAll, npmStart, root, type StartedByNpm } from '../../kit/npm-start.ts';
+import { useFolder } from '../../kit/folder.ts';
+import { endAll, freePorts, npmStart, root, type StartedByNpm } from '../../kit/npm-start.ts';
 import { until } from '../../kit/service.ts';
 
 const run = promisify(execFile);
-const folders: string[] = [];
-afterAll(async () => {
-  await endAll();
-  for (const folder of folders) await rm(folder, { recursive: true, force: true });
-});
+// Postgres does not run as root, so it needs access through this folder.
+const folders = useFolder('guides', 0o755);
+afterAll(endAll);
 
 /** Starts a service for one guide. It begins without accounts. */
 async function startFor(environment: Record<string, string> = {}): Promise<{ started: StartedByNpm; folder: string }> {
-  const folder = await mkdtemp(join(tmpdir(), 'sotto-guide-'));
-  folders.push(folder);
-  const ports = { CONTROL_PORT: String(await freePort()), CONFIDENTIAL_PORT: String(await freePort()) };
-  return { started: await npmStart(folder, { ...ports, ...environment }), folder };
+  const folder = await mkdtemp(join(folders, 'guide-'));
+  return { started: await npmStart(folder, { ...(await freePorts()), ...environment }), folder };
 }
 
 /** Each block continues the session of the blocks before it, because their cookies are kept in a file. */

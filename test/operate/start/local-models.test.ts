@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -7,37 +7,27 @@ import { ollamaAnswers, vllmAnswers } from '@sotto/discovery/testing';
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { documentedBlock } from '../../kit/documented.ts';
-import { freePort } from '../../kit/free-port.ts';
+import { useFolder } from '../../kit/folder.ts';
 import { type ModelServerStandIn, startModelServer } from '../../kit/model-server.ts';
-import { endAll, npmStart, root, type StartedByNpm } from '../../kit/npm-start.ts';
+import { endAll, freePorts, npmStart, root, type StartedByNpm } from '../../kit/npm-start.ts';
 import { startTestRedis } from '../../kit/redis.ts';
 import { until } from '../../kit/service.ts';
 
-let dataDir: string;
+// Postgres does not run as root, so it needs access through this folder.
+const dataDir = useFolder('local-models', 0o755);
 let ollama: ModelServerStandIn;
 
 beforeAll(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'sotto-local-models-'));
-  // Postgres does not run as root, so it needs access through this folder.
-  await chmod(dataDir, 0o755);
   ollama = await startModelServer(ollamaAnswers);
 });
 afterEach(async () => {
   ollama.answer(ollamaAnswers);
   await endAll();
 });
-afterAll(async () => {
-  await ollama.stop();
-  await rm(dataDir, { recursive: true, force: true });
-});
+afterAll(() => ollama.stop());
 
 const start = async (environment: Record<string, string> = {}): Promise<StartedByNpm> =>
-  npmStart(dataDir, {
-    CONTROL_PORT: String(await freePort()),
-    CONFIDENTIAL_PORT: String(await freePort()),
-    LOCAL_MODELS: ollama.origin,
-    ...environment,
-  });
+  npmStart(dataDir, { ...(await freePorts()), LOCAL_MODELS: ollama.origin, ...environment });
 
 /** Does what the printed line says. */
 function lookAgain(started: StartedByNpm): void {

@@ -1,13 +1,13 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { serverKinds } from '@sotto/discovery';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { useFolder } from '../../kit/folder.ts';
 import { freePort } from '../../kit/free-port.ts';
-import { endAll, npmStart, root, type StartedByNpm } from '../../kit/npm-start.ts';
+import { endAll, freePorts, npmStart, root, type StartedByNpm } from '../../kit/npm-start.ts';
 import { type OwnNetwork, openOwnNetwork } from '../../kit/own-network.ts';
 import { fromSource } from '../../kit/programs.ts';
 import { hasBrowser, useBrowser } from '../../people/dashboard/stage.ts';
@@ -15,18 +15,16 @@ import { hasBrowser, useBrowser } from '../../people/dashboard/stage.ts';
 const network: OwnNetwork | undefined = await openOwnNetwork();
 // Another program may have the usual ports of the machine itself, so there they are given.
 const port = network === undefined ? await freePort() : serverKinds.ollama.port;
-const ownPorts = { CONTROL_PORT: String(await freePort()), CONFIDENTIAL_PORT: String(await freePort()) };
+const ownPorts = await freePorts();
 const given: Record<string, string> = network ? {} : { LOCAL_MODELS: `http://127.0.0.1:${port}`, ...ownPorts };
 const under = network?.under ?? [];
 
-let folder: string;
+// Postgres does not run as root, so it needs access through this folder.
+const folder = useFolder('no-configuration', 0o755);
 let ollama: ChildProcess;
 let started: StartedByNpm;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sotto-no-configuration-'));
-  // Postgres does not run as root, so it needs access through this folder.
-  await chmod(folder, 0o755);
   const standIn = `
     import { ollamaAnswers } from '@sotto/discovery/testing';
     import { startModelServer } from './kit/model-server.ts';
@@ -40,7 +38,6 @@ afterAll(async () => {
   await endAll();
   ollama?.kill();
   await network?.stop();
-  await rm(folder, { recursive: true, force: true });
 });
 
 describe('npm start without any configuration, beside an Ollama', () => {

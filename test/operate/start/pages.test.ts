@@ -1,30 +1,23 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { documentedBlock } from '../../kit/documented.ts';
-import { freePort } from '../../kit/free-port.ts';
-import { endAll, npmStart, root, type StartedByNpm } from '../../kit/npm-start.ts';
+import { useFolder } from '../../kit/folder.ts';
+import { endAll, freePorts, npmStart, root, type StartedByNpm } from '../../kit/npm-start.ts';
 import { noteSkip } from '../../kit/skips.ts';
 
 const run = promisify(execFile);
-let folder: string;
+// Postgres does not run as root, so it needs access through this folder.
+const folder = useFolder('pages', 0o755);
 let started: StartedByNpm;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sotto-pages-'));
-  const ports = { CONTROL_PORT: String(await freePort()), CONFIDENTIAL_PORT: String(await freePort()) };
-  // Postgres does not run as root, so it needs access through this folder.
-  await chmod(folder, 0o755);
-  started = await npmStart(join(folder, '.sotto'), ports);
+  started = await npmStart(join(folder, '.sotto'), await freePorts());
   await mkdir(join(folder, 'bin'));
   await symlink(join(root, 'test/node_modules'), join(folder, 'node_modules'));
 });
-afterAll(async () => {
-  await endAll();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(endAll);
 
 function environment(): NodeJS.ProcessEnv {
   const { base_url, control_url, inference_key, management_key, email, password } = started.quickstart;

@@ -1,59 +1,38 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
+import { bearer, get, post } from '../../kit/client.ts';
 import { documentedBlock } from '../../kit/documented.ts';
-import { freePort } from '../../kit/free-port.ts';
+import { useFolder } from '../../kit/folder.ts';
 import { openMailbox } from '../../kit/mailbox.ts';
-import { endAll, npmStart, processesMentioning, root, type StartedByNpm } from '../../kit/npm-start.ts';
+import { endAll, freePorts, npmStart, processesMentioning, root, type StartedByNpm } from '../../kit/npm-start.ts';
 import { startTestRedis } from '../../kit/redis.ts';
 import { until } from '../../kit/service.ts';
+import { newVisitor } from '../../kit/visitor.ts';
 
 const run = promisify(execFile);
-/** Holds `.sotto`, as the project folder does. */
-let folder: string;
-let dataDir: string;
-let ports: Record<string, string>;
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sotto-start-'));
-  // Postgres does not run as root, so it needs access through this folder.
-  await chmod(folder, 0o755);
-  dataDir = join(folder, '.sotto');
-  ports = { CONTROL_PORT: String(await freePort()), CONFIDENTIAL_PORT: String(await freePort()) };
-});
-afterAll(async () => {
-  await endAll();
-  await rm(folder, { recursive: true, force: true });
-});
+/** Holds `.sotto`, as the project folder does. Postgres does not run as root, so it needs access through it. */
+const folder = useFolder('start', 0o755);
+const mailFolder = useFolder('start-mail');
+const dataDir = join(folder, '.sotto');
+const ports = await freePorts();
+afterAll(endAll);
 
 const nothingRuns = (): Promise<void> =>
   until(async () => (await processesMentioning(dataDir)).length === 0, 'nothing is left running', 15_000);
-
-/** The pages whose commands run here, each with the names of its shell blocks. */
-const pages = {
-  'README.md': ['compatibility', 'private'],
-  'docs/start/quickstart.md': ['attestation', 'balance'],
-  'docs/use/media.md': ['media', 'embeddings'],
-  'docs/use/billing.md': ['order', 'usage'],
-};
-
-const documentedBlocks = (): Map<string, string> =>
-  new Map(
-    Object.entries(pages).flatMap(([page, names]) =>
-      names.map((name): [string, string] => [name, documentedBlock(page, name)]),
-    ),
-  );
 
 /** Runs a script as a user would, in the folder that holds `.sotto`. */
 async function shell(script: string): Promise<string> {
   const { stdout } = await run('bash', ['-euc', script], { cwd: folder, env: { PATH: process.env.PATH ?? '' } });
   return stdout;
 }
+
+/** Runs a block of a page. */
+const runBlock = (page: string, name: string): Promise<string> => shell(documentedBlock(page, name));
 
 describe('npm start', () => {
   let first: StartedByNpm;
@@ -107,38 +86,32 @@ describe('npm start', () => {
   });
 
   it('runs the commands of the README, and of the pages on media and billing', async () => {
-    const blocks = documentedBlocks();
-    expect(await shell(blocks.get('attestation') ?? '')).toContain('"tee_type":"simulated","simulated":true');
-    expect(await shell(blocks.get('compatibility') ?? '')).toContain('You said: Hello');
-    expect(await shell(blocks.get('private') ?? '')).toContain('You said: Hello');
-    await shell(blocks.get('media') ?? '');
+    const quickstart = 'docs/start/quickstart.md';
+    const media = 'docs/use/media.md';
+    const billing = 'docs/use/billing.md';
+    expect(await runBlock(quickstart, 'attestation')).toContain('"tee_type":"simulated","simulated":true');
+    expect(await runBlock('README.md', 'compatibility')).toContain('You said: Hello');
+    expect(await runBlock('README.md', 'private')).toContain('You said: Hello');
+    await runBlock(media, 'media');
     const image = await readFile(join(folder, 'image.png'));
     expect([image.toString('latin1', 1, 4), image.readUInt32BE(16)]).toEqual(['PNG', 512]);
     expect((await readFile(join(folder, 'speech.mp3'))).readUInt16BE(0)).toBe(0xfffb);
-    expect(await shell(blocks.get('embeddings') ?? '')).toContain('"embedding"');
+    expect(await runBlock(media, 'embeddings')).toContain('"embedding"');
     // Ten dollars minus one cent for an image and the price of the other requests.
-    expect(await shell(blocks.get('balance') ?? '')).toContain('"available":9.98');
-    expect(await shell(blocks.get('usage') ?? '')).toMatch(/"next_cursor".*"model":"demo\/chat",.*"total":/s);
+    expect(await runBlock(quickstart, 'balance')).toContain('"available":9.98');
+    expect(await runBlock(billing, 'usage')).toMatch(/"next_cursor".*"model":"demo\/chat",.*"total":/s);
     expect(await readFile(join(folder, 'usage.csv'), 'utf8')).toMatch(/^id,at,.*\r\n(.*,demo\/chat,.*\r\n)+$/);
-    const ordered = await shell(blocks.get('order') ?? '');
+    const ordered = await runBlock(billing, 'order');
     expect(ordered).toContain('"status":"paid"');
     expect(ordered).toContain('"available":34.98');
   });
 
   it('lets the demo account sign in', async () => {
-    const { quickstart } = first;
-    const answer = await fetch(`${quickstart.control_url}/auth/sign-in/email`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ email: quickstart.email, password: quickstart.password }),
-    });
-    expect(answer.status).toBe(200);
-    const cookie = answer.headers
-      .getSetCookie()
-      .map((line) => line.split(';')[0])
-      .join('; ');
-    const keys = await fetch(`${quickstart.control_url}/keys`, { headers: { cookie } });
-    expect(await keys.json()).toMatchObject({ data: [{ kind: 'inference' }, { kind: 'management' }] });
+    const { control_url: controlUrl, email, password } = first.quickstart;
+    const visitor = newVisitor(new URL(controlUrl).origin);
+    expect((await visitor.post('/auth/sign-in/email', { email, password })).status).toBe(200);
+    const { json } = await visitor.get('/keys');
+    expect(json).toMatchObject({ data: [{ kind: 'inference' }, { kind: 'management' }] });
   });
 
   it('shows the dashboard at dashboard_url, without the key, and nothing else as a file', async () => {
@@ -178,10 +151,8 @@ describe('npm start', () => {
   it('restarts with the same keys and the same balance', async () => {
     const second = await npmStart(dataDir, ports);
     expect(second.quickstart).toEqual(first.quickstart);
-    const balance = await fetch(`${second.quickstart.control_url}/balance`, {
-      headers: { authorization: `Bearer ${second.quickstart.management_key}` },
-    });
-    const { available } = (await balance.json()) as { available: number };
+    const { control_url: controlUrl, management_key: key } = second.quickstart;
+    const { available } = (await get(`${controlUrl}/balance`, bearer(key))).json as { available: number };
     expect(available).toBeLessThan(35);
     expect(available).toBeGreaterThan(34.9);
     await second.end('SIGINT');
@@ -204,27 +175,17 @@ describe('npm start', () => {
   it('creates another demo key if the saved one no longer works', async () => {
     const before = await npmStart(dataDir, ports);
     const { control_url: controlUrl, email, password, inference_key: key } = before.quickstart;
-    const { origin } = new URL(controlUrl);
-    const json = { 'content-type': 'application/json', origin };
-    const signedIn = await fetch(`${controlUrl}/auth/sign-in/email`, {
-      method: 'POST',
-      headers: json,
-      body: JSON.stringify({ email, password }),
-    });
-    const cookie = signedIn.headers.getSetCookie().map((line) => line.split(';')[0]);
-    const headers = { ...json, cookie: cookie.join('; ') };
-    const keys = (await (await fetch(`${controlUrl}/keys`, { headers })).json()) as {
-      data: { id: string; preview: string }[];
-    };
-    const ours = keys.data.find(({ preview }) => preview.endsWith(key.slice(-4)));
-    const revoked = await fetch(`${controlUrl}/keys/${ours?.id}`, { method: 'DELETE', headers });
-    expect(revoked.ok).toBe(true);
+    const visitor = newVisitor(new URL(controlUrl).origin);
+    await visitor.post('/auth/sign-in/email', { email, password });
+    const { data } = (await visitor.get('/keys')).json as { data: { id: string; preview: string }[] };
+    const ours = data.find(({ preview }) => preview.endsWith(key.slice(-4)));
+    expect((await visitor.send('DELETE', `/keys/${ours?.id}`)).status).toBe(204);
     await before.end('SIGTERM');
 
     const after = await npmStart(dataDir, ports);
     expect(after.quickstart.inference_key).not.toBe(key);
     expect(after.quickstart).toEqual({ ...before.quickstart, inference_key: after.quickstart.inference_key });
-    expect(await shell(documentedBlocks().get('compatibility') ?? '')).toContain('You said: Hello');
+    expect(await runBlock('README.md', 'compatibility')).toContain('You said: Hello');
     await after.end('SIGTERM');
     await nothingRuns();
   });
@@ -283,7 +244,7 @@ describe('npm start with REDIS_URL', async () => {
     const started = await npmStart(dataDir, { ...ports, REDIS_URL: redis?.url ?? '' });
     try {
       expect(started.output()).toContain('two processes');
-      expect(await shell(documentedBlocks().get('private') ?? '')).toContain('You said: Hello');
+      expect(await runBlock('README.md', 'private')).toContain('You said: Hello');
       expect((await processesMentioning('apps/confidential/src/main.ts')).length).toBeGreaterThan(0);
     } finally {
       await started.end('SIGTERM');
@@ -342,30 +303,23 @@ it.each(['CONTROL_PORT', 'CONFIDENTIAL_PORT', 'METRICS_PORT'])(
 
 it('npm start with SMTP_URL sends mail, prints none, recognizes its demo account, and ends', async () => {
   const mailbox = await openMailbox();
-  const mailFolder = await mkdtemp(join(tmpdir(), 'sotto-start-mail-'));
   const started = await npmStart(mailFolder, {
-    CONTROL_PORT: String(await freePort()),
-    CONFIDENTIAL_PORT: String(await freePort()),
+    ...(await freePorts()),
     SMTP_URL: mailbox.url,
     MAIL_FROM: 'no-reply@sotto.example',
   });
   const { control_url: url, email, password } = started.quickstart;
-  const post = (path: string, body: object): Promise<Response> =>
-    fetch(`${url}/auth/${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-  expect((await post('sign-in/email', { email, password })).status).toBe(200);
+  const statusOf = async (path: string, body: object): Promise<number> =>
+    (await post(`${url}/auth/${path}`, body)).status;
+  expect(await statusOf('sign-in/email', { email, password })).toBe(200);
   const ann = { email: 'ann@people.example', password: 'a long password' };
-  expect((await post('sign-up/email', { name: 'Ann', ...ann })).status).toBe(200);
-  expect((await post('sign-in/email', ann)).status).toBe(403);
+  expect(await statusOf('sign-up/email', { name: 'Ann', ...ann })).toBe(200);
+  expect(await statusOf('sign-in/email', ann)).toBe(403);
   const token = await mailbox.token(ann.email, 'Confirm your address');
-  expect((await post('verify-email', { token, password: ann.password })).status).toBe(200);
-  expect((await post('sign-in/email', ann)).status).toBe(200);
+  expect(await statusOf('verify-email', { token, password: ann.password })).toBe(200);
+  expect(await statusOf('sign-in/email', ann)).toBe(200);
   expect(mailbox.countTo(email)).toBe(0);
   expect(started.output()).not.toContain('mail to');
   expect(await started.end('SIGTERM')).toBe(0);
   await mailbox.stop();
-  await rm(mailFolder, { recursive: true, force: true });
 });

@@ -1,24 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { smtpMail } from '@sotto/control';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { whileHeld } from '../../kit/held-rows.ts';
-import { type Mailbox, openMailbox } from '../../kit/mailbox.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { whileHeld } from '../../kit/database.ts';
+import { openMailbox } from '../../kit/mailbox.ts';
 import { type SignedInPerson, verified } from './people.ts';
-import { type AccountsWorld, openWorld, password, signIn, type Visitor } from './world.ts';
+import { password, signIn, useWorld, type Visitor } from './world.ts';
 
-let mailbox: Mailbox;
-let world: AccountsWorld;
+const mailbox = await openMailbox();
+afterAll(() => mailbox.stop());
+const world = await useWorld({ mailer: smtpMail({ url: mailbox.url, from: 'Sotto <no-reply@sotto.example>' }) });
 /** A second process of the same deployment. A lock in memory would not stop it. */
-let other: Pick<AccountsWorld, 'visitor'>;
-beforeAll(async () => {
-  mailbox = await openMailbox();
-  world = await openWorld({ mailer: smtpMail({ url: mailbox.url, from: 'Sotto <no-reply@sotto.example>' }) });
-  other = await world.another({ origin: world.origin });
-});
-afterAll(async () => {
-  await world?.stop();
-  await mailbox?.stop();
-});
+const other = await world.another({ origin: world.origin });
 
 const count = 8;
 const fresh = () => `${randomUUID()}@people.example`;

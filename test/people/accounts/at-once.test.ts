@@ -1,19 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Authenticator, totpCode } from '../../kit/authenticator.ts';
-import { whileHeld } from '../../kit/held-rows.ts';
+import { whileHeld } from '../../kit/database.ts';
 import { confirm, enrolled, halfSignedIn, owner, registration, verified } from './people.ts';
-import { type AccountsWorld, openWorld, password, sessionStatus, signIn, type Visitor } from './world.ts';
+import { password, sessionStatus, signIn, useWorld, type Visitor } from './world.ts';
 
-let world: AccountsWorld;
+const world = await useWorld();
 /** A second process of the same deployment. A lock in memory would not stop it. */
-let other: Pick<AccountsWorld, 'visitor'>;
-beforeAll(async () => {
-  world = await openWorld();
-  other = await world.another({ origin: world.origin });
-});
-afterAll(async () => {
-  await world?.stop();
-});
+const other = await world.another({ origin: world.origin });
 
 const count = 8;
 const times = <T>(make: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: count }, make));

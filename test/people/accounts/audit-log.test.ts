@@ -1,14 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { verified } from './people.ts';
-import { type AccountsWorld, openWorld } from './world.ts';
+import { useWorld } from './world.ts';
 
-let world: AccountsWorld;
-beforeAll(async () => {
-  world = await openWorld({ connectedApps: true });
-});
-afterAll(async () => {
-  await world?.stop();
-});
+const world = await useWorld({ connectedApps: true });
 
 interface Act {
   readonly act: string;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { bearer, expectError, get, hello, post } from '../../kit/client.ts';
-import { whileHeld } from '../../kit/held-rows.ts';
+import { whileHeld } from '../../kit/database.ts';
 import { type Person, peopleOf } from '../../kit/people.ts';
 import { answerChat, type FakeProvider, startProvider } from '../../kit/provider.ts';
 import { until } from '../../kit/service.ts';
@@ -11,6 +11,10 @@ const model = 'acme/small';
 /** 10 prompt and 20 completion tokens, in nano-USD. */
 const chargeNusd = 10n * 500n + 20n * 1500n;
 const fundedNusd = 5_000_000_000n;
+const insertOrder = `
+  insert into orders
+    (id, account_id, status, rail, package_id, amount_nusd, fee_nusd, automatic, save_card, created_at, expires_at)
+  values (gen_random_uuid(), $1, $2, 'test', 'p', 1, 0, false, false, now(), now() + interval '1 hour')`;
 
 let provider: FakeProvider;
 
@@ -151,11 +155,7 @@ await describeInBothPlanes(
       expect((await remove(owner)).status).toBe(200);
 
       const payer = await people.signUp();
-      await planes.service.pool.query(
-        `insert into orders (id, account_id, status, rail, package_id, amount_nusd, fee_nusd, automatic, save_card, created_at, expires_at)
-         values (gen_random_uuid(), $1, 'pending', 'test', 'p', 1, 0, false, false, now(), now() + interval '1 hour')`,
-        [payer.accountId],
-      );
+      await planes.service.pool.query(insertOrder, [payer.accountId, 'pending']);
       const paying = await remove(payer);
       expectError(paying, 409, 'conflict');
       expect(paying.text).toContain('payment is under way');
@@ -170,11 +170,7 @@ await describeInBothPlanes(
       const waiting =
         "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%for no key update%'";
       await until(async () => ((await planes.service.pool.query(waiting)).rowCount ?? 0) > 0, 'the deletion waits');
-      await client.query(
-        `insert into orders (id, account_id, status, rail, package_id, amount_nusd, fee_nusd, automatic, save_card, created_at, expires_at)
-         values (gen_random_uuid(), $1, 'created', 'test', 'p', 1, 0, false, false, now(), now() + interval '1 hour')`,
-        [payer.accountId],
-      );
+      await client.query(insertOrder, [payer.accountId, 'created']);
       await client.query('commit');
       client.release();
       expectError(await removing, 409, 'conflict');

@@ -1,25 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { smtpMail } from '@sotto/control';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Mailbox, openMailbox } from '../../kit/mailbox.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { openMailbox } from '../../kit/mailbox.ts';
 import { until } from '../../kit/service.ts';
-import { type AccountsWorld, openWorld, password, sessionStatus, signIn } from './world.ts';
+import { password, sessionStatus, signIn, useWorld } from './world.ts';
 
-let mailbox: Mailbox;
-let world: AccountsWorld;
 let later = 0;
 const fresh = () => `${randomUUID()}@people.example`;
 
-beforeAll(async () => {
-  mailbox = await openMailbox();
-  world = await openWorld({
-    mailer: smtpMail({ url: mailbox.url, from: 'Sotto <no-reply@sotto.example>' }),
-    now: () => Date.now() + later,
-  });
-});
-afterAll(async () => {
-  await world?.stop();
-  await mailbox?.stop();
+const mailbox = await openMailbox();
+afterAll(() => mailbox.stop());
+const world = await useWorld({
+  mailer: smtpMail({ url: mailbox.url, from: 'Sotto <no-reply@sotto.example>' }),
+  now: () => Date.now() + later,
 });
 
 const verified = async (email = fresh()) => {

@@ -1,27 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { purgeExpired, smtpMail } from '@sotto/control';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Mailbox, openMailbox } from '../../kit/mailbox.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { openMailbox } from '../../kit/mailbox.ts';
 import { until } from '../../kit/until.ts';
-import { type AccountsWorld, type Answer, openWorld, password, sessionStatus, signIn, type Visitor } from './world.ts';
+import { type Answer, password, sessionStatus, signIn, useWorld, type Visitor } from './world.ts';
 
-let mailbox: Mailbox;
-let world: AccountsWorld;
-beforeAll(async () => {
-  mailbox = await openMailbox();
-  world = await openWorld({ mailer: smtpMail({ url: mailbox.url, from: 'no-reply@sotto.example' }) });
-});
-afterAll(async () => {
-  await world?.stop();
-  await mailbox?.stop();
-});
+const mailbox = await openMailbox();
+afterAll(() => mailbox.stop());
+const world = await useWorld({ mailer: smtpMail({ url: mailbox.url, from: 'no-reply@sotto.example' }) });
 
 const fresh = () => `${randomUUID()}@people.example`;
-const verified = async () => {
-  const person = await world.signUp();
-  await world.pool.query('update auth_user set email_verified = true where email = $1', [person.email]);
-  return person;
-};
 /** The parts of an answer that could tell one case from another. */
 const told = ({ status, headers, json }: Answer) => ({
   status,
@@ -36,7 +24,7 @@ describe('a stranger', () => {
     ['asks for a reset', (email) => ['/auth/request-password-reset', { email }]],
     ['asks for a link', (email) => ['/auth/send-verification-email', { email }]],
   ])('who %s gets the same answer for addresses that are known, unverified and unknown', async (_, ask) => {
-    const emails = [(await verified()).email, (await world.signUp()).email, fresh()];
+    const emails = [(await world.verified()).email, (await world.signUp()).email, fresh()];
     const answers = [];
     for (const email of emails) answers.push(told(await world.visitor().post(...ask(email))));
     expect(answers[0]).toEqual(answers[2]);
@@ -44,7 +32,7 @@ describe('a stranger', () => {
   });
 
   it('waits as long for a sign-up with a known address as with a new one', async () => {
-    const known = (await verified()).email;
+    const known = (await world.verified()).email;
     const fastest = { known: Number.POSITIVE_INFINITY, unknown: Number.POSITIVE_INFINITY };
     // A busy machine needs more rounds. A real difference shows in every round.
     await until(async () => {
@@ -62,7 +50,7 @@ describe('a stranger', () => {
   });
 
   it('cannot use pages of other sites on any route that changes something', async () => {
-    const person = await verified();
+    const person = await world.verified();
     const paths = [
       '/auth/sign-out',
       '/auth/change-password',
@@ -96,8 +84,8 @@ describe('a stranger', () => {
 
 describe('a session', () => {
   it('is a new one at every sign-in, whatever the browser had before', async () => {
-    const person = await verified();
-    const planted = await signIn(world.visitor(), await verified());
+    const person = await world.verified();
+    const planted = await signIn(world.visitor(), await world.verified());
     const before = new Map(planted.cookies);
     await signIn(planted, person);
     const [[name = '', value] = []] = planted.cookies;
@@ -111,7 +99,7 @@ describe('a session', () => {
   });
 
   it('is listed with its device and last use, also when it is old, and ended alone, with the others, with all', async () => {
-    const person = await verified();
+    const person = await world.verified();
     const devices: Visitor[] = [];
     for (const agent of ['Mozilla/5.0 (X11; Linux x86_64)', 'curl/8', 'python/3']) {
       const visitor = world.visitor();
@@ -142,10 +130,10 @@ describe('a session', () => {
 
 describe('invitations', () => {
   it('that wait are shown to the person who verified the address, and answered by id', async () => {
-    const owner = await signIn(world.visitor(), await verified());
+    const owner = await signIn(world.visitor(), await world.verified());
     const { id: workspaceId } = (await owner.post('/workspaces', { name: 'Research' })).json;
-    const person = await verified();
-    const [ann, eve] = [await signIn(world.visitor(), person), await signIn(world.visitor(), await verified())];
+    const person = await world.verified();
+    const [ann, eve] = [await signIn(world.visitor(), person), await signIn(world.visitor(), await world.verified())];
     const invite = async () =>
       (await owner.post(`/workspaces/${workspaceId}/invitations`, { email: person.email, role: 'member' })).json;
     await invite();
@@ -177,7 +165,7 @@ describe('invitations', () => {
 
 describe('expired records', () => {
   it('are deleted', async () => {
-    const person = await verified();
+    const person = await world.verified();
     const visitor = await signIn(world.visitor(), person);
     const count = async (table: string) => (await world.pool.query(`select 1 from ${table}`)).rowCount ?? 0;
     const [{ id: workspaceId }] = (await visitor.get('/workspaces')).json.data;

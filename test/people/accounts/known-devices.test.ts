@@ -1,12 +1,12 @@
 import { smtpMail } from '@sotto/control';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openMailbox } from '../../kit/mailbox.ts';
 import { redisSkipReason, startTestRedis, type TestRedis } from '../../kit/redis.ts';
 import { noteSkip } from '../../kit/skips.ts';
 import { until } from '../../kit/until.ts';
 import { verified } from './people.ts';
-import { type AccountsWorld, openWorld, type Person, password, signIn, type Visitor } from './world.ts';
+import { type AccountsWorld, openWorld, type Person, password, signIn, useWorld, type Visitor } from './world.ts';
 
 type Door = Pick<AccountsWorld, 'visitor'>;
 
@@ -35,17 +35,10 @@ function withDeviceOf(door: Door, other: Visitor, change = (value: string) => va
   return visitor;
 }
 
-describe('a device that has signed in before', () => {
-  let world: AccountsWorld;
+describe('a device that has signed in before', async () => {
+  const world = await useWorld();
   /** A control with real limits. The first control of the world has almost none. */
-  let strict: Door;
-  beforeAll(async () => {
-    world = await openWorld();
-    strict = await world.another({ limit: 60 });
-  });
-  afterAll(async () => {
-    await world?.stop();
-  });
+  const strict = await world.another({ limit: 60 });
 
   it('signs in after strangers have used up the tries of its account; a new device waits', async () => {
     const ann = await verified(world);

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { redisSkipReason, startTestRedis, type TestRedis } from '../../kit/redis.ts';
 import { noteSkip } from '../../kit/skips.ts';
-import { type AccountsWorld, type Answer, openWorld, password, sessionStatus, signIn, type Visitor } from './world.ts';
+import { type Answer, openWorld, password, sessionStatus, signIn, useWorld, type Visitor } from './world.ts';
 
 const redis: TestRedis | undefined = await startTestRedis();
 if (redis === undefined) noteSkip('limits of several controls together', redisSkipReason);
@@ -18,14 +18,8 @@ function expectLimited({ status, headers, json }: Answer): void {
   expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
 }
 
-describe('the limits of signing in', () => {
-  let world: AccountsWorld;
-  beforeAll(async () => {
-    world = await openWorld({ limit: 600 });
-  });
-  afterAll(async () => {
-    await world?.stop();
-  });
+describe('the limits of signing in', async () => {
+  const world = await useWorld({ limit: 600 });
 
   const tries = async (
     visitor: Visitor,

@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import { Provider } from 'oidc-provider';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../kit/free-port.ts';
-import { type AccountsWorld, type Answer, openWorld, sessionStatus, signIn, type Visitor } from './world.ts';
+import { type Answer, sessionStatus, signIn, useWorld, type Visitor } from './world.ts';
 
 /**
  * The provider's claims about a person who signs in with this address. With `unverified` in it, the address counts as
@@ -77,26 +77,18 @@ async function throughProvider(start: string): Promise<string> {
   throw new Error(`lost at ${address}`);
 }
 
-let world: AccountsWorld;
 let provider: OpenidServer | undefined;
-let issuerPort: number;
 let who = '';
 
-const openid = () => ({
+const issuerPort = await freePort();
+const openid = {
   issuer: `http://127.0.0.1:${issuerPort}`,
   clientId: 'sotto',
   clientSecret: 'a client secret',
   name: 'Example Inc',
-});
-
-beforeAll(async () => {
-  issuerPort = await freePort();
-  world = await openWorld({ openid: openid() });
-});
-afterAll(async () => {
-  await provider?.stop();
-  await world?.stop();
-});
+};
+const world = await useWorld({ openid });
+afterAll(() => provider?.stop());
 
 const begin = (visitor: Visitor) =>
   visitor.post('/auth/sign-in/social', { provider: 'openid', callbackURL: '/', errorCallbackURL: '/sign-in' });
@@ -190,7 +182,7 @@ describe("the operator's OpenID provider", () => {
   it('creates accounts only for those who may sign up, and signs in the others as before', async () => {
     await startTheProvider();
     await signInAs('early@work.example');
-    const settings = { openid: openid(), origin: world.origin, signUp: { mode: 'invited' as const, domains: [] } };
+    const settings = { openid, origin: world.origin, signUp: { mode: 'invited' as const, domains: [] } };
     const invited = await world.another(settings);
     const [known, stranger] = [
       await signInAs('early@work.example', invited.visitor()),

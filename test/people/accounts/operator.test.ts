@@ -1,18 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { operatorContracts } from '@sotto/contract/control';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { totpCode } from '../../kit/authenticator.ts';
 import { confirm, type Enrolled, enrolled, owner, show, verified } from './people.ts';
-import { type AccountsWorld, openWorld, password, sessionStatus, signIn, type Visitor } from './world.ts';
+import { password, sessionStatus, signIn, useWorld, type Visitor } from './world.ts';
 
-let world: AccountsWorld;
 let aheadMs = 0;
-beforeAll(async () => {
-  world = await openWorld({ now: () => Date.now() + aheadMs, signUp: { mode: 'open', domains: [] } });
-});
-afterAll(async () => {
-  await world?.stop();
-});
+const world = await useWorld({ now: () => Date.now() + aheadMs, signUp: { mode: 'open', domains: [] } });
 
 const grant = async ({ email }: { readonly email: string }): Promise<void> => {
   expect(await world.cli(['operator', 'grant', email])).toEqual({ code: 0, lines: [`${email} is an operator`] });

@@ -1,15 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Authenticator } from '../../kit/authenticator.ts';
 import { confirm, owner, register, registration, show, verified } from './people.ts';
-import { type AccountsWorld, openWorld, password, sessionStatus, signIn, type Visitor } from './world.ts';
+import { password, sessionStatus, signIn, useWorld, type Visitor } from './world.ts';
 
-let world: AccountsWorld;
-beforeAll(async () => {
-  world = await openWorld();
-});
-afterAll(async () => {
-  await world?.stop();
-});
+const world = await useWorld();
 
 describe('a passkey', () => {
   it('is added by the signed-in person, signs in alone, and can be named, listed and removed', async () => {

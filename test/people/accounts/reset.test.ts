@@ -1,21 +1,14 @@
 import { smtpMail } from '@sotto/control';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { Authenticator } from '../../kit/authenticator.ts';
-import { whileHeld } from '../../kit/held-rows.ts';
-import { type Mailbox, openMailbox } from '../../kit/mailbox.ts';
+import { whileHeld } from '../../kit/database.ts';
+import { openMailbox } from '../../kit/mailbox.ts';
 import { enrolled, halfSignedIn, owner, register, show, verified } from './people.ts';
-import { type AccountsWorld, openWorld, type Person, password, sessionStatus, signIn } from './world.ts';
+import { type Person, password, sessionStatus, signIn, useWorld } from './world.ts';
 
-let mailbox: Mailbox;
-let world: AccountsWorld;
-beforeAll(async () => {
-  mailbox = await openMailbox();
-  world = await openWorld({ mailer: smtpMail({ url: mailbox.url, from: 'Sotto <no-reply@sotto.example>' }) });
-});
-afterAll(async () => {
-  await world?.stop();
-  await mailbox?.stop();
-});
+const mailbox = await openMailbox();
+afterAll(() => mailbox.stop());
+const world = await useWorld({ mailer: smtpMail({ url: mailbox.url, from: 'Sotto <no-reply@sotto.example>' }) });
 
 async function reset({ email }: Person, newPassword = password): Promise<void> {
   await world.visitor().post('/auth/request-password-reset', { email });

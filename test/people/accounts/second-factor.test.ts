@@ -1,15 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { totpCode } from '../../kit/authenticator.ts';
 import { enrolled, halfSignedIn, verified } from './people.ts';
-import { type AccountsWorld, openWorld, password, sessionStatus, signIn, type Visitor } from './world.ts';
+import { password, sessionStatus, signIn, useWorld, type Visitor } from './world.ts';
 
-let world: AccountsWorld;
-beforeAll(async () => {
-  world = await openWorld();
-});
-afterAll(async () => {
-  await world?.stop();
-});
+const world = await useWorld();
 
 describe('an authenticator app', () => {
   it('is enrolled with the password, is active after a first code, and then is the second step of a sign-in', async () => {
@@ -77,14 +71,11 @@ describe('an authenticator app', () => {
     expect((await ann.visitor.post('/auth/two-factor/disable', { password })).status).toBe(200);
     expect(await sessionStatus(ann.visitor)).toBe(200);
     await signIn(world.visitor(), ann);
-    expect(
-      (
-        await world.pool.query(
-          'select 1 from auth_two_factor t join auth_user u on u.id = t.user_id where u.email = $1',
-          [ann.email],
-        )
-      ).rowCount,
-    ).toBe(0);
+    const { rowCount } = await world.pool.query(
+      'select 1 from auth_two_factor t join auth_user u on u.id = t.user_id where u.email = $1',
+      [ann.email],
+    );
+    expect(rowCount).toBe(0);
   });
 });
 

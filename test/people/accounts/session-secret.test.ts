@@ -1,18 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { showEarlierCode, totpCode } from '../../kit/authenticator.ts';
+import { expect, it } from 'vitest';
+import { totpCode } from '../../kit/authenticator.ts';
 import { until } from '../../kit/until.ts';
-import { type AccountsWorld, openWorld, password, sessionStatus, signIn, type Visitor } from './world.ts';
+import { enrolled } from './people.ts';
+import { password, sessionStatus, useWorld, type Visitor } from './world.ts';
 
 const first = randomBytes(32).toString('base64');
 const second = randomBytes(32).toString('base64');
-let world: AccountsWorld;
-beforeAll(async () => {
-  world = await openWorld({ sessionSecrets: [first] });
-});
-afterAll(async () => {
-  await world?.stop();
-});
+const world = await useWorld({ sessionSecrets: [first] });
 
 /** A browser with the cookies of another, at a control with these secrets. */
 async function visitorOf(sessionSecrets: readonly [string, string?], before?: Visitor): Promise<Visitor> {
@@ -29,11 +24,7 @@ const storedFactors = async (): Promise<readonly string[]> => {
 };
 
 it('SESSION_SECRET can be replaced: sessions go on, second factors move to the new one, and the old one opens nothing', async () => {
-  const ann = await world.verified();
-  const browser = await signIn(world.visitor(), ann);
-  const { json } = await browser.post('/auth/two-factor/enable', { password });
-  const show = async (code: string) => (await browser.post('/auth/two-factor/verify-totp', { code })).status;
-  expect(await showEarlierCode(json.totpURI, show)).toBe(200);
+  const { email, visitor: browser, uri, backupCodes } = await enrolled(world);
   const stored = await storedFactors();
 
   // A control without the first secret does not accept its cookies. A control with both accepts ann's cookies in either
@@ -42,7 +33,7 @@ it('SESSION_SECRET can be replaced: sessions go on, second factors move to the n
   expect(await sessionStatus(await visitorOf([first, second], browser))).toBe(200);
   const moved = await visitorOf([second, first], browser);
   expect(await sessionStatus(moved)).toBe(200);
-  expect((await moved.get('/auth/get-session')).json.user.email).toBe(ann.email);
+  expect((await moved.get('/auth/get-session')).json.user.email).toBe(email);
   // Neither secret signed this cookie.
   const forged = await visitorOf([second, first], browser);
   for (const [name, value] of forged.cookies)
@@ -54,23 +45,19 @@ it('SESSION_SECRET can be replaced: sessions go on, second factors move to the n
     'the factors are sealed anew',
   );
   const later = await visitorOf([second]);
-  const asked = await later.post('/auth/sign-in/email', ann);
+  const asked = await later.post('/auth/sign-in/email', { email, password });
   expect(asked.json).toMatchObject({ twoFactorRedirect: true });
-  const next = await later.post('/auth/two-factor/verify-totp', { code: totpCode(json.totpURI, Date.now() + 30_000) });
+  const next = await later.post('/auth/two-factor/verify-totp', { code: totpCode(uri, Date.now() + 30_000) });
   expect(next.status, next.text).toBe(200);
   expect(await sessionStatus(later)).toBe(200);
   const byCode = await visitorOf([second]);
-  await byCode.post('/auth/sign-in/email', ann);
-  const spent = await byCode.post('/auth/two-factor/verify-backup-code', { code: json.backupCodes[0] });
+  await byCode.post('/auth/sign-in/email', { email, password });
+  const spent = await byCode.post('/auth/two-factor/verify-backup-code', { code: backupCodes[0] });
   expect(spent.status, spent.text).toBe(200);
 });
 
 it('a second factor from before secrets had versions goes on, whichever secret stands first', async () => {
-  const bob = await world.verified();
-  const browser = await signIn(world.visitor(), bob);
-  const { json } = await browser.post('/auth/two-factor/enable', { password });
-  const show = async (code: string) => (await browser.post('/auth/two-factor/verify-totp', { code })).status;
-  expect(await showEarlierCode(json.totpURI, show)).toBe(200);
+  const { email, uri } = await enrolled(world);
   await world.pool.query(
     `update auth_two_factor set secret = regexp_replace(secret, '^\\$ba\\$\\d+', '$ba$1'),
        backup_codes = regexp_replace(backup_codes, '^\\$ba\\$\\d+', '$ba$1')`,
@@ -82,7 +69,8 @@ it('a second factor from before secrets had versions goes on, whichever secret s
     async () => (await storedFactors()).every((text) => !stored.includes(text)),
     'the factors are sealed anew',
   );
-  expect((await later.post('/auth/sign-in/email', bob)).json).toMatchObject({ twoFactorRedirect: true });
-  const next = await later.post('/auth/two-factor/verify-totp', { code: totpCode(json.totpURI, Date.now() + 30_000) });
+  const answer = await later.post('/auth/sign-in/email', { email, password });
+  expect(answer.json).toMatchObject({ twoFactorRedirect: true });
+  const next = await later.post('/auth/two-factor/verify-totp', { code: totpCode(uri, Date.now() + 30_000) });
   expect(next.status, next.text).toBe(200);
 });

@@ -1,16 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { purgeExpired, smtpMail } from '@sotto/control';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openMailbox } from '../../kit/mailbox.ts';
-import { type AccountsWorld, openWorld, password, signIn, type Visitor } from './world.ts';
+import { password, signIn, useWorld, type Visitor } from './world.ts';
 
-let world: AccountsWorld;
-beforeAll(async () => {
-  world = await openWorld();
-});
-afterAll(async () => {
-  await world?.stop();
-});
+const world = await useWorld();
 
 const at = (domain: string): string => `${randomUUID()}@${domain}`;
 const signUp = (by: { visitor(): Visitor }, email: string) =>

@@ -12,6 +12,7 @@ import {
 import { createMemoryState, MemoryStore } from '@sotto/state';
 import type pg from 'pg';
 import { pino } from 'pino';
+import { afterAll } from 'vitest';
 import { freePort } from '../../kit/free-port.ts';
 import { openTestPool, startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
 import { newVisitor, type Visitor } from '../../kit/visitor.ts';
@@ -144,6 +145,13 @@ export async function openWorld(options: WorldOptions = {}): Promise<AccountsWor
       await postgres.stop();
     },
   };
+}
+
+/** Opens a world for the tests of the surrounding suite. It ends after them. */
+export async function useWorld(options?: WorldOptions): Promise<AccountsWorld> {
+  const world = await openWorld(options);
+  afterAll(() => world.stop());
+  return world;
 }
 
 /** Signs in with a password, and expects success. */

@@ -2,28 +2,23 @@ import { randomUUID } from 'node:crypto';
 import { BlockList } from 'node:net';
 import { bookSettlements, smtpMail } from '@sotto/control';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Mailbox, openMailbox } from '../../kit/mailbox.ts';
+import { afterAll, expect, it } from 'vitest';
+import { openMailbox } from '../../kit/mailbox.ts';
 import { until } from '../../kit/until.ts';
-import { type Receiver, startReceiver } from '../../kit/webhook-receiver.ts';
+import { startReceiver } from '../../kit/webhook-receiver.ts';
 import { type SignedInPerson, verified } from '../accounts/people.ts';
-import { type AccountsWorld, openWorld } from '../accounts/world.ts';
+import { useWorld } from '../accounts/world.ts';
 
-let [world, mailbox, receiver] = [] as unknown as [AccountsWorld, Mailbox, Receiver];
-beforeAll(async () => {
-  [mailbox, receiver] = [await openMailbox(), await startReceiver()];
-  const webhookNetworks = new BlockList();
-  webhookNetworks.addAddress('127.0.0.1', 'ipv4');
-  const mailer = smtpMail({ url: mailbox.url, from: 'sotto@service.example' }, []);
-  world = await openWorld({ webhookNetworks, mailer });
-  // Two processes look for alerts to send, here and wherever a test counts them.
-  await world.another();
-});
-afterAll(async () => {
-  await world?.stop();
-  await receiver?.stop();
-  await mailbox?.stop();
-});
+const mailbox = await openMailbox();
+afterAll(() => mailbox.stop());
+const receiver = await startReceiver();
+afterAll(() => receiver.stop());
+const webhookNetworks = new BlockList();
+webhookNetworks.addAddress('127.0.0.1', 'ipv4');
+const mailer = smtpMail({ url: mailbox.url, from: 'sotto@service.example' }, []);
+const world = await useWorld({ webhookNetworks, mailer });
+// Two processes look for alerts to send, here and wherever a test counts them.
+await world.another();
 
 interface Team {
   readonly owner: SignedInPerson;

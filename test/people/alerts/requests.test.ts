@@ -1,19 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { bearer, post, send } from '../../kit/client.ts';
 import { startWorld } from '../../kit/conformance.ts';
+import { useFolder } from '../../kit/folder.ts';
 import { type Mailbox, openMailbox } from '../../kit/mailbox.ts';
 import { peopleOf } from '../../kit/people.ts';
 import { answerChat } from '../../kit/provider.ts';
 import { until } from '../../kit/until.ts';
 import { type Receiver, startReceiver } from '../../kit/webhook-receiver.ts';
 
-let [mailbox, receiver] = [] as unknown as [Mailbox, Receiver];
+const caFile = join(useFolder('alerts'), 'ca.pem');
+let mailbox: Mailbox;
+let receiver: Receiver;
 
 /** The cost of a request: 10 tokens at 0.50 and 20 at 1.50 USD per million. */
 const costUsd = 0.000_035;
@@ -23,19 +25,15 @@ await describeInBothPlanes(
   async () => {
     const world = await startWorld(answerChat);
     [mailbox, receiver] = [await openMailbox(), await startReceiver()];
-    const folder = await mkdtemp(join(tmpdir(), 'sotto-test-alerts-'));
-    await writeFile(join(folder, 'ca.pem'), receiver.caPem);
+    await writeFile(caFile, receiver.caPem);
     return {
       ...{ registry: world.registry, catalog: world.catalog },
       environment: { ACME_API_KEY: 'acme-key' },
       controlEnvironment: {
         ...{ SMTP_URL: mailbox.url, MAIL_FROM: 'sotto@service.example' },
-        ...{ WEBHOOK_NETWORKS: '127.0.0.1', NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') },
+        ...{ WEBHOOK_NETWORKS: '127.0.0.1', NODE_EXTRA_CA_CERTS: caFile },
       },
-      async stop() {
-        await Promise.all([world.stop(), mailbox.stop(), receiver.stop()]);
-        await rm(folder, { recursive: true });
-      },
+      stop: async () => void (await Promise.all([world.stop(), mailbox.stop(), receiver.stop()])),
     };
   },
   (suite) => {

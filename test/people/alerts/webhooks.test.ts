@@ -2,21 +2,16 @@ import { execFile } from 'node:child_process';
 import { BlockList } from 'node:net';
 import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { documentedBlock } from '../../kit/documented.ts';
-import { type Receiver, startReceiver } from '../../kit/webhook-receiver.ts';
+import { startReceiver } from '../../kit/webhook-receiver.ts';
 import { type SignedInPerson, verified } from '../accounts/people.ts';
-import { type AccountsWorld, openWorld, signIn } from '../accounts/world.ts';
+import { type AccountsWorld, signIn, useWorld } from '../accounts/world.ts';
 
 const run = promisify(execFile);
 const firstSecret = 'a'.repeat(32);
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(async () => {
-  await receiver?.stop();
-});
+const receiver = await startReceiver();
+afterAll(() => receiver.stop());
 
 /** A workspace with its owner, and its webhook's address in the API. */
 async function workspaceIn(world: AccountsWorld): Promise<{ owner: SignedInPerson; id: string; path: string }> {
@@ -25,16 +20,10 @@ async function workspaceIn(world: AccountsWorld): Promise<{ owner: SignedInPerso
   return { owner, id, path: `/workspaces/${id}/webhook` };
 }
 
-describe('where loopback is allowed', () => {
-  let world: AccountsWorld;
-  beforeAll(async () => {
-    const webhookNetworks = new BlockList();
-    webhookNetworks.addAddress('127.0.0.1', 'ipv4');
-    world = await openWorld({ webhookNetworks, sessionSecrets: [firstSecret] });
-  });
-  afterAll(async () => {
-    await world?.stop();
-  });
+describe('where loopback is allowed', async () => {
+  const webhookNetworks = new BlockList();
+  webhookNetworks.addAddress('127.0.0.1', 'ipv4');
+  const world = await useWorld({ webhookNetworks, sessionSecrets: [firstSecret] });
 
   it('a webhook is set, tested with a valid signature, set again, and removed', async () => {
     const { owner, path, id } = await workspaceIn(world);
@@ -116,14 +105,8 @@ describe('where loopback is allowed', () => {
   });
 });
 
-describe('where nothing else is allowed', () => {
-  let world: AccountsWorld;
-  beforeAll(async () => {
-    world = await openWorld();
-  });
-  afterAll(async () => {
-    await world?.stop();
-  });
+describe('where nothing else is allowed', async () => {
+  const world = await useWorld();
 
   it.each(['localhost', '127.0.0.1', '[::1]', '10.0.0.1', '169.254.169.254', '[::ffff:127.0.0.1]', '2130706433'])(
     'connects to no address that is not public: %s',

@@ -1,17 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { type AppAnswer, appAnswerSchema, appListAnswerSchema, grantListAnswerSchema } from '@sotto/wire';
+import { type AppAnswer, appAnswerSchema, appListAnswerSchema } from '@sotto/wire';
 import * as oauth from 'openid-client';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, bearer, expectError, type HeaderMap, post, readAnswer, send } from '../../kit/client.ts';
+import { type Answer, bearer, expectError, type HeaderMap, post, readAnswer, redeem, send } from '../../kit/client.ts';
 import type { Concept } from '../../kit/conformance.ts';
 import {
   clientOf,
   connect,
+  grantsOf,
   newApp,
   newPerson,
   oauthError,
   type Person,
   redirectUri,
+  tokenStatus,
 } from '../../kit/connected-apps.ts';
 
 const good = {
@@ -34,8 +36,7 @@ export const apps: Concept = (suite) => {
     beforeAll(async () => {
       [owner, person] = [await newPerson(suite.service), await newPerson(suite.service, 5)];
     });
-    const alive = async (token: string): Promise<boolean> =>
-      (await fetch(`${suite.service.controlUrl}/models`, { headers: bearer(token) })).status === 200;
+    const alive = async (token: string): Promise<boolean> => (await tokenStatus(suite.service, token)) === 200;
     const secretWorks = async (app: AppAnswer, secret: string | undefined): Promise<boolean> => {
       const client = await clientOf(suite.service, { ...app, client_secret: secret });
       return (await oauthError(oauth.refreshTokenGrant(client, 'x'))) === 'invalid_grant';
@@ -128,29 +129,27 @@ export const apps: Concept = (suite) => {
       const [person, other] = [await newPerson(suite.service, 5), await newPerson(suite.service)];
       const app = await newApp(suite.service, other);
       const { client, accessToken, refreshToken } = await connect(suite.service, person, app);
-      const list = async (who: Person) => grantListAnswerSchema.parse((await as(who, 'GET', '/grants')).json).data;
-      const [grant] = await list(person);
+      const [grant] = await grantsOf(suite.service, person);
       expect(grant).toMatchObject({ granted_by: person.accountId, ended_at: null, spent_usd: 0 });
-      expect(await list(other)).toEqual([]);
+      expect(await grantsOf(suite.service, other)).toEqual([]);
       expectError(await as(other, 'DELETE', `/grants/${grant?.id}`), 404, 'not_found');
       const { ticket } = await suite.service.mintTicket(accessToken, { model: 'acme/small' });
       expect((await as(person, 'DELETE', `/grants/${grant?.id}`)).status).toBe(204);
       expect((await as(person, 'DELETE', `/grants/${grant?.id}`)).status).toBe(204);
-      const late = { model: 'acme/small', messages: [{ role: 'user', content: 'x' }] };
-      const redeemed = await post(`${suite.service.baseUrl}/chat/completions`, late, { 'x-router-ticket': ticket });
-      expectError(redeemed, 401, 'invalid_ticket');
+      const late = { model: 'acme/small' };
+      expectError(await redeem(suite.service, ticket, late), 401, 'invalid_ticket');
       const minted = await post(`${suite.service.controlUrl}/inference/tickets`, late, bearer(accessToken));
       expectError(minted, 401, 'invalid_api_key');
       expect(await oauthError(oauth.refreshTokenGrant(client, refreshToken))).toBe('invalid_grant');
-      expect((await list(person))[0]?.ended_at).not.toBeNull();
+      expect((await grantsOf(suite.service, person))[0]?.ended_at).not.toBeNull();
     });
 
     it('is one of ten at most that an account has for one app', async () => {
       const [person, other] = [await newPerson(suite.service), await newPerson(suite.service)];
       const app = await newApp(suite.service, other);
       for (let made = 0; made < 12; made += 1) await connect(suite.service, person, app, { scope: 'openid' });
-      const { data } = grantListAnswerSchema.parse((await as(person, 'GET', '/grants')).json);
-      expect(data.map(({ ended_at: endedAt }) => endedAt === null)).toEqual([...Array(10).fill(true), false, false]);
+      const grants = await grantsOf(suite.service, person);
+      expect(grants.map(({ ended_at: endedAt }) => endedAt === null)).toEqual([...Array(10).fill(true), false, false]);
     });
   });
 
@@ -166,7 +165,7 @@ export const apps: Concept = (suite) => {
       const other = await newPerson(suite.service);
       app = await newApp(suite.service, owner);
       const { accessToken } = await connect(suite.service, owner, app);
-      const [grant] = grantListAnswerSchema.parse((await as(owner, 'GET', '/grants')).json).data;
+      const [grant] = await grantsOf(suite.service, owner);
       grantId = grant?.id ?? '';
       headers.set('owner', { cookie: owner.browser.cookiesFor(url('/')) });
       headers.set('other account', { cookie: other.browser.cookiesFor(url('/')) });

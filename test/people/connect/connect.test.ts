@@ -2,7 +2,7 @@ import type { AppAnswer } from '@sotto/wire';
 import * as oauth from 'openid-client';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Concept, describeConformance } from '../../kit/conformance.ts';
-import { connect, newApp, newPerson, oauthError, type Person } from '../../kit/connected-apps.ts';
+import { connect, newApp, newPerson, oauthError, type Person, tokenStatus } from '../../kit/connected-apps.ts';
 import { apps } from './apps.suite.ts';
 import { consent, races } from './consent.suite.ts';
 import { fetchesNothing, refusals } from './refusals.suite.ts';
@@ -17,8 +17,7 @@ const logout: Concept = (suite) => {
       app = await newApp(suite.service, await newPerson(suite.service));
       person = await newPerson(suite.service);
     });
-    const status = async (token: string): Promise<number> =>
-      (await fetch(`${suite.service.controlUrl}/models`, { headers: { authorization: `Bearer ${token}` } })).status;
+    const status = (token: string): Promise<number> => tokenStatus(suite.service, token);
 
     it('asks, ends that connection, goes back to the app, and leaves the dashboard signed in', async () => {
       const other = await connect(suite.service, await newPerson(suite.service), app);

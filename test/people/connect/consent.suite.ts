@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { type AppAnswer, grantListAnswerSchema, workspaceListAnswerSchema } from '@sotto/wire';
+import { type AppAnswer, workspaceListAnswerSchema } from '@sotto/wire';
 import * as oauth from 'openid-client';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Browser } from '../../kit/browser.ts';
-import { bearer, expectError, post, readAnswer } from '../../kit/client.ts';
+import { bearer, expectError, post, readAnswer, redeem } from '../../kit/client.ts';
 import type { Concept } from '../../kit/conformance.ts';
 import {
   allowed,
@@ -12,12 +12,14 @@ import {
   connect,
   consentTo,
   exchange,
+  grantsOf,
   newApp,
   newPerson,
   oauthError,
   type Person,
   signIn,
   start,
+  tokenStatus,
 } from '../../kit/connected-apps.ts';
 import { until } from '../../kit/service.ts';
 
@@ -68,10 +70,7 @@ export const consent: Concept = (suite) => {
       for (const raw of [await page.readRaw(victim), await page.answerRaw(victim, allowed())]) {
         expectError(await readAnswer(raw), 404, 'not_found');
       }
-      const { data } = grantListAnswerSchema.parse(
-        await (await victim.browser.ask('GET', url('/connect/grants'))).json(),
-      );
-      expect(data).toEqual([]);
+      expect(await grantsOf(suite.service, victim)).toEqual([]);
       expect((await page.readRaw(attacker)).status).toBe(200);
     });
 
@@ -106,7 +105,7 @@ export const consent: Concept = (suite) => {
       const callback = await shared.browser.follow(switched.headers.get('location') ?? '');
       const tokens = await exchange(client, started, callback);
       for (const token of [before.accessToken, tokens.access_token]) {
-        expect((await fetch(url('/models'), { headers: { authorization: `Bearer ${token}` } })).status).toBe(200);
+        expect(await tokenStatus(suite.service, token)).toBe(200);
       }
     });
 
@@ -118,9 +117,7 @@ export const consent: Concept = (suite) => {
         answers.map((answer) => answer.json() as Promise<{ redirect_to: string }>),
       );
       expect(second).toEqual(first);
-      const grants = async () =>
-        grantListAnswerSchema.parse(await (await who.browser.ask('GET', url('/connect/grants'))).json()).data;
-      expect(await grants()).toHaveLength(1);
+      expect(await grantsOf(suite.service, who)).toHaveLength(1);
       const callback = await who.browser.follow(first?.redirect_to ?? '');
       expect((await exchange(client, started, callback)).access_token).toBeDefined();
       expectError(await readAnswer(await page.answerRaw(who, allowed())), 404, 'not_found');
@@ -256,8 +253,7 @@ export const races: Concept = (suite) => {
       }
     }
 
-    const isAlive = async (token: string): Promise<boolean> =>
-      (await fetch(`${suite.service.controlUrl}/models`, { headers: bearer(token) })).status === 200;
+    const isAlive = async (token: string): Promise<boolean> => (await tokenStatus(suite.service, token)) === 200;
 
     it.each(['code', 'refresh token'])(
       'the same %s used twice: one is answered, and the tokens that it got are dead',
@@ -287,10 +283,7 @@ export const races: Concept = (suite) => {
       const { accessToken } = await connect(service, person, app);
       const model = 'acme/small';
       const buy = () => post(`${service.controlUrl}/inference/tickets`, { model }, bearer(accessToken));
-      const { data } = (await (await person.browser.ask('GET', `${service.controlUrl}/connect/grants`)).json()) as {
-        data: { id: string; ended_at: string | null }[];
-      };
-      const active = data.find(({ ended_at: endedAt }) => endedAt === null);
+      const active = (await grantsOf(service, person)).find(({ ended_at: endedAt }) => endedAt === null);
       const first = Array.from({ length: 10 }, buy);
       const ended = person.browser.ask('DELETE', `${service.controlUrl}/connect/grants/${active?.id}`);
       const bought = await Promise.all([...first, ...Array.from({ length: 10 }, buy)]);
@@ -301,8 +294,7 @@ export const races: Concept = (suite) => {
       );
       expect(tickets.length).toBeGreaterThan(0);
       for (const ticket of tickets) {
-        const body = { model, messages: [{ role: 'user', content: 'x' }] };
-        const redeemed = await post(`${service.baseUrl}/chat/completions`, body, { 'x-router-ticket': ticket });
+        const redeemed = await redeem(service, ticket, { model });
         expect(redeemed.status, redeemed.text).toBe(401);
       }
     });

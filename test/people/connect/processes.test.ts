@@ -1,8 +1,20 @@
 import * as oauth from 'openid-client';
 import { beforeAll, expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
+import { redeem } from '../../kit/client.ts';
 import { startWorld } from '../../kit/conformance.ts';
-import { allowed, clientOf, connect, consentTo, exchange, newApp, newPerson, start } from '../../kit/connected-apps.ts';
+import {
+  allowed,
+  clientOf,
+  connect,
+  consentTo,
+  exchange,
+  grantsOf,
+  newApp,
+  newPerson,
+  start,
+  tokenStatus,
+} from '../../kit/connected-apps.ts';
 import { answerChat } from '../../kit/provider.ts';
 
 await describeInBothPlanes(
@@ -28,6 +40,9 @@ await describeInBothPlanes(
         : address;
     };
 
+    const personAndApp = async () =>
+      [await newPerson(planes.service, 5), await newApp(planes.service, await newPerson(planes.service))] as const;
+
     it('one process continues work of the other: same keys, same requests, same tokens', async () => {
       const keysOf = async (controlUrl: string) =>
         (await (await fetch(`${controlUrl}/connect/jwks`)).json()) as { keys: { kty: string }[] };
@@ -40,10 +55,7 @@ await describeInBothPlanes(
       );
       expect(documents[1]).toEqual(documents[0]);
 
-      const [person, app] = [
-        await newPerson(planes.service, 5),
-        await newApp(planes.service, await newPerson(planes.service)),
-      ];
+      const [person, app] = await personAndApp();
       const client = await clientOf(planes.service, app);
       const started = await start(client);
       const page = await consentTo(second, person, { ...started, url: there(started.url) });
@@ -51,22 +63,18 @@ await describeInBothPlanes(
       const { redirect_to: next } = (await answered.json()) as { redirect_to: string };
       const callback = await person.browser.follow(next);
       const tokens = await exchange(client, started, callback);
-      const asToken = { headers: { authorization: `Bearer ${tokens.access_token}` } };
-      expect((await fetch(`${second.controlUrl}/models`, asToken)).status).toBe(200);
+      expect(await tokenStatus(second, tokens.access_token)).toBe(200);
       const refreshed = await oauth.refreshTokenGrant(client, tokens.refresh_token ?? '');
       await fetch(there(`${planes.service.controlUrl}/connect/revoke`), {
         method: 'POST',
         headers: { authorization: `Basic ${btoa(`${app.client_id}:${app.client_secret}`)}` },
         body: new URLSearchParams({ token: refreshed.refresh_token ?? '' }),
       });
-      expect((await fetch(`${planes.service.controlUrl}/models`, asToken)).status).toBe(401);
+      expect(await tokenStatus(planes.service, tokens.access_token)).toBe(401);
     });
 
     it('a restart between any two steps loses nothing', async () => {
-      const [person, app] = [
-        await newPerson(planes.service, 5),
-        await newApp(planes.service, await newPerson(planes.service)),
-      ];
+      const [person, app] = await personAndApp();
       const client = await clientOf(planes.service, app);
       const again = async (): Promise<void> => {
         await planes.service.control.kill9();
@@ -95,30 +103,15 @@ await describeInBothPlanes(
     });
 
     it('a grant that ends in one process ends in both, at once', async () => {
-      const [person, app] = [
-        await newPerson(planes.service, 5),
-        await newApp(planes.service, await newPerson(planes.service)),
-      ];
+      const [person, app] = await personAndApp();
       const { accessToken } = await connect(planes.service, person, app);
-      const { data } = (await (
-        await person.browser.ask('GET', `${planes.service.controlUrl}/connect/grants`)
-      ).json()) as {
-        data: { id: string }[];
-      };
+      const [grant] = await grantsOf(planes.service, person);
       const { ticket } = await planes.service.mintTicket(accessToken, { model: 'acme/small' });
-      const ended = await person.browser.ask(
-        'DELETE',
-        there(`${planes.service.controlUrl}/connect/grants/${data[0]?.id}`),
-      );
+      const address = there(`${planes.service.controlUrl}/connect/grants/${grant?.id}`);
+      const ended = await person.browser.ask('DELETE', address);
       expect(ended.status).toBe(204);
-      const asToken = { headers: { authorization: `Bearer ${accessToken}` } };
-      expect((await fetch(`${planes.service.controlUrl}/models`, asToken)).status).toBe(401);
-      const redeemed = await fetch(`${planes.service.baseUrl}/chat/completions`, {
-        method: 'POST',
-        headers: { 'x-router-ticket': ticket, 'content-type': 'application/json' },
-        body: JSON.stringify({ model: 'acme/small', messages: [{ role: 'user', content: 'x' }] }),
-      });
-      expect(redeemed.status).toBe(401);
+      expect(await tokenStatus(planes.service, accessToken)).toBe(401);
+      expect((await redeem(planes.service, ticket, { model: 'acme/small' })).status).toBe(401);
     });
   },
   { planes: ['two'] },

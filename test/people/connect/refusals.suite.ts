@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { type AppAnswer, appAnswerSchema } from '@sotto/wire';
 import * as oauth from 'openid-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expectError, redeem } from '../../kit/client.ts';
 import type { Concept } from '../../kit/conformance.ts';
 import {
   authorize,
@@ -17,6 +18,7 @@ import {
   type Person,
   redirectUri,
   start,
+  tokenStatus,
 } from '../../kit/connected-apps.ts';
 
 /** Requests that the protocol refuses, and the grants that end with them. */
@@ -34,9 +36,7 @@ export const refusals: Concept = (suite) => {
       const answer = await owner.browser.ask('PATCH', `${issuer()}/apps/${app.id}`, { body });
       return appAnswerSchema.parse(await answer.json());
     };
-    /** The status that a token gets at the control origin. */
-    const worth = async (token: string): Promise<number> =>
-      (await fetch(`${suite.service.controlUrl}/models`, { headers: { authorization: `Bearer ${token}` } })).status;
+    const worth = (token: string): Promise<number> => tokenStatus(suite.service, token);
     /** The error that an app's request is redirected back with. */
     const requestError = async (parameters: Record<string, string>, without?: string): Promise<URLSearchParams> => {
       const { url } = await start(await clientOf(suite.service, app), parameters);
@@ -155,13 +155,7 @@ export const refusals: Concept = (suite) => {
       expect(await oauthError(oauth.refreshTokenGrant(client, refreshToken))).toBe('invalid_grant');
       for (const token of [accessToken, next.access_token]) expect(await worth(token)).toBe(401);
       expect(await oauthError(oauth.refreshTokenGrant(client, next.refresh_token ?? ''))).toBe('invalid_grant');
-      const redeemed = await fetch(`${service.baseUrl}/chat/completions`, {
-        method: 'POST',
-        headers: { 'x-router-ticket': ticket, 'content-type': 'application/json' },
-        body: JSON.stringify({ model: 'acme/small', messages: [{ role: 'user', content: 'x' }] }),
-      });
-      expect(redeemed.status).toBe(401);
-      expect(await redeemed.json()).toMatchObject({ error: { type: 'invalid_ticket' } });
+      expectError(await redeem(service, ticket, { model: 'acme/small' }), 401, 'invalid_ticket');
     });
 
     it('a wrong secret, none, and that of another app', async () => {

@@ -1,14 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import {
-  type AppAnswer,
-  grantListAnswerSchema,
-  usagePageSchema,
-  workspaceAnswerSchema,
-  workspaceInvitationAnswerSchema,
-} from '@sotto/wire';
+import { type AppAnswer, usagePageSchema, workspaceAnswerSchema, workspaceInvitationAnswerSchema } from '@sotto/wire';
 import * as oauth from 'openid-client';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ask, bearer, expectError, get, post } from '../../kit/client.ts';
+import { ask, bearer, expectError, get, post, redeem } from '../../kit/client.ts';
 import type { Concept } from '../../kit/conformance.ts';
 import {
   allowed,
@@ -16,6 +10,7 @@ import {
   clientOf,
   connect,
   exchange,
+  grantsOf,
   newApp,
   newPerson,
   type Person,
@@ -99,15 +94,10 @@ export const tokens: Concept = (suite) => {
       const before = await keysOf(person);
       const { accessToken } = await connect(service, person, app, { decision: allowed({ credit_limit_usd: 0.0001 }) });
       const minted = () => post(url('/inference/tickets'), { model }, bearer(accessToken));
-      const serve = async (ticket: string) =>
-        post(
-          `${service.baseUrl}/chat/completions`,
-          { model, max_tokens: 16, messages: [{ role: 'user', content: 'x' }] },
-          { 'x-router-ticket': ticket },
-        );
       const { ticket } = (await minted()).json as { ticket: string };
-      expect((await serve(ticket)).status).toBe(200);
-      const active = async () => (await grantsOf(person)).find(({ ended_at, spent_usd }) => !ended_at && spent_usd > 0);
+      expect((await redeem(service, ticket, { model, max_tokens: 16 })).status).toBe(200);
+      const active = async () =>
+        (await grantsOf(service, person)).find(({ ended_at, spent_usd }) => !ended_at && spent_usd > 0);
       await until(async () => (await active()) !== undefined, 'the grant shows what it spent');
       const grant = await active();
       expect(grant).toMatchObject({ app: { id: app.id, name: 'Notebook' }, credit_limit_usd: 0.0001 });
@@ -115,9 +105,7 @@ export const tokens: Concept = (suite) => {
       expect(await keysOf(person)).toEqual(before);
       // The dearest answer costs more than any possible remainder.
       const { ticket: second } = (await minted()).json as { ticket: string };
-      const tooMuch = { model, max_tokens: 1000, messages: [{ role: 'user', content: 'x' }] };
-      const refused = await post(`${service.baseUrl}/chat/completions`, tooMuch, { 'x-router-ticket': second });
-      expectError(refused, 402, 'insufficient_balance');
+      expectError(await redeem(service, second, { model, max_tokens: 1000 }), 402, 'insufficient_balance');
       const page = await get(url('/usage'), bearer(accessToken));
       expect(usagePageSchema.parse(page.json).data.length).toBeGreaterThan(0);
     });
@@ -147,9 +135,9 @@ export const tokens: Concept = (suite) => {
       expectError(other, 403, 'forbidden', 'workspace_id');
       // The owner pays, sees who has allowed which app in their workspace, and may end it.
       expect((await post(url('/inference/tickets'), { model }, as)).status).toBe(200);
-      const [seen] = await grantsOf(owner, `?workspace_id=${workspaceId}`);
+      const [seen] = await grantsOf(service, owner, `?workspace_id=${workspaceId}`);
       expect(seen).toMatchObject({ granted_by: member.accountId, workspace: { id: workspaceId } });
-      expect(await grantsOf(owner)).toEqual([]);
+      expect(await grantsOf(service, owner)).toEqual([]);
       expect((await owner.browser.ask('DELETE', url(`/connect/grants/${seen?.id}`))).status).toBe(204);
       expectError(await get(url('/usage'), as), 401, 'invalid_api_key');
     });
@@ -164,7 +152,7 @@ export const tokens: Concept = (suite) => {
       expectError(await get(url('/models'), bearer(connected.accessToken)), 401, 'invalid_api_key');
       const refreshed = oauth.refreshTokenGrant(connected.client, connected.refreshToken);
       await expect(refreshed).rejects.toMatchObject({ error: 'invalid_grant' });
-      expect((await grantsOf(member))[0]?.ended_at).not.toBeNull();
+      expect((await grantsOf(service, member))[0]?.ended_at).not.toBeNull();
     });
 
     it('loses the scopes that its app may no longer request', async () => {
@@ -179,10 +167,6 @@ export const tokens: Concept = (suite) => {
     });
 
     const keysOf = async ({ browser }: Person): Promise<unknown> => (await browser.ask('GET', url('/keys'))).json();
-    const grantsOf = async ({ browser }: Person, query = '') => {
-      const answer = await browser.ask('GET', url(`/connect/grants${query}`));
-      return grantListAnswerSchema.parse(await answer.json()).data;
-    };
     /** Adds one person to a workspace of another as a member. */
     const share = async (owner: Person, member: Person): Promise<string> => {
       const made = await owner.browser.ask('POST', url('/workspaces'), { body: { name: 'Shared' } });

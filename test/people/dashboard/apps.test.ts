@@ -4,10 +4,20 @@ import { type AppAnswer, appAnswerSchema, type CreateApp } from '@sotto/wire';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { thoroughly } from '../../kit/both-planes.ts';
+import { ask, bearer, get } from '../../kit/client.ts';
 import { clientOf, exchange, start } from '../../kit/connected-apps.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { until } from '../../kit/service.ts';
-import { describeDashboard, expectAccessible, expectGoodLooks, keepPicture, type Person, type Stage } from './stage.ts';
+import {
+  describeDashboard,
+  expectAccessible,
+  expectGoodLooks,
+  keepPicture,
+  type Person,
+  type Stage,
+  signInBy,
+  signUpBy,
+} from './stage.ts';
 
 /** The app's own server, to which browsers return. */
 const appPort = await freePort();
@@ -42,17 +52,11 @@ async function begin(stage: Stage, app: AppAnswer, parameters: Record<string, st
   return { client, started, path: started.url.slice(stage.origin.length) };
 }
 
-const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
 const back = (page: Page) => page.waitForURL((url) => url.origin === appOrigin);
 
-async function use(stage: Stage, token: string): Promise<void> {
-  const { ticket } = await stage.service.mintTicket(token, { model: 'acme/small' });
-  const answer = await fetch(`${stage.service.baseUrl}/chat/completions`, {
-    method: 'POST',
-    headers: { 'x-router-ticket': ticket, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'acme/small', messages: [{ role: 'user', content: 'x' }] }),
-  });
-  expect(answer.status).toBe(200);
+async function use({ service }: Stage, token: string): Promise<void> {
+  const { status } = await ask(service, token, { model: 'acme/small' }, { flow: 'ticket' });
+  expect(status).toBe(200);
 }
 
 /** A person with one app that has made requests, and another that was disconnected. */
@@ -94,9 +98,7 @@ await describeDashboard('connected apps', (stage) => {
     const person = await stage.person();
     const { client, started, path } = await begin(stage, await somebodysApp(stage));
     const page = await stage.open(path, elsewhere);
-    await page.getByLabel('Email').fill(person.email);
-    await page.getByLabel('Password').fill(person.password);
-    await page.getByRole('main').getByRole('button', { name: 'Sign in', exact: true }).click();
+    await signInBy(page, person);
     await page.getByRole('heading', { name: 'Connect Notebook?' }).waitFor();
     await page.getByText('See your email address.').waitFor();
     await page.getByText('This service has not checked who runs this app.').waitFor();
@@ -120,7 +122,7 @@ await describeDashboard('connected apps', (stage) => {
     await page.getByRole('alertdialog').getByRole('button', { name: 'Disconnect' }).click();
     await page.getByText('No connected apps').waitFor();
     await page.getByRole('table', { name: 'Past connections' }).getByText('Notebook', { exact: true }).waitFor();
-    expect((await fetch(`${stage.service.controlUrl}/models`, bearer(tokens.access_token))).status).toBe(401);
+    expect((await get(`${stage.service.controlUrl}/models`, bearer(tokens.access_token))).status).toBe(401);
   });
 
   it('are denied, by keyboard alone', async () => {
@@ -175,9 +177,7 @@ await describeDashboard('connected apps', (stage) => {
     const { path } = await begin(stage, await somebodysApp(stage), { prompt: 'login' });
     await page.goto(path);
     await page.getByRole('button', { name: 'Sign in again' }).click();
-    await page.getByLabel('Email').fill(person.email);
-    await page.getByLabel('Password').fill(person.password);
-    await page.getByRole('main').getByRole('button', { name: 'Sign in', exact: true }).click();
+    await signInBy(page, person);
     await page.getByRole('button', { name: 'Allow Notebook' }).click();
     await back(page);
     expect(new URL(page.url()).searchParams.get('code')).not.toBeNull();
@@ -189,10 +189,7 @@ await describeDashboard('connected apps', (stage) => {
     const main = page.getByRole('main');
     await main.getByRole('link', { name: 'Sign up' }).click();
     const email = `${randomUUID().slice(0, 8)}@people.example`;
-    await page.getByLabel('Name').fill('Ben New');
-    await page.getByLabel('Email').fill(email);
-    await page.getByLabel('Password').fill('a long password');
-    await page.getByRole('button', { name: 'Create account' }).click();
+    await signUpBy(page, 'Ben New', { email, password: 'a long password' });
     await page.getByRole('button', { name: 'Allow Notebook' }).click();
     await back(page);
   });

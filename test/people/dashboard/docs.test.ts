@@ -5,10 +5,10 @@ import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { thoroughly } from '../../kit/both-planes.ts';
 import { until } from '../../kit/until.ts';
-import { describeDashboard, expectAccessible, expectGoodLooks } from './stage.ts';
+import { createKey, describeDashboard, expectAccessible, expectGoodLooks, heading } from './stage.ts';
 
 const hourMs = 3_600_000;
-const title = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name });
+const title = (page: Page, name: string) => page.getByRole('heading', heading(name));
 const entry = (page: Page, list: string, name: string) =>
   page.getByRole('navigation', { name: list }).getByRole('link', { name, exact: true });
 
@@ -45,8 +45,7 @@ await describeDashboard('pages for everybody', (stage) => {
   it('shows a request in three languages with the address of this service, and remembers the choice', async () => {
     const person = await stage.person(3);
     const page = await stage.open('/keys', { as: person });
-    const data = { name: 'm', kind: 'management' };
-    const { key } = (await (await page.request.post('/v1/keys', { data })).json()) as { key: string };
+    const { key } = await createKey(page, { name: 'm', kind: 'management' });
     await page.goto('/reference/control/getBalance');
     const shown = async (): Promise<string> => {
       await page.getByRole('button', { name: 'Copy', exact: true }).first().click();

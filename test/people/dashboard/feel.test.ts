@@ -2,9 +2,8 @@ import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { thoroughly } from '../../kit/both-planes.ts';
-import { describeDashboard, expectAccessible, expectGoodLooks, keepPicture } from './stage.ts';
+import { createKey, describeDashboard, expectAccessible, expectGoodLooks, heading, keepPicture } from './stage.ts';
 
-const heading = (name: string | RegExp) => ({ level: 1, name }) as const;
 const palette = (page: Page) => page.getByRole('dialog', { name: 'Search and commands' });
 const field = (page: Page) => palette(page).getByRole('combobox');
 const shown = async (page: Page, name: string): Promise<void> => page.getByRole('heading', heading(name)).waitFor();
@@ -23,9 +22,7 @@ await describeDashboard('feel', (stage) => {
   it('the palette opens by a key, finds models, keys, pages and actions, and gives the focus back', async () => {
     const person = await stage.person();
     const page = await stage.open('/verify', { as: person });
-    await page.evaluate(
-      "fetch('/v1/keys', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ name: 'Of the palette', kind: 'inference' }) })",
-    );
+    await createKey(page, { name: 'Of the palette' });
     await page.goto('/usage');
     await shown(page, 'Usage');
     await page.getByRole('button', { name: 'Theme' }).focus();

@@ -1,7 +1,18 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
+import { ask } from '../../kit/client.ts';
 import { until } from '../../kit/until.ts';
-import { describeDashboard, expectAccessible, keepPicture } from './stage.ts';
+import {
+  createKey,
+  describeDashboard,
+  expectAccessible,
+  heading,
+  invite,
+  keepPicture,
+  overflowOf,
+  signInBy,
+  signUpBy,
+} from './stage.ts';
 
 await describeDashboard('interruptions', (stage) => {
   const endSessions = async (): Promise<void> => {
@@ -68,7 +79,7 @@ await describeDashboard('interruptions', (stage) => {
       page.context().waitForEvent('page'),
       question.getByRole('link', { name: 'Forgot password?' }).click(),
     ]);
-    await tab.getByRole('heading', { level: 1, name: 'Set a new password' }).waitFor();
+    await tab.getByRole('heading', heading('Set a new password')).waitFor();
     await question.waitFor();
     expect(new URL(page.url()).pathname).toBe('/keys');
   });
@@ -87,7 +98,7 @@ await describeDashboard('interruptions', (stage) => {
   it('another user who signs in over the page gets none of what the first one saw or typed', async () => {
     const [first, second] = [await stage.person(), await stage.person()];
     const page = await stage.open('/keys', { as: first });
-    await page.context().request.post('/v1/keys', { data: { name: 'of the first user', kind: 'inference' } });
+    await createKey(page, { name: 'of the first user' });
     await page.reload();
     await page.getByText('of the first user').waitFor();
     const { question } = await endOver(page, 'typed by the first user');
@@ -121,7 +132,7 @@ await describeDashboard('interruptions', (stage) => {
       await page.getByRole('button', { name: 'Sign in', exact: true }).click();
       if (password !== person.password) await page.getByRole('alert').waitFor();
     }
-    await page.getByRole('heading', { level: 1, name: 'First steps' }).waitFor();
+    await page.getByRole('heading', heading('First steps')).waitFor();
   });
 
   it('an ended session leads to the sign-in page if the user leaves', async () => {
@@ -155,7 +166,7 @@ await describeDashboard('interruptions', (stage) => {
     await expectAccessible(page);
     isAway = false;
     await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();
+    await page.getByRole('heading', heading('Usage')).waitFor();
   });
 
   it('scripts that an upgrade has removed lead to a new load of the page, and not to the loss of what was typed', async () => {
@@ -176,7 +187,7 @@ await describeDashboard('interruptions', (stage) => {
     await expectAccessible(page);
     await page.unroute('**/assets/*.js');
     await page.getByRole('button', { name: 'Reload the page' }).click();
-    await page.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();
+    await page.getByRole('heading', heading('Usage')).waitFor();
   });
 
   it('a service that is away is one error on the billing page, without a stale balance', async () => {
@@ -218,23 +229,17 @@ await describeDashboard('interruptions', (stage) => {
 
   it('a new account is signed in at once where no address must be confirmed', async () => {
     const page = await stage.open('/sign-up?return_to=%2Fkeys');
-    await page.getByLabel('Name').fill('Ann');
-    await page.getByLabel('Email').fill('at-once@people.example');
-    await page.getByLabel('Password').fill('a long password');
-    await page.getByRole('button', { name: 'Create account' }).click();
-    await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
+    await signUpBy(page, 'Ann', { email: 'at-once@people.example', password: 'a long password' });
+    await page.getByRole('heading', heading('Keys')).waitFor();
   });
 
   it('an invited stranger learns who invites to which workspace', async () => {
     const owner = await stage.person();
     const page = await stage.open('/workspaces', { as: owner });
-    const { data } = await (await page.context().request.get('/v1/workspaces')).json();
-    const body = { data: { email: 'stranger@people.example', role: 'member' } };
-    const headers = { origin: stage.origin };
-    const made = await page.context().request.post(`/v1/workspaces/${data[0].id}/invitations`, { ...body, headers });
-    const { token } = await made.json();
+    const { data } = await (await page.request.get('/v1/workspaces')).json();
+    const token = await invite(page, data[0].id, 'stranger@people.example', 'member');
     const stranger = await stage.open(`/invitations#token=${token}`);
-    await stranger.getByRole('heading', { level: 1, name: 'Create an account' }).waitFor();
+    await stranger.getByRole('heading', heading('Create an account')).waitFor();
     await stranger.getByText(`${owner.email} invites you to`).waitFor();
     await stranger.getByText(data[0].name).waitFor();
 
@@ -256,19 +261,14 @@ await describeDashboard('interruptions', (stage) => {
     const [owner, guest] = [await stage.person(), await stage.person()];
     // The list of invitations is closed to an address that is not confirmed; a link is not.
     await stage.service.pool.query('update auth_user set email_verified = false where email = $1', [guest.email]);
-    const { request } = (await stage.open('/workspaces', { as: owner })).context();
-    const { data } = await (await request.get('/v1/workspaces')).json();
-    const made = await request.post(`/v1/workspaces/${data[0].id}/invitations`, {
-      data: { email: guest.email, role: 'member' },
-      headers: { origin: stage.origin },
-    });
-    const page = await stage.open(`/invitations#token=${(await made.json()).token}`);
-    await page.getByRole('heading', { level: 1, name: 'Create an account' }).waitFor();
+    const theirs = await stage.open('/workspaces', { as: owner });
+    const { data } = await (await theirs.request.get('/v1/workspaces')).json();
+    const token = await invite(theirs, data[0].id, guest.email, 'member');
+    const page = await stage.open(`/invitations#token=${token}`);
+    await page.getByRole('heading', heading('Create an account')).waitFor();
     const other = await page.context().newPage();
     await other.goto('/sign-in');
-    await other.getByLabel('Email').fill(guest.email);
-    await other.getByLabel('Password').fill(guest.password);
-    await other.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await signInBy(other, guest);
     await page.getByRole('button', { name: 'Account', exact: true }).waitFor();
     await page.goto('/invitations');
     await page.getByRole('button', { name: `Accept the invitation to ${data[0].name}` }).waitFor();
@@ -288,12 +288,8 @@ await describeDashboard('interruptions', (stage) => {
     await key.getByRole('dialog').getByLabel('Name').fill(long);
     await key.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
     const secret = (await key.getByTestId('new-key').textContent()) ?? '';
-    const answer = await fetch(`${stage.service.baseUrl}/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'acme/small', messages: [{ role: 'user', content: 'Hi' }] }),
-    });
-    expect(answer.status).toBe(200);
+    const { status } = await ask(stage.service, secret, { model: 'acme/small' });
+    expect(status).toBe(200);
     const requests = key.context().request;
     await until(
       async () => (await (await requests.get('/v1/usage')).json()).data.length > 0,
@@ -316,9 +312,7 @@ await describeDashboard('interruptions', (stage) => {
         await page.getByRole('heading', { level: 1 }).waitFor();
         await page.waitForLoadState('networkidle');
         await keepPicture(page, `long-name-${path.replace(/\W+/g, '-')}-${width}`);
-        const overflow = await page.evaluate<number>(
-          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-        );
+        const overflow = await overflowOf(page);
         if (overflow > 0) wide.push(`${path} at ${width} px: ${overflow}`);
         await page.context().close();
       }

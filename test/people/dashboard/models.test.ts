@@ -1,17 +1,13 @@
-import { execFile } from 'node:child_process';
 import { createRedisState } from '@sotto/state';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { answerImage, png } from '../../contract/media/world.ts';
 import { thoroughly } from '../../kit/both-planes.ts';
+import { ask } from '../../kit/client.ts';
 import { until } from '../../kit/service.ts';
-import { describeDashboard, expectAccessible, expectGoodLooks, keepPicture, type Stage } from './stage.ts';
+import { describeDashboard, expectAccessible, expectGoodLooks, keepPicture, type Stage, shell } from './stage.ts';
 
 const hourMs = 3_600_000;
-const shell = (command: string): Promise<string> =>
-  new Promise((resolve, reject) => {
-    execFile('sh', ['-c', command], (error, stdout) => (error === null ? resolve(stdout) : reject(error)));
-  });
 const rows = (page: Page) => page.getByRole('table', { name: /^Models/ }).locator('tbody tr');
 const ids = async (page: Page): Promise<string[]> =>
   (await rows(page).locator('.font-mono').allTextContents()).toSorted();
@@ -127,14 +123,9 @@ await describeDashboard('models', (stage) => {
   });
 
   it('show the performance of their routes once there were enough requests', async () => {
-    const account = await stage.service.createAccount();
-    const ask = () =>
-      fetch(`${stage.service.baseUrl}/chat/completions`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${account.inferenceKey}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ model: 'acme/measured', stream: true, messages: [{ role: 'user', content: 'Hi' }] }),
-      }).then((answer) => answer.text());
-    for (let count = 0; count < 24; count += 1) await ask();
+    const { inferenceKey } = await stage.service.createAccount();
+    const request = { model: 'acme/measured', stream: true };
+    for (let count = 0; count < 24; count += 1) await ask(stage.service, inferenceKey, request);
     const uptime = `${stage.service.controlUrl}/models/uptime?model=acme/measured`;
     await until(async () => (await (await fetch(uptime)).text()).includes('"requests":24'), 'all are measured');
     const page = await stage.open('/models/acme/measured');

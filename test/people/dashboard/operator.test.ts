@@ -4,14 +4,12 @@ import { expect, it } from 'vitest';
 import { totpCode } from '../../kit/authenticator.ts';
 import { thoroughly } from '../../kit/both-planes.ts';
 import { peopleOf } from '../../kit/people.ts';
-import { describeDashboard, enrol, expectAccessible, expectGoodLooks, type Person } from './stage.ts';
-
-const heading = (name: string) => ({ level: 1, name }) as const;
+import { createKey, describeDashboard, enrol, expectAccessible, expectGoodLooks, heading } from './stage.ts';
 
 await describeDashboard(
   'the pages of operators',
   (stage) => {
-    const operator = async (): Promise<Person> => {
+    const operator = async () => {
       const person = await stage.person(0);
       await peopleOf(stage).makeOperator(person);
       return person;
@@ -98,8 +96,7 @@ await describeDashboard(
     it('of a workspace show its audit log to its admins', async () => {
       const person = await stage.person();
       const page = await stage.open('/workspaces', { as: person });
-      const made = await page.request.post('/v1/keys', { data: { name: 'x', kind: 'inference' } });
-      expect(made.status()).toBe(201);
+      await createKey(page, { name: 'x' });
       await page.getByRole('link', { name: 'Default Workspace' }).click();
       await page.getByRole('main').getByRole('link', { name: 'Audit log' }).click();
       await page.getByRole('table').getByText('Key created').waitFor();

@@ -5,7 +5,7 @@ import type { UsageError } from '@sotto/wire';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { until } from '../../kit/until.ts';
-import { expectAccessible, type Person, type Stage } from './stage.ts';
+import { createKey, expectAccessible, type Person, type Stage } from './stage.ts';
 
 const minuteMs = 60_000;
 export const dayMs = 86_400_000;
@@ -32,6 +32,8 @@ export interface Use {
   readonly error?: UsageError;
   readonly failedAttempts?: Settlement['failedAttempts'];
   readonly minutesAgo?: number;
+  /** As a settlement says it. */
+  readonly firstToken?: number;
 }
 
 export interface User extends Person {
@@ -43,19 +45,17 @@ export interface User extends Person {
 export async function user(stage: Stage): Promise<User> {
   const person = await stage.person();
   const page = await stage.open('/verify', { as: person });
-  const ids: string[] = [];
-  let workspaceId = '';
-  for (const name of ['laptop', 'nightly job']) {
-    const answer = await page.context().request.post('/v1/keys', { data: { name, kind: 'inference' } });
-    const key = await answer.json();
-    ids.push(key.id);
-    workspaceId = key.workspace_id;
-  }
-  return { ...person, workspaceId, keyIds: ids };
+  const laptop = await createKey(page, { name: 'laptop' });
+  const nightly = await createKey(page, { name: 'nightly job' });
+  return { ...person, workspaceId: laptop.workspace_id, keyIds: [laptop.id, nightly.id] };
 }
 
 /** Books requests as the broker settles them. */
-export async function use(stage: Stage, { accountId, workspaceId }: User, uses: readonly Use[]): Promise<void> {
+export async function use(
+  stage: Stage,
+  { accountId, workspaceId }: Pick<User, 'accountId' | 'workspaceId'>,
+  uses: readonly Use[],
+): Promise<void> {
   const now = Math.floor(Date.now() / minuteMs) * minuteMs;
   const batch = uses.map(
     ({ keyId, daysAgo = 0, model = 'acme/small', provider = 'acme', usd = 0.01, status = 'completed', ...more }) => ({
@@ -81,6 +81,7 @@ export async function use(stage: Stage, { accountId, workspaceId }: User, uses: 
         estimated: more.estimated ?? false,
         error: more.error,
         failedAttempts: more.failedAttempts,
+        firstToken: more.firstToken,
       } as const,
     }),
   );

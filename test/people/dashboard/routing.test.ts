@@ -1,7 +1,8 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { thoroughly } from '../../kit/both-planes.ts';
-import { describeDashboard, expectGoodLooks, type Person, type Stage } from './stage.ts';
+import { ask, expectError } from '../../kit/client.ts';
+import { createKey, createWorkspace, describeDashboard, expectGoodLooks, type Person, type Stage } from './stage.ts';
 
 await describeDashboard('routing', (stage) => {
   it('a change shows in the preview before it is saved, is saved, and the next request obeys it', async () => {
@@ -23,10 +24,8 @@ await describeDashboard('routing', (stage) => {
     await page.getByText('Saved. It applies from the next request.').first().waitFor();
     expect(await page.getByRole('button', { name: 'Save' }).count()).toBe(0);
 
-    const key = await makeKey(page);
-    const answer = await ask(stage, key, 'acme/small');
-    expect(answer.status).toBe(400);
-    expect(await answer.json()).toMatchObject({ error: { type: 'no_provider_route' } });
+    const { key } = await createKey(page, { name: 'routing' });
+    expectError(await ask(stage.service, key, { model: 'acme/small' }), 400, 'no_provider_route');
   });
 
   it('explains why a request would be refused, and reads the request from the address', async () => {
@@ -170,30 +169,12 @@ const put = (page: Page, preferences: object): Promise<unknown> =>
     body: ${JSON.stringify(JSON.stringify(preferences))},
   }).then(({ status }) => status)`);
 
-const makeKey = (page: Page): Promise<string> =>
-  page.evaluate(`fetch('/v1/keys', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'routing', kind: 'inference' }),
-  }).then((answer) => answer.json()).then(({ key }) => key)`);
-
-const ask = ({ service }: Stage, key: string, model: string): Promise<Response> =>
-  fetch(`${service.baseUrl}/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] }),
-  });
-
 /** A person in another person's workspace `Shared`. */
 async function shared(stage: Stage, role: string): Promise<Person> {
   const [owner, member] = [await stage.person(), await stage.person()];
   const { pool } = stage.service;
   const page = await stage.open('/', { as: owner });
-  const id = await page.evaluate<string>(`fetch('/v1/workspaces', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'Shared' }),
-  }).then((answer) => answer.json()).then(({ id }) => id)`);
+  const id = await createWorkspace(page, 'Shared');
   const values = [id, member.accountId, role];
   await pool.query('insert into workspace_members (workspace_id, account_id, role) values ($1, $2, $3)', values);
   return member;

@@ -6,9 +6,20 @@ import { totpCode } from '../../kit/authenticator.ts';
 import { thoroughly } from '../../kit/both-planes.ts';
 import { type Mailbox, openMailbox } from '../../kit/mailbox.ts';
 import { type AccountsWorld, openWorld, password } from '../accounts/world.ts';
-import { addAuthenticator, expectAccessible, expectGoodLooks, hasBrowser, keepPicture, useBrowser } from './stage.ts';
+import {
+  addAuthenticator,
+  createWorkspace,
+  expectAccessible,
+  expectGoodLooks,
+  hasBrowser,
+  heading,
+  invite,
+  keepPicture,
+  signInBy,
+  signUpBy,
+  useBrowser,
+} from './stage.ts';
 
-const heading = (name: string | RegExp) => ({ level: 1, name }) as const;
 const fresh = () => `${randomUUID().slice(0, 8)}@people.example`;
 
 describe.skipIf(!hasBrowser())('signing in, and the credentials of an account', () => {
@@ -36,19 +47,11 @@ describe.skipIf(!hasBrowser())('signing in, and the credentials of an account', 
     const link = /https?:\/\/\S+#token=\S+/.exec(text)?.[0] ?? '';
     return link.slice(world.origin.length);
   };
-  const signInBy = async (page: Page, who: { email: string; password: string }) => {
-    await page.getByLabel('Email').fill(who.email);
-    await page.getByLabel('Password').fill(who.password);
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-  };
 
   it('signs up, confirms the address by the link, and is in', async () => {
     const email = fresh();
     const page = await browser.open('/sign-up');
-    await page.getByLabel('Name').fill('Ann');
-    await page.getByLabel('Email').fill(email);
-    await page.getByLabel('Password').fill(password);
-    await page.getByRole('button', { name: 'Create account' }).click();
+    await signUpBy(page, 'Ann', { email, password });
     await page.getByRole('heading', heading('Check your mail')).waitFor();
 
     await page.getByRole('link', { name: 'Sign in' }).last().click();
@@ -301,12 +304,8 @@ describe.skipIf(!hasBrowser())('signing in, and the credentials of an account', 
   it('shows pending invitations, accepts one by its link after signing in, and declines another', async () => {
     const [owner, guest] = [await world.verified(), await world.verified()];
     const theirs = await browser.open('/workspaces', { as: owner });
-    const invite = async (name: string) => {
-      const made = await theirs.request.post('/v1/workspaces', { data: { name } });
-      const { id } = (await made.json()) as { id: string };
-      await theirs.request.post(`/v1/workspaces/${id}/invitations`, { data: { email: guest.email, role: 'member' } });
-    };
-    await invite('By link');
+    const inviteTo = async (name: string) => invite(theirs, await createWorkspace(theirs, name), guest.email, 'member');
+    await inviteTo('By link');
     const path = await mailedPath(guest.email, 'invited');
     const page = await browser.open(path);
     await page.getByText(`${owner.email} invites you to By link`).waitFor();
@@ -317,7 +316,7 @@ describe.skipIf(!hasBrowser())('signing in, and the credentials of an account', 
     await page.getByRole('button', { name: 'Accept the invitation to By link' }).click();
     await page.getByRole('heading', heading('By link')).waitFor();
 
-    await invite('In the list');
+    await inviteTo('In the list');
     await page.goto('/workspaces');
     await page.getByText('You have an invitation.').waitFor();
     await page.getByRole('link', { name: 'Look at it' }).click();
@@ -374,11 +373,8 @@ describe.skipIf(!hasBrowser())('signing in, and the credentials of an account', 
       for (const [name, role] of [
         ['Research', 'member'],
         ['A workspace with quite a long name', 'viewer'],
-      ]) {
-        const made = await owner.request.post('/v1/workspaces', { data: { name } });
-        const { id } = (await made.json()) as { id: string };
-        const offered = { email: guest.email, role };
-        await owner.request.post(`/v1/workspaces/${id}/invitations`, { data: offered });
+      ] as const) {
+        await invite(owner, await createWorkspace(owner, name), guest.email, role);
       }
       await expectGoodLooks(browser, {
         name: 'invitations',

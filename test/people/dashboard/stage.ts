@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { creditAccount } from '@sotto/control';
+import type { CreateKey, WorkspaceRole } from '@sotto/wire';
 import axe from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
@@ -251,15 +253,16 @@ export async function expectGoodLooks(
       })()`);
       await keepPicture(page, `${name}-${width}-${theme}`);
       await expectAccessible(page);
-      const overflow = await page.evaluate<number>(
-        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-      );
-      expect(overflow, `${path} at ${width} px is wider than the screen`).toBeLessThanOrEqual(0);
+      expect(await overflowOf(page), `${path} at ${width} px is wider than the screen`).toBeLessThanOrEqual(0);
       expect(await cutTexts(page), `${path} at ${width} px`).toEqual([]);
     }
     await page.context().close();
   }
 }
+
+/** By how many CSS pixels the page is wider than the screen. */
+export const overflowOf = (page: Page): Promise<number> =>
+  page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 
 /** The texts on the page that are cut off and not shown on hover, or that stand out of their cell or link. */
 const cutTexts = (page: Page): Promise<readonly string[]> =>
@@ -271,6 +274,57 @@ const cutTexts = (page: Page): Promise<readonly string[]> =>
     if (textOverflow === 'ellipsis') return element.closest('[title]') === null;
     return overflowX === 'visible' && element.matches('a, td, dd, li, p');
   }).map(({ textContent }) => textContent)`);
+
+/** The heading of a page, as `getByRole` takes it. */
+export const heading = (name: string | RegExp) => ({ level: 1, name }) as const;
+
+/** Runs a command as a person who copied it. Resolves to what it prints. */
+export const shell = (command: string, env: NodeJS.ProcessEnv = process.env): Promise<string> =>
+  new Promise((resolve, reject) => {
+    execFile('sh', ['-ec', command], { env }, (error, stdout) => (error === null ? resolve(stdout) : reject(error)));
+  });
+
+/** Fills in the form that signs up, and sends it. */
+export async function signUpBy(page: Page, name: string, { email, password }: SignInAs): Promise<void> {
+  await page.getByLabel('Name').fill(name);
+  await page.getByLabel('Email').fill(email);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Create account' }).click();
+}
+
+/** Fills in the form that signs in, and sends it. */
+export async function signInBy(page: Page, { email, password }: SignInAs): Promise<void> {
+  await page.getByLabel('Email').fill(email);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+}
+
+/** Creates a key with the session of a page: an inference key, if the body does not say otherwise. */
+export async function createKey({ request }: Page, body: Pick<CreateKey, 'name'> & Partial<CreateKey>) {
+  const answer = await request.post('/v1/keys', { data: { kind: 'inference', ...body } });
+  expect(answer.status(), await answer.text()).toBe(201);
+  return (await answer.json()) as { readonly id: string; readonly workspace_id: string; readonly key: string };
+}
+
+/** Creates a workspace with the session of a page. Resolves to its id. */
+export async function createWorkspace({ request }: Page, name: string): Promise<string> {
+  const answer = await request.post('/v1/workspaces', { data: { name } });
+  expect(answer.status(), await answer.text()).toBe(201);
+  return ((await answer.json()) as { id: string }).id;
+}
+
+/** Invites an address to a workspace with the session of a page. Resolves to the token of the link. */
+export async function invite({ request }: Page, id: string, email: string, role: WorkspaceRole): Promise<string> {
+  const answer = await request.post(`/v1/workspaces/${id}/invitations`, { data: { email, role } });
+  expect(answer.status(), await answer.text()).toBe(201);
+  return ((await answer.json()) as { token: string }).token;
+}
+
+/** Accepts an invitation with the session of a page. */
+export async function accept({ request }: Page, token: string): Promise<void> {
+  const answer = await request.post('/v1/invitations/accept', { data: { token } });
+  expect(answer.status(), await answer.text()).toBe(200);
+}
 
 /** Adds a virtual authenticator that stores passkeys and verifies its owner, who agrees at once. */
 export async function addAuthenticator(page: Page): Promise<void> {

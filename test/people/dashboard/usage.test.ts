@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { thoroughly } from '../../kit/both-planes.ts';
+import { ask } from '../../kit/client.ts';
 import { dayMs, narrow, requests, requestsSuite, type Use, use, user } from './requests.suite.ts';
 import { describeDashboard, expectAccessible, expectGoodLooks } from './stage.ts';
 
@@ -27,13 +28,9 @@ await describeDashboard('usage', (stage) => {
     await page.getByText('No requests on these days').waitFor();
     await page.getByRole('link', { name: 'Send a first request' }).click();
     await page.getByRole('button', { name: 'Create key' }).click();
-    const key = await page.getByTestId('new-key').textContent();
-    const answer = await fetch(`${stage.service.baseUrl}/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'acme/small', messages: [{ role: 'user', content: 'Hi' }] }),
-    });
-    const { usage } = (await answer.json()) as { usage: { cost: number } };
+    const key = (await page.getByTestId('new-key').textContent()) ?? '';
+    const { json } = await ask(stage.service, key, { model: 'acme/small' });
+    const { usage } = json as { usage: { cost: number } };
     expect(usage.cost).toBeGreaterThan(0);
     await page.getByRole('link', { name: 'Usage', exact: true }).first().click();
     await page.getByRole('tab', { name: 'Requests' }).click();

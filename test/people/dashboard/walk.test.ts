@@ -1,11 +1,9 @@
-import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { afterAll, expect, it } from 'vitest';
 import { type Mailbox, openMailbox } from '../../kit/mailbox.ts';
-import { addAuthenticator, describeDashboard, type Stage } from './stage.ts';
+import { addAuthenticator, describeDashboard, heading, type Stage, shell, signUpBy } from './stage.ts';
 
-const heading = (name: string | RegExp) => ({ level: 1, name }) as const;
 const password = 'correct horse battery';
 
 interface Answer {
@@ -13,13 +11,8 @@ interface Answer {
   readonly error?: { readonly type: string };
 }
 
-/** Runs a printed command as a person who copied it. */
-const run = (command: string): Promise<Answer> =>
-  new Promise((resolve, reject) => {
-    execFile('sh', ['-c', command], (error, stdout) =>
-      error === null ? resolve(JSON.parse(stdout) as Answer) : reject(error),
-    );
-  });
+/** Runs a printed command, and reads its answer. */
+const run = async (command: string): Promise<Answer> => JSON.parse(await shell(command)) as Answer;
 
 let mailbox: Mailbox | undefined;
 afterAll(() => mailbox?.stop());
@@ -82,7 +75,7 @@ await describeDashboard(
       expect(await readFile(await (await file).path(), 'utf8')).toMatch(/^id,at,[\s\S]*acme\/small/);
 
       await inviteAndGiveRole(stage, page);
-      await addPasskeyAndSignInWithIt(page, password);
+      await addPasskeyAndSignInWithIt(page);
 
       // Revoke and remove everything.
       await page.goto('/keys');
@@ -118,10 +111,7 @@ async function signUpAndVerify(stage: Stage): Promise<{ readonly page: Page; rea
   const email = 'walker@people.example';
   const page = await stage.open('/');
   await page.getByRole('link', { name: 'Create an account' }).click();
-  await page.getByLabel('Name').fill('Ann Walker');
-  await page.getByLabel('Email').fill(email);
-  await page.getByLabel('Password').fill(password);
-  await page.getByRole('button', { name: 'Create account' }).click();
+  await signUpBy(page, 'Ann Walker', { email, password });
   await page.getByRole('heading', heading('Check your mail')).waitFor();
   await page.goto(await mailedPath(stage, email, 'Confirm your address'));
   await page.getByLabel('Password').fill(password);
@@ -160,10 +150,7 @@ async function inviteAndGiveRole(stage: Stage, page: Page): Promise<void> {
   await page.getByTestId('invitation-link').waitFor();
 
   const theirs = await stage.open('/sign-up');
-  await theirs.getByLabel('Name').fill('Ben Guest');
-  await theirs.getByLabel('Email').fill(guest);
-  await theirs.getByLabel('Password').fill(password);
-  await theirs.getByRole('button', { name: 'Create account' }).click();
+  await signUpBy(theirs, 'Ben Guest', { email: guest, password });
   await theirs.getByRole('heading', heading('Check your mail')).waitFor();
   await theirs.goto(await mailedPath(stage, guest, 'Confirm your address'));
   await theirs.getByLabel('Password').fill(password);
@@ -181,7 +168,7 @@ async function inviteAndGiveRole(stage: Stage, page: Page): Promise<void> {
   await theirs.getByRole('row', { name: /Default Workspace.*Admin/ }).waitFor();
 }
 
-async function addPasskeyAndSignInWithIt(page: Page, password: string): Promise<void> {
+async function addPasskeyAndSignInWithIt(page: Page): Promise<void> {
   await addAuthenticator(page);
   await page.goto('/account');
   await page.getByRole('button', { name: 'Add a passkey' }).click();

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { thoroughly } from '../../kit/both-planes.ts';
-import { describeDashboard, expectGoodLooks } from './stage.ts';
+import { accept, createWorkspace, describeDashboard, expectGoodLooks, invite } from './stage.ts';
 
 await describeDashboard('workspaces', (stage) => {
   it('are created, renamed, switched to and deleted', async () => {
@@ -34,8 +34,7 @@ await describeDashboard('workspaces', (stage) => {
     await page.getByRole('table', { name: 'Open invitations' }).getByText(guest.email, { exact: true }).waitFor();
 
     const theirs = await stage.open('/workspaces', { as: guest });
-    const accepted = await theirs.request.post('/v1/invitations/accept', { data: { token } });
-    expect(accepted.status()).toBe(200);
+    await accept(theirs, token);
     await theirs.reload();
     await theirs.getByRole('link', { name: 'Together' }).click();
     await theirs.getByText('Your role: member.').waitFor();
@@ -58,14 +57,10 @@ await describeDashboard('workspaces', (stage) => {
   it('can be left by an invited person', async () => {
     const [owner, guest] = [await stage.person(), await stage.person(0)];
     const page = await stage.open('/workspaces', { as: owner });
-    const made = await page.request.post('/v1/workspaces', { data: { name: 'Short' } });
-    const { id } = (await made.json()) as { id: string };
-    const invited = await page.request.post(`/v1/workspaces/${id}/invitations`, {
-      data: { email: guest.email, role: 'viewer' },
-    });
-    const { token } = (await invited.json()) as { token: string };
+    const id = await createWorkspace(page, 'Short');
+    const token = await invite(page, id, guest.email, 'viewer');
     const theirs = await stage.open('/workspaces', { as: guest });
-    await theirs.request.post('/v1/invitations/accept', { data: { token } });
+    await accept(theirs, token);
     await theirs.goto(`/workspaces/${id}`);
     await theirs.getByRole('button', { name: 'Leave…' }).click();
     await theirs.getByRole('alertdialog').getByRole('button', { name: 'Leave' }).click();
@@ -100,11 +95,8 @@ await describeDashboard('workspaces', (stage) => {
   thoroughly('look well', async () => {
     const person = await stage.person();
     const page = await stage.open('/workspaces', { as: person });
-    const made = await page.request.post('/v1/workspaces', { data: { name: 'A workspace with quite a long name' } });
-    const { id } = (await made.json()) as { id: string };
-    await page.request.post(`/v1/workspaces/${id}/invitations`, {
-      data: { email: 'a.rather.long.address@department.of.an.example', role: 'admin' },
-    });
+    const id = await createWorkspace(page, 'A workspace with quite a long name');
+    await invite(page, id, 'a.rather.long.address@department.of.an.example', 'admin');
     await expectGoodLooks(stage, {
       name: 'workspaces',
       path: '/workspaces',

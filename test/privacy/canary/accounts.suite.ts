@@ -205,7 +205,7 @@ export function accountsSuite(stage: StageOf): void {
       const { client, accessToken, refreshToken } = await connect(service, person, app);
       keepSecret('access token', accessToken);
       keepSecret('refresh token', refreshToken);
-      for (const verifier of [started.verifier]) keepSecret('verifier', verifier);
+      keepSecret('verifier', started.verifier);
       // Buys a ticket with the token, so that content can follow. The broker does not accept the token itself.
       await stage().keep(call(`${controlUrl}/inference/tickets`, bearer(accessToken), { model: 'm/one' }));
       await stage().keep(call(`${service.baseUrl}/chat/completions`, bearer(accessToken), fullBody()));
@@ -223,25 +223,17 @@ export function accountsSuite(stage: StageOf): void {
         { grant_type: 'refresh_token', refresh_token: content.Malformed },
         { grant_type: content.Malformed, [content.Malformed]: content.Malformed },
       ];
-      for (const secret of [app.client_secret ?? '', content.Malformed]) {
-        const authorization = `Basic ${Buffer.from(`${app.client_id}:${secret}`).toString('base64')}`;
-        for (const form of forms) {
-          const answer = await fetch(token, {
-            method: 'POST',
-            headers: { authorization },
-            body: new URLSearchParams(form),
-          });
-          expect(answer.status).toBeGreaterThanOrEqual(400);
-        }
+      const post = async (url: string, secret: string, form: Readonly<Record<string, string>>): Promise<number> => {
+        const headers = { authorization: `Basic ${Buffer.from(`${app.client_id}:${secret}`).toString('base64')}` };
+        const answer = await fetch(url, { method: 'POST', headers, body: new URLSearchParams(form) });
+        return answer.status;
+      };
+      const clientSecret = app.client_secret ?? '';
+      for (const secret of [clientSecret, content.Malformed]) {
+        for (const form of forms) expect(await post(token, secret, form)).toBeGreaterThanOrEqual(400);
       }
       const revoke = `${client.serverMetadata().revocation_endpoint}`;
-      const basic = `Basic ${Buffer.from(`${app.client_id}:${app.client_secret}`).toString('base64')}`;
-      const ended = await fetch(revoke, {
-        method: 'POST',
-        headers: { authorization: basic },
-        body: new URLSearchParams({ token: refreshToken }),
-      });
-      expect(ended.status).toBe(200);
+      expect(await post(revoke, clientSecret, { token: refreshToken })).toBe(200);
       await asked(`/connect/apps/${app.id}/rotate-secret`, {}).then(({ json }) =>
         keepSecret('secret of an app', (json as AppAnswer).client_secret),
       );

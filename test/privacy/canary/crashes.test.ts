@@ -16,8 +16,6 @@ import { type TestAccount, until } from '../../kit/service.ts';
 import { noteSkip } from '../../kit/skips.ts';
 import { disguises, found, searchable } from './disguises.ts';
 
-/** The same limit as in the testing kit, because a busy machine starts slowly. */
-const readyMs = 60_000;
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const node = [process.execPath, '--conditions=@sotto/source'] as const;
 const marker = `canary${randomBytes(12).toString('hex')}`;
@@ -210,7 +208,6 @@ await describeInBothPlanes(
           await until(
             async () => (await fetch(`${url}/readyz`)).ok,
             () => `it is ready; it said: ${doomed.said}`,
-            readyMs,
           );
           await use(doomed, url);
         });
@@ -268,7 +265,6 @@ await describeInBothPlanes(
           await until(
             async () => (await fetch(`${url}/readyz`)).ok,
             () => `it is ready; it said: ${doomed.said}`,
-            readyMs,
           );
           const password = `pw-${randomBytes(12).toString('hex')}`;
           const minted = await call(`${url}/v1/inference/tickets`, bearer(account.inferenceKey), { model: 'm/one' });

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
+import { describeInWorld } from '../../kit/both-planes.ts';
 import { ask, type Called, type Flow } from '../../kit/call.ts';
 import { oneModel } from '../../kit/catalog.ts';
-import { type FakeProvider, type SeenRequest, startProvider } from '../../kit/provider.ts';
+import { type ProviderHandler, startProvider } from '../../kit/provider.ts';
 import type { TestAccount } from '../../kit/service.ts';
 
 const clients = 200;
@@ -11,7 +11,7 @@ const pieces = 12;
 const markerLike = /who-[0-9a-f]{24}/g;
 
 /** Answers with the text that it received, in pieces that interleave with all other streams. */
-const echo = async (request: SeenRequest, response: Parameters<Parameters<FakeProvider['answer']>[0]>[1]) => {
+const echo: ProviderHandler = async (request, response) => {
   const messages = request.body.messages as readonly { content: string }[];
   const own = messages[0]?.content ?? '';
   const usage = { prompt_tokens: 10, completion_tokens: pieces, total_tokens: 10 + pieces };
@@ -52,20 +52,15 @@ async function askUntilServed(asking: () => Promise<Called>): Promise<Called> {
   }
 }
 
-let provider: FakeProvider | undefined;
-await describeInBothPlanes(
+await describeInWorld(
   'clients at the same time',
-  async () => {
-    const made = await startProvider(echo);
-    provider = made;
-    return {
-      ...oneModel(made),
-      stop: () => made.stop(),
-    };
+  {
+    start: () => startProvider(echo),
+    setupOf: (provider) => ({ ...oneModel(provider), stop: () => provider.stop() }),
   },
-  (planes) => {
+  (stage) => {
     it(`never see each other's text: ${clients} of them, streams and whole answers, in both flows, of two accounts`, async () => {
-      const { service } = planes;
+      const { service, world } = stage;
       const accounts = await Promise.all([service.createAccount(), service.createAccount()]);
       const asked = Array.from({ length: clients }, async (_, index) => {
         const own = `who-${randomBytes(12).toString('hex')}`;
@@ -89,7 +84,7 @@ await describeInBothPlanes(
         expect(ids.has(id)).toBe(false);
         ids.add(id);
       }
-      expect(provider?.seen.length).toBe(clients);
+      expect(world.seen.length).toBe(clients);
     });
   },
 );

@@ -114,7 +114,7 @@ export function plantedSuite(stage: StageOf): void {
 
     it('every connection between the processes and the services that they use', async () => {
       const { wires } = stage();
-      const plants = new Map([...Object.keys(wires)].map((name) => [name, plant()]));
+      const plants = new Map(Object.keys(wires).map((name) => [name, plant()]));
       const text = (name: string): string => plants.get(name)?.text ?? '';
       for (const name of ['broker to Redis', 'control to Redis'] as const) {
         await withRedis(wires[name].url, (connection) => connection.ping(text(name)));
@@ -137,14 +137,11 @@ export function plantedSuite(stage: StageOf): void {
       const refused = await stage().keep(call(`${stage().service.controlUrl}/inference/tickets`, {}, {}));
       const requestId = String(refused.headers['x-request-id']);
       await until(() => stage().service.logs().includes(requestId), 'the log is written');
-      const { errors, controlLog } = await stage()
-        .allSinks()
-        .then(async ({ metrics }) => {
-          // The metrics of both planes are present.
-          expect(metrics).toContain('# HELP sotto_first_byte_seconds');
-          expect(metrics).toContain('# HELP sotto_settlements_total');
-          return stage().sinks();
-        });
+      const { metrics } = await stage().allSinks();
+      // The metrics of both planes are present.
+      expect(metrics).toContain('# HELP sotto_first_byte_seconds');
+      expect(metrics).toContain('# HELP sotto_settlements_total');
+      const { errors, controlLog } = await stage().sinks();
       expect(found(errors, { it: [requestId] })).toHaveLength(1);
       expect(found(controlLog, { it: [requestId] })).toHaveLength(1);
       // The processes' own output is included.

@@ -15,49 +15,28 @@ export function refusalsSuite(stage: StageOf): void {
       const { service, account, pauper, limited } = stage();
       const key = bearer(account.inferenceKey);
       const { Malformed: bad } = content;
-      const raw = (text: string, credential: Credential = key): Promise<Called> =>
-        stage().keep(call(`${service.baseUrl}/chat/completions`, credential, {}, { raw: text }));
+      const bodies = [
+        `{"model": "m/one", "messages": [{"role": "user", "content": "${bad}`,
+        bad,
+        `{"model": "m/one", "messages": [], "${bad}": tru${bad}}`,
+        `"${bad}"`,
+        `["${bad}"]`,
+        `{"model": "m/one", "messages": "${bad}"}`,
+        `{"model": "m/one", "messages": [{"role": "${bad}", "content": "${bad}"}]}`,
+        `{"model": "m/one", "messages": [{"role": "user", "content": [{"type": "${bad}"}]}]}`,
+        `{"model": "m/one", "messages": [{"role": "user", "content": "x"}], "temperature": "${bad}"}`,
+        `{"model": "m/one", "messages": [{"role": "user", "content": "x"}], "tools": [{"type": "${bad}"}]}`,
+        `{"model": "m/one", "messages": [{"role": "user", "content": "x"}], "alpha_parameters": "${bad}"}`,
+        `{"model": "m/one", "messages": [{"role": "user", "content": "x"}], "provider": {"${bad}": 1}}`,
+        `{"model": "m/one", "messages": [{"role": "user", "content": "x"}], "provider": {"only": ["${bad}!"]}}`,
+        `{"model": "m/one", "messages": [{"role": "user", "content": "${bad}"}], "tools": [${'{"a":['.repeat(5000)}`,
+        `{"model": "m/one", "messages": [{"role": "user", "content": "${bad} ${'x'.repeat(200_000)}"}]}`,
+        `{"model": "${content.Model}", "messages": [{"role": "user", "content": "${bad}"}]}`,
+      ];
       const refusals: Promise<Called>[] = [];
       for (const credential of [key, { 'x-router-ticket': (await stage().buy({ model: 'm/one' })) ?? '' }]) {
-        refusals.push(
-          raw(`{"model": "m/one", "messages": [{"role": "user", "content": "${bad}`, credential),
-          raw(`${bad}`, credential),
-          raw(`{"model": "m/one", "messages": [], "${bad}": tru${bad}}`, credential),
-          raw(`"${bad}"`, credential),
-          raw(`["${bad}"]`, credential),
-          raw(`{"model": "m/one", "messages": "${bad}"}`, credential),
-          raw(`{"model": "m/one", "messages": [{"role": "${bad}", "content": "${bad}"}]}`, credential),
-          raw(`{"model": "m/one", "messages": [{"role": "user", "content": [{"type": "${bad}"}]}]}`, credential),
-          raw(
-            `{"model": "m/one", "messages": [{"role": "user", "content": "x"}], "temperature": "${bad}"}`,
-            credential,
-          ),
-          raw(
-            `{"model": "m/one", "messages": [{"role": "user", "content": "x"}], "tools": [{"type": "${bad}"}]}`,
-            credential,
-          ),
-          raw(
-            `{"model": "m/one", "messages": [{"role": "user", "content": "x"}], "alpha_parameters": "${bad}"}`,
-            credential,
-          ),
-          raw(
-            `{"model": "m/one", "messages": [{"role": "user", "content": "x"}], "provider": {"${bad}": 1}}`,
-            credential,
-          ),
-          raw(
-            `{"model": "m/one", "messages": [{"role": "user", "content": "x"}], "provider": {"only": ["${bad}!"]}}`,
-            credential,
-          ),
-          raw(
-            `{"model": "m/one", "messages": [{"role": "user", "content": "${bad}"}], "tools": [${'{"a":['.repeat(5000)}`,
-            credential,
-          ),
-          raw(
-            `{"model": "m/one", "messages": [{"role": "user", "content": "${bad} ${'x'.repeat(200_000)}"}]}`,
-            credential,
-          ),
-          raw(`{"model": "${content.Model}", "messages": [{"role": "user", "content": "${bad}"}]}`, credential),
-        );
+        for (const raw of bodies)
+          refusals.push(stage().keep(call(`${service.baseUrl}/chat/completions`, credential, {}, { raw })));
       }
       const strangers: readonly Credential[] = [
         {},
@@ -133,20 +112,11 @@ export function refusalsSuite(stage: StageOf): void {
         expect([...seen]).toContain(kind);
       }
       // An error's body does not even hold the parts that were not to be read.
-      const { UnknownField: _, ...rest } = content;
-      const bodies = stage()
+      const { Prompt, System, ToolResult, User, Embedding } = content;
+      const answers = stage()
         .answers.filter(({ status }) => status !== 200)
         .map(({ text, headers }) => text + JSON.stringify(headers));
-      const quoted = found(
-        bodies.join('\n'),
-        formsOf({
-          Prompt: rest.Prompt,
-          System: rest.System,
-          ToolResult: rest.ToolResult,
-          User: rest.User,
-          Embedding: rest.Embedding,
-        }),
-      );
+      const quoted = found(answers.join('\n'), formsOf({ Prompt, System, ToolResult, User, Embedding }));
       expect(quoted).toEqual([]);
     });
 

@@ -45,16 +45,11 @@ export interface CanaryStage {
   /** Records the answer. */
   keep(calling: Promise<Called>): Promise<Called>;
   /** Like `ask`, but records the ticket and the answer. */
-  ask(
-    flow: Flow,
-    body: { readonly model: string } & Record<string, unknown>,
-    options?: CallOptions,
-    by?: TestAccount,
-  ): Promise<Called>;
+  ask(flow: Flow, body: { readonly model: string } & Record<string, unknown>, options?: CallOptions): Promise<Called>;
   /** Asks for an image or for speech, with a ticket bought for it. */
   askMedia(path: (typeof mediaPaths)[number], options?: CallOptions): Promise<Called>;
   /** Buys a ticket. Resolves to undefined if it is refused. */
-  buy(request: object, by?: TestAccount): Promise<string | undefined>;
+  buy(request: object): Promise<string | undefined>;
   /** The sinks that can be read at any time. */
   sinks(): Promise<Sinks>;
   /** Every key and value that is in Redis now. */
@@ -134,8 +129,8 @@ export async function openStage(redis: OwnRedis): Promise<CanaryStage> {
     answers.push(called);
     return called;
   };
-  const buy: CanaryStage['buy'] = async (request, by = account) => {
-    const minted = await mint(service, by.inferenceKey, request);
+  const buy: CanaryStage['buy'] = async (request) => {
+    const minted = await mint(service, account.inferenceKey, request);
     if (minted.status !== 200) {
       answers.push(minted);
       return undefined;
@@ -144,8 +139,8 @@ export async function openStage(redis: OwnRedis): Promise<CanaryStage> {
     tickets.push(ticket);
     return ticket;
   };
-  const bought = async (request: object, by?: TestAccount): Promise<{ 'x-router-ticket': string }> => {
-    const ticket = await buy(request, by);
+  const bought = async (request: object): Promise<{ 'x-router-ticket': string }> => {
+    const ticket = await buy(request);
     if (ticket === undefined) throw new Error('no ticket');
     return { 'x-router-ticket': ticket };
   };
@@ -175,10 +170,10 @@ export async function openStage(redis: OwnRedis): Promise<CanaryStage> {
       second.answer(handler);
     },
     keep,
-    async ask(flow, body, options = {}, by = account) {
-      if (flow === 'compat') return keep(ask(service, by.inferenceKey, flow, body, options));
+    async ask(flow, body, options = {}) {
+      if (flow === 'compat') return keep(ask(service, account.inferenceKey, flow, body, options));
       const url = `${service.baseUrl}${options.path ?? '/chat/completions'}`;
-      return keep(call(url, await bought({ model: body.model }, by), body, options));
+      return keep(call(url, await bought({ model: body.model }), body, options));
     },
     async askMedia(path, options = {}) {
       const body = media[path];

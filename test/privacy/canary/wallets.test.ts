@@ -6,11 +6,10 @@ import { oneModel } from '../../kit/catalog.ts';
 import { bearer, post } from '../../kit/client.ts';
 import { type Collector, startCollector } from '../../kit/collector.ts';
 import { freePort } from '../../kit/free-port.ts';
-import type { Person } from '../../kit/people.ts';
 import { startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
-import { answerChat, type FakeProvider, startProvider } from '../../kit/provider.ts';
+import { type FakeProvider, startProvider } from '../../kit/provider.ts';
 import { type RecordingProxy, startRecordingProxy } from '../../kit/recording-proxy.ts';
-import { type OwnRedis, redisSkipReason, startOwnRedis } from '../../kit/redis.ts';
+import { redisSkipReason, startOwnRedis } from '../../kit/redis.ts';
 import { monitorRedis } from '../../kit/redis-wire.ts';
 import { startRelay, type TestRelay } from '../../kit/relay.ts';
 import { runSotto } from '../../kit/run-sotto.ts';
@@ -64,10 +63,10 @@ describe.skipIf(redis === undefined)('anonymous wallets, in every sink:', () => 
   };
 
   beforeAll(async () => {
-    const { url = '' } = (redis ?? {}) as OwnRedis;
+    const url = redis?.url ?? '';
     postgres = await startTestPostgres();
     [provider, issuer, relay, collector, btcpay] = await Promise.all([
-      startProvider(answerChat()),
+      startProvider(),
       makeIssuer(),
       startRelay(),
       startCollector(),
@@ -98,7 +97,7 @@ describe.skipIf(redis === undefined)('anonymous wallets, in every sink:', () => 
     await Promise.all(Array.from({ length: 60 }, () => service.createAccount({ usd: 1 })));
     const others = await service.pool.query<{ id: string; wallet_id: string }>('select id, wallet_id from accounts');
     bystanders.ids = others.rows.flatMap(({ id, wallet_id }) => [id, wallet_id]);
-    const person: Person = await payingPerson(service);
+    const person = await payingPerson(service);
     const { home, purse } = await makeHome(issuer, 'canary');
     const reached = [
       '--control-url',

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,6 +7,7 @@ import { certifyServer, Issuer, toPem } from '@sotto/attestation/testing';
 import type { KeeperOptions } from '@sotto/keeper';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bearer } from '../../kit/call.ts';
+import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
@@ -16,30 +17,20 @@ import { redisSkipReason, startTestRedis, type TestRedis } from '../../kit/redis
 import { type Service, startService } from '../../kit/service.ts';
 import { noteSkip } from '../../kit/skips.ts';
 import { until } from '../../kit/until.ts';
-import { makeKeeper, registryDigest, type TestKeeper } from './world.ts';
+import { keeperPins, makeKeeper, type TestKeeper } from './world.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-const zeros = '00'.repeat(48);
-const goodPins = {
-  gateway: {
-    tdx: {
-      minimum_evaluation_number: 18,
-      measurements: [{ mr_td: zeros, rtmr0: zeros, rtmr1: zeros, rtmr2: zeros, rtmr3: zeros }],
-    },
-    provider_registries: [`sha256:${registryDigest}`],
-  },
-};
+const { tdx, provider_registries } = keeperPins;
+const goodPins = { gateway: { tdx, provider_registries } };
 
 const folder = useFolder('keeper');
-let ca: string;
 const file = (name: string): string => join(folder, name);
 const started: ChildProcess[] = [];
 
 beforeAll(async () => {
   const authority = await Issuer.make('Test Authority');
   const { cert, key } = await certifyServer(authority);
-  ca = toPem(await authority.certifySelf());
-  await writeFile(file('ca.pem'), ca);
+  await writeFile(file('ca.pem'), toPem(await authority.certifySelf()));
   await writeFile(file('cert.pem'), cert);
   await writeFile(file('key.pem'), key);
   await writeFile(file('pins.json'), JSON.stringify(goodPins));
@@ -59,26 +50,31 @@ const keeperSettings = (port: number): Record<string, string> => ({
   PINS_FILE: file('pins.json'),
   SECRETS_FILE: file('secrets.env'),
 });
-const flags = [...fromSource, '--disable-sigusr1'];
+/** A broker without hardware that asks a keeper for its secrets. */
+const brokerSettings = (keeperOrigin: string): Record<string, string> => ({
+  PATH: process.env.PATH ?? '',
+  HOST: '127.0.0.1',
+  CONFIDENTIAL_PORT: '0',
+  CONFIDENTIAL_TLS: 'off',
+  ATTESTATION: 'simulated',
+  KEEPER_ORIGIN: keeperOrigin,
+  KEEPER_CA_FILE: file('ca.pem'),
+});
 
 /** Starts a process and keeps its output. */
 function run(main: string, env: Record<string, string>) {
-  const child = spawn(process.execPath, [...flags, main], { cwd: root, env });
+  const child = spawn(process.execPath, [...fromSource, '--disable-sigusr1', main], { cwd: root, env });
   started.push(child);
   const output: string[] = [];
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes) => output.push(String(bytes)));
-  const ended = new Promise<number | null>((resolve) => void child.once('exit', resolve));
+  const ended = new Promise<number | null>((resolve) => void child.once('close', resolve));
   return { child, said: () => output.join(''), ended };
 }
 
 describe('the keeper does not start', () => {
   beforeAll(async () => {
-    const { provider_registries: _, ...unpinned } = goodPins.gateway;
-    await writeFile(file('no-registry.json'), JSON.stringify({ gateway: unpinned }));
-    await writeFile(
-      file('no-machine.json'),
-      JSON.stringify({ gateway: { provider_registries: [`sha256:${registryDigest}`] } }),
-    );
+    await writeFile(file('no-registry.json'), JSON.stringify({ gateway: { tdx } }));
+    await writeFile(file('no-machine.json'), JSON.stringify({ gateway: { provider_registries } }));
     await writeFile(file('bad-pins.json'), JSON.stringify({ gateway: { tdx: { measurements: [] } } }));
     await writeFile(file('odd-pins.json'), JSON.stringify({ ...goodPins, gatway: {} }));
     await writeFile(file('text.json'), 'pins');
@@ -107,13 +103,10 @@ describe('the keeper does not start', () => {
   ])('%s, and reports the error in one line', async (_, changes, message) => {
     const paths = Object.entries(changes).map(([name, value]) => [name, name.endsWith('_FILE') ? file(value) : value]);
     const env = { ...keeperSettings(await freePort()), ...Object.fromEntries(paths) };
-    const { code, said } = await new Promise<{ code: number; said: string }>((resolve) => {
-      execFile(process.execPath, [...flags, 'apps/keeper/src/main.ts'], { cwd: root, env }, (failure, out, error) => {
-        resolve({ code: typeof failure?.code === 'number' ? failure.code : 0, said: `${out}${error}` });
-      });
-    });
-    expect(said).toMatch(/^sotto-keeper: [^\n]+\n$/);
-    expect(said).toContain(message);
+    const keeper = run('apps/keeper/src/main.ts', env);
+    const code = await keeper.ended;
+    expect(keeper.said()).toMatch(/^sotto-keeper: [^\n]+\n$/);
+    expect(keeper.said()).toContain(message);
     expect(code).toBe(1);
   });
 });
@@ -121,15 +114,7 @@ describe('the keeper does not start', () => {
 describe('both as processes', () => {
   it('a broker without hardware gets nothing, waits, says why, and stops when told to', async () => {
     const port = await freePort();
-    const broker = run('apps/confidential/src/main.ts', {
-      PATH: process.env.PATH ?? '',
-      HOST: '127.0.0.1',
-      CONFIDENTIAL_PORT: '0',
-      CONFIDENTIAL_TLS: 'off',
-      ATTESTATION: 'simulated',
-      KEEPER_ORIGIN: `https://127.0.0.1:${port}`,
-      KEEPER_CA_FILE: file('ca.pem'),
-    });
+    const broker = run('apps/confidential/src/main.ts', brokerSettings(`https://127.0.0.1:${port}`));
     await until(() => broker.said().includes('ECONNREFUSED'), broker.said);
     const keeper = run('apps/keeper/src/main.ts', keeperSettings(port));
     await until(
@@ -164,8 +149,8 @@ describe('both as processes', () => {
     ['its authorities are not there', { KEEPER_CA_FILE: 'nowhere.pem' }, 'which contains no usable certificates'],
   ])('a broker does not start where %s', async (_, changes, message) => {
     const broker = run('apps/confidential/src/main.ts', {
-      ...{ PATH: process.env.PATH ?? '', HOST: '127.0.0.1', CONFIDENTIAL_PORT: '0', CONFIDENTIAL_TLS: 'off' },
-      ...{ ATTESTATION: 'simulated', KEEPER_ORIGIN: 'https://127.0.0.1:1', KEEPER_CA_FILE: file('ca.pem'), ...changes },
+      ...brokerSettings('https://127.0.0.1:1'),
+      ...changes,
       ...(changes.KEEPER_CA_FILE ? { KEEPER_CA_FILE: file(changes.KEEPER_CA_FILE) } : {}),
     });
     expect(await broker.ended).toBe(1);
@@ -191,30 +176,16 @@ describe('a broker whose secrets are all released', () => {
     if (redis === undefined) return noteSkip('a broker whose secrets are released', redisSkipReason);
     postgres = await startTestPostgres();
     provider = await startProvider();
-    const registry = JSON.stringify({
-      providers: [
-        {
-          ...{ id: 'p', name: 'P', adapter: 'openai', base_url: provider.baseUrl, privacy_class: 'private' },
-          api_key_env: 'ACME_API_KEY',
-        },
-      ],
-    });
-    await writeFile(file('providers.yaml'), registry);
+    const files = filesOf(
+      [providerEntry('p', provider.baseUrl, { api_key_env: 'ACME_API_KEY' })],
+      [textModel('m/one', [routeEntry('p')])],
+    );
+    await writeFile(file('providers.yaml'), files.registry);
     service = await startService({
       planes: 'two',
       databaseUrl: await postgres.createDatabase(),
       redisUrl: redis.url,
-      registry,
-      catalog: JSON.stringify({
-        models: [
-          {
-            ...{ id: 'm/one', model_type: 'text', context_length: 10_000, max_output_tokens: 100 },
-            routes: [
-              { provider: 'p', upstream_model: 'one', privacy_class: 'private', pricing: { input: 1, output: 1 } },
-            ],
-          },
-        ],
-      }),
+      ...files,
       brokerEnvironment: { ACME_API_KEY: 'sk-from-the-environment' },
     });
     keeper = await makeKeeper({
@@ -267,9 +238,10 @@ describe('a broker whose secrets are all released', () => {
   it('does not start if a secret is also set in its environment', async (context) => {
     if (redis === undefined) return context.skip('no Redis');
     const broker = run('apps/confidential/src/main.ts', {
-      ...{ PATH: process.env.PATH ?? '', HOST: '127.0.0.1', CONFIDENTIAL_PORT: '0', CONFIDENTIAL_TLS: 'off' },
-      ...{ ATTESTATION: 'simulated', KEEPER_ORIGIN: keeper.origin, KEEPER_CA_FILE: file('keeper-ca.pem') },
-      ...{ PROVIDERS_FILE: file('providers.yaml'), ACME_API_KEY: 'sk-beside' },
+      ...brokerSettings(keeper.origin),
+      KEEPER_CA_FILE: file('keeper-ca.pem'),
+      PROVIDERS_FILE: file('providers.yaml'),
+      ACME_API_KEY: 'sk-beside',
     });
     expect(await broker.ended).toBe(1);
     expect(broker.said()).toContain('ACME_API_KEY is set here and also released by the keeper. Remove one of them');

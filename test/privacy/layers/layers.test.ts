@@ -124,13 +124,13 @@ describe('the layers', () => {
 });
 
 describe('the broker', () => {
+  const broker = files.filter(({ part }) => part === 'apps/confidential');
+
   it('does not use the routes of control', () => {
-    const broker = files.filter(({ part }) => part === 'apps/confidential');
     expect(broker.filter(({ imports }) => imports.includes('@sotto/contract/control'))).toEqual([]);
   });
 
   it('reads its environment in one place, before anything else is loaded', () => {
-    const broker = files.filter(({ part }) => part === 'apps/confidential');
     const readers = broker.filter(({ text }) => /process\s*\.\s*env|\benv\b.*from 'node:process'/.test(text));
     expect(readers.map(({ path }) => path)).toEqual(['apps/confidential/src/ground/take-ground.ts']);
     const main = broker.find(({ path }) => path === 'apps/confidential/src/main.ts');

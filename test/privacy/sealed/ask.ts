@@ -17,38 +17,22 @@ export interface AskOptions {
   readonly stream?: boolean;
   readonly messages?: readonly object[];
   readonly maxTokens?: number;
-  readonly effort?: string;
-  /** Replaces members of `x-router-e2ee`, and of the ticket request. */
-  readonly asked?: Readonly<Record<string, unknown>>;
 }
-
-/** Whether the answer is a stream. One family (`venice`) always streams. */
-export const answersAs = ({ kind }: SealedProvider, stream: boolean): boolean => stream || kind === 'venice';
 
 /** Mints a ticket for a provider's model and seals a chat to its enclave. */
 export async function prepare(
   service: Service,
   account: Pick<TestAccount, 'inferenceKey'>,
   provider: SealedProvider,
-  {
-    stream = false,
-    messages = [{ role: 'user', content: 'Say it.' }],
-    maxTokens = 500,
-    effort,
-    asked,
-  }: AskOptions = {},
+  { stream = false, messages = [{ role: 'user', content: 'Say it.' }], maxTokens = 500 }: AskOptions = {},
 ): Promise<Prepared> {
   const { kind, family, model, enclave } = provider;
-  const question = {
-    model,
-    provider: { only: [kind], allow_fallbacks: false, minimum_privacy: 'e2ee' },
-    ...(effort === undefined ? {} : { reasoning_effort: effort }),
-    ...asked,
-  };
+  const question = { model, provider: { only: [kind], allow_fallbacks: false, minimum_privacy: 'e2ee' } };
   const { ticket } = await service.mintTicket(account.inferenceKey, question);
-  const chat = { model, messages, stream, max_tokens: maxTokens, reasoning_effort: effort };
+  const chat = { model, messages, stream, max_tokens: maxTokens };
   const sealed = await sealChat(vouchForKey(enclave.nextKey()), chat);
-  const streams = answersAs(provider, stream);
+  // One family always streams.
+  const streams = stream || kind === 'venice';
   return {
     sealed,
     stream: streams,
@@ -80,8 +64,8 @@ export async function ask(
 /** Sends a prepared request that was spoiled. Resolves to the refusal's status, type and message. */
 export async function refusalOf(service: Service, prepared: Pick<Prepared, 'headers' | 'body'>) {
   const { status, bytes } = await open(service, prepared).answer;
-  const { error } = JSON.parse(bytes.toString()) as { error: { type: string; message: string; param?: string } };
-  return { status, type: error.type, message: error.message, param: error.param };
+  const { error } = JSON.parse(bytes.toString()) as { error: { type: string; message: string } };
+  return { status, type: error.type, message: error.message };
 }
 
 /** Opens a sealed answer. Resolves to the text that a user reads. */
@@ -93,17 +77,8 @@ export async function opened({ sealed, stream }: Prepared, { headers, bytes: bod
     };
     return whole.choices[0]?.message.content ?? '';
   }
-  const source = new ReadableStream<Uint8Array>({
-    start(controller) {
-      controller.enqueue(new Uint8Array(body));
-      controller.close();
-    },
-  });
-  let text = '';
-  const decoder = new TextDecoder();
-  for await (const bytes of source.pipeThrough(sealed.openStream(received))) {
-    text += decoder.decode(bytes, { stream: true });
-  }
+  const source = new Blob([new Uint8Array(body)]).stream();
+  const text = await new Response(source.pipeThrough(sealed.openStream(received))).text();
   return text
     .split('\n\n')
     .filter((event) => event.startsWith('data: {'))

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Prepared, prepare, refusalOf } from './ask.ts';
+import { open, type Prepared, prepare, refusalOf } from './ask.ts';
 import { beginSuite, type SealedStage } from './world.ts';
 
 type Spoil = (prepared: Prepared) => void;
@@ -149,7 +149,7 @@ export function refusalsSuite(stage: SealedStage): void {
       expect(refusal.message).toContain(names);
       expect(refusal.message).not.toMatch(/Ann|hello|In clear/);
       expect(provider.seen).toEqual([]);
-      expect((await fetchStatus(stage, good)).status).toBe(200);
+      expect((await open(service, good).answer).status).toBe(200);
     });
 
     it('without a ticket, or with a key, is told first that it needs a ticket', async () => {
@@ -170,7 +170,7 @@ export function refusalsSuite(stage: SealedStage): void {
     it('with a used ticket is told so, whatever else is wrong', async () => {
       const { service, world } = stage;
       const good = await prepare(service, account, world.provider('near-ed25519'));
-      expect((await fetchStatus(stage, good)).status).toBe(200);
+      expect((await open(service, good).answer).status).toBe(200);
       for (const spoil of [body(() => {}), text(() => 'hello')]) {
         spoil(good);
         expect(await refusalOf(service, good)).toMatchObject({ status: 401, type: 'invalid_ticket' });
@@ -260,14 +260,4 @@ export function refusalsSuite(stage: SealedStage): void {
       expect(refusal).toMatchObject({ status: 415, type: 'unsupported_media_type' });
     });
   });
-}
-
-async function fetchStatus({ service }: SealedStage, { headers, body: sent }: Prepared): Promise<Response> {
-  const answer = await fetch(`${service.baseUrl}/chat/completions`, {
-    method: 'POST',
-    headers,
-    body: new Uint8Array(sent),
-  });
-  await answer.body?.cancel();
-  return answer;
 }

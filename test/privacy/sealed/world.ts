@@ -53,7 +53,7 @@ export const dearerPrice = { input: 3, output: 30 } as const;
 export const providerKey = 'sk-of-the-operator';
 
 const familyOf = (kind: StandInKind): E2eeFamilyName => kind.split('-')[0] as E2eeFamilyName;
-export const modelOf = (kind: StandInKind): string => `sealed/${kind}`;
+const modelOf = (kind: StandInKind): string => `sealed/${kind}`;
 
 /** Starts one provider for every scheme that the client speaks, each behind a real HTTP server. */
 export async function startSealedWorld(): Promise<SealedWorld> {

@@ -10,6 +10,8 @@ import type { TestAccount } from '../../kit/service.ts';
 
 const price = [1, 2] as const;
 const failing = { error: { message: rawText, type: 'server_error', code: 500 } };
+const errorFrame = sse.frame(JSON.stringify(failing));
+const namedErrorFrame = `event: error\n${sse.frame(JSON.stringify(failing.error))}`;
 const tokens = (count: number): string[] => Array.from({ length: count }, (_, index) => sse.text(`t${index} `));
 const spoken = (count: number): string => Array.from({ length: count }, (_, index) => `t${index} `).join('');
 export const brokenStreamsSuite: Suite = {
@@ -38,34 +40,24 @@ export const brokenStreamsSuite: Suite = {
       return answer;
     };
 
+    const begun = [sse.role, ...tokens(40)];
     const breaks: Record<string, ProviderHandler> = {
-      'the provider closes in good order': sse.stream(sse.role, ...tokens(40)),
-      'the provider closes within an event': sse.stream(sse.role, ...tokens(40), 'data: {"choices": [{"delta": {"con'),
-      'the connection is closed': sse.streamThen(close, sse.role, ...tokens(40)),
-      'the connection is reset': sse.streamThen(reset, sse.role, ...tokens(40)),
-      'an error event': sse.stream(sse.role, ...tokens(40), sse.frame(JSON.stringify(failing)), sse.done),
-      'an error event by name': sse.stream(
-        sse.role,
-        ...tokens(40),
-        `event: error\n${sse.frame(JSON.stringify(failing.error))}`,
-      ),
-      'a bare JSON error': sse.stream(sse.role, ...tokens(40), JSON.stringify(failing)),
+      'the provider closes in good order': sse.stream(...begun),
+      'the provider closes within an event': sse.stream(...begun, 'data: {"choices": [{"delta": {"con'),
+      'the connection is closed': sse.streamThen(close, ...begun),
+      'the connection is reset': sse.streamThen(reset, ...begun),
+      'an error event': sse.stream(...begun, errorFrame, sse.done),
+      'an error event by name': sse.stream(...begun, namedErrorFrame),
+      'a bare JSON error': sse.stream(...begun, JSON.stringify(failing)),
       'an error beside choices': sse.stream(
-        sse.role,
-        ...tokens(40),
+        ...begun,
         sse.frame(JSON.stringify({ ...sse.envelope, choices: [], ...failing })),
         sse.done,
       ),
-      'JSON that is none': sse.stream(sse.role, ...tokens(40), sse.frame(`{"choices": ${rawText}`), sse.ending),
-      'text that is no JSON string': sse.stream(
-        sse.role,
-        ...tokens(40),
-        sse.text('SPOT').replace('SPOT', 'a\\qb'),
-        sse.ending,
-      ),
+      'JSON that is none': sse.stream(...begun, sse.frame(`{"choices": ${rawText}`), sse.ending),
+      'text that is no JSON string': sse.stream(...begun, sse.text('SPOT').replace('SPOT', 'a\\qb'), sse.ending),
       'text with a raw control character': sse.stream(
-        sse.role,
-        ...tokens(40),
+        ...begun,
         sse.text('SPOT').replace('SPOT', 'a\u0001b'),
         sse.ending,
       ),
@@ -108,21 +100,21 @@ export const brokenStreamsSuite: Suite = {
       'only a role, and a terminator': sse.stream(sse.role, sse.done),
       'only a role, and the end': sse.stream(sse.role),
       'only usage': sse.stream(sse.usage),
-      'an error first': sse.stream(sse.frame(JSON.stringify(failing)), sse.done),
-      'an error first, then text': sse.stream(sse.frame(JSON.stringify(failing)), ...tokens(3), sse.ending),
+      'an error first': sse.stream(errorFrame, sse.done),
+      'an error first, then text': sse.stream(errorFrame, ...tokens(3), sse.ending),
       'an error first, which says 400': sse.stream(
         sse.frame(JSON.stringify({ error: { ...failing.error, code: 400 } })),
       ),
-      'an error by name': sse.stream(`event: error\n${sse.frame(JSON.stringify(failing.error))}`),
-      'a role, then an error': sse.stream(sse.role, sse.frame(JSON.stringify(failing)), sse.done),
+      'an error by name': sse.stream(namedErrorFrame),
+      'a role, then an error': sse.stream(sse.role, errorFrame, sse.done),
       'a role, empty deltas, then an error': sse.stream(
         sse.role,
         sse.text(''),
         sse.frame(sse.chunk({})),
         sse.frame(sse.chunk({ content: null })),
-        sse.frame(JSON.stringify(failing)),
+        errorFrame,
       ),
-      'an error in one read with a role': sse.stream(sse.role + sse.frame(JSON.stringify(failing))),
+      'an error in one read with a role': sse.stream(sse.role + errorFrame),
       'a JSON error without framing': sse.stream(JSON.stringify(failing)),
       'a JSON error on several lines': sse.stream(JSON.stringify(failing, null, 2)),
       'a JSON error, a byte at a time': sse.stream(

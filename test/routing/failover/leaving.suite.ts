@@ -223,16 +223,14 @@ export const leavingSuite: Suite = {
           await new Promise((resolve) => setImmediate(resolve));
         }
       });
-      const clients = await Promise.all(
+      await Promise.all(
         Array.from({ length: 50 }, async (_, index) => {
           const client = await opens({ model, stream: true });
           await until(() => client.received.includes(`w${index % 5} `), 'it has begun');
           client.leave();
           await client.ended;
-          return client;
         }),
       );
-      expect(clients).toHaveLength(50);
       await Promise.all(stage.world.provider('alpha').seen.map(({ closed }) => closed));
       const rows = await usageRows(model);
       expect(rows).toHaveLength(50);

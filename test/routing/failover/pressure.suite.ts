@@ -36,17 +36,22 @@ export const pressureSuite: Suite = {
     }
 
     /** Streams large pieces as fast as the broker reads them, and records how many were sent. */
-    function pours(count: number, piece: string): { readonly handler: ProviderHandler; sent: number; movedAt: number } {
+    function pours(
+      count: number,
+      piece: string,
+      { start = '', end = sse.ending } = {},
+    ): { readonly handler: ProviderHandler; sent: number; movedAt: number } {
       const progress = {
         sent: 0,
         movedAt: performance.now(),
         async handler(_request: object, response: Parameters<ProviderHandler>[1]) {
           sse.openStream(response);
+          await sse.send(response, start);
           for (; progress.sent < count; progress.sent += 1) {
-            if (!(await sse.send(response, sse.text(piece)))) return;
+            if (!(await sse.send(response, piece))) return;
             progress.movedAt = performance.now();
           }
-          response.end(sse.ending);
+          response.end(end);
         },
       };
       return progress;
@@ -61,7 +66,7 @@ export const pressureSuite: Suite = {
       let before: number;
       beforeEach(async () => {
         before = await residentBytes();
-        progress = pours(count, piece);
+        progress = pours(count, sse.text(piece));
         stage.world.on('alpha', progress.handler);
         const body = { model: stage.world.model('single'), stream: true };
         client = await openRequest(stage.service, account, body, { reading: false });
@@ -106,52 +111,31 @@ export const pressureSuite: Suite = {
     });
 
     describe('a line without an end', () => {
-      const line = 'x'.repeat(megabyte);
-      const lines = 8;
-      /** Sends a line of 8 MB piece by piece, unless the connection closes. */
-      const pourLine =
-        (start: string, onSent: () => void): ProviderHandler =>
-        async (_request, response) => {
-          sse.openStream(response);
-          await sse.send(response, start);
-          for (let sent = 0; sent < lines; sent += 1) {
-            if (!(await sse.send(response, line))) return;
-            onSent();
-          }
-          response.end(`\n\n${sse.ending}`);
-        };
+      const count = 8;
+      /** A line of 8 MB. */
+      const poursLine = (start: string) => pours(count, 'x'.repeat(megabyte), { start, end: `\n\n${sse.ending}` });
 
       it.each([
         ['of data', 'data: {"choices":[{"index":0,"delta":{"content":"'],
         ['of a comment', ': '],
         ['of noise', ''],
       ])('%s, before output: is cut off, and the next serves', async (_, start) => {
-        let sent = 0;
-        stage.world.on(
-          'alpha',
-          pourLine(start, () => {
-            sent += 1;
-          }),
-        );
+        const progress = poursLine(start);
+        stage.world.on('alpha', progress.handler);
         const answer = await ask(stage.service, account, { model: stage.world.model('pair'), stream: true });
         expect(answer.content).toBe(textOf('beta'));
         await stage.world.provider('alpha').seen[0]?.closed;
-        expect(sent).toBeLessThan(lines);
+        expect(progress.sent).toBeLessThan(count);
       });
 
       it('after output: is cut off, and the client is told', async () => {
-        let sent = 0;
         const start = `${sse.role}${sse.text('Listen: ')}${sse.text('So. ')}data: {"choices":[{"delta":{"content":"`;
-        stage.world.on(
-          'alpha',
-          pourLine(start, () => {
-            sent += 1;
-          }),
-        );
+        const progress = poursLine(start);
+        stage.world.on('alpha', progress.handler);
         const answer = await ask(stage.service, account, { model: stage.world.model('pair'), stream: true });
         expect(answer).toMatchObject({ content: 'Listen: So. ', done: false, error: { type: 'provider_error' } });
         await stage.world.provider('alpha').seen[0]?.closed;
-        expect(sent).toBeLessThanOrEqual(lines);
+        expect(progress.sent).toBeLessThanOrEqual(count);
         expect(stage.world.called).toEqual(['alpha']);
       });
     });

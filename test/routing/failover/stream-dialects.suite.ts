@@ -67,6 +67,10 @@ export const streamDialectsSuite: Suite = {
 
     const deltas = (answer: Answer): NonNullable<NonNullable<Body['choices']>[0]['delta']>[] =>
       answer.chunks.flatMap(({ choices }) => choices?.map(({ delta }) => delta ?? {}) ?? []);
+    const joined = (answer: Answer, field: 'reasoning' | 'refusal'): string =>
+      deltas(answer)
+        .map((delta) => delta[field] ?? '')
+        .join('');
     const finishes = (answer: Answer): unknown[] =>
       answer.chunks.flatMap(({ choices }) => choices?.map(({ finish_reason }) => finish_reason) ?? []).filter(Boolean);
 
@@ -92,7 +96,7 @@ export const streamDialectsSuite: Suite = {
       ['choices that are empty', each((frame) => `${sse.frame('{"choices":[]}')}${frame}`)],
       ['no choices at all', each((frame) => `${sse.frame('{"object":"ping"}')}${frame}`)],
       ['events without data', each((frame) => `event: ping\n\ndata:\n\n${frame}`)],
-      ['spaces in the JSON', each((frame) => spaced(frame))],
+      ['spaces in the JSON', each(spaced)],
       ['a last event without its blank line', [...plain.slice(0, -1), 'data: [DONE]']],
       ['a last line without any end', [...plain.slice(0, -3), sse.finish.trimEnd()]],
       ['an event of several data lines', each((frame) => frame.replace(',"choices"', ',\ndata: "choices"'))],
@@ -221,32 +225,20 @@ export const streamDialectsSuite: Suite = {
       const answer = await streams(sse.role, ...reasoning, ...content, ...mixed, both, ...content, sse.ending);
       const once = awkward.join('');
       expect(answer.content).toBe(`${once}${once}both${once}`);
-      expect(
-        deltas(answer)
-          .map((delta) => delta.reasoning ?? '')
-          .join(''),
-      ).toBe(`${once}${once}of them`);
+      expect(joined(answer, 'reasoning')).toBe(`${once}${once}of them`);
     });
 
     it('reasoning under its other name arrives as reasoning, and not as text', async () => {
       const reasoning = awkward.map((reasoning_content) => sse.frame(sse.chunk({ reasoning_content, content: null })));
       const answer = await streams(sse.role, ...reasoning, sse.text('so'), sse.ending);
       expect(answer.content).toBe('so');
-      expect(
-        deltas(answer)
-          .map((delta) => delta.reasoning ?? '')
-          .join(''),
-      ).toBe(awkward.join(''));
+      expect(joined(answer, 'reasoning')).toBe(awkward.join(''));
     });
 
     it('refusals arrive unchanged', async () => {
       const refusal = awkward.map((refusal) => sse.frame(sse.chunk({ refusal })));
       const answer = await streams(sse.role, ...refusal, sse.ending);
-      expect(
-        deltas(answer)
-          .map((delta) => delta.refusal ?? '')
-          .join(''),
-      ).toBe(awkward.join(''));
+      expect(joined(answer, 'refusal')).toBe(awkward.join(''));
     });
 
     it('tool calls arrive unchanged, several at a time, between text', async () => {

@@ -1,4 +1,5 @@
 import { mutate, type SeededRandom } from '../../../packages/attestation/src/testing/mutate.ts';
+import { listOf, numbered } from '../../../test/faults/hostile/costly-bodies.ts';
 import type { FuzzTarget } from './target.ts';
 
 /** Longer inputs are cut. Other tests cover bulk. */
@@ -19,9 +20,8 @@ export function mutateInput(
     const kind = random.below(10);
     if (kind < 2) bytes = Buffer.from(mutate(bytes, random));
     else if (kind === 2) bytes = splice(bytes, other, random);
-    else if (kind === 3 || grammar === 'bytes') bytes = insertWord(bytes, words, random);
-    else if (grammar === 'json') bytes = Buffer.from(mutateJson(bytes.toString('utf8'), words, random));
-    else if (grammar === 'events') bytes = mutateLines(bytes, words, random);
+    else if (kind > 3 && grammar === 'json') bytes = Buffer.from(mutateJson(bytes.toString('utf8'), words, random));
+    else if (kind > 3 && grammar === 'events') bytes = mutateLines(bytes, words, random);
     else bytes = insertWord(bytes, words, random);
   }
   return bytes.length > maxBytes ? bytes.subarray(0, maxBytes) : bytes;
@@ -84,17 +84,6 @@ interface Span {
 /** The parts that a grown input consists of. Each returns text of about the given number of bytes. */
 type Growth = (part: string, bytes: number, random: SeededRandom) => string;
 
-const repeated = (entry: string, bytes: number): string =>
-  Array(Math.max(1, Math.floor(bytes / (entry.length + 1))))
-    .fill(entry)
-    .join(',');
-
-function numbered(bytes: number, entry: (at: number) => string): string {
-  const entries: string[] = [];
-  for (let left = bytes; left > 0; left -= (entries.at(-1)?.length ?? 0) + 1) entries.push(entry(entries.length));
-  return entries.join(',');
-}
-
 const smallValues = ['[]', '{}', '""', '0', 'null', 'true', '-1.5', '{"a":1}', '[1]', '"\\u0001"', '"a b"'];
 const smallOf = (random: SeededRandom): string => smallValues[random.below(smallValues.length)] ?? '0';
 const nest = (open: string, close: string, bytes: number, inside: string): string => {
@@ -103,8 +92,8 @@ const nest = (open: string, close: string, bytes: number, inside: string): strin
 };
 
 const growths: readonly Growth[] = [
-  (part, bytes) => `[${repeated(part, bytes)}]`,
-  (_, bytes, random) => `[${repeated(smallOf(random), bytes)}]`,
+  (part, bytes) => `[${listOf(part, bytes)}]`,
+  (_, bytes, random) => `[${listOf(smallOf(random), bytes)}]`,
   (part, bytes) => `{${numbered(bytes, (at) => `"k${at}":${part}`)}}`,
   (_, bytes, random) => `{${numbered(bytes, (at) => `"${at}":${smallOf(random)}`)}}`,
   (_, bytes) => `[${numbered(bytes, (at) => `{"k${at}":0}`)}]`,
@@ -114,7 +103,7 @@ const growths: readonly Growth[] = [
   (_, bytes) => `"${'lorem '.repeat(bytes / 6)}"`,
   (_, bytes) => `"${'\\"'.repeat(bytes / 2)}"`,
   (_, bytes) => `{"$defs":{${numbered(bytes, (at) => `"d${at + 1}":{"$ref":"#/$defs/d${at}"}`)}},"$ref":"#/$defs/d1"}`,
-  (_, bytes) => `{"$defs":{"d":{}},"anyOf":[${repeated('{"$ref":"#/$defs/d"}', bytes)}]}`,
+  (_, bytes) => `{"$defs":{"d":{}},"anyOf":[${listOf('{"$ref":"#/$defs/d"}', bytes)}]}`,
 ];
 
 /**

@@ -2,8 +2,8 @@ import { errorAnswerSchema, parseJson } from '@sotto/wire';
 import { Pool } from 'undici';
 import { mutate, SeededRandom } from '../../../packages/attestation/src/testing/mutate.ts';
 import { readAnswers, speak } from '../../../test/kit/raw-http.ts';
-import type { Service, TestAccount } from '../../../test/kit/service.ts';
 import { type Credentials, type FuzzedRequest, makeRequest, marker } from './make-request.ts';
+import type { HttpWorld } from './world.ts';
 
 export interface HttpFuzzResult {
   readonly requests: number;
@@ -22,11 +22,7 @@ const rawEvery = 40;
  * 500, not outside the error envelope, and not with content of its body.
  */
 export async function fuzzHttp(
-  {
-    service,
-    account,
-    session,
-  }: { readonly service: Service; readonly account: TestAccount; readonly session: () => Promise<string> },
+  { service, account, session }: Pick<HttpWorld, 'service' | 'account' | 'session'>,
   { requests, seed, until }: { readonly requests: number; readonly seed: number; readonly until: number },
 ): Promise<HttpFuzzResult> {
   const random = new SeededRandom(seed);
@@ -49,7 +45,10 @@ export async function fuzzHttp(
   const worker = async (): Promise<void> => {
     while (sent < requests && Date.now() < until && findings.length < 20) {
       sent += 1;
-      if (sent % 50 === 0) tickets.push(await mint(service, account));
+      if (sent % 50 === 0) {
+        const { ticket } = await service.mintTicket(account.inferenceKey, { model: 'fuzz/chat' });
+        tickets.push(ticket);
+      }
       // A fuzzed request may sign out.
       if (sent % 1000 === 0) credentials.session = await session();
       const request = makeRequest(random, credentials satisfies Credentials);
@@ -71,10 +70,6 @@ export async function fuzzHttp(
   await Promise.all(Array.from({ length: width }, worker));
   await Promise.all(Object.values(pools).map((pool) => pool.destroy()));
   return { requests: sent, byStatus, operations, findings };
-}
-
-async function mint(service: Service, account: TestAccount): Promise<string> {
-  return (await service.mintTicket(account.inferenceKey, { model: 'fuzz/chat' })).ticket;
 }
 
 async function send(

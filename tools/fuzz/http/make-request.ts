@@ -20,7 +20,7 @@ export interface Credentials {
   readonly inferenceKey: string;
   readonly managementKey: string;
   readonly session: string;
-  ticket(model: string): string | undefined;
+  ticket(): string | undefined;
 }
 
 interface Described {
@@ -81,7 +81,7 @@ export function makeRequest(random: SeededRandom, credentials: Credentials): Fuz
   )) {
     headers.push([name, printable(value(schema))]);
   }
-  headers.push(...credentialHeaders(random, credentials, model));
+  headers.push(...credentialHeaders(random, credentials));
   const body = makeBody(chosen, model, random);
   if (body !== undefined) {
     headers.push(['content-type', random.below(30) === 0 ? 'text/plain' : 'application/json']);
@@ -98,7 +98,7 @@ export function makeRequest(random: SeededRandom, credentials: Credentials): Fuz
   };
 }
 
-function credentialHeaders(random: SeededRandom, credentials: Credentials, model: string): [string, string][] {
+function credentialHeaders(random: SeededRandom, credentials: Credentials): [string, string][] {
   switch (random.below(9)) {
     case 0:
       return [];
@@ -110,7 +110,7 @@ function credentialHeaders(random: SeededRandom, credentials: Credentials, model
     case 4:
       return [['cookie', credentials.session]];
     case 5: {
-      const ticket = credentials.ticket(model) ?? 'sotto_tkt_none';
+      const ticket = credentials.ticket() ?? 'sotto_tkt_none';
       return [['x-router-ticket', random.below(4) === 0 ? printable(strangeText(ticket, random)) : ticket]];
     }
     default:

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { filesOf, type Prices, providerEntry, routeEntry } from '../../../test/kit/catalog.ts';
-import { startTestPostgres, type TestPostgres } from '../../../test/kit/postgres.ts';
-import { type FakeProvider, startProvider } from '../../../test/kit/provider.ts';
+import { startTestPostgres } from '../../../test/kit/postgres.ts';
+import { startProvider } from '../../../test/kit/provider.ts';
 import { type Service, startService, type TestAccount } from '../../../test/kit/service.ts';
 
 /** The service with all features enabled, a funded account, and a signed-in user. */
@@ -28,8 +28,8 @@ const model = (id: string, model_type: string, pricing: Prices): object => {
 };
 
 export async function startHttpWorld(): Promise<HttpWorld> {
-  const postgres: TestPostgres = await startTestPostgres();
-  const provider: FakeProvider = await startProvider();
+  const postgres = await startTestPostgres();
+  const provider = await startProvider();
   const service = await startService({
     planes: 'one',
     databaseUrl: await postgres.createDatabase(),

@@ -26,6 +26,14 @@ const stream =
 const known = (error: unknown): void => {
   if (!(error instanceof ServiceError || error instanceof ClientError)) throw error;
 };
+/** Reads an input, which may be refused. */
+const attempt = (read: () => unknown): void => {
+  try {
+    read();
+  } catch (error) {
+    known(error);
+  }
+};
 
 /** All readers of sealed requests and answers: those that relay them unopened, and those that open them. */
 export async function sealedTargets(): Promise<FuzzTarget[]> {
@@ -53,13 +61,8 @@ export async function sealedTargets(): Promise<FuzzTarget[]> {
           reasoning_effort: 'none',
         }),
       ],
-      read: (input) => {
-        try {
-          readAnnouncement({ 'x-router-e2ee': input.toString('latin1'), 'x-e2e-stream': 'true' });
-        } catch (error) {
-          known(error);
-        }
-      },
+      read: (input) =>
+        attempt(() => readAnnouncement({ 'x-router-e2ee': input.toString('latin1'), 'x-e2e-stream': 'true' })),
     },
     {
       name: 'sealed-body',
@@ -73,7 +76,7 @@ export async function sealedTargets(): Promise<FuzzTarget[]> {
       read: (input) => {
         for (const rule of [near, tinfoil, chutes]) {
           for (const variant of rule.variants) {
-            try {
+            attempt(() => {
               const { plaintextBytes } = readSealedBody(input, {
                 stream: true,
                 reasoning: { effort: undefined, enabled: undefined } as never,
@@ -84,9 +87,7 @@ export async function sealedTargets(): Promise<FuzzTarget[]> {
                 Number.isSafeInteger(plaintextBytes) && plaintextBytes >= 0 && plaintextBytes <= input.length,
                 `${plaintextBytes} bytes of text in ${input.length}`,
               );
-            } catch (error) {
-              known(error);
-            }
+            });
           }
         }
       },
@@ -129,13 +130,11 @@ export async function sealedTargets(): Promise<FuzzTarget[]> {
           meter.plaintextBytes === atOnce.plaintextBytes && meter.isBetweenFrames === atOnce.isBetweenFrames,
           'a length that depends on the split',
         );
-        try {
+        attempt(() => {
           const reader = new FrameReader();
           reader.push(input);
           reader.end();
-        } catch (error) {
-          known(error);
-        }
+        });
       },
     },
     {
@@ -164,11 +163,7 @@ export async function sealedTargets(): Promise<FuzzTarget[]> {
           () => readQuestion('speech', body),
           () => readQuestion('image', body),
         ]) {
-          try {
-            read();
-          } catch (error) {
-            known(error);
-          }
+          attempt(read);
         }
       },
     },
@@ -179,11 +174,7 @@ export async function sealedTargets(): Promise<FuzzTarget[]> {
       seeds: [bytesOf('04'.padEnd(130, 'a')), bytesOf('ab'.repeat(32)), bytesOf(Buffer.alloc(1184).toString('base64'))],
       read: (input) => {
         for (const algorithm of ['ed25519', 'x25519', 'secp256k1', 'ml-kem-768'] as const) {
-          try {
-            readPublicKey(algorithm, input.toString('latin1'));
-          } catch (error) {
-            known(error);
-          }
+          attempt(() => readPublicKey(algorithm, input.toString('latin1')));
         }
       },
     },

@@ -60,7 +60,7 @@ export interface Outcome {
 }
 
 /** Lets each kind of client have the same days. */
-export function compareClients({ days, conversationsPerDay: count, ...scenario }: Scenario): Record<Client, Outcome> {
+function compareClients({ days, conversationsPerDay: count, ...scenario }: Scenario): Record<Client, Outcome> {
   const spending = Array.from({ length: days }, (_, day) => {
     const world = drawScenario(day + 1, scenario);
     return Object.fromEntries(clients.map((client) => [client, converse({ world, modelId, count }, client)])) as Record<

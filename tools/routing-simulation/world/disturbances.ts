@@ -1,7 +1,7 @@
 import type { AttemptOutcome } from '@sotto/router';
 import { around, between, poisson, randomOf } from '../../../test/kit/random.ts';
 import { models } from './catalogs.ts';
-import { regions, type SimulatedProvider } from './world.ts';
+import { hours, regions, type SimulatedProvider } from './world.ts';
 
 /** `silent`: the provider accepts the request and does not answer. */
 export type Failing = AttemptOutcome | 'silent';
@@ -35,13 +35,13 @@ const regionsDownPerDay = 1.5;
 /** The disturbances of each provider during the day, by its rank. */
 export function drawDisturbances(
   seed: number,
-  { hours, trouble, providers }: { hours: number; trouble: number; providers: readonly SimulatedProvider[] },
+  { trouble, providers }: { trouble: number; providers: readonly SimulatedProvider[] },
 ): readonly (readonly Disturbance[])[] {
   const days = (hours / 24) * trouble;
   const regionsDown = randomOf(seed, 3);
   const outages = Array.from({ length: poisson(regionsDown, regionsDownPerDay * days) }, () => ({
     region: regionsDown.below(regions),
-    ...spell(regionsDown, hours, 20),
+    ...spell(regionsDown, 20),
     kind: 'failing' as const,
     how: completeOutage(regionsDown),
     share: 1,
@@ -52,7 +52,7 @@ export function drawDisturbances(
     const happens = (what: keyof typeof frequencies, draw: () => Trouble): void => {
       const { perDay, minutes } = frequencies[what];
       for (let left = poisson(random, perDay * days); left > 0; left -= 1) {
-        drawn.push({ ...draw(), ...spell(random, hours, minutes) });
+        drawn.push({ ...draw(), ...spell(random, minutes) });
       }
     };
     happens('complete', () => ({ kind: 'failing', how: completeOutage(random), share: 1 }));
@@ -78,7 +78,7 @@ const completeOutage = (random: ReturnType<typeof randomOf>): Failing =>
 const partialOutage = (random: ReturnType<typeof randomOf>): Failing =>
   random.weighted({ server_error: 5, network_failure: 2, silent: 1, malformed_answer: 1 });
 
-function spell(random: ReturnType<typeof randomOf>, hours: number, medianMinutes: number) {
+function spell(random: ReturnType<typeof randomOf>, medianMinutes: number) {
   const fromMs = random.next() * hours * hourMs;
   return { fromMs, toMs: fromMs + Math.min(around(random, medianMinutes, 1), longestMinutes) * minuteMs };
 }

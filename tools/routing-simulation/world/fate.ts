@@ -16,14 +16,13 @@ export type Fate =
     };
 
 /** The kinds of ordinary failures, and how often each occurs. */
-const ordinaryFailures: Readonly<Record<Exclude<Failing, OnlyInTrouble>, number>> = {
+const ordinaryFailures = {
   server_error: 45,
   rate_limited: 25,
   network_failure: 15,
   silent: 10,
   malformed_answer: 5,
-};
-type OnlyInTrouble = Exclude<AttemptOutcome, 'server_error' | 'rate_limited' | 'network_failure' | 'malformed_answer'>;
+} as const satisfies Partial<Record<Failing, number>>;
 
 /**
  * The fate of a request on a route at this time. It is drawn for the request and the provider, so it is the same for

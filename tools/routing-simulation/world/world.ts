@@ -33,7 +33,7 @@ export function drawWorld(seed: number, { perSecond, trouble, teeRoutes }: Clima
   const providers = drawProviders(seed);
   const byId = new Map(providers.map((provider) => [provider.id, provider]));
   const catalogs = drawCatalogs(seed, providers, teeRoutes);
-  const disturbances = drawDisturbances(seed, { hours, trouble, providers });
+  const disturbances = drawDisturbances(seed, { trouble, providers });
   const providerOf = (route: Route): SimulatedProvider => {
     const provider = byId.get(route.providerId);
     if (provider === undefined) throw new Error(`${route.providerId} is not of this world`);
@@ -42,7 +42,7 @@ export function drawWorld(seed: number, { perSecond, trouble, teeRoutes }: Clima
   return {
     seed,
     providers,
-    requests: drawTraffic(seed, { hours, perSecond }),
+    requests: drawTraffic(seed, perSecond),
     catalogAt: (ms) => catalogAt(catalogs, ms),
     providerOf,
     disturbancesOf: (route, ms) =>
@@ -96,7 +96,7 @@ export const regions = 6;
 /** The number of providers that fail far more often than the others, all day. */
 const chronicallySick = 4;
 
-export function drawProviders(seed: number): SimulatedProvider[] {
+function drawProviders(seed: number): SimulatedProvider[] {
   const random = randomOf(seed, 1);
   const tiers = shuffled(
     random,
@@ -139,10 +139,7 @@ const hourMs = 3_600_000;
 const busiestHour = 15;
 
 /** A day's requests in order of arrival: most in the afternoon, fewest twelve hours later. */
-export function drawTraffic(
-  seed: number,
-  { hours, perSecond }: { hours: number; perSecond: number },
-): SimulatedRequest[] {
+function drawTraffic(seed: number, perSecond: number): SimulatedRequest[] {
   const random = randomOf(seed, 5);
   const popularity = Object.fromEntries(models.map(({ id }, at) => [id, 1 / (at + 1)]));
   const requests: SimulatedRequest[] = [];

@@ -9,7 +9,6 @@ import {
   type RateStatus,
   type RightToCheck,
   StateUnavailableError,
-  type TicketEnvelope,
   type VersionedKey,
 } from '@sotto/state';
 import { headerNames, ServiceError } from '@sotto/wire';
@@ -93,8 +92,7 @@ const longMs = 24 * 3_600_000;
  * Whether a ticket expired at least 24 hours ago. For a more recent expiry, ask its mark in Redis: Redis has one clock
  * for all brokers, and this machine's clock may have stepped.
  */
-const isLongExpired = ({ expiresAt }: Pick<TicketEnvelope, 'expiresAt'>, now: number): boolean =>
-  expiresAt + longMs <= now;
+const isLongExpired = ({ expiresAt }: OpenedTicket, now: number): boolean => expiresAt + longMs <= now;
 
 /** Reads the rate limits of a credential. Throws for a ticket that was used or has expired, and for a revoked key. */
 export async function checkRight(
@@ -138,11 +136,9 @@ export async function findKey(
 ): Promise<{ readonly secretHash: string; readonly key: VersionedKey }> {
   if (apiKeyKind(apiKey) === undefined) throw new ServiceError('invalid_api_key');
   try {
-    const found = fresh
-      ? { secretHash: hashSecret(apiKey), key: await deps.keys.fresh(apiKey) }
-      : await deps.keys.find(apiKey);
-    if (found.key === undefined) throw new ServiceError('invalid_api_key');
-    return { secretHash: found.secretHash, key: found.key };
+    const { secretHash, key } = await (fresh ? deps.keys.fresh(apiKey) : deps.keys.find(apiKey));
+    if (key === undefined) throw new ServiceError('invalid_api_key');
+    return { secretHash, key };
   } catch (error) {
     if (error instanceof StateUnavailableError) throw new ServiceError('service_unavailable');
     throw error;

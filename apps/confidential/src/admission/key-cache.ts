@@ -24,13 +24,13 @@ export class KeyCache {
     return { secretHash, key };
   }
 
-  /** Reads the record from the state, for answers that no script guards. */
-  async fresh(apiKey: string): Promise<VersionedKey | undefined> {
+  /** Like `find`, but reads the record from the state, for answers that no script guards. */
+  async fresh(apiKey: string): ReturnType<KeyCache['find']> {
     const secretHash = hashSecret(apiKey);
     const key = await this.#state.lookupKey(secretHash);
     if (key === undefined) this.#keys.delete(secretHash);
     else this.put(secretHash, key);
-    return key;
+    return { secretHash, key };
   }
 
   put(secretHash: string, key: VersionedKey): void {

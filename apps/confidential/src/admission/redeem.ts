@@ -1,5 +1,4 @@
-import type { Nusd } from '@sotto/money';
-import { nusdToUsd } from '@sotto/money';
+import { type Nusd, nusdToUsd } from '@sotto/money';
 import { randomId } from '@sotto/server';
 import type { HoldBook, HoldOrder, RateStatus, RedeemReply, VersionedKey } from '@sotto/state';
 import { describeBudget, StateUnavailableError } from '@sotto/state';

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { type Deadline, Deadlines, type Expiry } from '../attempts/deadline.ts';
+import { Deadlines, type Expiry } from '../attempts/deadline.ts';
 import type { StreamSink } from '../attempts/flowing-attempt.ts';
 import type { ClientLink } from './client-link.ts';
 import { type FlowingAnswer, type StreamFlow, streamToClient } from './stream-to-client.ts';
@@ -38,8 +38,8 @@ function setup({ takes = true, isWhole = false } = {}) {
     void flowing.then(() => deadline.clear());
     return flowing;
   };
-  const endsAs = async (deadlineOf: Deadline, why: Expiry, flowing: Promise<StreamFlow>): Promise<string> => {
-    deadlineOf.expire(why);
+  const endsAs = async (why: Expiry, flowing: Promise<StreamFlow>): Promise<string> => {
+    deadline.expire(why);
     return (await flowing).end;
   };
   return { clock, calls, response, deadline, flow, endsAs, end: () => sink?.end('broke') };
@@ -47,8 +47,8 @@ function setup({ takes = true, isWhole = false } = {}) {
 
 describe('streamToClient during a shutdown', () => {
   it('reports the shutdown to a client that keeps up', async () => {
-    const { deadline, flow, endsAs, calls } = setup();
-    expect(await endsAs(deadline, 'shut_down', flow())).toBe('shut_down');
+    const { flow, endsAs, calls } = setup();
+    expect(await endsAs('shut_down', flow())).toBe('shut_down');
     expect(calls).toEqual(['abort']);
   });
 
@@ -59,30 +59,30 @@ describe('streamToClient during a shutdown', () => {
   });
 
   it('recognizes a client that has taken nothing for 1 s', async () => {
-    const { clock, deadline, flow, endsAs } = setup({ takes: false });
+    const { clock, flow, endsAs } = setup({ takes: false });
     const flowing = flow();
     clock.now = stalledFromMs;
-    expect(await endsAs(deadline, 'shut_down', flowing)).toBe('shut_down_while_held_back');
+    expect(await endsAs('shut_down', flowing)).toBe('shut_down_while_held_back');
   });
 
   it('does not blame a client that is briefly behind, as with any large piece, or that caught up', async () => {
     const behind = setup({ takes: false });
     const flowing = behind.flow();
     behind.clock.now = stalledFromMs - 1;
-    expect(await behind.endsAs(behind.deadline, 'shut_down', flowing)).toBe('shut_down');
+    expect(await behind.endsAs('shut_down', flowing)).toBe('shut_down');
 
     const took = setup({ takes: false });
     const taken = took.flow();
     took.clock.now = stalledFromMs;
     took.response.emit('drain');
-    expect(await took.endsAs(took.deadline, 'shut_down', taken)).toBe('shut_down');
+    expect(await took.endsAs('shut_down', taken)).toBe('shut_down');
   });
 
   it.each(['shut_down', 'out_of_time'] as const)(
     'completes an answer that lacks only its closing words (%s)',
     async (why) => {
-      const { deadline, flow, endsAs } = setup({ isWhole: true });
-      expect(await endsAs(deadline, why, flow())).toBe('complete');
+      const { flow, endsAs } = setup({ isWhole: true });
+      expect(await endsAs(why, flow())).toBe('complete');
     },
   );
 

@@ -8,6 +8,7 @@ import {
   type Route,
 } from '@sotto/router';
 import { ServiceError } from '@sotto/wire';
+import type { ClientLink } from '../answers/client-link.ts';
 import type { CallableProvider, ProviderSet } from '../providers/provider-set.ts';
 import type { Served } from '../settlement/served.ts';
 import type { AttemptFailure, AttemptLimits } from './attempt.ts';
@@ -24,11 +25,7 @@ export interface AttemptRun<Success> {
 }
 
 /** The client, as far as `tryRoutes` must know it. */
-export interface ClientPresence {
-  readonly hasLeft: boolean;
-  /** Replaces the callback for when the client leaves. */
-  onLeft(callback: (() => void) | undefined): void;
-}
+type ClientPresence = Pick<ClientLink, 'hasLeft' | 'onLeft'>;
 
 export interface TryRoutesOptions<Success> {
   readonly routes: readonly Route[];

@@ -37,13 +37,7 @@ export interface ChatQuestion extends AdmissionQuestion {
 export function readChatQuestion(body: object, providers: ProviderSet): ChatQuestion {
   const chat = parseRequest(chatRequestSchema, body);
   const reasoning = reasoningSelection(chat);
-  const ceiling = requestedOutputTokens(chat);
-  if (ceiling === 'conflict') {
-    throw new ServiceError('invalid_request', {
-      message: '`max_tokens` and `max_completion_tokens` are the same setting and differ. Send one of them.',
-      param: 'max_tokens',
-    });
-  }
+  const ceiling = requestedCeiling(chat);
   refuseHeavyArguments(chat);
   const parameters = readParameters(body, providers);
   const { needs, size: measured, oversized } = measureChat(chat, ceiling);
@@ -70,6 +64,16 @@ export function readChatQuestion(body: object, providers: ProviderSet): ChatQues
     bounds: (route) => attemptBounds(route, size),
     parametersFor: parameters.for,
   };
+}
+
+/** Returns the most output tokens that a request allows, if it says. Throws if its two settings differ. */
+export function requestedCeiling(chat: ChatRequest): number | undefined {
+  const ceiling = requestedOutputTokens(chat);
+  if (ceiling !== 'conflict') return ceiling;
+  throw new ServiceError('invalid_request', {
+    message: '`max_tokens` and `max_completion_tokens` are the same setting and differ. Send one of them.',
+    param: 'max_tokens',
+  });
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Provenance } from '@sotto/attestation';
 import type { EvidenceProducer } from '@sotto/attestation/producers';
 import { AddressLimit, type Repeated, repeat } from '@sotto/server';
 import type { BrokerEvents } from '../events.ts';
-import type { NamedTlsKeys } from '../tls/open-tls.ts';
+import type { NamedTlsKeys } from '../tls/tls-keeper.ts';
 import type { AttestationRouteDependencies } from './attestation-route.ts';
 import { GatewayAttestation } from './gateway-attestation.ts';
 import { KeySetKeeper, type ReceiptKey } from './key-set-keeper.ts';

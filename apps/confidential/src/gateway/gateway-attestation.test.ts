@@ -1,5 +1,5 @@
 import { EvidenceError, type EvidenceProducer } from '@sotto/attestation/producers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { BusyError, GatewayAttestation, OneAtATime } from './gateway-attestation.ts';
 import { KeySetKeeper, makeReceiptKey } from './key-set-keeper.ts';
 
@@ -24,9 +24,6 @@ function attestation(produce: EvidenceProducer['produce']) {
   return { told, gateway: new GatewayAttestation({ producer, keySets, origin, provenance: undefined, onFailed }) };
 }
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
 afterEach(() => {
   vi.useRealTimers();
 });
@@ -58,6 +55,7 @@ it('answers 503 if the machine gives no evidence, and hides the reason from the 
 });
 
 it('reports a quote that does not come, once, and lets no caller wait forever', async () => {
+  vi.useFakeTimers();
   const { gateway, told } = attestation(() => new Promise(() => {}));
   const asked = Array.from({ length: 12 }, () => gateway.evidenceFor(nonce).catch((thrown: unknown) => thrown));
   await vi.advanceTimersByTimeAsync(20_000);
@@ -68,10 +66,6 @@ it('reports a quote that does not come, once, and lets no caller wait forever', 
 });
 
 describe('tasks, one at a time', () => {
-  beforeEach(() => {
-    vi.useRealTimers();
-  });
-
   /** A task that ends when it is told to. */
   function task(log: string[], name: string) {
     let end: (value: string) => void = () => {};

@@ -1,7 +1,7 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { keySetDigest, keySetSchema } from '@sotto/attestation';
 import { expect, it } from 'vitest';
-import type { NamedTlsKeys } from '../tls/open-tls.ts';
+import type { NamedTlsKeys } from '../tls/tls-keeper.ts';
 import { KeySetKeeper, makeReceiptKey } from './key-set-keeper.ts';
 
 const dayMs = 86_400_000;

@@ -1,6 +1,6 @@
-import { createHash, generateKeyPairSync, sign } from 'node:crypto';
+import { generateKeyPairSync, hash, sign } from 'node:crypto';
 import type { KeySet } from '@sotto/attestation';
-import type { NamedTlsKeys } from '../tls/open-tls.ts';
+import type { NamedTlsKeys } from '../tls/tls-keeper.ts';
 
 export interface KeySetSources {
   /** The public address of this broker, without a path. */
@@ -70,7 +70,7 @@ export interface ReceiptKey {
 export function makeReceiptKey(): ReceiptKey {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const raw = publicKey.export({ type: 'spki', format: 'der' }).subarray(-32);
-  const keyId = `receipt-${createHash('sha256').update(raw).digest('hex').slice(0, 16)}`;
+  const keyId = `receipt-${hash('sha256', raw).slice(0, 16)}`;
   return {
     signer: { keyId, sign: (bytes) => sign(null, bytes, privateKey) },
     named: { key_id: keyId, algorithm: 'ed25519', public_key: raw.toString('hex') },

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import type { EvidenceProducer } from '@sotto/attestation/producers';
@@ -44,7 +44,7 @@ export async function withReleased(
     ca: readAuthorities(keeper.caFile),
     producer,
     names: secretNames(machine.registryFile),
-    registryDigest: createHash('sha256').update(machine.registryFile.bytes).digest('hex'),
+    registryDigest: hash('sha256', machine.registryFile.bytes),
     events: machine.events,
     now: Date.now,
     wait: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),

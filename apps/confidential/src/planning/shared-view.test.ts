@@ -6,6 +6,15 @@ import { SharedView } from './shared-view.ts';
 
 const route = { id: 'acme/small@acme', providerId: 'acme' } as Route;
 
+const viewOn = (state: Partial<CatalogPort & HealthPort>, measurements: MeasurementLog, now: () => number) =>
+  new SharedView({
+    state: state as CatalogPort & HealthPort,
+    registry: { digest: '', providers: [] },
+    measurements,
+    now,
+    onDropped: () => {},
+  });
+
 function aView() {
   const clock = { now: 1_000_000 };
   let shared: Penalties = new Map();
@@ -19,14 +28,7 @@ function aView() {
     },
   };
   const now = (): number => clock.now;
-  const whole = state as CatalogPort & HealthPort;
-  const view = new SharedView({
-    state: whole,
-    registry: { digest: '', providers: [] },
-    measurements: new MeasurementLog(whole, now),
-    now,
-    onDropped: () => {},
-  });
+  const view = viewOn(state, new MeasurementLog(state as HealthPort, now), now);
   return {
     view,
     clock,
@@ -86,13 +88,7 @@ describe('SharedView: measurements', () => {
       readCatalog: async (known) => (known === 1 ? undefined : { v: 1, version: 1, digest: '', file: { models: [] } }),
       readPenalties: async () => new Map(),
     };
-    const view = new SharedView({
-      state: state as CatalogPort & HealthPort,
-      registry: { digest: '', providers: [] },
-      measurements: log as MeasurementLog,
-      now: () => 0,
-      onDropped: () => {},
-    });
+    const view = viewOn(state, log as MeasurementLog, () => 0);
     await view.refresh();
     expect(view.status().measurements).toBe(log.measurements);
     const before = log.measurements;
@@ -117,13 +113,7 @@ describe('SharedView: measurements', () => {
     };
     await state.publishCatalog({ v: 1, version: 1, digest: '', file: { models: [] } });
     const measurements = new MeasurementLog(state, now);
-    const view = new SharedView({
-      state,
-      registry: { digest: '', providers: [] },
-      measurements,
-      now,
-      onDropped: () => {},
-    });
+    const view = viewOn(state, measurements, now);
     measurements.add(route.id, { success: true });
     await measurements.exchange();
     await view.refresh();

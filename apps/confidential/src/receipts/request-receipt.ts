@@ -1,4 +1,4 @@
-import { createHash, type Hash } from 'node:crypto';
+import { createHash, type Hash, hash } from 'node:crypto';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { type Receipt, type ReceiptBill, receiptBytes } from '@sotto/attestation';
 import type { Price, PriceTier } from '@sotto/money';
@@ -60,9 +60,7 @@ export class RequestReceipt implements AnswerWitness {
     this.#operation = operation;
     this.#billed = billed;
     this.#patience = patience;
-    this.#received = createHash('sha256')
-      .update(Buffer.isBuffer(body) ? body : '')
-      .digest('hex');
+    this.#received = hash('sha256', Buffer.isBuffer(body) ? body : '');
   }
 
   /** Returns the upstream of one attempt, which hashes what goes out and comes back. */
@@ -71,7 +69,7 @@ export class RequestReceipt implements AnswerWitness {
     this.#attempts.push(attempted);
     return witnessedUpstream(upstream, {
       forwarded(body) {
-        attempted.forwarded = createHash('sha256').update(body).digest('hex');
+        attempted.forwarded = hash('sha256', body);
       },
       answered(bytes) {
         attempted.answered ??= createHash('sha256');

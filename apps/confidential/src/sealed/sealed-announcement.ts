@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { readRequestPolicy } from '@sotto/router';
 import {
-  type E2eeFamilyName,
+  asObject,
   headerNames,
   parseJson,
   parseRequest,
@@ -15,14 +15,16 @@ import {
 /** The header `x-router-e2ee` of a sealed request, as read. */
 export interface SealedAnnouncement {
   readonly asked: SealedQuestion;
-  readonly family: E2eeFamilyName;
-  readonly stream: boolean;
   readonly reasoning: ReasoningSelection;
 }
 
 /** Reads the header `x-router-e2ee`. Throws if it is invalid. */
 export function readAnnouncement(headers: IncomingHttpHeaders): SealedAnnouncement {
-  const asked = parseRequest(sealedQuestionSchema, readJson(headers[headerNames.e2ee]));
+  const header = asObject(parseJson(String(headers[headerNames.e2ee])));
+  if (header === undefined) {
+    throw invalid('The header `x-router-e2ee` must be a JSON object: `family`, `model`, `provider`, `stream`.');
+  }
+  const asked = parseRequest(sealedQuestionSchema, header);
   const { family, stream } = asked;
   const reasoning = reasoningSelection(asked);
   if (reasoning.enabled === false) {
@@ -33,13 +35,7 @@ export function readAnnouncement(headers: IncomingHttpHeaders): SealedAnnounceme
   if (family === 'chutes' && headers['x-e2e-stream'] !== String(stream)) {
     throw invalid('The header `x-e2e-stream` differs from `stream` in the header `x-router-e2ee`.', 'stream');
   }
-  return { asked, family, stream, reasoning };
-}
-
-function readJson(header: string | string[] | undefined): object {
-  const parsed = parseJson(String(header));
-  if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed;
-  throw invalid('The header `x-router-e2ee` must be a JSON object: `family`, `model`, `provider`, `stream`.');
+  return { asked, reasoning };
 }
 
 /** The body is encrypted to one provider, so the policy must name it. Another provider could not read the body. */

@@ -1,4 +1,3 @@
-import { requestedOutputTokens } from '@sotto/router';
 import { readJsonBody } from '@sotto/server';
 import {
   FrameMeter,
@@ -11,6 +10,7 @@ import {
   sealedChatSchema,
   sealedContentBytes,
 } from '@sotto/wire';
+import { requestedCeiling } from '../chat/chat-question.ts';
 
 /** The parts of a sealed body that a relay can read. */
 export interface SealedBody {
@@ -50,13 +50,7 @@ function readFields(body: Buffer, overheadBytes: number, { stream, reasoning }: 
       param: 'reasoning_effort',
     });
   }
-  const ceiling = requestedOutputTokens(chat);
-  if (ceiling === 'conflict') {
-    throw invalid(
-      '`max_tokens` and `max_completion_tokens` are the same setting and differ. Send one of them.',
-      'max_tokens',
-    );
-  }
+  const ceiling = requestedCeiling(chat);
   if (ceiling === undefined) {
     throw invalid(
       '`max_tokens` is required here: nobody but its client can put an output ceiling into a sealed body.',

@@ -1,7 +1,9 @@
 import { bytesPerToken } from '@sotto/money';
 import {
+  asObject,
   FrameMeter,
   framedTextBytes,
+  type JsonObject,
   leastPackedTokens,
   parseJson,
   type RelayRule,
@@ -37,12 +39,7 @@ export function openSealedMeter(rule: RelayRule, { fieldOverheadBytes }: RelayVa
 
 const isEventStream = (contentType: string): boolean => contentType.toLowerCase().startsWith('text/event-stream');
 
-type Fields = Readonly<Record<string, unknown>>;
-
-function parseObject(text: string): Fields | undefined {
-  const parsed = parseJson(text);
-  return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? (parsed as Fields) : undefined;
-}
+const parseObject = (text: string): JsonObject | undefined => asObject(parseJson(text));
 
 /** Events whose fields are sealed one by one. Their framing, ends and errors are in clear. */
 class FieldStreamMeter implements SealedMeter {
@@ -82,7 +79,7 @@ class FieldStreamMeter implements SealedMeter {
     if (event === undefined) return;
     if (event.error != null) this.#hasFailed = true;
     const { choices } = event;
-    if (Array.isArray(choices) && choices.some((choice: Fields | null) => choice?.finish_reason != null)) {
+    if (Array.isArray(choices) && choices.some((choice: JsonObject | null) => choice?.finish_reason != null)) {
       this.#hasFinished = true;
     }
     this.producedBytes += sealedAnswerBytes(event, this.#overheadBytes);

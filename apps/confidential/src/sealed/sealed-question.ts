@@ -40,8 +40,8 @@ export function readSealedQuestion(
   { headers: received, body }: FastifyRequest,
   providers: ProviderSet,
 ): SealedChatQuestion {
-  const announced = readAnnouncement(received);
-  const { family, stream, reasoning, asked } = announced;
+  const { asked, reasoning } = readAnnouncement(received);
+  const { family, stream } = asked;
   const rule: RelayRule = relayRules[family];
   if (received['content-type']?.split(';')[0]?.trim().toLowerCase() !== rule.contentType) {
     throw new ServiceError('unsupported_media_type', {

@@ -1,15 +1,11 @@
-import type { ProviderEvidence, ProviderFamily } from '@sotto/attestation';
+import type { ProviderEvidence } from '@sotto/attestation';
 import { type EvidenceQuestion, evidenceFamilies, type ShownMachine } from '@sotto/providers';
 import type { EvidenceSources } from './provider-documents.ts';
 
 /** The route that evidence is for, in the words of its document. */
-export interface AttestedRoute {
-  readonly provider: string;
-  readonly model: string;
-  readonly upstream_model: string;
-  readonly privacy_class: 'tee' | 'e2ee';
-  readonly family: ProviderFamily;
-}
+export type AttestedRoute = Readonly<
+  Pick<ProviderEvidence, 'provider' | 'model' | 'upstream_model' | 'privacy_class' | 'family'>
+>;
 
 /**
  * Asks a provider for evidence, and puts it into one document with the vendors' signed documents about its machine. It

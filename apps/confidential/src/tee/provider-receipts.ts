@@ -1,8 +1,9 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { queryOf, signingAlgorithm, type Upstream, type UpstreamHandler } from '@sotto/providers';
 import type { Route } from '@sotto/router';
 import { type ReceiptPort, receiptIdOf, sealReceipt } from '@sotto/state';
+import type { E2eeFamilyName } from '@sotto/wire';
 import { z } from 'zod';
 import type { CallableProvider } from '../providers/provider-set.ts';
 import type { ProviderDocuments } from './provider-documents.ts';
@@ -29,10 +30,8 @@ const signatureSchema = z.object({
   signature_kind: z.string().max(64).default('provider_tee'),
 });
 
-type Family = NonNullable<CallableProvider['entry']['attestation']>['family'];
-
 /** Where a family's enclaves give their signature over one answer. Other families give no signature. */
-const signaturePaths: Partial<Record<Family, (completionId: string, model: string) => string>> = {
+const signaturePaths: Partial<Record<E2eeFamilyName, (completionId: string, model: string) => string>> = {
   near: (id, model) => `/signature/${id}${queryOf({ model, signing_algo: signingAlgorithm })}`,
   phala: (id, model) => `/signature/${id}${queryOf({ model, signing_algo: signingAlgorithm })}`,
   venice: (id, model) => `/tee/signature${queryOf({ model, request_id: id })}`,
@@ -127,7 +126,7 @@ function observedUpstream(upstream: Upstream, onExchange: (exchange: Exchange) =
   return {
     ...upstream,
     call(request, handler) {
-      const requestSha256 = createHash('sha256').update(request.body).digest('hex');
+      const requestSha256 = hash('sha256', request.body);
       return upstream.call(request, new Observer(handler, (seen) => onExchange({ requestSha256, ...seen })));
     },
   };

@@ -6,12 +6,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type SecureVersion } from 'node:tls';
 import type { TlsConfig } from '@sotto/server';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openTls, problemOfKeptKey, tlsOptions } from './open-tls.ts';
 import { makeTlsKey } from './tls-key.ts';
 
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sotto-tls-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
 it('serves a key that it is given, and attests no key that others may hold', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'sotto-tls-'));
   const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
   const from = Date.parse('2026-01-01T00:00:00Z');
   const until = Date.parse('2026-02-01T00:00:00Z');
@@ -23,12 +29,11 @@ it('serves a key that it is given, and attests no key that others may hold', asy
   expect(served?.named).toBeUndefined();
   const made = await openTls({ kind: 'self' }, 'https://broker.example', () => from);
   expect(made?.named?.().spkiSha256).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)]);
-  await rm(folder, { recursive: true });
 });
 
 describe('a key that is kept in a file', () => {
   const now = Date.now();
-  const open = async (folder: string, origin = 'https://broker.example') => {
+  const open = async (origin = 'https://broker.example') => {
     const authority = {
       ...{ requestFile: join(folder, 'request.pem'), certFile: join(folder, 'chain.pem') },
       keptKeyFile: join(folder, 'kept.pem'),
@@ -55,39 +60,32 @@ describe('a key that is kept in a file', () => {
   });
 
   it('is the same after a restart, and so is its request, which an authority need not sign again', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'sotto-tls-'));
-    const first = await open(folder);
+    const first = await open();
     expect((await stat(join(folder, 'kept.pem'))).mode & 0o777).toBe(0o600);
     const signed = await makeTlsKey('broker.example', { from: now - 1000, until: now + 3_600_000 }, first.key);
     await writeFile(join(folder, 'chain.pem'), signed.certificatePem);
-    const second = await open(folder);
+    const second = await open();
     expect(second).toEqual({ key: first.key, request: first.request, cert: signed.certificatePem });
     // Another name needs another certificate.
-    const renamed = await open(folder, 'https://other.example');
+    const renamed = await open('https://other.example');
     expect(renamed.key).toBe(first.key);
     expect(renamed.request).not.toBe(first.request);
     expect((await readdir(folder)).sort()).toEqual(['chain.pem', 'kept.pem', 'request.pem']);
-    await rm(folder, { recursive: true });
   });
 
   it('is one key for brokers that start at the same time', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'sotto-tls-'));
-    const opened = await Promise.all([open(folder), open(folder), open(folder), open(folder)]);
+    const opened = await Promise.all([open(), open(), open(), open()]);
     expect(new Set(opened.map(({ key }) => key))).toEqual(new Set([await readFile(join(folder, 'kept.pem'), 'utf8')]));
-    await rm(folder, { recursive: true });
   });
 
   it('is not replaced by another if the file is damaged', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'sotto-tls-'));
     await writeFile(join(folder, 'kept.pem'), 'no key');
-    await expect(open(folder)).rejects.toThrow();
+    await expect(open()).rejects.toThrow();
     expect(await readFile(join(folder, 'kept.pem'), 'utf8')).toBe('no key');
-    await rm(folder, { recursive: true });
   });
 });
 
 it('serves files that were replaced, and keeps the former ones while they are not a pair', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'sotto-tls-'));
   const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
   const validity = { from: Date.now() - 1000, until: Date.now() + 3_600_000 };
   const [first, second] = [await makeTlsKey('broker.example', validity), await makeTlsKey('broker.example', validity)];
@@ -119,7 +117,6 @@ it('serves files that were replaced, and keeps the former ones while they are no
   await look();
   expect(await shown()).toBe(derOf(second));
   server.close();
-  await rm(folder, { recursive: true });
 });
 
 /** Whether a second connection resumes the session of the first. */

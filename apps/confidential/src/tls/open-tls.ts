@@ -2,22 +2,15 @@ import { constants, randomUUID } from 'node:crypto';
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { Server } from 'node:https';
 import type { EvidenceProducer } from '@sotto/attestation/producers';
-import type { AuthorityFiles, TlsConfig } from '@sotto/server';
-import { openTlsFiles, type Repeated, repeat } from '@sotto/server';
-import { type CertificateExchange, TlsKeeper } from './tls-keeper.ts';
-import { areForTheSame, makeTlsKey, type TlsKey } from './tls-key.ts';
+import { type AuthorityFiles, openTlsFiles, type Repeated, repeat, type TlsConfig } from '@sotto/server';
+import { type CertificateExchange, type NamedTlsKeys, TlsKeeper } from './tls-keeper.ts';
+import { areForTheSame, makeTlsKey, type TlsKey, type Validity } from './tls-key.ts';
 
 /**
  * The broker's TLS settings. No session tickets: a resumed session would prove the key of an earlier connection, and
  * would show an observer which connections belong together.
  */
 export const tlsOptions = { minVersion: 'TLSv1.2', secureOptions: constants.SSL_OP_NO_TICKET } as const;
-
-/** The keys that a connection may meet until `until` (Unix ms), each as SHA-256 of its SPKI in lower-case hex. */
-export interface NamedTlsKeys {
-  readonly spkiSha256: readonly string[];
-  readonly until: number;
-}
 
 /** The key and certificate of the broker's listener, and how they are kept up to date. */
 export interface ServedTls {
@@ -85,11 +78,6 @@ export function problemOfKeptKey(
   const isKept = tls.kind === 'self' && tls.authority?.keptKeyFile !== undefined;
   if (!isKept || producer === undefined || producer.kind === 'simulated') return undefined;
   return 'TLS_KEPT_KEY_FILE is set: where evidence is real, the key stays in memory, because others could read a file';
-}
-
-interface Validity {
-  readonly from: number;
-  readonly until: number;
 }
 
 /** Reads the key of a file, or makes it. Brokers that share the file share the key. */

@@ -133,15 +133,9 @@ describe('a server with such a key', () => {
   let server: Server | undefined;
   afterEach(() => server?.close());
 
-  const dial = (port: number, options: object = {}): Promise<TLSSocket> =>
+  const dial = (port: number): Promise<TLSSocket> =>
     new Promise((resolve, reject) => {
-      const socket = connect({
-        port,
-        host: '127.0.0.1',
-        servername: 'localhost',
-        rejectUnauthorized: false,
-        ...options,
-      });
+      const socket = connect({ port, host: '127.0.0.1', servername: 'localhost', rejectUnauthorized: false });
       socket.once('secureConnect', () => resolve(socket));
       socket.once('error', reject);
     });
@@ -170,22 +164,4 @@ describe('a server with such a key', () => {
     old.destroy();
     fresh.destroy();
   });
-
-  it.each(['TLSv1.2', 'TLSv1.3'] as const)(
-    'resumes no session under %s: each connection proves its key anew',
-    async (version) => {
-      const { kept } = await keeper();
-      const port = await serve(kept.served);
-      const settings = { minVersion: version, maxVersion: version };
-      const first = await dial(port, settings);
-      const tickets: Buffer[] = [];
-      first.on('session', (ticket: Buffer) => tickets.push(ticket));
-      first.write('GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n');
-      await new Promise((resolve) => first.once('close', resolve).resume());
-      const session = tickets[0] ?? first.getSession();
-      const second = await dial(port, { ...settings, session });
-      expect(second.isSessionReused()).toBe(false);
-      second.destroy();
-    },
-  );
 });

@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto';
-import type { TlsKey } from './tls-key.ts';
+import type { TlsKey, Validity } from './tls-key.ts';
 
 export interface TlsKeeperDependencies {
   readonly now: () => number;
-  /** Makes a key whose own certificate is valid between these times, in Unix ms. */
-  readonly makeKey: (validity: { readonly from: number; readonly until: number }) => Promise<TlsKey>;
+  /** Makes a key whose own certificate is valid in this time. */
+  readonly makeKey: (validity: Validity) => Promise<TlsKey>;
   /** Where an outside authority finds our requests and leaves its certificates. Undefined: the key signs its own. */
   readonly authority?: CertificateExchange | undefined;
   /** Whether `makeKey` always returns the same key, which then is not replaced. */
@@ -21,6 +21,12 @@ export interface CertificateExchange {
 const dayMs = 86_400_000;
 /** How long a key is served, how long before that attestation names it, and by how much clocks may differ. */
 const times = { servedMs: 30 * dayMs, announcedMs: dayMs, slackMs: dayMs } as const;
+
+/** The keys that a connection may meet until `until` (Unix ms), each as SHA-256 of its SPKI in lower-case hex. */
+export interface NamedTlsKeys {
+  readonly spkiSha256: readonly string[];
+  readonly until: number;
+}
 
 interface Served {
   readonly key: TlsKey;
@@ -59,8 +65,7 @@ export class TlsKeeper {
     return this.#deps.authority !== undefined && this.#served.certificatePem === this.#served.key.certificatePem;
   }
 
-  /** The keys that a connection may meet until `until` (Unix ms), each as SHA-256 of its SPKI. */
-  get named(): { readonly spkiSha256: readonly string[]; readonly until: number } {
+  get named(): NamedTlsKeys {
     const keys = [this.#served.key, ...(this.#next === undefined ? [] : [this.#next.key])];
     // A key that is made later is announced before it is served, so the set holds until then.
     const planned = this.#next === undefined ? this.#served.until : this.#next.announcedAt + times.servedMs;

@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { createHash, createPublicKey, webcrypto } from 'node:crypto';
+import { createPublicKey, hash, webcrypto } from 'node:crypto';
 import {
   ExtendedKeyUsage,
   ExtendedKeyUsageExtension,
@@ -25,18 +25,18 @@ export interface TlsKey {
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 
+/** The time in which a certificate is valid, in Unix ms. */
+export interface Validity {
+  readonly from: number;
+  readonly until: number;
+}
+
 /**
  * Makes a P-256 key with a certificate for one host name or address.
  *
  * @param keyPem - A key that this function made before, which gets another certificate.
- * @param validity.from - Start of the certificate's validity, in Unix ms.
- * @param validity.until - End of its validity, in Unix ms.
  */
-export async function makeTlsKey(
-  host: string,
-  validity: { readonly from: number; readonly until: number },
-  keyPem?: string,
-): Promise<TlsKey> {
+export async function makeTlsKey(host: string, validity: Validity, keyPem?: string): Promise<TlsKey> {
   const keys = await (keyPem === undefined
     ? webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
     : importPair(keyPem));
@@ -68,7 +68,7 @@ export async function makeTlsKey(
     keyPem: PemConverter.encode(pkcs8, 'PRIVATE KEY'),
     certificatePem: certificate.toString('pem'),
     requestPem: request.toString('pem'),
-    spkiSha256: createHash('sha256').update(Buffer.from(spki)).digest('hex'),
+    spkiSha256: hash('sha256', Buffer.from(spki)),
   };
 }
 

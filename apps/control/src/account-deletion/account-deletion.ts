@@ -93,7 +93,7 @@ export interface ClosingDependencies {
  * are revoked, and the state has no hold and no unbooked charge of it. Monthly grants expire, and the rest is forfeited. Money
  * that arrives later stays in the wallet, for the operator to refund. Returns whether the account is closed.
  */
-export async function closeAccount({ pool, state }: ClosingDependencies, accountId: string): Promise<boolean> {
+async function closeAccount({ pool, state }: ClosingDependencies, accountId: string): Promise<boolean> {
   return inTransaction(pool, async (client) => {
     const account = await lockAccount(client, accountId);
     const { rows } = await client.query<{ is_due: boolean }>(

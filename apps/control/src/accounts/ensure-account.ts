@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { initialPreferences } from '@sotto/wire';
 import type pg from 'pg';
+import { isUniqueViolation } from '../database/database.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 
 export interface AccountIds {
@@ -20,7 +21,7 @@ export async function ensureAccount(
   const found = await findAccount(pool, user.id);
   if (found !== undefined) return { ...found, created: false };
   const created = await createAccount(pool, { userId: user.id, name: user.name }).catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === '23505') return undefined;
+    if (isUniqueViolation(error)) return undefined;
     throw error;
   });
   if (created !== undefined) return { ...created, created: true, isDisabled: false };

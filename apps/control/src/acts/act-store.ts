@@ -4,7 +4,7 @@ import type pg from 'pg';
 import type { acts } from '../database/administration-schema.ts';
 import type { SqlRow } from '../database/columns.ts';
 import { sendCsv, wantsCsv } from '../serve/csv.ts';
-import { type PageCursor, pageOf, readCursor } from '../serve/page-cursor.ts';
+import { exportedRows, type PageQuery, pageOf, type RowsQuery, readCursor } from '../serve/page-cursor.ts';
 
 /** The acts to read: all of them, those in a workspace, or those that concern an account. */
 export interface ActFilter {
@@ -19,34 +19,26 @@ export interface ActFilter {
 /** An answer as JSON, or as CSV on `reply`. */
 export interface ActExchange {
   readonly query: ActQuery;
-  readonly accept: string | undefined;
   readonly reply: FastifyReply;
 }
 
-const uuidPattern = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
-const exportedAtOnce = 2000;
 const columns = ['id', 'at', 'actor', 'actor_account_id', 'act', 'account_id', 'workspace_id', 'details'] as const;
 
 /** Answers with acts, newest first. */
 export async function answerActs(
   pool: pg.Pool,
   filter: ActFilter,
-  { query: { cursor, limit, format, act: acts, actor_account_id: actorAccountId }, accept, reply }: ActExchange,
+  { query: { cursor, limit, format, act: acts, actor_account_id: actorAccountId }, reply }: ActExchange,
 ): Promise<ActPage | FastifyReply> {
   const asked = { ...filter, acts, actorAccountId };
-  if (wantsCsv(format, accept))
+  if (wantsCsv(format, reply.request.headers.accept))
     return sendCsv(reply, { filename: 'audit.csv', columns, pages: exportActs(pool, asked) });
   return readActs(pool, asked, { cursor, limit });
 }
 
 /** Returns a page of acts, newest first. */
-export async function readActs(
-  pool: pg.Pool,
-  filter: ActFilter,
-  { cursor, limit }: Pick<ActQuery, 'cursor' | 'limit'>,
-): Promise<ActPage> {
-  const after = cursor === undefined ? undefined : readCursor(cursor, uuidPattern);
-  const rows = await readRows(pool, filter, { after, limit: limit + 1 });
+export async function readActs(pool: pg.Pool, filter: ActFilter, { cursor, limit }: PageQuery): Promise<ActPage> {
+  const rows = await readRows(pool, filter, { after: readCursor(cursor), limit: limit + 1 });
   return pageOf(rows, limit, { endOf: (row) => row, toAnswer: (row) => toAnswer(row, filter) });
 }
 
@@ -54,15 +46,8 @@ async function* exportActs(
   pool: pg.Pool,
   filter: ActFilter,
 ): AsyncGenerator<(Omit<ActAnswer, 'details'> & { readonly details: string })[]> {
-  let after: PageCursor | undefined;
-  for (;;) {
-    const rows = await readRows(pool, filter, { after, limit: exportedAtOnce });
-    if (rows.length > 0) {
-      yield rows.map((row) => ({ ...toAnswer(row, filter), details: JSON.stringify(row.details) }));
-    }
-    after = rows.at(-1);
-    if (after === undefined || rows.length < exportedAtOnce) return;
-  }
+  for await (const rows of exportedRows((query) => readRows(pool, filter, query)))
+    yield rows.map((row) => ({ ...toAnswer(row, filter), details: JSON.stringify(row.details) }));
 }
 
 type Row = SqlRow<typeof acts>;
@@ -70,7 +55,7 @@ type Row = SqlRow<typeof acts>;
 async function readRows(
   pool: pg.Pool,
   { workspaceId, accountId, acts, actorAccountId, showsOperators = false }: ActFilter,
-  { after, limit }: { readonly after: PageCursor | undefined; readonly limit: number },
+  { after, limit }: RowsQuery,
 ): Promise<Row[]> {
   const { rows } = await pool.query<Row>(
     `select ${columns.join(', ')} from acts

@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { monthOf, type Settlement } from '@sotto/state';
-import type pg from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { startTestPostgres, type TestPostgres } from '../../../../test/kit/postgres.ts';
+import { beforeEach, expect, it } from 'vitest';
+import { openTestDatabase } from '../../../../test/kit/database.ts';
 import { createAccount } from '../accounts/ensure-account.ts';
-import { type DatabaseConnection, migrateDatabase, openDatabase } from '../database/database.ts';
 import { insertKey } from '../keys/key-store.ts';
 import { bookSettlements } from '../ledger/book-settlements.ts';
 import type { Mail } from '../mail/mail.ts';
@@ -14,23 +12,9 @@ import { AlertSender } from './alert-sender.ts';
 import { claimDeliveries, nextAttempt, purgeAlerts, readAlert } from './delivery-store.ts';
 import { setWebhook, type WebhookStore, webhookPurpose } from './webhook-store.ts';
 
-let postgres: TestPostgres;
-let database: DatabaseConnection;
-let pool: pg.Pool;
-let webhooks: WebhookStore;
+const { pool } = await openTestDatabase();
+const webhooks: WebhookStore = { pool, sealing: sealing(['x'.repeat(32)], webhookPurpose) };
 
-beforeAll(async () => {
-  postgres = await startTestPostgres();
-  const url = await postgres.createDatabase();
-  await migrateDatabase(url);
-  database = openDatabase(url);
-  ({ pool } = database);
-  webhooks = { pool, sealing: sealing(['x'.repeat(32)], webhookPurpose) };
-});
-afterAll(async () => {
-  await database?.close();
-  await postgres?.stop();
-});
 beforeEach(async () => {
   await pool.query('delete from budget_alerts');
 });

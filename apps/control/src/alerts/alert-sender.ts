@@ -1,10 +1,9 @@
 import { type Nusd, nusdToUsd } from '@sotto/money';
 import { type BudgetScope, monthAfter } from '@sotto/state';
-import type { WebhookDelivery } from '@sotto/wire';
 import type pg from 'pg';
 import type { ControlEvents } from '../events.ts';
 import { scopeOf } from '../ledger/budget-months.ts';
-import type { Mail, Mailer } from '../mail/mail.ts';
+import { type Mail, type Mailer, mailOf, oneLine } from '../mail/mail.ts';
 import {
   type AlertNow,
   type Channel,
@@ -112,7 +111,7 @@ export class AlertSender {
       ...{ type: 'budget.alert', percent: alert.percent, month: alert.month },
       budget: { id: alert.budget_id, scope: scopeOf(alert) },
     });
-    const { outcome, status }: WebhookDelivery = await sendEvent({ ...webhook, body, id: alertId }, network, now());
+    const { outcome, status } = await sendEvent({ ...webhook, body, id: alertId }, network, now());
     if (outcome === 'delivered') return undefined;
     return status === null ? outcome : `${outcome} ${status}`;
   }
@@ -137,26 +136,21 @@ interface MailedAlert {
 function alertMail({ to, workspace, scope, of, percent, month, limitNusd, spentNusd, origin }: MailedAlert): Mail {
   const budget = `budget of the ${scope}${of === null ? '' : ` ${quoted(of)}`}`;
   const name = quoted(workspace);
-  return {
-    to,
-    subject: `${percent} % of a budget is used: ${oneLine(workspace)}`,
-    text: [
-      `The monthly ${budget}${scope === 'workspace' ? ` ${name}` : ` in the workspace ${name}`} has passed ${percent} %.`,
-      `Charged in ${month} (UTC) so far: ${usd(spentNusd)} of ${usd(limitNusd)}.`,
-      percent === 100
-        ? `Requests that would exceed it are refused until ${monthAfter(month)}-01 00:00 UTC.`
-        : 'At 100 %, further requests are refused until the month ends.',
-      'Budgets and alerts:',
-      `${origin}/budgets`,
-    ].join('\n'),
-  };
+  return mailOf(to, `${percent} % of a budget is used: ${oneLine(workspace)}`, [
+    `The monthly ${budget}${scope === 'workspace' ? ` ${name}` : ` in the workspace ${name}`} has passed ${percent} %.`,
+    `Charged in ${month} (UTC) so far: ${usd(spentNusd)} of ${usd(limitNusd)}.`,
+    percent === 100
+      ? `Requests that would exceed it are refused until ${monthAfter(month)}-01 00:00 UTC.`
+      : 'At 100 %, further requests are refused until the month ends.',
+    'Budgets and alerts:',
+    `${origin}/budgets`,
+  ]);
 }
 
-const oneLine = (name: string): string => name.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
 const quoted = (name: string): string => `"${oneLine(name)}"`;
 
 /** To the cent, and below a cent as exactly as the ledger counts. */
 const usd = (amount: Nusd): string => {
   const number = nusdToUsd(amount);
-  return `$${number >= 0.01 || number === 0 ? number.toFixed(2) : String(number.toFixed(9)).replace(/0+$/, '')}`;
+  return `$${number >= 0.01 || number === 0 ? number.toFixed(2) : number.toFixed(9).replace(/0+$/, '')}`;
 };

@@ -37,9 +37,8 @@ export async function findWebhook(
   ]);
   const [row] = rows;
   const text = row && sealing.open(row.sealed);
-  return text === undefined
-    ? undefined
-    : { ...webhookSchema.parse(JSON.parse(text)), createdAt: row?.created_at ?? new Date(0) };
+  if (row === undefined || text === undefined) return undefined;
+  return { ...webhookSchema.parse(JSON.parse(text)), createdAt: row.created_at };
 }
 
 export async function readWebhook(store: WebhookStore, caller: InWorkspace): Promise<AlertWebhookAnswer> {

@@ -33,6 +33,8 @@ const stoppedCredits: AuditCheck = {
   query: `select key_id as id, issued::text as expected, 'more' as found from credit_keys where stopped_at is not null`,
 };
 
+const balanceDiffers = 'the balance of an account is not the sum of its entries';
+
 const summed = 'sum(requests) as requests, sum(cost_nusd) as cost';
 
 /** Compares two queries of `id`, `requests` and `cost`. */
@@ -56,7 +58,7 @@ const checks: readonly AuditCheck[] = [
       where not exists (select from ledger_entries e where e.transaction_id = t.id)`,
   },
   {
-    what: 'the balance of an account is not the sum of its entries',
+    what: balanceDiffers,
     query: `select a.id::text, coalesce(e.sum, 0)::text as expected, a.balance_nusd::text as found
       from accounts a left join (
         select ledger_account, sum(amount_nusd) as sum from ledger_entries group by ledger_account
@@ -165,40 +167,30 @@ const checks: readonly AuditCheck[] = [
   },
 ];
 
+/** Runs a check. */
+async function findingsOf(
+  client: pg.Pool | pg.PoolClient,
+  { what, query }: AuditCheck,
+  values?: unknown[],
+): Promise<Finding[]> {
+  const { rows } = await client.query<Row>(query, values);
+  return rows.map(({ id, expected, found }) => ({ what, id, expected: expected ?? 'none', found: found ?? 'none' }));
+}
+
 /** Recomputes the balances of only these accounts. */
 export async function auditBalances(pool: pg.Pool, accountIds: readonly string[]): Promise<Finding[]> {
-  const { rows } = await pool.query<Row>(
-    `select a.id::text, coalesce(e.sum, 0)::text as expected, a.balance_nusd::text as found
+  const query = `select a.id::text, coalesce(e.sum, 0)::text as expected, a.balance_nusd::text as found
      from accounts a left join lateral (
        select sum(amount_nusd) as sum from ledger_entries where ledger_account = 'wallet:' || a.id
      ) e on true
-     where a.id = any($1::uuid[]) and a.balance_nusd <> coalesce(e.sum, 0)`,
-    [accountIds],
-  );
-  return rows.map(({ id, expected, found }) => ({
-    what: 'the balance of an account is not the sum of its entries',
-    id,
-    expected: expected ?? 'none',
-    found: found ?? 'none',
-  }));
+     where a.id = any($1::uuid[]) and a.balance_nusd <> coalesce(e.sum, 0)`;
+  return findingsOf(pool, { what: balanceDiffers, query }, [accountIds]);
 }
 
 /** Finds what a person must look at: settlements that were set aside, and issuer keys whose deposits have stopped. */
 export async function auditRejected(pool: pg.Pool): Promise<Finding[]> {
-  const rejected = await pool.query<Row>(unresolved.query);
-  const stopped = await pool.query<Row>(stoppedCredits.query);
-  return [
-    ...rejected.rows.map((row) => findingOf(unresolved, row)),
-    ...stopped.rows.map((row) => findingOf(stoppedCredits, row)),
-  ];
+  return [...(await findingsOf(pool, unresolved)), ...(await findingsOf(pool, stoppedCredits))];
 }
-
-const findingOf = ({ what }: AuditCheck, { id, expected, found }: Row): Finding => ({
-  what,
-  id,
-  expected: expected ?? 'none',
-  found: found ?? 'none',
-});
 
 /** Recomputes every amount in Postgres from its smallest parts, in one snapshot. */
 export async function auditLedger(pool: pg.Pool): Promise<Finding[]> {
@@ -208,10 +200,7 @@ export async function auditLedger(pool: pg.Pool): Promise<Finding[]> {
     // Before the snapshot, so that no month is dropped that the snapshot says is kept.
     await client.query('lock table usage in access share mode');
     const findings: Finding[] = [];
-    for (const check of checks) {
-      const { rows } = await client.query<Row>(check.query);
-      findings.push(...rows.map((row) => findingOf(check, row)));
-    }
+    for (const check of checks) findings.push(...(await findingsOf(client, check)));
     return findings;
   };
   return inTransaction(pool, work, 'isolation level repeatable read read only');

@@ -133,10 +133,7 @@ const listOf = { wallet: 'walletIds', key: 'keyHashes', budget: 'budgetIds' } as
 function judgeBudget({ id, limitNusd, version, months }: ExpectedBudget, found: AuditedBudget | undefined): Finding[] {
   if (found === undefined)
     return [{ what: 'a budget is not in the state', id, expected: `${limitNusd}`, found: 'none' }];
-  const findings: Finding[] = [];
-  const compare = (what: string, expected: unknown, there: unknown): void => {
-    if (expected !== there) findings.push({ what, id, expected: `${expected}`, found: `${there}` });
-  };
+  const { findings, compare } = comparing(id);
   compare('a budget in the state is not as new as the ledger', version, found.version);
   if (found.version === version) compare('the limit of a budget differs', limitNusd, found.limitNusd);
   const oldest = oldestMonth(Date.now());
@@ -155,22 +152,21 @@ function judgeBudget({ id, limitNusd, version, months }: ExpectedBudget, found: 
 function judge({ id, kind, fundsNusd, version }: Expected, found: AuditedFunds | undefined): Finding[] {
   if (found === undefined)
     return [{ what: `a ${kind} is not in the state`, id, expected: `${fundsNusd}`, found: 'none' }];
-  const findings: Finding[] = [];
-  if (found.version !== version) {
-    const [expected, there] = [`version ${version}`, `version ${found.version}`];
-    findings.push({ what: `a ${kind} in the state is not as new as the ledger`, id, expected, found: there });
-  } else if (found.fundsNusd !== fundsNusd) {
-    findings.push({ what: `the funds of a ${kind} differ`, id, expected: `${fundsNusd}`, found: `${found.fundsNusd}` });
-  }
-  if (found.heldNusd !== found.holdsNusd) {
-    const [expected, there] = [`${found.holdsNusd}`, `${found.heldNusd}`];
-    findings.push({ what: `what is held of a ${kind} is not the sum of its holds`, id, expected, found: there });
-  }
-  if (found.unbookedNusd !== found.notesNusd) {
-    const [expected, there] = [`${found.notesNusd}`, `${found.unbookedNusd}`];
-    findings.push({ what: `what is unbooked of a ${kind} is not the sum of its notes`, id, expected, found: there });
-  }
+  const { findings, compare } = comparing(id);
+  compare(`a ${kind} in the state is not as new as the ledger`, `version ${version}`, `version ${found.version}`);
+  if (found.version === version) compare(`the funds of a ${kind} differ`, fundsNusd, found.fundsNusd);
+  compare(`what is held of a ${kind} is not the sum of its holds`, found.holdsNusd, found.heldNusd);
+  compare(`what is unbooked of a ${kind} is not the sum of its notes`, found.notesNusd, found.unbookedNusd);
   return findings;
+}
+
+/** Collects the values of one record that differ. */
+function comparing(id: string) {
+  const findings: Finding[] = [];
+  const compare = (what: string, expected: unknown, found: unknown): void => {
+    if (expected !== found) findings.push({ what, id, expected: `${expected}`, found: `${found}` });
+  };
+  return { findings, compare };
 }
 
 async function readExpected(

@@ -1,5 +1,4 @@
 import { repeat } from '@sotto/server';
-import type pg from 'pg';
 import type { Domain } from '../domain.ts';
 import type { ControlEvents } from '../events.ts';
 import type { ControlMetrics } from '../metrics/control-metrics.ts';
@@ -7,7 +6,6 @@ import { auditBalances, auditRejected } from './audit-ledger.ts';
 import { type AuditStateDependencies, auditPage } from './audit-state.ts';
 
 export interface AuditDependencies extends AuditStateDependencies {
-  readonly pool: pg.Pool;
   readonly metrics: ControlMetrics;
   readonly events: Pick<ControlEvents, 'auditFinding'>;
   readonly now: () => number;

@@ -8,7 +8,7 @@ import type { ControlEvents } from '../events.ts';
 import { spentThisMonth } from './auto-top-up/auto-top-up.ts';
 import type { BillingPlan } from './billing-plan.ts';
 import { messageOf } from './orders/order-record.ts';
-import { RailRefusedError, RailUnavailableError, type SavedCards } from './rails/rail.ts';
+import { RailError, type SavedCards } from './rails/rail.ts';
 
 /** The settings that a person can change. Amounts are in nano-USD. Undefined: it stays as it is. Null: none. */
 interface RequestedSettings {
@@ -172,7 +172,7 @@ export async function requireSavedCard(cards: SavedCards | undefined, accountId:
     });
   }
   const card = await cards.savedCard(accountId).catch((error: unknown) => {
-    if (error instanceof RailUnavailableError || error instanceof RailRefusedError) {
+    if (error instanceof RailError) {
       throw new ServiceError('service_unavailable', {
         message: 'The payment service cannot be asked for a saved card.',
       });

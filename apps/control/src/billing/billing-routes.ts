@@ -1,12 +1,11 @@
 import { billingContracts } from '@sotto/contract/control';
-import { type Nusd, nusdToUsd, orderTotal } from '@sotto/money';
+import { nusdToUsd, orderTotal } from '@sotto/money';
 import { type BillingCatalog, ServiceError } from '@sotto/wire';
-import type pg from 'pg';
 import { notFound } from '../serve/not-found.ts';
 import type { Serve } from '../serve/serve.ts';
 import { readRequestedSettings, readSettings, requireSavedCard, writeSettings } from './account-settings.ts';
 import type { BillingPlan } from './billing-plan.ts';
-import { readMonthlyGrant } from './monthly-grants/account-grant.ts';
+import { type AccountGrantDependencies, readMonthlyGrant } from './monthly-grants/account-grant.ts';
 import { toOrderAnswer } from './orders/order-record.ts';
 import { findOrder, listOrders } from './orders/order-store.ts';
 import { type PlaceDependencies, placeOrder, type Rails } from './orders/place-order.ts';
@@ -15,13 +14,9 @@ import type { SavedCards } from './rails/rail.ts';
 import { findReceipt, listReceipts } from './receipts/receipt-store.ts';
 import { sendReceipt } from './receipts/send-receipt.ts';
 
-export interface BillingRoutesDependencies {
-  readonly pool: pg.Pool;
+export interface BillingRoutesDependencies extends AccountGrantDependencies {
   readonly orders: PlaceDependencies;
   readonly cards: SavedCards | undefined;
-  /** Undefined: accounts buy balance, and get no monthly grants. */
-  readonly monthlyGrantNusd: Nusd | undefined;
-  readonly now: () => number;
 }
 
 /** Serves the catalog and, by session, the grant, orders, receipts and settings of an account. */
@@ -69,10 +64,10 @@ export function serveBilling(
 
     'GET /v1/billing/receipts': ({ caller, query }) => listReceipts(pool, caller.accountId, query),
 
-    'GET /v1/billing/receipts/{receiptNumber}': async ({ caller, params, query, request, reply }) => {
+    'GET /v1/billing/receipts/{receiptNumber}': async ({ caller, params, query, reply }) => {
       const receipt = await findReceipt(pool, caller.accountId, params.receiptNumber);
       if (receipt === undefined) throw notFound('receipt');
-      return sendReceipt(reply, receipt, { format: query.format, accept: request.headers.accept });
+      return sendReceipt(reply, receipt, query.format);
     },
 
     'GET /v1/billing/settings': ({ caller }) => readSettings(pool, caller.accountId, at()),

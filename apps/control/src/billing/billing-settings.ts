@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { type Nusd, usdToNusd } from '@sotto/money';
 import { type Environment, readFileOrPart, readSettings, type Settings, setting } from '@sotto/server';
 import { z } from 'zod';
+import { isSafeUrl } from '../reach.ts';
 import { type BillingPlan, parseBilling } from './billing-plan.ts';
 
 const urlError = 'takes an https URL; plain http on loopback only';
@@ -171,14 +172,6 @@ function contradictionOf(env: z.output<typeof environmentSchema>): string | unde
           ? 'BTCPAY_URL is set'
           : undefined;
   return rail && `${rail}, but BILLING is \`none\`: remove the way to pay, or set BILLING to prepaid`;
-}
-
-function isSafeUrl(text: string): boolean {
-  const url = URL.parse(text);
-  if (url === null || url.username !== '' || url.search !== '' || url.hash !== '') return false;
-  return (
-    url.protocol === 'https:' || (url.protocol === 'http:' && setting.isLoopback(url.hostname.replace(/^\[|\]$/g, '')))
-  );
 }
 
 /** Path of the billing file that comes with control. */

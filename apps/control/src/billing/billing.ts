@@ -3,7 +3,6 @@ import { repeat } from '@sotto/server';
 import type pg from 'pg';
 import type { Domain } from '../domain.ts';
 import type { ControlEvents } from '../events.ts';
-import { limitByAddress } from '../limits/rate-limits.ts';
 import type { WalletDependencies } from '../wallets/wallets.ts';
 import { recordLowBalances } from './account-settings.ts';
 import { topUpAccounts } from './auto-top-up/auto-top-up.ts';
@@ -40,8 +39,6 @@ const reconcileMs = 1_000;
 const forgetMs = 60_000;
 const autoTopUpMs = 2_000;
 const lowBalanceMs = 5_000;
-/** Maximum deliveries per address and minute. Rejecting a bad signature costs one HMAC. */
-const webhooksAMinute = 6_000;
 
 const noStripe = { cards: undefined, webhook: undefined };
 
@@ -92,7 +89,6 @@ export async function buildBilling({
           stripe,
           btcpay: btcpay && settings.btcpay && btcpayWebhook(btcpay, settings.btcpay),
         },
-        rateLimit: limitByAddress(webhooksAMinute),
       });
     },
     tasks: (failed) => [

@@ -2,18 +2,20 @@ import { pathOf } from '@sotto/contract';
 import type { webhookContracts } from '@sotto/contract/control';
 import { type RailName, ServiceError, type WebhookAnswer } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
+import { limitByAddress } from '../limits/rate-limits.ts';
 import { type Applied, type ApplyDependencies, applyEvent } from './orders/apply-event.ts';
 import { messageOf } from './orders/order-record.ts';
 import { findOrderId } from './orders/order-store.ts';
-import { type Delivery, RailRefusedError, RailUnavailableError, type WebhookReader } from './rails/rail.ts';
+import { type Delivery, RailError, type WebhookReader } from './rails/rail.ts';
 
 type Webhooks = typeof webhookContracts;
+
+/** By address: all deliveries of a service come from a few. Rejecting a bad signature costs one HMAC. */
+const deliveriesAMinute = 6_000;
 
 export interface WebhookRoutesDependencies {
   readonly orders: ApplyDependencies;
   readonly readers: { readonly stripe: WebhookReader | undefined; readonly btcpay: WebhookReader | undefined };
-  /** Fastify's `config` of these routes. All deliveries of a service come from a few addresses. */
-  readonly rateLimit: object;
 }
 
 /**
@@ -38,7 +40,7 @@ export function registerWebhooks(app: FastifyInstance, deps: WebhookRoutesDepend
     },
   ] as const;
   for (const { path, rail, header, reader } of routes) {
-    app.post(path, { config: deps.rateLimit }, async (request, reply) => {
+    app.post(path, { config: limitByAddress(deliveriesAMinute) }, async (request, reply) => {
       if (reader === undefined) {
         throw new ServiceError('rail_disabled', { message: `Payment by \`${rail}\` is not configured here.` });
       }
@@ -51,7 +53,7 @@ export function registerWebhooks(app: FastifyInstance, deps: WebhookRoutesDepend
           nowMs: deps.orders.now(),
         })
         .catch((error: unknown) => {
-          if (!(error instanceof RailUnavailableError || error instanceof RailRefusedError)) throw error;
+          if (!(error instanceof RailError)) throw error;
           deps.orders.events.railFailed({ rail, action: 'webhook', code: error.code });
           throw new ServiceError('service_unavailable', {
             message: 'The payment service cannot be asked about this event. Deliver it again.',

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import {
+  bestOfBand,
   bindCatalog,
   type Catalog,
   isPenalized,
@@ -9,6 +10,7 @@ import {
   type Measurements,
   type MeasurementWindow,
   type Penalties,
+  type PlanningContext,
   parseCatalog,
   prepareRouting,
   type RegistryPublic,
@@ -16,7 +18,7 @@ import {
 } from '@sotto/router';
 import { readFileOrPart } from '@sotto/server';
 import { type CatalogPort, type HealthPort, MeasurementFollower } from '@sotto/state';
-import type { Operation } from '@sotto/wire';
+import { type Operation, ServiceError } from '@sotto/wire';
 import type { ControlEvents } from '../events.ts';
 
 /** The catalog that is part of control: well-known models of the providers in the built-in registry. */
@@ -54,6 +56,12 @@ export class CatalogKeeper {
     return this.#catalog;
   }
 
+  /** Returns the catalog. Throws `service_unavailable` before there is one. */
+  requireCatalog(): Catalog {
+    if (this.#catalog === undefined) throw new ServiceError('service_unavailable');
+    return this.#catalog;
+  }
+
   get registry(): RegistryPublic | undefined {
     return this.#registry;
   }
@@ -70,6 +78,11 @@ export class CatalogKeeper {
       measurements: this.#measurements,
       penalized: (route) => isPenalized(this.#penalties, route, now),
     };
+  }
+
+  /** What requests with these preferences are planned with. Throws `service_unavailable` before there is a catalog. */
+  planning(preferences: PlanningContext['preferences']): PlanningContext {
+    return { catalog: this.requireCatalog(), preferences, status: this.status(), random: bestOfBand };
   }
 
   /** The measurements of all brokers in the last 24 hours. */

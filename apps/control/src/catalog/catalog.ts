@@ -1,6 +1,5 @@
 import { catalogContracts } from '@sotto/contract/control';
 import {
-  bestOfBand,
   type MeasurementWindow,
   type Model,
   measurementMinimum,
@@ -23,6 +22,7 @@ import {
 import type { Domain } from '../domain.ts';
 import type { Serve } from '../serve/serve.ts';
 import type { CatalogKeeper } from './catalog-keeper.ts';
+import { shareOf } from './plane-life.ts';
 
 export interface CatalogDependencies {
   readonly keeper: CatalogKeeper;
@@ -74,10 +74,7 @@ function serveCatalog(
   { keeper, capabilities, planes }: CatalogDependencies,
   figuresOf: (catalog: Catalog) => Figures,
 ): void {
-  const figures = (): Figures => {
-    if (keeper.catalog === undefined) throw new ServiceError('service_unavailable');
-    return figuresOf(keeper.catalog);
-  };
+  const figures = (): Figures => figuresOf(keeper.requireCatalog());
   serve(catalogContracts)({
     'GET /v1/models': async ({ caller }) => listModels(keeper, caller.preferences, caller.allowedModels),
     'GET /v1/catalog/models': async () => ({
@@ -91,9 +88,7 @@ function serveCatalog(
 
     'GET /v1/models/uptime': async ({ query: { model: id } }) => {
       if (typeof id !== 'string' || id === '') throw new ServiceError('missing_model', { param: 'model' });
-      const { catalog } = keeper;
-      if (catalog === undefined) throw new ServiceError('service_unavailable');
-      const model = catalog.models.get(id);
+      const model = keeper.requireCatalog().models.get(id);
       if (model === undefined || model.routes.length === 0) {
         throw new ServiceError('model_not_found', {
           message: `The model \`${id.slice(0, 256)}\` does not exist or is not enabled. \`GET /v1/models\` lists those that are.`,
@@ -106,13 +101,8 @@ function serveCatalog(
 }
 
 function listModels(keeper: CatalogKeeper, preferences: Preferences, allowed?: readonly string[]): ModelListAnswer {
-  const { catalog } = keeper;
-  if (catalog === undefined) throw new ServiceError('service_unavailable');
-  return modelList(
-    { catalog, preferences, status: keeper.status(), random: bestOfBand },
-    Math.floor(catalog.version / 1000),
-    allowed,
-  );
+  const context = keeper.planning(preferences);
+  return modelList(context, Math.floor(context.catalog.version / 1000), allowed);
 }
 
 type MeasuredRoute = MeasurementsAnswer['data'][number]['routes'][number];
@@ -216,5 +206,5 @@ const reliableTally = <Tally extends Ends>(tally: Tally | undefined): Tally | un
 
 function successRate(tally: Ends | undefined): number | null {
   const reliable = reliableTally(tally);
-  return reliable === undefined ? null : Math.round((reliable.successes / reliable.requests) * 10_000) / 10_000;
+  return reliable === undefined ? null : shareOf(reliable.successes, reliable.requests);
 }

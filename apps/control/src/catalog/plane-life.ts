@@ -82,4 +82,5 @@ export function planesOf(noted: readonly NotedHour[], minute: number): StatusAns
   };
 }
 
-const shareOf = (part: number, whole: number): number => Math.round((part / whole) * 10_000) / 10_000;
+/** A part of a whole, to four decimals. */
+export const shareOf = (part: number, whole: number): number => Math.round((part / whole) * 10_000) / 10_000;

@@ -7,7 +7,8 @@ import { setMonthlyGrant } from '../billing/monthly-grants/account-grant.ts';
 import { readLinkSettings } from '../config.ts';
 import { isUuid } from '../database/database.ts';
 import { insertKey } from '../keys/key-store.ts';
-import { smtpMail } from '../mail/smtp-mail.ts';
+import type { Mail } from '../mail/mail.ts';
+import { type SmtpSettings, smtpMail } from '../mail/smtp-mail.ts';
 import { creditAsOperator, disableAccount, enableAccount, listAccounts } from '../operator/account-store.ts';
 import { findUser } from '../operator/operator-store.ts';
 import { pagesOf } from '../serve/page-cursor.ts';
@@ -49,15 +50,21 @@ async function createForPerson(context: CliProcess, given: string, name: Option)
   context.out(accountId);
   context.out(`set a password within a day: ${setPasswordLink(origin, token)}`);
   if (signIn.smtp === undefined) return 0;
-  const mailer = smtpMail(signIn.smtp, []);
-  const isSent = await mailer.send(authMails(origin).created(email, token)).then(
-    () => true,
-    () => false,
-  );
-  mailer.close();
-  if (!isSent) throw new CliError('the mail could not be sent; check SMTP_URL, and pass the link on yourself');
+  await mailNow(signIn.smtp, authMails(origin).created(email, token), 'link');
   context.out(`the link was mailed to ${email}`);
   return 0;
+}
+
+/** Sends a mail without another attempt. If that fails, the user has to pass on what it says. */
+export async function mailNow(smtp: SmtpSettings, mail: Mail, what: 'link' | 'address'): Promise<void> {
+  const mailer = smtpMail(smtp, []);
+  try {
+    await mailer.send(mail);
+  } catch {
+    throw new CliError(`the mail could not be sent; check SMTP_URL, and pass the ${what} on yourself`);
+  } finally {
+    mailer.close();
+  }
 }
 
 /** Prints a new link to set a password, for a person whose first one has expired or was lost. */
@@ -144,7 +151,8 @@ async function findAccountId(pool: pg.Pool, account: string | undefined): Promis
   return rows[0]?.id;
 }
 
-const readUsd = (usd: string | undefined): Nusd | undefined =>
+/** Reads an amount in USD with at most nine decimals. */
+export const readUsd = (usd: string | undefined): Nusd | undefined =>
   usd === undefined || !/^\d+(\.\d{1,9})?$/.test(usd) ? undefined : usdToNusd(Number(usd));
 
 export async function accountCredit(
@@ -180,7 +188,7 @@ export async function keyCreate(context: CliProcess, values: Readonly<Record<str
   if (typeof account !== 'string' || !isUuid(account)) throw new CliError('--account must be an account id');
   if (kind !== 'inference' && kind !== 'management')
     throw new CliError(`--kind is \`${kind}\`; use inference or management`);
-  const creditLimitNusd = typeof limit === 'string' ? usdToNusd(Number(limit)) : undefined;
+  const creditLimitNusd = typeof limit === 'string' ? readUsd(limit) : undefined;
   if (limit !== undefined && creditLimitNusd === undefined)
     throw new CliError(`--limit is \`${limit}\`; use an amount in USD, such as 5`);
   const isKnown = await withDatabase(context, async (pool) => {

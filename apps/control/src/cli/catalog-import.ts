@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { checkCatalog, importModels, writeCatalog } from '@sotto/router';
-import { parseJson, privacyClassSchema, providerIdSchema } from '@sotto/wire';
+import { parseJson, providerIdSchema } from '@sotto/wire';
 import { z } from 'zod';
-import { CliError, type CliProcess, replaceFile, today, UsageError } from './cli-process.ts';
-import { defaultsOf, type ImportValues, isUrl, parseOption, readSource, shown } from './read-source.ts';
+import { CliError, type CliProcess, readIfPresent, replaceFile, today, UsageError } from './cli-process.ts';
+import { defaultsOf, type ImportValues, isUrl, parseOption, privacyClassOf, readSource, shown } from './read-source.ts';
 
 /**
  * Writes a catalog file from a provider’s own list of models (in OpenAI’s or OpenRouter’s shape), and reports which
@@ -18,11 +17,7 @@ export async function catalogImport(
   if (source === undefined) throw new UsageError(usage);
   const provider = parseOption(values.provider, providerIdSchema, usage);
   const asOf = parseOption(values['as-of'] ?? today(), z.iso.date(), '--as-of must be a date such as 2026-01-31');
-  const privacyClass = parseOption(
-    values['privacy-class'] ?? 'anonymous',
-    privacyClassSchema,
-    `--privacy-class must be one of ${privacyClassSchema.options.join(', ')}`,
-  );
+  const privacyClass = privacyClassOf(values, 'anonymous');
   const creator = parseOption(
     values.creator ?? provider.split('/')[0],
     z.string().regex(/^[\w.-]{1,100}$/),
@@ -53,10 +48,7 @@ export async function catalogImport(
     context.out(text.trimEnd());
     context.error(counted);
   } else {
-    const before = await readFile(out, 'utf8').catch((error: unknown) => {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-      throw new CliError(`cannot read ${out}`);
-    });
+    const before = await readIfPresent(out);
     const isSame = before === text;
     if (before !== undefined && !isSame && values.force !== true) {
       throw new CliError(`${out} exists and differs; replace it with --force`);

@@ -1,5 +1,6 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { Settings } from '@sotto/server';
 import type pg from 'pg';
 import type { Actor } from '../acts/record-act.ts';
 import { readDatabaseUrl } from '../config.ts';
@@ -24,9 +25,7 @@ export class UsageError extends CliError {}
 export type Option = string | boolean | undefined;
 
 /** Returns settings that were read. Throws a `CliError` that says what is wrong with them. */
-export function required<Settings>(
-  read: { readonly ok: true; readonly settings: Settings } | { readonly ok: false; readonly message: string },
-): Settings {
+export function required<T>(read: Settings<T>): T {
   if (!read.ok) throw new CliError(read.message);
   return read.settings;
 }
@@ -37,6 +36,13 @@ export const commandLine: Actor = { kind: 'command_line' };
 /** Reads a file that the user named. */
 export const readText = (file: string): Promise<string> =>
   readFile(file, 'utf8').catch(() => {
+    throw new CliError(`cannot read ${file}`);
+  });
+
+/** Reads a file that the user named, if it exists. */
+export const readIfPresent = (file: string): Promise<string | undefined> =>
+  readFile(file, 'utf8').catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
     throw new CliError(`cannot read ${file}`);
   });
 

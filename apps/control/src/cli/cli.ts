@@ -35,10 +35,12 @@ import {
 import { providerAdd } from './provider-add.ts';
 import { serve } from './serve.ts';
 
+type CommandOptions = Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>;
+
 interface Command {
   readonly usage: string;
   readonly summary: string;
-  readonly options: Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>;
+  readonly options?: CommandOptions;
   /** False: the command reads no settings of the service, so it runs without them. Default: true. */
   readonly needsSettings?: false;
   run(context: CliProcess, positionals: readonly string[], values: Readonly<Record<string, Option>>): Promise<number>;
@@ -47,12 +49,11 @@ interface Command {
 const text = { type: 'string' } as const;
 
 const commands: Readonly<Record<string, Command>> = {
-  serve: { usage: 'serve', summary: 'run the control plane', options: {}, run: (context) => serve(context) },
+  serve: { usage: 'serve', summary: 'run the control plane', run: serve },
   migrate: {
     usage: 'migrate',
     summary: 'update the database schema',
-    options: {},
-    run: (context) => migrate(context),
+    run: migrate,
   },
   'catalog check': {
     usage: 'catalog check FILE [--registry FILE]',
@@ -74,13 +75,13 @@ const commands: Readonly<Record<string, Command>> = {
   'config check': {
     usage: 'config check [FILE]',
     summary: 'check sotto.yaml, without a server: keys, references, inline parts, and the values of every process',
-    ...{ options: {}, needsSettings: false },
+    needsSettings: false,
     run: (context, [file]) => configCheck(context, file),
   },
   'config show': {
     usage: 'config show [FILE]',
     summary: 'print the effective settings of control, each with its source, and the others of sotto.yaml',
-    ...{ options: {}, needsSettings: false },
+    needsSettings: false,
     run: (context, [file]) => configShow(context, file),
   },
   'config split': {
@@ -112,14 +113,12 @@ const commands: Readonly<Record<string, Command>> = {
     usage: 'audit',
     summary:
       'recompute every balance and compare it with Redis and the settlements; exits 1 if one nano-dollar differs',
-    options: {},
-    run: (context) => audit(context),
+    run: audit,
   },
   'rejected list': {
     usage: 'rejected list',
     summary: 'list the settlements that could not be booked and are unresolved',
-    options: {},
-    run: (context) => rejectedList(context),
+    run: rejectedList,
   },
   'rejected dismiss': {
     usage: 'rejected dismiss ID --why TEXT',
@@ -131,19 +130,17 @@ const commands: Readonly<Record<string, Command>> = {
     usage: 'doctor',
     summary:
       'check settings, Postgres, Redis, clocks, schema, shared state and both origins; exits 1 if something is wrong',
-    options: {},
-    run: (context) => doctor(context),
+    run: doctor,
   },
   'billing check': {
     usage: 'billing check FILE',
     summary: 'check a billing file, without a server, and show the price of each package',
-    ...{ options: {}, needsSettings: false },
+    needsSettings: false,
     run: (context, [file]) => billingCheck(context, file),
   },
   'order refund': {
     usage: 'order refund ORDER_ID USD',
     summary: 'record the total refunded for an order so far, if its payment rail does not report it (crypto)',
-    options: {},
     run: (context, [order, usd]) => orderRefund(context, { order, usd }),
   },
   'account create': {
@@ -156,7 +153,6 @@ const commands: Readonly<Record<string, Command>> = {
   'account link': {
     usage: 'account link EMAIL',
     summary: 'print a new link to set a password, if the first one has expired',
-    options: {},
     run: (context, [email]) => accountLink(context, email),
   },
   'account credit': {
@@ -168,7 +164,6 @@ const commands: Readonly<Record<string, Command>> = {
   'account grant': {
     usage: 'account grant EMAIL|ACCOUNT_ID USD|default',
     summary: "set what an account gets each month with BILLING=none; default means the deployment's MONTHLY_GRANT_USD",
-    options: {},
     run: (context, [account, usd]) => accountGrant(context, { account, usd }),
   },
   'account list': {
@@ -180,62 +175,52 @@ const commands: Readonly<Record<string, Command>> = {
   'account disable': {
     usage: 'account disable ACCOUNT_ID',
     summary: 'stop the keys and end the sessions of an account; its money stays',
-    options: {},
     run: (context, [account]) => accountSwitch(context, account, 'disabled'),
   },
   'account enable': {
     usage: 'account enable ACCOUNT_ID',
     summary: 'let a disabled account sign in again, and its keys work again',
-    options: {},
     run: (context, [account]) => accountSwitch(context, account, 'enabled'),
   },
   'sign-up show': {
     usage: 'sign-up show',
     summary: 'print who may sign up, and which addresses are invited',
-    options: {},
-    run: (context) => signUpShow(context),
+    run: signUpShow,
   },
   'sign-up invite': {
     usage: 'sign-up invite EMAIL',
     summary: 'let an address of any domain sign up within seven days',
-    options: {},
     run: (context, [email]) => signUpInvite(context, email),
   },
   'acts list': {
     usage: 'acts list',
     summary: 'list the acts of operators and workspaces, newest first',
-    options: {},
-    run: (context) => actList(context),
+    run: actList,
   },
   'order list': {
     usage: 'order list',
     summary: 'list the orders of all accounts, newest first',
-    options: {},
-    run: (context) => orderList(context),
+    run: orderList,
   },
   'provider spend': {
     usage: 'provider spend',
     summary: 'print what accounts were charged for the answers of each provider this month',
-    options: {},
-    run: (context) => providerSpend(context),
+    run: providerSpend,
   },
   'operator grant': {
     usage: 'operator grant EMAIL',
     summary: 'let a user administer this deployment in the dashboard and by API',
-    options: {},
     run: (context, [email]) => operatorGrant(context, email),
   },
   'operator revoke': {
     usage: 'operator revoke EMAIL',
     summary: 'take that role away',
-    options: {},
     run: (context, [email]) => operatorRevoke(context, email),
   },
   'operator list': {
     usage: 'operator list',
     summary: 'list the users who have that role',
-    options: {},
-    run: (context) => operatorList(context),
+    run: operatorList,
   },
   'key create': {
     usage: 'key create --account ID [--kind inference|management] [--name NAME] [--limit USD] [--no-compatibility]',
@@ -265,7 +250,8 @@ export async function runCli(args: readonly string[], context: CliProcess): Prom
   let explain = (message: string): string => message;
   try {
     const rest = args.slice(name.split(' ').length);
-    const { values, positionals } = parseArgs({ args: rest, options: command.options, allowPositionals: true });
+    const options: CommandOptions = command.options ?? {};
+    const { values, positionals } = parseArgs({ args: rest, options, allowPositionals: true });
     if (command.needsSettings === false) return await command.run(context, positionals, values);
     const given = loadSettings({
       ...{ plane: 'control', schema: settingsSchema, environment: context.environment },

@@ -11,6 +11,7 @@ import {
   readBrokerSettings,
   readFileOrPart,
   readSettings,
+  type Settings,
   settingPaths,
   settingsOf,
 } from '@sotto/server';
@@ -24,7 +25,7 @@ interface Judge {
   readonly plane: 'control' | 'broker' | 'keeper';
   readonly schema: z.ZodObject;
   /** Reads all settings of the process as it does at start. */
-  readonly read: (environment: Environment) => { readonly ok: true } | { readonly ok: false; readonly message: string };
+  readonly read: (environment: Environment) => Settings<unknown>;
 }
 
 const judges: readonly Judge[] = [

@@ -8,6 +8,7 @@ import { examinePostgres } from '../doctor/postgres.ts';
 import { examineRedis, examineState } from '../doctor/redis.ts';
 import { examineCatalogFile, examineProviderKeys } from '../doctor/registry.ts';
 import { type CliProcess, required, today } from './cli-process.ts';
+import { loopbackHosts } from './read-source.ts';
 
 const marks = { ok: 'ok     ', warning: 'warning', wrong: 'WRONG  ' } as const;
 
@@ -45,7 +46,7 @@ function registryFileOf({ environment }: CliProcess): string | undefined {
 /** Warns of settings that work but do not suit a public service. */
 function examineSettings(config: ControlConfig): Finding[] {
   const { origin, confidentialOrigin, isProduction, trustProxy, signIn, metricsPort } = config;
-  const isPublic = !['127.0.0.1', '[::1]', 'localhost'].includes(new URL(origin).hostname);
+  const isPublic = !loopbackHosts.has(new URL(origin).hostname);
   const warnings: Finding[] = [];
   const warn = (found: string, advice: string): void => void warnings.push(warning('settings', found, advice));
   if (isPublic && !isProduction) {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { nusdToUsd } from '@sotto/money';
 import {
   bestOfBand,
@@ -87,8 +86,7 @@ async function readPreferencesFile(file: string): Promise<Preferences> {
 }
 
 async function readCatalog(catalogFile: string, registryFile: string) {
-  const registryText = await readText(registryFile);
-  const registry = parseRegistry(registryText, createHash('sha256').update(registryText).digest('hex'));
+  const registry = parseRegistry(await readText(registryFile), '');
   if (!registry.ok)
     throw new CliError(`${registryFile}:${registry.problems[0]?.line}: ${registry.problems[0]?.message}`);
   const wholeRegistry = publicRegistry(registry.value, () => true);

@@ -8,14 +8,13 @@ import { listAllOrders } from '../billing/orders/order-store.ts';
 import { readLinkSettings } from '../config.ts';
 import { isUuid } from '../database/database.ts';
 import { controlEvents } from '../events.ts';
-import { smtpMail } from '../mail/smtp-mail.ts';
 import { type GrantOutcome, grantOperator, listOperators, revokeOperator } from '../operator/operator-store.ts';
 import { spendByProvider } from '../operator/provider-list.ts';
 import { dismissRejected, listRejected } from '../operator/rejected-settlements.ts';
 import { inviteToSignUp, listSignUpInvitations, signUpInvitationMail } from '../operator/sign-up-invitations.ts';
 import { pagesOf } from '../serve/page-cursor.ts';
 import { signUpPolicy } from '../sessions/sign-up-policy.ts';
-import { readAddress } from './account-commands.ts';
+import { mailNow, readAddress, readUsd } from './account-commands.ts';
 import { CliError, type CliProcess, commandLine, required, UsageError, withDatabase } from './cli-process.ts';
 
 /** Why a user cannot become an operator, and what to do. */
@@ -63,14 +62,7 @@ export async function signUpInvite(context: CliProcess, address: string | undefi
     return inviteToSignUp(pool, { email, actor: commandLine }, Date.now());
   });
   context.out(`${email} can sign up at ${origin}/sign-up until ${invitation.expires_at}`);
-  if (signIn.smtp === undefined) return 0;
-  const mailer = smtpMail(signIn.smtp, []);
-  const failed = await mailer.send(signUpInvitationMail(origin, invitation)).then(
-    () => false,
-    () => true,
-  );
-  mailer.close();
-  if (failed) throw new CliError('the mail could not be sent; check SMTP_URL, and pass the address on yourself');
+  if (signIn.smtp !== undefined) await mailNow(signIn.smtp, signUpInvitationMail(origin, invitation), 'address');
   return 0;
 }
 
@@ -159,7 +151,7 @@ export async function orderRefund(
   { order, usd }: { readonly order: string | undefined; readonly usd: string | undefined },
 ): Promise<number> {
   if (order === undefined || !isUuid(order)) throw new CliError('the first argument must be an order id');
-  const totalNusd = usd === undefined || !/^\d+(\.\d{1,9})?$/.test(usd) ? undefined : usdToNusd(Number(usd));
+  const totalNusd = readUsd(usd);
   if (totalNusd === undefined || totalNusd === 0n) {
     throw new CliError('the second argument must be the total refunded for the order so far, in USD');
   }

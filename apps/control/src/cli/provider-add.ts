@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import {
   addProvider,
   askServer,
@@ -10,13 +9,20 @@ import {
   serverModels,
 } from '@sotto/discovery';
 import { type CatalogFileInput, checkCatalog, importModels, parseRegistry, publicRegistry } from '@sotto/router';
-import { type PrivacyClass, parseJson, privacyClassSchema, providerIdSchema } from '@sotto/wire';
-import { CliError, type CliProcess, replaceFile, today, UsageError } from './cli-process.ts';
-import { defaultsOf, fetchText, type ImportValues, keyOf, parseOption } from './read-source.ts';
+import { parseJson, providerIdSchema } from '@sotto/wire';
+import { CliError, type CliProcess, readIfPresent, replaceFile, today, UsageError } from './cli-process.ts';
+import {
+  defaultsOf,
+  fetchText,
+  type ImportValues,
+  keyOf,
+  loopbackHosts,
+  parseOption,
+  privacyClassOf,
+} from './read-source.ts';
 
 /** A model server answers a question of one token within this time. */
 const answerMs = 10_000;
-const loopbackHosts = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
  * Adds a provider to a registry file and its models to a catalog file. Asks the server for its models: Ollama, LM Studio,
@@ -39,8 +45,8 @@ export async function providerAdd(
   if (found.models.length === 0) throw new CliError('no model of the server can be used; nothing was written');
 
   const before: Partial<ProviderFiles> = {
-    ...textUnder('registry', await textOf(files.registry)),
-    ...textUnder('catalog', await textOf(files.catalog)),
+    ...textUnder('registry', await readIfPresent(files.registry)),
+    ...textUnder('catalog', await readIfPresent(files.catalog)),
   };
   const added = addProvider(before, { ...found, replaces: values.force === true });
   if (!added.ok) {
@@ -86,11 +92,7 @@ async function findModels(context: CliProcess, url: URL, values: ImportValues): 
   const id = given ?? parseOption(idFrom(url), providerIdSchema, idTakes);
   const base = `${url.origin}${url.pathname.replace(/\/+$/, '') || '/v1'}`;
   const list = await fetchText(`${base}/models`, keyOf(context, values['api-key-env']), { plain: isPlain });
-  const privacyClass: PrivacyClass = parseOption(
-    values['privacy-class'] ?? (isLoopback ? 'private' : 'anonymous'),
-    privacyClassSchema,
-    `--privacy-class must be one of ${privacyClassSchema.options.join(', ')}`,
-  );
+  const privacyClass = privacyClassOf(values, isLoopback ? 'private' : 'anonymous');
   const defaults = defaultsOf(values);
   const imported = importModels(parseJson(list), {
     ...{ provider: id, creator: id, privacyClass, asOf: today() },
@@ -124,13 +126,6 @@ function fileOf(values: ImportValues, option: string, otherwise: string): string
   const file = values[option] ?? otherwise;
   if (typeof file !== 'string') throw new UsageError(`--${option} must be a file`);
   return file;
-}
-
-async function textOf(file: string): Promise<string | undefined> {
-  return readFile(file, 'utf8').catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw new CliError(`cannot read ${file}`);
-  });
 }
 
 const textUnder = (name: keyof ProviderFiles, text: string | undefined): Partial<ProviderFiles> =>

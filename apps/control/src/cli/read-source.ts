@@ -1,9 +1,10 @@
+import { type PrivacyClass, privacyClassSchema } from '@sotto/wire';
 import type { z } from 'zod';
 import { CliError, type CliProcess, type Option, readText, UsageError } from './cli-process.ts';
 
 const timeoutMs = 30_000;
 const maxBytes = 64 * 1024 * 1024;
-const loopbackHosts = new Set(['localhost', '127.0.0.1', '[::1]']);
+export const loopbackHosts: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
  * Reads the text of a file, of a URL or, with `-`, of standard input. `keyVariable` names the environment variable that
@@ -96,6 +97,14 @@ export function parseOption<Value>(given: unknown, schema: z.ZodType<Value>, oth
   if (!read.success) throw new UsageError(otherwise);
   return read.data;
 }
+
+/** Returns the class of `--privacy-class`, or else `otherwise`. */
+export const privacyClassOf = (values: ImportValues, otherwise: PrivacyClass): PrivacyClass =>
+  parseOption(
+    values['privacy-class'] ?? otherwise,
+    privacyClassSchema,
+    `--privacy-class must be one of ${privacyClassSchema.options.join(', ')}`,
+  );
 
 function numberOf(given: Option, pattern: RegExp, otherwise: string): number | undefined {
   if (given === undefined) return undefined;

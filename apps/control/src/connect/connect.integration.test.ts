@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestPostgres, type TestPostgres } from '../../../../test/kit/postgres.ts';
+import { describe, expect, it } from 'vitest';
+import { openTestDatabase } from '../../../../test/kit/database.ts';
 import { claimAccount, createAccount } from '../accounts/ensure-account.ts';
-import { type DatabaseConnection, migrateDatabase, openDatabase } from '../database/database.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { claimWorkspaces } from '../workspaces/claim-workspaces.ts';
 import { removeMember } from '../workspaces/member-store.ts';
@@ -15,20 +14,7 @@ import { ArtifactStore } from './protocol/artifact-store.ts';
 import { purgeKeys, readKeys, usedMs } from './protocol/key-store.ts';
 import { subjectOf } from './protocol/provider.ts';
 
-let postgres: TestPostgres;
-let database: DatabaseConnection;
-let pool: pg.Pool;
-beforeAll(async () => {
-  postgres = await startTestPostgres();
-  const url = await postgres.createDatabase();
-  await migrateDatabase(url);
-  database = openDatabase(url);
-  ({ pool } = database);
-});
-afterAll(async () => {
-  await database?.close();
-  await postgres?.stop();
-});
+const { pool } = await openTestDatabase();
 
 const redirectUri = 'https://app.example/callback';
 const projected: string[] = [];

@@ -1,12 +1,10 @@
 import { appContracts, grantContracts } from '@sotto/contract/control';
 import { repeat } from '@sotto/server';
 import { ServiceError } from '@sotto/wire';
-import type pg from 'pg';
 import type { ApiCredentials } from '../credentials/api-credentials.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import type { Domain } from '../domain.ts';
 import { projectKeys } from '../projection/project-keys.ts';
-import type { Projector } from '../projection/projector.ts';
 import type { Serve } from '../serve/serve.ts';
 import { requireWorkspace } from '../workspaces/workspace-access.ts';
 import { changeApp, createApp, disableApp, listApps, rotateSecret } from './apps/app-store.ts';
@@ -16,10 +14,6 @@ import { disconnect, listGrants } from './grants/grant-store.ts';
 import { serveInteractions } from './interactions/interaction-routes.ts';
 import { ProtocolKeeper, type ProtocolKeeperDependencies, protocolRoutes } from './protocol/protocol-routes.ts';
 
-export interface ConnectDependencies extends ProtocolKeeperDependencies {
-  readonly projector: Projector;
-}
-
 /** Connected Apps (`docs/use/connected-apps.md`), if the operator has enabled them. */
 export interface Connect extends Domain {
   readonly findAccessToken: NonNullable<ApiCredentials['findAccessToken']>;
@@ -28,14 +22,14 @@ export interface Connect extends Domain {
 const keysMs = 30_000;
 const purgeMs = 60_000;
 
-export function buildConnect(deps: ConnectDependencies): Connect {
+export function buildConnect(deps: ProtocolKeeperDependencies): Connect {
   const keeper = new ProtocolKeeper(deps);
   const { pool, origin, projector, now } = deps;
   return {
     findAccessToken: (secret) => findAccessToken(pool, secret),
     async register({ app, serve }) {
-      serveApps(serve, { pool, projector, origin });
-      serveGrants(serve, { pool, projector });
+      serveApps(serve, deps);
+      serveGrants(serve, deps);
       const provider = async () => (await keeper.protocol()).provider;
       serveInteractions(serve, { pool, projector, provider, origin, now });
       await app.register(protocolRoutes, { keeper, onUnexpected: deps.events.connectFailed });
@@ -54,13 +48,8 @@ export function buildConnect(deps: ConnectDependencies): Connect {
   };
 }
 
-interface GrantRoutesDependencies {
-  readonly pool: pg.Pool;
-  readonly projector: Projector;
-}
-
 /** Serves the grants that a person has given to apps, and revokes them. */
-function serveGrants(serve: Serve, { pool, projector }: GrantRoutesDependencies): void {
+function serveGrants(serve: Serve, { pool, projector }: ProtocolKeeperDependencies): void {
   serve(grantContracts)({
     'GET /v1/connect/grants': async ({ caller: { accountId }, query: { workspace_id: workspaceId } }) => {
       if (workspaceId === undefined) return { data: await listGrants(pool, { accountId }) };
@@ -75,15 +64,8 @@ function serveGrants(serve: Serve, { pool, projector }: GrantRoutesDependencies)
   });
 }
 
-interface AppRoutesDependencies {
-  readonly pool: pg.Pool;
-  readonly projector: Projector;
-  /** The public control origin. Apps may not redirect to it. */
-  readonly origin: string;
-}
-
 /** Serves the apps that an account has registered. A secret is returned only once. */
-function serveApps(serve: Serve, { pool, projector, origin }: AppRoutesDependencies): void {
+function serveApps(serve: Serve, { pool, projector, origin }: ProtocolKeeperDependencies): void {
   serve(appContracts)({
     'GET /v1/connect/apps': async ({ caller }) => ({ data: await listApps(pool, caller.accountId) }),
 

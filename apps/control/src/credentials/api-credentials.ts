@@ -149,10 +149,7 @@ export function assertScope({ scopes }: PresentedToken, needed: AppScope): void 
 }
 
 /** Returns the account of a valid key or access token. Undefined for any other bearer. */
-export async function accountOfBearer(
-  { pool, findAccessToken }: ApiCredentials,
-  secret: string,
-): Promise<string | undefined> {
+async function accountOfBearer({ pool, findAccessToken }: ApiCredentials, secret: string): Promise<string | undefined> {
   const key = apiKeyKind(secret) === undefined ? (await findAccessToken?.(secret))?.key : await findKey(pool, secret);
   return key?.accountId;
 }

@@ -1,6 +1,10 @@
 import { sql } from 'drizzle-orm';
+import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 import { bigint, boolean, index, integer, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { createdAt, instant } from './columns.ts';
+
+/** The database, as better-auth and its plugins use it. */
+export type AuthDatabase = NodePgDatabase<Record<string, unknown>>;
 
 const updatedAt = () => instant('updated_at').notNull().default(sql`now()`);
 

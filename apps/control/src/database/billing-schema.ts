@@ -16,16 +16,12 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core';
 import { nusd } from './columns.ts';
-import { accounts } from './schema.ts';
+import { accountId } from './schema.ts';
 
 // Billing times come from control’s clock, in whole milliseconds, so that cursors are exact.
 const instant = <Name extends string>(name: Name) =>
   timestamp(name, { withTimezone: true, mode: 'date', precision: 3 });
 const rail = () => text('rail', { enum: ['card', 'crypto', 'test'] }).notNull();
-const account = () =>
-  uuid('account_id')
-    .notNull()
-    .references(() => accounts.id);
 
 /** Purchase orders. Only `applyOrderEvent` of packages/money changes their status, under a lock on the row. */
 export const orders = pgTable(
@@ -116,7 +112,7 @@ export const receipts = pgTable(
     orderId: uuid('order_id')
       .notNull()
       .references(() => orders.id),
-    accountId: account(),
+    accountId: accountId(),
     issuedAt: instant('issued_at').notNull(),
     rail: rail(),
     amountNusd: nusd('amount_nusd').notNull(),
@@ -136,7 +132,7 @@ export const receipts = pgTable(
 
 /** An account’s settings for receipts, low-balance notices and auto top-up, and the outcome of the last auto top-up. */
 export const billingSettings = pgTable('billing_settings', {
-  accountId: account().primaryKey(),
+  accountId: accountId().primaryKey(),
   receiptDetails: text('receipt_details'),
   lowBalanceNusd: nusd('low_balance_nusd'),
   /** When the balance fell below the threshold. Set once per crossing. */
@@ -155,7 +151,7 @@ export const billingSettings = pgTable('billing_settings', {
 /** A rail’s customer id for an account. */
 export const railCustomers = pgTable(
   'rail_customers',
-  { accountId: account(), rail: rail(), customer: text('customer').notNull() },
+  { accountId: accountId(), rail: rail(), customer: text('customer').notNull() },
   (table) => [primaryKey({ columns: [table.accountId, table.rail] })],
 );
 
@@ -166,7 +162,7 @@ export const railCustomers = pgTable(
 export const monthlyGrants = pgTable(
   'monthly_grants',
   {
-    accountId: account(),
+    accountId: accountId(),
     month: text('month').notNull(),
     amountNusd: nusd('amount_nusd').notNull(),
     /** The charges that the grant has paid. */

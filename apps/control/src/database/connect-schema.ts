@@ -1,12 +1,8 @@
 import type { AppScope } from '@sotto/wire';
 import { index, jsonb, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
 import { createdAt, instant } from './columns.ts';
-import { accounts, apiKeys } from './schema.ts';
+import { accountId, apiKeys } from './schema.ts';
 
-const accountId = () =>
-  uuid('account_id')
-    .notNull()
-    .references(() => accounts.id);
 const appId = () =>
   uuid('app_id')
     .notNull()

@@ -7,11 +7,9 @@ import pg from 'pg';
 import { z } from 'zod';
 import { endSilentSessions } from './silent-sessions.ts';
 
-export type Database = NodePgDatabase;
-
 export interface DatabaseConnection {
   readonly pool: pg.Pool;
-  readonly db: Database;
+  readonly db: NodePgDatabase;
   close(): Promise<void>;
 }
 
@@ -107,10 +105,14 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return false;
 }
 
-const uuidPattern = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+/** Whether a unique index refused a row, because another transaction had stored an equal one. */
+export const isUniqueViolation = (error: unknown): boolean => hasSqlState(error, '23505');
+
+const hasSqlState = (error: unknown, sqlState: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === sqlState;
 
 /** Whether a text is a UUID. Postgres rejects a query with anything else. */
-export const isUuid = (text: string): boolean => uuidPattern.test(text);
+export const isUuid = (text: string): boolean => /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i.test(text);
 
 /**
  * Proves, while bookings continue, that `usage` has no row of the month after next or later. Migration 0016 then turns
@@ -130,7 +132,7 @@ export async function proveUsageBound(client: pg.ClientBase): Promise<void> {
     await client.query(`alter table usage validate constraint ${bound}`);
   } catch (error) {
     await withdrawUsageBound(client);
-    if (!(error instanceof Error && 'code' in error && error.code === checkViolation)) throw error;
+    if (!hasSqlState(error, checkViolation)) throw error;
   }
 }
 

@@ -19,6 +19,14 @@ import { authUser } from './auth-schema.ts';
 import { createdAt, instant, nusd } from './columns.ts';
 
 const id = () => uuid('id').primaryKey();
+export const accountId = () =>
+  uuid('account_id')
+    .notNull()
+    .references(() => accounts.id);
+export const workspaceId = () =>
+  uuid('workspace_id')
+    .notNull()
+    .references(() => workspaces.id);
 
 /**
  * Accounts that pay. `balanceNusd` is derived from the ledger and updated in the same transactions. `version` rises
@@ -62,12 +70,10 @@ export const workspaces = pgTable(
   'workspaces',
   {
     id: id(),
-    accountId: uuid('account_id')
-      .notNull()
-      .references(() => accounts.id),
+    accountId: accountId(),
     name: text('name').notNull(),
     isDefault: boolean('is_default').notNull().default(false),
-    /** `preferencesSchema` of packages/router. */
+    /** `preferencesSchema` of packages/wire. */
     preferences: jsonb('preferences').notNull(),
     createdAt: createdAt(),
     /** Deletion also revoked the workspace’s keys. The row remains, because their usage refers to it. */
@@ -87,12 +93,8 @@ export const apiKeys = pgTable(
   'api_keys',
   {
     id: id(),
-    accountId: uuid('account_id')
-      .notNull()
-      .references(() => accounts.id),
-    workspaceId: uuid('workspace_id')
-      .notNull()
-      .references(() => workspaces.id),
+    accountId: accountId(),
+    workspaceId: workspaceId(),
     /** The account that created the key. The key stops when this account leaves the workspace. `account_id` pays. */
     createdBy: uuid('created_by')
       .notNull()
@@ -151,9 +153,7 @@ export const budgets = pgTable(
   'budgets',
   {
     id: id(),
-    workspaceId: uuid('workspace_id')
-      .notNull()
-      .references(() => workspaces.id),
+    workspaceId: workspaceId(),
     memberId: uuid('member_id').references(() => accounts.id),
     keyId: uuid('key_id').references(() => apiKeys.id),
     limitNusd: nusd('limit_nusd'),

@@ -1,13 +1,9 @@
 import { sql } from 'drizzle-orm';
 import { bigint, check, customType, index, integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
 import { createdAt, instant } from './columns.ts';
-import { accounts } from './schema.ts';
+import { accountId } from './schema.ts';
 
 const bytes = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
-const account = () =>
-  uuid('account_id')
-    .notNull()
-    .references(() => accounts.id);
 const credits = <Name extends string>(name: Name) => bigint(name, { mode: 'number' }).notNull().default(0);
 
 /** The issuer keys that were used, by their ids of RFC 9578 in hex. The check stops deposits of a key that was stolen. */
@@ -26,7 +22,7 @@ export const creditKeys = pgTable(
 
 /** The code with which a lot may be withdrawn from an account, once. Only its hash is stored. */
 export const creditCodes = pgTable('credit_codes', {
-  accountId: account().primaryKey(),
+  accountId: accountId().primaryKey(),
   codeHash: text('code_hash').notNull().unique(),
   expiresAt: instant('expires_at').notNull(),
 });
@@ -39,7 +35,7 @@ export const creditIssuances = pgTable(
   'credit_issuances',
   {
     id: text('id').primaryKey(),
-    accountId: account(),
+    accountId: accountId(),
     keyId: text('key_id').notNull(),
     count: integer('count').notNull(),
     createdAt: createdAt(),
@@ -60,7 +56,7 @@ export const spentCredits = pgTable(
 
 /** Accounts without a user that credits or an order have paid for. */
 export const wallets = pgTable('wallets', {
-  accountId: account().primaryKey(),
+  accountId: accountId().primaryKey(),
   keyId: uuid('key_id').notNull(),
   keyHash: text('key_hash').notNull().unique(),
   /** SHA-256 of the secret that closes it. */

@@ -1,12 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
 import { createdAt, instant } from './columns.ts';
-import { accounts, budgets, workspaces } from './schema.ts';
-
-const workspaceId = () =>
-  uuid('workspace_id')
-    .notNull()
-    .references(() => workspaces.id);
+import { accountId, accounts, budgets, workspaceId, workspaces } from './schema.ts';
 
 /**
  * Members of a workspace besides its owner. The owner is the account that pays, `workspaces.account_id`, without a row
@@ -16,9 +11,7 @@ export const workspaceMembers = pgTable(
   'workspace_members',
   {
     workspaceId: workspaceId(),
-    accountId: uuid('account_id')
-      .notNull()
-      .references(() => accounts.id),
+    accountId: accountId(),
     role: text('role', { enum: ['viewer', 'member', 'admin'] }).notNull(),
     createdAt: createdAt(),
   },

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Nusd, nusdToUsd } from '@sotto/money';
+import { type Nusd, nusdToUsd, usdToNusd } from '@sotto/money';
 import { createApiKey, hashSecret, type KeyKind } from '@sotto/state';
 import { type KeyAnswer, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
@@ -34,6 +34,19 @@ export interface NewKey extends SentRules {
 export interface KeyChange extends SentRules {
   readonly name?: string | undefined;
   readonly isDisabled?: boolean | undefined;
+}
+
+/** Converts a limit from USD to nano-USD. Null is no limit, undefined stays. Throws `invalid_request`. */
+export function readLimit(usd: number | null | undefined): Nusd | null | undefined {
+  if (usd == null) return usd;
+  const nusd = usdToNusd(usd);
+  if (nusd === undefined) {
+    throw new ServiceError('invalid_request', {
+      message: '`credit_limit_usd` takes at most nine decimals.',
+      param: 'credit_limit_usd',
+    });
+  }
+  return nusd;
 }
 
 type KeyRow = Omit<

@@ -1,5 +1,4 @@
 import { keyContracts } from '@sotto/contract/control';
-import { type Nusd, usdToNusd } from '@sotto/money';
 import type { KeyKind } from '@sotto/state';
 import { autoModelId, ServiceError, type UpdateKey } from '@sotto/wire';
 import type pg from 'pg';
@@ -13,7 +12,7 @@ import { notFound } from '../serve/not-found.ts';
 import type { Serve } from '../serve/serve.ts';
 import { assertMay } from '../workspaces/permissions.ts';
 import { lockWorkspace, requireWorkspace } from '../workspaces/workspace-access.ts';
-import { insertKey, type KeyChange, listKeys, revokeKey, rotateKey, updateKey } from './key-store.ts';
+import { insertKey, type KeyChange, listKeys, readLimit, revokeKey, rotateKey, updateKey } from './key-store.ts';
 
 export interface KeysDependencies {
   readonly pool: pg.Pool;
@@ -169,19 +168,6 @@ const toldRules = ({ expires_at, allowed_models, requests_per_minute, tokens_per
   ...(requests_per_minute === undefined ? {} : { requests_per_minute }),
   ...(tokens_per_minute === undefined ? {} : { tokens_per_minute }),
 });
-
-/** Converts a limit from USD to nano-USD. Null removes the limit, undefined leaves it. */
-function readLimit(usd: number | null | undefined): Nusd | null | undefined {
-  if (usd == null) return usd;
-  const nusd = usdToNusd(usd);
-  if (nusd === undefined) {
-    throw new ServiceError('invalid_request', {
-      message: '`credit_limit_usd` takes at most nine decimals.',
-      param: 'credit_limit_usd',
-    });
-  }
-  return nusd;
-}
 
 /**
  * Locks the workspace of a key if the caller may change the key. Its creator may, and members who may change all keys.

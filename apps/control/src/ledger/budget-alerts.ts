@@ -16,7 +16,7 @@ export interface BudgetStanding {
 }
 
 /** Returns the highest percent that the spending has passed, or 0. */
-export const passedPercent = ({ limitNusd, spentNusd }: Pick<BudgetStanding, 'limitNusd' | 'spentNusd'>): number =>
+const passedPercent = ({ limitNusd, spentNusd }: Pick<BudgetStanding, 'limitNusd' | 'spentNusd'>): number =>
   spentNusd === 0n ? 0 : (alertPercents.find((percent) => spentNusd * 100n >= limitNusd * BigInt(percent)) ?? 0);
 
 /**

@@ -1,30 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { AccountRef, Settlement } from '@sotto/state';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startTestPostgres, type TestPostgres } from '../../../../test/kit/postgres.ts';
+import { expect, it } from 'vitest';
+import { openTestDatabase } from '../../../../test/kit/database.ts';
 import { createAccount } from '../accounts/ensure-account.ts';
 import { auditLedger } from '../audit/audit-ledger.ts';
-import { type DatabaseConnection, migrateDatabase, openDatabase } from '../database/database.ts';
 import { insertKey } from '../keys/key-store.ts';
 import { setBudget } from '../workspaces/budget-store.ts';
 import { bookSettlements } from './book-settlements.ts';
 import { creditAccount } from './post-transaction.ts';
 
-let postgres: TestPostgres;
-let database: DatabaseConnection;
-let pool: DatabaseConnection['pool'];
-
-beforeAll(async () => {
-  postgres = await startTestPostgres();
-  const url = await postgres.createDatabase();
-  await migrateDatabase(url);
-  database = openDatabase(url);
-  ({ pool } = database);
-});
-afterAll(async () => {
-  await database?.close();
-  await postgres?.stop();
-});
+const { pool } = await openTestDatabase();
 
 const october = Date.parse('2026-10-31T23:59:00Z');
 const november = Date.parse('2026-11-01T00:01:00Z');

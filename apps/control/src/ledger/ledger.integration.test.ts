@@ -1,11 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type AccountRef, createMemoryState, MemoryStore, type Settlement, sealAccountRef } from '@sotto/state';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startTestPostgres, type TestPostgres } from '../../../../test/kit/postgres.ts';
+import { expect, it } from 'vitest';
+import { openTestDatabase } from '../../../../test/kit/database.ts';
 import { createAccount } from '../accounts/ensure-account.ts';
 import { auditLedger } from '../audit/audit-ledger.ts';
-import { type DatabaseConnection, migrateDatabase, openDatabase } from '../database/database.ts';
 import { insertKey } from '../keys/key-store.ts';
 import { Settler } from '../settler/settler.ts';
 import { type BookingResult, bookSettlements } from './book-settlements.ts';
@@ -13,21 +12,7 @@ import { creditAccount } from './post-transaction.ts';
 import type { AttributedSettlement } from './record-usage.ts';
 import { postgresSettlementLedger } from './settlement-ledger.ts';
 
-let postgres: TestPostgres;
-let database: DatabaseConnection;
-let pool: DatabaseConnection['pool'];
-
-beforeAll(async () => {
-  postgres = await startTestPostgres();
-  const url = await postgres.createDatabase();
-  await migrateDatabase(url);
-  database = openDatabase(url);
-  ({ pool } = database);
-});
-afterAll(async () => {
-  await database?.close();
-  await postgres?.stop();
-});
+const { pool } = await openTestDatabase();
 
 const makeOwner = async (): Promise<AccountRef> => (await makeOwners(1))[0];
 

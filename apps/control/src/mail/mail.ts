@@ -5,14 +5,22 @@ export interface Mail {
   readonly text: string;
 }
 
-/** Sends a mail. Rejects if that fails. It may take a minute, so requests must not wait for it. */
-export type SendMail = (mail: Mail) => Promise<void>;
+/** Builds a mail from the lines of its text. */
+export const mailOf = (to: string, subject: string, lines: readonly string[]): Mail => ({
+  to,
+  subject,
+  text: lines.join('\n'),
+});
+
+/** Cuts a name that a person chose to one line, for a mail's subject or text. */
+export const oneLine = (name: string): string => name.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
 
 /** A way to send mail. A deployment without one has to disable the features that need mail. */
 export interface Mailer {
   /** `sent` to the address, or `printed` to the terminal of the operator. */
   readonly how: 'sent' | 'printed';
-  readonly send: SendMail;
+  /** Sends a mail. Rejects if that fails. It may take a minute, so requests must not wait for it. */
+  send(mail: Mail): Promise<void>;
   /** Closes open connections. Mails that still wait are lost. */
   close(): void;
 }

@@ -1,4 +1,5 @@
 import { maxNusd, type Nusd, nusdToUsd } from '@sotto/money';
+import { monthOf } from '@sotto/state';
 import { type AccountAnswer, type AccountPage, type AccountQuery, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { type Actor, recordAct } from '../acts/record-act.ts';
@@ -19,8 +20,6 @@ interface Row {
   last_used_on: string | null;
   created_at: Date;
 }
-
-const uuidPattern = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 /**
  * Reads the accounts of a condition on `a` and `u`, newest first. `$1` is the first day of the month. Nothing that is
@@ -52,13 +51,13 @@ export async function listAccounts(
   { search, cursor, limit }: AccountQuery,
   reading: AccountReading,
 ): Promise<AccountPage> {
-  const after = cursor === undefined ? undefined : readCursor(cursor, uuidPattern);
+  const after = readCursor(cursor);
   const { rows } = await pool.query<Row>(
     accountsWhere(`($2::text is null or position($2 in u.email) > 0 or a.id = $3::uuid)
        and ($4::timestamptz is null or (date_trunc('milliseconds', a.created_at), a.id) < ($4::timestamptz, $5::uuid))
      order by date_trunc('milliseconds', a.created_at) desc, a.id desc limit $6`),
     [
-      monthOf(reading.now()),
+      `${monthOf(reading.now())}-01`,
       search?.toLowerCase() ?? null,
       search !== undefined && isUuid(search) ? search : null,
       after?.at ?? null,
@@ -78,7 +77,7 @@ export async function findAccount(
   accountId: string,
   reading: AccountReading,
 ): Promise<AccountAnswer | undefined> {
-  const { rows } = await client.query<Row>(accountsWhere('a.id = $2'), [monthOf(reading.now()), accountId]);
+  const { rows } = await client.query<Row>(accountsWhere('a.id = $2'), [`${monthOf(reading.now())}-01`, accountId]);
   return rows[0] && toAnswer(rows[0], reading);
 }
 
@@ -183,8 +182,6 @@ function setDisabled(
 
 const deletedAccount = (): ServiceError =>
   new ServiceError('conflict', { message: 'The owner of this account deleted it.' });
-
-const monthOf = (now: number): string => `${new Date(now).toISOString().slice(0, 7)}-01`;
 
 const toAnswer = (row: Row, { defaultGrantNusd }: AccountReading): AccountAnswer => ({
   id: row.id,

@@ -107,8 +107,8 @@ function serveOperator(serve: Serve, deps: OperatorDependencies): void {
       return { is_clean: findings.length === 0, findings };
     },
 
-    'GET /v1/operator/audit': ({ query: { account_id: accountId, ...query }, request, reply }) =>
-      answerActs(pool, { accountId, showsOperators: true }, { query, accept: request.headers.accept, reply }),
+    'GET /v1/operator/audit': ({ query: { account_id: accountId, ...query }, reply }) =>
+      answerActs(pool, { accountId, showsOperators: true }, { query, reply }),
 
     'GET /v1/operator/sign-up': async () => {
       const { mode, isInherited } = await signUp.mode();

@@ -1,8 +1,10 @@
 import { nusdToUsd } from '@sotto/money';
 import type { Route } from '@sotto/router';
+import { monthOf } from '@sotto/state';
 import type { ProviderListAnswer } from '@sotto/wire';
 import type pg from 'pg';
 import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
+import { shareOf } from '../catalog/plane-life.ts';
 
 /** Returns the providers of the catalog, with the health that the brokers measured and the charges of this month. */
 export async function listProviders(
@@ -27,7 +29,7 @@ export async function listProviders(
         routes: ofProvider.length,
         penalized_routes: ofProvider.filter(penalized).length,
         requests,
-        success_rate: requests === 0 ? null : Math.round((successes / requests) * 10_000) / 10_000,
+        success_rate: requests === 0 ? null : shareOf(successes, requests),
         spent_this_month_usd: spent.get(provider) ?? 0,
       };
     });
@@ -41,7 +43,7 @@ export async function spendByProvider(
   const { rows } = await pool.query<{ provider: string; spent: string }>(
     `select provider, sum(cost_nusd)::text as spent from usage_daily_routes
      where day >= $1::date and provider is not null group by provider order by provider`,
-    [`${new Date(now).toISOString().slice(0, 7)}-01`],
+    [`${monthOf(now)}-01`],
   );
   return rows.map(({ provider, spent }) => ({ provider, usd: nusdToUsd(BigInt(spent)) }));
 }

@@ -5,7 +5,7 @@ import { type Actor, recordAct } from '../acts/record-act.ts';
 import type { signUpInvitations } from '../database/administration-schema.ts';
 import type { SqlRow } from '../database/columns.ts';
 import { inTransaction } from '../database/in-transaction.ts';
-import type { Mail } from '../mail/mail.ts';
+import { type Mail, mailOf } from '../mail/mail.ts';
 
 const lifeMs = 7 * 24 * 60 * 60 * 1000;
 
@@ -56,15 +56,12 @@ export const withdrawSignUpInvitation = (
     return true;
   });
 
-export const signUpInvitationMail = (origin: string, { email, expires_at }: SignUpInvitationAnswer): Mail => ({
-  to: email,
-  subject: 'You are invited to sign up',
-  text: [
+export const signUpInvitationMail = (origin: string, { email, expires_at }: SignUpInvitationAnswer): Mail =>
+  mailOf(email, 'You are invited to sign up', [
     `Sign up with this address until ${expires_at}:`,
     `${origin}/sign-up`,
     'If you did not expect this, there is nothing to do.',
-  ].join('\n'),
-});
+  ]);
 
 const toAnswer = ({ id, email, created_at, expires_at }: Row): SignUpInvitationAnswer => ({
   id,

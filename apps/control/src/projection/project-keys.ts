@@ -14,6 +14,7 @@ export async function projectBudgets(projector: Pick<Projector, 'budgets'>, work
   await projector.budgets(workspaceId).catch(unlessUnavailable);
 }
 
-function unlessUnavailable(error: unknown): void {
+/** Throws an error, unless it means that the state is unavailable. */
+export function unlessUnavailable(error: unknown): void {
   if (!(error instanceof StateUnavailableError)) throw error;
 }

@@ -31,7 +31,9 @@ export interface ProjectorDependencies {
   readonly events: Pick<ControlEvents, 'projected' | 'unreadablePreferences'>;
 }
 
-type WalletRow = SqlRow<typeof accounts, 'wallet_id' | 'balance_nusd' | 'version'>;
+type WalletRow = SqlRow<typeof accounts, 'id' | 'wallet_id' | 'balance_nusd' | 'version'>;
+
+const walletQuery = 'select id, wallet_id, balance_nusd, version from accounts';
 
 type KeyRow = Omit<
   SqlRow<typeof apiKeys>,
@@ -84,20 +86,9 @@ export class Projector {
     this.#deps = deps;
   }
 
-  async wallet(funds: {
-    readonly walletId: string;
-    readonly balanceNusd: bigint;
-    readonly version: number;
-  }): Promise<void> {
-    await this.#deps.state.putWallet({ shard: shardOfWallet(funds.walletId), ...funds });
-  }
-
   /** Projects one account’s wallet from Postgres. */
   async account(accountId: string): Promise<void> {
-    const { rows } = await this.#deps.pool.query<WalletRow>(
-      'select wallet_id, balance_nusd, version from accounts where id = $1',
-      [accountId],
-    );
+    const { rows } = await this.#deps.pool.query<WalletRow>(`${walletQuery} where id = $1`, [accountId]);
     for (const row of rows) await this.#putWallet(row);
   }
 
@@ -118,26 +109,17 @@ export class Projector {
 
   /** Projects every wallet, key and budget of these shards, and the entries of their key index. */
   async project(requested: ReadonlySet<number>): Promise<void> {
-    const { state, pool, events } = this.#deps;
+    const { state, events } = this.#deps;
+    const isRequested = (row: { readonly wallet_id: string }): boolean => requested.has(shardOfWallet(row.wallet_id));
     let accounts = 0;
     let keys = 0;
-    for (let after = firstId, full = true; full; ) {
-      const { rows } = await pool.query<WalletRow & { id: string }>(
-        'select id, wallet_id, balance_nusd, version from accounts where id > $1 order by id limit $2',
-        [after, pageSize],
-      );
-      const ours = rows.filter((row) => requested.has(shardOfWallet(row.wallet_id)));
+    for await (const rows of allPages((after) => this.#walletsAfter(after, pageSize))) {
+      const ours = rows.filter(isRequested);
       await Promise.all(ours.map((row) => this.#putWallet(row)));
       accounts += ours.length;
-      after = rows.at(-1)?.id ?? after;
-      full = rows.length === pageSize;
     }
-    for (let after = firstId, full = true; full; ) {
-      const { rows } = await pool.query<KeyRow>(`${keyQuery} where k.id > $1 order by k.id limit $2`, [
-        after,
-        pageSize,
-      ]);
-      const ours = rows.filter((row) => requested.has(shardOfWallet(row.wallet_id)));
+    for await (const rows of allPages((after) => this.#keysAfter(after, pageSize))) {
+      const ours = rows.filter(isRequested);
       await Promise.all(ours.map((row) => state.putKey(this.#toProjection(row))));
       const elsewhere = rows
         .map((row) => ({ keyHash: row.hash, shard: shardOfWallet(row.wallet_id), secrets: secretsOf(row) }))
@@ -150,21 +132,9 @@ export class Projector {
         );
       await Promise.all(elsewhere.map((key) => state.indexKey(key)));
       keys += ours.length;
-      after = rows.at(-1)?.id ?? after;
-      full = rows.length === pageSize;
     }
-    for (let after = firstId, full = true; full; ) {
-      const { rows } = await pool.query<BudgetRow>(`${budgetQuery} where b.id > $2 order by b.id limit $3`, [
-        oldestMonth(Date.now()),
-        after,
-        pageSize,
-      ]);
-      await Promise.all(
-        rows.filter((row) => requested.has(shardOfWallet(row.wallet_id))).map((row) => this.#putBudget(row)),
-      );
-      after = rows.at(-1)?.id ?? after;
-      full = rows.length === pageSize;
-    }
+    for await (const rows of allPages((after) => this.#budgetsAfter(after, pageSize)))
+      await Promise.all(rows.filter(isRequested).map((row) => this.#putBudget(row)));
     events.projected({ accounts, keys, shards: requested.size });
   }
 
@@ -174,10 +144,9 @@ export class Projector {
    */
   async catchUp(): Promise<boolean> {
     const { pool, state } = this.#deps;
-    const wallets = await pool.query<WalletRow & { id: string }>(
+    const wallets = await pool.query<WalletRow>(
       // Random order, so that wallets of an unavailable shard do not come before the others each time.
-      `select id, wallet_id, balance_nusd, version from accounts where projected_version < version
-       order by random() limit $1`,
+      `${walletQuery} where projected_version < version order by random() limit $1`,
       [pageSize],
     );
     const walletFailure = await forEachReachable(wallets.rows, async (row) => {
@@ -205,7 +174,7 @@ export class Projector {
     const budgetFailure = await forEachReachable(budgets.rows, (row) => this.#putBudget(row));
     const failure = keyFailure ?? walletFailure ?? budgetFailure;
     if (failure !== undefined) throw failure;
-    return wallets.rows.length === pageSize || keys.rows.length === pageSize;
+    return [wallets, keys, budgets].some(({ rows }) => rows.length === pageSize);
   }
 
   /**
@@ -213,34 +182,40 @@ export class Projector {
    * may lack recent writes without any running process noticing. Without this, a revoked key could stay valid.
    */
   async refresh(): Promise<void> {
-    const { pool, state } = this.#deps;
-    const wallets = await pool.query<WalletRow & { id: string }>(
-      'select id, wallet_id, balance_nusd, version from accounts where id > $1 order by id limit $2',
-      [this.#refreshed.account, refreshPage],
-    );
-    const walletFailure = await forEachReachable(wallets.rows, (row) => this.#putWallet(row));
-    const keys = await pool.query<KeyRow>(`${keyQuery} where k.id > $1 order by k.id limit $2`, [
-      this.#refreshed.key,
-      refreshPage,
-    ]);
-    const keyFailure = await forEachReachable(keys.rows, (row) => state.putKey(this.#toProjection(row)));
-    const budgets = await pool.query<BudgetRow>(`${budgetQuery} where b.id > $2 order by b.id limit $3`, [
-      oldestMonth(Date.now()),
-      this.#refreshed.budget,
-      refreshPage,
-    ]);
-    const budgetFailure = await forEachReachable(budgets.rows, (row) => this.#putBudget(row));
-    this.#refreshed = {
-      budget: budgets.rows.length === refreshPage ? (budgets.rows.at(-1)?.id ?? firstId) : firstId,
-      account: wallets.rows.length === refreshPage ? (wallets.rows.at(-1)?.id ?? firstId) : firstId,
-      key: keys.rows.length === refreshPage ? (keys.rows.at(-1)?.id ?? firstId) : firstId,
-    };
+    const { state } = this.#deps;
+    const wallets = await this.#walletsAfter(this.#refreshed.account, refreshPage);
+    const walletFailure = await forEachReachable(wallets, (row) => this.#putWallet(row));
+    const keys = await this.#keysAfter(this.#refreshed.key, refreshPage);
+    const keyFailure = await forEachReachable(keys, (row) => state.putKey(this.#toProjection(row)));
+    const budgets = await this.#budgetsAfter(this.#refreshed.budget, refreshPage);
+    const budgetFailure = await forEachReachable(budgets, (row) => this.#putBudget(row));
+    this.#refreshed = { account: nextAfter(wallets), key: nextAfter(keys), budget: nextAfter(budgets) };
     const failure = walletFailure ?? keyFailure ?? budgetFailure;
     if (failure !== undefined) throw failure;
   }
 
+  async #walletsAfter(id: string, limit: number): Promise<WalletRow[]> {
+    const query = `${walletQuery} where id > $1 order by id limit $2`;
+    return (await this.#deps.pool.query<WalletRow>(query, [id, limit])).rows;
+  }
+
+  async #keysAfter(id: string, limit: number): Promise<KeyRow[]> {
+    const query = `${keyQuery} where k.id > $1 order by k.id limit $2`;
+    return (await this.#deps.pool.query<KeyRow>(query, [id, limit])).rows;
+  }
+
+  async #budgetsAfter(id: string, limit: number): Promise<BudgetRow[]> {
+    const query = `${budgetQuery} where b.id > $2 order by b.id limit $3`;
+    return (await this.#deps.pool.query<BudgetRow>(query, [oldestMonth(Date.now()), id, limit])).rows;
+  }
+
   async #putWallet(row: WalletRow): Promise<void> {
-    await this.wallet({ walletId: row.wallet_id, balanceNusd: BigInt(row.balance_nusd), version: Number(row.version) });
+    await this.#deps.state.putWallet({
+      shard: shardOfWallet(row.wallet_id),
+      walletId: row.wallet_id,
+      balanceNusd: BigInt(row.balance_nusd),
+      version: Number(row.version),
+    });
   }
 
   async #putBudget(row: BudgetRow): Promise<void> {
@@ -294,6 +269,21 @@ export class Projector {
     };
   }
 }
+
+/** Yields all rows in the order of their ids, page by page. */
+async function* allPages<Row extends { readonly id: string }>(
+  read: (after: string) => Promise<readonly Row[]>,
+): AsyncGenerator<readonly Row[]> {
+  for (let after: string | undefined = firstId; after !== undefined; ) {
+    const rows: readonly Row[] = await read(after);
+    yield rows;
+    after = rows.length === pageSize ? rows.at(-1)?.id : undefined;
+  }
+}
+
+/** Returns where the page after a page of `refresh` begins: after the last page, from the first again. */
+const nextAfter = (page: readonly { readonly id: string }[]): string =>
+  page.length === refreshPage ? (page.at(-1)?.id ?? firstId) : firstId;
 
 const secretsOf = ({ secrets }: KeyRow): KeyProjection['secrets'] =>
   secrets?.map(({ hash, ends_ms }) => ({ secretHash: hash, endsAt: ends_ms ?? undefined }));

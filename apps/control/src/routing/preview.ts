@@ -2,7 +2,6 @@ import { nusdToUsd } from '@sotto/money';
 import {
   asksForE2ee,
   attemptBounds,
-  type Catalog,
   type Explanation,
   embeddingBounds,
   explainChoice,
@@ -41,7 +40,8 @@ const boundsOf = {
 
 /** Explains how a request would be routed, with the function that routes requests (docs/use/routing-preferences.md). */
 export function previewRouting(asked: RoutingPreview, context: PlanningContext): RoutingPreviewAnswer {
-  const modelType = modelTypeOf(context.catalog, asked.model);
+  const { id: modelId } = parseModelReference(asked.model);
+  const modelType = context.catalog.models.get(modelId)?.type ?? 'text';
   const promptTokens = asked.prompt_tokens ?? typicalPromptTokens;
   const maxOutputTokens = asked.max_tokens ?? undefined;
   const needs = {
@@ -57,7 +57,7 @@ export function previewRouting(asked: RoutingPreview, context: PlanningContext):
   const hold = holdOf(attempts, size, boundsOf[modelType]);
   const plan = decision.ok ? decision.value : undefined;
   const [first] = attempts;
-  const asksAuto = parseModelReference(asked.model).id === autoModelId;
+  const asksAuto = modelId === autoModelId;
   return {
     model: first?.modelId ?? asked.model,
     routing: plan !== undefined && first !== undefined ? routingOf(plan, first) : asksAuto ? 'auto' : 'exact',
@@ -102,9 +102,4 @@ export function eligibleModels(context: PlanningContext): EligibleModelsAnswer {
     return [{ id, providers: [...new Set(plan.value.routes.map((route) => route.publicProviderId))] }];
   });
   return { data };
-}
-
-function modelTypeOf(catalog: Catalog, model: string) {
-  const { id } = parseModelReference(model);
-  return catalog.models.get(id)?.type ?? 'text';
 }

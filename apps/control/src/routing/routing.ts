@@ -1,5 +1,5 @@
 import { routingContracts } from '@sotto/contract/control';
-import { bestOfBand, type PlanningContext, readPreferences } from '@sotto/router';
+import { readPreferences } from '@sotto/router';
 import { type Preferences, preferencesSchema, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { byAccount, recordAct } from '../acts/record-act.ts';
@@ -24,11 +24,6 @@ export const buildRouting = (deps: RoutingDependencies): Domain => ({
 
 /** Serves preferences, the models that they allow, and previews of routing. */
 function serveRouting(serve: Serve, { pool, keeper, projector }: RoutingDependencies): void {
-  const contextOf = (preferences: Preferences): PlanningContext => {
-    const { catalog } = keeper;
-    if (catalog === undefined) throw new ServiceError('service_unavailable');
-    return { catalog, preferences, status: keeper.status(), random: bestOfBand };
-  };
   serve(routingContracts)({
     'GET /v1/routing/preferences': ({ caller, query }) =>
       readWorkspacePreferences(pool, caller.accountId, query.workspace_id),
@@ -43,19 +38,22 @@ function serveRouting(serve: Serve, { pool, keeper, projector }: RoutingDependen
 
     'GET /v1/routing/effective': async ({ caller: { preferences } }) => ({
       preferences,
-      ...eligibleModels(contextOf(preferences)),
+      ...eligibleModels(keeper.planning(preferences)),
     }),
 
     'POST /v1/routing/preview': async ({ caller, body }) => {
       const saved = await readWorkspacePreferences(pool, caller.accountId, body.workspace_id ?? undefined);
-      return previewRouting(body, contextOf(body.preferences == null ? saved : draftOf(body.preferences, saved)));
+      const preferences = body.preferences == null ? saved : preferencesOf(body.preferences, saved);
+      return previewRouting(body, keeper.planning(preferences));
     },
 
-    'POST /v1/routing/eligible-models': async ({ body }) => eligibleModels(contextOf(draftOf(body.preferences))),
+    'POST /v1/routing/eligible-models': async ({ body }) =>
+      eligibleModels(keeper.planning(preferencesOf(body.preferences))),
   });
 }
 
-function draftOf(sent: unknown, kept?: Preferences): Preferences {
+/** Reads preferences as `readPreferences` does. Throws its refusal. */
+function preferencesOf(sent: unknown, kept?: Preferences): Preferences {
   const read = readPreferences(sent, kept);
   if (!read.ok) throw new ServiceError(read.refusal.type, read.refusal);
   return read.value;
@@ -83,17 +81,16 @@ export async function putWorkspacePreferences(
 ): Promise<{ readonly preferences: Preferences; readonly keyIds: readonly string[] }> {
   return inTransaction(pool, async (client) => {
     const workspace = await lockWorkspace(client, { accountId, workspaceId, action: 'writePreferences' });
-    const read = readPreferences(sent, preferencesSchema.parse(workspace.preferences));
-    if (!read.ok) throw new ServiceError(read.refusal.type, read.refusal);
+    const preferences = preferencesOf(sent, preferencesSchema.parse(workspace.preferences));
     await client.query('update workspaces set preferences = $2 where id = $1', [
       workspace.id,
-      JSON.stringify(read.value),
+      JSON.stringify(preferences),
     ]);
     await recordAct(client, { actor: byAccount(accountId), act: 'preferences_changed', workspaceId: workspace.id });
     const { rows } = await client.query<{ id: string }>(
       'update api_keys set generation = generation + 1 where workspace_id = $1 returning id',
       [workspace.id],
     );
-    return { preferences: read.value, keyIds: rows.map((row) => row.id) };
+    return { preferences, keyIds: rows.map((row) => row.id) };
   });
 }

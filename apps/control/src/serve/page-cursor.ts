@@ -1,9 +1,21 @@
 import { ServiceError } from '@sotto/wire';
 
 /** The end of a page: time and id of its last row. */
-export interface PageCursor {
+interface PageCursor {
   readonly at: Date;
   readonly id: string;
+}
+
+/** The page that a caller asks for. Without a cursor, the first. */
+export interface PageQuery {
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+}
+
+/** The rows to read: at most `limit`, after the end of another page. */
+export interface RowsQuery {
+  readonly after: PageCursor | undefined;
+  readonly limit: number;
 }
 
 /** Makes a page of `limit` answers from rows that were read with a limit of one more. `endOf` is the place of a row. */
@@ -20,8 +32,12 @@ export function pageOf<Row, Answer>(
 
 const writeCursor = ({ at, id }: PageCursor): string => Buffer.from(`${at.toISOString()} ${id}`).toString('base64url');
 
+/** An id as Postgres writes it. `isUuid` also takes the capitals that callers may send. */
+export const uuidPattern = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+
 /** Reads a cursor of `pageOf`. Throws `invalid_request` for any other text. */
-export function readCursor(text: string, idPattern: RegExp): PageCursor {
+export function readCursor(text: string | undefined, idPattern: RegExp = uuidPattern): PageCursor | undefined {
+  if (text === undefined) return undefined;
   const [at = '', id = ''] = Buffer.from(text, 'base64url').toString('utf8').split(' ');
   const instant = new Date(at);
   if (Number.isNaN(instant.getTime()) || instant.toISOString() !== at || !idPattern.test(id)) {
@@ -44,5 +60,19 @@ export async function* pagesOf<Entry>(
     yield* page.data;
     if (page.next_cursor === null) return;
     cursor = page.next_cursor;
+  }
+}
+
+const exportedAtOnce = 2000;
+
+/** Yields all rows of a list for an export, many at once. No connection is held in between. */
+export async function* exportedRows<Row extends PageCursor>(
+  read: (query: RowsQuery) => Promise<readonly Row[]>,
+): AsyncGenerator<readonly Row[]> {
+  for (let after: PageCursor | undefined; ; ) {
+    const rows: readonly Row[] = await read({ after, limit: exportedAtOnce });
+    if (rows.length > 0) yield rows;
+    after = rows.at(-1);
+    if (after === undefined || rows.length < exportedAtOnce) return;
   }
 }

@@ -2,15 +2,12 @@ import { authRequests } from '@sotto/wire';
 import type { BetterAuthPlugin } from 'better-auth';
 import { APIError, createAuthEndpoint, sensitiveSessionMiddleware } from 'better-auth/api';
 import { deleteSessionCookie } from 'better-auth/cookies';
-import type { Mail } from '../mail/mail.ts';
-import type { authMails } from './auth-mails.ts';
+import type { OwnerMails } from './auth-mails.ts';
 import { assertOwner } from './fresh-proof.ts';
 
-export interface AccountDeletionOptions {
+export interface AccountDeletionOptions extends OwnerMails {
   /** Deletes the user with all that belongs to them. Returns why it cannot be done, or undefined. */
   readonly deleteAccount: (userId: string) => Promise<string | undefined>;
-  readonly mails: ReturnType<typeof authMails>;
-  readonly post: ((mail: Mail) => void) | undefined;
   readonly now: () => number;
 }
 

@@ -1,7 +1,7 @@
 import type { BetterAuthPlugin } from 'better-auth';
 import { createAuthMiddleware, isAPIError } from 'better-auth/api';
-import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
-import type { Mail } from '../mail/mail.ts';
+import type { AuthDatabase } from '../database/auth-schema.ts';
+import { type Mail, mailOf } from '../mail/mail.ts';
 import { voidProofs } from './email-proofs.ts';
 
 /** The link of a token to set a password. */
@@ -14,52 +14,38 @@ const ignoreNotice = 'If this was not you, there is nothing to do.';
  * part, so no server or proxy logs it.
  */
 export const authMails = (origin: string) => ({
-  verify: (to: string, token: string): Mail => ({
-    to,
-    subject: 'Confirm your address',
-    text: [
+  verify: (to: string, token: string): Mail =>
+    mailOf(to, 'Confirm your address', [
       'Someone signed up with this address. Confirm it within an hour, with the password that you chose:',
       `${origin}/verify-email#token=${token}`,
       ignoreNotice,
-    ].join('\n'),
-  }),
-  change: (to: string, token: string): Mail => ({
-    to,
-    subject: 'Confirm your new address',
-    text: [
+    ]),
+  change: (to: string, token: string): Mail =>
+    mailOf(to, 'Confirm your new address', [
       'An account shall have this address from now on. Confirm it within an hour:',
       `${origin}/verify-email#token=${token}`,
       ignoreNotice,
-    ].join('\n'),
-  }),
-  reset: (to: string, token: string): Mail => ({
-    to,
-    subject: 'Set a new password',
-    text: [
+    ]),
+  reset: (to: string, token: string): Mail =>
+    mailOf(to, 'Set a new password', [
       'Set a new password within an hour. It ends all sessions of the account:',
       setPasswordLink(origin, token),
       ignoreNotice,
-    ].join('\n'),
-  }),
-  created: (to: string, token: string): Mail => ({
-    to,
-    subject: 'Your account',
-    text: ['An account was created for you. Set its password within a day:', setPasswordLink(origin, token)].join('\n'),
-  }),
-  known: (to: string): Mail => ({
-    to,
-    subject: 'You have an account already',
-    text: [
+    ]),
+  created: (to: string, token: string): Mail =>
+    mailOf(to, 'Your account', [
+      'An account was created for you. Set its password within a day:',
+      setPasswordLink(origin, token),
+    ]),
+  known: (to: string): Mail =>
+    mailOf(to, 'You have an account already', [
       'Someone signed up with this address, which has an account. Sign in to it, or set a new password:',
       `${origin}/sign-in`,
       `${origin}/forgot-password`,
       ignoreNotice,
-    ].join('\n'),
-  }),
-  passwordSet: (to: string, passkeys: number): Mail => ({
-    to,
-    subject: 'Your password was changed',
-    text: [
+    ]),
+  passwordSet: (to: string, passkeys: number): Mail =>
+    mailOf(to, 'Your password was changed', [
       'Your password was changed by a link in a mail to this address. All sessions of your account have ended.',
       ...(passkeys === 0
         ? []
@@ -69,32 +55,30 @@ export const authMails = (origin: string) => ({
           ]),
       'If you did not do this, set a new password now and review who reads your mail:',
       `${origin}/forgot-password`,
-    ].join('\n'),
-  }),
-  deleted: (to: string): Mail => ({
-    to,
-    subject: 'Your account was deleted',
-    text: [
+    ]),
+  deleted: (to: string): Mail =>
+    mailOf(to, 'Your account was deleted', [
       'Your account, its keys and its workspaces were deleted, at the request of someone who was signed in to it.',
       'This cannot be undone. If it was not you, tell whoever runs this service:',
       origin,
-    ].join('\n'),
-  }),
-  notice: (to: string, what: string): Mail => ({
-    to,
-    subject: what,
-    text: [
+    ]),
+  notice: (to: string, what: string): Mail =>
+    mailOf(to, what, [
       `${what}.`,
       'If this was not you, set a new password at once, which ends all sessions, and look at the account:',
       `${origin}/forgot-password`,
-    ].join('\n'),
-  }),
+    ]),
 });
 
-interface SecurityNoticesOptions {
-  readonly db: NodePgDatabase<Record<string, unknown>>;
+/** How a plugin mails the owner of an account. */
+export interface OwnerMails {
   readonly mails: ReturnType<typeof authMails>;
+  /** Sends a mail without waiting for it. Undefined if this deployment sends no mail. */
   readonly post: ((mail: Mail) => void) | undefined;
+}
+
+interface SecurityNoticesOptions extends OwnerMails {
+  readonly db: AuthDatabase;
 }
 
 /** Changes that the owner of an account is always told of by mail: the subject, by path. */

@@ -5,8 +5,8 @@ import { APIError, createAuthEndpoint } from 'better-auth/api';
 import { betterAuth } from 'better-auth/minimal';
 import { twoFactor } from 'better-auth/plugins/two-factor';
 import { and, eq, isNotNull } from 'drizzle-orm';
-import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 import {
+  type AuthDatabase,
   authAccount,
   authPasskey,
   authSession,
@@ -49,7 +49,7 @@ export interface SignedUpUser {
 
 export interface AuthDependencies {
   /** better-auth uses only the tables of `auth-schema.ts`. */
-  readonly db: NodePgDatabase<Record<string, unknown>>;
+  readonly db: AuthDatabase;
   /** `SESSION_SECRET`, at least 32 characters each. The first signs cookies and encrypts second factors. */
   readonly secrets: SessionSecrets;
   /** The public control origin, without `/v1`. */
@@ -257,7 +257,7 @@ const unusedPaths = [
   '/verify-password',
 ];
 
-async function assertEnabled(db: AuthDependencies['db'], userId: string): Promise<void> {
+async function assertEnabled(db: AuthDatabase, userId: string): Promise<void> {
   const disabled = await db
     .select({ id: accounts.id })
     .from(accounts)

@@ -10,7 +10,7 @@ import {
   tokenOf,
 } from '../../../../test/kit/auth-app.ts';
 
-const { buildApp, inject, post, get, signUp, signIn, signedIn } = authApp();
+const { buildApp, inject, post, get, signUp, signIn, signedIn } = await authApp();
 
 describe('cookies', () => {
   const attributesOf = (response: LightMyRequestResponse): string[] =>

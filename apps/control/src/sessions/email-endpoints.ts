@@ -3,17 +3,13 @@ import type { BetterAuthPlugin } from 'better-auth';
 import { APIError, createAuthEndpoint, getSessionFromCtx, sensitiveSessionMiddleware } from 'better-auth/api';
 import { setSessionCookie } from 'better-auth/cookies';
 import { parseUserOutput } from 'better-auth/db';
-import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
-import type { Mail } from '../mail/mail.ts';
-import type { authMails } from './auth-mails.ts';
+import type { AuthDatabase } from '../database/auth-schema.ts';
+import type { OwnerMails } from './auth-mails.ts';
 import { type EmailProof, findEmailProof, makeEmailProof, useEmailProof, voidProofs } from './email-proofs.ts';
 import { assertOwner } from './fresh-proof.ts';
 
-export interface EmailEndpointsOptions {
-  readonly db: NodePgDatabase<Record<string, unknown>>;
-  readonly mails: ReturnType<typeof authMails>;
-  /** Sends a mail without waiting for it. Undefined if this deployment sends no mail. */
-  readonly post: ((mail: Mail) => void) | undefined;
+export interface EmailEndpointsOptions extends OwnerMails {
+  readonly db: AuthDatabase;
   readonly now: () => number;
 }
 

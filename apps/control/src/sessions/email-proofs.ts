@@ -1,9 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import { and, count, eq, gt, sql } from 'drizzle-orm';
-import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
-import { authVerification } from '../database/auth-schema.ts';
-
-type Db = NodePgDatabase<Record<string, unknown>>;
+import { type AuthDatabase, authVerification } from '../database/auth-schema.ts';
 
 /** Proof, by a mailed link, that a person reads mail to this address. It is the user's address or is to become it. */
 export interface EmailProof {
@@ -24,7 +21,7 @@ const identifierOf = (token: string): string => `email-proof:${hash('sha256', to
 const proofValue = ({ purpose, userId, email }: EmailProof): string => `${userId} ${purpose} ${email}`;
 
 /** Creates a token for a link that works once, within an hour. Returns undefined if too many links are still valid. */
-export async function makeEmailProof(db: Db, proof: EmailProof, now: number): Promise<string | undefined> {
+export async function makeEmailProof(db: AuthDatabase, proof: EmailProof, now: number): Promise<string | undefined> {
   const value = proofValue(proof);
   const [waiting] = await db
     .select({ links: count() })
@@ -42,7 +39,7 @@ export async function makeEmailProof(db: Db, proof: EmailProof, now: number): Pr
 }
 
 /** Returns what a token proves, or undefined if it is unknown, used or expired. */
-export async function findEmailProof(db: Db, token: string, now: number): Promise<EmailProof | undefined> {
+export async function findEmailProof(db: AuthDatabase, token: string, now: number): Promise<EmailProof | undefined> {
   const [row] = await db
     .select({ value: authVerification.value })
     .from(authVerification)
@@ -53,7 +50,7 @@ export async function findEmailProof(db: Db, token: string, now: number): Promis
 }
 
 /** Uses a token up. Of two simultaneous calls, only one returns true. */
-export async function useEmailProof(db: Db, token: string): Promise<boolean> {
+export async function useEmailProof(db: AuthDatabase, token: string): Promise<boolean> {
   const used = await db
     .delete(authVerification)
     .where(eq(authVerification.identifier, identifierOf(token)))
@@ -66,7 +63,7 @@ export async function useEmailProof(db: Db, token: string): Promise<boolean> {
  * confirmed passwords and half-finished sign-ins. Known devices that need no second factor go, too. Called when a
  * password or an address has changed.
  */
-export async function voidProofs(db: Db, userId: string): Promise<void> {
+export async function voidProofs(db: AuthDatabase, userId: string): Promise<void> {
   await db.delete(authVerification).where(sql`split_part(${authVerification.value}, ' ', 1) = ${userId}`);
 }
 
@@ -76,7 +73,7 @@ export async function voidProofs(db: Db, userId: string): Promise<void> {
  * count. A stranger can use up the links of an account, so a device that has signed in to it may have as many again.
  */
 export async function mayMailReset(
-  db: Db,
+  db: AuthDatabase,
   { userId, isKnown }: { readonly userId: string; readonly isKnown: boolean },
   now: number,
 ): Promise<boolean> {

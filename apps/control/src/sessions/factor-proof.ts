@@ -1,13 +1,12 @@
 import type { BetterAuthPlugin } from 'better-auth';
 import { createAuthMiddleware, getSessionFromCtx, isAPIError } from 'better-auth/api';
 import { eq } from 'drizzle-orm';
-import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 import { operators } from '../database/administration-schema.ts';
-import { authSession } from '../database/auth-schema.ts';
+import { type AuthDatabase, authSession } from '../database/auth-schema.ts';
 import { notFresh } from './fresh-proof.ts';
 
 export interface FactorProofOptions {
-  readonly db: NodePgDatabase<Record<string, unknown>>;
+  readonly db: AuthDatabase;
   readonly now: () => number;
 }
 

@@ -9,11 +9,10 @@ import {
   sensitiveSessionMiddleware,
 } from 'better-auth/api';
 import { and, eq, gt } from 'drizzle-orm';
-import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
-import { authVerification } from '../database/auth-schema.ts';
+import { type AuthDatabase, authVerification } from '../database/auth-schema.ts';
 
 export interface FreshProofOptions {
-  readonly db: NodePgDatabase<Record<string, unknown>>;
+  readonly db: AuthDatabase;
   readonly now: () => number;
 }
 
@@ -21,7 +20,7 @@ export interface FreshProofOptions {
 const freshMs = 5 * 60 * 1000;
 
 /** Whether a session is so new that it counts as a sign-in of this moment. */
-export const isFreshSession = ({ createdAt }: { readonly createdAt: Date | string }, now: number): boolean =>
+const isFreshSession = ({ createdAt }: { readonly createdAt: Date | string }, now: number): boolean =>
   now - new Date(createdAt).getTime() < freshMs;
 
 export const notFresh = (): APIError =>

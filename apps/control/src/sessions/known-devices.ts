@@ -2,8 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { BetterAuthPlugin } from 'better-auth';
 import { createAuthMiddleware, isAPIError } from 'better-auth/api';
 import { and, eq } from 'drizzle-orm';
-import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
-import { authAccount, authUser } from '../database/auth-schema.ts';
+import { type AuthDatabase, authAccount, authUser } from '../database/auth-schema.ts';
 import { cookieValues } from './cookies.ts';
 import { derivedKey, type SessionSecrets } from './session-secrets.ts';
 
@@ -11,7 +10,7 @@ import { derivedKey, type SessionSecrets } from './session-secrets.ts';
 export type FindDevice = (cookieHeader: string | undefined, email: string) => Promise<string | undefined>;
 
 export interface KnownDevicesOptions {
-  readonly db: NodePgDatabase<Record<string, unknown>>;
+  readonly db: AuthDatabase;
   readonly secrets: SessionSecrets;
 }
 

@@ -14,7 +14,7 @@ export interface OpenidSettings {
 }
 
 /** The provider's id in a sign-in: `POST /v1/auth/sign-in/social {"provider": "openid"}`. */
-export const openidProviderId = 'openid';
+const openidProviderId = 'openid';
 
 type Provider = AuthContext['socialProviders'][number];
 

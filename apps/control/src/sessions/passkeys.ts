@@ -3,8 +3,7 @@ import { passkey } from '@better-auth/passkey';
 import type { BetterAuthPlugin } from 'better-auth';
 import { APIError, createAuthEndpoint, sensitiveSessionMiddleware } from 'better-auth/api';
 import { count, eq } from 'drizzle-orm';
-import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
-import { authPasskey, authUser } from '../database/auth-schema.ts';
+import { type AuthDatabase, authPasskey, authUser } from '../database/auth-schema.ts';
 
 /**
  * Passkeys for pages of this origin. Each use requires the owner's fingerprint or PIN. A passkey therefore counts as
@@ -40,10 +39,8 @@ function assertPresent(userVerified: boolean | undefined): void {
   });
 }
 
-type Db = NodePgDatabase<Record<string, unknown>>;
-
 /** Records that a password was set by mail while earlier passkeys can still sign in. Returns the number of passkeys. */
-export async function keepPasskeys(db: Db, userId: string, now: number): Promise<number> {
+export async function keepPasskeys(db: AuthDatabase, userId: string, now: number): Promise<number> {
   const [kept] = await db.select({ passkeys: count() }).from(authPasskey).where(eq(authPasskey.userId, userId));
   const passkeys = kept?.passkeys ?? 0;
   if (passkeys > 0)
@@ -58,7 +55,7 @@ export async function keepPasskeys(db: Db, userId: string, now: number): Promise
  * `GET /passkey/review` tells pages whether to show the notice about earlier passkeys. `POST /passkey/reviewed` ends
  * it.
  */
-export const passkeyReview = (db: Db) =>
+export const passkeyReview = (db: AuthDatabase) =>
   ({
     id: 'sotto-passkey-review',
     endpoints: {

@@ -2,12 +2,11 @@ import type { BetterAuthPlugin } from 'better-auth';
 import { APIError, createAuthMiddleware, getSessionFromCtx, isAPIError } from 'better-auth/api';
 import { deleteSessionCookie } from 'better-auth/cookies';
 import { and, eq, isNull } from 'drizzle-orm';
-import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
-import { authAccount, authUser } from '../database/auth-schema.ts';
+import { type AuthDatabase, authAccount, authUser } from '../database/auth-schema.ts';
 import { findEmailProof, voidProofs } from './email-proofs.ts';
 
 export interface PasswordRaceGuardOptions {
-  readonly db: NodePgDatabase<Record<string, unknown>>;
+  readonly db: AuthDatabase;
   readonly now: () => number;
 }
 

@@ -3,13 +3,12 @@ import { authRequests, requestError } from '@sotto/wire';
 import type { BetterAuthPlugin } from 'better-auth';
 import { APIError, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api';
 import { and, eq, lt } from 'drizzle-orm';
-import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 import type { z } from 'zod';
-import { authPasskey, authVerification } from '../database/auth-schema.ts';
+import { type AuthDatabase, authPasskey, authVerification } from '../database/auth-schema.ts';
 import { challengedUser } from './password-race-guard.ts';
 
 export interface SessionGatesOptions {
-  readonly db: NodePgDatabase<Record<string, unknown>>;
+  readonly db: AuthDatabase;
   readonly hasMail: boolean;
   readonly now: () => number;
 }
@@ -115,7 +114,7 @@ export const sessionGates = ({ db, hasMail, now }: SessionGatesOptions) =>
     },
   }) satisfies BetterAuthPlugin;
 
-async function ownsPasskey(db: SessionGatesOptions['db'], userId: string, id: string): Promise<boolean> {
+async function ownsPasskey(db: AuthDatabase, userId: string, id: string): Promise<boolean> {
   const owned = await db
     .select({ id: authPasskey.id })
     .from(authPasskey)
@@ -130,7 +129,7 @@ const codeLifeMs = 2 * 60 * 1000;
  * Whether a user shows this code for the first time (RFC 6238, 5.2: a code is accepted once). The row's id is derived
  * from user and code. Of two simultaneous attempts, only one can insert it.
  */
-async function isFirstUse(db: SessionGatesOptions['db'], userId: string, code: string, now: number): Promise<boolean> {
+async function isFirstUse(db: AuthDatabase, userId: string, code: string, now: number): Promise<boolean> {
   const id = `totp:${hash('sha256', `${userId}:${code}`, 'base64url')}`;
   const row = { identifier: id, value: 'used', expiresAt: new Date(now + codeLifeMs) };
   const claimed = await db

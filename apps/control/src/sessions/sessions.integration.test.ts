@@ -4,7 +4,7 @@ import { authApp, origin, password, sessionCookieOf, setCookies, tokenOf } from 
 import { hashSessionToken } from './hashed-token-adapter.ts';
 
 const cookieName = 'sotto.session_token';
-const { authFor, buildApp, inject, query, post, get, signUp, signIn, signedIn, logLines, onSignUp } = authApp();
+const { authFor, buildApp, inject, query, post, get, signUp, signIn, signedIn, logLines, onSignUp } = await authApp();
 
 describe('signing up, in and out', () => {
   it('signs up, signs in, knows the session and forgets it at sign-out', async () => {

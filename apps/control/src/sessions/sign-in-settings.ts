@@ -1,6 +1,7 @@
-import { type Environment, readSettings, type Settings, setting } from '@sotto/server';
+import { type Environment, readSettings, type Settings } from '@sotto/server';
 import { z } from 'zod';
 import type { SmtpSettings } from '../mail/smtp-mail.ts';
+import { isSafeUrl } from '../reach.ts';
 import type { OpenidSettings } from './openid-provider.ts';
 import { type SignUpMode, type SignUpSettings, signUpModes } from './sign-up-policy.ts';
 
@@ -25,7 +26,7 @@ export const environmentSchema = z.object({
     .describe('Sender of that mail.'),
   OIDC_ISSUER: z
     .string()
-    .refine(isIssuer, { error: issuerError })
+    .refine(isSafeUrl, { error: issuerError })
     .optional()
     .describe('Enables sign-in with your OpenID provider, together with the three settings below.'),
   OIDC_CLIENT_ID: z.string().optional().describe('Client that you registered at the provider.'),
@@ -100,11 +101,4 @@ function missingOf(
   const missing = needed.find((name) => env[name] === undefined);
   if (given === undefined || missing === undefined) return undefined;
   return `${missing} is not set: ${what} needs it beside ${given}`;
-}
-
-function isIssuer(text: string): boolean {
-  const url = URL.parse(text);
-  if (url === null || url.username !== '' || url.search !== '' || url.hash !== '') return false;
-  const isLocal = setting.isLoopback(url.hostname.replace(/^\[|\]$/g, ''));
-  return url.protocol === 'https:' || (url.protocol === 'http:' && isLocal);
 }

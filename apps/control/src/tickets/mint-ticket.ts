@@ -1,5 +1,5 @@
 import { isFree, nusdToUsd } from '@sotto/money';
-import { asksForE2ee, bestOfBand, noNeeds, planAttested, planRequest, weakestReachableClass } from '@sotto/router';
+import { asksForE2ee, noNeeds, planAttested, planRequest, weakestReachableClass } from '@sotto/router';
 import { describeBudget } from '@sotto/state';
 import {
   type AttestationTicketAnswer,
@@ -30,13 +30,11 @@ export async function mintTicket(
   key: PresentedKey,
   asked: TicketRequest,
 ): Promise<TicketAnswer> {
-  const { catalog } = deps.keeper;
-  if (catalog === undefined) throw new ServiceError('service_unavailable');
-  const operation = operationOf(asked, catalog);
+  const context = deps.keeper.planning(key.preferences);
+  const operation = operationOf(asked, context.catalog);
   if (!deps.offers(operation)) throw new ServiceError('media_disabled');
   assertModelsAllowed(key.allowedModels, asked);
   const { bindings, needs } = readTicketQuestion(asked, operation);
-  const context = { catalog, preferences: key.preferences, status: deps.keeper.status(), random: bestOfBand };
   const plaintext = weakestReachableClass(asked, needs, context);
   // Routes with end-to-end encryption serve only requests that ask for it, and brokers reject a plaintext body with
   // such a ticket. If no encrypted route qualifies either, the plaintext error is the one that names the cause.
@@ -88,14 +86,12 @@ export async function mintAttestationTicket(
   key: PresentedKey,
   { model, provider }: AttestationTicketRequest,
 ): Promise<AttestationTicketAnswer> {
-  const { catalog } = deps.keeper;
-  if (catalog === undefined) throw new ServiceError('service_unavailable');
-  const context = { catalog, preferences: key.preferences, status: deps.keeper.status(), random: bestOfBand };
+  const context = deps.keeper.planning(key.preferences);
   const planned = planAttested({ model, provider }, context);
   if (!planned.ok) throw new ServiceError(planned.refusal.type, planned.refusal);
   const expiresAt = deps.now() + deps.ticketTtlMs;
   const bindings = { operation: 'attestation', model, provider, reasoning: {} } as const;
-  const needs = noNeeds(catalog.models.get(planned.value.modelId)?.type ?? 'text');
+  const needs = noNeeds(context.catalog.models.get(planned.value.modelId)?.type ?? 'text');
   const sealed = sealForKey(deps, key, { bindings, needs, context, expiresAt, attestation: { model, provider } });
   const minted = await placeMarks(deps, key, { ...sealed, free: true });
   if (minted.result !== 'minted') throw new ServiceError('service_unavailable');

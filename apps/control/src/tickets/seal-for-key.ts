@@ -77,7 +77,7 @@ export interface MarkDependencies {
 export async function placeMarks(
   { state, projector, ticketTtlMs }: MarkDependencies,
   { keyId, keyHash, accountId, walletId, generation, rememberedBy }: PresentedKey,
-  { tickets, form, free = false }: SealedTickets & { readonly free?: boolean },
+  { tickets, form, free }: SealedTickets & { readonly free: boolean },
 ): Promise<MintReply> {
   const mint = (): Promise<MintReply> =>
     state.mint({

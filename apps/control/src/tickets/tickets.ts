@@ -8,7 +8,7 @@ import { askBroker } from './ask-broker.ts';
 import { mintAttestationTicket, mintTicket, type TicketDependencies } from './mint-ticket.ts';
 
 export interface TicketsDependencies extends TicketDependencies {
-  readonly receipts: ReceiptPort;
+  readonly state: TicketDependencies['state'] & ReceiptPort;
   /** The broker’s public origin. */
   readonly confidentialOrigin: string;
   /** Where to reach the broker, if its origin's name leads elsewhere. */
@@ -19,14 +19,11 @@ export interface TicketsDependencies extends TicketDependencies {
 const providerRequestId = /^preq_[\w-]{16,64}$/;
 
 export const buildTickets = (deps: TicketsDependencies): Domain => ({
-  register: ({ app, serve, credentials }) => serveTickets({ app, serve, credentials }, deps),
+  register: (context) => serveTickets(context, deps),
 });
 
 /** Serves tickets, and the evidence and receipts of providers’ enclaves. */
-function serveTickets(
-  { app, serve, credentials }: Pick<RouteContext, 'app' | 'serve' | 'credentials'>,
-  deps: TicketsDependencies,
-): void {
+function serveTickets({ app, serve, credentials }: RouteContext, deps: TicketsDependencies): void {
   serve(ticketContracts)({
     'POST /v1/inference/tickets': async ({ caller, body, request, reply }) => {
       await app.countFurther(request, reply, (body.count ?? 1) - 1);
@@ -43,9 +40,7 @@ function serveTickets(
     },
 
     'GET /v1/tee/signature/{providerRequestId}': async ({ params: { providerRequestId: id }, reply }) => {
-      const sealed = providerRequestId.test(id)
-        ? await deps.receipts.readReceipt('provider', receiptIdOf(id))
-        : undefined;
+      const sealed = providerRequestId.test(id) ? await deps.state.readReceipt('provider', receiptIdOf(id)) : undefined;
       const receipt = sealed && openReceipt(id, sealed);
       if (receipt === undefined) {
         throw new ServiceError('not_found', {

@@ -2,34 +2,20 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { AccountRef, Settlement } from '@sotto/state';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestPostgres, type TestPostgres } from '../../../../test/kit/postgres.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { openTestDatabase } from '../../../../test/kit/database.ts';
 import { createAccount } from '../accounts/ensure-account.ts';
-import { type DatabaseConnection, migrateDatabase, openDatabase } from '../database/database.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { insertKey } from '../keys/key-store.ts';
 import { bookSettlements } from '../ledger/book-settlements.ts';
 import type { AttributedSettlement } from '../ledger/record-usage.ts';
 
-let postgres: TestPostgres;
-let database: DatabaseConnection;
-let pool: DatabaseConnection['pool'];
+// Not UTC, because days must be UTC under any time zone of the server.
+const { pool } = await openTestDatabase({ timezone: 'Pacific/Auckland' });
 let owners: AccountRef[];
 
 beforeAll(async () => {
-  postgres = await startTestPostgres();
-  const url = await postgres.createDatabase();
-  await migrateDatabase(url);
-  // Not UTC, because days must be UTC under any time zone of the server.
-  const elsewhere = new URL(url);
-  elsewhere.searchParams.set('options', '-c timezone=Pacific/Auckland');
-  database = openDatabase(elsewhere.href);
-  ({ pool } = database);
   owners = (await Promise.all([makeOwners(), makeOwners(), makeOwners()])).flat();
-});
-afterAll(async () => {
-  await database?.close();
-  await postgres?.stop();
 });
 
 async function makeOwners(): Promise<AccountRef[]> {

@@ -10,7 +10,7 @@ import {
 import type pg from 'pg';
 import type { SqlRow } from '../database/columns.ts';
 import type { usage } from '../database/schema.ts';
-import { type PageCursor, pageOf, readCursor } from '../serve/page-cursor.ts';
+import { exportedRows, pageOf, type RowsQuery, readCursor } from '../serve/page-cursor.ts';
 import { readKeptFrom } from './usage-months.ts';
 
 export type UsageFilters = Omit<UsageQuery, 'cursor' | 'limit' | 'format'>;
@@ -36,7 +36,7 @@ export async function readUsage(
   owner: UsageOwner,
   { cursor, limit, ...filters }: UsageQuery,
 ): Promise<UsagePage> {
-  const after = cursor === undefined ? undefined : readCursor(cursor, uuidPattern);
+  const after = readCursor(cursor);
   const [keptFrom, rows] = await Promise.all([
     readKeptFrom(pool),
     readRows(pool, owner, filters, { after, limit: limit + 1 }),
@@ -44,10 +44,6 @@ export async function readUsage(
   const page = pageOf(rows, limit, { endOf: (row) => row, toAnswer });
   return { ...page, kept_from: keptFrom?.toISOString() ?? null };
 }
-
-const uuidPattern = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
-
-const exportedAtOnce = 2000;
 
 type UsageAnswer = UsagePage['data'][number];
 
@@ -61,13 +57,7 @@ export async function* exportUsage(
   owner: UsageOwner,
   filters: UsageFilters,
 ): AsyncGenerator<ExportedUsage[]> {
-  let after: PageCursor | undefined;
-  for (;;) {
-    const rows = await readRows(pool, owner, filters, { after, limit: exportedAtOnce });
-    if (rows.length > 0) yield rows.map(toExport);
-    after = rows.at(-1);
-    if (after === undefined || rows.length < exportedAtOnce) return;
-  }
+  for await (const rows of exportedRows((query) => readRows(pool, owner, filters, query))) yield rows.map(toExport);
 }
 
 async function readRows(
@@ -84,7 +74,7 @@ async function readRows(
     workspace_id: workspaceId,
     member_id: member,
   }: UsageFilters,
-  { after, limit }: { readonly after: PageCursor | undefined; readonly limit: number },
+  { after, limit }: RowsQuery,
 ): Promise<Row[]> {
   const values: unknown[] = [];
   const bind = (value: unknown): string => `$${values.push(value)}`;

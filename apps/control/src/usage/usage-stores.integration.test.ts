@@ -3,36 +3,21 @@ import type { UsageQuery } from '@sotto/wire';
 import { usageGroups, usageStatuses } from '@sotto/wire';
 import fc from 'fast-check';
 import type pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestPostgres, type TestPostgres } from '../../../../test/kit/postgres.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { openTestDatabase } from '../../../../test/kit/database.ts';
 import { createAccount } from '../accounts/ensure-account.ts';
-import { type DatabaseConnection, migrateDatabase, openDatabase } from '../database/database.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { recordUsage, type UsedSettlement } from '../ledger/record-usage.ts';
 import { type DailyQuestion, exportDaily, readDaily } from './daily-store.ts';
 import { exportUsage, readUsage } from './usage-store.ts';
 
-let postgres: TestPostgres;
-let database: DatabaseConnection;
-let pool: pg.Pool;
+const { pool } = await openTestDatabase();
 const dayMs = 86_400_000;
 const firstDay = Date.UTC(2026, 0, 1);
 const workspaces = [randomUUID(), randomUUID()];
 /** Each key belongs to one workspace. */
 const keys = Array.from({ length: 5 }, () => randomUUID());
 const models = ['m/one', 'm/two', 'm/three'];
-
-beforeAll(async () => {
-  postgres = await startTestPostgres();
-  const url = await postgres.createDatabase();
-  await migrateDatabase(url);
-  database = openDatabase(url);
-  ({ pool } = database);
-});
-afterAll(async () => {
-  await database?.close();
-  await postgres?.stop();
-});
 
 let made = 0;
 /** The usage of one request: deterministic, and different from its neighbours’. */

@@ -68,7 +68,7 @@ function serveUsage(serve: Serve, readers: UsageReaderDependencies, { pool, stat
       const { format, ...query } = { ...asked, workspace_id: scope.workspaceId };
       if (!wantsCsv(format, request.headers.accept)) return readUsage(pool, owner, query);
       return sendCsv(reply, {
-        filename: filenameOf('usage', query),
+        filename: filenameOf(query),
         columns: usageColumns,
         pages: exportUsage(pool, owner, query),
       });
@@ -90,7 +90,7 @@ function serveUsage(serve: Serve, readers: UsageReaderDependencies, { pool, stat
 }
 
 /** Returns `usage-all.csv`, or a name with the dates of the requested range. */
-function filenameOf(name: string, { from, to }: { from?: Date | undefined; to?: Date | undefined }): string {
+function filenameOf({ from, to }: { from?: Date | undefined; to?: Date | undefined }): string {
   const dates = [from, to].flatMap((at) => at?.toISOString().slice(0, 10) ?? []);
-  return `${[name, ...(dates.length === 0 ? ['all'] : dates)].join('-')}.csv`;
+  return `usage-${dates.length === 0 ? 'all' : dates.join('-')}.csv`;
 }

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { creditNusd, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { insertAccount } from '../accounts/ensure-account.ts';
+import { isUniqueViolation } from '../database/database.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import type { ControlEvents } from '../events.ts';
 import { creditWithin, ledgerAccounts } from '../ledger/post-transaction.ts';
@@ -55,8 +56,7 @@ export async function depositCredits(deps: DepositDependencies, deposit: Deposit
   try {
     return await inTransaction(pool, (client) => depositWithin(client, deposit, sorted, depositDigest));
   } catch (error) {
-    const isTaken = error instanceof Error && 'code' in error && error.code === '23505';
-    if (!(error instanceof Refused) && !isTaken) throw error;
+    if (!(error instanceof Refused || isUniqueViolation(error))) throw error;
     if (error instanceof Refused && error.stopped !== undefined) await stop(deps, error.stopped);
     const earlier = await findWallet(pool, deposit, depositDigest);
     if (earlier !== undefined) return earlier;

@@ -1,17 +1,11 @@
 import { createHash, randomBytes, randomInt } from 'node:crypto';
-import {
-  forEachReachable,
-  hashSecret,
-  type ProjectionPort,
-  StateUnavailableError,
-  shardOfWallet,
-  shards,
-} from '@sotto/state';
+import { forEachReachable, hashSecret, type ProjectionPort, shardOfWallet, shards } from '@sotto/state';
 import { creditNusd, creditsPerLot, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { inTransaction } from '../database/in-transaction.ts';
 import { revokeKey } from '../keys/key-store.ts';
 import { type CreditedBalance, ledgerAccounts, lockAccount, takeCreditsWithin } from '../ledger/post-transaction.ts';
+import { unlessUnavailable } from '../projection/project-keys.ts';
 import type { Projector } from '../projection/projector.ts';
 import type { Issuer } from './issuer.ts';
 
@@ -278,9 +272,7 @@ async function move(
 
 /** Writes the new balance and ends the reservation, in one step. If the state is unavailable, `endReservations` does it. */
 async function tellState({ state }: LotDependencies, { after, noteId }: Moved): Promise<void> {
-  await state.book(booked(after, noteId)).catch((error: unknown) => {
-    if (!(error instanceof StateUnavailableError)) throw error;
-  });
+  await state.book(booked(after, noteId)).catch(unlessUnavailable);
 }
 
 const booked = ({ walletId, balanceNusd, version }: CreditedBalance, noteId: string) => ({

@@ -28,7 +28,7 @@ import {
 } from '@sotto/state';
 import { creditChallenge, creditInput, creditSpki, ServiceError } from '@sotto/wire';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
-import { startTestPostgres, type TestPostgres } from '../../../../test/kit/postgres.ts';
+import { openTestDatabase } from '../../../../test/kit/database.ts';
 import { redisSkipReason, startTestRedis } from '../../../../test/kit/redis.ts';
 import { noteSkip } from '../../../../test/kit/skips.ts';
 import { until } from '../../../../test/kit/until.ts';
@@ -39,7 +39,6 @@ import { builtInBilling } from '../billing/billing-settings.ts';
 import { applyEvent } from '../billing/orders/apply-event.ts';
 import { orderWallet } from '../billing/orders/order-wallet.ts';
 import type { PlaceDependencies } from '../billing/orders/place-order.ts';
-import { type DatabaseConnection, migrateDatabase, openDatabase } from '../database/database.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { creditWithin, ledgerAccounts } from '../ledger/post-transaction.ts';
 import { postgresSettlementLedger } from '../ledger/settlement-ledger.ts';
@@ -53,9 +52,7 @@ import { closeWallet, endReservations, hasMore, type Lot, type LotDependencies, 
 const redis = await startTestRedis();
 if (redis === undefined) noteSkip('anonymous wallets on a real Redis', redisSkipReason);
 
-let postgres: TestPostgres;
-let database: DatabaseConnection;
-let pool: DatabaseConnection['pool'];
+const { pool } = await openTestDatabase();
 let issuer: Issuer;
 let folder = '';
 const clock = { now: Date.parse('2026-11-15T12:00:00Z') };
@@ -66,11 +63,6 @@ const yamlOf = (keys: readonly { year: number; pem: string }[]): string =>
   `issuer: issuer.example\nkeys:\n${keys.map(({ year, pem: text }) => `  - year: ${year}\n    pem: |\n      ${text.trim().replaceAll('\n', '\n      ')}\n`).join('')}`;
 
 beforeAll(async () => {
-  postgres = await startTestPostgres();
-  const url = await postgres.createDatabase();
-  await migrateDatabase(url);
-  database = openDatabase(url);
-  ({ pool } = database);
   folder = await mkdtemp(join(tmpdir(), 'sotto-wallets-'));
   const file = join(folder, 'keys.yaml');
   await writeFile(file, yamlOf(issuerKeys.map(({ year, privateKey }) => ({ year, pem: pem(privateKey) }))));
@@ -79,8 +71,6 @@ beforeAll(async () => {
   issuer = read.settings;
 });
 afterAll(async () => {
-  await database?.close();
-  await postgres?.stop();
   await redis?.stop();
   await rm(folder, { recursive: true, force: true });
 });

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { walletContracts } from '@sotto/contract/control';
 import { repeat } from '@sotto/server';
-import { hashSecret, StateUnavailableError } from '@sotto/state';
+import { hashSecret } from '@sotto/state';
 import { ServiceError, type WalletOrder } from '@sotto/wire';
 import type { Domain } from '../domain.ts';
+import { unlessUnavailable } from '../projection/project-keys.ts';
 import { type DepositDependencies, depositCredits, findWallet, type Wallet, type WalletHashes } from './deposit.ts';
 import { closeWallet, endReservations, hasMore, type Lot, type LotDependencies, withdrawLot } from './lots.ts';
 
@@ -54,11 +55,8 @@ export function buildWallets(deps: WalletDependencies): Domain {
           }
           if (wallet === undefined) throw new Error('a paid wallet is missing');
           // If the state is unavailable, the projector catches up.
-          await Promise.all([projector.account(wallet.accountId), projector.key(wallet.keyId)]).catch(
-            (error: unknown) => {
-              if (!(error instanceof StateUnavailableError)) throw error;
-            },
-          );
+          const { accountId, keyId } = wallet;
+          await Promise.all([projector.account(accountId), projector.key(keyId)]).catch(unlessUnavailable);
         },
 
         'POST /v1/wallets/close': async ({ body: { close_secret: secret, ...lot } }) => {

@@ -12,16 +12,13 @@ import { keysOfBudget, largestSum, scopeOf } from '../ledger/budget-months.ts';
 import { lockAccount } from '../ledger/post-transaction.ts';
 import { notFound } from '../serve/not-found.ts';
 import { lockWorkspace, requireWorkspace } from './workspace-access.ts';
+import type { InWorkspace } from './workspace-store.ts';
 
-interface Caller {
-  readonly accountId: string;
-  readonly workspaceId: string;
-}
 type Row = SqlRow<typeof budgets, 'id' | 'workspace_id' | 'member_id' | 'key_id' | 'limit_nusd'> & {
   spent_nusd: string;
 };
 
-export async function listBudgets(pool: pg.Pool, caller: Caller, now: number): Promise<BudgetAnswer[]> {
+export async function listBudgets(pool: pg.Pool, caller: InWorkspace, now: number): Promise<BudgetAnswer[]> {
   await requireWorkspace(pool, { ...caller, action: 'read' });
   const month = monthOf(now);
   return (await readBudgets(pool, caller.workspaceId, month)).map((row) => toAnswer(row, month));
@@ -33,7 +30,7 @@ export async function listBudgets(pool: pg.Pool, caller: Caller, now: number): P
  */
 export async function setBudget(
   pool: pg.Pool,
-  caller: Caller,
+  caller: InWorkspace,
   { limit_usd, member_id, key_id }: SetBudget,
   now: number,
 ): Promise<{ readonly budget: BudgetAnswer; readonly keyIds: readonly string[] }> {
@@ -75,7 +72,7 @@ export async function setBudget(
 }
 
 /** Removes a budget. If it is set again, it alerts again. */
-export async function removeBudget(pool: pg.Pool, caller: Caller, budgetId: string): Promise<void> {
+export async function removeBudget(pool: pg.Pool, caller: InWorkspace, budgetId: string): Promise<void> {
   await inTransaction(pool, async (client) => {
     const { id, accountId } = await lockWorkspace(client, { ...caller, action: 'setBudgets' });
     await lockAccount(client, accountId);

@@ -1,9 +1,7 @@
 import { invitationContracts } from '@sotto/contract/control';
 import { ServiceError, type WorkspaceAnswer } from '@sotto/wire';
-import type pg from 'pg';
 import type { SignedIn } from '../credentials/session-credentials.ts';
 import { projectBudgets, projectKeys } from '../projection/project-keys.ts';
-import type { Projector } from '../projection/projector.ts';
 import type { Serve } from '../serve/serve.ts';
 import {
   acceptInvitation,
@@ -13,15 +11,13 @@ import {
   previewInvitation,
   readOffer,
 } from './answer-invitation.ts';
-
-export interface InvitationRoutesDependencies {
-  readonly pool: pg.Pool;
-  readonly projector: Projector;
-  readonly now: () => number;
-}
+import type { WorkspaceRoutesDependencies } from './workspace-routes.ts';
 
 /** Serves the answers to invitations. Tokens are sent in bodies, because URLs end up in logs. */
-export function serveInvitations(serve: Serve, { pool, projector, now }: InvitationRoutesDependencies): void {
+export function serveInvitations(
+  serve: Serve,
+  { pool, projector, now }: Pick<WorkspaceRoutesDependencies, 'pool' | 'projector' | 'now'>,
+): void {
   const accept = async (who: Invited): Promise<WorkspaceAnswer> => {
     const { workspace, keyIds } = await acceptInvitation(pool, who, now());
     await projectKeys(projector, keyIds);

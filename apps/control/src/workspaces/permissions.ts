@@ -1,7 +1,7 @@
 import { isRoleAtLeast, ServiceError, type WorkspaceRole } from '@sotto/wire';
 
 /** The weakest role that may do each action in a workspace. Every action of a session on a workspace is listed. */
-export const weakestRoleFor = {
+const weakestRoleFor = {
   /** Name, preferences, members, keys without their secrets, sums of usage with their cost, and routing previews. */
   read: 'viewer',
   useOwnKeys: 'member',

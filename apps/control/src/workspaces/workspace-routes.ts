@@ -3,7 +3,7 @@ import type { WorkspaceRole } from '@sotto/wire';
 import type pg from 'pg';
 import type { ControlEvents } from '../events.ts';
 import type { AttemptLimit } from '../limits/attempt-limit.ts';
-import type { Mail, Mailer } from '../mail/mail.ts';
+import { type Mail, type Mailer, mailOf, oneLine } from '../mail/mail.ts';
 import { projectBudgets, projectKeys } from '../projection/project-keys.ts';
 import type { Projector } from '../projection/projector.ts';
 import type { Serve } from '../serve/serve.ts';
@@ -109,18 +109,14 @@ function invitationMail(invitation: {
   /** The public control origin. */
   readonly origin: string;
 }): Mail {
-  const workspace = invitation.workspace.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
-  return {
-    to: invitation.email,
-    subject: `You are invited to the workspace "${workspace}"`,
-    text: [
-      `${invitation.invitedBy} invites you to the workspace "${workspace}" as ${invitation.role}.`,
-      ...(invitation.role === 'owner' ? ['If you accept, your balance pays for what it uses from then on.'] : []),
-      `Sign in or sign up with this address, and accept until ${invitation.expires_at.slice(0, 16).replace('T', ' ')} UTC:`,
-      `${invitation.origin}/invitations#token=${invitation.token}`,
-      'By a program, with this token:',
-      invitation.token,
-      'If you did not expect this, there is nothing to do.',
-    ].join('\n'),
-  };
+  const workspace = oneLine(invitation.workspace);
+  return mailOf(invitation.email, `You are invited to the workspace "${workspace}"`, [
+    `${invitation.invitedBy} invites you to the workspace "${workspace}" as ${invitation.role}.`,
+    ...(invitation.role === 'owner' ? ['If you accept, your balance pays for what it uses from then on.'] : []),
+    `Sign in or sign up with this address, and accept until ${invitation.expires_at.slice(0, 16).replace('T', ' ')} UTC:`,
+    `${invitation.origin}/invitations#token=${invitation.token}`,
+    'By a program, with this token:',
+    invitation.token,
+    'If you did not expect this, there is nothing to do.',
+  ]);
 }

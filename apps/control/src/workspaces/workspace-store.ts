@@ -23,9 +23,7 @@ export async function listWorkspaces(pool: pg.Pool, accountId: string): Promise<
      order by 3 desc, w.account_id = $1 desc, w.created_at, w.id`,
     [accountId],
   );
-  return rows.map(({ created_at: createdAt, is_default: isDefault, ...row }) =>
-    toAnswer({ ...row, createdAt, isDefault }),
-  );
+  return rows.map(fromRow);
 }
 
 /** Creates a workspace. Throws `conflict` if the account has reached the maximum. */
@@ -47,8 +45,7 @@ export async function createWorkspace(pool: pg.Pool, accountId: string, name: st
     const [row] = rows;
     if (row === undefined) throw new Error('the workspace was not inserted');
     await recordAct(client, { actor: byAccount(accountId), act: 'workspace_created', workspaceId: row.id });
-    const { created_at: createdAt, is_default: isDefault, ...rest } = row;
-    return toAnswer({ ...rest, createdAt, isDefault });
+    return fromRow(row);
   });
 }
 
@@ -94,6 +91,9 @@ export async function deleteWorkspace(pool: pg.Pool, caller: InWorkspace): Promi
     return revokeWorkspaceKeys(client, workspace.id);
   });
 }
+
+const fromRow = ({ created_at: createdAt, is_default: isDefault, ...row }: Row): WorkspaceAnswer =>
+  toAnswer({ ...row, createdAt, isDefault });
 
 export const toAnswer = ({
   id,

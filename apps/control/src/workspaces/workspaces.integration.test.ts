@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { initialPreferences, ServiceError, type WorkspaceRole } from '@sotto/wire';
-import type pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestPostgres, type TestPostgres } from '../../../../test/kit/postgres.ts';
+import { describe, expect, it } from 'vitest';
+import { openTestDatabase } from '../../../../test/kit/database.ts';
 import { createAccount } from '../accounts/ensure-account.ts';
-import { type DatabaseConnection, migrateDatabase, openDatabase } from '../database/database.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { insertKey } from '../keys/key-store.ts';
 import { putWorkspacePreferences } from '../routing/routing.ts';
@@ -14,23 +12,9 @@ import { changeRole, listMembers, removeMember } from './member-store.ts';
 import { lockWorkspace } from './workspace-access.ts';
 import { createWorkspace, deleteWorkspace, listWorkspaces } from './workspace-store.ts';
 
-let postgres: TestPostgres;
-let database: DatabaseConnection;
-let pool: pg.Pool;
+const { pool } = await openTestDatabase();
 const now = Date.now();
 const dayMs = 86_400_000;
-
-beforeAll(async () => {
-  postgres = await startTestPostgres();
-  const url = await postgres.createDatabase();
-  await migrateDatabase(url);
-  database = openDatabase(url);
-  ({ pool } = database);
-});
-afterAll(async () => {
-  await database?.close();
-  await postgres?.stop();
-});
 
 interface Person {
   readonly accountId: string;

@@ -37,16 +37,16 @@ function serveAudit(serve: Serve, pool: pg.Pool): void {
       return { id: accountId, is_operator: rowCount === 1 };
     },
 
-    'GET /v1/account/audit': ({ caller: { accountId }, query, request, reply }) =>
-      answerActs(pool, { accountId }, { query, accept: request.headers.accept, reply }),
+    'GET /v1/account/audit': ({ caller: { accountId }, query, reply }) =>
+      answerActs(pool, { accountId }, { query, reply }),
 
-    'GET /v1/workspaces/{id}/audit': async ({ caller: { accountId }, params, query, request, reply }) => {
+    'GET /v1/workspaces/{id}/audit': async ({ caller: { accountId }, params, query, reply }) => {
       const { id: workspaceId } = await requireWorkspace(pool, {
         accountId,
         workspaceId: params.id,
         action: 'readAudit',
       });
-      return answerActs(pool, { workspaceId }, { query, accept: request.headers.accept, reply });
+      return answerActs(pool, { workspaceId }, { query, reply });
     },
   });
 }

@@ -44,6 +44,10 @@ export const errorElsewhere = (error: unknown, fields: readonly string[] = []): 
     ? undefined
     : sentenceOf(error);
 
+/** Whether a change takes a sign-in of the last five minutes, and this session is older. */
+export const needsNewSignIn = (error: unknown): boolean =>
+  error instanceof ApiError && error.type === 'session_not_fresh';
+
 /**
  * Awaits an answer whose 401 is about what was typed, a code or a password. It does not mean that the session of this
  * browser has ended.

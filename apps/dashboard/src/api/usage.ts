@@ -5,15 +5,15 @@ import { addressOf, call } from './call.ts';
 /** The query key of everything about usage. */
 export const usageQueryKey = ['usage'] as const;
 
-/** Selects usage; an undefined field selects all. */
+/** Selects usage; an absent field selects all. */
 export interface UsageFilters {
   /** A UTC day, inclusive. */
   readonly from: string;
   /** A UTC day, exclusive. */
   readonly to: string;
-  readonly workspace_id: string | undefined;
-  readonly key_id: string | undefined;
-  readonly model: string | undefined;
+  readonly workspace_id?: string | undefined;
+  readonly key_id?: string | undefined;
+  readonly model?: string | undefined;
 }
 
 /** Sums of each group, and of all. */

@@ -1,12 +1,8 @@
-const locale = (): string => navigator.language;
+const locale = navigator.language;
 
-const inCents = new Intl.NumberFormat(locale(), { style: 'currency', currency: 'USD' });
-const small = new Intl.NumberFormat(locale(), {
-  style: 'currency',
-  currency: 'USD',
-  minimumFractionDigits: 2,
-  maximumSignificantDigits: 3,
-});
+const inUsd = { style: 'currency', currency: 'USD', minimumFractionDigits: 2 } as const;
+const inCents = new Intl.NumberFormat(locale, inUsd);
+const small = new Intl.NumberFormat(locale, { ...inUsd, maximumSignificantDigits: 3 });
 
 const smallest = 0.0001;
 
@@ -23,30 +19,20 @@ export function formatUsd(usd: number): string {
 export const formatBalance = (usd: number): string =>
   formatUsd(usd < 0.1 ? usd : Math.floor(Number((usd * 100).toFixed(6))) / 100);
 
-const exact = new Intl.NumberFormat(locale(), {
-  style: 'currency',
-  currency: 'USD',
-  minimumFractionDigits: 2,
-  maximumFractionDigits: 9,
-});
+const exact = new Intl.NumberFormat(locale, { ...inUsd, maximumFractionDigits: 9 });
 
 /** An amount in USD to the last nano-dollar. */
 export const formatExactUsd = (usd: number): string => exact.format(usd);
 
-const price = new Intl.NumberFormat(locale(), {
-  style: 'currency',
-  currency: 'USD',
-  minimumFractionDigits: 2,
-  maximumFractionDigits: 6,
-});
+const price = new Intl.NumberFormat(locale, { ...inUsd, maximumFractionDigits: 6 });
 
 /** A price in USD per unit, exact. */
 export const formatPrice = (usd: number): string => price.format(usd);
 
-const whole = new Intl.NumberFormat(locale(), { maximumFractionDigits: 0 });
-const compact = new Intl.NumberFormat(locale(), { notation: 'compact', maximumSignificantDigits: 3 });
-const short = new Intl.NumberFormat(locale(), { maximumSignificantDigits: 3 });
-const percent = new Intl.NumberFormat(locale(), { style: 'percent', maximumFractionDigits: 1 });
+const whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
+const compact = new Intl.NumberFormat(locale, { notation: 'compact', maximumSignificantDigits: 3 });
+const short = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 });
+const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 });
 
 /** A count with all its digits. */
 export const formatCount = (count: number): string => whole.format(count);
@@ -64,24 +50,28 @@ export const formatShare = (share: number): string => percent.format(share);
 /** A duration to three digits: in ms below one second, in seconds from there on. */
 export const formatMs = (ms: number): string => (ms < 1000 ? `${short.format(ms)} ms` : `${short.format(ms / 1000)} s`);
 
-const instant = new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeStyle: 'short' });
-const minute = new Intl.DateTimeFormat(locale(), {
+const instant = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
+const minute = new Intl.DateTimeFormat(locale, {
   month: 'short',
   day: 'numeric',
   hour: 'numeric',
   minute: '2-digit',
 });
-const day = new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeZone: 'UTC' });
-const shortDay = new Intl.DateTimeFormat(locale(), { month: 'short', day: 'numeric', timeZone: 'UTC' });
-const month = new Intl.DateTimeFormat(locale(), { month: 'short', year: 'numeric', timeZone: 'UTC' });
-const hour = new Intl.DateTimeFormat(locale(), { hour: 'numeric', minute: '2-digit' });
-const relative = new Intl.RelativeTimeFormat(locale(), { numeric: 'auto' });
+const localDay = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' });
+const day = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' });
+const shortDay = new Intl.DateTimeFormat(locale, { month: 'short', day: 'numeric', timeZone: 'UTC' });
+const month = new Intl.DateTimeFormat(locale, { month: 'short', year: 'numeric', timeZone: 'UTC' });
+const hour = new Intl.DateTimeFormat(locale, { hour: 'numeric', minute: '2-digit' });
+const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
 
 /** An ISO 8601 instant in the reader's locale and time zone. */
 export const formatInstant = (iso: string): string => instant.format(new Date(iso));
 
 /** The same without the year, for lists. */
 export const formatMinute = (iso: string): string => minute.format(new Date(iso));
+
+/** The day just before an instant, where the reader is: the last one of a period that ends then. */
+export const formatLastDay = (endsAt: string): string => localDay.format(Date.parse(endsAt) - 1);
 
 /** A UTC month such as `2026-11`. */
 export const formatMonth = (isoMonth: string): string => month.format(new Date(`${isoMonth}-01T00:00:00Z`));

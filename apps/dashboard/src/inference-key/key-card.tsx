@@ -9,7 +9,7 @@ import { TextField } from '../ui/field.tsx';
 import { Card, ErrorLine } from '../ui/surface.tsx';
 import { defaultLimitUsd, readKey, type TabKey, tabKeyOf } from './tab-key.ts';
 
-export interface KeyCardProps {
+interface KeyCardProps {
   readonly workspace: WorkspaceAnswer;
   readonly tabKey: TabKey | undefined;
   readonly onChange: (key: TabKey | undefined) => void;
@@ -36,7 +36,7 @@ function NewKey({ workspace, onChange }: Pick<KeyCardProps, 'workspace' | 'onCha
     mutationFn: (limitUsd: number) =>
       createKey({ name: 'Playground', kind: 'inference', workspace_id: workspace.id, credit_limit_usd: limitUsd }),
     refreshes: allKeys,
-    onSuccess: (made) => onChange(tabKeyOf(made, made.key)),
+    onSuccess: (made) => onChange(tabKeyOf(made)),
   });
   const key = readKey(pasted);
   const paste = (event: FormEvent): void => {

@@ -1,5 +1,5 @@
-import type { KeyAnswer } from '@sotto/wire';
 import { useState } from 'react';
+import type { Answer } from '../api/call.ts';
 
 /** The key of the playground, as this tab keeps it. */
 export interface TabKey {
@@ -13,9 +13,9 @@ const storageName = (workspaceId: string): string => `sotto.playground.key.${wor
 /** The default limit of a key that the playground creates, in USD. */
 export const defaultLimitUsd = 1;
 
-export const tabKeyOf = ({ id, credit_limit_usd }: KeyAnswer, key: string): TabKey => ({
+export const tabKeyOf = ({ id, key, credit_limit_usd: limitUsd }: Answer<'POST /v1/keys'>): TabKey => ({
   key,
-  made: { id, limitUsd: credit_limit_usd },
+  made: { id, limitUsd },
 });
 
 /** Reads a typed or pasted key; undefined if it is not an inference key. */
@@ -32,11 +32,6 @@ export function useTabKey(workspaceId: string): readonly [TabKey | undefined, (k
     else sessionStorage.setItem(storageName(workspaceId), JSON.stringify(key));
     redraw((count) => count + 1);
   };
-  return [readStored(sessionStorage.getItem(storageName(workspaceId))), change];
-}
-
-function readStored(text: string | null): TabKey | undefined {
-  if (text === null) return undefined;
-  const { key, made } = JSON.parse(text) as TabKey;
-  return made === undefined ? { key } : { key, made };
+  const stored = sessionStorage.getItem(storageName(workspaceId));
+  return [stored === null ? undefined : (JSON.parse(stored) as TabKey), change];
 }

@@ -11,19 +11,20 @@ export const autoOption: ComboboxOption = {
   detail: 'The service chooses the model, by the settings of Auto.',
 };
 
+/** Whether any provider serves a model. `/auto` has no routes of its own. */
+export const isOffered = ({ provider_routes }: ModelAnswer): boolean => provider_routes.length > 0;
+
 /** Models as options of a list, each with name, routes and context. */
 export const modelOptions = (models: readonly ModelAnswer[]): readonly ComboboxOption[] =>
-  models
-    .filter(({ provider_routes }) => provider_routes.length > 0)
-    .map(({ id, name, provider_routes: { length: routes }, context_length: context }) => ({
-      value: id,
-      label: id,
-      detail: [
-        ...(name === id ? [] : [name]),
-        formatCountOf(routes, 'route'),
-        ...(context === null ? [] : [`${formatCompact(context)} context`]),
-      ].join(' · '),
-    }));
+  models.filter(isOffered).map(({ id, name, provider_routes: { length: routes }, context_length: context }) => ({
+    value: id,
+    label: id,
+    detail: [
+      ...(name === id ? [] : [name]),
+      formatCountOf(routes, 'route'),
+      ...(context === null ? [] : [`${formatCompact(context)} context`]),
+    ].join(' · '),
+  }));
 
 /** Names of the sorts that a request can ask for. */
 export const requestSortNames: Readonly<Record<RequestSort, string>> = {

@@ -1,5 +1,5 @@
 /** The pages that links in mails lead to, each with a secret behind `#`. */
-export type LinkedPage = 'verify-email' | 'reset-password' | 'invitations';
+type LinkedPage = 'verify-email' | 'reset-password' | 'invitations';
 
 const keyOf = (page: LinkedPage): string => `sotto.link.${page}`;
 

@@ -1,4 +1,4 @@
-import type { KeyAnswer, ModelAnswer, WorkspaceAnswer } from '@sotto/wire';
+import type { KeyAnswer } from '@sotto/wire';
 import { useQuery } from '@tanstack/react-query';
 import { type AnyRouter, useRouter } from '@tanstack/react-router';
 import clsx from 'clsx';
@@ -7,6 +7,7 @@ import { type KeyboardEvent, useId, useMemo, useRef, useState } from 'react';
 import { keysQuery } from '../api/keys.ts';
 import { confidentialOrigin, controlOrigin } from '../api/origins.ts';
 import { modelsQuery } from '../api/queries.ts';
+import { isOffered } from '../models/model-options.ts';
 import { describedQuery } from '../pages/reference/described-query.ts';
 import { useSignOut } from '../session/session.ts';
 import { usePart } from '../ui/lazy-page.ts';
@@ -143,7 +144,7 @@ export function Palette({ pages, isSignedIn, onClose }: PaletteProps) {
 /** Everything that the user can find, pages first. */
 function useCommands(pages: readonly MenuPage[], isSignedIn: boolean, typed: string): readonly Command[] {
   const router: AnyRouter = useRouter();
-  const { workspace, workspaces, choose } = useWorkspace();
+  const { workspace } = useWorkspace();
   const { data: models = [] } = useQuery(modelsQuery);
   const { data: keys = [] } = useQuery({ ...keysQuery(workspace?.id), enabled: isSignedIn && workspace !== undefined });
   const go =
@@ -159,7 +160,7 @@ function useCommands(pages: readonly MenuPage[], isSignedIn: boolean, typed: str
       }),
     ),
     ...(isSignedIn ? [{ group: 'Pages', label: 'Account and security', run: go('/account') } as const] : []),
-    ...useActions(isSignedIn, { workspace, workspaces, choose }),
+    ...useActions(isSignedIn),
     ...useDocs(typed.trim()),
     ...models.filter(isOffered).map(
       ({ id, name }): Command => ({
@@ -213,14 +214,7 @@ function useDocs(typed: string): readonly Command[] {
   ];
 }
 
-const isOffered = ({ provider_routes }: ModelAnswer): boolean => provider_routes.length > 0;
 const isUsable = ({ revoked_at }: KeyAnswer): boolean => revoked_at === null;
-
-interface Workspaces {
-  readonly workspace: WorkspaceAnswer | undefined;
-  readonly workspaces: readonly WorkspaceAnswer[];
-  readonly choose: (id: string) => void;
-}
 
 const themeActions: Readonly<Record<Theme, string>> = {
   light: 'Use the light theme',
@@ -228,8 +222,9 @@ const themeActions: Readonly<Record<Theme, string>> = {
   system: 'Use the theme of the system',
 };
 
-function useActions(isSignedIn: boolean, { workspace, workspaces, choose }: Workspaces): readonly Command[] {
+function useActions(isSignedIn: boolean): readonly Command[] {
   const router: AnyRouter = useRouter();
+  const { workspace, workspaces, choose } = useWorkspace();
   const signOut = useSignOut();
   const announce = useAnnounce();
   const announceError = useAnnounceError();

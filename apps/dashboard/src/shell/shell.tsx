@@ -108,17 +108,14 @@ function Pages({ user, onChosen }: PagesProps) {
 function useMenuPages(user: SignedInUser | null | undefined) {
   const { data: capabilities } = useQuery(capabilitiesQuery);
   const { workspace } = useWorkspace();
-  const shown = navigation.filter(
+  const pages = navigation.filter(
     ({ to, session }) =>
       (!session || user) &&
       (to !== '/apps' || capabilities?.connected_apps.enabled === true) &&
       (to !== '/audit' || workspace === undefined || isRoleAtLeast(workspace.role, 'admin')),
   );
   const { data: account } = useQuery({ ...accountQuery, enabled: user !== null && user !== undefined });
-  return {
-    pages: shown,
-    operatorPages: user && account?.is_operator === true ? operatorNavigation : [],
-  };
+  return { pages, operatorPages: user && account?.is_operator === true ? operatorNavigation : [] };
 }
 
 interface PageGroupProps {
@@ -135,22 +132,20 @@ function PageGroup({ title, pages, onChosen }: PageGroupProps) {
     <>
       {title !== undefined && <h2 className="mt-4 mb-0.5 px-3 text-xs font-medium text-muted">{title}</h2>}
       <ul className="space-y-0.5">
-        {pages.map(({ to, label, icon: Icon }) => {
-          return (
-            <li key={to}>
-              <Link
-                to={to}
-                activeOptions={{ exact: to === '/' }}
-                {...(onChosen === undefined ? {} : { onClick: onChosen })}
-                className={menuLink}
-                activeProps={{ className: 'bg-accent-soft text-accent-strong! font-medium', 'aria-current': 'page' }}
-              >
-                <Icon aria-hidden className="size-4.5 shrink-0" />
-                {label}
-              </Link>
-            </li>
-          );
-        })}
+        {pages.map(({ to, label, icon: Icon }) => (
+          <li key={to}>
+            <Link
+              to={to}
+              activeOptions={{ exact: to === '/' }}
+              {...(onChosen === undefined ? {} : { onClick: onChosen })}
+              className={menuLink}
+              activeProps={{ className: 'bg-accent-soft text-accent-strong! font-medium', 'aria-current': 'page' }}
+            >
+              <Icon aria-hidden className="size-4.5 shrink-0" />
+              {label}
+            </Link>
+          </li>
+        ))}
       </ul>
     </>
   );

@@ -1,21 +1,19 @@
 import { agentSnippets, isHere } from './agent-snippets.ts';
 import type { Snippet, SnippetFacts } from './snippet.ts';
 
-const linkable = 'Compatibility mode: the broker sees key and content together while the request runs.';
+export const linkable = 'Compatibility mode: the broker sees key and content together while the request runs.';
 
 /** First requests to copy: for a POSIX shell, the SDKs, and coding agents. */
 export function makeSnippets(facts: SnippetFacts): readonly Snippet[] {
   const { controlOrigin, confidentialOrigin, key, model } = facts;
-  const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] });
+  const body = { model, messages: [{ role: 'user', content: 'Hello' }] };
   return [
     ticketSnippet({
-      controlOrigin,
-      confidentialOrigin,
-      key,
+      ...facts,
       path: '/chat/completions',
       text: 'Private flow: the key goes only to control, and the content only to the broker. They share only a single-use ticket. This does not verify the broker; the Sotto client does.',
       ticket: { model },
-      body: { model, messages: [{ role: 'user', content: 'Hello' }] },
+      body,
     }),
     {
       id: 'curl',
@@ -23,7 +21,7 @@ export function makeSnippets(facts: SnippetFacts): readonly Snippet[] {
       text: `Any OpenAI client works with this address and key. ${linkable}`,
       code: `curl ${confidentialOrigin}/v1/chat/completions \\
   -H 'authorization: Bearer ${key}' -H 'content-type: application/json' \\
-  -d '${body}'`,
+  -d '${JSON.stringify(body)}'`,
     },
     {
       id: 'python',
@@ -99,7 +97,7 @@ console.log(answer.choices[0].message.content);`,
   ];
 }
 
-export interface TicketSnippetFacts extends Omit<SnippetFacts, 'model'> {
+interface TicketSnippetFacts extends Omit<SnippetFacts, 'model'> {
   /** Without `/v1`. */
   readonly path: string;
   readonly text: string;

@@ -78,3 +78,13 @@ export function TierBadge({ tier }: { tier: PrivacyClass }) {
     </span>
   );
 }
+
+export function TierBadges({ of }: { of: readonly PrivacyClass[] }) {
+  return (
+    <span className="flex flex-wrap gap-1">
+      {of.map((tier) => (
+        <TierBadge key={tier} tier={tier} />
+      ))}
+    </span>
+  );
+}

@@ -53,7 +53,7 @@ export function Button({
   );
 }
 
-export interface IconButtonProps extends Omit<ComponentProps<'button'>, 'children'> {
+interface IconButtonProps extends Omit<ComponentProps<'button'>, 'children'> {
   /** The action in words, for screen readers and as the tooltip. */
   readonly label: string;
   readonly icon: ReactNode;
@@ -76,7 +76,7 @@ export function IconButton({ label, icon, className, ...rest }: IconButtonProps)
   );
 }
 
-export interface DownloadLinkProps {
+interface DownloadLinkProps {
   readonly href: string;
   /** Name of the file; default: the server's. */
   readonly file?: string;

@@ -1,14 +1,14 @@
 import clsx from 'clsx';
 import { type ReactNode, useId, useState } from 'react';
 
-export interface CheckListItem {
+interface CheckListItem {
   readonly id: string;
   readonly label: string;
   /** Beside the label. */
   readonly detail?: ReactNode;
 }
 
-export interface CheckListProps {
+interface CheckListProps {
   readonly legend: string;
   readonly hint?: ReactNode;
   readonly error?: string | undefined;

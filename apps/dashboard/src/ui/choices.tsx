@@ -3,24 +3,16 @@ import { useId } from 'react';
 
 interface ChipChoicesProps<Value extends string> {
   readonly legend: string;
-  /** Hides the legend from view, where the choices speak for themselves. */
-  readonly hideLegend?: boolean;
   readonly chosen: readonly Value[];
   readonly choices: readonly { readonly value: Value; readonly label: string }[];
   readonly onChange: (chosen: readonly Value[]) => void;
 }
 
 /** Any of a few choices, as small checkboxes. `chosen` has the order of the choices. */
-export function ChipChoices<Value extends string>({
-  legend,
-  hideLegend = false,
-  chosen,
-  choices,
-  onChange,
-}: ChipChoicesProps<Value>) {
+export function ChipChoices<Value extends string>({ legend, chosen, choices, onChange }: ChipChoicesProps<Value>) {
   return (
     <fieldset className="min-w-0 space-y-1">
-      <legend className={hideLegend ? 'sr-only' : 'text-sm font-medium'}>{legend}</legend>
+      <legend className="sr-only">{legend}</legend>
       <div className="flex flex-wrap gap-2">
         {choices.map(({ value, label }) => {
           const isChosen = chosen.includes(value);

@@ -11,21 +11,18 @@ export interface ComboboxOption {
   readonly detail?: ReactNode;
 }
 
-export interface ComboboxProps {
+interface ComboboxProps {
   readonly label: ReactNode;
-  readonly hint?: ReactNode;
-  readonly error?: string | undefined;
   readonly value: string;
   readonly options: readonly ComboboxOption[];
   readonly onChange: (value: string) => void;
-  readonly disabled?: boolean;
   readonly className?: string;
 }
 
 const mostShown = 100;
 
 /** One of many, found by typing a part of its name (the pattern "editable combobox with list autocomplete" of ARIA). */
-export function Combobox({ value, options, onChange, disabled = false, label, hint, error, className }: ComboboxProps) {
+export function Combobox({ label, value, options, onChange, className }: ComboboxProps) {
   /** Undefined while the list is closed. */
   const [words, setWords] = useState<string>();
   const [active, setActive] = useState(0);
@@ -81,7 +78,7 @@ export function Combobox({ value, options, onChange, disabled = false, label, hi
   };
 
   return (
-    <Field label={label} hint={hint} error={error} className={className}>
+    <Field label={label} className={className}>
       {(attributes) => (
         <div className="relative">
           <input
@@ -94,7 +91,6 @@ export function Combobox({ value, options, onChange, disabled = false, label, hi
             aria-expanded={isOpen}
             aria-controls={isOpen ? listId : undefined}
             aria-activedescendant={isOpen && found.length > 0 ? `${listId}-${String(active)}` : undefined}
-            disabled={disabled}
             value={words ?? chosen?.label ?? value}
             placeholder={chosen?.label ?? value}
             onClick={() => {
@@ -106,7 +102,7 @@ export function Combobox({ value, options, onChange, disabled = false, label, hi
             }}
             onKeyDown={onKeyDown}
             onBlur={close}
-            className="min-h-10 w-full truncate rounded-lg border border-line-strong bg-surface pr-9 pl-3 disabled:opacity-60"
+            className="min-h-10 w-full truncate rounded-lg border border-line-strong bg-surface pr-9 pl-3"
           />
           <ChevronsUpDown
             aria-hidden

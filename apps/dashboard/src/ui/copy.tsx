@@ -6,17 +6,16 @@ import { useAnnounce } from './toasts.tsx';
 
 const shownMs = 2_000;
 
-export interface CopyButtonProps {
+interface CopyButtonProps {
   readonly text: string;
   readonly label?: string;
-  readonly className?: string;
   /** Shows the icon alone; the label is its name. */
   readonly iconOnly?: boolean;
   readonly onCopied?: () => void;
 }
 
 /** Copies a text to the clipboard and shows that it did, or says that the browser refused. */
-export function CopyButton({ text, label = 'Copy', className, iconOnly = false, onCopied }: CopyButtonProps) {
+export function CopyButton({ text, label = 'Copy', iconOnly = false, onCopied }: CopyButtonProps) {
   const [isCopied, setCopied] = useState(false);
   const announce = useAnnounce();
   useEffect(() => {
@@ -37,10 +36,7 @@ export function CopyButton({ text, label = 'Copy', className, iconOnly = false, 
         );
       }}
       {...(iconOnly ? { title: label } : {})}
-      className={clsx(
-        'inline-flex min-h-8 items-center justify-center gap-1.5 rounded-lg border border-line bg-surface px-2 text-sm text-text hover:bg-raised',
-        className,
-      )}
+      className="inline-flex min-h-8 items-center justify-center gap-1.5 rounded-lg border border-line bg-surface px-2 text-sm text-text hover:bg-raised"
     >
       {isCopied ? <Check aria-hidden className="size-4 text-good" /> : <Copy aria-hidden className="size-4" />}
       <span aria-live="polite" className={clsx(iconOnly && 'sr-only')}>
@@ -74,7 +70,7 @@ export function CodeBlock({ code, label, name = label }: CodeBlockProps) {
   );
 }
 
-export interface CopyLineProps {
+interface CopyLineProps {
   readonly text: string;
   /** Of the button. */
   readonly label: string;

@@ -8,9 +8,7 @@ import type { ChangeState } from './form.tsx';
 import { overlay, panel, useFocusReturn } from './modal.ts';
 import { ErrorLine } from './surface.tsx';
 
-export interface DialogProps {
-  /** Default: true. */
-  readonly open?: boolean;
+interface DialogProps {
   /** Cancel, Escape or a press outside asks to close it. */
   readonly onClose: () => void;
   readonly title: string;
@@ -20,10 +18,10 @@ export interface DialogProps {
 }
 
 /** A modal dialog. Escape and a press outside close it. */
-export function Dialog({ open = true, onClose, title, description, wide = false, children }: DialogProps) {
+export function Dialog({ onClose, title, description, wide = false, children }: DialogProps) {
   const focusReturn = useFocusReturn();
   return (
-    <RadixDialog.Root open={open} onOpenChange={(wanted) => !wanted && onClose()}>
+    <RadixDialog.Root open onOpenChange={(wanted) => !wanted && onClose()}>
       <RadixDialog.Portal>
         <RadixDialog.Overlay className={overlay} />
         <RadixDialog.Content
@@ -49,7 +47,7 @@ export function Dialog({ open = true, onClose, title, description, wide = false,
   );
 }
 
-export interface ConfirmDialogProps {
+interface ConfirmDialogProps {
   /** Default: true. */
   readonly open?: boolean;
   /** Cancel, Escape or a press outside asks to close it. */

@@ -6,7 +6,7 @@ import { type ComponentProps, type ReactNode, useEffect, useId, useState } from 
 const control =
   'w-full rounded-lg border border-line-strong bg-surface px-3 min-h-10 scroll-mt-12 text-text aria-invalid:border-danger disabled:opacity-60';
 
-export interface FieldProps {
+interface FieldProps {
   readonly label: ReactNode;
   /** Hides the label from view, where a heading of the table or list states it already. */
   readonly hideLabel?: boolean | undefined;
@@ -51,7 +51,7 @@ export function Field({ label, hideLabel = false, hint, error, className, childr
   );
 }
 
-type FieldParts = Pick<FieldProps, 'label' | 'hideLabel' | 'hint' | 'error'>;
+type FieldParts = Pick<FieldProps, 'label' | 'hint' | 'error'>;
 
 export type TextFieldProps = FieldParts & Omit<ComponentProps<'input'>, 'id'>;
 
@@ -63,7 +63,7 @@ export function TextField({ label, hint, error, className, ...input }: TextField
   );
 }
 
-export type TextAreaFieldProps = FieldParts & Omit<ComponentProps<'textarea'>, 'id'>;
+type TextAreaFieldProps = FieldParts & Omit<ComponentProps<'textarea'>, 'id'>;
 
 export function TextAreaField({ label, hint, error, className, ...area }: TextAreaFieldProps) {
   return (
@@ -79,19 +79,18 @@ export interface Choice<Value extends string> {
   readonly disabled?: boolean;
 }
 
-export interface SelectFieldProps<Value extends string> extends FieldParts {
+interface SelectFieldProps<Value extends string> extends Omit<FieldProps, 'error' | 'children'> {
   readonly value: Value;
   readonly choices: readonly Choice<Value>[];
   readonly onChange: (value: Value) => void;
   readonly disabled?: boolean;
-  readonly className?: string | undefined;
 }
 
 /** One of a list, by the browser's own control. */
 export function SelectField<Value extends string>(props: SelectFieldProps<Value>) {
-  const { label, hideLabel, hint, error, value, choices, onChange, disabled, className } = props;
+  const { label, hideLabel, hint, value, choices, onChange, disabled, className } = props;
   return (
-    <Field label={label} hideLabel={hideLabel} hint={hint} error={error} className={className}>
+    <Field label={label} hideLabel={hideLabel} hint={hint} className={className}>
       {(attributes) => (
         <div className="relative">
           <select
@@ -120,7 +119,7 @@ export function SelectField<Value extends string>(props: SelectFieldProps<Value>
   );
 }
 
-export interface RadioCardsProps<Value extends string> {
+interface RadioCardsProps<Value extends string> {
   readonly legend: string;
   readonly hint?: ReactNode;
   readonly value: Value;

@@ -87,7 +87,7 @@ export function Form(props: FormProps) {
   );
 }
 
-export interface NameFormProps extends Pick<FormProps, 'change' | 'action' | 'look' | 'onCancel'> {
+interface NameFormProps extends Pick<FormProps, 'change' | 'action' | 'look' | 'onCancel'> {
   readonly label: string;
   readonly name?: string;
   readonly autoComplete?: 'name';

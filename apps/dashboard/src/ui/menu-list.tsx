@@ -3,11 +3,10 @@ import { Check } from 'lucide-react';
 import { DropdownMenu } from 'radix-ui';
 import { type ReactNode, useEffect, useRef } from 'react';
 
-export interface MenuItem {
+interface MenuItem {
   readonly label: string;
   readonly icon?: ReactNode;
   readonly onSelect: () => void;
-  readonly disabled?: boolean;
   readonly danger?: boolean;
   /** Marks the item that is in use. */
   readonly checked?: boolean;
@@ -66,12 +65,11 @@ export function MenuList({ trigger, heading, groups, align = 'end', opensAtOnce,
               {items.map((item) => (
                 <DropdownMenu.Item
                   key={item.label}
-                  disabled={item.disabled === true}
                   onSelect={() => {
                     chosen.current = item.onSelect;
                   }}
                   className={clsx(
-                    'flex min-h-9 items-center gap-2 rounded-lg px-3 outline-none data-highlighted:bg-raised data-disabled:opacity-55',
+                    'flex min-h-9 items-center gap-2 rounded-lg px-3 outline-none data-highlighted:bg-raised',
                     item.danger === true && 'text-danger',
                   )}
                 >

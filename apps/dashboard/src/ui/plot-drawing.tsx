@@ -1,18 +1,12 @@
 import { Bar, BarChart, CartesianGrid, Line, LineChart, Tooltip, XAxis, YAxis } from 'recharts';
-import { colourOf, type PlotProps, plotHeight } from './plot-parts.ts';
-
-interface Row {
-  readonly x: string;
-  readonly values: readonly (number | null)[];
-}
+import { colourOf, type PlotPoint, type PlotProps, plotHeight } from './plot-parts.ts';
 
 /** The drawing alone; `plot.tsx` loads it when it is needed. */
 export function PlotDrawing(props: PlotProps) {
   const { kind, title, unit, series, points, formatX, formatTick, formatValue, domain, isCount = false } = props;
   const { formatAxis = formatValue } = props;
-  const rows: Row[] = points.map(({ x, values }) => ({ x, values }));
   const common = {
-    data: rows,
+    data: [...points],
     responsive: true,
     className: plotHeight,
     margin: { top: 8, right: 8, bottom: 0, left: 0 },
@@ -45,7 +39,7 @@ export function PlotDrawing(props: PlotProps) {
         isAnimationActive={false}
         cursor={kind === 'stack' ? { fill: 'var(--raised)' } : { stroke: 'var(--line-strong)' }}
         content={({ active, payload }) => {
-          const row: Row | undefined = payload?.[0]?.payload;
+          const row: PlotPoint | undefined = payload?.[0]?.payload;
           if (active !== true || row === undefined) return null;
           return <Reading row={row} series={series} kind={kind} formatX={formatX} formatValue={formatValue} />;
         }}
@@ -60,7 +54,7 @@ export function PlotDrawing(props: PlotProps) {
           <Bar
             key={one.id}
             name={one.name}
-            dataKey={(row: Row) => row.values[index]}
+            dataKey={(row: PlotPoint) => row.values[index]}
             stackId="all"
             fill={colourOf(index, one)}
             stroke="var(--surface)"
@@ -78,7 +72,7 @@ export function PlotDrawing(props: PlotProps) {
         <Line
           key={one.id}
           name={one.name}
-          dataKey={(row: Row) => row.values[index]}
+          dataKey={(row: PlotPoint) => row.values[index]}
           stroke={colourOf(index, one)}
           strokeWidth={2}
           strokeDasharray={dashes[index % dashes.length] ?? '0'}
@@ -94,7 +88,7 @@ const tick = { fill: 'var(--muted)', fontSize: 12 };
 /** Distinguishes the lines without colours. */
 const dashes = ['0', '6 3', '2 3', '8 3 2 3', '12 4'];
 
-type ReadingProps = Pick<PlotProps, 'series' | 'kind' | 'formatX' | 'formatValue'> & { readonly row: Row };
+type ReadingProps = Pick<PlotProps, 'series' | 'kind' | 'formatX' | 'formatValue'> & { readonly row: PlotPoint };
 
 /** The values at one point. A stack leaves out those that are zero. */
 function Reading({ row, series, kind, formatX, formatValue }: ReadingProps) {

@@ -129,11 +129,12 @@ export function Notice({ tone = 'info', children }: { tone?: NoticeTone; childre
 }
 
 /** Stands for content that is loading, in its size, so that the layout does not jump. */
-export function Skeleton({ className }: { className?: string }) {
-  return <span aria-hidden className={clsx('block animate-pulse rounded-md bg-raised', className ?? 'h-4 w-32')} />;
+export function Skeleton({ className }: { className: string }) {
+  return <span aria-hidden className={clsx('block animate-pulse rounded-md bg-raised', className)} />;
 }
 
 export interface LoadingProps {
+  /** Read out meanwhile, such as "Keys are loading". */
   readonly label: string;
   readonly lines?: number;
 }
@@ -196,17 +197,14 @@ export function PagePending() {
   );
 }
 
-export interface LoadedProps<Data> {
+interface LoadedProps<Data> extends LoadingProps {
   readonly query: Pick<UseQueryResult<Data>, 'data' | 'error' | 'refetch'>;
-  /** Read out while the data is loading, such as "Keys are loading". */
-  readonly label: string;
-  readonly lines?: number;
   readonly children: (data: Data) => ReactNode;
 }
 
 /** Shows the data of a query; until then a placeholder, or the error with a button to try again. */
-export function Loaded<Data>({ query: { data, error, refetch }, label, lines = 4, children }: LoadedProps<Data>) {
+export function Loaded<Data>({ query: { data, error, refetch }, children, ...loading }: LoadedProps<Data>) {
   if (data !== undefined) return children(data);
   if (error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
-  return <Loading label={label} lines={lines} />;
+  return <Loading {...loading} />;
 }

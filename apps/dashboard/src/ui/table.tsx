@@ -181,7 +181,7 @@ function sortRows<Row>(
 interface PagedTableProps<Row> extends Omit<TableProps<Row>, 'rows'> {
   /** Pages of rows, as the service gives them with `next_cursor`. */
   readonly query: UseInfiniteQueryResult<InfiniteData<{ readonly data: readonly Row[] }>>;
-  readonly empty: { readonly title: string; readonly text: ReactNode; readonly action?: ReactNode };
+  readonly empty: { readonly title: string; readonly text: string };
 }
 
 /** A table that loads a page at a time. Shows also that it is loading, failed or empty. */

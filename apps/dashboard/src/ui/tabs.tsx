@@ -1,7 +1,7 @@
 import { Tabs as RadixTabs } from 'radix-ui';
 import { type ReactNode, useLayoutEffect, useRef } from 'react';
 
-export interface TabsProps<Value extends string> {
+interface TabsProps<Value extends string> {
   readonly label: string;
   readonly value: Value;
   readonly onChange: (value: Value) => void;

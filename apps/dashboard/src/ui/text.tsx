@@ -75,3 +75,9 @@ export function Usd({ usd }: { usd: number }) {
   const exact = formatExactUsd(usd);
   return <span title={shown === exact ? undefined : exact}>{shown}</span>;
 }
+
+/** A measured figure in words. Null or undefined: there were too few requests. */
+export function measuredText<Value>(figure: Value | null | undefined, format: (figure: Value) => string): ReactNode {
+  if (figure === null || figure === undefined) return <span className="text-muted">too few</span>;
+  return format(figure);
+}

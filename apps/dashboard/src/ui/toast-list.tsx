@@ -4,7 +4,7 @@ import { Toast } from 'radix-ui';
 import { IconButton } from './button.tsx';
 
 export interface Announcement {
-  readonly tone?: 'good' | 'danger';
+  readonly tone?: 'danger';
   readonly text: string;
 }
 
@@ -21,7 +21,7 @@ interface ToastListProps {
 export function ToastList({ shown, onClose }: ToastListProps) {
   return (
     <Toast.Provider duration={shownMs} swipeDirection="right" label="Messages">
-      {shown.map(({ id, tone = 'good', text }) => (
+      {shown.map(({ id, tone, text }) => (
         <Toast.Root
           key={id}
           type={tone === 'danger' ? 'foreground' : 'background'}

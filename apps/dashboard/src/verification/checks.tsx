@@ -58,7 +58,7 @@ function Checks({ checks, label }: { checks: readonly Check[]; label: string }) 
 }
 
 /** Splits checks by their outcome. */
-export const byOutcome = <One extends Check>(checks: readonly One[]) => ({
+export const byOutcome = (checks: readonly Check[]) => ({
   failed: checks.filter(({ outcome }) => outcome === 'failed'),
   notMade: checks.filter(({ outcome }) => outcome === 'not_made'),
   passed: checks.filter(({ outcome }) => outcome === 'passed'),
@@ -68,10 +68,8 @@ export const byOutcome = <One extends Check>(checks: readonly One[]) => ({
 const reasonOf = (reason: string): string =>
   `${reason.charAt(0).toUpperCase()}${reason.slice(1)}${/[.!?]$/.test(reason) ? '' : '.'}`;
 
-type CheckName = (OriginVerification | EnclaveVerification)['checks'][number]['name'];
-
 /** The question of each check, as docs/reference/attestation-checks.md lists them. */
-const checkWords: Readonly<Record<CheckName, string>> = {
+const checkWords: Readonly<Record<Check['name'], string>> = {
   'gateway.format': 'The document is well-formed',
   'gateway.challenge': 'Nonce, origin and clock of this browser are usable',
   'gateway.pins': 'The pins of this client are well-formed',

@@ -29,7 +29,7 @@ export function shownError(error: unknown): unknown {
   return new ApiError(error.message, { type: error.code, param: error.param });
 }
 
-const throwShown = (error: unknown): never => {
+export const throwShown = (error: unknown): never => {
   throw shownError(error);
 };
 

@@ -52,19 +52,18 @@ export async function ensureDemoAccount(options: {
       reference: `demo:${account.id}`,
     });
     const { id: accountId, workspace_id: workspaceId } = account;
-    const makeKey = async (kind: 'inference' | 'management'): Promise<string> => {
-      const key = {
+    const keyOf = async (kind: 'inference' | 'management', key: string | undefined): Promise<string> => {
+      if (key !== undefined && (await isUsable(pool, accountId, key))) return key;
+      const made = await insertKey(pool, {
         accountId,
         workspaceId,
         kind,
         name: `Demo ${kind} key`,
         creditLimitNusd: undefined,
         openaiCompatible: true,
-      };
-      return (await insertKey(pool, key)).key;
+      });
+      return made.key;
     };
-    const keyOf = async (kind: 'inference' | 'management', key: string | undefined): Promise<string> =>
-      key !== undefined && (await isUsable(pool, accountId, key)) ? key : makeKey(kind);
     const inferenceKey = await keyOf('inference', kept.inference_key);
     const managementKey = await keyOf('management', kept.management_key);
     await keep(file, { ...kept, inference_key: inferenceKey, management_key: managementKey });

@@ -1,6 +1,6 @@
 import { sha384 } from '@noble/hashes/sha2.js';
 import * as z from 'zod';
-import { type Bytes, concatBytes, fromHex } from '../bytes.ts';
+import { type Bytes, concatBytes, fromHex, sameBytes } from '../bytes.ts';
 import { parseJson, Refusal } from '../refusal.ts';
 import { canonicalJson } from '../statement/canonical-json.ts';
 
@@ -53,7 +53,7 @@ function measure(logged: LoggedEvent): MeasuredEvent {
   const payload = fromHex(logged.event_payload, 'the payload of an event');
   const digest = sha384(preimageOf(logged, payload));
   const claimed = logged.digest === '' ? digest : fromHex(logged.digest, 'the digest of an event', 48);
-  if (!claimed.every((byte, index) => byte === digest[index])) {
+  if (!sameBytes(claimed, digest)) {
     throw new Refusal(`the digest of event ${JSON.stringify(logged.event)} is not that of its content`);
   }
   return { register: 3, digest, runtime: { name: logged.event, payload } };

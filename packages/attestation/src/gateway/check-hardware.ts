@@ -2,7 +2,7 @@ import { type Bytes, evidenceBytes, sameBytes } from '../bytes.ts';
 import { type DstackCheckName, verifyDstackSnp, verifyDstackTdx } from '../dstack/verify-dstack.ts';
 import { snpEvidenceOf } from '../hardware-evidence.ts';
 import type { VerificationTime } from '../moment.ts';
-import { Refusal, Unmade } from '../refusal.ts';
+import { jsonOf, Refusal, Unmade } from '../refusal.ts';
 import { type SimulatedCheckName, verifySimulated } from '../simulated/simulated.ts';
 import {
   type SnpCheckName,
@@ -242,10 +242,6 @@ function imageDigests(appCompose: string): ReadonlySet<string> {
 }
 
 function composeFileOf(appCompose: string): string {
-  try {
-    const { docker_compose_file: file } = JSON.parse(appCompose) as { docker_compose_file?: unknown };
-    return typeof file === 'string' ? file.replaceAll('\r', '') : '';
-  } catch {
-    return '';
-  }
+  const { docker_compose_file: file } = (jsonOf(appCompose) ?? {}) as { docker_compose_file?: unknown };
+  return typeof file === 'string' ? file.replaceAll('\r', '') : '';
 }

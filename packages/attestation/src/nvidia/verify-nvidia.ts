@@ -1,7 +1,7 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { type CryptoKey, decodeProtectedHeader, errors, importJWK, type JWTPayload, jwtVerify } from 'jose';
 import * as z from 'zod';
-import { type Bytes, fromBase64, sameBytes, toHex } from '../bytes.ts';
+import { fromBase64, sameBytes, toHex } from '../bytes.ts';
 import { type Moment, momentAt, type VerificationTime } from '../moment.ts';
 import { Refusal, Unmade } from '../refusal.ts';
 import { type Check, CheckList } from '../verdict.ts';
@@ -203,9 +203,7 @@ async function requirePinned(
 }
 
 function nameOf(certificate: string | undefined): string {
-  const bytes: Bytes | undefined =
-    certificate === undefined ? undefined : fromBase64(certificate, 'the chain of a key');
-  return (bytes && parseCertificate(bytes).commonName) ?? 'an unnamed key';
+  return (certificate === undefined ? undefined : leafOf([certificate]).commonName) ?? 'an unnamed key';
 }
 
 /** The overall token contains the digest of each GPU's token, and covers no other. */

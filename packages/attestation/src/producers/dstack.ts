@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import * as z from 'zod';
 import { ByteReader, type Bytes, concatBytes, fromHex, toHex } from '../bytes.ts';
+import { jsonOf } from '../refusal.ts';
 import type { DstackDescription, MachineReport, ReportSource } from './hardware.ts';
 import { EvidenceError } from './producer.ts';
 
@@ -44,7 +45,7 @@ export function dstackSource({ socketPath, timeoutMs = defaultTimeoutMs }: Dstac
 type QuoteAnswer = z.infer<typeof quoteSchema>;
 
 function describe({ event_log, vm_config }: QuoteAnswer, appCompose: string | undefined): DstackDescription {
-  const machine = machineSchema.safeParse(parseJson(vm_config ?? ''));
+  const machine = machineSchema.safeParse(jsonOf(vm_config ?? ''));
   return { eventLog: event_log, appCompose, machineConfig: machine.success ? machine.data.mr_config : undefined };
 }
 
@@ -69,7 +70,7 @@ function snpReportIn(envelope: Bytes): Bytes {
 
 function appComposeOf(answer: unknown): string | undefined {
   const { tcb_info: info } = parsed(infoSchema, answer);
-  const read = tcbInfoSchema.safeParse(typeof info === 'string' ? parseJson(info) : info);
+  const read = tcbInfoSchema.safeParse(typeof info === 'string' ? jsonOf(info) : info);
   return read.success ? read.data.app_compose : undefined;
 }
 
@@ -85,14 +86,6 @@ function parsed<T>(schema: z.ZodType<T>, value: unknown): T {
   const read = schema.safeParse(value);
   if (!read.success) throw malformed();
   return read.data;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 const malformed = (): EvidenceError =>
@@ -122,7 +115,7 @@ function postJson(call: {
       });
       answer.on('end', () => {
         if (answer.statusCode !== 200) fail(new EvidenceError(`agent_${answer.statusCode}`, 'the guest agent refused'));
-        else resolve(parseJson(new TextDecoder().decode(concatBytes(...pieces))));
+        else resolve(jsonOf(new TextDecoder().decode(concatBytes(...pieces))));
       });
     });
     sent.on('error', fail);

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { VerificationTime } from '../moment.ts';
 import type { GpuStanding, NvidiaEvidence, NvidiaVerification } from '../nvidia/verify-nvidia.ts';
+import { jsonOf } from '../refusal.ts';
 import type { GpuEvidence } from './provider-evidence.ts';
 
 /** The findings about the provider's GPUs. They never change the verdict. */
@@ -59,18 +60,11 @@ export async function checkGpu(
 }
 
 function problemOf(payload: unknown, nonce: string): string | undefined {
-  const parsed = payloadSchema.safeParse(typeof payload === 'string' ? jsonOf(payload) : payload);
+  const parsed = payloadSchema.safeParse(typeof payload === 'string' ? payloadIn(payload) : payload);
   if (!parsed.success) return 'the evidence of the GPUs is malformed';
   const named = [parsed.data.nonce, ...parsed.data.evidence_list.map((one) => one.nonce)];
   const other = named.some((text) => text !== undefined && text.toLowerCase() !== nonce);
   return other ? 'the evidence of the GPUs is for another nonce' : undefined;
 }
 
-function jsonOf(text: string): unknown {
-  if (text.length > maximumText) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
+const payloadIn = (text: string): unknown => (text.length > maximumText ? undefined : jsonOf(text));

@@ -2,13 +2,12 @@ import * as z from 'zod';
 import { base64, snpMachineSchema, tdxMachineSchema } from '../hardware-evidence.ts';
 
 const hex = (bytes: number) => z.string().regex(new RegExp(`^[0-9a-f]{${2 * bytes}}$`));
-const loneSurrogate = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 /** Well-formed Unicode, because canonical JSON cannot contain anything else. */
 const name = z
   .string()
   .min(1)
   .max(512)
-  .refine((text) => !loneSurrogate.test(text));
+  .refine((text) => text.isWellFormed());
 
 const machineSchema = z.discriminatedUnion('tee_type', [tdxMachineSchema, snpMachineSchema]);
 export type MachineEvidence = z.infer<typeof machineSchema>;

@@ -1,7 +1,6 @@
 import { Refusal } from '../refusal.ts';
 
 const maximumDepth = 16;
-const loneSurrogate = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 
 /**
  * RFC 8785 (JCS) for the values in our documents: text, integers that a double holds exactly, true, false, null, lists
@@ -28,6 +27,6 @@ function write(value: unknown, depth: number): string {
 }
 
 function writeText(text: string): string {
-  if (loneSurrogate.test(text)) throw new Refusal('a document has text that is not Unicode');
+  if (!text.isWellFormed()) throw new Refusal('a document has text that is not Unicode');
   return JSON.stringify(text);
 }

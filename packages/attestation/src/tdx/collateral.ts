@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { fromHex, toHex } from '../bytes.ts';
+import { fromHex } from '../bytes.ts';
 import type { Moment, Period } from '../moment.ts';
 import { parseJson, Refusal } from '../refusal.ts';
 import { type Certificate, parsePemChain } from '../x509/certificate.ts';
@@ -9,7 +9,7 @@ import { parseInstant } from '../x509/der.ts';
 import { verifyEcdsa } from '../x509/signature.ts';
 
 /** Intel's statuses of a platform, best first. */
-export const tcbStatuses = [
+const tcbStatuses = [
   'UpToDate',
   'SWHardeningNeeded',
   'ConfigurationNeeded',
@@ -163,9 +163,4 @@ async function verifySignedDocument<T extends { issueDate: string; nextUpdate: s
   const { issueDate, nextUpdate } = parsed.data;
   const currency = { fromMs: parseInstant(issueDate), untilMs: parseInstant(nextUpdate) };
   return { document: parsed.data, currency, signer };
-}
-
-/** Compares hex of either case by value. */
-export function sameHex(left: string, right: string): boolean {
-  return toHex(fromHex(left, 'a value')) === toHex(fromHex(right, 'a value'));
 }

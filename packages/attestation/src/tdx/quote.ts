@@ -1,4 +1,4 @@
-import { ByteReader, type Bytes, fromHex, ownBytes, toHex } from '../bytes.ts';
+import { ByteReader, type Bytes, ownBytes, toHex } from '../bytes.ts';
 import { Refusal } from '../refusal.ts';
 
 /** The TDX module's report about the virtual machine: Intel's TDREPORT body. `mr*`, `rtmrs`: 48 bytes each. */
@@ -50,7 +50,7 @@ export interface TdxQuote {
 }
 
 const maximumBytes = 65_536;
-const intelQeVendor = fromHex('939a7233f79c4ca9940a0db3957f0607', 'the QE vendor');
+const intelQeVendor = '939a7233f79c4ca9940a0db3957f0607';
 const teeTypeTdx = 0x81;
 const ecdsaP256 = 2;
 const certificationData = { pckChain: 5, qeReport: 6 } as const;
@@ -73,7 +73,7 @@ export function parseTdxQuote(quote: unknown): TdxQuote {
   const teeType = reader.u32();
   if (teeType !== teeTypeTdx) throw new Refusal(`the quote is of TEE type ${teeType}, not TDX (129)`);
   reader.take(4); // reserved
-  if (toHex(reader.take(16)) !== toHex(intelQeVendor)) throw new Refusal('the quoting enclave is not of Intel');
+  if (toHex(reader.take(16)) !== intelQeVendor) throw new Refusal('the quoting enclave is not of Intel');
   reader.take(20); // user data
   const report = version === 4 ? readTdReport(reader, 584) : readTypedTdReport(reader);
   const signed = bytes.subarray(0, reader.offset);

@@ -12,7 +12,6 @@ import {
   isAcceptable,
   type QeIdentity,
   type SignedDocument,
-  sameHex,
   type TcbAssessment,
   type TcbInfo,
   tdxCollateralSchema,
@@ -242,8 +241,10 @@ function parseCollateral(collateral: unknown) {
 function requireOfPlatform(info: SignedDocument<TcbInfo>, platform: PckPlatform | undefined) {
   if (platform === undefined) throw new Unmade('it is not known of which platform it has to be');
   const { fmspc, pceId } = info.document;
-  if (!sameHex(fmspc, platform.fmspc)) throw new Refusal(`the TCB info is of FMSPC ${fmspc}, not ${platform.fmspc}`);
-  if (!sameHex(pceId, platform.pceId)) throw new Refusal(`the TCB info is of PCEID ${pceId}, not ${platform.pceId}`);
+  if (fmspc.toLowerCase() !== platform.fmspc)
+    throw new Refusal(`the TCB info is of FMSPC ${fmspc}, not ${platform.fmspc}`);
+  if (pceId.toLowerCase() !== platform.pceId)
+    throw new Refusal(`the TCB info is of PCEID ${pceId}, not ${platform.pceId}`);
   return info;
 }
 

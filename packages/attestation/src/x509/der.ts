@@ -15,7 +15,6 @@ export const derTag = {
   bitString: 0x03,
   octetString: 0x04,
   objectIdentifier: 0x06,
-  enumerated: 0x0a,
   utf8String: 0x0c,
   printableString: 0x13,
   ia5String: 0x16,
@@ -101,8 +100,8 @@ export function derObjectIdentifier(element: DerElement | undefined): string {
 }
 
 /** An INTEGER's content, checked to be minimal: big-endian two's complement. */
-export function derInteger(element: DerElement | undefined, tag: number = derTag.integer): Bytes {
-  const { content } = expectTag(element, tag);
+export function derInteger(element: DerElement | undefined): Bytes {
+  const { content } = expectTag(element, derTag.integer);
   const [first, second] = content;
   if (first === undefined) throw new Refusal('DER has an empty integer');
   if (second !== undefined && ((first === 0 && second < 0x80) || (first === 0xff && second >= 0x80))) {
@@ -112,8 +111,8 @@ export function derInteger(element: DerElement | undefined, tag: number = derTag
 }
 
 /** A small non-negative INTEGER (up to 32 bits). */
-export function derSmallInteger(element: DerElement | undefined, tag: number = derTag.integer): number {
-  const content = derInteger(element, tag);
+export function derSmallInteger(element: DerElement | undefined): number {
+  const content = derInteger(element);
   if ((content[0] ?? 0) >= 0x80) throw new Refusal('DER has a negative integer where none belongs');
   if (content.length > 4) throw new Refusal('DER has an integer that is too large');
   return content.reduce((value, byte) => value * 256 + byte, 0);

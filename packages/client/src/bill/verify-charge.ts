@@ -15,7 +15,7 @@ export type ChargeFinding = {
   readonly charge: Charge;
   readonly result: 'exact' | 'within' | 'below' | 'above' | 'unknown';
   /** The least and the most that the listed prices explain. Undefined if the list has no price. */
-  readonly explained: { readonly leastNusd: Nusd; readonly mostNusd: Nusd } | undefined;
+  readonly explained: Span | undefined;
 };
 
 const maxSpeechCharacters = 20_000;

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
-import { operationPaths, SseParser } from '@sotto/wire';
+import { operationPaths, parseJson, SseParser } from '@sotto/wire';
 import { ClientError } from '../errors.ts';
 import type { Exchange } from '../private/private-exchange.ts';
 import { openService } from './open-service.ts';
@@ -143,21 +143,14 @@ function readChunk(event: string): { readonly text: string; readonly error: stri
   if (event === '[DONE]') return { text: '', error: undefined };
   const error = errorIn(event);
   if (error !== undefined) return { text: '', error };
-  const content = (parse(event) as Chunk | undefined)?.choices?.[0]?.delta?.content;
+  const content = (parseJson(event) as Chunk | undefined)?.choices?.[0]?.delta?.content;
   return { text: typeof content === 'string' ? content : '', error: undefined };
 }
 
 /** Returns the error that an envelope holds, as `type: message`. */
 function errorIn(text: string): string | undefined {
-  const { error } = (parse(text) ?? {}) as { readonly error?: { readonly type?: unknown; readonly message?: unknown } };
+  const { error } = (parseJson(text) ?? {}) as {
+    readonly error?: { readonly type?: unknown; readonly message?: unknown };
+  };
   return error === undefined ? undefined : `${String(error.type)}: ${String(error.message)}`;
-}
-
-function parse(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' ? (value ?? undefined) : undefined;
-  } catch {
-    return undefined;
-  }
 }

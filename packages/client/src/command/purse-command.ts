@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import type { CreditIssuer } from '@sotto/wire';
-import { creditNusd } from '@sotto/wire';
+import { type CreditIssuer, creditNusd } from '@sotto/wire';
 import { readOrigin } from '../origin.ts';
 import type { ClientPins } from '../pins/client-pins.ts';
 import { readRelay } from '../platform/relay.ts';
@@ -78,7 +77,7 @@ const issuerOf = ({ credits }: ClientPins): CreditIssuer => {
 };
 
 /** Reads what every step needs that reaches the service, and opens the purse. */
-export async function purseOf(terminal: Terminal, values: PurseValues): Promise<OpenPurse> {
+async function purseOf(terminal: Terminal, values: PurseValues): Promise<OpenPurse> {
   const issuer = issuerOf(readPinsFile(values.pins));
   const { origin } = asUsage(() =>
     readOrigin('--control-url', requiredAddress(terminal, '--control-url', values['control-url'])),

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Agent, type AgentStart, agents, foreignKeys } from '../agents/index.ts';
 import { type OfferedModel, readOfferedModels } from '../dialects/offered-model.ts';
-import type { Exchange } from '../private/private-exchange.ts';
+import { askForModels, type Exchange } from '../private/private-exchange.ts';
 import { RunMeter, type RunTotals } from '../proxy/run-meter.ts';
 import { modelHelp, modelOptions, newToken, startProxy } from './local-proxy.ts';
 import { openService } from './open-service.ts';
@@ -110,9 +110,7 @@ function readCap(text: string | undefined): number | undefined {
 
 /** The text models, or why they could not be read. */
 async function listModels(exchange: Exchange): Promise<readonly OfferedModel[] | string> {
-  const header = (): undefined => undefined;
-  const { signal } = new AbortController();
-  const answer = await exchange.ask({ method: 'GET', path: '/v1/models', header, body: '', signal });
+  const answer = await askForModels(exchange);
   const listed: unknown = await answer.toResponse().json();
   if (answer.status === 200) return readOfferedModels(listed);
   const { error } = listed as { readonly error?: { readonly type?: string; readonly message?: string } };

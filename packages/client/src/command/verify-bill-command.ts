@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { nusdToDecimal } from '@sotto/money';
+import { parseJson } from '@sotto/wire';
 import { type PriceList, readPrices } from '../bill/price-list.ts';
 import { readBill } from '../bill/read-bill.ts';
 import { isReceipt, judgeReceipt, type ReceiptFinding, readReceiptCharge } from '../bill/receipt-charge.ts';
@@ -32,7 +33,7 @@ export async function verifyBillCommand(terminal: Terminal, args: readonly strin
   });
   const file = onlyOne('FILE', positionals);
   const text = file === '-' ? await readAll(terminal) : readText('FILE', file);
-  const document = parse(text);
+  const document = parseJson(text);
   if (isReceipt(document)) return verifyReceiptBill(terminal, { file, document, ...values });
   const bill = readBill(text);
   if (typeof bill === 'string') throw new UsageError(`${file}: ${bill}.`);
@@ -101,7 +102,7 @@ async function pricesFrom(file: string | undefined, controlUrl: string | undefin
   if ((file === undefined) === (controlUrl === undefined))
     throw new UsageError('Pass either --control-url or --prices.');
   if (file === undefined) return fetchPrices(controlUrl ?? '');
-  const prices = readPrices(parse(readText('--prices', file)));
+  const prices = readPrices(parseJson(readText('--prices', file)));
   if (prices === undefined) throw new UsageError(`--prices ${file}: not an answer of GET /v1/catalog/models.`);
   return prices;
 }
@@ -115,14 +116,6 @@ async function fetchPrices(controlUrl: string): Promise<PriceList | string> {
   return (
     readPrices(list) ?? `Cannot load prices from ${origin}. Check the address, or pass a saved list with --prices.`
   );
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 async function readAll({ input }: Terminal): Promise<string> {

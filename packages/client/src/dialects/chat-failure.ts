@@ -1,4 +1,5 @@
 import { type ErrorType, errorTable, headerNames } from '@sotto/wire';
+import { sentStatus } from '../answer.ts';
 import type { StreamedError } from './chat-stream.ts';
 import { asObject, asString, parseJson } from './json.ts';
 
@@ -24,9 +25,6 @@ export interface Overflow {
   readonly promptTokens: number | undefined;
   readonly limit: number | undefined;
 }
-
-/** A refusal that was sent and may have been charged keeps its status only if no program retries it. See `answer.ts`. */
-const sentStatus = 424;
 
 interface FailedAnswer {
   readonly status: number;

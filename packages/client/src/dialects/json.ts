@@ -1,14 +1,6 @@
-export { parseJson } from '@sotto/wire';
+import { asArray, asObject, type JsonObject } from '@sotto/wire';
 
-/** A JSON object that someone else wrote. */
-export type JsonObject = Readonly<Record<string, unknown>>;
-
-export const asObject = (value: unknown): JsonObject | undefined =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
-
-export const asArray = (value: unknown): readonly unknown[] | undefined => (Array.isArray(value) ? value : undefined);
-
-export const asString = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+export { asArray, asObject, asString, type JsonObject, parseJson } from '@sotto/wire';
 
 export const asNumber = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
 

@@ -170,7 +170,7 @@ const isEmpty = (value: unknown): boolean => value === '' || (Array.isArray(valu
 const invalid = (param: string): ClientError => new ClientError('e2ee_request_invalid', param);
 const unsupported = (param: string): ClientError => new ClientError('e2ee_request_unsupported', param);
 
-/** The OpenAI-shaped body for families that encrypt the whole body. */
+/** The OpenAI-shaped body for an enclave. `extra` are fields of its family. */
 export function sealedBody(chat: TextChat, model: string, extra: Readonly<Record<string, unknown>> = {}): string {
   const streaming = chat.stream ? { stream: true, stream_options: { include_usage: true } } : { stream: false };
   return JSON.stringify({ model, messages: chat.messages, ...chat.settings, ...streaming, ...extra });

@@ -1,11 +1,6 @@
-import {
-  type ModelAnswer,
-  modelAnswerSchema,
-  type ProviderPolicyObject,
-  parseModelReference,
-  ServiceError,
-} from '@sotto/wire';
+import { modelAnswerSchema, type ProviderPolicyObject, parseModelReference, ServiceError } from '@sotto/wire';
 import * as z from 'zod';
+import type { EnclaveQuestion } from './verify-enclave.ts';
 
 /** The one provider that a request is encrypted to. */
 export interface EnclaveRoute {
@@ -19,7 +14,6 @@ export interface EnclaveRoute {
   readonly maxOutputTokens: number | undefined;
 }
 
-type Route = ModelAnswer['provider_routes'][number];
 /** Whether the client's own pins name the enclave of a route. */
 export type IsPinned = (route: { readonly provider: string; readonly model: string }) => boolean;
 
@@ -70,7 +64,7 @@ export function chooseEnclave(
       names(ignore, provider) === -1 &&
       (only === undefined || names(only, provider) !== -1),
   );
-  const rank = ({ provider }: Pick<Route, 'provider'>): number => {
+  const rank = ({ provider }: { readonly provider: string }): number => {
     const at = names(order, provider);
     return (at === -1 ? order.length : at) * 2 + (asked.isPinned({ provider, model: id }) ? 0 : 1);
   };
@@ -105,7 +99,7 @@ export function findEnclave(
     readonly privacyClass: 'tee' | 'e2ee';
     readonly isPinned: IsPinned;
   },
-): { readonly model: string; readonly provider: string; readonly privacyClass: 'tee' | 'e2ee' } {
+): EnclaveQuestion {
   const { privacyClass } = asked;
   const model = models.data.find(({ id }) => id === asked.model);
   if (model === undefined) throw new ServiceError('model_not_found');

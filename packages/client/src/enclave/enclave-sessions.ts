@@ -2,7 +2,7 @@ import { meetsVerdict } from '@sotto/attestation';
 import { type AttestedKey, vouchForKey } from '../e2ee/enclave-key.ts';
 import { ClientError } from '../errors.ts';
 import { type AcceptableVerdict, acceptableVerdicts } from '../gateway/acceptance.ts';
-import type { EnclaveVerification } from './verify-enclave.ts';
+import type { EnclaveQuestion, EnclaveVerification } from './verify-enclave.ts';
 
 /** The verdicts on a provider's enclave that end-to-end encryption accepts as a minimum. */
 export type AcceptableEnclaveVerdict = Exclude<AcceptableVerdict, 'hardware_verified'>;
@@ -10,11 +10,11 @@ export const acceptableEnclaveVerdicts = acceptableVerdicts.filter(
   (verdict): verdict is AcceptableEnclaveVerdict => verdict !== 'hardware_verified',
 );
 
+/** The model and the provider of a route. */
+type Route = Pick<EnclaveQuestion, 'model' | 'provider'>;
+
 export interface EnclaveSessionsOptions {
-  readonly verify: (
-    route: { readonly model: string; readonly provider: string },
-    signal?: AbortSignal,
-  ) => Promise<EnclaveVerification | Response>;
+  readonly verify: (route: Route, signal?: AbortSignal) => Promise<EnclaveVerification | Response>;
   readonly minimumVerdict: AcceptableEnclaveVerdict;
   readonly now: () => number;
   /** Called with every accepted verification. */
@@ -41,10 +41,7 @@ export class EnclaveSessions {
    * Returns a key to encrypt to, or the refusal of the service. Throws `attestation_untrusted` if the verdict is too
    * weak.
    */
-  async keyFor(
-    route: { readonly model: string; readonly provider: string },
-    signal?: AbortSignal,
-  ): Promise<AttestedKey | Response> {
+  async keyFor(route: Route, signal?: AbortSignal): Promise<AttestedKey | Response> {
     const name = nameOf(route);
     const kept = this.#kept.get(name);
     if (kept !== undefined && this.#options.now() < kept.until) return kept.key;
@@ -62,7 +59,7 @@ export class EnclaveSessions {
   }
 
   /** Forgets an enclave that failed, so that the next request verifies it again. */
-  drop(route: { readonly model: string; readonly provider: string }): void {
+  drop(route: Route): void {
     this.#kept.delete(nameOf(route));
   }
 
@@ -78,8 +75,7 @@ export class EnclaveSessions {
   }
 }
 
-const nameOf = ({ model, provider }: { readonly model: string; readonly provider: string }): string =>
-  JSON.stringify([model, provider]);
+const nameOf = ({ model, provider }: Route): string => JSON.stringify([model, provider]);
 
 /** Tells the user which pin to add. The reason of an unpinned route quotes only values that the user gave. */
 function missingPin({ checks }: EnclaveVerification): string {

@@ -50,7 +50,6 @@ export async function verifyEnclave(
   const nonce = toHex(secureRandom(32));
   const request: ContentRequest = {
     path: '/v1/tee/attestation',
-    method: 'POST',
     headers: { 'content-type': 'application/json', [headerNames.ticket]: ticket.ticket },
     body: JSON.stringify({ nonce }),
     signal,

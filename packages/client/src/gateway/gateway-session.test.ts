@@ -10,7 +10,6 @@ import { type SimulatedGateway, simulatedEvidence } from './testing/simulated-ev
 const origin = 'http://127.0.0.1:4001';
 const request: ContentRequest = {
   path: '/v1/chat/completions',
-  method: 'POST',
   headers: {},
   body: 'content',
   signal: undefined,

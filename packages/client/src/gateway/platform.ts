@@ -1,3 +1,4 @@
+import { parseJson } from '@sotto/wire';
 import type { ConfidentialPath } from '../service-paths.ts';
 
 /** A gateway's evidence as read. Nothing in it is trusted before the verification. */
@@ -10,13 +11,12 @@ export interface EvidenceReading {
   readonly tlsSpki?: Uint8Array | undefined;
 }
 
-/** A request that carries content. */
+/** A POST that carries content. */
 export interface ContentRequest {
   /** With its leading `/v1`. */
   readonly path: ConfidentialPath<'POST'>;
-  readonly method: 'POST' | 'GET';
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Uint8Array<ArrayBuffer> | undefined;
+  readonly body: string | Uint8Array<ArrayBuffer>;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -51,7 +51,7 @@ export interface Platform {
   readonly seesTlsKeys: boolean;
   /** The `fetch` that reaches the control origin, if it is not the global one. */
   readonly controlFetch?: typeof fetch;
-  readEvidence(origin: string, nonce: string, signal?: AbortSignal): Promise<EvidenceReading>;
+  readEvidence(origin: string, nonce: string, signal: AbortSignal): Promise<EvidenceReading>;
   /** @param spkiSha256 - the keys that a connection may prove, SHA-256 of SPKI in hex; undefined without TLS. */
   openChannel(origin: string, spkiSha256: ReadonlySet<string> | undefined): ContentChannel;
 }
@@ -61,14 +61,8 @@ export const evidencePath = '/v1/gateway/attestation' satisfies ConfidentialPath
 
 /** Reads an answer of `GET /v1/gateway/attestation`. Returns the reason if it does not hold evidence. */
 export function parseEvidence(status: number, text: string): Pick<EvidenceReading, 'document' | 'absence'> {
-  if (status === 200) {
-    try {
-      return { document: JSON.parse(text) };
-    } catch {
-      // The verifier rejects invalid JSON. An absent answer is only `unavailable`.
-      return { document: null };
-    }
-  }
+  // The verifier rejects invalid JSON. An absent answer is only `unavailable`.
+  if (status === 200) return { document: parseJson(text) ?? null };
   return { document: undefined, absence: absences[status] ?? `The service answered with status ${status}.` };
 }
 

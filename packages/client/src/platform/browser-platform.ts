@@ -15,17 +15,17 @@ export const browserPlatform: Platform = {
   seesTlsKeys: false,
   async readEvidence(origin, nonce, signal) {
     const url = `${origin}${evidencePath}?nonce=${nonce}`;
-    const answer = await fetch(url, { ...apart, ...(signal === undefined ? {} : { signal }) });
+    const answer = await fetch(url, { ...apart, signal });
     return parseEvidence(answer.status, await answer.text());
   },
   openChannel(origin) {
     return {
-      async send({ path, method, headers, body, signal }: ContentRequest): Promise<ContentAnswer> {
+      async send({ path, headers, body, signal }: ContentRequest): Promise<ContentAnswer> {
         const answer = await fetch(`${origin}${path}`, {
           ...apart,
-          method,
+          method: 'POST',
           headers: { ...headers },
-          ...(body === undefined ? {} : { body }),
+          body,
           ...(signal === undefined ? {} : { signal }),
         });
         return answerFrom(answer);

@@ -126,7 +126,7 @@ const unreachable = (error: Error): ClientError => {
 async function readEvidence(
   origin: string,
   nonce: string,
-  way: { readonly connectorWith: (judge: Judge) => buildConnector.connector; readonly signal: AbortSignal | undefined },
+  way: { readonly connectorWith: (judge: Judge) => buildConnector.connector; readonly signal: AbortSignal },
 ): Promise<EvidenceReading> {
   let connections = 0;
   let tlsSpki: Uint8Array | undefined;
@@ -143,7 +143,7 @@ async function readEvidence(
       headers: { accept: 'application/json' },
       headersTimeout: evidenceMs,
       bodyTimeout: evidenceMs,
-      ...(way.signal === undefined ? {} : { signal: way.signal }),
+      signal: way.signal,
     });
     return { ...parseEvidence(statusCode, await body.text()), tlsSpki };
   } finally {
@@ -154,7 +154,7 @@ async function readEvidence(
 function channelOf(pool: Dispatcher): ContentChannel {
   let isClosed = false;
   return {
-    async send({ path, method, headers, body, signal }: ContentRequest): Promise<ContentAnswer> {
+    async send({ path, headers, body, signal }: ContentRequest): Promise<ContentAnswer> {
       // The verification ended while this request was waiting.
       if (isClosed) throw new ClientError('connection_not_verified');
       const {
@@ -163,9 +163,9 @@ function channelOf(pool: Dispatcher): ContentChannel {
         body: stream,
       } = await pool.request({
         path,
-        method,
+        method: 'POST',
         headers,
-        ...(body === undefined ? {} : { body }),
+        body,
         ...(signal === undefined ? {} : { signal }),
       });
       return answerOf(statusCode, received, stream);

@@ -4,7 +4,7 @@ import type { E2eeChat } from '../enclave/e2ee-chat.ts';
 import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
 import type { Control } from './control.ts';
-import { asksForE2ee, e2eePolicy, readQuestion } from './question.ts';
+import { asksForE2ee, e2eePolicy, parseBody, readQuestion } from './question.ts';
 import type { SentRequests } from './sent-requests.ts';
 import type { TicketedSender } from './ticketed-sender.ts';
 
@@ -32,6 +32,10 @@ export interface AskedRequest {
   readonly body: string;
   readonly signal: AbortSignal;
 }
+
+/** Asks for the list of models. */
+export const askForModels = (exchange: Exchange, signal = new AbortController().signal): Promise<ContentAnswer> =>
+  exchange.ask({ method: 'GET', path: '/v1/models', header: () => undefined, body: '', signal });
 
 /**
  * Carries requests out privately. It gets a ticket from the control origin, then sends the content to the verified
@@ -73,7 +77,7 @@ export class PrivateExchange implements Exchange {
     if (Number(header('x-stainless-retry-count') ?? 0) > 0 && (await sent.has(asked))) {
       return answerFrom(answerOfFailure(new ClientError('retry_refused')));
     }
-    const body = parsed(asked);
+    const body = parseBody(asked);
     const { ticket, recurs } = readQuestion(operation, body);
     if (e2eeOnly || asksForE2ee(ticket)) {
       if (operation !== 'chat') throw new ClientError('e2ee_request_unsupported');
@@ -90,14 +94,6 @@ const listsModels = (path: string): path is '/v1/models' | `/v1/models?${string}
 const offered =
   'The private flow offers POST /v1/chat/completions, /v1/embeddings, /v1/images/generations and /v1/audio/speech, and ' +
   'GET /v1/models, at the confidential origin that it was made for.';
-
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    throw new ServiceError('invalid_request', { message: 'The body is not valid JSON.' });
-  }
-}
 
 /** Keeps the SDK headers that describe the request, and drops those that could identify the sender. */
 function passedOn(header: AskedRequest['header']): Record<string, string> {

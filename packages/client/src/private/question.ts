@@ -16,6 +16,15 @@ export interface PrivateQuestion {
 
 type Body = Readonly<Record<string, unknown>>;
 
+/** Parses the body of a request. Throws `invalid_request` if it is not JSON. */
+export function parseBody(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    throw new ServiceError('invalid_request', { message: 'The body is not valid JSON.' });
+  }
+}
+
 /** The fields that each operation's ticket binds, besides model and policy (see docs/concepts/tickets.md). */
 const bound: Readonly<Record<Operation, readonly string[]>> = {
   chat: ['models', 'reasoning_effort', 'reasoning'],

@@ -10,7 +10,7 @@ export interface TicketPoolOptions {
   readonly size: number;
 }
 
-export type TakenTicket = Omit<Ticket, 'expiresAt'> & { readonly isFresh: boolean };
+export type TakenTicket = Ticket & { readonly isFresh: boolean };
 
 /** The most kinds of request to keep tickets for. The least recently used kind is dropped first. */
 const maxKinds = 32;
@@ -55,7 +55,7 @@ export class TicketPool {
     const found = this.#takeReady(kind);
     if (found !== undefined) {
       this.#fill(request, kind);
-      return { ticket: found.ticket, privacyClass: found.privacyClass, isFresh: false };
+      return { ...found, isFresh: false };
     }
     const minted = await this.fresh(request, signal);
     if (!(minted instanceof Response)) this.#fill(request, kind);
@@ -65,8 +65,7 @@ export class TicketPool {
   /** Mints a ticket for this call. */
   async fresh(request: TicketRequest, signal?: AbortSignal): Promise<TakenTicket | Response> {
     const minted = await this.#options.mint(request, signal);
-    if (minted instanceof Response) return minted;
-    return { ticket: minted.ticket, privacyClass: minted.privacyClass, isFresh: true };
+    return minted instanceof Response ? minted : { ...minted, isFresh: true };
   }
 
   /** Forgets the tickets of this kind. The broker refused one of them, so the others are probably invalid, too. */

@@ -73,7 +73,7 @@ export class TicketedSender {
     const { path, headers, body } = content;
     const withTicket = { ...headers, [headerNames.ticket]: ticket };
     try {
-      const answer = await this.#parts.session.send({ path, method: 'POST', headers: withTicket, body, signal });
+      const answer = await this.#parts.session.send({ path, headers: withTicket, body, signal });
       if (answer.status === 429) return answerFrom(withoutNoRetry(answer.toResponse()));
       // Some SDKs retry if a body breaks off or arrives too slowly.
       return { ...answer, body: wholeOr(answer.body, () => this.#parts.sent.remember(asked)) };

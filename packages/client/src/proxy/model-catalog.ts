@@ -1,8 +1,7 @@
-import type { ModelNames, ModelRule } from '../dialects/model-map.ts';
-import { catalogModel } from '../dialects/model-map.ts';
+import { catalogModel, type ModelNames, type ModelRule } from '../dialects/model-map.ts';
 import { type OfferedModel, readOfferedModels } from '../dialects/offered-model.ts';
 import type { Models } from '../dialects/translation.ts';
-import type { Exchange } from '../private/private-exchange.ts';
+import { askForModels, type Exchange } from '../private/private-exchange.ts';
 
 export interface ModelCatalogOptions {
   readonly exchange: Exchange;
@@ -48,9 +47,7 @@ export class ModelCatalog {
   async #read(): Promise<void> {
     const { exchange, now } = this.#options;
     try {
-      const { signal } = new AbortController();
-      const header = (): undefined => undefined;
-      const answer = await exchange.ask({ method: 'GET', path: '/v1/models', header, body: '', signal });
+      const answer = await askForModels(exchange);
       const listed: unknown = await answer.toResponse().json();
       if (answer.status !== 200) throw new Error('no list');
       this.#models = new Map(readOfferedModels(listed).map((model) => [model.id, model]));

@@ -4,7 +4,7 @@ import { answerFrom, answerOfRefusal, sentStatus } from '../answer.ts';
 import { asNumber, asObject, asObjects, asString, type JsonObject, parseJson } from '../dialects/json.ts';
 import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
-import type { AskedRequest, Exchange } from '../private/private-exchange.ts';
+import { type AskedRequest, askForModels, type Exchange } from '../private/private-exchange.ts';
 
 /** What a run has cost so far. */
 export interface RunTotals {
@@ -108,8 +108,7 @@ interface ModelPrice {
 }
 
 async function readPrices(exchange: Exchange, signal: AbortSignal): Promise<readonly ModelPrice[]> {
-  const header = (): undefined => undefined;
-  const answer = await exchange.ask({ method: 'GET', path: '/v1/models', header, body: '', signal });
+  const answer = await askForModels(exchange, signal);
   const listed = asObject(parseJson(await answer.toResponse().text()));
   return (asObjects(listed?.data) ?? []).flatMap((entry): ModelPrice[] => {
     const routes = asObjects(entry.provider_routes) ?? [];

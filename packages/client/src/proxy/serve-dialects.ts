@@ -1,5 +1,4 @@
 import { operationPaths } from '@sotto/wire';
-import type { ChatFailure } from '../dialects/chat-failure.ts';
 import { asObject, parseJson } from '../dialects/json.ts';
 import { countTokens } from '../dialects/messages/count-tokens.ts';
 import { errorAnswer } from '../dialects/messages/errors.ts';
@@ -72,13 +71,11 @@ const responsesRoute = ({ isCodex }: Caller): DialectRoute => ({
 });
 
 async function count({ body }: AskedRequest): Promise<ContentAnswer> {
-  const answer = (status: number, value: object): ContentAnswer =>
-    writtenAnswer({ status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) });
   try {
-    return answer(200, countTokens(parseJson(body)));
+    const counted = JSON.stringify(countTokens(parseJson(body)));
+    return writtenAnswer({ status: 200, headers: { 'content-type': 'application/json' }, body: counted });
   } catch (error) {
-    const failure: ChatFailure = await failureOf(error);
-    return writtenAnswer(errorAnswer(failure));
+    return writtenAnswer(errorAnswer(await failureOf(error)));
   }
 }
 

@@ -6,6 +6,7 @@ import type { ChatAnswer, Models, Translation, WrittenAnswer } from '../dialects
 import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
 import type { AskedRequest, Exchange } from '../private/private-exchange.ts';
+import { parseBody } from '../private/question.ts';
 import type { SentRequests } from '../private/sent-requests.ts';
 
 /** How one dialect reads a request and writes a failure. */
@@ -32,7 +33,7 @@ export async function serveTranslation(served: ServedRequest): Promise<ContentAn
   const { asked, models, route, note } = served;
   let translation: Translation | undefined;
   try {
-    translation = route.translate(parsed(asked.body), models);
+    translation = route.translate(parseBody(asked.body), models);
     for (const text of translation.notes) note(text);
     return await answerTo(served, translation);
   } catch (error) {
@@ -65,7 +66,7 @@ async function answerTo(served: ServedRequest, translation: Translation): Promis
   }
   const whole = await wholeOf(answer, { signal: asked.signal, breaks });
   const type = ['content-type', 'application/json'] as const;
-  return contentAnswer([...headers, type], [Buffer.from(JSON.stringify(translation.whole(whole)))]);
+  return contentAnswer([...headers, type], onePiece(JSON.stringify(translation.whole(whole))));
 }
 
 interface Breaking {
@@ -124,32 +125,21 @@ async function* translated(
 /** The headers of the service's answer that stay true of a translated one. */
 const isKept = (name: string): boolean => /^x-(?:router|ratelimit|request)-/.test(name);
 
-const contentAnswer = (
-  headers: ContentAnswer['headers'],
-  body: AsyncIterable<Uint8Array> | readonly Uint8Array[],
-): ContentAnswer => ({
+const contentAnswer = (headers: ContentAnswer['headers'], body: AsyncIterable<Uint8Array>): ContentAnswer => ({
   status: 200,
   headers: [['cache-control', 'no-store'], ...headers],
-  body: Symbol.asyncIterator in body ? body : piecesOf(body),
+  body,
   toResponse: () => {
     throw new Error('this answer is read as pieces');
   },
 });
 
-async function* piecesOf(pieces: readonly Uint8Array[]): AsyncIterable<Uint8Array> {
-  yield* pieces;
+async function* onePiece(text: string): AsyncIterable<Uint8Array> {
+  yield Buffer.from(text);
 }
 
 /** Returns the text by which a second try is recognised. An agent may ask for a whole answer after a stream broke off. */
 const conversationOf = ({ body: { model, messages } }: Translation): string => JSON.stringify([model, messages]);
-
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    throw new ServiceError('invalid_request', { message: 'The body is not valid JSON.' });
-  }
-}
 
 /** Reads an error of this client as a failure. Throws any other error on. */
 export async function failureOf(error: unknown): Promise<ChatFailure> {

@@ -1,4 +1,4 @@
-import { creditsPerLot, signedCreditsSchema, walletOrderSchema } from '@sotto/wire';
+import { creditsPerLot, parseJson, signedCreditsSchema, walletOrderSchema } from '@sotto/wire';
 import * as z from 'zod';
 import { ClientError } from '../errors.ts';
 import { isolatedFetch } from '../platform/node-platform.ts';
@@ -66,7 +66,7 @@ export function creditService({ origin, relay }: { readonly origin: string; read
       close();
     }
     if (answer.ok) return text;
-    const refused = errorSchema.safeParse(parse(text));
+    const refused = errorSchema.safeParse(parseJson(text));
     if (!refused.success) throw new ClientError('control_unreachable');
     const { type } = refused.data.error;
     const mayPass = (answer.status >= 500 && type !== 'rail_disabled') || type === 'rate_limited';
@@ -74,7 +74,7 @@ export function creditService({ origin, relay }: { readonly origin: string; read
   };
   return {
     async sign(path, lot) {
-      const { data } = signedCreditsSchema.safeParse(parse(await post(path, lot)));
+      const { data } = signedCreditsSchema.safeParse(parseJson(await post(path, lot)));
       if (data === undefined || data.signatures.length > creditsPerLot) throw new ClientError('control_unreachable');
       const signatures = data.signatures.map((signature) => Buffer.from(signature, 'base64url'));
       return { signatures, more: data.more === true };
@@ -85,17 +85,9 @@ export function creditService({ origin, relay }: { readonly origin: string; read
     async order(order) {
       const answer = await post('/v1/wallets', order);
       if (answer === '') return undefined;
-      const { data } = orderSchema.safeParse(parse(answer));
+      const { data } = orderSchema.safeParse(parseJson(answer));
       if (data === undefined) throw new ClientError('control_unreachable');
       return data;
     },
   };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,5 @@
 import { type AttemptOutcome, outcomeOfStatus } from '@sotto/router';
-import { parseJson } from '@sotto/wire';
-import { asObject, asString } from '../json.ts';
+import { asObject, asString, objectIn } from '../json.ts';
 import { saysContextOverflow } from '../translate/context-overflow.ts';
 
 /**
@@ -12,7 +11,7 @@ import { saysContextOverflow } from '../translate/context-overflow.ts';
 export function classifyFailure(status: number, body: Buffer): AttemptOutcome {
   const outcome = outcomeOfStatus(status) ?? 'malformed_answer';
   if (outcome !== 'invalid_request') return outcome;
-  const error = asObject(asObject(parseJson(body.toString('utf8')))?.error);
+  const error = asObject(objectIn(body)?.error);
   const message = asString(error?.message) ?? '';
   if (/credit balance is too low/i.test(message)) return 'quota_exhausted';
   if (/content filtering policy/i.test(message)) return 'content_refused';

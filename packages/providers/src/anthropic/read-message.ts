@@ -1,6 +1,6 @@
-import { parseJson, type ReasoningDetail } from '@sotto/wire';
+import type { ReasoningDetail } from '@sotto/wire';
 import type { AnswerReading, ChatAnswer, ChatStreamOptions, ReportedUsage } from '../adapter.ts';
-import { asArray, asCount, asObject, asString, type JsonObject } from '../json.ts';
+import { asArray, asCount, asObject, asString, type JsonObject, objectIn } from '../json.ts';
 import { detailFormats } from '../translate/reasoning-details.ts';
 import { reportedUsage } from '../translate/reported-usage.ts';
 import { finishReasonOfMessages } from '../translate/stop-reason.ts';
@@ -9,7 +9,7 @@ import { classifyEmbedded } from './classify-failure.ts';
 
 /** Reads a whole message. It drops blocks of kinds that were not requested, such as the provider's own tools. */
 export function readMessage(body: Buffer, options: ChatStreamOptions): AnswerReading<ChatAnswer> {
-  const raw = asObject(parseJson(body.toString('utf8')));
+  const raw = objectIn(body);
   if (raw?.type === 'error') return { ok: false, outcome: classifyEmbedded(raw.error) };
   const blocks = asArray(raw?.content);
   const stopReason = asString(raw?.stop_reason);
@@ -50,7 +50,7 @@ export function blockDetails(block: JsonObject, index: number | undefined): Reas
  * Reads the `usage` of a message. Its `input_tokens` exclude tokens that were read from the cache or written to it. In
  * a stream the last `message_delta` counts. It may omit fields of `message_start`, which `before` holds.
  */
-export function readMessagesUsage(value: unknown, before: unknown = undefined): ReportedUsage | undefined {
+export function readMessagesUsage(value: unknown, before?: unknown): ReportedUsage | undefined {
   const raw: JsonObject = { ...asObject(before), ...known(asObject(value)) };
   const input = asCount(raw.input_tokens);
   const completion = asCount(raw.output_tokens);

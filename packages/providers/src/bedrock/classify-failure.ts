@@ -1,6 +1,5 @@
 import { type AttemptOutcome, outcomeOfStatus } from '@sotto/router';
-import { parseJson } from '@sotto/wire';
-import { asObject, asString } from '../json.ts';
+import { asString, objectIn } from '../json.ts';
 import { saysContextOverflow } from '../translate/context-overflow.ts';
 
 /**
@@ -13,7 +12,7 @@ export function classifyFailure(status: number, body: Buffer): AttemptOutcome {
   if (status === 424) return 'server_error';
   const outcome = outcomeOfStatus(status) ?? 'malformed_answer';
   if (status !== 400 && status !== 403) return outcome;
-  const raw = asObject(parseJson(body.toString('utf8')));
+  const raw = objectIn(body);
   const message = asString(raw?.message) ?? asString(raw?.Message) ?? '';
   if (status === 403)
     return /api key|security token|credential|signature/i.test(message) ? 'authentication_failed' : outcome;

@@ -6,6 +6,7 @@ import { asObject } from '../json.ts';
 import {
   type AssistantBlock,
   type Conversation,
+  imagesOf,
   jsonInstruction,
   readConversation,
   type Turn,
@@ -66,18 +67,13 @@ const imageFormats: Readonly<Record<string, string>> = {
 };
 
 function unfitImage(turns: readonly Turn[]): UnsupportedRequest | undefined {
-  for (const { role, blocks } of turns) {
-    for (const block of role === 'user' ? blocks : []) {
-      if (block.kind !== 'image') continue;
-      const { param, source } = block;
-      if (!('url' in source) && imageFormats[source.mediaType] !== undefined) continue;
-      return {
-        unsupported: `\`${param}\` must be a base64 \`data:\` URL of a jpeg, png, gif or webp image for this model.`,
-        param,
-      };
-    }
-  }
-  return undefined;
+  const unfit = imagesOf(turns).find(({ source }) => 'url' in source || imageFormats[source.mediaType] === undefined);
+  if (unfit === undefined) return undefined;
+  const { param } = unfit;
+  return {
+    unsupported: `\`${param}\` must be a base64 \`data:\` URL of a jpeg, png, gif or webp image for this model.`,
+    param,
+  };
 }
 
 /**

@@ -1,6 +1,6 @@
-import { parseJson, type ReasoningDetail } from '@sotto/wire';
+import type { ReasoningDetail } from '@sotto/wire';
 import type { AnswerReading, ChatAnswer, ChatStreamOptions, ReportedUsage } from '../adapter.ts';
-import { asArray, asCount, asObject, asString } from '../json.ts';
+import { asArray, asCount, asObject, asString, objectIn } from '../json.ts';
 import { reportedUsage } from '../translate/reported-usage.ts';
 import { finishReasonOfConverse } from '../translate/stop-reason.ts';
 import { writeWholeAnswer } from '../translate/whole-answer.ts';
@@ -8,7 +8,7 @@ import { reasoningDetail } from './reasoning.ts';
 
 /** Reads a whole answer of Converse. */
 export function readConverse(body: Buffer, options: ChatStreamOptions): AnswerReading<ChatAnswer> {
-  const raw = asObject(parseJson(body.toString('utf8')));
+  const raw = objectIn(body);
   const blocks = asArray(asObject(asObject(raw?.output)?.message)?.content);
   const finishReason = finishReasonOfConverse(asString(raw?.stopReason) ?? 'malformed_model_output');
   if (blocks === undefined || finishReason === undefined) return { ok: false, outcome: 'malformed_answer' };

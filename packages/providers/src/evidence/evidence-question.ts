@@ -1,5 +1,6 @@
 import { parseJson } from '@sotto/wire';
 import { z } from 'zod';
+import { asObject, asString } from '../json.ts';
 import type { Documents } from '../transport/documents.ts';
 
 /** The input for fetching a provider's evidence. */
@@ -72,10 +73,5 @@ export const infoSchema = z
   .transform(({ app_compose: own, tcb_info: tcb }): string | undefined => {
     if (own !== undefined || tcb === undefined) return own;
     if (typeof tcb !== 'string') return tcb.app_compose;
-    try {
-      const { app_compose: inner } = JSON.parse(tcb) as { app_compose?: unknown };
-      return typeof inner === 'string' ? inner : undefined;
-    } catch {
-      return undefined;
-    }
+    return asString(asObject(parseJson(tcb))?.app_compose);
   });

@@ -1,7 +1,13 @@
 import type { ChatRequest } from '@sotto/wire';
 import type { ChatTarget, UnsupportedRequest, UpstreamRequest } from '../adapter.ts';
 import { asObject, jsonInteger } from '../json.ts';
-import { type AssistantBlock, readConversation, type Turn, type UserBlock } from '../translate/conversation.ts';
+import {
+  type AssistantBlock,
+  imagesOf,
+  readConversation,
+  type Turn,
+  type UserBlock,
+} from '../translate/conversation.ts';
 import { detailFormats } from '../translate/reasoning-details.ts';
 import { unfitToolName } from '../translate/tool-calls.ts';
 
@@ -47,14 +53,10 @@ export function generateRequest(request: ChatRequest, target: ChatTarget): Upstr
 }
 
 function addressedImage(turns: readonly Turn[]): UnsupportedRequest | undefined {
-  for (const { role, blocks } of turns) {
-    for (const block of role === 'user' ? blocks : []) {
-      if (block.kind !== 'image' || !('url' in block.source)) continue;
-      const { param } = block;
-      return { unsupported: `\`${param}\` must be a base64 \`data:\` URL: this model takes no addresses.`, param };
-    }
-  }
-  return undefined;
+  const addressed = imagesOf(turns).find(({ source }) => 'url' in source);
+  if (addressed === undefined) return undefined;
+  const { param } = addressed;
+  return { unsupported: `\`${param}\` must be a base64 \`data:\` URL: this model takes no addresses.`, param };
 }
 
 function geminiContent(turn: Turn, asksSignatures: boolean): object {

@@ -1,6 +1,5 @@
-import { parseJson } from '@sotto/wire';
 import type { AnswerReading, ChatAnswer, ChatStreamOptions, ReportedUsage } from '../adapter.ts';
-import { asCount, asObject } from '../json.ts';
+import { asCount, asObject, objectIn } from '../json.ts';
 import { ToolCallIds } from '../openai/tool-call-ids.ts';
 import { reportedUsage } from '../translate/reported-usage.ts';
 import { writeWholeAnswer } from '../translate/whole-answer.ts';
@@ -9,7 +8,7 @@ import { finishReasonOf, outcomeWithout, readCandidate } from './read-candidate.
 
 /** Reads a whole `GenerateContentResponse`. */
 export function readGenerated(body: Buffer, options: ChatStreamOptions): AnswerReading<ChatAnswer> {
-  const raw = asObject(parseJson(body.toString('utf8')));
+  const raw = objectIn(body);
   if (raw === undefined) return { ok: false, outcome: 'malformed_answer' };
   const calls = { ids: new ToolCallIds(options.identity.id), partial: new PartialCalls() };
   const candidate = readCandidate(raw, calls);

@@ -4,7 +4,7 @@ import type { ChatStreamOptions, ChatStreamReader, ReportedUsage } from '../adap
 import { asObject, type JsonObject } from '../json.ts';
 import { type CopiedRun, EventCopier, latin1, unknownField, utf8 } from '../translate/copied-events.ts';
 import { type CompleteChunk, failedFinish, isOutput, readChunk, writeChunk } from './chunk.ts';
-import { classifyEmbeddedError, embeddedError } from './classify-failure.ts';
+import { embeddedFailure } from './classify-failure.ts';
 import { ThinkTags } from './think-tags.ts';
 import { ToolCallIds } from './tool-call-ids.ts';
 
@@ -113,10 +113,10 @@ export class OpenAiChatStream implements ChatStreamReader {
     const read = readChunk(raw);
     const toolCalls = this.#toolCallIds.complete(read.toolCalls);
     if (read.finishReason !== undefined) toolCalls.push(...this.#toolCallIds.close());
-    const { error, finishReason } = read;
-    if (error !== undefined) {
+    const { failure, finishReason } = read;
+    if (failure !== undefined) {
       // A client that has the whole answer does not need to see a later failure.
-      if (!this.#finished) this.failure = classifyEmbeddedError(error);
+      if (!this.#finished) this.failure = failure;
       return;
     }
     if (finishReason === failedFinish) {
@@ -172,7 +172,7 @@ export class OpenAiChatStream implements ChatStreamReader {
     const isReasoning = read.reasoning === text && read.content === undefined;
     const isContent = read.content === text && read.reasoning === undefined;
     const isPlain = toolCalls.length === 0 && finishReason === undefined && read.refusal === undefined;
-    const isBare = read.error === undefined && read.reported === undefined && event.usage == null;
+    const isBare = read.failure === undefined && read.reported === undefined && event.usage == null;
     if (!(isContent || isReasoning) || !isPlain || !isBare) return undefined;
     if (isReasoning && stripReasoning) return '';
     const chunk = { ...read, toolCalls: [], finishReason: undefined };
@@ -185,7 +185,6 @@ export class OpenAiChatStream implements ChatStreamReader {
    */
   #unknownLine(line: string): void {
     if (this.#isOver() || unknownField.test(line)) return;
-    const error = embeddedError(asObject(parseJson(utf8(line))) ?? {});
-    this.failure = error === undefined ? 'malformed_answer' : classifyEmbeddedError(error);
+    this.failure = embeddedFailure(asObject(parseJson(utf8(line))) ?? {}) ?? 'malformed_answer';
   }
 }

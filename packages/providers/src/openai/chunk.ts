@@ -1,14 +1,15 @@
+import type { AttemptOutcome } from '@sotto/router';
 import type { ChatChunk, FinishReason } from '@sotto/wire';
 import type { AnswerIdentity, ReportedUsage } from '../adapter.ts';
 import { asArray, asObject, asString, type JsonObject } from '../json.ts';
-import { embeddedError } from './classify-failure.ts';
+import { embeddedFailure } from './classify-failure.ts';
 import { type ReadToolCall, readContent, readToolCalls, type ToolCallPiece } from './content.ts';
 import { readUsage } from './usage.ts';
 
 /** The fields of a provider's stream event that this service uses. */
 export interface ProviderChunk {
-  /** The `error` member, if the event has one. */
-  readonly error: unknown;
+  /** Set if the event reports a failure. */
+  readonly failure: AttemptOutcome | undefined;
   readonly role: boolean;
   readonly content: string | undefined;
   readonly reasoning: string | undefined;
@@ -26,7 +27,7 @@ export function readChunk(raw: JsonObject): ProviderChunk {
   const { content, reasoning } = readContent(delta);
   const finish = asString(choice?.finish_reason);
   return {
-    error: embeddedError(raw),
+    failure: embeddedFailure(raw),
     role: delta.role === 'assistant',
     content,
     reasoning,
@@ -40,8 +41,7 @@ export function readChunk(raw: JsonObject): ProviderChunk {
 
 /** Most providers report usage beside the choices. Groq uses its own field, and Moonshot the last choice. */
 function reportedIn(raw: JsonObject, choice: JsonObject | undefined): ReportedUsage | undefined {
-  const usage = raw.usage ?? asObject(raw.x_groq)?.usage ?? choice?.usage;
-  return usage == null ? undefined : readUsage(usage);
+  return readUsage(raw.usage ?? asObject(raw.x_groq)?.usage ?? choice?.usage);
 }
 
 /** Whether an event is output. Text of another provider must not follow output. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { classifyEmbeddedError, classifyFailure, embeddedError } from './classify-failure.ts';
+import { classifyFailure, embeddedFailure } from './classify-failure.ts';
 
 const failed = (status: number, body: unknown = { error: { message: 'x' } }) =>
   classifyFailure(status, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)));
@@ -54,17 +54,16 @@ describe('an error inside a 200 answer', () => {
     [true, 'malformed_answer'],
     [[], 'malformed_answer'],
   ])('%j is %s', (error, outcome) => {
-    expect(classifyEmbeddedError(error)).toBe(outcome);
+    expect(embeddedFailure({ error })).toBe(outcome);
   });
 
   it('is never a bad request: the provider accepted the request, so the next one is tried', () => {
-    expect(classifyEmbeddedError({ code: 400 })).toBe('malformed_answer');
-    expect(classifyEmbeddedError({ code: '400', type: 'invalid_request_error' })).toBe('malformed_answer');
+    expect(embeddedFailure({ error: { code: 400 } })).toBe('malformed_answer');
+    expect(embeddedFailure({ error: { code: '400', type: 'invalid_request_error' } })).toBe('malformed_answer');
   });
 
   it('is the `error` member, or the object itself', () => {
-    expect(embeddedError({ error: 'x' })).toBe('x');
-    expect(embeddedError({ object: 'error', code: 500 })).toMatchObject({ code: 500 });
-    expect(embeddedError({ object: 'chat.completion', error: null })).toBeUndefined();
+    expect(embeddedFailure({ object: 'error', code: 500 })).toBe('server_error');
+    expect(embeddedFailure({ object: 'chat.completion', error: null })).toBeUndefined();
   });
 });

@@ -1,6 +1,5 @@
 import { type AttemptOutcome, outcomeOfStatus } from '@sotto/router';
-import { parseJson } from '@sotto/wire';
-import { asObject, asString, type JsonObject } from '../json.ts';
+import { asObject, asString, type JsonObject, objectIn } from '../json.ts';
 import { saysContextOverflow } from '../translate/context-overflow.ts';
 
 /** Codes of OpenAI-shaped providers for a refusal of the content rather than the form of a request. */
@@ -19,7 +18,7 @@ const refusalCodes = new Set([
 export function classifyFailure(status: number, body: Buffer): AttemptOutcome {
   const outcome = outcomeOfStatus(status) ?? 'malformed_answer';
   if (outcome !== 'invalid_request' && outcome !== 'unprocessable') return outcome;
-  const raw = asObject(parseJson(body.toString('utf8')));
+  const raw = objectIn(body);
   // Mistral, Cohere and older vLLM put the error's members at the top level.
   const error = asObject(raw?.error) ?? raw;
   const code = asString(error?.code) ?? asString(error?.type);
@@ -28,15 +27,14 @@ export function classifyFailure(status: number, body: Buffer): AttemptOutcome {
   return saysContextOverflow(message, code) ? 'context_exceeded' : outcome;
 }
 
-/** Returns the error of an answer or an event: its `error` member or, in vLLM's older form, the object itself. */
-export const embeddedError = (raw: JsonObject): unknown => raw.error ?? (raw.object === 'error' ? raw : undefined);
-
 /**
- * Classifies an `error` object inside a 200 answer. Some gateways put the HTTP status into `code`. Without a known code
- * or type, the answer is malformed. It never reports a bad request: a provider that started to answer has accepted the
- * request.
+ * Returns the failure that an answer or an event with status 200 reports: in its `error` member or, in vLLM's older
+ * form, as the object itself. Some gateways put the HTTP status into `code`. Without a known code or type, the answer
+ * is malformed. It never reports a bad request: a provider that started to answer has accepted the request.
  */
-export function classifyEmbeddedError(error: unknown): AttemptOutcome {
+export function embeddedFailure(raw: JsonObject): AttemptOutcome | undefined {
+  const error = raw.error ?? (raw.object === 'error' ? raw : undefined);
+  if (error === undefined) return undefined;
   const object = asObject(error);
   const code = object?.code ?? object?.status;
   const named = asString(code) ?? asString(object?.type);

@@ -9,7 +9,7 @@ import type {
 } from '../adapter.ts';
 import { type Bulk, BulkyJson, bulkPosition } from '../bulky-json.ts';
 import { asArray, asObject, asString } from '../json.ts';
-import { classifyEmbeddedError, embeddedError } from './classify-failure.ts';
+import { embeddedFailure } from './classify-failure.ts';
 
 /** Images by OpenAI's `POST /images/generations`. */
 export const openAiImages: ImageAdapter = { request: imageRequest, openReader: () => new ImageReader() };
@@ -40,8 +40,8 @@ class ImageReader implements AnswerReader<ImageResult> {
   end(): AnswerReading<ImageResult> {
     const raw = asObject(this.#json.end());
     if (raw === undefined) return { ok: false, outcome: 'malformed_answer' };
-    const error = embeddedError(raw);
-    if (error !== undefined) return { ok: false, outcome: classifyEmbeddedError(error) };
+    const failure = embeddedFailure(raw);
+    if (failure !== undefined) return { ok: false, outcome: failure };
     const image = asObject(asArray(raw.data)?.[0]);
     const base64 = this.#base64Of(image?.b64_json);
     if (base64 === undefined) return { ok: false, outcome: 'malformed_answer' };

@@ -1,5 +1,5 @@
 import type { AttemptOutcome } from '@sotto/router';
-import { type EmbeddingsRequest, parseJson, type SpeechRequest } from '@sotto/wire';
+import type { EmbeddingsRequest, SpeechRequest } from '@sotto/wire';
 import {
   type Adapter,
   type AnswerReader,
@@ -11,11 +11,11 @@ import {
   type UpstreamTarget,
 } from '../adapter.ts';
 import type { CallerParameters } from '../caller-parameters.ts';
-import { asArray, asObject } from '../json.ts';
+import { asArray, asObject, objectIn } from '../json.ts';
 import { VectorsReader } from '../vectors-reader.ts';
 import { chatRequest } from './chat-request.ts';
 import { OpenAiChatStream } from './chat-stream.ts';
-import { classifyEmbeddedError, classifyFailure, embeddedError } from './classify-failure.ts';
+import { classifyFailure, embeddedFailure } from './classify-failure.ts';
 import { openAiImages } from './images.ts';
 import { readChat } from './read-chat.ts';
 import { readUsage } from './usage.ts';
@@ -67,17 +67,14 @@ export function embeddingsRequest(request: EmbeddingsRequest, target: UpstreamTa
 
 /** Reads the vectors of an answer of OpenAI's `POST /embeddings`. */
 export const openEmbeddings = (request: EmbeddingsRequest): AnswerReader<EmbeddingsResult> =>
-  new VectorsReader(request, (answer) => {
-    const error = embeddedError(answer);
-    return {
-      failure: error === undefined ? undefined : classifyEmbeddedError(error),
-      entries: asArray(answer.data)?.map((entry) => {
-        const { embedding: vector, index } = asObject(entry) ?? {};
-        return { vector, index };
-      }),
-      reported: readUsage(answer.usage, { hasCompletion: false }),
-    };
-  });
+  new VectorsReader(request, (answer) => ({
+    failure: embeddedFailure(answer),
+    entries: asArray(answer.data)?.map((entry) => {
+      const { embedding: vector, index } = asObject(entry) ?? {};
+      return { vector, index };
+    }),
+    reported: readUsage(answer.usage, { hasCompletion: false }),
+  }));
 
 /** Speech by OpenAI's `POST /audio/speech`. */
 export const openAiSpeech: SpeechAdapter = { request: speechRequest, isAudio, classifyBody };
@@ -109,8 +106,7 @@ function isAudio(contentType: string): boolean {
 }
 
 function classifyBody(body: Buffer): AttemptOutcome {
-  const error = embeddedError(asObject(parseJson(body.toString('utf8'))) ?? {});
-  return error === undefined ? 'malformed_answer' : classifyEmbeddedError(error);
+  return embeddedFailure(objectIn(body) ?? {}) ?? 'malformed_answer';
 }
 
 /** The adapter of every provider that speaks the OpenAI shape. */

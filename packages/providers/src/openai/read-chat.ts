@@ -1,9 +1,8 @@
-import { parseJson } from '@sotto/wire';
 import type { AnswerReading, ChatAnswer, ChatStreamOptions } from '../adapter.ts';
-import { asArray, asObject, asString, type JsonObject } from '../json.ts';
+import { asArray, asObject, asString, type JsonObject, objectIn } from '../json.ts';
 import { chatAnswer } from '../translate/whole-answer.ts';
 import { failedFinish, readFinishReason } from './chunk.ts';
-import { classifyEmbeddedError, embeddedError } from './classify-failure.ts';
+import { embeddedFailure } from './classify-failure.ts';
 import { readContent, readToolCalls } from './content.ts';
 import { withoutThinking } from './think-tags.ts';
 import { ToolCallIds } from './tool-call-ids.ts';
@@ -11,10 +10,10 @@ import { readUsage } from './usage.ts';
 
 /** Reads a whole chat completion and rewrites it under our own id and model. Only the first choice counts. */
 export function readChat(body: Buffer, { identity, stripReasoning }: ChatStreamOptions): AnswerReading<ChatAnswer> {
-  const raw = asObject(parseJson(body.toString('utf8')));
+  const raw = objectIn(body);
   if (raw === undefined) return { ok: false, outcome: 'malformed_answer' };
-  const error = embeddedError(raw);
-  if (error !== undefined) return { ok: false, outcome: classifyEmbeddedError(error) };
+  const failure = embeddedFailure(raw);
+  if (failure !== undefined) return { ok: false, outcome: failure };
   const choice = asObject(asArray(raw.choices)?.[0]);
   const message = asObject(choice?.message);
   const said = asString(choice?.finish_reason);

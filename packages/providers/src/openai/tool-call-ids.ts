@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { digestedCallId } from '../translate/tool-calls.ts';
 import type { ReadToolCall, ToolCallPiece } from './content.ts';
 
 /** A call that has begun. */
@@ -36,7 +36,7 @@ export class ToolCallIds {
       call.hasArguments ||= Boolean(piece.function.arguments);
       const { index } = call;
       if (known !== undefined || piece.id !== undefined) return { ...piece, index };
-      return { ...piece, index, id: this.#made(index), type: 'function' };
+      return { ...piece, index, id: digestedCallId(`${this.#completionId}/${index}`), type: 'function' };
     });
   }
 
@@ -69,10 +69,5 @@ export class ToolCallIds {
     this.#calls.push(call);
     if (index !== undefined) this.#byIndex.set(index, call);
     return call;
-  }
-
-  #made(index: number): string {
-    const digest = createHash('sha256').update(`${this.#completionId}/${index}`).digest('base64url');
-    return `call_${digest.slice(0, 24)}`;
   }
 }

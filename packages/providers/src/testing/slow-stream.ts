@@ -1,7 +1,7 @@
 import type { AttemptOutcome } from '@sotto/router';
 import type { ReportedUsage } from '../adapter.ts';
 import { type CompleteChunk, failedFinish, isOutput, readChunk, writeChunk } from '../openai/chunk.ts';
-import { classifyEmbeddedError } from '../openai/classify-failure.ts';
+import { embeddedFailure } from '../openai/classify-failure.ts';
 import { ThinkTags } from '../openai/think-tags.ts';
 import { ToolCallIds } from '../openai/tool-call-ids.ts';
 import { ours } from './fixtures.ts';
@@ -68,8 +68,8 @@ export function readSlowly(stream: Buffer, { stripReasoning }: { readonly stripR
       return;
     }
     const chunk = readChunk(raw);
-    if (chunk.error !== undefined) {
-      if (!isFinished) read.failure = classifyEmbeddedError(chunk.error);
+    if (chunk.failure !== undefined) {
+      if (!isFinished) read.failure = chunk.failure;
       return;
     }
     const { finishReason } = chunk;
@@ -88,8 +88,7 @@ export function readSlowly(stream: Buffer, { stripReasoning }: { readonly stripR
     if (read.isTerminated || read.failure !== undefined) break;
     if ('data' in item) onEvent(item.data);
     else if (!isFinished) {
-      const error = parsed(item.unknown)?.error;
-      read.failure = error == null ? 'malformed_answer' : classifyEmbeddedError(error);
+      read.failure = embeddedFailure({ error: parsed(item.unknown)?.error }) ?? 'malformed_answer';
     }
   }
   read.isComplete = isFinished || read.isTerminated;

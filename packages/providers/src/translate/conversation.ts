@@ -153,6 +153,10 @@ function partsOf(content: SeenContent, param: string): { readonly texts: TextBlo
   return { texts, images };
 }
 
+/** The images of a conversation, in order. */
+export const imagesOf = (turns: readonly Turn[]): ImageBlock[] =>
+  turns.flatMap((turn) => (turn.role === 'user' ? turn.blocks.filter((block) => block.kind === 'image') : []));
+
 const imageBlock = (part: ImagePart, param: string): ImageBlock => ({
   kind: 'image',
   source: readImageUrl(part.image_url.url),

@@ -45,14 +45,17 @@ export class OpenToolCalls {
   }
 }
 
+/** Returns an id that is derived from a text by a hash, which does not reveal the text. */
+export const digestedCallId = (text: string): string =>
+  `call_${createHash('sha256').update(text).digest('base64url').slice(0, 24)}`;
+
 const safe = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /**
  * Returns a tool call's id in a form that strict APIs accept. An id in another form becomes a digest, which is the same
  * for the call and for its result.
  */
-export const safeCallId = (id: string): string =>
-  safe.test(id) ? id : `call_${createHash('sha256').update(id).digest('base64url').slice(0, 24)}`;
+export const safeCallId = (id: string): string => (safe.test(id) ? id : digestedCallId(id));
 
 /** Refuses the first tool whose name an API would refuse. `takes` describes `pattern` in words. */
 export function unfitToolName(

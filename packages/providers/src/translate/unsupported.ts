@@ -2,21 +2,21 @@ import type { EmbeddingsRequest } from '@sotto/wire';
 import { type Adapter, BufferedReader, type UnsupportedRequest } from '../adapter.ts';
 import { TranslatedStream } from './translated-stream.ts';
 
-const nothing = (what: string, param: string) => ({
+const nothing = (what: string): UnsupportedRequest => ({
   unsupported: `This provider's API has no ${what}. Choose another provider of the model.`,
-  param,
+  param: 'model',
 });
 
 /** Part of an adapter whose API does not offer embeddings. */
 export const withoutEmbeddings: Pick<Adapter, 'embeddingsRequest' | 'openEmbeddings'> = {
-  embeddingsRequest: () => nothing('embeddings', 'model'),
+  embeddingsRequest: () => nothing('embeddings'),
   openEmbeddings: () => new BufferedReader(() => ({ ok: false, outcome: 'malformed_answer' })),
 };
 
 /** Part of an adapter that does not offer chat. */
 export const withoutChat: Pick<Adapter, 'callerParameters' | 'chatRequest' | 'readChat' | 'openChatStream'> = {
   callerParameters: {},
-  chatRequest: () => nothing('chat', 'model'),
+  chatRequest: () => nothing('chat'),
   readChat: () => ({ ok: false, outcome: 'malformed_answer' }),
   openChatStream: (options) => new SilentStream(options),
 };

@@ -16,7 +16,7 @@ export const plainPool =
     new Pool(origin, { ...settings, connect: { timeout, ca } });
 
 /** Makes a pool whose connections a function of ours opens or refuses. */
-export const guardedPool = (origin: string, connect: buildConnector.connector): Pool =>
+const guardedPool = (origin: string, connect: buildConnector.connector): Pool =>
   new Pool(origin, { ...settings, allowH2: false, connect });
 
 export interface AttestedTls {

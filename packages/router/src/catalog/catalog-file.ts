@@ -12,7 +12,7 @@ const perUnit = z.number().refine((usd) => usdPerUnitToPico(usd) !== undefined, 
   error: 'must be a price of at most twelve decimals, 0 or more',
 });
 
-export const pricingFileSchema = z.strictObject({
+const pricingFileSchema = z.strictObject({
   input: perMillion.optional(),
   output: perMillion.optional(),
   cached_input: perMillion.optional(),
@@ -122,25 +122,33 @@ export function missingPrices(model: CatalogFileModel, route: CatalogFileRoute):
 export function toPrice(pricing: CatalogFileRoute['pricing']): Price {
   const pico = (usd: number | undefined): number | undefined =>
     usd === undefined ? undefined : usdPerMillionToPico(usd);
-  const optional = <Name extends keyof Price>(name: Name, value: Price[Name] | undefined): Partial<Price> =>
-    value === undefined ? {} : { [name]: value };
   const tiers = pricing.tiers
     ?.map((tier) => ({
       abovePromptTokens: tier.above_prompt_tokens,
-      ...optional('input', pico(tier.input)),
-      ...optional('output', pico(tier.output)),
-      ...optional('cachedInput', pico(tier.cached_input)),
-      ...optional('cacheWrite', pico(tier.cache_write)),
+      ...defined('input', pico(tier.input)),
+      ...defined('output', pico(tier.output)),
+      ...defined('cachedInput', pico(tier.cached_input)),
+      ...defined('cacheWrite', pico(tier.cache_write)),
     }))
     .sort((a, b) => a.abovePromptTokens - b.abovePromptTokens);
   return {
     input: pico(pricing.input) ?? 0,
     output: pico(pricing.output) ?? 0,
-    ...optional('cachedInput', pico(pricing.cached_input)),
-    ...optional('cacheWrite', pico(pricing.cache_write)),
-    ...optional('reasoning', pico(pricing.reasoning)),
-    ...optional('image', pricing.image === undefined ? undefined : usdPerUnitToPico(pricing.image)),
-    ...optional('inputCharacter', pico(pricing.input_characters)),
-    ...optional('tiers', tiers),
+    ...defined('cachedInput', pico(pricing.cached_input)),
+    ...defined('cacheWrite', pico(pricing.cache_write)),
+    ...defined('reasoning', pico(pricing.reasoning)),
+    ...defined('image', pricing.image === undefined ? undefined : usdPerUnitToPico(pricing.image)),
+    ...defined('inputCharacter', pico(pricing.input_characters)),
+    ...defined('tiers', tiers),
   };
 }
+
+/** An object with this field. Empty without a value. */
+export const defined = <Name extends string, Value>(
+  name: Name,
+  value: Value | undefined,
+): Partial<Record<Name, Value>> => {
+  const field: Partial<Record<Name, Value>> = {};
+  if (value !== undefined) field[name] = value;
+  return field;
+};

@@ -29,8 +29,8 @@ const milliseconds = (fallback: number) => z.int().min(1).max(3_600_000).default
 const loopbackHosts = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 const baseUrlSchema = z.string().superRefine((text, context) => {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+  const url = URL.parse(text);
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
     context.addIssue({ code: 'custom', message: 'must be an https URL' });
   } else if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     context.addIssue({ code: 'custom', message: 'must be an origin and a path: no credentials, query or fragment' });
@@ -212,10 +212,7 @@ export const registryPublicSchema = z.strictObject({
 export type RegistryPublic = z.infer<typeof registryPublicSchema>;
 
 /** The operations that are off unless the operator enables them. */
-export interface MediaSwitches {
-  readonly image: boolean;
-  readonly speech: boolean;
-}
+export type MediaSwitches = NonNullable<RegistryPublic['media']>;
 
 export const isSwitchedOn = (media: MediaSwitches, operation: Operation): boolean =>
   operation === 'image' || operation === 'speech' ? media[operation] : true;

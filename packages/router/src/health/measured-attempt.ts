@@ -1,3 +1,4 @@
+import { bytesPerToken } from '@sotto/money';
 import { type AttemptOutcome, failoverTable } from './failover.ts';
 
 /**
@@ -84,8 +85,6 @@ const leastMs = 10;
 const mostTokensPerSecond = 10_000;
 /** If a client held the stream back for more than this fraction, it set the pace itself. */
 const mostHeldBack = 0.05;
-/** The meter's estimate if a provider reports no tokens. */
-const bytesPerToken = 4;
 
 function speedOfStream(end: Extract<AttemptEnd, { kind: 'streamed' }>): number | undefined {
   const { flowMs, heldBackMs, output } = end;

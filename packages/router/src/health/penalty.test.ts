@@ -74,30 +74,13 @@ describe('strike', () => {
 describe('penaltyKey', () => {
   const route = aRoute({ provider: 'acme/eu' }, 'lab/one');
 
-  it.each<AttemptOutcome>([
-    'rate_limited',
-    'server_error',
-    'timeout',
-    'network_failure',
-    'malformed_answer',
-    'model_unavailable',
-  ])('%s concerns that route', (outcome) => {
-    expect(penaltyKey(outcome, route)).toBe('route:lab/one@acme/eu');
+  it.each<[outcome: AttemptOutcome, concerns: string, key: string | undefined]>([
+    ['timeout', 'that route', 'route:lab/one@acme/eu'],
+    ['quota_exhausted', 'every route of that provider', 'provider:acme/eu'],
+    ['content_refused', 'nothing', undefined],
+  ])('%s concerns %s', (outcome, _, key) => {
+    expect(penaltyKey(outcome, route)).toBe(key);
   });
-
-  it.each<AttemptOutcome>(['authentication_failed', 'quota_exhausted'])(
-    '%s concerns every route of that provider',
-    (outcome) => {
-      expect(penaltyKey(outcome, route)).toBe('provider:acme/eu');
-    },
-  );
-
-  it.each<AttemptOutcome>(['invalid_request', 'unprocessable', 'other_client_error', 'content_refused'])(
-    '%s is nobody’s fault',
-    (outcome) => {
-      expect(penaltyKey(outcome, route)).toBeUndefined();
-    },
-  );
 
   it('tells unlisted providers apart, though users see both as `other`', () => {
     const keys = ['hidden', 'shadow'].map((provider) =>

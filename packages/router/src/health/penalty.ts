@@ -1,7 +1,6 @@
 import type { Route } from '../catalog/catalog.ts';
 import { baseProviderId } from '../catalog/provider-id.ts';
-import type { AttemptOutcome } from './failover.ts';
-import { failoverTable } from './failover.ts';
+import { type AttemptOutcome, failoverTable } from './failover.ts';
 
 /** A temporary demotion of a route, or of every route of a provider. Instants in Unix ms. */
 export interface Penalty {

@@ -94,7 +94,7 @@ function boundsOf(model: Model): Bounds {
 const latencies = new WeakMap<ReturnType<typeof measuredOf>, Least>();
 
 /** The least time to first token. It needs only the measurements, so most models can be skipped cheaply. */
-export function latencyBound(model: Model, measurements: Measurements): Least {
+function latencyBound(model: Model, measurements: Measurements): Least {
   const measured = measuredOf(model, measurements);
   const found = latencies.get(measured);
   if (found !== undefined) return found;
@@ -107,7 +107,7 @@ export function latencyBound(model: Model, measurements: Measurements): Least {
 
 const scores = new WeakMap<readonly ScoredRoute[], Least>();
 
-export function scoreBound(model: Model, measurements: Measurements): Least {
+function scoreBound(model: Model, measurements: Measurements): Least {
   const scoredRoutes = scoredRoutesOf(model, measurements);
   const found = scores.get(scoredRoutes);
   if (found !== undefined) return found;

@@ -183,7 +183,7 @@ function whyNotTheNamed(model: Model, demands: Demands): string {
 }
 
 /** Whether a plaintext body names only an encrypted provider. The refusal then concerns privacy. */
-export function isPinnedToEncryption(model: Model, { policy, needs }: Demands): boolean {
+function isPinnedToEncryption(model: Model, { policy, needs }: Demands): boolean {
   const { only } = policy;
   if (needs.encrypted || only === undefined) return false;
   return modelFacts(model).some((facts) => facts.strength === e2ee && isNamed(only, facts));

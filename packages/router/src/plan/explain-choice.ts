@@ -1,11 +1,10 @@
 import { bestLead, type Criterion, compareByStrategy, criteria, figureOf } from './auto-strategy.ts';
-import { allLeads, autoModels } from './choose-model.ts';
+import { type AutoContext, allLeads, autoModels } from './choose-model.ts';
 import { type Demands, demandsOf } from './demands.ts';
 import { type EligibilityRule, eligibilityRules, lastFailing } from './eligibility.ts';
 import type { Needs } from './needs.ts';
 import type { Lead } from './plan-model.ts';
 import type { Plan } from './plan-request.ts';
-import type { PlanningContext } from './planning-context.ts';
 import { modelFacts } from './route-facts.ts';
 import type { ScoredRoute } from './scored-route.ts';
 
@@ -32,11 +31,7 @@ export interface ChoiceExplanation {
  * Explains the choice of a plan that `/auto` made. Undefined if the request named a model. Needs and context must be
  * those of the plan. Examines every model in full: for previews, not for requests.
  */
-export function explainChoice(
-  { choice }: Plan,
-  needs: Needs,
-  context: Omit<PlanningContext, 'random'>,
-): ChoiceExplanation | undefined {
+export function explainChoice({ choice }: Plan, needs: Needs, context: AutoContext): ChoiceExplanation | undefined {
   if (choice === undefined) return undefined;
   const { strategy } = context.preferences.auto;
   const demands = demandsOf(choice.policy, needs);
@@ -87,15 +82,13 @@ interface Reason {
 }
 
 function reasonOf({ winner, runnerUp, ailing, decidedBy, count }: Reason): string {
-  if (runnerUp === undefined) return 'it is the only model that can serve the request.';
+  if (runnerUp === undefined || decidedBy === 'alone') return 'it is the only model that can serve the request.';
   const next = `\`${runnerUp.model.id}\` at \`${runnerUp.now.route.publicProviderId}\``;
   switch (decidedBy) {
     case 'health':
       return `\`${ailing?.model.id}\` would come first, but has failed recently.`;
     case 'catalog_order':
       return `it is equal to ${next} and comes before it in the catalog.`;
-    case 'alone':
-      return 'it is the only model that can serve the request.';
     default: {
       const [own, other] = [winner, runnerUp].map(({ now }) => inWords(decidedBy, now));
       return `of ${count} models that can serve the request it has ${merits[decidedBy]}, ${own}; next is ${next} with ${other}.`;
@@ -127,7 +120,7 @@ function inWords(criterion: Criterion, scored: ScoredRoute): string {
   }
 }
 
-function dropsOf(demands: Demands, context: Omit<PlanningContext, 'random'>): ReadonlyMap<DropRule, number> {
+function dropsOf(demands: Demands, context: AutoContext): ReadonlyMap<DropRule, number> {
   const dropped = new Map<DropRule, number>();
   const candidates = new Set(allLeads(context, demands).map(({ model }) => model));
   const allowed = new Set(autoModels(context, demands));

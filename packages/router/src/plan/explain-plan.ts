@@ -7,7 +7,7 @@ import { autoDemands } from './choose-model.ts';
 import { type Demands, demandsOf } from './demands.ts';
 import { type EligibilityRule, exclusionOf } from './eligibility.ts';
 import { holds, type Needs } from './needs.ts';
-import { attemptsOf, type Plan, planRequest, type RoutingRequest } from './plan-request.ts';
+import { attemptsOf, namesOf, type Plan, planRequest, type RoutingRequest } from './plan-request.ts';
 import type { PlanningContext } from './planning-context.ts';
 import { factsOf } from './route-facts.ts';
 
@@ -68,8 +68,7 @@ function modelsOf(
   plan: Plan | undefined,
   { catalog, preferences }: PlanningContext,
 ): { readonly model: Model; readonly demands: Demands }[] {
-  const names = [...new Set([request.model, ...(request.models ?? [])])];
-  return names.flatMap((name) => {
+  return namesOf(request).flatMap((name) => {
     const reference = parseModelReference(name);
     const own = readRequestPolicy(request.provider, reference.suffix);
     const isAuto = reference.id === autoModelId;

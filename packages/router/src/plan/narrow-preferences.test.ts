@@ -16,10 +16,10 @@ import {
   oneModel,
 } from '../testing/fixtures.ts';
 import { firstFailing, passesAll } from './eligibility.ts';
-import { namesOf, narrowPreferences, scopeOf } from './narrow-preferences.ts';
+import { narrowPreferences, scopeOf } from './narrow-preferences.ts';
 import type { Needs } from './needs.ts';
 import { planAttested } from './plan-attested.ts';
-import { type Plan, planRequest, type RoutingRequest } from './plan-request.ts';
+import { namesOf, type Plan, planRequest, type RoutingRequest } from './plan-request.ts';
 import { bestOfBand, type PlanningContext } from './planning-context.ts';
 import { factsOf } from './route-facts.ts';
 

@@ -14,7 +14,7 @@ import { autoDemands, autoModels } from './choose-model.ts';
 import { type Demands, demandsOf } from './demands.ts';
 import { eligibilityRules, firstFailing } from './eligibility.ts';
 import type { Needs } from './needs.ts';
-import type { RoutingRequest } from './plan-request.ts';
+import { namesOf, type RoutingRequest } from './plan-request.ts';
 import type { PlanningContext } from './planning-context.ts';
 import { modelFacts, type RouteFacts } from './route-facts.ts';
 
@@ -104,17 +104,12 @@ function narrowAuto(
 }
 
 /** The models that one name of a request may select. */
-interface NamedScope {
+export interface NamedScope {
   /** The request's own policy under this name. */
   readonly own: RequestPolicy;
   readonly models: readonly Model[];
   readonly demands: Demands;
 }
-
-/** The names of a request, `model` first, without repetitions. */
-export const namesOf = ({ model, models }: RoutingRequest): readonly string[] => [
-  ...new Set([model, ...(models ?? [])]),
-];
 
 /** The scope of one of a request's names. Throws if the policy contradicts itself, so plan the request first. */
 export function scopeOf(

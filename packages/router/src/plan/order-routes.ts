@@ -78,7 +78,7 @@ export function arrange(
   }));
 }
 
-function positionIn(order: readonly string[], { publicProviderId }: Route): number {
+export function positionIn(order: readonly string[], { publicProviderId }: Route): number {
   if (order.length === 0) return 0;
   const index = order.findIndex((entry) => matchesProvider(entry, publicProviderId));
   return index === -1 ? order.length : index;

@@ -1,6 +1,7 @@
-import { type ProviderPolicyObject, parseModelReference, strongest } from '@sotto/wire';
+import { parseModelReference, strongest } from '@sotto/wire';
 import type { Route } from '../catalog/catalog.ts';
 import { accept, type Decision, refuse } from '../policy/refusal.ts';
+import { policyObject } from '../policy/request-policy.ts';
 import { noNeeds } from './needs.ts';
 import { planRequest, type RoutingRequest } from './plan-request.ts';
 import type { PlanningContext } from './planning-context.ts';
@@ -22,9 +23,6 @@ export function planAttested(request: RoutingRequest, context: PlanningContext):
 
 /** Raises the floor to `tee`, and keeps a higher floor of the policy. */
 function withFloor(request: RoutingRequest): RoutingRequest {
-  const policy: ProviderPolicyObject =
-    typeof request.provider === 'string'
-      ? { only: [request.provider], allow_fallbacks: false }
-      : (request.provider ?? {});
+  const policy = policyObject(request.provider);
   return { ...request, provider: { ...policy, minimum_privacy: strongest('tee', policy.minimum_privacy) } };
 }

@@ -145,9 +145,14 @@ function typeMismatch(model: Model, needs: Needs): ReturnType<typeof refuse> | u
   return refuse('invalid_request', message, 'model');
 }
 
-/** `model` and `models` as one list: `model` is first, and repetitions count once. Refuses more than 3 models. */
+/** The names of a request, `model` first, without repetitions. */
+export const namesOf = ({ model, models }: RoutingRequest): readonly string[] => [
+  ...new Set([model, ...(models ?? [])]),
+];
+
+/** The names of a request, parsed. Refuses more than 3 models. */
 function modelReferences(request: RoutingRequest): Decision<{ id: string; suffix?: ModelSuffix }[]> {
-  const names = [...new Set([request.model, ...(request.models ?? [])])];
+  const names = namesOf(request);
   if (names.length > 3) {
     return refuse('invalid_request', '`models` may name at most 3 models, of which `model` is the first.', 'models');
   }

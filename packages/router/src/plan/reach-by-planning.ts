@@ -3,8 +3,9 @@ import type { Route } from '../catalog/catalog.ts';
 import { measurementMinimum } from '../health/measurement.ts';
 import type { Needs } from './needs.ts';
 import type { RouteStatus } from './order-routes.ts';
-import { attemptsOf, type Plan, planRequest, type RoutingRequest } from './plan-request.ts';
+import { attemptsOf, namesOf, type Plan, planRequest, type RoutingRequest } from './plan-request.ts';
 import type { PlanningContext } from './planning-context.ts';
+import { unlimited } from './reachable-route.ts';
 
 /**
  * The routes of a plan that a request may be sent to when its ticket is used. With several attempts, that is every
@@ -28,7 +29,7 @@ export function weakestByPlanning(
   weakest: PrivacyClass,
   likely?: readonly Route[],
 ): PrivacyClass {
-  const names = [...new Set([request.model, ...(request.models ?? [])])];
+  const names = namesOf(request);
   const models = names.flatMap((name) => {
     const { id } = parseModelReference(name);
     return id === autoModelId ? [...context.catalog.models.values()] : (context.catalog.models.get(id) ?? []);
@@ -66,9 +67,6 @@ function favouring(route: Route, routes: readonly Route[]): RouteStatus {
     penalized: ({ id }) => id !== route.id,
   };
 }
-
-/** More tokens than any context window. Stands for a route without limits. */
-const unlimited = 2 ** 50;
 
 /** The most demanding bodies that a route can still take. */
 function* hardestBodies(route: Route, needs: Needs, scope: Scope): Iterable<Needs> {

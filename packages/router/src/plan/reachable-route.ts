@@ -1,9 +1,9 @@
 import type { Model, Route } from '../catalog/catalog.ts';
-import { matchesProvider } from '../catalog/provider-id.ts';
 import type { MergedPolicy } from '../policy/merge-policy.ts';
 import type { Demands } from './demands.ts';
 import { keptBy } from './eligibility.ts';
 import { holds } from './needs.ts';
+import { positionIn } from './order-routes.ts';
 import { goesByTier, isWithinStepDown } from './plan-model.ts';
 import { modelFacts, type RouteFacts, strengthOf } from './route-facts.ts';
 
@@ -138,13 +138,8 @@ function goesAheadDespitePenalties(stronger: RouteFacts, weaker: RouteFacts, pol
   return left === right ? policy.sort === 'privacy' : left < right;
 }
 
-function positionIn(order: readonly string[], { publicProviderId }: Route): number {
-  const index = order.findIndex((entry) => matchesProvider(entry, publicProviderId));
-  return index === -1 ? order.length : index;
-}
-
 /** More tokens than any context window. Stands for a route without limits. */
-const unlimited = 2 ** 50;
+export const unlimited = 2 ** 50;
 
 /** The most tokens of prompt, answer and both together that a route takes under a policy. */
 interface Room {

@@ -2,9 +2,9 @@ import { autoModelId, comparePrivacy, type PrivacyClass, parseModelReference } f
 import type { Route } from '../catalog/catalog.ts';
 import { accept, type Decision } from '../policy/refusal.ts';
 import { keptBy } from './eligibility.ts';
-import { namesOf, scopeOf } from './narrow-preferences.ts';
+import { type NamedScope, scopeOf } from './narrow-preferences.ts';
 import type { Needs } from './needs.ts';
-import { planRequest, type RoutingRequest } from './plan-request.ts';
+import { namesOf, planRequest, type RoutingRequest } from './plan-request.ts';
 import type { PlanningContext } from './planning-context.ts';
 import { sentTo, weakestByPlanning } from './reach-by-planning.ts';
 import { reachableAfter, weakestReachable } from './reachable-route.ts';
@@ -23,27 +23,23 @@ export function weakestReachableClass(
 ): Decision<PrivacyClass> {
   const plain = planRequest(request, needs, context);
   if (!plain.ok) return plain;
-  let weakest = weakestOf(sentTo(plain.value));
   const names = namesOf(request);
-  weakest = weakestUnderLists(names, request, { needs, context, weakest });
+  const scopes = names.map((name) => scopeOf(name, request, needs, context));
+  let weakest = weakestUnderLists(scopes, weakestOf(sentTo(plain.value)));
   const isAuto = (name: string): boolean => parseModelReference(name).id === autoModelId;
   // Measurements and penalties may make `/auto` choose any of its models, and fall back from any to the others. Of
   // several named models, the first does not depend on the others. Each later one depends on those before it.
-  const alone = names.some(isAuto) ? names : names.slice(0, 1);
-  for (const name of alone) {
-    const { models, demands } = scopeOf(name, request, needs, context);
+  const alone = names.some(isAuto) ? scopes : scopes.slice(0, 1);
+  for (const { models, demands } of alone) {
     for (const model of models) {
       if (strengthOf(weakest) <= demands.floor) break;
       const found = weakestReachable(model, demands, strengthOf(weakest));
       if (found !== undefined) weakest = found.privacyClass;
     }
   }
-  if (alone.length === names.length) return accept(weakest);
-  const scopes = names.flatMap((name) => {
-    const { models, demands } = scopeOf(name, request, needs, context);
-    return models.map((model) => ({ model, demands }));
-  });
-  const likely = scopes.flatMap(({ model, demands }, at) => reachableAfter(model, demands, scopes.slice(0, at)));
+  if (alone.length === scopes.length) return accept(weakest);
+  const inOrder = scopes.flatMap(({ models, demands }) => models.map((model) => ({ model, demands })));
+  const likely = inOrder.flatMap(({ model, demands }, at) => reachableAfter(model, demands, inOrder.slice(0, at)));
   return accept(weakestByPlanning(request, needs, context, weakest, likely));
 }
 
@@ -51,12 +47,7 @@ export function weakestReachableClass(
  * Under `require_parameters`, a body can exclude every route but one if the catalog's lists of parameters differ. Then
  * every route that may serve counts: enumerating the possible bodies is not worth it.
  */
-function weakestUnderLists(
-  names: readonly string[],
-  request: RoutingRequest,
-  { needs, context, weakest }: { needs: Needs; context: PlanningContext; weakest: PrivacyClass },
-): PrivacyClass {
-  const scopes = names.map((name) => scopeOf(name, request, needs, context));
+function weakestUnderLists(scopes: readonly NamedScope[], weakest: PrivacyClass): PrivacyClass {
   if (!scopes.some(({ demands }) => demands.policy.requireParameters)) return weakest;
   const tellsApart = ({ supportedParameters, exclusiveParameters }: Route): boolean =>
     supportedParameters !== undefined || exclusiveParameters.length > 0;

@@ -20,7 +20,7 @@ export function readRequestPolicy(
   provider: ProviderPolicy | null | undefined,
   suffix?: ModelSuffix,
 ): Decision<RequestPolicy> {
-  const policy = asObject(provider);
+  const policy = policyObject(provider);
   const conflict = findConflict(policy);
   if (conflict !== undefined) return conflict;
   const suffixSort = suffix === undefined ? undefined : suffixSorts[suffix];
@@ -36,7 +36,7 @@ export function readRequestPolicy(
  * order of `only` and `ignore` has no meaning; that of `order` does.
  */
 export function canonicalPolicy(provider: ProviderPolicy | null | undefined): string {
-  const policy = asObject(provider);
+  const policy = policyObject(provider);
   const unordered = (ids: readonly string[] | undefined): string[] | undefined =>
     ids === undefined || ids.length === 0 ? undefined : [...new Set(ids)].sort();
   return JSON.stringify([
@@ -55,8 +55,8 @@ export function canonicalPolicy(provider: ProviderPolicy | null | undefined): st
 }
 
 /** Whether a request names exactly one provider that may serve it, in either notation. */
-export function isPin(provider: ProviderPolicy | null | undefined): boolean {
-  const { only, allow_fallbacks } = asObject(provider);
+function isPin(provider: ProviderPolicy | null | undefined): boolean {
+  const { only, allow_fallbacks } = policyObject(provider);
   return only?.length === 1 && allow_fallbacks === false;
 }
 
@@ -67,7 +67,8 @@ export const asksForE2ee = (
 ): boolean =>
   isPin(provider) || minimum === 'e2ee' || (typeof provider === 'object' && provider?.minimum_privacy === 'e2ee');
 
-const asObject = (provider: ProviderPolicy | null | undefined): ProviderPolicyObject =>
+/** The request field `provider` as an object. */
+export const policyObject = (provider: ProviderPolicy | null | undefined): ProviderPolicyObject =>
   typeof provider === 'string' ? { only: [provider], allow_fallbacks: false } : (provider ?? {});
 
 const isUnset = (policy: ProviderPolicyObject): boolean => Object.values(policy).every((value) => value === undefined);

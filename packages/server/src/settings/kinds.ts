@@ -27,31 +27,25 @@ export const count = (what: string, max = Number.MAX_SAFE_INTEGER) => {
   return z.coerce.number({ error }).pipe(z.int({ error }).min(1, { error }).max(max, { error }));
 };
 
-/** A number of seconds from 0 to `max`. */
-export const seconds = (max: number) => {
-  const error = `takes a number of seconds from 0 to ${max}`;
+/** A number from 0 to `max`. `what` is its kind. */
+const upTo = (what: string, max: number) => {
+  const error = `takes ${what} from 0 to ${max}`;
   return z.coerce.number({ error }).pipe(z.number({ error }).min(0, { error }).max(max, { error }));
 };
+
+/** A number of seconds from 0 to `max`. */
+export const seconds = (max: number) => upTo('a number of seconds', max);
 
 /** Settings of traces. */
 export const traces = {
   TRACES_URL: z
     .string()
-    .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), {
+    .refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''), {
       error: 'takes the address of an OpenTelemetry collector, such as http://collector:4318/v1/traces',
     })
     .optional()
     .describe('Collector that traces are sent to, by OTLP over HTTP. Without it, nothing is traced.'),
-  TRACES_RATIO: z.coerce
-    .number({ error: 'takes a number from 0 to 1' })
-    .pipe(
-      z
-        .number({ error: 'takes a number from 0 to 1' })
-        .min(0, { error: 'takes a number from 0 to 1' })
-        .max(1, { error: 'takes a number from 0 to 1' }),
-    )
-    .default(0.01)
-    .describe('Part of the requests that is traced.'),
+  TRACES_RATIO: upTo('a number', 1).default(0.01).describe('Part of the requests that is traced.'),
 };
 
 /** Reads the settings of `traces`. Undefined: nothing is traced. */
@@ -163,9 +157,9 @@ const baseUrlError =
 /** A base address that paths are appended to. */
 export const baseUrl = z.string({ error: baseUrlError }).refine(
   (text) => {
-    const url = URL.canParse(text) ? new URL(text) : undefined;
-    const isPlain = url !== undefined && /^https?:$/.test(url.protocol) && !url.username && !url.password;
-    return isPlain && !/[/?#]$|[?#]/.test(text);
+    const url = URL.parse(text);
+    const isPlain = url !== null && /^https?:$/.test(url.protocol) && !url.username && !url.password;
+    return isPlain && !/\/$|[?#]/.test(text);
   },
   { error: baseUrlError },
 );

@@ -161,7 +161,7 @@ const suffixes = Object.values(inlineParts).map((part) => `#${part}`);
 export const partName = (file: string, part: string): string => `${file}#${part}`;
 
 /** Whether a name is one that `partName` made. */
-export const isPartName = (name: string): boolean => suffixes.some((suffix) => name.endsWith(suffix));
+const isPartName = (name: string): boolean => suffixes.some((suffix) => name.endsWith(suffix));
 
 /** Reads a file, or the part of `sotto.yaml` that `partName` names. Throws if it cannot be read. */
 export async function readFileOrPart(name: string): Promise<Buffer> {
@@ -173,7 +173,7 @@ export async function readFileOrPart(name: string): Promise<Buffer> {
   return Buffer.from(part);
 }
 
-const settings = Object.values(settingPaths).flatMap((paths) => Object.keys(paths));
+const settings = entries.map(([variable]) => variable);
 const known: ReadonlySet<string> = new Set([
   ...settings,
   ...settings.filter(isSecretName).map((name) => `${name}_FILE`),

@@ -77,6 +77,9 @@ class SlowLedger {
   }
 }
 
+const right = { kind: 'ticket', ticketHash: 'hash' } as const;
+const order = { right, accountRef: 'ref', generation: 1, amountNusd: 1n, estimatedTokens: 1 };
+
 describe('the hold book', () => {
   it('resends thousands of unacknowledged settlements a few at a time', async () => {
     const slow = new SlowLedger();
@@ -133,8 +136,6 @@ describe('the hold book', () => {
     await slow.settle(1, 1000);
     slow.away.add(2);
     await slow.settle(2, 1000);
-    const right = { kind: 'ticket', ticketHash: 'hash' } as const;
-    const order = { right, accountRef: 'ref', generation: 1, amountNusd: 1n, estimatedTokens: 1 };
     const redeem = (): Promise<unknown> => slow.book.redeem({ ...order, shard: 1, holdId: 'next' });
     await expect(redeem()).rejects.toMatchObject({ attempted: false });
     await slow.resend(1);
@@ -181,8 +182,6 @@ describe('the hold book', () => {
   it('cancels uncertain redeems a few at a time, until each is cancelled', async () => {
     const slow = new SlowLedger();
     slow.away.add(1);
-    const right = { kind: 'ticket', ticketHash: 'hash' } as const;
-    const order = { right, accountRef: 'ref', generation: 1, amountNusd: 1n, estimatedTokens: 1 };
     for (let n = 0; n < 300; n += 1) {
       await expect(slow.book.redeem({ ...order, shard: 1, holdId: `${n}` })).rejects.toThrow(StateUnavailableError);
     }

@@ -1,11 +1,11 @@
 import type { Nusd } from '@sotto/money';
 import { signDeclaration } from '../envelopes/declaration.ts';
+import type { Signed } from '../envelopes/sealing.ts';
 import type {
   AdmissionPort,
   MembershipPort,
   RedeemReply,
   RedeemRequest,
-  SealedDeclaration,
   SettleRequest,
   StreamPlace,
 } from '../ports.ts';
@@ -178,7 +178,7 @@ export class HoldBook {
    * The declaration for a shard's new epoch: the open holds of this incarnation, and the accepted charges that may be lost.
    * Undefined if there is nothing to declare.
    */
-  declarationOf(shard: number): SealedDeclaration | undefined {
+  declarationOf(shard: number): Signed | undefined {
     const { state, macKey } = this.#deps;
     const { client, epoch } = state.membership.caller(shard);
     const holds = [...this.#open.values()]

@@ -1,4 +1,5 @@
-import type { JoinReply, MembershipPort, SealedDeclaration } from '../ports.ts';
+import type { Signed } from '../envelopes/sealing.ts';
+import type { JoinReply, MembershipPort } from '../ports.ts';
 import { shards as allShards } from '../shard.ts';
 
 /** Time in ms from the renewal of a lease to its end. Leases are renewed every second. */
@@ -9,7 +10,7 @@ export const leaseGraceMs = 5_000;
 export interface LeaseKeeperDependencies {
   readonly state: MembershipPort;
   /** The declaration of this process's present incarnation in a shard. Undefined: nothing to declare. */
-  readonly declare: (shard: number) => SealedDeclaration | undefined;
+  readonly declare: (shard: number) => Signed | undefined;
   /** The shards to join. Default: all. Simulations use fewer. */
   readonly shards?: readonly number[];
 }
@@ -69,7 +70,7 @@ export class LeaseKeeper {
 export async function joinShard(
   state: MembershipPort,
   shard: number,
-  declare: (shard: number) => SealedDeclaration | undefined,
+  declare: (shard: number) => Signed | undefined,
 ): Promise<JoinReply> {
   const caller = state.membership.caller(shard);
   const wasIn = state.membership.isJoined(shard);

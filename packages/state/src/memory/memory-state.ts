@@ -11,6 +11,7 @@ import {
   assertWallet,
   maxMeasurementRecords,
   measurementPageRecords,
+  measurementsKeptHours,
 } from '../bounds.ts';
 import { brokerClient, type Guarded, Membership } from '../membership/membership.ts';
 import type { KeyProjection, MeasurementPage, ProjectionPort, State } from '../ports.ts';
@@ -85,7 +86,7 @@ export function createMemoryState({
     readMembers: (shard) => on(shard, (state) => state.members),
     beginEpoch: (shard, epoch) => on(shard, (state) => state.beginEpoch(epoch)),
     admitDeclared: (shard, client, restored) =>
-      step('project', shard, (state, _, change) => state.admitDeclared(client, restored.leaseMs, restored, change)),
+      step('project', shard, (state, _, change) => state.admitDeclared(client, restored, change)),
     openEpoch: (shard) => step('project', shard, (state, _, change) => state.openEpoch(change)),
     discardEpoch: (shard, epoch) => on(shard, (state) => state.discardEpoch(epoch)),
     isOpen: () => carry(isOpen),
@@ -222,9 +223,6 @@ interface Hour {
   readonly records: Map<string, MeasurementPage['records'][number] & { readonly changed: number }>;
 }
 
-/** The same time to live as in Redis, from an hour's last record. */
-const keptHours = 26;
-
 /** Shared measurements in memory. Does what the scripts do in Redis. */
 class MeasurementStore {
   readonly #hours = new Map<number, Hour>();
@@ -239,7 +237,7 @@ class MeasurementStore {
       hour.count += 1;
       hour.records.set(field, { source, routeId, record, changed: hour.count });
     }
-    for (const old of this.#hours.keys()) if (old < at - keptHours) this.#hours.delete(old);
+    for (const old of this.#hours.keys()) if (old < at - measurementsKeptHours) this.#hours.delete(old);
   }
 
   read(at: number, cursor: string | undefined): MeasurementPage {

@@ -24,15 +24,17 @@ export interface StoredBudget {
   version: number;
   readonly months: Map<string, { spentNusd: Nusd; openNusd: Nusd }>;
 }
-/** An amount that counts in budgets. */
-export interface Counted {
+/** The month and the budgets in which a hold or a note counts. */
+export interface CountedAs {
   readonly month: string;
-  readonly amountNusd: Nusd;
   readonly budgetIds: readonly string[];
+}
+/** An amount that counts in budgets. */
+export interface Counted extends CountedAs {
+  readonly amountNusd: Nusd;
 }
 export interface Mark {
   readonly epoch: number;
-  readonly walletId: string;
   readonly keyHash: string;
   /** Generation of the key, unless the ticket has it. */
   readonly generation: number | undefined;
@@ -79,7 +81,7 @@ export interface ShardData {
       readonly walletId: string;
       readonly keyHash: string;
       readonly until: number;
-      readonly counted: Omit<Counted, 'amountNusd'> | undefined;
+      readonly counted: CountedAs | undefined;
     }
   >;
   readonly rates: Map<string, Rate>;

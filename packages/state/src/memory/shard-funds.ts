@@ -1,15 +1,12 @@
 import { booked, type Nusd, type Spendable, settle, withFunds } from '@sotto/money';
-import type { AuditedFunds, ShardBooks, WalletFunds } from '../ports.ts';
+import type { AuditedFunds, ShardBooks, WalletFunds, WantedBooks } from '../ports.ts';
 import { countIn, readBudgets, uncount } from './shard-budgets.ts';
-import type { Counted, Hold, Note, ShardData, StoredKey } from './shard-data.ts';
+import type { CountedAs, Hold, Note, ShardData, StoredKey } from './shard-data.ts';
 
 /** The funds of a shard's wallets and keys. Every hold and every note of an unbooked charge counts in both, and in budgets. */
 
 /** Older than every version, for wallets and keys that are not projected. */
 const empty: Spendable = { fundsNusd: 0n, version: -1, heldNusd: 0n, unbookedNusd: 0n };
-
-/** The month and the budgets in which a hold or a note counts. */
-export type CountedAs = Omit<Counted, 'amountNusd'>;
 
 export function placeHold(shard: ShardData, holdId: string, held: Hold, as: CountedAs): void {
   shard.holds.set(holdId, held);
@@ -94,18 +91,7 @@ export function projectedWallet({ wallets }: ShardData, walletId: string): Spend
 }
 
 /** Returns the funds of wallets and keys, and the sums of their holds and notes. */
-export function readBooks(
-  shard: ShardData,
-  {
-    walletIds,
-    keyHashes,
-    budgetIds,
-  }: {
-    readonly walletIds: readonly string[];
-    readonly keyHashes: readonly string[];
-    readonly budgetIds: readonly string[];
-  },
-): ShardBooks {
+export function readBooks(shard: ShardData, { walletIds, keyHashes, budgetIds }: WantedBooks): ShardBooks {
   const { wallets, keys, holds, notes } = shard;
   const sum = (amounts: Iterable<Note>, isOf: (note: Note) => boolean): Nusd =>
     [...amounts].filter(isOf).reduce((total, { amountNusd }) => total + amountNusd, 0n);

@@ -1,7 +1,9 @@
 // Longer than 400 lines, because one class holds a shard: each method is one step, and all steps share its data.
 
 import { availableNusd, hold, type Spendable } from '@sotto/money';
+import { closedMs } from '../bounds.ts';
 import { monthOf } from '../budgets.ts';
+import type { Signed } from '../envelopes/sealing.ts';
 import type { Caller, Guarded } from '../membership/membership.ts';
 import type {
   BookedCharges,
@@ -16,8 +18,7 @@ import type {
   RedeemRequest,
   ReserveReply,
   ReserveRequest,
-  RestoredAmount,
-  RestoredCharge,
+  RestoredDeclaration,
   Right,
   RightToCheck,
   SettleRequest,
@@ -25,13 +26,13 @@ import type {
   ShardMembers,
   StreamPlace,
   WalletFunds,
+  WantedBooks,
 } from '../ports.ts';
 import type { SettlementEntry } from '../records.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 import { putBudget, refusingBudget, setSpent } from './shard-budgets.ts';
-import { emptyShard, type Mark, type ShardData, snapshotOf } from './shard-data.ts';
+import { type CountedAs, emptyShard, type Mark, type ShardData, snapshotOf } from './shard-data.ts';
 import {
-  type CountedAs,
   dropNote,
   keyOrEmpty,
   placeHold,
@@ -45,9 +46,6 @@ import {
 import { endEpoch, leave, reap, refusalOf, renewLease } from './shard-members.ts';
 import { correctTokens, countRequest, forgetRates, rateStatus, usedRate } from './shard-rates.ts';
 
-/** An ended hold is remembered for longer than a redeem of it can arrive, because redeems end with their lease. */
-const closedMs = 60_000;
-
 /** Whether a step needs an open epoch. */
 export type StepKind = 'admit' | 'settle' | 'project';
 
@@ -60,12 +58,11 @@ export type Step<T> = (shard: ShardState, caller: Caller, change: () => void) =>
  */
 export class ShardState {
   readonly #now: () => number;
-  #data: ShardData;
+  #data = emptyShard();
   #sweptAt = 0;
 
-  constructor(now: () => number, shard = emptyShard()) {
+  constructor(now: () => number) {
     this.#now = now;
-    this.#data = shard;
   }
 
   /** The data of the shard, read-only. */
@@ -151,12 +148,7 @@ export class ShardState {
     return true;
   }
 
-  admitDeclared(
-    client: string,
-    leaseMs: number,
-    { holds, charges }: { readonly holds: readonly RestoredAmount[]; readonly charges: readonly RestoredCharge[] },
-    change: () => void,
-  ): boolean {
+  admitDeclared(client: string, { leaseMs, holds, charges }: RestoredDeclaration, change: () => void): boolean {
     const shard = this.#data;
     shard.declared.delete(client);
     if (shard.members.has(client)) return false;
@@ -347,7 +339,7 @@ export class ShardState {
     const expiresAt = this.#now() + ttlMs;
     for (const ticketHash of ticketHashes) {
       if (this.#mark(ticketHash) !== undefined) continue;
-      tickets.set(ticketHash, { epoch, walletId, keyHash, generation: marked, expiresAt, usedBy: undefined });
+      tickets.set(ticketHash, { epoch, keyHash, generation: marked, expiresAt, usedBy: undefined });
     }
     return { result: 'minted' };
   }
@@ -368,7 +360,7 @@ export class ShardState {
     return [...this.#data.holds].flatMap(([holdId, held]) => (held.client === client ? [holdId] : []));
   }
 
-  readBooks(wanted: Parameters<typeof readBooks>[1]): ShardBooks {
+  readBooks(wanted: WantedBooks): ShardBooks {
     return readBooks(this.#data, wanted);
   }
 
@@ -421,7 +413,7 @@ export class ShardState {
     return snapshotOf(this.#data);
   }
 
-  #append({ payload, mac }: { readonly payload: string; readonly mac: string }): string {
+  #append({ payload, mac }: Signed): string {
     this.#data.sequence += 1;
     const streamId = `${this.#data.sequence}-0`;
     this.#data.stream.push({ streamId, payload, mac });

@@ -1,23 +1,12 @@
-import { assertRedeem, assertSettle, boundedTokens } from '../bounds.ts';
+import { assertRedeem, assertSettle, boundedTokens, closedMs } from '../bounds.ts';
 import { budgetScopeOf, type RefusingBudget } from '../budgets.ts';
-import type {
-  AdmissionPort,
-  RateStatus,
-  RedeemReply,
-  RedeemRequest,
-  Right,
-  SettleRequest,
-  VersionedKey,
-} from '../ports.ts';
+import type { AdmissionPort, RateStatus, RedeemReply, RedeemRequest, Right, VersionedKey } from '../ports.ts';
 import { keyRecordSchema } from '../records.ts';
 import { indexShardOfKey, shardPrefix } from '../shard.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 import { readJson } from './read-json.ts';
 import { listReply, type ScriptRunner } from './script-runner.ts';
 import { StepBatch } from './step-batch.ts';
-
-/** An ended hold is remembered for longer than a redeem of it can arrive, because redeems end with their lease. */
-const closedMs = 60_000;
 
 /**
  * The Redis key of a secret's index entry: the shard of its key, and the key's hash if the secret is not the one that names the key.
@@ -74,7 +63,7 @@ export function redisAdmission(runner: ScriptRunner, now: () => string): Admissi
       return listReply(await runner.onShard('readOwnHolds', shard, [client])).map(String);
     },
 
-    async settle(request: SettleRequest) {
+    async settle(request) {
       assertSettle(request);
       const { shard, holdId, chargeNusd, usedTokens, entry } = request;
       const { answer, caller } = await settles.step(shard, [

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Penalty } from '@sotto/router';
+import { type AttemptOutcome, failoverTable, type Penalty } from '@sotto/router';
 import { z } from 'zod';
-import { maxMeasurementRecords, measurementPageRecords } from '../bounds.ts';
+import { maxMeasurementRecords, measurementPageRecords, measurementsKeptHours } from '../bounds.ts';
 import type { HealthPort, MeasurementPage } from '../ports.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 import { readJson } from './read-json.ts';
@@ -12,25 +12,10 @@ const penaltiesKey = 'sotto:penalties';
 const penaltiesTtlS = 3600;
 /** The hash tag keeps the keys of all hours in one slot of a cluster. */
 const measurementsKey = (hour: number): string => `sotto:{measurements}:${hour}`;
-/** A day, plus the hours by which clocks may differ. */
-const measurementsTtlS = 26 * 3600;
+const measurementsTtlS = measurementsKeptHours * 3600;
 
 const penaltySchema = z.object({
-  kind: z.enum([
-    'rate_limited',
-    'server_error',
-    'timeout',
-    'network_failure',
-    'malformed_answer',
-    'model_unavailable',
-    'authentication_failed',
-    'quota_exhausted',
-    'invalid_request',
-    'unprocessable',
-    'other_client_error',
-    'content_refused',
-    'attestation_failed',
-  ]),
+  kind: z.enum(Object.keys(failoverTable) as AttemptOutcome[]),
   strikes: z.int(),
   lastStrikeAt: z.number(),
   expiresAt: z.number(),

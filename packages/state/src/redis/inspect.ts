@@ -27,7 +27,7 @@ export async function inspectRedis(url: string, timeoutMs: number): Promise<Redi
     const tookMs = performance.now() - askedAt;
     const info = await node.info('server').catch(() => '');
     const problem = await new DurabilityCheck(connection, () => performance.now()).problem();
-    const exposedTo = await exposedUsers(connection);
+    const exposedTo = await exposedUsers(node);
     return {
       version: /^redis_version:(\S+)/m.exec(info)?.[1],
       timeMs: Number(seconds) * 1000 + Number(microseconds) / 1000,
@@ -40,7 +40,7 @@ export async function inspectRedis(url: string, timeoutMs: number): Promise<Redi
   }
 }
 
-function ready(connection: ReturnType<typeof connectRedis>, timeoutMs: number): Promise<void> {
+function ready(connection: RedisConnection, timeoutMs: number): Promise<void> {
   if (connection.status === 'ready') return Promise.resolve();
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error('it did not answer in time')), timeoutMs);
@@ -76,11 +76,10 @@ export async function readsControlKeys(connection: Pick<RedisConnection, 'get'>)
  * Returns the users of connected brokers that can read control's keys. Undefined if no broker is connected or Redis refuses the
  * query.
  */
-async function exposedUsers(connection: RedisConnection): Promise<readonly string[] | undefined> {
-  const node = connection instanceof Cluster ? connection.nodes('master')[0] : connection;
+async function exposedUsers(node: Redis): Promise<readonly string[] | undefined> {
   try {
-    const users = node === undefined ? [] : await usersOfBrokers(node);
-    if (node === undefined || users.length === 0) return undefined;
+    const users = await usersOfBrokers(node);
+    if (users.length === 0) return undefined;
     const answers = await Promise.all(users.map((user) => node.call('ACL', 'DRYRUN', user, 'GET', controlKey)));
     return users.filter((_, at) => answers[at] === 'OK');
   } catch {

@@ -132,24 +132,11 @@ export function redisProjection(runner: ScriptRunner, now: () => string): Projec
     async readBooks(shard, { walletIds, keyHashes, budgetIds }) {
       const wanted = [walletIds.length, keyHashes.length, ...walletIds, ...keyHashes, ...budgetIds];
       const found = listReply(await runner.onShard('readBooks', shard, wanted));
-      const rows = found.slice(0, walletIds.length + keyHashes.length).map(readFunds);
-      const budgets = found.slice(rows.length).map(readBudget);
-      const read = (ids: readonly string[], from: number): Map<string, AuditedFunds> =>
-        new Map(
-          ids.flatMap((id, at): [string, AuditedFunds][] => {
-            const funds = rows[from + at];
-            return funds === undefined ? [] : [[id, funds]];
-          }),
-        );
+      const [keysAt, budgetsAt] = [walletIds.length, walletIds.length + keyHashes.length];
       return {
-        wallets: read(walletIds, 0),
-        keys: read(keyHashes, walletIds.length),
-        budgets: new Map(
-          budgetIds.flatMap((id, at): [string, AuditedBudget][] => {
-            const budget = budgets[at];
-            return budget === undefined ? [] : [[id, budget]];
-          }),
-        ),
+        wallets: byId(walletIds, found.slice(0, keysAt).map(readFunds)),
+        keys: byId(keyHashes, found.slice(keysAt, budgetsAt).map(readFunds)),
+        budgets: byId(budgetIds, found.slice(budgetsAt).map(readBudget)),
       };
     },
 
@@ -165,6 +152,15 @@ function readEntry(entry: unknown): SettlementEntry {
   const [, payload, , mac] = listReply(fields);
   return { streamId: String(streamId), payload: String(payload ?? ''), mac: String(mac ?? '') };
 }
+
+/** Maps ids to their rows. Ids without a row are omitted. */
+const byId = <T>(ids: readonly string[], rows: readonly (T | undefined)[]): Map<string, T> =>
+  new Map(
+    ids.flatMap((id, at): [string, T][] => {
+      const row = rows[at];
+      return row === undefined ? [] : [[id, row]];
+    }),
+  );
 
 /** Parses a script's reply about a wallet or key. Returns undefined if it is not projected. */
 function readFunds(row: unknown): AuditedFunds | undefined {

@@ -1,4 +1,4 @@
-import { type RegistryPublic, registryPublicSchema } from '@sotto/router';
+import { registryPublicSchema } from '@sotto/router';
 import { assertReceipt } from '../bounds.ts';
 import { brokerClient, Membership } from '../membership/membership.ts';
 import type { CatalogPort, ReceiptPort, State } from '../ports.ts';
@@ -104,7 +104,7 @@ function redisCatalog(runner: ScriptRunner): CatalogPort {
       return snapshot;
     },
 
-    async publishRegistry(registry: RegistryPublic) {
+    async publishRegistry(registry) {
       await runner.plain((redis) => redis.set(registryKey, JSON.stringify(registry)));
     },
 

@@ -6,7 +6,7 @@ const usd = z.number();
 const cursor = z.string().nullable();
 
 /** What can be in the audit log: acts in workspaces, then acts of operators. */
-export const actNames = [
+const actNames = [
   'workspace_created',
   'workspace_renamed',
   'workspace_deleted',

@@ -39,7 +39,7 @@ export const monthlyGrantAnswerSchema = z.strictObject({
 });
 export type MonthlyGrantAnswer = z.infer<typeof monthlyGrantAnswerSchema>;
 
-export const orderStatusSchema = z.enum(['created', 'pending', 'paid', 'failed', 'expired', 'refunded']);
+const orderStatusSchema = z.enum(['created', 'pending', 'paid', 'failed', 'expired', 'refunded']);
 
 /** A purchase order as its account sees it. The account is credited `amount` and pays `total`. */
 export const orderAnswerSchema = z.strictObject({

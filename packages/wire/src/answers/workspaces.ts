@@ -85,7 +85,7 @@ export type WaitingInvitationAnswer = z.infer<typeof waitingInvitationAnswerSche
 export const waitingInvitationListAnswerSchema = z.strictObject({ data: z.array(waitingInvitationAnswerSchema) });
 
 /** Where the budget alerts of a workspace are sent. */
-const webhookSchema = z.strictObject({ url: z.string(), created_at: z.iso.datetime() });
+const webhookSchema = z.strictObject({ url: z.string(), created_at: instant });
 
 /** Answer of `GET /workspaces/:id/webhook`. */
 export const alertWebhookAnswerSchema = z.strictObject({ webhook: webhookSchema.nullable() });

@@ -22,7 +22,7 @@ const seedSchema = z
   .custom<number | bigint>(isSeed, { error: 'must be an integer of at most 64 bits, sent once' })
   .meta({ type: 'integer', format: 'int64' });
 
-export const toolSchema = z.object({
+const toolSchema = z.object({
   type: z.literal('function').default('function'),
   function: z.object({
     name: z.string().regex(/^[a-zA-Z0-9_.-]{1,128}$/, { error: 'must be a function name of letters, digits, _ . -' }),

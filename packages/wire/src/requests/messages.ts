@@ -59,7 +59,7 @@ const assistantContent = z.union([z.string(), z.array(z.discriminatedUnion('type
   error: 'must be a string, null or an array of `text` and `refusal` parts',
 });
 
-export const toolCallSchema = z.object({
+const toolCallSchema = z.object({
   id: z.string().min(1),
   type: z.literal('function'),
   function: z.object({ name: z.string().min(1), arguments: z.string() }),

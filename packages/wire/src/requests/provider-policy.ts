@@ -3,8 +3,7 @@ import { privacyClassSchema } from '../field-schemas.ts';
 import { withoutNulls } from './without-nulls.ts';
 
 /** `acme`, or `acme/eu` for a variant or region of it. */
-export const providerIdPattern = /^[a-z0-9-]{1,64}(\/[a-z0-9-]{1,64})?$/;
-export const providerIdSchema = z.string().regex(providerIdPattern, {
+export const providerIdSchema = z.string().regex(/^[a-z0-9-]{1,64}(\/[a-z0-9-]{1,64})?$/, {
   error: 'must be a provider id such as `acme` or `acme/eu`: lower-case letters, digits and hyphens',
 });
 

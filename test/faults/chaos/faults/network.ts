@@ -8,7 +8,7 @@ const partitioned: Weather = { partitioned: true };
 
 type Lines = (rig: Rig) => readonly FaultProxy[];
 
-const weather = (linesOf: Lines, then: Weather, lastsMs: number) => ({
+export const weather = (linesOf: Lines, then: Weather, lastsMs: number) => ({
   lastsMs,
   async begin(rig: Rig) {
     for (const line of linesOf(rig)) {
@@ -29,7 +29,7 @@ const silence = (linesOf: Lines) => ({
   end: async () => {},
 });
 
-const toRedis = ({ lines }: Rig) => [lines.brokerToRedis, lines.controlToRedis];
+export const toRedis = ({ lines }: Rig) => [lines.brokerToRedis, lines.controlToRedis];
 const brokerToRedis = ({ lines }: Rig) => [lines.brokerToRedis];
 const toPostgres = ({ lines }: Rig) => [lines.controlToPostgres];
 const toFirst = ({ lines }: Rig) => [lines.toProviders[0]];

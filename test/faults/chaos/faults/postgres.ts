@@ -61,7 +61,7 @@ export const postgresFaults: readonly Fault[] = [
     lastsMs: 2500,
     begin: (rig) => execute(rig, 'alter system set default_transaction_read_only = on'),
     end: (rig) => execute(rig, 'set transaction read write', 'alter system reset default_transaction_read_only'),
-    outcomes: { compat: served, ticket: refused },
+    outcomes,
   },
   {
     name: 'Postgres fails over to a standby, which can only be read at first',

@@ -3,9 +3,9 @@ import { withRedis } from '../../../kit/redis-connection.ts';
 import { until } from '../../../kit/service.ts';
 import type { Rig } from '../rig.ts';
 import { type Fault, refused } from './fault.ts';
+import { toRedis, weather } from './network.ts';
 
 const outcomes = { compat: refused, ticket: refused };
-const bothLines = ({ lines }: Rig) => [lines.brokerToRedis, lines.controlToRedis];
 
 const configure = (name: string, value: string) => (rig: Rig) =>
   withRedis(rig.redis.url, async (redis) => {
@@ -32,13 +32,7 @@ export const redisFaults: readonly Fault[] = [
   {
     name: 'Redis holds its replies back for 20 s',
     to: 'redis',
-    lastsMs: 4000,
-    async begin(rig) {
-      for (const line of bothLines(rig)) line.weather({ replyDelayMs: 20_000 });
-    },
-    async end(rig) {
-      for (const line of bothLines(rig)) line.weather({});
-    },
+    ...weather(toRedis, { replyDelayMs: 20_000 }, 4000),
     outcomes,
     ready: { broker: false, control: false },
   },

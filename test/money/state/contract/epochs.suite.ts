@@ -17,6 +17,7 @@ import {
   byTicket,
   driver,
   fund,
+  fundKey,
   graceMs,
   joinOther,
   mint,
@@ -40,10 +41,7 @@ export function epochSuite(): void {
     const declaration = { payload: '{"holds": []}', mac: 'mac' };
     const restored = (holdId: string, amountNusd: bigint) => ({ holdId, walletId, keyHash: 'key', amountNusd });
     const entry = (name: string) => ({ payload: `charge of ${name}`, mac: `mac of ${name}` });
-    beforeEach(async () => {
-      await fund(100n);
-      await putKey();
-    });
+    beforeEach(() => fundKey(100n));
     const end = async (epoch: number) => {
       await state.discardEpoch(shard, epoch);
       await state.beginEpoch(shard, epoch + 1);
@@ -148,15 +146,7 @@ export function epochSuite(): void {
           generation: 1,
           shard: each,
         });
-        const ticket = {
-          shard: each,
-          ...ids,
-          ticketHashes: ['ticket'],
-          generation: 1,
-          form: 2,
-          ttlMs: 60_000,
-        } as const;
-        expect(await state.mint(ticket)).toEqual({ result: 'minted' });
+        expect(await mint({ shard: each, ...ids })).toEqual({ result: 'minted' });
         expect(await state.peek(ticketAt(each))).toBeDefined();
         const request = redeemOf({ shard: each, right: byTicket, holdId: ids.holdId });
         expect(await state.redeem(request)).toEqual(result('admitted'));
@@ -188,8 +178,7 @@ export function epochSuite(): void {
       await refusals();
       expect(await outcome(fund(100n))).toEqual(unavailable);
       await beginEpoch(1, state);
-      await fund(100n);
-      await putKey();
+      await fundKey(100n);
       await refusals();
       await state.openEpoch(shard);
       expect(await redeem()).toEqual(result('admitted'));
@@ -222,10 +211,7 @@ export function epochSuite(): void {
 
 export function leaseSuite(): void {
   describe('a lease', () => {
-    beforeEach(async () => {
-      await fund(10_000n);
-      await putKey();
-    });
+    beforeEach(() => fundKey(10_000n));
 
     test('that lapsed is reaped with all its holds, and no other’s', async () => {
       const other = await joinOther();

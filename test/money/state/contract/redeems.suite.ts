@@ -7,6 +7,7 @@ import {
   byTicket,
   driver,
   fund,
+  fundKey,
   graceMs,
   joinOther,
   mint,
@@ -25,10 +26,7 @@ import {
 
 export function redeemSuite(): void {
   describe('a redeem', () => {
-    beforeEach(async () => {
-      await fund(100n);
-      await putKey();
-    });
+    beforeEach(() => fundKey(100n));
 
     test('holds the amount, once however often it is repeated', async () => {
       const first = await redeem();

@@ -4,8 +4,10 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { settlementOf } from '../fixtures.ts';
 import {
   amounts,
+  book,
   driver,
   fund,
+  fundKey,
   joinOther,
   place,
   putKey,
@@ -23,10 +25,7 @@ import {
 export function settlementSuite(): void {
   describe('a reservation', () => {
     const asked = { shard, noteId: 'reservation:1', walletId, balanceNusd: 100n, alone: false };
-    beforeEach(async () => {
-      await fund(100n);
-      await putKey();
-    });
+    beforeEach(() => fundKey(100n));
 
     test('leaves what is held and unbooked, counts as unbooked, and ends with its booking', async () => {
       await redeem({ holdId: 'held', amountNusd: 30n });
@@ -36,9 +35,8 @@ export function settlementSuite(): void {
       expect(await state.reserve({ ...asked, amountNusd: 50n })).toEqual({ result: 'reserved', epoch: 1 });
       expect(await redeem({ amountNusd: 1n })).toEqual(result('insufficient'));
       expect(await wallet()).toEqual(amounts(30n, 70n));
-      const left = { shard, walletId, balanceNusd: 50n, version: 2 };
       for (let times = 0; times < 2; times += 1) {
-        await state.book({ wallet: left, keys: [], budgets: [], holdIds: [asked.noteId] });
+        await book(50n, 2, [asked.noteId]);
         expect(await wallet()).toEqual({ fundsNusd: 50n, heldNusd: 30n, unbookedNusd: 20n });
       }
     });
@@ -54,12 +52,7 @@ export function settlementSuite(): void {
       expect(await state.reserve(all)).toEqual({ result: 'busy' });
       await settle(1n);
       expect(await state.reserve(all)).toEqual({ result: 'busy' });
-      await state.book({
-        wallet: { shard, walletId, balanceNusd: 99n, version: 2 },
-        keys: [],
-        budgets: [],
-        holdIds: ['hold'],
-      });
+      await book(99n, 2, ['hold']);
       expect(await state.reserve(all)).toEqual(result('reserved'));
     });
 
@@ -107,8 +100,7 @@ export function settlementSuite(): void {
       expect(await settle(4n, 'short')).toEqual(place);
       expect(await settle(4n, 'short')).toEqual(place);
       expect(await wallet()).toEqual(amounts(10n, 4n));
-      const booked = { shard, walletId, balanceNusd: 96n, version: 2 };
-      await state.book({ wallet: booked, keys: [], budgets: [], holdIds: ['short'] });
+      await book(96n, 2, ['short']);
       expect(await settle(4n, 'short')).toEqual(place);
       expect(await wallet()).toEqual(amounts(10n, 0n));
     });
@@ -169,12 +161,7 @@ export function settlementSuite(): void {
     test('booked late never undoes a newer balance', async () => {
       await settle(10n);
       await fund(500n, 3);
-      await state.book({
-        wallet: { shard, walletId, balanceNusd: 90n, version: 2 },
-        keys: [],
-        budgets: [],
-        holdIds: ['hold'],
-      });
+      await book(90n, 2, ['hold']);
       await putKey({ generation: 2, fundsVersion: 2 });
       expect(await redeem({ holdId: 'next', generation: 2, amountNusd: 500n })).toEqual(result('admitted'));
     });
@@ -186,12 +173,7 @@ export function settlementSuite(): void {
       await Promise.all(holdIds.map((holdId) => redeem({ holdId })));
       await Promise.all(holdIds.map((holdId) => settle(1n, holdId)));
       expect(await wallet()).toEqual(amounts(10n, 2000n));
-      await state.book({
-        wallet: { shard, walletId, balanceNusd: 98_000n, version: 3 },
-        keys: [],
-        budgets: [],
-        holdIds,
-      });
+      await book(98_000n, 3, holdIds);
       expect(await wallet()).toEqual(amounts(10n, 0n));
     });
 

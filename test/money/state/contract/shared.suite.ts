@@ -62,6 +62,16 @@ export function sharedSuite(): void {
       const named = page.records.map(({ source, routeId, record }) => [source, routeId, record].join(' '));
       return { ...page, records: named.sort() };
     };
+    /** Reads an hour to its end. Resolves to the records of each page. */
+    const pagesOf = async (hour: number) => {
+      const pages: Awaited<ReturnType<State['readMeasurements']>>['records'][] = [];
+      for (let cursor: string | undefined, isLast = false; !isLast; ) {
+        const page = await state.readMeasurements(hour, cursor);
+        pages.push(page.records);
+        ({ cursor, isLast } = page);
+      }
+      return pages;
+    };
 
     test('measurements: a record stands beside those of other sources and hours, and sent again counts once', async () => {
       await Promise.all([
@@ -95,16 +105,9 @@ export function sharedSuite(): void {
     test('measurements: more than a page is read to its end, each record once', async () => {
       const routes = Array.from({ length: 1201 }, (_, index) => `route-${index}`);
       await share(state, 100, 'one', Object.fromEntries(routes.map((id) => [id, '1;1;;;;'])));
-      const read: string[] = [];
-      let pages = 0;
-      for (let cursor: string | undefined; ; ) {
-        const page = await state.readMeasurements(100, cursor);
-        read.push(...page.records.map(({ routeId }) => routeId));
-        pages += 1;
-        cursor = page.cursor;
-        if (page.isLast) break;
-      }
-      expect(pages).toBe(3);
+      const pages = await pagesOf(100);
+      expect(pages).toHaveLength(3);
+      const read = pages.flat().map(({ routeId }) => routeId);
       expect(read.sort()).toEqual(routes.sort());
     });
 
@@ -116,14 +119,9 @@ export function sharedSuite(): void {
       }
       await share(driver?.other, 100, 'two', { 'route-0': '1;1;;;;' });
       await share(state, 100, 'one', { 'route-0': '7;7;;;;' });
-      const fields: string[] = [];
-      for (let cursor: string | undefined, isLast = false; !isLast; ) {
-        const page = await state.readMeasurements(100, cursor);
-        fields.push(...page.records.map(({ source, routeId, record }) => `${source} ${routeId} ${record}`));
-        ({ cursor, isLast } = page);
-      }
-      expect(fields).toHaveLength(limit);
-      expect(fields.at(-1)).toBe('one route-0 7;7;;;;');
+      const records = (await pagesOf(100)).flat();
+      expect(records).toHaveLength(limit);
+      expect(records.at(-1)).toMatchObject({ source: 'one', routeId: 'route-0', record: '7;7;;;;' });
     });
   });
 
@@ -132,7 +130,7 @@ export function sharedSuite(): void {
     await putKey({ limitFundsNusd: -1n });
     expect(await mint()).toEqual(result('insufficient'));
     const free = { right: byTicket, amountNusd: 0n, free: true };
-    expect(await mint(60_000, 2, true)).toEqual({ result: 'minted' });
+    expect(await mint({ free: true })).toEqual({ result: 'minted' });
     expect(await redeem({ right: byTicket, amountNusd: 0n })).toEqual(result('insufficient'));
     await expect(redeem({ ...free, amountNusd: 1n })).rejects.toThrow(RangeError);
     expect(await redeem(free)).toEqual(result('admitted'));

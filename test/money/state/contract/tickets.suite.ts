@@ -5,10 +5,12 @@ import { keyRecord, openEpoch, outcome } from '../fixtures.ts';
 import {
   amounts,
   beginAnew,
+  book,
   byKey,
   byTicket,
   driver,
   fund,
+  fundKey,
   mint,
   putKey,
   redeem,
@@ -35,8 +37,7 @@ const forms = [
 export function ticketSuite(): void {
   describe('a ticket', () => {
     test('is minted where there is money, valid until it is used, and then never again', async () => {
-      await fund(100n);
-      await putKey();
+      await fundKey(100n);
       expect(await state.peek(ticketAt(shard))).toBeUndefined();
       expect(await mint()).toEqual({ result: 'minted' });
       expect(await state.peek(ticketAt(shard))).toBeDefined();
@@ -46,9 +47,8 @@ export function ticketSuite(): void {
     });
 
     test.each(forms)('of form $form is valid again once its redeem is undone before use', async ({ form }) => {
-      await fund(100n);
-      await putKey();
-      await mint(60_000, form);
+      await fundKey(100n);
+      await mint({ form });
       expect(await redeem({ right: byTicket, holdId: 'lost' })).toEqual(result('admitted'));
       await state.cancel(shard, 'another');
       expect(await state.peek(ticketAt(shard))).toBeUndefined();
@@ -65,8 +65,7 @@ export function ticketSuite(): void {
     });
 
     test('is not made valid again by a mint that arrives once more', async () => {
-      await fund(100n);
-      await putKey();
+      await fundKey(100n);
       await mint();
       await redeem({ right: byTicket });
       expect(await mint()).toEqual({ result: 'minted' });
@@ -75,9 +74,8 @@ export function ticketSuite(): void {
     });
 
     test('expires, used or not', async () => {
-      await fund(100n);
-      await putKey();
-      await mint(300);
+      await fundKey(100n);
+      await mint({ ttlMs: 300 });
       expect(await state.peek(ticketAt(shard))).toBeDefined();
       await sleep(320);
       expect(await state.peek(ticketAt(shard))).toBeUndefined();
@@ -85,8 +83,7 @@ export function ticketSuite(): void {
     });
 
     test('is not minted for an empty wallet, whatever emptied it', async () => {
-      await fund(10n);
-      await putKey();
+      await fundKey(10n);
       await redeem({ amountNusd: 10n });
       expect(await mint()).toEqual({ result: 'insufficient', availableNusd: 0n });
       await fund(-5n, 2);
@@ -98,8 +95,7 @@ export function ticketSuite(): void {
     });
 
     test('and its key tell the state of the rate limits, as a redeem does, and change nothing', async () => {
-      await fund(100n);
-      await putKey();
+      await fundKey(100n);
       await mint();
       const before = await state.peek(ticketAt(shard));
       expect(before).toMatchObject({ limitRequests: expect.any(Number), limitTokens: expect.any(Number) });
@@ -115,8 +111,7 @@ export function ticketSuite(): void {
     });
 
     test('survives a refusal, and is used by the redeem that is admitted', async () => {
-      await fund(5n);
-      await putKey();
+      await fundKey(5n);
       await mint();
       expect(await redeem({ right: byTicket })).toEqual(result('insufficient', { scope: 'wallet' }));
       expect(await state.peek(ticketAt(shard))).toBeDefined();
@@ -125,9 +120,8 @@ export function ticketSuite(): void {
     });
 
     test.each(forms)('of form $form is void when its key was changed or revoked since', async ({ form, said }) => {
-      await fund(100n);
-      await putKey();
-      await mint(60_000, form);
+      await fundKey(100n);
+      await mint({ form });
       await putKey({ generation: 2 });
       expect(await state.peek({ shard, right: byTicket, generation: said })).toBeUndefined();
       expect(await redeem({ right: byTicket, generation: said })).toEqual({ result: 'invalid_ticket' });
@@ -137,8 +131,7 @@ export function ticketSuite(): void {
     });
 
     test('of form 2 is void when its key was changed since, whatever the broker says and though its redeem was undone', async () => {
-      await fund(100n);
-      await putKey();
+      await fundKey(100n);
       await mint();
       expect(await redeem({ right: byTicket, generation: undefined, holdId: 'lost' })).toEqual(result('admitted'));
       await state.cancel(shard, 'lost');
@@ -151,16 +144,8 @@ export function ticketSuite(): void {
     test('of form 1 is judged by the generation that it says, also when its redeem was undone', async () => {
       await fund(100n);
       await putKey({ generation: 7 });
-      expect(await mint(60_000, 1)).toEqual({ result: 'not_projected' });
-      await state.mint({
-        shard,
-        ticketHashes: ['ticket'],
-        walletId,
-        keyHash: 'key',
-        generation: 7,
-        form: 1,
-        ttlMs: 60_000,
-      });
+      expect(await mint({ form: 1 })).toEqual({ result: 'not_projected' });
+      await mint({ form: 1, generation: 7 });
       expect(await redeem({ right: byTicket, generation: undefined })).toEqual({ result: 'invalid_ticket' });
       expect(await redeem({ right: byTicket, generation: 7, holdId: 'lost' })).toEqual(result('admitted'));
       await state.cancel(shard, 'lost');
@@ -339,8 +324,6 @@ export function keySuite(): void {
 
   test('a wallet has the balance of the newest version, past the tenth, however it comes', async () => {
     await putKey();
-    const book = (balanceNusd: bigint, version: number) =>
-      state.book({ wallet: { shard, walletId, balanceNusd, version }, keys: [], budgets: [], holdIds: [] });
     let probes = 0;
     const expectBalance = async (balanceNusd: bigint) => {
       probes += 1;

@@ -1,4 +1,4 @@
-import type { RedeemRequest, State, TicketForm } from '@sotto/state';
+import type { RedeemRequest, State } from '@sotto/state';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import { redisSkipReason } from '../../../kit/redis.ts';
 import { noteSkip } from '../../../kit/skips.ts';
@@ -18,8 +18,7 @@ export function takeDriver({ name, start }: { readonly name: string; start(): Pr
   afterAll(() => driver?.stop());
   beforeEach(async (context) => {
     if (driver === undefined) return context.skip(`no ${name}`);
-    await driver.reset();
-    state = driver.state;
+    await beginAnew();
     await openEpoch(state);
   });
 }
@@ -42,12 +41,28 @@ export const place = { streamId: expect.any(String), epoch: 1 };
 export const fund = (balanceNusd: bigint, version = 1) => state.putWallet({ shard, walletId, balanceNusd, version });
 export const putKey = (changes: Parameters<typeof keyProjection>[0] | object = {}) =>
   state.putKey(keyProjection({ shard, keyHash: 'key', walletId, ...changes }));
-export const mint = (ttlMs = 60_000, form: TicketForm = 2, free = false) =>
-  state.mint({ shard, ticketHashes: ['ticket'], walletId, keyHash: 'key', generation: 1, form, ttlMs, free });
-export const redeem = (request: Partial<RedeemRequest> = {}) =>
-  state.redeem(redeemOf({ shard, right: byKey, holdId: 'hold', ...request }));
+/** Gives the wallet a balance, and a key. */
+export const fundKey = async (balanceNusd: bigint): Promise<void> => {
+  await fund(balanceNusd);
+  await putKey();
+};
+export const mint = (changes: Partial<Parameters<State['mint']>[0]> = {}) =>
+  state.mint({
+    shard,
+    ticketHashes: ['ticket'],
+    walletId,
+    keyHash: 'key',
+    generation: 1,
+    form: 2,
+    ttlMs: 60_000,
+    ...changes,
+  });
+export const redeem = (request: Partial<RedeemRequest> = {}) => redeemAs(state, request);
 export const settle = (chargeNusd: bigint, holdId = 'hold') =>
   state.settle(settlementOf({ shard, holdId, chargeNusd }));
+/** Books charges of the wallet, after which it has this balance. */
+export const book = (balanceNusd: bigint, version: number, holdIds: readonly string[] = []) =>
+  state.book({ wallet: { shard, walletId, balanceNusd, version }, keys: [], budgets: [], holdIds });
 export const wallet = () => state.readWallet(shard, walletId);
 /** Another process, with a short lease. */
 export const joinOther = async (): Promise<State> => {

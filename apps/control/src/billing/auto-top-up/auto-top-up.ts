@@ -1,11 +1,12 @@
 import { type Nusd, orderTotal } from '@sotto/money';
 import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
+import { isUniqueViolation } from '../../database/database.ts';
 import { inTransaction } from '../../database/in-transaction.ts';
 import type { Package } from '../billing-plan.ts';
 import type { OrderRecord } from '../orders/order-record.ts';
 import { createOrder, openOrder, type PlaceDependencies } from '../orders/place-order.ts';
-import { type PaymentRail, RailRefusedError, RailUnavailableError, type SavedCards } from '../rails/rail.ts';
+import { type PaymentRail, RailError, type SavedCards } from '../rails/rail.ts';
 import { pause, setOutcome } from './outcome.ts';
 
 export interface AutoTopUpDependencies extends PlaceDependencies {
@@ -25,7 +26,7 @@ const isDue = `s.auto_enabled and s.auto_paused is null and a.disabled_at is nul
 const batch = 50;
 
 /**
- * Tops up the accounts that enabled it. It cannot loop. A package is at least the threshold (`requested-settings.ts`),
+ * Tops up the accounts that enabled it. It cannot loop. A package is at least the threshold (`account-settings.ts`),
  * so one top-up lifts the balance above it. A failed top-up pauses the account's. A limit holds the next one back until
  * the month, the day or the balance has changed.
  */
@@ -41,7 +42,7 @@ export async function topUpAccounts(deps: AutoTopUpDependencies): Promise<void> 
   );
   for (const candidate of rows) {
     await topUp(deps, cards, candidate).catch((error: unknown) => {
-      if (!(error instanceof RailUnavailableError || error instanceof RailRefusedError)) throw error;
+      if (!(error instanceof RailError)) throw error;
       deps.events.railFailed({ rail: 'card', action: 'auto_top_up', code: error.code });
     });
   }
@@ -73,7 +74,7 @@ async function topUp(
     orderWithin(client, deps, { accountId, bought, card, monthlyLimitNusd: BigInt(monthlyLimit), at }),
   ).catch((error: unknown) => {
     // Another process was faster: a unique index allows one open automatic order per account.
-    if (error instanceof Error && 'code' in error && error.code === '23505') return undefined;
+    if (isUniqueViolation(error)) return undefined;
     throw error;
   });
   if (made === undefined) return;

@@ -17,13 +17,12 @@ import {
 } from '@sotto/state';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestPostgres, type TestPostgres } from '../../../../../test/kit/postgres.ts';
+import { openTestDatabase } from '../../../../../test/kit/database.ts';
 import { redisSkipReason, startTestRedis, type TestRedis } from '../../../../../test/kit/redis.ts';
 import { noteSkip } from '../../../../../test/kit/skips.ts';
 import { until } from '../../../../../test/kit/until.ts';
 import { createAccount } from '../../accounts/ensure-account.ts';
 import { auditLedger } from '../../audit/audit-ledger.ts';
-import { type DatabaseConnection, migrateDatabase, openDatabase } from '../../database/database.ts';
 import { inTransaction } from '../../database/in-transaction.ts';
 import { insertKey } from '../../keys/key-store.ts';
 import { creditAccount, debitWithin, ledgerAccounts } from '../../ledger/post-transaction.ts';
@@ -38,19 +37,8 @@ import { findDue, giveGrant } from './monthly-grants.ts';
 const redis = await startTestRedis();
 if (redis === undefined) noteSkip('monthly grants on a real Redis', redisSkipReason);
 
-let postgres: TestPostgres;
-let database: DatabaseConnection;
-let pool: DatabaseConnection['pool'];
-beforeAll(async () => {
-  postgres = await startTestPostgres();
-  const url = await postgres.createDatabase();
-  await migrateDatabase(url);
-  database = openDatabase(url);
-  ({ pool } = database);
-});
+const { pool } = await openTestDatabase();
 afterAll(async () => {
-  await database?.close();
-  await postgres?.stop();
   await redis?.stop();
 });
 

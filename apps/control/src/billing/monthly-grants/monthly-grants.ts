@@ -5,16 +5,13 @@ import type pg from 'pg';
 import { inTransaction } from '../../database/in-transaction.ts';
 import type { Domain } from '../../domain.ts';
 import { creditWithin, ledgerAccounts } from '../../ledger/post-transaction.ts';
+import type { AccountGrantDependencies } from './account-grant.ts';
 import { expireGrants, findExpiring } from './expire-grants.ts';
 
-export interface MonthlyGrantsDependencies {
-  readonly pool: pg.Pool;
+export interface MonthlyGrantsDependencies extends AccountGrantDependencies {
   readonly state: Pick<ProjectionPort, 'readWallet'> & Pick<EpochPort, 'isOpen'>;
-  /** Undefined: accounts buy balance, and get no grants. */
-  readonly monthlyGrantNusd: Nusd | undefined;
   /** Writes an account's balance to the state. */
   readonly project: (accountId: string) => Promise<void>;
-  readonly now: () => number;
 }
 
 const giveMs = 2_000;
@@ -82,17 +79,15 @@ interface GrantTerms {
   readonly defaultNusd: Nusd;
 }
 
-/** SQL: the accounts `a` that get a grant, or more than they have. `$1` is the month, `$2` the default amount. */
-const due = `select a.id from accounts a left join monthly_grants g on g.account_id = a.id and g.month = $1
-  where a.disabled_at is null and coalesce(a.monthly_grant_nusd, $2) > coalesce(g.amount_nusd, 0)`;
-
 const batch = 200;
 
 /** Returns some of the accounts that `giveGrant` would give something. */
 export async function findDue(pool: pg.Pool, { month, defaultNusd }: GrantTerms): Promise<readonly string[]> {
   const { rows } = await pool.query<{ id: string }>(
     // In no order, so that an account that fails each time does not come before the others.
-    `${due} order by random() limit ${batch}`,
+    `select a.id from accounts a left join monthly_grants g on g.account_id = a.id and g.month = $1
+     where a.disabled_at is null and coalesce(a.monthly_grant_nusd, $2) > coalesce(g.amount_nusd, 0)
+     order by random() limit ${batch}`,
     [month, defaultNusd],
   );
   return rows.map(({ id }) => id);

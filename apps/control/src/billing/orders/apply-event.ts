@@ -1,12 +1,11 @@
 import { applyOrderEvent, type OrderEffect, type OrderEvent, type OrderFlag } from '@sotto/money';
-import type { PayTo } from '@sotto/wire';
 import type pg from 'pg';
 import { inTransaction } from '../../database/in-transaction.ts';
 import type { ControlEvents } from '../../events.ts';
 import { creditWithin, debitWithin, ledgerAccounts, transferWithin } from '../../ledger/post-transaction.ts';
 import { makeWallet } from '../../wallets/deposit.ts';
 import { recordOutcome } from '../auto-top-up/outcome.ts';
-import type { RailEvent } from '../rails/rail.ts';
+import type { Opened, RailEvent } from '../rails/rail.ts';
 import { issueReceipt, type Seller } from '../receipts/receipt-store.ts';
 import { nextCheck, type OrderRecord } from './order-record.ts';
 import { lockOrder } from './order-store.ts';
@@ -25,13 +24,6 @@ export interface ApplyDependencies {
 /** The source of an event, kept in the order's history. */
 export type EventSource = 'order' | 'webhook' | 'reconcile' | 'auto_top_up' | 'operator';
 
-/** The rail's reference and checkout page for an order, applied together with the event. */
-export interface OpenedAs {
-  readonly reference: string;
-  readonly checkoutUrl: string | undefined;
-  readonly payTo?: readonly PayTo[] | undefined;
-}
-
 export interface Applied {
   readonly order: OrderRecord;
   readonly outcome: 'applied' | 'unchanged' | 'flagged';
@@ -40,7 +32,7 @@ export interface Applied {
 
 /**
  * Applies a rail's event to an order in one Postgres transaction. State, ledger, receipt and history change together or
- * not at all. Returns undefined if the order does not exist.
+ * not at all. What the rail `opened` is stored with them. Returns undefined if the order does not exist.
  *
  * Interleavings: two deliveries of one webhook, the reconcile loop and the request that placed the order may all bring
  * `paid` at once. Each locks the order's row first, so the second one sees `paid` and does nothing. If a process dies
@@ -56,7 +48,7 @@ export async function applyEvent(
   deps: ApplyDependencies,
   orderId: string,
   event: RailEvent | (OrderEvent & { readonly type: 'opened' }),
-  { source, opened }: { readonly source: EventSource; readonly opened?: OpenedAs | undefined },
+  { source, opened }: { readonly source: EventSource; readonly opened?: Omit<Opened, 'events'> | undefined },
 ): Promise<Applied | undefined> {
   const at = new Date(deps.now());
   const applied = await inTransaction(deps.pool, async (client): Promise<Applied | undefined> => {

@@ -1,4 +1,4 @@
-import { type Nusd, nusdToUsd, type OrderFlag, type OrderFunds, orderTotal, returnedNusd } from '@sotto/money';
+import { nusdToUsd, type OrderFlag, type OrderFunds, orderTotal, returnedNusd } from '@sotto/money';
 import type { OrderAnswer, PayTo, RailName } from '@sotto/wire';
 import type { orders } from '../../database/billing-schema.ts';
 import type { SqlRow } from '../../database/columns.ts';
@@ -55,8 +55,6 @@ export const toRecord = (row: OrderRow): OrderRecord => ({
   receiptNumber: row.receipt_number ?? undefined,
 });
 
-const usd = (amount: Nusd): number => nusdToUsd(amount);
-
 /** An order as its account sees it. */
 export function toOrderAnswer(order: OrderRecord): OrderAnswer {
   const problem = order.flag ?? order.failure;
@@ -67,10 +65,10 @@ export function toOrderAnswer(order: OrderRecord): OrderAnswer {
     package_id: order.packageId,
     rail: order.rail,
     currency: 'USD',
-    amount: usd(order.amountNusd),
-    fee: usd(order.feeNusd),
-    total: usd(orderTotal(order)),
-    refunded: usd(returnedNusd(order)),
+    amount: nusdToUsd(order.amountNusd),
+    fee: nusdToUsd(order.feeNusd),
+    total: nusdToUsd(orderTotal(order)),
+    refunded: nusdToUsd(returnedNusd(order)),
     automatic: order.automatic,
     ...(payable === undefined ? {} : { checkout_url: payable }),
     problem: problem === undefined ? null : { code: problem, message: messageOf(problem) },

@@ -1,6 +1,6 @@
 import type { OperatorOrderPage, OrderPage } from '@sotto/wire';
 import type pg from 'pg';
-import { pageOf, readCursor } from '../../serve/page-cursor.ts';
+import { type PageQuery, pageOf, readCursor, uuidPattern } from '../../serve/page-cursor.ts';
 import type { OrderPointer } from '../rails/rail.ts';
 import { type OrderRecord, type OrderRow, orderColumns, toOrderAnswer, toRecord } from './order-record.ts';
 
@@ -101,8 +101,6 @@ export async function lockOrder(client: pg.PoolClient, orderId: string): Promise
   return rows[0] && toRecord(rows[0]);
 }
 
-const uuidPattern = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/;
-
 /** Finds the order that a rail refers to. Tries our id first, which the rail was given, then the rail's own. */
 export async function findOrderId(
   pool: pg.Pool,
@@ -117,25 +115,20 @@ export async function findOrderId(
   return rows[0]?.id;
 }
 
+const endOf = (row: OrderRow) => ({ at: row.created_at, id: row.id });
+
 /** Returns one page of an account's orders, newest first. */
-export async function listOrders(
-  pool: pg.Pool,
-  accountId: string,
-  { limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined },
-): Promise<OrderPage> {
-  return pageOf(await readPage(pool, accountId, { limit, cursor }), limit, {
-    endOf: (row) => ({ at: row.created_at, id: row.id }),
+export async function listOrders(pool: pg.Pool, accountId: string, page: PageQuery): Promise<OrderPage> {
+  return pageOf(await readPage(pool, accountId, page), page.limit, {
+    endOf,
     toAnswer: (row) => toOrderAnswer(toRecord(row)),
   });
 }
 
 /** Returns one page of the orders of all accounts, newest first. Without those for wallets that brought no money, which anybody can place. */
-export async function listAllOrders(
-  pool: pg.Pool,
-  { limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined },
-): Promise<OperatorOrderPage> {
-  return pageOf(await readPage(pool, undefined, { limit, cursor }), limit, {
-    endOf: (row) => ({ at: row.created_at, id: row.id }),
+export async function listAllOrders(pool: pg.Pool, page: PageQuery): Promise<OperatorOrderPage> {
+  return pageOf(await readPage(pool, undefined, page), page.limit, {
+    endOf,
     toAnswer(row) {
       const { checkout_url: _, ...order } = toOrderAnswer(toRecord(row));
       return { ...order, account_id: row.account_id };
@@ -147,9 +140,9 @@ export async function listAllOrders(
 async function readPage(
   pool: pg.Pool,
   accountId: string | undefined,
-  { limit, cursor }: { readonly limit: number; readonly cursor: string | undefined },
+  { limit, cursor }: PageQuery,
 ): Promise<OrderRow[]> {
-  const after = cursor === undefined ? undefined : readCursor(cursor, uuidPattern);
+  const after = readCursor(cursor);
   const { rows } = await pool.query<OrderRow>(
     `select ${orderColumns} from orders o where ($1::uuid is null or o.account_id = $1)
        and (o.wallet_key_hash is null or o.payment is not null or o.flag is not null)

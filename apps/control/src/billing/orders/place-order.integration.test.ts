@@ -1,10 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { pino } from 'pino';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { startTestPostgres, type TestPostgres } from '../../../../../test/kit/postgres.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { openTestDatabase } from '../../../../../test/kit/database.ts';
 import { createAccount } from '../../accounts/ensure-account.ts';
-import { type DatabaseConnection, migrateDatabase, openDatabase } from '../../database/database.ts';
 import { controlEvents } from '../../events.ts';
 import { parseBilling } from '../billing-plan.ts';
 import { builtInBilling } from '../billing-settings.ts';
@@ -22,18 +21,7 @@ import { type AskedWallet, forgetUnpaid, orderWallet, walletOrdersAMinute } from
 import { type AskedOrder, type PlaceDependencies, placeOrder } from './place-order.ts';
 import { reconcileOrders } from './reconcile.ts';
 
-let postgres: TestPostgres;
-let database: DatabaseConnection;
-beforeAll(async () => {
-  postgres = await startTestPostgres();
-  const url = await postgres.createDatabase();
-  await migrateDatabase(url);
-  database = openDatabase(url);
-});
-afterAll(async () => {
-  await database?.close();
-  await postgres?.stop();
-});
+const { pool } = await openTestDatabase();
 
 const payTo = { method: 'BTC-LN', currency: 'BTC', amount: '0.0001', destination: 'lnbc1', link: 'lightning:lnbc1' };
 
@@ -62,12 +50,12 @@ class CountingRail implements PaymentRail {
 async function till() {
   const plan = parseBilling(await readFile(builtInBilling, 'utf8'));
   if (!plan.ok) throw new Error('no plan');
-  const { accountId } = await createAccount(database.pool, { userId: undefined, name: 'Ann' });
+  const { accountId } = await createAccount(pool, { userId: undefined, name: 'Ann' });
   const rail = new CountingRail();
   const [packageId = ''] = plan.value.packages.keys();
   const asked: AskedOrder = { accountId, packageId, rail: 'crypto', saveCard: false, formId: randomUUID() };
   const deps = (nowMs: number): PlaceDependencies => ({
-    pool: database.pool,
+    pool,
     plan: plan.value,
     rails: { card: undefined, crypto: rail, test: undefined },
     events: controlEvents(pino({ level: 'silent' })),
@@ -130,11 +118,10 @@ describe('an order for a wallet', () => {
   });
 
   const count = async (sql: string, ...values: unknown[]): Promise<number> =>
-    (await database.pool.query<{ count: number }>(`select count(*)::int as count from ${sql}`, values)).rows[0]
-      ?.count ?? 0;
+    (await pool.query<{ count: number }>(`select count(*)::int as count from ${sql}`, values)).rows[0]?.count ?? 0;
   /** What was made for a wallet: accounts, keys and payments, and nano-USD on its account. */
   const made = async ({ keyHash }: AskedWallet): Promise<(number | bigint)[]> => {
-    const { rows } = await database.pool.query<{ id: string; nusd: string }>(
+    const { rows } = await pool.query<{ id: string; nusd: string }>(
       'select a.id, a.balance_nusd as nusd from wallets w join accounts a on a.id = w.account_id where w.key_hash = $1',
       [keyHash],
     );
@@ -148,8 +135,7 @@ describe('an order for a wallet', () => {
   const once = [1, 1, 1, 10_000_000_000n];
   const nothing = [0, 0, 0, 0n];
   const idOf = async ({ keyHash }: AskedWallet): Promise<string> =>
-    (await database.pool.query<{ id: string }>('select id from orders where wallet_key_hash = $1', [keyHash])).rows[0]
-      ?.id ?? '';
+    (await pool.query<{ id: string }>('select id from orders where wallet_key_hash = $1', [keyHash])).rows[0]?.id ?? '';
   const tell = (deps: PlaceDependencies, id: string, event: Parameters<typeof applyEvent>[2]) =>
     applyEvent(deps, id, event, { source: 'webhook' });
 
@@ -231,13 +217,13 @@ describe('an order for a wallet', () => {
       ).toBe(1);
     }
 
-    const { accountId, defaultWorkspaceId } = await createAccount(database.pool, { userId: undefined, name: 'Ann' });
+    const { accountId, defaultWorkspaceId } = await createAccount(pool, { userId: undefined, name: 'Ann' });
     const [keyId, first, rotated] = [randomUUID(), hash(), hash()];
-    await database.pool.query(
+    await pool.query(
       "insert into api_keys (id, account_id, workspace_id, created_by, kind, name, hash, preview) values ($1, $2, $3, $2, 'inference', 'x', $4, '')",
       [keyId, accountId, defaultWorkspaceId, first],
     );
-    await database.pool.query("insert into key_secrets (hash, key_id, preview) values ($1, $2, '')", [rotated, keyId]);
+    await pool.query("insert into key_secrets (hash, key_id, preview) values ($1, $2, '')", [rotated, keyId]);
     for (const keyHash of [first, rotated])
       await expect(orderWallet(deps(start), wallet({ keyHash }))).rejects.toEqual(refused('conflict'));
   });
@@ -263,12 +249,12 @@ describe('an order for a wallet', () => {
     const id = await idOf(asked);
     const passes = async (hours: number): Promise<number> => {
       const now = deps(start + hours * 60 * 60_000);
-      await database.pool.query('update orders set next_check_at = $2 where id = $1 and next_check_at is not null', [
+      await pool.query('update orders set next_check_at = $2 where id = $1 and next_check_at is not null', [
         id,
         new Date(now.now()),
       ]);
       await reconcileOrders(now);
-      await forgetUnpaid(database.pool);
+      await forgetUnpaid(pool);
       return count('orders where id = $1', id);
     };
     expect(await passes(2)).toBe(1);
@@ -293,8 +279,8 @@ describe('an order for a wallet', () => {
     await tell(deps(start), id, event);
     await tell(deps(start), id, { type: 'expired' });
     expect(await orderWallet(deps(start), asked)).toMatchObject({ problem: { code }, pay_to: [] });
-    await database.pool.query('update orders set next_check_at = null where id = $1', [id]);
-    await forgetUnpaid(database.pool);
+    await pool.query('update orders set next_check_at = null where id = $1', [id]);
+    await forgetUnpaid(pool);
     expect([await count('orders where id = $1', id), await made(asked)]).toEqual([1, nothing]);
     // The confirmation may still come.
     await tell(deps(start), id, paid);

@@ -5,7 +5,7 @@ import type pg from 'pg';
 import { inTransaction } from '../../database/in-transaction.ts';
 import { lockAccount } from '../../ledger/post-transaction.ts';
 import type { BillingPlan, Package } from '../billing-plan.ts';
-import { type PaymentRail, RailRefusedError, RailUnavailableError } from '../rails/rail.ts';
+import { type PaymentRail, RailError, RailUnavailableError } from '../rails/rail.ts';
 import { type ApplyDependencies, applyEvent, type EventSource } from './apply-event.ts';
 import { type OrderRecord, openingLeaseMs } from './order-record.ts';
 import { claimOpening, findFormsOrder, insertOrder } from './order-store.ts';
@@ -91,8 +91,8 @@ export async function resume(deps: PlaceDependencies, order: OrderRecord): Promi
 export async function openNew(deps: PlaceDependencies, order: OrderRecord): Promise<OrderRecord> {
   const rail = deps.rails[order.rail];
   if (rail === undefined) return order;
-  const { order: opened, ended } = await openOrder(deps, { rail, order, source: 'order' });
-  if (ended === 'refused') throw new ServiceError('rail_error', { ambiguous: true });
+  const { order: opened, isRefused } = await openOrder(deps, { rail, order, source: 'order' });
+  if (isRefused) throw new ServiceError('rail_error', { ambiguous: true });
   return opened;
 }
 
@@ -154,10 +154,10 @@ export function railIsOff(rails: Rails, name: RailName): ServiceError {
   });
 }
 
-/** The result of opening. `refused` is final. After `unavailable`, a later attempt may succeed. */
+/** The result of opening. A refusal is final. If the rail was unavailable, a later attempt may succeed. */
 interface Opening {
   readonly order: OrderRecord;
-  readonly ended: 'opened' | 'refused' | 'unavailable';
+  readonly isRefused: boolean;
 }
 
 /**
@@ -172,17 +172,15 @@ export async function openOrder(
     const opened = await rail.open(order);
     let current = await applyEvent(deps, order.id, { type: 'opened' }, { source, opened });
     for (const event of opened.events) current = await applyEvent(deps, order.id, event, { source });
-    return { order: current?.order ?? order, ended: 'opened' };
+    return { order: current?.order ?? order, isRefused: false };
   } catch (error) {
-    if (error instanceof RailUnavailableError) {
-      deps.events.railFailed({ rail: rail.name, action: 'open', code: error.code });
-      return { order, ended: 'unavailable' };
-    }
-    if (!(error instanceof RailRefusedError)) throw error;
-    deps.events.railFailed({ rail: rail.name, action: 'open', code: error.code });
-    const reason = error.code === 'no_saved_card' ? error.code : 'refused';
+    if (!(error instanceof RailError)) throw error;
+    const { code } = error;
+    deps.events.railFailed({ rail: rail.name, action: 'open', code });
+    if (error instanceof RailUnavailableError) return { order, isRefused: false };
+    const reason = code === 'no_saved_card' ? code : 'refused';
     const failed = await applyEvent(deps, order.id, { type: 'failed', reason }, { source });
-    return { order: failed?.order ?? order, ended: 'refused' };
+    return { order: failed?.order ?? order, isRefused: true };
   }
 }
 

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { type PaymentRail, RailRefusedError, RailUnavailableError } from '../rails/rail.ts';
+import { type PaymentRail, RailError } from '../rails/rail.ts';
 import { type ApplyDependencies, applyEvent } from './apply-event.ts';
 import { nextCheck, type OrderRecord, type OrderRow, openingLeaseMs, orderColumns, toRecord } from './order-record.ts';
 import { openOrder, type PlaceDependencies } from './place-order.ts';
@@ -22,8 +22,7 @@ export async function reconcileOrders(deps: PlaceDependencies): Promise<boolean>
     try {
       await reconcileOrder(deps, order);
     } catch (error) {
-      const isRail = error instanceof RailUnavailableError || error instanceof RailRefusedError;
-      if (isRail) deps.events.railFailed({ rail: order.rail, action: 'observe', code: error.code });
+      if (error instanceof RailError) deps.events.railFailed({ rail: order.rail, action: 'observe', code: error.code });
       else deps.events.taskFailed('orders', error);
     }
   };

@@ -15,7 +15,7 @@ const watchedMinutes = 24 * 60;
 
 /**
  * Crypto through BTCPay Server. Its API does not have idempotency keys. Before creating an invoice, the rail looks for
- * one with the order's id. Only the process that holds the order's lease opens it (`open-order.ts`), so two processes
+ * one with the order's id. Only the process that holds the order's lease opens it (`place-order.ts`), so two processes
  * never create one at once.
  */
 export class BtcpayRail implements PaymentRail {
@@ -106,7 +106,7 @@ const decimalUsd = (amount: Nusd): string =>
     .replace(/0{0,7}$/, '')}`;
 
 /** Parses a decimal number of USD as nano-USD. Returns undefined for other text and for more than nine decimals. */
-export function parseDecimalUsd(text: string): Nusd | undefined {
+function parseDecimalUsd(text: string): Nusd | undefined {
   const [, whole, fraction = ''] = /^(\d{1,12})(?:\.(\d+))?$/.exec(text) ?? [];
   const digits = fraction.replace(/0+$/, '');
   if (whole === undefined || digits.length > 9) return undefined;

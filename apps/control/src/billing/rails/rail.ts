@@ -65,25 +65,29 @@ export interface SavedCards {
   savedCard(accountId: string): Promise<string | undefined>;
 }
 
-/** Thrown when it is unknown what the rail has done or will do. Ask again. */
-export class RailUnavailableError extends Error {
+/** Thrown when a rail did not do what it was asked. */
+export class RailError extends Error {
   readonly code: string;
 
-  constructor(code: string, cause?: unknown) {
-    super('the rail cannot be asked', { cause });
-    this.name = 'RailUnavailableError';
+  constructor(message: string, code: string, cause: unknown) {
+    super(message, { cause });
     this.code = code;
   }
 }
 
-/** Thrown when the rail's refusal is final and no payment was opened. */
-export class RailRefusedError extends Error {
-  readonly code: string;
-
+/** Thrown when it is unknown what the rail has done or will do. Ask again. */
+export class RailUnavailableError extends RailError {
   constructor(code: string, cause?: unknown) {
-    super('the rail refuses', { cause });
+    super('the rail cannot be asked', code, cause);
+    this.name = 'RailUnavailableError';
+  }
+}
+
+/** Thrown when the rail's refusal is final and no payment was opened. */
+export class RailRefusedError extends RailError {
+  constructor(code: string, cause?: unknown) {
+    super('the rail refuses', code, cause);
     this.name = 'RailRefusedError';
-    this.code = code;
   }
 }
 

@@ -34,7 +34,7 @@ const currency = 'usd';
 /**
  * Cards through Stripe. People pay in Checkout; automatic orders charge the saved card. Every call that creates
  * something uses the order's id as its idempotency key and sends only data of the order's row. A repeated call is
- * therefore the same call. Amounts are whole cents, because packages and fees are (`billing-file.ts`).
+ * therefore the same call. Amounts are whole cents, because packages and fees are (`billing-plan.ts`).
  */
 export class StripeRail implements PaymentRail, SavedCards {
   readonly name = 'card';

@@ -4,14 +4,11 @@ import type pg from 'pg';
 import { z } from 'zod';
 import type { receipts } from '../../database/billing-schema.ts';
 import type { SqlRow } from '../../database/columns.ts';
-import { pageOf, readCursor } from '../../serve/page-cursor.ts';
+import { type PageQuery, pageOf, readCursor } from '../../serve/page-cursor.ts';
 
+const sellerSchema = z.object({ name: z.string(), address: z.string(), tax_id: z.string().nullable() });
 /** The seller, as configured when the receipt was issued. */
-export interface Seller {
-  readonly name: string;
-  readonly address: string;
-  readonly tax_id: string | null;
-}
+export type Seller = z.infer<typeof sellerSchema>;
 
 export interface NewReceipt {
   readonly kind: 'receipt' | 'credit_note';
@@ -62,7 +59,7 @@ export async function issueReceipt(client: pg.PoolClient, receipt: NewReceipt): 
 
 type ReceiptRow = SqlRow<typeof receipts>;
 
-export const receiptNumberPattern = /^\d{4}-\d{6,9}$/;
+const receiptNumberPattern = /^\d{4}-\d{6,9}$/;
 
 /** Returns a receipt of an account, or undefined if the account does not have it. */
 export async function findReceipt(
@@ -82,9 +79,9 @@ export async function findReceipt(
 export async function listReceipts(
   pool: pg.Pool,
   accountId: string,
-  { limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined },
+  { limit, cursor }: PageQuery,
 ): Promise<ReceiptPage> {
-  const after = cursor === undefined ? undefined : readCursor(cursor, receiptNumberPattern);
+  const after = readCursor(cursor, receiptNumberPattern);
   const { rows } = await pool.query<ReceiptRow>(
     `select * from receipts where account_id = $1
        and ($2::timestamptz is null or (issued_at, number) < ($2::timestamptz, $3::text))
@@ -93,8 +90,6 @@ export async function listReceipts(
   );
   return pageOf(rows, limit, { endOf: (row) => ({ at: row.issued_at, id: row.number }), toAnswer });
 }
-
-const sellerSchema = z.object({ name: z.string(), address: z.string(), tax_id: z.string().nullable() });
 
 const toAnswer = (row: ReceiptRow): ReceiptAnswer => ({
   number: row.number,

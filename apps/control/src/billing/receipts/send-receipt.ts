@@ -4,13 +4,13 @@ import { escaped } from '../../serve/escaped.ts';
 
 type Format = 'json' | 'html' | 'pdf';
 
-/** Sends a receipt as JSON, as a page to print or as a PDF. `format` decides; without it, `accept` does. */
+/** Sends a receipt as JSON, as a page to print or as a PDF. `asked` decides; without it, the request’s `accept` does. */
 export async function sendReceipt(
   reply: FastifyReply,
   receipt: ReceiptAnswer,
-  wish: { readonly format: Format | undefined; readonly accept: string | undefined },
+  asked: Format | undefined,
 ): Promise<ReceiptAnswer | FastifyReply> {
-  const format = wish.format ?? acceptedFormat(wish.accept);
+  const format = asked ?? acceptedFormat(reply.request.headers.accept);
   reply.header('vary', 'accept');
   switch (format) {
     case 'json':

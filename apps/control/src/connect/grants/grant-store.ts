@@ -153,5 +153,6 @@ export async function createGrant(client: pg.PoolClient, grant: NewGrant): Promi
   return { grantId, keyIds: [keyId, ...ended] };
 }
 
-const changedMeanwhile = (): ServiceError =>
+/** Thrown when an app was disabled or changed since it sent its request. */
+export const changedMeanwhile = (): ServiceError =>
   new ServiceError('conflict', { message: 'The app has changed since it asked. Go back to it and start again.' });

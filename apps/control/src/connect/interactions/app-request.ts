@@ -1,6 +1,7 @@
 import { type AppScope, appScopes, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { z } from 'zod';
+import { changedMeanwhile } from '../grants/grant-store.ts';
 import { artifactId } from '../protocol/artifact-store.ts';
 import type { OidcProvider } from '../protocol/provider.ts';
 
@@ -38,11 +39,7 @@ export async function readAppRequest(
 ): Promise<AppRequest> {
   const params = paramsSchema.parse(interaction.params);
   const client = await provider.Client.find(params.client_id);
-  if (client === undefined || !client.redirectUriAllowed(params.redirect_uri)) {
-    throw new ServiceError('conflict', {
-      message: 'The app has changed since it asked. Go back to it and start again.',
-    });
-  }
+  if (client === undefined || !client.redirectUriAllowed(params.redirect_uri)) throw changedMeanwhile();
   const asked = params.scope.split(' ');
   const allowed = client.scope?.split(' ') ?? [];
   const scopes = appScopes.filter((scope) => asked.includes(scope) && allowed.includes(scope));

@@ -1,10 +1,10 @@
 import { interactionContracts } from '@sotto/contract/control';
-import { usdToNusd } from '@sotto/money';
 import { type AnswerInteraction, type AppScope, ServiceError } from '@sotto/wire';
 import type { FastifyRequest } from 'fastify';
 import type pg from 'pg';
 import type { SignedIn } from '../../credentials/session-credentials.ts';
 import { inTransaction } from '../../database/in-transaction.ts';
+import { readLimit } from '../../keys/key-store.ts';
 import { projectKeys } from '../../projection/project-keys.ts';
 import type { Projector } from '../../projection/projector.ts';
 import type { Serve } from '../../serve/serve.ts';
@@ -134,13 +134,7 @@ function limitOf({ scopes }: AppRequest, usd: number | null | undefined): bigint
       param: 'credit_limit_usd',
     });
   }
-  if (usd === null) return undefined;
-  const nusd = usdToNusd(usd);
-  if (nusd !== undefined) return nusd;
-  throw new ServiceError('invalid_request', {
-    message: '`credit_limit_usd` takes at most nine decimals.',
-    param: 'credit_limit_usd',
-  });
+  return readLimit(usd) ?? undefined;
 }
 
 const unknownRequest = (): ServiceError =>

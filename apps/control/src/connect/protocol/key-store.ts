@@ -17,6 +17,7 @@ export interface ProtocolKeys {
 }
 
 type Kind = (typeof connectKeys.$inferSelect)['kind'];
+const kinds: readonly Kind[] = ['signing', 'cookie'];
 
 interface StoredKey extends AgedKey {
   readonly kind: Kind;
@@ -36,11 +37,11 @@ const jwkSchema = z.record(z.string(), z.string());
 export async function readKeys(pool: pg.Pool, sessionSecrets: SessionSecrets, now: number): Promise<ProtocolKeys> {
   const keySealing = sealing(sessionSecrets, purpose);
   const stored = openKeys(await selectRows(pool), keySealing);
-  if (!isAnyDue(stored, now)) return toKeys(stored, now);
+  if (!kinds.some((kind) => keysInForce(ofKind(stored, kind), now).isDue)) return toKeys(stored, now);
   const all = await inTransaction(pool, async (client) => {
     await client.query("select pg_advisory_xact_lock(hashtext('sotto connect_keys'))");
     const current = openKeys(await selectRows(client), keySealing);
-    for (const kind of ['signing', 'cookie'] as const) {
+    for (const kind of kinds) {
       if (!keysInForce(ofKind(current, kind), now).isDue) continue;
       const id = randomBytes(12).toString('base64url');
       const text = kind === 'signing' ? newSigningKey(id) : randomBytes(32).toString('base64url');
@@ -64,7 +65,7 @@ export async function purgeKeys(pool: pg.Pool, sessionSecrets: SessionSecrets, n
   const keySealing = sealing(sessionSecrets, purpose);
   const rows = await selectRows(pool);
   const stored = openKeys(rows, keySealing);
-  const obsolete = (['signing', 'cookie'] as const).flatMap((kind) => keysInForce(ofKind(stored, kind), now).obsolete);
+  const obsolete = kinds.flatMap((kind) => keysInForce(ofKind(stored, kind), now).obsolete);
   const lost = rows.filter(
     ({ id, created_at: createdAt }) => now - createdAt.getTime() > usedMs && !stored.some((key) => key.id === id),
   );
@@ -89,9 +90,6 @@ const openKeys = (rows: readonly Row[], keySealing: Sealing): StoredKey[] =>
   });
 
 const ofKind = (all: readonly StoredKey[], kind: Kind): StoredKey[] => all.filter((key) => key.kind === kind);
-
-const isAnyDue = (all: readonly StoredKey[], now: number): boolean =>
-  keysInForce(ofKind(all, 'signing'), now).isDue || keysInForce(ofKind(all, 'cookie'), now).isDue;
 
 function toKeys(all: readonly StoredKey[], now: number): ProtocolKeys {
   const signing = keysInForce(ofKind(all, 'signing'), now).keys;

@@ -11,7 +11,6 @@ import type { ProtocolKeys } from './key-store.ts';
 import { errorPage, loggedOutPage, logoutPage, protocolPagePolicy } from './pages.ts';
 
 export interface ProviderDependencies extends Omit<AdapterDependencies, 'InvalidGrant'> {
-  readonly pool: pg.Pool;
   /** The public control origin, without `/v1`. */
   readonly origin: string;
   readonly onFailure: (error: unknown) => void;

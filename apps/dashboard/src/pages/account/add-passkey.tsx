@@ -1,14 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { ApiError } from '../../api/errors.ts';
+import { needsNewSignIn } from '../../api/errors.ts';
 import { useChange } from '../../api/use-change.ts';
 import { deviceWords } from '../../format/device.ts';
 import { addPasskey, addressForPasskeys, canUsePasskeys, passkeySentence } from '../../session/passkeys.ts';
 import type { SignedInUser } from '../../session/session.ts';
-import { Button, buttonClass, linkClass } from '../../ui/button.tsx';
+import { Button, linkClass } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { Notice } from '../../ui/surface.tsx';
+import { SignInFirst } from '../sign-in/entry.tsx';
 import { confirmPassword, hasPasswordQuery, passkeysQuery } from './account-queries.ts';
 import { PasswordForm } from './password-card.tsx';
 
@@ -35,7 +34,7 @@ export function AddPasskey({ user }: { user: SignedInUser }) {
     else adding.mutate(undefined);
   };
   if (!canUsePasskeys()) return <NoPasskeysHere />;
-  const isStale = adding.error instanceof ApiError && adding.error.type === 'session_not_fresh';
+  const isStale = needsNewSignIn(adding.error);
   const sentence = passkeySentence(adding.error);
   return (
     <div className="space-y-3">
@@ -57,14 +56,7 @@ export function AddPasskey({ user }: { user: SignedInUser }) {
           />
         </Dialog>
       )}
-      {isStale && (
-        <Notice tone="warn">
-          <p>You signed in more than five minutes ago. Sign in again, then add the passkey.</p>
-          <Link to="/sign-in" search={{ return_to: '/account' }} className={`${buttonClass('plain', true)} mt-2`}>
-            Sign in again
-          </Link>
-        </Notice>
-      )}
+      {isStale && <SignInFirst goal="add the passkey" returnTo="/account" />}
       {!isStale && sentence !== undefined && (
         <p role="alert" className="text-danger">
           {sentence}

@@ -1,16 +1,17 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, useRouter } from '@tanstack/react-router';
+import { useRouter } from '@tanstack/react-router';
 import { useState } from 'react';
-import { ApiError, errorElsewhere } from '../../api/errors.ts';
+import { needsNewSignIn } from '../../api/errors.ts';
 import { balanceQuery } from '../../api/queries.ts';
 import { useChange } from '../../api/use-change.ts';
 import { formatBalance } from '../../format/format.ts';
 import { type SignedInUser, useLeave } from '../../session/session.ts';
-import { Button, buttonClass } from '../../ui/button.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
-import { Card, Notice } from '../../ui/surface.tsx';
+import { Card, ErrorLine } from '../../ui/surface.tsx';
+import { SignInFirst } from '../sign-in/entry.tsx';
 import { CurrentPasswordField } from '../sign-in/password-field.tsx';
 import { deleteAccount, hasPasswordQuery } from './account-queries.ts';
 
@@ -42,7 +43,7 @@ function Deletion({ user, onClose }: { user: SignedInUser; onClose: () => void }
     },
   });
   const [isOtherAddress, setOtherAddress] = useState(false);
-  const isStale = deleting.error instanceof ApiError && deleting.error.type === 'session_not_fresh';
+  const isStale = needsNewSignIn(deleting.error);
   return (
     <Dialog onClose={onClose} title="Delete your account?">
       <ul className="mb-4 list-disc space-y-1 pl-5">
@@ -59,14 +60,7 @@ function Deletion({ user, onClose }: { user: SignedInUser; onClose: () => void }
         </li>
         <li>The operator keeps receipts and the sums of your usage, without your name on the account.</li>
       </ul>
-      {isStale && (
-        <Notice tone="warn">
-          <p>You signed in more than five minutes ago. Sign in again, then delete the account.</p>
-          <Link to="/sign-in" search={{ return_to: '/account' }} className={`${buttonClass('plain', true)} mt-2`}>
-            Sign in again
-          </Link>
-        </Notice>
-      )}
+      {isStale && <SignInFirst goal="delete the account" returnTo="/account" />}
       <Form
         change={deleting}
         errors="inside"
@@ -92,11 +86,7 @@ function Deletion({ user, onClose }: { user: SignedInUser; onClose: () => void }
           error={isOtherAddress ? 'This is not the address of your account.' : undefined}
         />
         {hasPassword === true && <CurrentPasswordField label="Your password" />}
-        {!isStale && errorElsewhere(deleting.error) !== undefined && (
-          <p role="alert" className="text-danger">
-            {errorElsewhere(deleting.error)}
-          </p>
-        )}
+        {!isStale && <ErrorLine error={deleting.error} />}
       </Form>
     </Dialog>
   );

@@ -148,17 +148,12 @@ const shownFields: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /** Shows the id and secret of an app that is new or has a new secret. The secret cannot be shown again. */
-export function SecretDialog({ app, onClose }: { app: AppAnswer | undefined; onClose: () => void }) {
+export function SecretDialog({ app, onClose }: { app: AppAnswer; onClose: () => void }) {
   return (
-    <Dialog
-      open={app !== undefined}
-      onClose={onClose}
-      title={app === undefined ? 'The app' : `${app.name} is ready`}
-      description="Enter these in its OAuth library."
-    >
+    <Dialog onClose={onClose} title={`${app.name} is ready`} description="Enter these in its OAuth library.">
       <div className="space-y-4">
-        <CodeBlock label="Client id" code={app?.client_id ?? ''} />
-        {app?.client_secret === undefined ? (
+        <CodeBlock label="Client id" code={app.client_id} />
+        {app.client_secret === undefined ? (
           <p className="text-muted">It is a public app without a secret. PKCE protects its codes.</p>
         ) : (
           <>
@@ -168,7 +163,7 @@ export function SecretDialog({ app, onClose }: { app: AppAnswer | undefined; onC
         )}
         <div className="flex justify-end">
           <Button look="primary" onClick={onClose}>
-            {app?.client_secret === undefined ? 'Done' : 'I saved it'}
+            {app.client_secret === undefined ? 'Done' : 'I saved it'}
           </Button>
         </div>
       </div>

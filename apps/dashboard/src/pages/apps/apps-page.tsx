@@ -83,26 +83,24 @@ const spent = ({ spent_usd: spentUsd, credit_limit_usd: limitUsd, scopes }: Gran
   return limitUsd === null ? `${formatUsd(spentUsd)}, no limit` : `${formatUsd(spentUsd)} of ${formatUsd(limitUsd)}`;
 };
 
-const appColumn: Column<GrantAnswer> = {
-  title: 'App',
-  heading: true,
-  cell: ({ app }) => (
-    <span className="block">
-      <Truncated text={app.name} className="font-medium" />
-      <a
-        href={app.homepage}
-        target="_blank"
-        rel="noreferrer"
-        className="block text-sm font-normal break-all text-muted underline underline-offset-2"
-      >
-        {new URL(app.homepage).host}
-      </a>
-    </span>
-  ),
-};
-
 const commonColumns: readonly Column<GrantAnswer>[] = [
-  appColumn,
+  {
+    title: 'App',
+    heading: true,
+    cell: ({ app }) => (
+      <span className="block">
+        <Truncated text={app.name} className="font-medium" />
+        <a
+          href={app.homepage}
+          target="_blank"
+          rel="noreferrer"
+          className="block text-sm font-normal break-all text-muted underline underline-offset-2"
+        >
+          {new URL(app.homepage).host}
+        </a>
+      </span>
+    ),
+  },
   {
     title: 'May',
     cell: ({ scopes }) => (

@@ -89,7 +89,7 @@ export function DeveloperApps() {
           }}
         />
       )}
-      <SecretDialog app={shown} onClose={() => setShown(undefined)} />
+      {shown !== undefined && <SecretDialog app={shown} onClose={() => setShown(undefined)} />}
     </div>
   );
 }

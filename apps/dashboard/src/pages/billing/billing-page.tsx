@@ -100,7 +100,7 @@ function BalanceCard({ lead, empty }: { lead: string; empty: string }) {
 /** This month's grant: how much, how much of it is used, and when the next one comes. */
 function GrantCard() {
   return (
-    <Loaded query={useQuery(monthlyGrantQuery)} label="The monthly grant is loading" lines={4}>
+    <Loaded query={useQuery(monthlyGrantQuery)} label="The monthly grant is loading">
       {(grant) => (
         <Card
           title="Monthly grant"

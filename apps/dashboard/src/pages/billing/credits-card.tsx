@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { call } from '../../api/call.ts';
-import { ApiError } from '../../api/errors.ts';
+import { needsNewSignIn } from '../../api/errors.ts';
 import { capabilitiesQuery } from '../../api/queries.ts';
 import { useChange } from '../../api/use-change.ts';
 import { formatMinute } from '../../format/format.ts';
-import { Button, buttonClass } from '../../ui/button.tsx';
+import { Button } from '../../ui/button.tsx';
 import { CopyLine } from '../../ui/copy.tsx';
-import { Card, ErrorLine, Notice } from '../../ui/surface.tsx';
+import { Card, ErrorLine } from '../../ui/surface.tsx';
+import { SignInFirst } from '../sign-in/entry.tsx';
 
 /** Makes a code with which `sotto purse buy` withdraws credits. Nothing else of anonymous wallets is on this page. */
 export function CreditsCard() {
@@ -18,7 +18,6 @@ export function CreditsCard() {
     gcTime: 0,
   });
   if (capabilities?.anonymous_wallets.enabled !== true) return null;
-  const isStale = making.error instanceof ApiError && making.error.type === 'session_not_fresh';
   return (
     <Card
       title="Anonymous credits"
@@ -40,13 +39,8 @@ export function CreditsCard() {
           </p>
         </div>
       )}
-      {isStale ? (
-        <Notice tone="warn">
-          <p>You signed in more than five minutes ago. Sign in again, then create the code.</p>
-          <Link to="/sign-in" search={{ return_to: '/billing' }} className={`${buttonClass('plain', true)} mt-2`}>
-            Sign in again
-          </Link>
-        </Notice>
+      {needsNewSignIn(making.error) ? (
+        <SignInFirst goal="create the code" returnTo="/billing" />
       ) : (
         <ErrorLine error={making.error} />
       )}

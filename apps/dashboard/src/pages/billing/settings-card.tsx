@@ -141,7 +141,6 @@ function ReceiptDetails({ settings }: { settings: BillingSettingsAnswer }) {
         errors={['receipt_details']}
         action="Use on receipts"
         look="plain"
-        className="space-y-4"
         onSubmit={() => saving.mutate()}
       >
         <TextAreaField

@@ -8,7 +8,7 @@ import { type Column, Table } from '../../ui/table.tsx';
 import { ShareBar, Truncated, Usd } from '../../ui/text.tsx';
 import { type BudgetState, type Names, ownerOf, projectedUsd, shareOf } from './budget-rules.ts';
 
-export interface BudgetTableProps {
+interface BudgetTableProps {
   readonly budgets: readonly BudgetAnswer[];
   readonly names: Names;
   /** Undefined: this member cannot change budgets. */

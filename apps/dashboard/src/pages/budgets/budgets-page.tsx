@@ -25,21 +25,17 @@ export function BudgetsPage() {
     <Page
       title="Budgets"
       lead={
-        workspace === undefined
+        workspace === undefined || manages
           ? 'Limits for what a month may cost.'
-          : `Limits for what a month may cost.${
-              manages ? '' : ` Your role here is ${workspace.role}: you can see budgets, but not change them.`
-            }`
+          : `Limits for what a month may cost. Your role here is ${workspace.role}: you can see budgets, but not change them.`
       }
-      {...(manages
-        ? {
-            actions: (
-              <Button look="primary" icon={<Plus aria-hidden className="size-4" />} onClick={() => setSetting(true)}>
-                Set budget
-              </Button>
-            ),
-          }
-        : {})}
+      actions={
+        manages ? (
+          <Button look="primary" icon={<Plus aria-hidden className="size-4" />} onClick={() => setSetting(true)}>
+            Set budget
+          </Button>
+        ) : undefined
+      }
     >
       {workspace === undefined ? (
         <WorkspaceLoading label="Budgets are loading" lines={6} />

@@ -1,4 +1,4 @@
-import type { AlertWebhookAnswer, NewAlertWebhookAnswer, WebhookDelivery, WorkspaceAnswer } from '@sotto/wire';
+import type { AlertWebhookAnswer, WebhookDelivery, WorkspaceAnswer } from '@sotto/wire';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { webhookQuery } from '../../api/budgets.ts';
@@ -124,8 +124,8 @@ interface WebhookDialogProps {
 
 /** Asks for the URL, then shows the signing secret once. */
 function WebhookDialog({ workspace, url, onClose, onSet }: WebhookDialogProps) {
-  const setting = useChange<NewAlertWebhookAnswer, string>({
-    mutationFn: (typed) =>
+  const setting = useChange({
+    mutationFn: (typed: string) =>
       call('PUT /v1/workspaces/{id}/webhook', { params: { id: workspace.id }, body: { url: typed.trim() } }),
     gcTime: 0,
     refreshes: webhookQuery(workspace.id),

@@ -15,20 +15,21 @@ export function ConsentForm({ uid, request }: { uid: string; request: Interactio
   const spends = asks('inference');
   const [workspaceId, setWorkspaceId] = useState(workspaces[0]?.id ?? '');
   const [limit, setLimit] = useState(firstLimit);
-  const [refusal, setRefusal] = useState<string>();
+  const [isMistaken, setMistaken] = useState(false);
   const answering = useChange({
     mutationFn: (body: AnswerInteraction) => call('POST /v1/connect/interactions/{uid}', { params: { uid }, body }),
     onSuccess: ({ redirect_to: next }) => window.location.assign(next),
   });
   const isOver = answering.isPending || answering.isSuccess;
   const allow = (): void => {
-    const read = readLimit(limit);
-    setRefusal(read.ok || !spends ? undefined : read.error);
-    if (spends && !read.ok) return;
+    const limitUsd = spends ? readLimit(limit) : undefined;
+    const isWrong = spends && limitUsd === undefined;
+    setMistaken(isWrong);
+    if (isWrong) return;
     answering.mutate({
       decision: 'allow',
       ...(workspaceId === '' ? {} : { workspace_id: workspaceId }),
-      ...(spends && read.ok ? { credit_limit_usd: read.usd } : {}),
+      ...(limitUsd === undefined ? {} : { credit_limit_usd: limitUsd }),
     });
   };
   return (
@@ -74,7 +75,7 @@ export function ConsentForm({ uid, request }: { uid: string; request: Interactio
             value={limit.isUnlimited ? '' : limit.text}
             disabled={limit.isUnlimited || isOver}
             onChange={(event) => setLimit({ ...limit, text: event.target.value })}
-            error={refusal}
+            error={isMistaken ? usdMistake : undefined}
           />
           <CheckField
             label="No limit"
@@ -82,7 +83,7 @@ export function ConsentForm({ uid, request }: { uid: string; request: Interactio
             checked={limit.isUnlimited}
             disabled={isOver}
             onChange={(isUnlimited) => {
-              setRefusal(undefined);
+              setMistaken(false);
               setLimit({ ...limit, isUnlimited });
             }}
           />
@@ -101,11 +102,6 @@ interface LimitDraft {
 /** Small: enough to try an app, little to lose. */
 export const firstLimit: LimitDraft = { text: '5', isUnlimited: false };
 
-type LimitReading = { readonly ok: true; readonly usd: number | null } | { readonly ok: false; readonly error: string };
-
-/** The limit in USD, null for none; or the sentence to show. */
-export function readLimit({ text, isUnlimited }: LimitDraft): LimitReading {
-  if (isUnlimited) return { ok: true, usd: null };
-  const usd = readUsd(text);
-  return usd === undefined || usd === null ? { ok: false, error: usdMistake } : { ok: true, usd };
-}
+/** The limit in USD; null for none. Undefined: it is not an amount. */
+export const readLimit = ({ text, isUnlimited }: LimitDraft): number | null | undefined =>
+  isUnlimited ? null : (readUsd(text) ?? undefined);

@@ -24,7 +24,7 @@ export function useFunds({ role }: WorkspaceAnswer): Funds | undefined {
   const grant = useQuery({ ...monthlyGrantQuery, enabled: enabled && isGrant });
   const settings = useQuery({ ...billingSettingsQuery, enabled: enabled && catalog?.mode === 'prepaid' });
   // The balance pays for every workspace of the account.
-  const filters = { from: addDays(today, -6), to: addDays(today, 1), ...anyWorkspace };
+  const filters = { from: addDays(today, -6), to: addDays(today, 1) };
   const { data: week } = useQuery({ ...usageSumsQuery(filters, ['day']), enabled });
   if (balance === undefined || week === undefined || (isGrant ? grant : settings).isPending) return undefined;
   return {
@@ -35,8 +35,6 @@ export function useFunds({ role }: WorkspaceAnswer): Funds | undefined {
     renewsAt: grant.data?.renews_at,
   };
 }
-
-const anyWorkspace = { workspace_id: undefined, key_id: undefined, model: undefined };
 
 interface AttentionCardProps {
   readonly workspace: WorkspaceAnswer;

@@ -1,14 +1,15 @@
-import { preferredModel, type UsagePage } from '@sotto/wire';
+import { preferredModel } from '@sotto/wire';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { allKeys, createKey, keysQuery } from '../../api/keys.ts';
 import { confidentialOrigin, controlOrigin } from '../../api/origins.ts';
 import { balanceQuery, billingCatalogQuery, modelsQuery } from '../../api/queries.ts';
-import { newestRequestQuery, usageQueryKey } from '../../api/usage.ts';
+import { newestRequestQuery, type UsageRow, usageQueryKey } from '../../api/usage.ts';
 import { useChange } from '../../api/use-change.ts';
 import { formatCount, formatExactUsd } from '../../format/format.ts';
 import { tabKeyOf, useTabKey } from '../../inference-key/tab-key.ts';
+import { isOffered } from '../../models/model-options.ts';
 import { SnippetTabs } from '../../snippets/snippet-tabs.tsx';
 import { makeSnippets } from '../../snippets/snippets.ts';
 import { Button, buttonClass, linkClass } from '../../ui/button.tsx';
@@ -51,11 +52,7 @@ export function FirstSteps({ onOverview }: { onOverview: () => void }) {
       lead={needsFunds ? 'Add funds, create a key, send a request.' : 'Create a key, send a request, see its cost.'}
     >
       {needsFunds ? <FundsStep /> : <EmptyBalanceNotice workspace={workspace} />}
-      <KeyStep
-        title={`${first}. Your key`}
-        shownKey={key?.secret}
-        onMade={(made) => setTabKey(tabKeyOf(made, made.key))}
-      />
+      <KeyStep title={`${first}. Your key`} shownKey={key?.secret} onMade={(made) => setTabKey(tabKeyOf(made))} />
       <RequestStep title={`${first + 1}. Your first request`} givenKey={key} onOverview={onOverview} />
       <Card title={`${first + 2}. Look around`}>
         <ul className="grid gap-3 sm:grid-cols-2 xl:grid-cols-4">
@@ -159,9 +156,7 @@ function KeyStep({ title, shownKey, onMade }: KeyStepProps) {
 /** The model in the snippets; undefined until the catalog is loaded, or if it has no text model. */
 function useSnippetModel() {
   const { data: models = [] } = useQuery(modelsQuery);
-  return preferredModel(
-    models.filter(({ model_type, provider_routes }) => model_type === 'text' && provider_routes.length > 0),
-  );
+  return preferredModel(models.filter((model) => model.model_type === 'text' && isOffered(model)));
 }
 
 interface RequestStepProps {
@@ -214,7 +209,7 @@ function FirstRequest({ workspaceId, keyId, onOverview }: FirstRequestProps) {
   const client = useQueryClient();
   /** The newest request when this page was opened; null if there was none. */
   const [before, setBefore] = useState<string | null>();
-  const isNew = (row: Row | null | undefined): row is Row =>
+  const isNew = (row: UsageRow | null | undefined): row is UsageRow =>
     row != null && (keyId !== undefined || (before !== undefined && row.id !== before));
   const { data: newest } = useQuery({
     ...newestRequestQuery({ workspace_id: workspaceId, key_id: keyId }),
@@ -259,9 +254,7 @@ function FirstRequest({ workspaceId, keyId, onOverview }: FirstRequestProps) {
   );
 }
 
-type Row = UsagePage['data'][number];
-
-function Received({ row }: { row: Row }) {
+function Received({ row }: { row: UsageRow }) {
   const tokens = row.prompt_tokens + row.completion_tokens;
   return (
     <div className="min-w-0">

@@ -1,16 +1,13 @@
 import type { UsageDailyAnswer } from '@sotto/wire';
 import { formatMs } from '../../format/format.ts';
 import { projectedUsd } from '../budgets/budget-rules.ts';
-import { addDays, dayAt } from '../usage/days.ts';
-
-type UsageRow = UsageDailyAnswer['data'][number];
+import { addDays, dayAt, monthFrom } from '../usage/days.ts';
+import type { UsageSumsRow } from '../usage/usage-points.ts';
 
 /** The days that the overview reads: the previous month and this one, and never fewer than the last 30 days. */
 export function overviewDays(now: number): { readonly from: string; readonly last30: string; readonly to: string } {
   const today = dayAt(now);
-  const [year = 0, month = 1] = today.split('-').map(Number);
-  const lastMonth = dayAt(Date.UTC(year, month - 2, 1));
-  return { from: lastMonth, last30: addDays(today, -29), to: addDays(today, 1) };
+  return { from: monthFrom(today, -1), last30: addDays(today, -29), to: addDays(today, 1) };
 }
 
 interface Sum {
@@ -32,7 +29,7 @@ export interface OverviewFigures {
 }
 
 /** Sums the rows of days. Days and months are UTC. */
-export function figuresOf(rows: readonly UsageRow[], now: number): OverviewFigures {
+export function figuresOf(rows: readonly UsageSumsRow[], now: number): OverviewFigures {
   const today = dayAt(now);
   const month = today.slice(0, 7);
   const lastMonth = overviewDays(now).from.slice(0, 7);
@@ -49,7 +46,7 @@ export function figuresOf(rows: readonly UsageRow[], now: number): OverviewFigur
     today: sumOf(today),
     month: { ...ofMonth, failedShare: ofMonth.requests === 0 ? undefined : failed / ofMonth.requests },
     lastMonth: sumOf(lastMonth),
-    projectedUsd: projectedUsd({ month, month_ends_at: monthEnd(now), spent_usd: ofMonth.usd }, now),
+    projectedUsd: projectedUsd({ month, month_ends_at: monthFrom(today, 1), spent_usd: ofMonth.usd }, now),
   };
 }
 
@@ -72,19 +69,13 @@ export function firstTokenWithin(counts: FirstTokens, share: number): string | u
   return bound === undefined ? `over ${formatMs(bounds.at(-1) ?? 0)}` : formatMs(bound);
 }
 
-/** The instant at which the UTC month ends. */
-function monthEnd(now: number): string {
-  const [year = 0, month = 1] = dayAt(now).split('-').map(Number);
-  return new Date(Date.UTC(year, month, 1)).toISOString();
-}
-
 const rateDays = 7;
 
 /**
  * Returns what a day costs at present: the mean of the last seven days, today among them, or of the days since the first of
  * these with a request. 0 without any.
  */
-export function dailyRate(rows: readonly UsageRow[], now: number): number {
+export function dailyRate(rows: readonly UsageSumsRow[], now: number): number {
   const days = Array.from({ length: rateDays }, (_, ago) => addDays(dayAt(now), -ago));
   const used = rows.filter(({ day, cost }) => day !== undefined && days.includes(day) && cost > 0);
   const oldest = Math.max(-1, ...used.map(({ day = '' }) => days.indexOf(day)));
@@ -110,8 +101,8 @@ const mostTops = 5;
 
 /** Returns the largest groups by cost, then requests. Groups whose `pick` is the same are one. */
 export function topsOf(
-  rows: readonly UsageRow[],
-  pick: (row: UsageRow) => { readonly id: string; readonly name: string },
+  rows: readonly UsageSumsRow[],
+  pick: (row: UsageSumsRow) => { readonly id: string; readonly name: string },
 ): readonly Top[] {
   const sums = new Map<string, Omit<Top, 'share'>>();
   for (const row of rows) {

@@ -56,10 +56,7 @@ const mostDays = 400;
 
 function HomeOf({ workspace }: { workspace: WorkspaceAnswer }) {
   const now = Date.now();
-  const filters = (from: string, to: string): UsageFilters => ({
-    ...{ from, to, workspace_id: workspace.id },
-    ...{ key_id: undefined, model: undefined },
-  });
+  const filters = (from: string, to: string): UsageFilters => ({ from, to, workspace_id: workspace.id });
   const { from, last30, to } = overviewDays(now);
   const recent = useQuery({ ...usageSumsQuery(filters(from, to), ['day']), refetchInterval: refreshMs });
   const isQuiet = recent.data?.total.requests === 0;

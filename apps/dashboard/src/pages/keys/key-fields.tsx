@@ -1,4 +1,4 @@
-import type { KeyAnswer } from '@sotto/wire';
+import type { KeyAnswer, UpdateKey } from '@sotto/wire';
 import { useQuery } from '@tanstack/react-query';
 import { errorAt } from '../../api/errors.ts';
 import { modelsQuery } from '../../api/queries.ts';
@@ -10,7 +10,7 @@ import { TextField } from '../../ui/field.tsx';
 import { SwitchField } from '../../ui/toggle-fields.tsx';
 
 /** The fields for a new and for an existing key. Amounts, counts and the day are the typed texts. */
-export interface KeyDraft {
+interface KeyDraft {
   readonly name: string;
   readonly limit: string;
   readonly isCompatible: boolean;
@@ -38,14 +38,7 @@ const dayOf = (at: Date): string =>
   [at.getFullYear(), at.getMonth() + 1, at.getDate()].map((part) => String(part).padStart(2, '0')).join('-');
 
 /** The rules of a key, as the service takes them. */
-export interface KeyRules {
-  readonly credit_limit_usd?: number | null;
-  readonly openai_compatible?: boolean;
-  readonly expires_at?: string | null;
-  readonly allowed_models?: string[] | null;
-  readonly requests_per_minute?: number | null;
-  readonly tokens_per_minute?: number | null;
-}
+type KeyRules = Omit<UpdateKey, 'name' | 'disabled'>;
 /** Mistakes in a draft, by the service's name for the field. */
 export type Mistakes = Readonly<Partial<Record<keyof KeyRules, string>>>;
 
@@ -105,14 +98,14 @@ interface KeyFieldsProps {
   readonly spent?: string;
 }
 
+/** The fields that are folded away. */
+const folded = ['expires_at', 'allowed_models', 'requests_per_minute', 'tokens_per_minute'] as const;
+
 /** The names of the fields that show the service's errors about themselves. */
-export const keyFieldNames = [
-  ...['name', 'credit_limit_usd', 'expires_at', 'allowed_models', 'requests_per_minute', 'tokens_per_minute'],
-];
+export const keyFieldNames = ['name', 'credit_limit_usd', ...folded];
 
 export function KeyFields({ draft, onChange, mistakes, error, isInference, spent }: KeyFieldsProps) {
   const errorOf = (field: keyof KeyRules): string | undefined => mistakes[field] ?? errorAt(error, field);
-  const folded = ['expires_at', 'allowed_models', 'requests_per_minute', 'tokens_per_minute'] as const;
   const isOpen = folded.some((field) => errorOf(field) !== undefined);
   const expiry = (
     <DayField

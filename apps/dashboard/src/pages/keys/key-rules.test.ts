@@ -1,6 +1,6 @@
 import type { KeyAnswer } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { findKeys, limitOf, mayChange } from './key-rules.ts';
+import { findKeys, type KeySearch, limitOf, mayChange } from './key-rules.ts';
 
 const key = (changes: Partial<KeyAnswer>): KeyAnswer => ({
   id: 'id',
@@ -64,8 +64,10 @@ it('finds keys by a part of their name, the newest first and revoked ones last',
       revoked_at: '2026-11-05T00:00:00.000Z',
     }),
   ];
-  const ids = (search: Parameters<typeof findKeys>[1]) => findKeys(keys, search).map(({ id }) => id);
+  const ids = (search: KeySearch) => findKeys(keys, search, () => undefined).map(({ id }) => id);
   expect(ids({})).toEqual(['2', '1']);
   expect(ids({ revoked: true })).toEqual(['2', '1', '3']);
   expect(ids({ q: ' LAP', revoked: true })).toEqual(['1', '3']);
+  // Not the word for an owner who is not loaded yet.
+  expect(ids({ q: 'undefined' })).toEqual([]);
 });

@@ -37,12 +37,12 @@ export function limitOf({
 export function findKeys(
   keys: readonly KeyAnswer[],
   { q = '', revoked }: KeySearch,
-  ownerOf: (key: KeyAnswer) => string | undefined = () => undefined,
+  ownerOf: (key: KeyAnswer) => string | undefined,
 ): readonly KeyAnswer[] {
   const part = q.trim().toLowerCase();
   return keys
     .filter((key) => revoked === true || key.revoked_at === null)
-    .filter((key) => `${key.name}\n${key.preview}\n${ownerOf(key)}`.toLowerCase().includes(part))
+    .filter((key) => `${key.name}\n${key.preview}\n${ownerOf(key) ?? ''}`.toLowerCase().includes(part))
     .toSorted(
       (left, right) =>
         Number(left.revoked_at !== null) - Number(right.revoked_at !== null) ||

@@ -2,7 +2,7 @@ import type { BudgetAnswer, KeyAnswer, WorkspaceAnswer } from '@sotto/wire';
 import { useRouter } from '@tanstack/react-router';
 import clsx from 'clsx';
 import { Activity, Ban, Ellipsis, Pause, Pencil, Play, RefreshCw } from 'lucide-react';
-import { formatCountOf, formatInstant, formatUsd } from '../../format/format.ts';
+import { formatCountOf, formatInstant, formatLastDay, formatUsd } from '../../format/format.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { IconButton } from '../../ui/button.tsx';
 import { Menu } from '../../ui/menu.tsx';
@@ -12,7 +12,7 @@ import { type LimitState, limitOf, mayChange } from './key-rules.ts';
 
 export type KeyDeed = 'change' | 'rotate' | 'disable' | 'enable' | 'revoke';
 
-export interface KeyTableProps {
+interface KeyTableProps {
   readonly keys: readonly KeyAnswer[];
   readonly workspace: WorkspaceAnswer;
   /** The account of the user. Undefined until the members are loaded. */
@@ -178,7 +178,6 @@ function State({ apiKey }: { apiKey: KeyAnswer }) {
   );
 }
 
-const lastDay = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
 const soonMs = 7 * 86_400_000;
 
 /** The last day on which a key works, where the user is. */
@@ -186,7 +185,7 @@ function Expiry({ at }: { at: string }) {
   const leftMs = Date.parse(at) - Date.now();
   return (
     <span title={formatInstant(at)} className={clsx(leftMs < soonMs && 'text-danger')}>
-      {lastDay.format(Date.parse(at) - 1)}
+      {formatLastDay(at)}
     </span>
   );
 }

@@ -35,11 +35,9 @@ export function KeysPage() {
     <Page
       title="Keys"
       lead={
-        workspace === undefined
+        workspace === undefined || mayMake
           ? 'API keys for programs.'
-          : `API keys for programs.${
-              mayMake ? '' : ` Your role here is ${workspace.role}: you can see keys, but not create or change them.`
-            }`
+          : `API keys for programs. Your role here is ${workspace.role}: you can see keys, but not create or change them.`
       }
       actions={make}
     >

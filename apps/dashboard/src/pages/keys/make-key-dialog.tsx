@@ -141,13 +141,14 @@ interface SecretDialogProps {
 function SecretDialog({ title, made, isPending, onClose, children }: SecretDialogProps) {
   const [isCopied, setCopied] = useState(false);
   const [isWarned, setWarned] = useState(false);
+  const close = (): void => {
+    if (isPending) return;
+    if (made !== undefined && !isCopied) setWarned(true);
+    else onClose();
+  };
   return (
     <Dialog
-      onClose={() => {
-        if (isPending) return;
-        if (made !== undefined && !isCopied) setWarned(true);
-        else onClose();
-      }}
+      onClose={close}
       title={made === undefined ? title : 'Copy your key now'}
       description={made && `“${made.name}” is ready. It is shown only now.`}
     >
@@ -160,7 +161,7 @@ function SecretDialog({ title, made, isPending, onClose, children }: SecretDialo
           isCopied={isCopied}
           onCopied={() => setCopied(true)}
           onClose={onClose}
-          onDone={() => (isCopied ? onClose() : setWarned(true))}
+          onDone={close}
         />
       )}
     </Dialog>

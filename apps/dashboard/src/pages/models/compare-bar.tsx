@@ -3,10 +3,11 @@ import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { measurementsQuery } from '../../api/queries.ts';
 import { formatCompact, formatCount, formatMs, formatPrice, formatShare } from '../../format/format.ts';
-import { TierBadge } from '../../ui/badge.tsx';
+import { TierBadges } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ErrorState, ScrollArea, Skeleton } from '../../ui/surface.tsx';
+import { measuredText } from '../../ui/text.tsx';
 import {
   abilitiesIn,
   abilityNames,
@@ -61,9 +62,6 @@ const longest = (figures: readonly (number | undefined)[]): string => {
   return most === 0 ? '–' : formatCompact(most);
 };
 
-const optionally = (figure: number | undefined, format: (figure: number) => string): string | undefined =>
-  figure === undefined ? undefined : format(figure);
-
 interface Row {
   readonly title: string;
   readonly cell: (model: ModelAnswer) => ReactNode;
@@ -71,25 +69,12 @@ interface Row {
 
 function Comparison({ models }: { models: readonly ModelAnswer[] }) {
   const { data: known, isPending, error, refetch } = useQuery(measurementsQuery);
-  const figure = (format: (measured: Measured) => string | undefined) => (model: ModelAnswer) => {
+  const figure = (show: (measured: Measured) => ReactNode) => (model: ModelAnswer) => {
     if (known === undefined) return isPending ? <Skeleton className="h-4 w-16" /> : '–';
-    return (
-      format(measuredOf(known.get(model.id) ?? [], model.provider_routes)) ?? (
-        <span className="text-muted">too few</span>
-      )
-    );
+    return show(measuredOf(known.get(model.id) ?? [], model.provider_routes));
   };
   const rows: readonly Row[] = [
-    {
-      title: 'Tiers',
-      cell: ({ provider_routes }) => (
-        <span className="flex flex-wrap gap-1">
-          {tiersOf(provider_routes).map((tier) => (
-            <TierBadge key={tier} tier={tier} />
-          ))}
-        </span>
-      ),
-    },
+    { title: 'Tiers', cell: ({ provider_routes }) => <TierBadges of={tiersOf(provider_routes)} /> },
     ...pricesIn(models.flatMap(({ provider_routes }) => provider_routes)).map(
       ({ price, name, unit }): Row => ({
         title: `${name}, ${unit}`,
@@ -107,11 +92,11 @@ function Comparison({ models }: { models: readonly ModelAnswer[] }) {
       title: 'Longest output, tokens',
       cell: (model) => longest(model.provider_routes.map((route) => outputLimitOf(model, route))),
     },
-    { title: 'Speed, tokens/s', cell: figure(({ tokensPerSecond }) => optionally(tokensPerSecond, formatCount)) },
-    { title: 'First token, median', cell: figure(({ firstTokenMs }) => optionally(firstTokenMs, formatMs)) },
+    { title: 'Speed, tokens/s', cell: figure(({ tokensPerSecond }) => measuredText(tokensPerSecond, formatCount)) },
+    { title: 'First token, median', cell: figure(({ firstTokenMs }) => measuredText(firstTokenMs, formatMs)) },
     {
       title: 'Uptime, 24 hours',
-      cell: figure(({ successRate }) => optionally(successRate, formatShare)),
+      cell: figure(({ successRate }) => measuredText(successRate, formatShare)),
     },
     {
       title: 'Supports',

@@ -7,6 +7,10 @@ type FlatPrice = Exclude<keyof PricingAnswer, 'tiers'>;
 export const contextOf = (model: ModelAnswer, route: RouteAnswer): number | undefined =>
   route.context_length ?? model.context_length ?? undefined;
 
+/** The longest context of some routes of a model; 0 where none is known. */
+export const contextIn = (model: ModelAnswer, routes: readonly RouteAnswer[]): number =>
+  Math.max(0, ...routes.map((route) => contextOf(model, route) ?? 0));
+
 export const outputLimitOf = (model: ModelAnswer, route: RouteAnswer): number | undefined =>
   route.max_output_tokens ?? model.max_output_tokens ?? undefined;
 
@@ -37,7 +41,7 @@ export const abilitiesIn = (routes: readonly RouteAnswer[]): readonly Ability[] 
   abilities.filter((ability) => routes.some(({ capabilities }) => Boolean(capabilities[ability])));
 
 /** Names and units of the prices, in the order of the columns. */
-export const priceNames: readonly { readonly price: FlatPrice; readonly name: string; readonly unit: string }[] = [
+const priceNames: readonly { readonly price: FlatPrice; readonly name: string; readonly unit: string }[] = [
   { price: 'input', name: 'Input', unit: 'per M tokens' },
   { price: 'cached_input', name: 'Cached input', unit: 'per M tokens' },
   { price: 'cache_write', name: 'Cache write', unit: 'per M tokens' },

@@ -1,5 +1,5 @@
 import { comparePrivacy, type ModelAnswer, type RouteAnswer } from '@sotto/wire';
-import { contextOf, lowest } from './figures.ts';
+import { contextIn, contextOf, lowest } from './figures.ts';
 import { type Measured, type MeasuredRoutes, measuredOf } from './measured.ts';
 import { abilitiesOf, type ModelSearch, type ModelSort } from './model-search.ts';
 
@@ -62,7 +62,7 @@ const byPrice =
   };
 
 const byContext: Order = (left, right) => {
-  const [first = 0, second = 0] = [left, right].map(longestContext);
+  const [first = 0, second = 0] = [left, right].map(({ model, routes }) => contextIn(model, routes));
   return second - first || byName(left, right);
 };
 
@@ -73,9 +73,6 @@ function byMeasured(figure: 'tokensPerSecond' | 'successRate'): Order {
     return (second ?? 0) - (first ?? 0) || byName(left, right);
   };
 }
-
-const longestContext = ({ model, routes }: FoundModel): number =>
-  Math.max(0, ...routes.map((route) => contextOf(model, route) ?? 0));
 
 const orders: Readonly<Record<ModelSort, Order>> = {
   name: byName,

@@ -55,7 +55,6 @@ export function ModelFilters({ models, search, onChange }: ModelFiltersProps) {
         <div className={clsx(!isOpen && 'max-md:hidden', 'max-md:order-last max-md:w-full')}>
           <ChipChoices
             legend="Must support"
-            hideLegend
             chosen={abilitiesOf(search.can)}
             choices={abilities.map((ability) => ({ value: ability, label: abilityNames[ability] }))}
             onChange={(can) => onChange({ ...search, can: can.length === 0 ? undefined : can.join() })}

@@ -4,15 +4,15 @@ import clsx from 'clsx';
 import { ArrowDown, ArrowUp } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { formatCompact, formatCount, formatPrice, formatShare } from '../../format/format.ts';
-import { Badge, TierBadge } from '../../ui/badge.tsx';
+import { Badge, TierBadges } from '../../ui/badge.tsx';
 import { Skeleton } from '../../ui/surface.tsx';
-import { abilitiesIn, abilityNames, contextOf, differs, lowest, providersOf, tiersOf, typeNames } from './figures.ts';
+import { abilitiesIn, abilityNames, contextIn, differs, lowest, providersOf, tiersOf, typeNames } from './figures.ts';
 import type { FoundModel } from './find-models.ts';
 import type { Measured } from './measured.ts';
 import { ModelActions } from './model-actions.tsx';
 import { type ModelSearch, type ModelSort, type ModelType, mostCompared } from './model-search.ts';
 
-export interface ModelListProps {
+interface ModelListProps {
   readonly found: readonly FoundModel[];
   readonly search: ModelSearch;
   readonly onSort: (sort: ModelSort | undefined) => void;
@@ -119,7 +119,7 @@ interface ModelRowProps extends FoundModel {
 }
 
 function ModelRow({ model, routes, measured, isMeasured, isCompared, canCompare, onCompare }: ModelRowProps) {
-  const context = Math.max(0, ...routes.map((route) => contextOf(model, route) ?? 0));
+  const context = contextIn(model, routes);
   const providers = providersOf(routes);
   return (
     <tr
@@ -143,11 +143,7 @@ function ModelRow({ model, routes, measured, isMeasured, isCompared, canCompare,
         {model.name !== model.id && <div className="font-mono text-xs break-all text-muted">{model.id}</div>}
       </td>
       <td className={clsx(cell, 'max-md:col-span-3')}>
-        <div className="flex flex-wrap gap-1">
-          {tiersOf(routes).map((tier) => (
-            <TierBadge key={tier} tier={tier} />
-          ))}
-        </div>
+        <TierBadges of={tiersOf(routes)} />
         <div className="truncate text-sm text-muted" title={providers.join(', ')}>
           {providers.join(', ')}
         </div>

@@ -4,10 +4,11 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { confidentialOrigin, controlOrigin } from '../../api/origins.ts';
 import { modelsQuery } from '../../api/queries.ts';
 import { formatCount } from '../../format/format.ts';
+import { isOffered } from '../../models/model-options.ts';
 import type { Snippet, SnippetFacts } from '../../snippets/snippet.ts';
 import { SnippetTabs } from '../../snippets/snippet-tabs.tsx';
-import { makeSnippets, ticketSnippet } from '../../snippets/snippets.ts';
-import { Badge, TierBadge } from '../../ui/badge.tsx';
+import { linkable, makeSnippets, ticketSnippet } from '../../snippets/snippets.ts';
+import { Badge, TierBadges } from '../../ui/badge.tsx';
 import { linkClass } from '../../ui/button.tsx';
 import { Card, EmptyState, ErrorState, Loading, Page } from '../../ui/surface.tsx';
 import { Facts } from '../../ui/text.tsx';
@@ -22,7 +23,7 @@ const route = getRouteApi('/models/$');
 export function ModelPage() {
   const { _splat: id = '' } = route.useParams();
   const { data: models, error, isPending, refetch } = useQuery(modelsQuery);
-  const model = models?.find((one) => one.id === id && one.provider_routes.length > 0);
+  const model = models?.find((one) => one.id === id && isOffered(one));
   if (model !== undefined) return <Model key={id} model={model} />;
   return (
     <Page title={id}>
@@ -75,16 +76,7 @@ function Model({ model }: { model: ModelAnswer }) {
             ...(model.max_output_tokens === null
               ? []
               : [{ name: 'Longest output', value: `${formatCount(model.max_output_tokens)} tokens` }]),
-            {
-              name: 'Tiers',
-              value: (
-                <span className="flex flex-wrap gap-1">
-                  {tiersOf(routes).map((tier) => (
-                    <TierBadge key={tier} tier={tier} />
-                  ))}
-                </span>
-              ),
-            },
+            { name: 'Tiers', value: <TierBadges of={tiersOf(routes)} /> },
             ...(model.model_type === 'text' ? [{ name: 'Supports', value: <Abilities model={model} /> }] : []),
             {
               name: 'Auto’s current choice',
@@ -176,7 +168,7 @@ const spoken = 'Hello there';
 const embeddingSnippet = (model: string, { confidentialOrigin }: Origins): Snippet => ({
   id: 'curl',
   name: 'curl',
-  text: 'Compatibility mode: the broker sees key and content together while the request runs.',
+  text: linkable,
   code: `curl ${confidentialOrigin}/v1/embeddings \\
   -H 'authorization: Bearer ${key}' -H 'content-type: application/json' \\
   -d '${JSON.stringify({ model, input: 'Hello' })}'`,

@@ -7,6 +7,7 @@ import { Plot } from '../../ui/plot.tsx';
 import type { PlotPoint } from '../../ui/plot-parts.ts';
 import { Card, Loaded } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
+import { measuredText } from '../../ui/text.tsx';
 
 /** Success and speed of a model's routes in the last 24 hours, if there were enough requests. */
 export function ModelUptime({ model }: { model: string }) {
@@ -69,31 +70,25 @@ const figures = [
   { figure: 'ttft_p50_ms', title: 'Time to first token', unit: 'median, by hour', formatValue: formatMs },
 ] as const;
 
-const tooFew = <span className="text-muted">too few</span>;
-
 const columns: readonly Column<RouteUptime>[] = [
   { title: 'Route', heading: true, cell: ({ name }) => <span className="break-all">{name}</span> },
   { title: 'Tier', cell: (route) => <TierBadge tier={route.privacy_class} /> },
-  { title: 'Requests', numeric: true, cell: ({ requests }) => (requests === null ? tooFew : formatCount(requests)) },
-  {
-    title: 'Success',
-    numeric: true,
-    cell: ({ success_rate }) => (success_rate === null ? tooFew : formatShare(success_rate)),
-  },
+  { title: 'Requests', numeric: true, cell: ({ requests }) => measuredText(requests, formatCount) },
+  { title: 'Success', numeric: true, cell: ({ success_rate }) => measuredText(success_rate, formatShare) },
   {
     title: 'First token, median',
     numeric: true,
-    cell: ({ ttft_ms }) => (ttft_ms === null ? tooFew : formatMs(ttft_ms.p50)),
+    cell: ({ ttft_ms }) => measuredText(ttft_ms, ({ p50 }) => formatMs(p50)),
   },
   {
     title: 'Slowest tenth',
     numeric: true,
-    cell: ({ ttft_ms }) => (ttft_ms === null ? tooFew : `over ${formatMs(ttft_ms.p90)}`),
+    cell: ({ ttft_ms }) => measuredText(ttft_ms, ({ p90 }) => `over ${formatMs(p90)}`),
   },
   {
     title: 'Tokens per second',
     numeric: true,
-    cell: ({ throughput_tps }) => (throughput_tps === null ? tooFew : formatCount(throughput_tps.p50)),
+    cell: ({ throughput_tps }) => measuredText(throughput_tps, ({ p50 }) => formatCount(p50)),
   },
 ];
 

@@ -3,6 +3,7 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { useDeferredValue, useMemo } from 'react';
 import { measurementsQuery, modelsQuery } from '../../api/queries.ts';
 import { formatCount } from '../../format/format.ts';
+import { isOffered } from '../../models/model-options.ts';
 import { Button, linkClass } from '../../ui/button.tsx';
 import { EmptyState, ErrorState, Loaded, Page } from '../../ui/surface.tsx';
 import { CompareBar } from './compare-bar.tsx';
@@ -27,7 +28,7 @@ export function ModelsPage() {
   const isMeasured = wantsMeasured && error === null;
   const measured = isMeasured ? known : undefined;
   const found = useMemo(() => findModels(models ?? [], shownSearch, measured), [models, shownSearch, measured]);
-  const offered = (models ?? []).filter(({ provider_routes }) => provider_routes.length > 0);
+  const offered = (models ?? []).filter(isOffered);
   const compared = comparedOf(search.compare).flatMap((id) => offered.find((model) => model.id === id) ?? []);
   const compare = (ids: readonly string[]): void =>
     change({ ...search, compare: ids.length === 0 ? undefined : ids.join() });

@@ -3,10 +3,11 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { measurementsQuery, modelsQuery } from '../../api/queries.ts';
 import { formatCount, formatCountOf, formatHour, formatMs, formatShare } from '../../format/format.ts';
-import { TierBadge, tiers } from '../../ui/badge.tsx';
+import { TierBadge, TierBadges, tiers } from '../../ui/badge.tsx';
 import { linkClass } from '../../ui/button.tsx';
 import { Card, EmptyState, ErrorState, Loaded, Notice, Page, TableLoading } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
+import { measuredText } from '../../ui/text.tsx';
 import { lowest, tiersOf } from './figures.ts';
 import {
   type Incident,
@@ -149,8 +150,6 @@ function Incidents({ incidents, isMeasured }: { incidents: readonly Incident[]; 
   );
 }
 
-const tooFew = <span className="text-muted">too few</span>;
-
 function columnsFor(provider: string, known: MeasuredRoutes): readonly Column<ModelAnswer>[] {
   const measured = ({ id }: ModelAnswer) => known.get(id)?.find((one) => one.provider === provider);
   const price = (model: ModelAnswer, name: 'input' | 'output') => lowest(routesAt(provider, model), name);
@@ -165,16 +164,7 @@ function columnsFor(provider: string, known: MeasuredRoutes): readonly Column<Mo
         </Link>
       ),
     },
-    {
-      title: 'Tiers',
-      cell: (model) => (
-        <span className="flex flex-wrap gap-1">
-          {tiersOf(routesAt(provider, model)).map((tier) => (
-            <TierBadge key={tier} tier={tier} />
-          ))}
-        </span>
-      ),
-    },
+    { title: 'Tiers', cell: (model) => <TierBadges of={tiersOf(routesAt(provider, model))} /> },
     ...(['input', 'output'] as const).map(
       (name): Column<ModelAnswer> => ({
         title: name === 'input' ? 'Input per M' : 'Output per M',
@@ -187,19 +177,13 @@ function columnsFor(provider: string, known: MeasuredRoutes): readonly Column<Mo
       title: 'Success',
       numeric: true,
       sortBy: (model) => measured(model)?.success_rate ?? -1,
-      cell: (model) => {
-        const rate = measured(model)?.success_rate ?? null;
-        return rate === null ? tooFew : formatShare(rate);
-      },
+      cell: (model) => measuredText(measured(model)?.success_rate, formatShare),
     },
     {
       title: 'First token',
       numeric: true,
       sortBy: (model) => measured(model)?.ttft_ms?.p50 ?? Number.POSITIVE_INFINITY,
-      cell: (model) => {
-        const ttft = measured(model)?.ttft_ms ?? null;
-        return ttft === null ? tooFew : formatMs(ttft.p50);
-      },
+      cell: (model) => measuredText(measured(model)?.ttft_ms, ({ p50 }) => formatMs(p50)),
     },
     {
       title: 'Actions',

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { call } from '../../api/call.ts';
-import { ApiError, aboutWhatWasTyped, errorElsewhere } from '../../api/errors.ts';
+import { aboutWhatWasTyped, errorElsewhere, needsNewSignIn } from '../../api/errors.ts';
 import { type Change, type ChangeOptions, useChange } from '../../api/use-change.ts';
 import { canUsePasskeys, passkeySentence, signInWithPasskey } from '../../session/passkeys.ts';
 import { enterSession, useSignedIn } from '../../session/session.ts';
@@ -17,8 +17,8 @@ export function useAct<Answer, Asked = void>(
   options: ChangeOptions<Answer, Asked>,
 ): { readonly act: Change<Answer, Asked, unknown>; readonly proof: ReactNode } {
   const act = useChange<Answer, Asked>(options);
-  const isStale = act.error instanceof ApiError && act.error.type === 'session_not_fresh';
   const repeat = (): void => act.mutate(act.variables as Asked);
+  const isStale = needsNewSignIn(act.error);
   return { act, proof: isStale ? <FactorDialog onDone={repeat} onClose={() => act.reset()} /> : null };
 }
 

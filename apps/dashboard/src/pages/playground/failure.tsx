@@ -53,6 +53,7 @@ interface Advice {
 
 const routing = { to: '/routing', linkText: 'Routing' } as const;
 const verify = { to: '/verify', linkText: 'Verify' } as const;
+const keys = { to: '/keys', linkText: 'Keys' } as const;
 
 const known: Readonly<Record<string, Advice>> = {
   insufficient_balance: {
@@ -72,14 +73,13 @@ const known: Readonly<Record<string, Advice>> = {
   },
   context_too_large: { text: 'Start a new conversation, or lower the limit of output tokens.' },
   model_not_found: { text: 'Choose another model: this one is not enabled.' },
-  invalid_api_key: { text: 'Create another key, or choose one of yours.', to: '/keys', linkText: 'Keys' },
-  unauthenticated: { text: 'Create another key, or choose one of yours.', to: '/keys', linkText: 'Keys' },
+  invalid_api_key: { text: 'Create another key, or choose one of yours.', ...keys },
+  unauthenticated: { text: 'Create another key, or choose one of yours.', ...keys },
   compatibility_access_disabled: {
     text: 'Use the private flow, or allow compatibility mode on the key.',
-    to: '/keys',
-    linkText: 'Keys',
+    ...keys,
   },
-  insufficient_scope: { text: 'Use an inference key.', to: '/keys', linkText: 'Keys' },
+  insufficient_scope: { text: 'Use an inference key.', ...keys },
   invalid_ticket: { text: 'Send it again with a new ticket.' },
   rate_limited: { text: 'Wait, then send it again.' },
   media_disabled: { text: 'The operator has disabled this.' },
@@ -107,8 +107,7 @@ function adviceOf({ type, message }: ApiError): Advice | undefined {
   if (type !== 'insufficient_balance') return known[type];
   if (/\bbudget\b/.test(message))
     return { text: 'Raise the budget, or wait for the next month.', to: '/budgets', linkText: 'Budgets' };
-  if (/\bkey\b/.test(message))
-    return { text: 'Raise the limit of the key, or use another key.', to: '/keys', linkText: 'Keys' };
+  if (/\bkey\b/.test(message)) return { text: 'Raise the limit of the key, or use another key.', ...keys };
   return known[type];
 }
 

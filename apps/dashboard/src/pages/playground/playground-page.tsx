@@ -7,7 +7,7 @@ import { type ReactNode, useId, useState } from 'react';
 import { capabilitiesQuery, modelsQuery } from '../../api/queries.ts';
 import { KeyCard } from '../../inference-key/key-card.tsx';
 import { useTabKey } from '../../inference-key/tab-key.ts';
-import { autoOption, modelOptions } from '../../models/model-options.ts';
+import { autoOption, isOffered, modelOptions } from '../../models/model-options.ts';
 import { makeTabState } from '../../session/tab-state.ts';
 import { Combobox } from '../../ui/combobox.tsx';
 import { Card, EmptyState, ErrorState, Page } from '../../ui/surface.tsx';
@@ -36,7 +36,7 @@ export function PlaygroundPage() {
         <ErrorState error={models.error} onRetry={() => void models.refetch()} />
       ) : models.data === undefined || workspace === undefined || capabilities === undefined ? (
         <WorkspaceLoading label="The playground is loading" lines={10} />
-      ) : models.data.every(({ provider_routes }) => provider_routes.length === 0) ? (
+      ) : !models.data.some(isOffered) ? (
         <EmptyState title="There are no models yet" text="The operator has not listed any model in the catalog." />
       ) : (
         <>

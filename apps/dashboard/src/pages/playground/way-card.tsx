@@ -10,7 +10,7 @@ import { VerdictBadge } from '../../verification/verdicts.tsx';
 import type { Way } from './playground-search.ts';
 import { standingOf } from './standing.ts';
 
-export interface WayCardProps {
+interface WayCardProps {
   readonly way: Way;
   readonly offered: readonly Way[];
   readonly onChange: (way: Way) => void;

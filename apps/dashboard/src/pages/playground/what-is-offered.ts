@@ -1,12 +1,12 @@
 import { type ModelAnswer, preferredModel } from '@sotto/wire';
-import { autoModelId } from '../../models/model-options.ts';
+import { autoModelId, isOffered } from '../../models/model-options.ts';
 import type { Mode, Way } from './playground-search.ts';
 
 const modelTypes: Readonly<Record<Mode, ModelAnswer['model_type']>> = { chat: 'text', image: 'image', speech: 'tts' };
 
 /** The models that can be asked for something. */
 export const modelsOf = (models: readonly ModelAnswer[], mode: Mode): readonly ModelAnswer[] =>
-  models.filter(({ model_type, provider_routes }) => model_type === modelTypes[mode] && provider_routes.length > 0);
+  models.filter((model) => model.model_type === modelTypes[mode] && isOffered(model));
 
 /** The model to use: the one in the address if it is offered, else the preferred one, else `/auto`. */
 export function chosenModel(offered: readonly ModelAnswer[], mode: Mode, asked: string | undefined): string {

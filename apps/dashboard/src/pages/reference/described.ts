@@ -1,8 +1,8 @@
 import type { OpenApiDocument } from '@sotto/contract';
 
 type Schema = Readonly<Record<string, unknown>>;
-export type Operation = OpenApiDocument['paths'][string][string];
-type Content = NonNullable<Operation['requestBody']>['content'];
+type Operation = OpenApiDocument['paths'][string][string];
+export type Content = NonNullable<Operation['requestBody']>['content'];
 
 /** One operation of an origin, with everything that its page shows. */
 export interface Described {

@@ -4,15 +4,7 @@ import { CodeBlock } from '../../ui/copy.tsx';
 import { Card } from '../../ui/surface.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { Sentence } from '../../ui/text.tsx';
-import {
-  credentialNames,
-  type Described,
-  type Field,
-  fieldsOf,
-  type Operation,
-  samplesOf,
-  typeOf,
-} from './described.ts';
+import { type Content, credentialNames, type Described, type Field, fieldsOf, samplesOf, typeOf } from './described.ts';
 
 const languageKey = 'sotto.language';
 const languages = ['curl', 'python', 'javascript'] as const;
@@ -89,8 +81,6 @@ function Samples({ described }: { described: Described }) {
     </Card>
   );
 }
-
-type Content = NonNullable<Operation['requestBody']>['content'];
 
 interface ContentsProps {
   readonly described: Described;

@@ -67,16 +67,19 @@ const names: Readonly<Record<keyof Preferences, string>> = {
 
 const fields = Object.keys(names) as readonly (keyof Preferences)[];
 
+const changedFields = (before: Preferences, after: Preferences): readonly (keyof Preferences)[] =>
+  fields.filter((field) => !isSame(before[field], after[field]));
+
 /** The names of the settings in which two preferences differ. */
 export const changedSettings = (before: Preferences, after: Preferences): readonly string[] =>
-  fields.filter((field) => !isSame(before[field], after[field])).map((field) => names[field]);
+  changedFields(before, after).map((field) => names[field]);
 
 /**
  * The preferences to save: the user's changes since `before`, applied to what the service has `now`. So a setting that
  * only another user changed meanwhile keeps that change.
  */
 export function mergeChanges(before: Preferences, after: Preferences, now: Preferences): Preferences {
-  const changed = fields.filter((field) => !isSame(before[field], after[field]));
+  const changed = changedFields(before, after);
   return { ...now, ...Object.fromEntries(changed.map((field) => [field, after[field]])) };
 }
 

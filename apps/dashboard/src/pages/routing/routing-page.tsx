@@ -1,4 +1,4 @@
-import type { ModelAnswer, Preferences, WorkspaceAnswer } from '@sotto/wire';
+import { isRoleAtLeast, type ModelAnswer, type Preferences, type WorkspaceAnswer } from '@sotto/wire';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useBlocker } from '@tanstack/react-router';
 import clsx from 'clsx';
@@ -87,7 +87,7 @@ function RoutingForm({ workspace, saved, models, edit, onEdit }: RoutingFormProp
   const { preferences, problems } = readDraft(draft);
   const changed = changedSettings(before, preferences);
   const isWrong = Object.keys(problems).length > 0;
-  const mayWrite = workspace.role === 'owner' || workspace.role === 'admin';
+  const mayWrite = isRoleAtLeast(workspace.role, 'admin');
 
   const saving = useChange({
     mutationFn: async () => {

@@ -5,7 +5,7 @@ import { call } from '../../api/call.ts';
 import { sentenceOf } from '../../api/errors.ts';
 import { useChange } from '../../api/use-change.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
-import { Card } from '../../ui/surface.tsx';
+import { Card, Notice } from '../../ui/surface.tsx';
 
 interface EntryProps {
   readonly title: string;
@@ -67,5 +67,17 @@ export function MailAgain({ email, action }: { email: string; action: string }) 
       {sending.isSuccess && <span>We sent it.</span>}
       {sending.isError && <span role="alert">{sentenceOf(sending.error)}</span>}
     </div>
+  );
+}
+
+/** Shown where a change takes a sign-in of the last five minutes. `goal` follows "then", such as "add the passkey". */
+export function SignInFirst({ goal, returnTo }: { goal: string; returnTo: '/account' | '/billing' }) {
+  return (
+    <Notice tone="warn">
+      <p>{`You signed in more than five minutes ago. Sign in again, then ${goal}.`}</p>
+      <Link to="/sign-in" search={{ return_to: returnTo }} className={`${buttonClass('plain', true)} mt-2`}>
+        Sign in again
+      </Link>
+    </Notice>
   );
 }

@@ -9,7 +9,7 @@ export function CurrentPasswordField({
 }
 
 /** A password that the user chooses. */
-export function NewPasswordField({ label = 'New password', error }: { label?: string; error?: string | undefined }) {
+export function NewPasswordField({ label = 'New password' }: { label?: string }) {
   return (
     <TextField
       label={label}
@@ -20,7 +20,6 @@ export function NewPasswordField({ label = 'New password', error }: { label?: st
       maxLength={128}
       hint="At least 8 characters."
       required
-      error={error}
     />
   );
 }

@@ -45,7 +45,7 @@ export function SignUpPage() {
     <Entry
       title="Create an account"
       aside={<ThreeModes />}
-      {...(methods?.sign_up === 'invited' ? { lead: 'Use the address that was invited.' } : {})}
+      lead={methods?.sign_up === 'invited' ? 'Use the address that was invited.' : undefined}
     >
       <div className="mb-4 empty:hidden">
         <Invited returnTo={safeReturnTo(returnTo)} />

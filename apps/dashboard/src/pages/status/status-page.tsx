@@ -8,7 +8,7 @@ import { Badge, type Tone } from '../../ui/badge.tsx';
 import { linkClass } from '../../ui/button.tsx';
 import { Card, Loaded, Page } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { Instant } from '../../ui/text.tsx';
+import { Instant, measuredText } from '../../ui/text.tsx';
 import { incidentBelow } from '../models/measured.ts';
 
 const askAgainMs = 30_000;
@@ -117,8 +117,6 @@ function Plane({ name, purpose, address, query: { data }, hours = [] }: PlanePro
 
 type Row = StatusAnswer['providers'][number];
 
-const tooFew = <span className="text-muted">too few</span>;
-
 const columns: readonly Column<Row>[] = [
   {
     title: 'Provider',
@@ -132,12 +130,8 @@ const columns: readonly Column<Row>[] = [
         </Link>
       ),
   },
-  { title: 'Requests', numeric: true, cell: ({ requests }) => (requests === null ? tooFew : formatCount(requests)) },
-  {
-    title: 'Success',
-    numeric: true,
-    cell: ({ success_rate }) => (success_rate === null ? tooFew : formatShare(success_rate)),
-  },
+  { title: 'Requests', numeric: true, cell: ({ requests }) => measuredText(requests, formatCount) },
+  { title: 'Success', numeric: true, cell: ({ success_rate }) => measuredText(success_rate, formatShare) },
   { title: 'By hour', cell: ({ provider, hours }) => <Hours of={provider} hours={hours.map(asBar)} /> },
 ];
 

@@ -15,7 +15,7 @@ export const dayAt = (unixMs: number): string => new Date(unixMs).toISOString().
 export const addDays = (day: string, count: number): string => dayAt(Date.parse(day) + count * dayMs);
 
 /** The first day of the month so many months later. */
-function monthFrom(day: string, count: number): string {
+export function monthFrom(day: string, count: number): string {
   const [year = 0, month = 1] = day.split('-').map(Number);
   return dayAt(Date.UTC(year, month - 1 + count, 1));
 }

@@ -1,26 +1,17 @@
-import type { KeyAnswer } from '@sotto/wire';
 import { useQuery } from '@tanstack/react-query';
 import clsx from 'clsx';
 import { ChevronDown, X } from 'lucide-react';
 import { membersQuery } from '../../api/queries.ts';
-import { type UsageFilters, usageSumsQuery } from '../../api/usage.ts';
+import { usageSumsQuery } from '../../api/usage.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import type { Choice } from '../../ui/field.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import { useWorkspace } from '../../workspaces/workspaces.tsx';
 import { errorWords } from './request-facts.tsx';
-import { rangeNames } from './usage-controls.tsx';
-import type { UsageNames } from './usage-points.ts';
+import { rangeNames, type UsageControlsProps } from './usage-controls.tsx';
 import { type UsageSearch, usageRanges } from './usage-search.ts';
 
-export interface RequestFiltersProps extends UsageNames {
-  readonly search: UsageSearch;
-  readonly filters: UsageFilters;
-  /** An id, or `all`. */
-  readonly workspaceId: string;
-  readonly keys: readonly KeyAnswer[];
-  readonly onChange: (search: UsageSearch) => void;
-}
+type RequestFiltersProps = Omit<UsageControlsProps, 'days' | 'error'>;
 
 /** What the list of requests is narrowed to, each as a chip. */
 export function RequestFilters({ search, filters, workspaceId, keys, onChange, nameOf }: RequestFiltersProps) {

@@ -12,7 +12,7 @@ import { RequestFacts } from './request-facts.tsx';
 import { allColumns, type ColumnId, columnIds, Rows } from './request-rows.tsx';
 import type { UsageNames } from './usage-points.ts';
 
-export interface RequestLogProps extends UsageNames {
+interface RequestLogProps extends UsageNames {
   readonly filters: UsageRowFilters;
   readonly isNarrowed: boolean;
   readonly onClear: () => void;

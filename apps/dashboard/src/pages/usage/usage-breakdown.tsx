@@ -9,7 +9,7 @@ import { ShareBar, Truncated, Usd } from '../../ui/text.tsx';
 import { groupOf, kindNames, measureOf, subjectOf, type UsageNames, type UsageSumsRow } from './usage-points.ts';
 import type { UsageSearch } from './usage-search.ts';
 
-export interface UsageBreakdownProps extends UsageNames {
+interface UsageBreakdownProps extends UsageNames {
   readonly search: UsageSearch;
   readonly sums: UsageDailyAnswer;
 }

@@ -17,7 +17,7 @@ import { type Days, stepOf, stepsOf } from './days.ts';
 import { groupOf, kindNames, type UsageNames, usagePlot } from './usage-points.ts';
 import { type UsageMeasure, type UsageSearch, usageKinds, usageMeasures } from './usage-search.ts';
 
-export interface UsageOverTimeProps extends UsageNames {
+interface UsageOverTimeProps extends UsageNames {
   readonly search: UsageSearch;
   readonly days: Days;
   readonly filters: UsageFilters;

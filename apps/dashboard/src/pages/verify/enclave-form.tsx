@@ -18,7 +18,7 @@ import { Form } from '../../ui/form.tsx';
 import { Card, EmptyState, ErrorState, Loading, Skeleton } from '../../ui/surface.tsx';
 import { Facts, Sentence } from '../../ui/text.tsx';
 import { CheckGroups } from '../../verification/checks.tsx';
-import { loadClient, ownPins, shownError } from '../../verification/client.ts';
+import { loadClient, ownPins, throwShown } from '../../verification/client.ts';
 import { VerdictBadge, verdictWords } from '../../verification/verdicts.tsx';
 import { useWorkspace, WorkspaceLoading } from '../../workspaces/workspaces.tsx';
 import { type EnclaveRouteShown, enclaveModels, enclaveRoutes } from './verify-rules.ts';
@@ -79,9 +79,7 @@ function EnclaveForm({ workspace, models }: EnclaveFormProps) {
       const report = await verify(confidentialOrigin, {
         enclave: { ...asked, privacyClass: tier, controlOrigin },
         ...(pins === undefined ? {} : { pins }),
-      }).catch((error: unknown) => {
-        throw shownError(error);
-      });
+      }).catch(throwShown);
       return { report, json: reportJson(report) };
     },
   });

@@ -25,7 +25,7 @@ export function enclaveRoutes(model: ModelAnswer | undefined): readonly EnclaveR
   );
 }
 
-export interface Provenance {
+interface Provenance {
   readonly repository: string;
   readonly commit: string;
   readonly image_digest: string;

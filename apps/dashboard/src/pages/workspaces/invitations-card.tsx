@@ -116,7 +116,7 @@ function Waiting({ workspace, invitations }: WaitingProps) {
   const withdrawing = useChange({
     mutationFn: (invitationId: string) =>
       call('DELETE /v1/workspaces/{id}/invitations/{invitationId}', { params: { id: workspace.id, invitationId } }),
-    onSettled: () => client.invalidateQueries({ queryKey: ['workspaces', workspace.id, 'invitations'] }),
+    onSettled: () => client.invalidateQueries({ queryKey: invitationsQuery(workspace.id).queryKey }),
     onError: useAnnounceError(),
   });
   const columns: readonly Column<WorkspaceInvitationAnswer>[] = [

@@ -40,19 +40,17 @@ function Workspace({ workspace }: { workspace: WorkspaceAnswer }) {
     <Page
       title={workspace.name}
       lead={`Your role: ${name.toLowerCase()}. ${text}`}
-      {...(manages
-        ? {
-            actions: (
-              <Link
-                to="/workspaces/$workspaceId/audit"
-                params={{ workspaceId: workspace.id }}
-                className={buttonClass('plain', true)}
-              >
-                Audit log
-              </Link>
-            ),
-          }
-        : {})}
+      actions={
+        manages ? (
+          <Link
+            to="/workspaces/$workspaceId/audit"
+            params={{ workspaceId: workspace.id }}
+            className={buttonClass('plain', true)}
+          >
+            Audit log
+          </Link>
+        ) : undefined
+      }
     >
       <MembersCard workspace={workspace} />
       {manages && <InvitationsCard workspace={workspace} />}

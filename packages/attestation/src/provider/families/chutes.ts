@@ -1,5 +1,5 @@
 import { sha256 } from '@noble/hashes/sha2.js';
-import { fromBase64, sameBytes, toHex } from '../../bytes.ts';
+import { type Bytes, fromBase64, sameBytes, toHex } from '../../bytes.ts';
 import { Refusal, Unmade } from '../../refusal.ts';
 import { parseCertificate } from '../../x509/certificate.ts';
 import type { FamilyFindings, FamilyTask } from '../family-check.ts';
@@ -58,7 +58,7 @@ function requireCertificate({ certificate }: ChutesEvidence, reportData: Uint8Ar
 /** Without the instance's single-use nonce, the key cannot be used, so no key is returned. */
 function keyOf(
   { instance_id: instanceId, e2e_nonce: nonce, e2e_nonce_expires_at: expiresAt }: ChutesEvidence,
-  { model, chuteId, publicKey }: { model: string; chuteId: string; publicKey: ReturnType<typeof fromBase64> },
+  { model, chuteId, publicKey }: { model: string; chuteId: string; publicKey: Bytes },
 ): FamilyFindings['key'] {
   if (nonce === undefined || expiresAt === undefined) return undefined;
   const algorithm = 'ml-kem-768';

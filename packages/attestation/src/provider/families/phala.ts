@@ -1,9 +1,9 @@
-import { sha256 } from '@noble/hashes/sha2.js';
 import * as z from 'zod';
-import { concatBytes, fromHex, sameBytes } from '../../bytes.ts';
+import { fromHex, sameBytes } from '../../bytes.ts';
 import { Refusal, Unmade } from '../../refusal.ts';
 import { canonicalJson } from '../../statement/canonical-json.ts';
 import { keySetDigest, requireLiving } from '../../statement/key-set.ts';
+import { reportDataOf } from '../../statement/statement.ts';
 import type { FamilyFindings, FamilyTask } from '../family-check.ts';
 import type { PhalaEvidence } from '../provider-evidence.ts';
 import { readPoint, readSigningKey } from '../signing-key.ts';
@@ -70,7 +70,7 @@ async function checkKeySet(value: unknown, task: FamilyTask): Promise<FamilyFind
 
 function requireStatement(keySet: unknown, { nonce, reportData }: FamilyTask): void {
   const statement = canonicalJson({ keyset_digest: keySetDigest(keySet), nonce, purpose: 'aci.report_data.v1' });
-  const expected = concatBytes(sha256(new TextEncoder().encode(statement)), new Uint8Array(32));
+  const expected = reportDataOf(new TextEncoder().encode(statement));
   if (!sameBytes(reportData, expected)) throw new Refusal('the report data is not for this key set and our nonce');
 }
 

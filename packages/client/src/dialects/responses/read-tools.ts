@@ -1,6 +1,6 @@
 import { type ChatBody, type ChatTool, type ChatToolChoice, unreadable } from '../chat-body.ts';
 import { asObject, asObjects, asString, type JsonObject } from '../json.ts';
-import { chatName, ToolNames } from './tool-names.ts';
+import { chatName, type NamedTool, ToolNames } from './tool-names.ts';
 
 export interface ReadTools {
   readonly tools: ChatTool[];
@@ -16,14 +16,14 @@ export function readTools(value: unknown): ReadTools {
   return read;
 }
 
-function addTool(read: ReadTools, tool: JsonObject, namespace: JsonObject | undefined): void {
+function addTool(read: ReadTools, tool: JsonObject, namespace: string | undefined): void {
   switch (tool.type) {
     case 'function':
     case 'custom':
       addOwnTool(read, tool, { kind: tool.type, namespace });
       return;
     case 'namespace':
-      for (const inner of asObjects(tool.tools) ?? []) addTool(read, inner, tool);
+      for (const inner of asObjects(tool.tools) ?? []) addTool(read, inner, asString(tool.name));
       return;
     default:
       read.dropped.push(asString(tool.type) ?? 'unnamed');
@@ -33,9 +33,9 @@ function addTool(read: ReadTools, tool: JsonObject, namespace: JsonObject | unde
 function addOwnTool(
   { tools, names }: ReadTools,
   tool: JsonObject,
-  { kind, namespace }: { readonly kind: 'function' | 'custom'; readonly namespace: JsonObject | undefined },
+  { kind, namespace }: Pick<NamedTool, 'kind' | 'namespace'>,
 ): void {
-  const own = { kind, name: asString(tool.name) ?? '', namespace: asString(namespace?.name) };
+  const own = { kind, name: asString(tool.name) ?? '', namespace };
   if (names.has(chatName(own))) return;
   tools.push({
     type: 'function',

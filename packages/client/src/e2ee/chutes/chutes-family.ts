@@ -3,6 +3,7 @@ import { type Bytes, concat, toBase64, utf8 } from '../bytes.ts';
 import type { KeyOf } from '../enclave-key.ts';
 import type { E2eeFamily } from '../family.ts';
 import { ChatReply } from '../reply/chat-reply.ts';
+import { wholeBodyReading } from '../reply/completion.ts';
 import { sealedBody } from '../text-chat.ts';
 import { EventPayloads } from './event-payloads.ts';
 import { makeReplyKeyPair, openBlob, sealBlob } from './whole-body.ts';
@@ -36,12 +37,7 @@ export const chutesFamily: E2eeFamily<KeyOf<'chutes'>> = {
       },
       body,
       opener: new ChatReply({
-        reading: {
-          model: chat.model,
-          includeUsage: chat.includeUsage || !chat.stream,
-          openField: async (text) => text,
-          isAuthentic: true,
-        },
+        reading: wholeBodyReading(chat),
         source: events,
         unwrapWhole: async (blob) =>
           gunzip(new Uint8Array(await openBlob(replyKey.secretKey, blob, 'e2e-resp-v1')), maxUnpackedBytes),

@@ -109,6 +109,7 @@ describe('a secret key', () => {
 });
 
 describe('keys of low order', () => {
+  const random = (length: number) => new Uint8Array(length).fill(7);
   const points = {
     zero: '00'.repeat(32),
     one: `01${'00'.repeat(31)}`,
@@ -117,7 +118,6 @@ describe('keys of low order', () => {
 
   it.each(Object.entries(points))('X25519 %s is refused, both as a recipient and in a reply', async (_, point) => {
     const { cipher } = gatewaySuites.x25519;
-    const random = (length: number) => new Uint8Array(length).fill(7);
     await expect(cipher.seal(bytesOf(point), 'x', { random })).rejects.toMatchObject({ code: 'e2ee_key_invalid' });
     const forged = point + '00'.repeat(12 + 16 + 4);
     const opener = cipher.opener(await x25519.load(random(32)));
@@ -128,13 +128,11 @@ describe('keys of low order', () => {
     ['Ed25519 of order one', `01${'00'.repeat(31)}`],
     ['Ed25519 of order two', `ec${'ff'.repeat(30)}7f`],
   ])('%s is refused', async (_, point) => {
-    const random = (length: number) => new Uint8Array(length).fill(7);
     const sealing = nearCiphers.ed25519.seal(bytesOf(point), 'x', { random });
     await expect(sealing).rejects.toMatchObject({ code: 'e2ee_key_invalid' });
   });
 
   it('a secp256k1 key off the curve is refused', async () => {
-    const random = (length: number) => new Uint8Array(length).fill(7);
     const sealing = veniceCipher.seal(bytesOf(`04${'11'.repeat(64)}`), 'x', { random });
     await expect(sealing).rejects.toMatchObject({ code: 'e2ee_key_invalid' });
   });

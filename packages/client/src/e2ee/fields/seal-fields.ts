@@ -5,6 +5,7 @@ import type { Sealing, SealingInput } from '../family.ts';
 import { ChatReply } from '../reply/chat-reply.ts';
 import type { FieldPlace } from '../reply/completion.ts';
 import { SsePayloads } from '../reply/sse-payloads.ts';
+import { sealedBody, type TextChat } from '../text-chat.ts';
 
 /** The particulars of one family that encrypts field by field. */
 interface FieldScheme {
@@ -29,16 +30,15 @@ export async function sealFields(
 ): Promise<Sealing> {
   const replyKey = await cipher.makeReplyKey(random);
   const scheme = schemeFor(toHex(replyKey.publicKey));
-  const { headers, requestAad, replyAad, extraBody = {} } = scheme;
-  const messages: { role: string; content: string }[] = [];
+  const { headers, requestAad, replyAad, extraBody } = scheme;
+  const messages: TextChat['messages'][number][] = [];
   for (const [index, { role, content }] of chat.messages.entries()) {
     const aad = requestAad?.(index);
     const using = aad === undefined ? { random } : { random, aad };
     messages.push({ role, content: await cipher.seal(key.publicKey, asText(content), using) });
   }
   const stream = scheme.streamsOnly === true || chat.stream;
-  const streaming = stream ? { stream, stream_options: { include_usage: true } } : { stream };
-  const body = utf8(JSON.stringify({ model: key.model, messages, ...chat.settings, ...streaming, ...extraBody }));
+  const body = utf8(sealedBody({ ...chat, messages, stream }, key.model, extraBody));
   const opener = cipher.opener(replyKey);
   return {
     headers,

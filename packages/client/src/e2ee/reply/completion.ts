@@ -1,4 +1,5 @@
 import { ClientError } from '../../errors.ts';
+import type { TextChat } from '../text-chat.ts';
 
 /** The place of a protected string in a reply. Families authenticate it with the ciphertext. */
 export interface FieldPlace {
@@ -20,6 +21,14 @@ export interface ReplyReading {
   /** Whether the fields around the protected strings are authenticated, too, because the whole body was encrypted. */
   readonly isAuthentic: boolean;
 }
+
+/** How to read a reply whose whole body was encrypted. */
+export const wholeBodyReading = ({ model, stream, includeUsage }: TextChat): ReplyReading => ({
+  model,
+  includeUsage: includeUsage || !stream,
+  openField: async (text) => text,
+  isAuthentic: true,
+});
 
 interface Choice {
   readonly index: 0;

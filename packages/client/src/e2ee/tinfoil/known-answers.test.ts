@@ -72,8 +72,8 @@ describe('HPKE', () => {
   it('seals the same from the same randomness, and differently from other randomness', async () => {
     const { publicKey } = tinfoilEnclave().nextKey();
     const sealing = async (byte: number) => {
-      const { encapsulatedKey, sealed } = await sendTo(publicKey, utf8('x'), (n) => new Uint8Array(n).fill(byte));
-      return Buffer.concat([encapsulatedKey, sealed]).toString('hex');
+      const { sealed, secret } = await sendTo(publicKey, utf8('x'), (n) => new Uint8Array(n).fill(byte));
+      return Buffer.concat([secret.encapsulatedKey, sealed]).toString('hex');
     };
     expect(await sealing(1)).toBe(await sealing(1));
     expect(await sealing(1)).not.toBe(await sealing(2));

@@ -88,7 +88,6 @@ interface RequestSecret {
 }
 
 interface Sent {
-  readonly encapsulatedKey: Bytes;
   readonly sealed: Bytes;
   readonly secret: RequestSecret;
 }
@@ -101,7 +100,7 @@ export async function sendTo(publicKey: Bytes, message: Bytes, random: RandomByt
     const { encapsulatedSecret, ctx } = await suite.SetupSender(recipient, { info: utf8('ehbp request') });
     const encapsulatedKey = copy(encapsulatedSecret);
     const exported = copy(await ctx.Export(utf8('ehbp response'), 32));
-    return { encapsulatedKey, sealed: copy(await ctx.Seal(message)), secret: { encapsulatedKey, exported } };
+    return { sealed: copy(await ctx.Seal(message)), secret: { encapsulatedKey, exported } };
   } catch (error) {
     // Only the key can cause a failure in these steps: its bytes come from another party.
     const cause = error instanceof Error ? error.cause : undefined;

@@ -3,6 +3,7 @@ import { type Bytes, fromHex, toHex, utf8 } from '../bytes.ts';
 import type { KeyOf } from '../enclave-key.ts';
 import type { E2eeFamily } from '../family.ts';
 import { ChatReply } from '../reply/chat-reply.ts';
+import { wholeBodyReading } from '../reply/completion.ts';
 import { sealedBody } from '../text-chat.ts';
 import { frame } from './frames.ts';
 import { SealedPayloads, sendTo } from './sealed-payloads.ts';
@@ -15,18 +16,13 @@ import { SealedPayloads, sendTo } from './sealed-payloads.ts';
  */
 export const tinfoilFamily: E2eeFamily<KeyOf<'tinfoil'>> = {
   async seal({ key, chat, random }) {
-    const { encapsulatedKey, sealed, secret } = await sendTo(key.publicKey, utf8(sealedBody(chat, key.model)), random);
+    const { sealed, secret } = await sendTo(key.publicKey, utf8(sealedBody(chat, key.model)), random);
     const replies = new SealedPayloads();
     return {
-      headers: { 'ehbp-encapsulated-key': toHex(encapsulatedKey) },
+      headers: { 'ehbp-encapsulated-key': toHex(secret.encapsulatedKey) },
       body: frame(sealed),
       opener: new ChatReply({
-        reading: {
-          model: chat.model,
-          includeUsage: chat.includeUsage || !chat.stream,
-          openField: async (text) => text,
-          isAuthentic: true,
-        },
+        reading: wholeBodyReading(chat),
         source: replies,
         unwrapWhole: (body) => replies.openAll(body),
         begin: async (headers) => replies.begin(secret, readResponseNonce(headers)),

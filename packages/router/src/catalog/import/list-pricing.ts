@@ -1,6 +1,6 @@
 import { shiftDecimal } from '@sotto/money';
 import { z } from 'zod';
-import type { CatalogFileRoute } from '../catalog-file.ts';
+import { type CatalogFileRoute, defined } from '../catalog-file.ts';
 import type { ListEntry } from './list-entry.ts';
 
 type Pricing = CatalogFileRoute['pricing'];
@@ -143,9 +143,3 @@ function exact(listed: Listed, places: number): number | undefined {
 }
 
 const isAbove = (listed: Listed, bound: number): boolean => listed != null && Number(listed) > bound;
-
-const defined = <Name extends string, Value>(name: Name, value: Value | undefined): Partial<Record<Name, Value>> => {
-  const field: Partial<Record<Name, Value>> = {};
-  if (value !== undefined) field[name] = value;
-  return field;
-};

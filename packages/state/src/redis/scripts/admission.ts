@@ -166,7 +166,7 @@ return {count()}
  * an unknown hold too, because its redeem may arrive later. A reaped hold is noted with its former wallet. Replies with the entry
  * in the stream, or '' for none.
  */
-export const settleScript = `${names}${guard}${batches}${budgets}${holds}${notes}
+export const settleScript = `${names}${guard}${batches}${budgets}${notes}
 local closed_ms = ARGV[1]
 return each_request('settle', 5, function(at)
   local id, charge, payload = ARGV[at], ARGV[at + 1], ARGV[at + 3]

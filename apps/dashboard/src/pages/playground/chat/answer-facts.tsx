@@ -1,3 +1,4 @@
+import type { UsageAnswer } from '@sotto/wire';
 import type { ReactNode } from 'react';
 import { formatCount, formatMs } from '../../../format/format.ts';
 import { Badge, TierBadge } from '../../../ui/badge.tsx';
@@ -10,56 +11,29 @@ export function AnswerFactsList({ facts }: { facts: AnswerFacts }) {
   const { provider, tier, attempts, fallback, usage, firstTokenMs, totalMs, gateway, enclave, way, model, askedModel } =
     facts;
   const speed = tokensPerSecond(facts);
-  const thought = usage?.completion_tokens_details?.reasoning_tokens ?? 0;
-  const cached = usage?.prompt_tokens_details?.cached_tokens ?? 0;
-  const items: readonly (readonly [string, ReactNode])[] = [
-    ...(model === undefined || model === askedModel ? [] : [['Model', model] as const]),
-    ...(provider === undefined ? [] : [['Provider', provider] as const]),
-    ...(tier === undefined ? [] : [['Provider privacy', <TierBadge key="tier" tier={tier} />] as const]),
-    ...(gateway === undefined ? [] : [['Broker', <VerdictBadge key="verdict" verdict={gateway.verdict} />] as const]),
-    ...(gateway?.teeType === 'simulated'
-      ? [
-          [
-            'Evidence',
-            <Badge key="simulated" tone="warn">
-              simulated
-            </Badge>,
-          ] as const,
-        ]
-      : []),
-    ...(enclave === undefined
-      ? []
-      : [['Provider’s enclave', <VerdictBadge key="enclave" verdict={enclave.verdict} />] as const]),
-    ...(way === 'compatibility'
-      ? [
-          [
-            'Way',
-            <Badge key="way" tone="warn">
-              compatibility, not verified
-            </Badge>,
-          ] as const,
-        ]
-      : []),
-    ...(attempts === undefined
-      ? []
-      : [['Attempts', `${String(attempts)}${fallback === true ? ', served by a fallback' : ''}`] as const]),
-    ...(usage === undefined
-      ? []
-      : [
-          [
-            'Tokens',
-            `${formatCount(usage.prompt_tokens)} in${cached > 0 ? ` (${formatCount(cached)} cached)` : ''}, ${formatCount(usage.completion_tokens ?? 0)} out${thought > 0 ? ` (${formatCount(thought)} reasoning)` : ''}`,
-          ] as const,
-          ['Cost', <Usd key="cost" usd={usage.cost} />] as const,
-        ]),
-    ...(firstTokenMs === undefined ? [] : [['First token', formatMs(firstTokenMs)] as const]),
-    ...(totalMs === undefined ? [] : [['In all', formatMs(totalMs)] as const]),
-    ...(speed === undefined ? [] : [['Speed', `${formatCount(speed)} tokens/s`] as const]),
+  const all: readonly (readonly [string, ReactNode])[] = [
+    ['Model', model === askedModel ? undefined : model],
+    ['Provider', provider],
+    ['Provider privacy', tier && <TierBadge key="tier" tier={tier} />],
+    ['Broker', gateway && <VerdictBadge key="verdict" verdict={gateway.verdict} />],
+    ['Evidence', gateway?.teeType === 'simulated' ? warning('simulated') : undefined],
+    ['Provider’s enclave', enclave && <VerdictBadge key="enclave" verdict={enclave.verdict} />],
+    ['Way', way === 'compatibility' ? warning('compatibility, not verified') : undefined],
+    [
+      'Attempts',
+      attempts === undefined ? undefined : `${String(attempts)}${fallback === true ? ', served by a fallback' : ''}`,
+    ],
+    ['Tokens', usage && tokensOf(usage)],
+    ['Cost', usage && <Usd key="cost" usd={usage.cost} />],
+    ['First token', firstTokenMs === undefined ? undefined : formatMs(firstTokenMs)],
+    ['In all', totalMs === undefined ? undefined : formatMs(totalMs)],
+    ['Speed', speed === undefined ? undefined : `${formatCount(speed)} tokens/s`],
   ];
-  if (items.length === 0) return null;
+  const known = all.filter(([, value]) => value !== undefined);
+  if (known.length === 0) return null;
   return (
     <dl aria-label="About this answer" className="flex flex-wrap gap-x-5 gap-y-1 text-sm">
-      {items.map(([name, value]) => (
+      {known.map(([name, value]) => (
         <div key={name} className="flex items-center gap-1.5">
           <dt className="text-muted">{name}</dt>
           <dd className="break-all tabular-nums">{value}</dd>
@@ -67,4 +41,14 @@ export function AnswerFactsList({ facts }: { facts: AnswerFacts }) {
       ))}
     </dl>
   );
+}
+
+const warning = (words: string): ReactNode => <Badge tone="warn">{words}</Badge>;
+
+function tokensOf(usage: UsageAnswer): string {
+  const cached = usage.prompt_tokens_details?.cached_tokens ?? 0;
+  const thought = usage.completion_tokens_details?.reasoning_tokens ?? 0;
+  const input = `${formatCount(usage.prompt_tokens)} in${cached > 0 ? ` (${formatCount(cached)} cached)` : ''}`;
+  const output = `${formatCount(usage.completion_tokens ?? 0)} out`;
+  return `${input}, ${output}${thought > 0 ? ` (${formatCount(thought)} reasoning)` : ''}`;
 }

@@ -88,7 +88,6 @@ export function ChatPanel({ modelId, model, models, settings, way, open, obstacl
           </Notice>
         )}
         <Composer
-          label="Your question"
           text={text}
           onText={(typed) => question.update(() => typed)}
           isRunning={isRunning}
@@ -151,7 +150,6 @@ function announcementOf(state: string | undefined): string {
 }
 
 interface ComposerProps {
-  readonly label: string;
   readonly text: string;
   readonly onText: (text: string) => void;
   readonly onSend: () => void;
@@ -162,7 +160,7 @@ interface ComposerProps {
 }
 
 /** The field for the question. Enter sends; Shift+Enter starts a new line. */
-function Composer({ label, text, onText, onSend, onStop, isRunning, obstacle }: ComposerProps) {
+function Composer({ text, onText, onSend, onStop, isRunning, obstacle }: ComposerProps) {
   const id = useId();
   const canSend = obstacle === undefined && !isRunning && text.trim() !== '';
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -179,7 +177,7 @@ function Composer({ label, text, onText, onSend, onStop, isRunning, obstacle }: 
       className="rounded-2xl border border-line-strong bg-surface p-2 has-[textarea:focus-visible]:outline-2 has-[textarea:focus-visible]:outline-accent"
     >
       <label htmlFor={id} className="sr-only">
-        {label}
+        Your question
       </label>
       <textarea
         id={id}

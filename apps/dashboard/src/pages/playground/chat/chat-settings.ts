@@ -55,7 +55,7 @@ export function outputOf(model: ModelAnswer | undefined): number {
   return Math.min(usualOutput, Math.max(...routes.map((route) => route.max_output_tokens ?? own ?? usualOutput)));
 }
 
-export interface ChatQuestion {
+interface ChatQuestion {
   readonly model: string;
   /** The output tokens of an answer, if the settings do not state them. */
   readonly usualOutput: number;

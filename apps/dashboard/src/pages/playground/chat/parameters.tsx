@@ -6,7 +6,7 @@ import { SelectField, TextAreaField, TextField } from '../../../ui/field.tsx';
 import { requestSorts } from '../../routing/preview/request-shape.ts';
 import { type ChatSettings, effortsOf, outputOf, providersOf, type SettingsProblems } from './chat-settings.ts';
 
-export interface ParametersProps {
+interface ParametersProps {
   readonly settings: ChatSettings;
   readonly change: (part: Partial<ChatSettings>) => void;
   readonly problems: SettingsProblems;

@@ -3,6 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { eligibleModelsQuery, previewQuery } from '../../../api/preferences.ts';
+import { isOffered } from '../../../models/model-options.ts';
 import { Card, ErrorState, Loading, Skeleton } from '../../../ui/surface.tsx';
 import { Decision } from './decision.tsx';
 import { requestOf } from './request-shape.ts';
@@ -25,9 +26,8 @@ export function PreviewPanel({
 }) {
   const shape = useSearch({ from: '/session/routing' });
   const navigate = useNavigate({ from: '/routing' });
-  const asked = useDebounced(JSON.stringify({ ...requestOf(shape), workspace_id: workspaceId, preferences }), stillMs);
   const question = { ...requestOf(shape), workspace_id: workspaceId, preferences };
-  const isSettled = JSON.stringify(question) === asked;
+  const isSettled = useIsSettled(question);
   const { data, error, isFetching, isPlaceholderData, refetch } = useQuery({
     ...previewQuery(question),
     enabled: isSettled,
@@ -75,7 +75,7 @@ export function PreviewPanel({
   );
 }
 
-const withoutEmpty = <Shape extends object>(shape: Shape) =>
+const withoutEmpty = (shape: object) =>
   Object.fromEntries(
     Object.entries(shape).filter(([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0)),
   );
@@ -88,13 +88,12 @@ function EligibleModels({
   readonly preferences: Preferences;
   readonly models: readonly ModelAnswer[];
 }) {
-  const settled = useDebounced(JSON.stringify(preferences), stillMs);
   const { data, error, refetch } = useQuery({
     ...eligibleModelsQuery(preferences),
-    enabled: settled === JSON.stringify(preferences),
+    enabled: useIsSettled(preferences),
     placeholderData: keepPreviousData,
   });
-  const all = models.filter(({ provider_routes }) => provider_routes.length > 0).map(({ id }) => id);
+  const all = models.filter(isOffered).map(({ id }) => id);
   const eligible = new Set(data?.data.map(({ id }) => id));
   const closed = all.filter((id) => !eligible.has(id));
   return (
@@ -130,12 +129,13 @@ function EligibleModels({
   );
 }
 
-/** Returns a value once it has not changed for `ms`. */
-function useDebounced<Value>(value: Value, ms: number): Value {
-  const [settled, setSettled] = useState(value);
+/** Whether a value has not changed for `stillMs`. */
+function useIsSettled(value: object): boolean {
+  const now = JSON.stringify(value);
+  const [settled, setSettled] = useState(now);
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), ms);
+    const timer = setTimeout(() => setSettled(now), stillMs);
     return () => clearTimeout(timer);
-  }, [value, ms]);
-  return settled;
+  }, [now]);
+  return settled === now;
 }

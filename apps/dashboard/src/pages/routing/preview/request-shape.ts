@@ -49,8 +49,8 @@ export function readTokens(value: unknown, least: 0 | 1): number | undefined {
 }
 
 /** The body of a preview, without workspace and preferences. */
-export function requestOf(shape: RequestShape, fallbackModel: string = autoModelId): RoutingPreview {
-  const { model = fallbackModel, prompt_tokens = defaultPromptTokens, max_tokens, minimum_privacy, sort } = shape;
+export function requestOf(shape: RequestShape): RoutingPreview {
+  const { model = autoModelId, prompt_tokens = defaultPromptTokens, max_tokens, minimum_privacy, sort } = shape;
   const provider = {
     ...(minimum_privacy === undefined ? {} : { minimum_privacy }),
     ...(sort === undefined ? {} : { sort }),

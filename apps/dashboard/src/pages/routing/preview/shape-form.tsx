@@ -8,7 +8,7 @@ import { CheckField } from '../../../ui/toggle-fields.tsx';
 import { tierName } from '../boundaries.ts';
 import { defaultPromptTokens, needs, type RequestShape, readTokens, requestSorts } from './request-shape.ts';
 
-export interface ShapeFormProps {
+interface ShapeFormProps {
   readonly shape: RequestShape;
   readonly change: (part: { readonly [field in keyof RequestShape]?: RequestShape[field] | undefined }) => void;
   readonly models: readonly ModelAnswer[];

@@ -1,4 +1,5 @@
 import type { ModelAnswer } from '@sotto/wire';
+import { isOffered } from '../../../models/model-options.ts';
 import { CheckList } from '../../../ui/check-list.tsx';
 import { RadioCards } from '../../../ui/field.tsx';
 import { Card } from '../../../ui/surface.tsx';
@@ -37,7 +38,7 @@ export function AutoSettings({
   const { auto, privacy_boundary: boundary } = draft;
   const { mode, ids } = auto.models;
   const choose = (chosen: typeof auto.models): void => change({ auto: { ...auto, models: chosen } });
-  const text = models.filter(({ model_type, provider_routes }) => model_type === 'text' && provider_routes.length > 0);
+  const text = models.filter((model) => model.model_type === 'text' && isOffered(model));
   const gone = ids.filter((id) => !text.some((model) => model.id === id));
   return (
     <Card
