@@ -22,7 +22,7 @@ await describeBilling('payment by card', (suite) => {
     it('is credited and receipted when it is paid, and the money can be spent when it says so', async () => {
       const { till, person, id } = await suite.ordered(small);
       expect(await till.told(till.payByCard(id))).toMatchObject({ outcome: 'applied', message: 'The order is paid.' });
-      expect(await till.balance(person)).toBe(10);
+      await till.hasBalance(person, 10);
       const order = await till.read(person, id);
       expect(order).toMatchObject({ status: 'paid', refunded: 0, problem: null });
       expect(order.checkout_url).toBeUndefined();
@@ -101,7 +101,7 @@ await describeBilling('payment by card', (suite) => {
       );
       expect(await till.ledger(person)).toEqual([{ kind: 'top_up', amount: ten }]);
       expect(await till.receipts(person)).toHaveLength(1);
-      expect(await till.balance(person)).toBe(10);
+      await till.hasBalance(person, 10);
     });
 
     it('that says expired before one that says paid does not keep the money', async () => {
@@ -268,7 +268,7 @@ await describeBilling('payment by card', (suite) => {
       world.stripe.refund(id, 1050);
       await till.due(id);
       await till.becomes(person, id, 'refunded');
-      expect(await till.balance(person)).toBe(0);
+      await till.hasBalance(person, 0);
     });
   });
 
@@ -291,7 +291,7 @@ await describeBilling('payment by card', (suite) => {
       expect((await till.told(opened)).outcome).toBe('flagged');
       await till.told(paid);
       expect(await till.read(person, id)).toMatchObject({ status: 'paid', problem: { code: 'disputed' } });
-      expect(await till.balance(person)).toBe(10);
+      await till.hasBalance(person, 10);
       const lost = world.stripe.event('charge.dispute.closed', disputeOf(id, 'lost'));
       await till.told(lost);
       await till.told(lost);
@@ -304,7 +304,7 @@ await describeBilling('payment by card', (suite) => {
       await till.told(till.payByCard(id));
       const won = world.stripe.event('charge.dispute.closed', disputeOf(id, 'won'));
       expect((await till.told(won)).outcome).toBe('ignored');
-      expect(await till.balance(person)).toBe(10);
+      await till.hasBalance(person, 10);
     });
   });
 
@@ -314,7 +314,7 @@ await describeBilling('payment by card', (suite) => {
       world.stripe.pay(id);
       await till.due(id);
       await till.becomes(person, id, 'paid');
-      expect(await till.balance(person)).toBe(10);
+      await till.hasBalance(person, 10);
     });
 
     it('a person who polls brings the look forward', async () => {

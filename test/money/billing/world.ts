@@ -139,6 +139,11 @@ export class Till {
     return balanceAnswerSchema.parse(answer.json).available;
   }
 
+  /** Waits until the balance is this. Redis, which answers, has it a moment after the ledger. */
+  async hasBalance(person: Person, usd: number): Promise<void> {
+    await until(async () => (await this.balance(person)) === usd, `the balance is ${usd} USD`);
+  }
+
   async receipts(person: Person): Promise<readonly ReceiptAnswer[]> {
     const answer = await get(this.url('/billing/receipts?limit=100'), person.session);
     expect(answer.status, answer.text).toBe(200);
@@ -227,7 +232,7 @@ export class Till {
       kind: 'adjustment',
       reference: `test:${randomUUID()}`,
     });
-    await until(async () => (await this.balance(person)) === before + usd, 'the money is there');
+    await this.hasBalance(person, before + usd);
   }
 }
 
