@@ -46,9 +46,8 @@ export interface Course {
  * have ended, checks that no charge is lost, doubled or without an answer.
  */
 export async function goThrough(rig: Rig, history: History, together: readonly Fault[]): Promise<Course> {
-  const faults = [...together].sort(
-    (a, b) => Number(b.beginsThroughRedis ?? false) - Number(a.beginsThroughRedis ?? false),
-  );
+  const place = ({ begins }: Fault): number => (begins === 'first' ? 0 : begins === 'last' ? 2 : 1);
+  const faults = [...together].sort((a, b) => place(a) - place(b));
   const order = faults.some(({ inOrder }) => inOrder) ? ['alpha', 'beta'] : undefined;
   const load = startLoad(rig, { first: history.begun, everyMs, order });
   const begun: Fault[] = [];

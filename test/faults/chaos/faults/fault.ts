@@ -17,8 +17,11 @@ export interface Fault {
   readonly lastsMs: number;
   /** Whether requests ask for the first provider first, whatever it did before. */
   readonly inOrder?: boolean;
-  /** Whether `begin` itself needs Redis. In a pair, such a fault begins before Redis fails. */
-  readonly beginsThroughRedis?: boolean;
+  /**
+   * When it begins in a pair: first, because `begin` itself needs Redis; or last, because it takes effect at once and must not last
+   * longer than `lastsMs` while the other one begins.
+   */
+  readonly begins?: 'first' | 'last';
   begin(rig: Rig): Promise<void>;
   end(rig: Rig): Promise<void>;
   /** The permitted outcomes of requests that run or start between the beginning of the fault and full recovery. */

@@ -40,6 +40,7 @@ const late: readonly Outcome[] = [
 
 const stop = (pidOf: (rig: Rig) => number | undefined, lastsMs: number) => ({
   lastsMs,
+  begins: 'last' as const,
   begin: async (rig: Rig) => signal(familyOf(pidOf(rig) ?? 0), 'SIGSTOP'),
   end: async (rig: Rig) => signal(familyOf(pidOf(rig) ?? 0), 'SIGCONT'),
 });
@@ -82,7 +83,7 @@ export const processFaults: readonly Fault[] = [
     name: 'the broker hangs until its holds are reaped',
     to: 'broker',
     lastsMs: 0,
-    beginsThroughRedis: true,
+    begins: 'first',
     async begin(rig) {
       signal([rig.service.broker.pid], 'SIGSTOP');
       await withRedis(rig.service.redisUrl ?? '', async (redis) => {
