@@ -49,7 +49,10 @@ export class Load {
     return this.#send({ body: bodyOf(this.#target, model, stream), headers: this.#target.headers() }, stream, 2);
   }
 
-  /** Sends again, at most `tries` times in all, if a connection that was open closes before it is used. */
+  /**
+   * Sends again, at most `tries` times in all, if a connection that was open closes before it is used, or if the service asks for it
+   * because a database answered late, as on a machine that stands still for seconds. A second such answer is an error.
+   */
   #send(
     sent: { readonly body: string; readonly headers: Record<string, string> },
     stream: boolean,
@@ -81,8 +84,14 @@ export class Load {
             bytes += chunk.length;
             if (stream || status !== 200) tail = (tail + chunk.toString('latin1')).slice(-200);
           },
-          onResponseEnd() {
-            if (status !== 200) reject(new Error(`${origin} answered ${status}: ${tail}`));
+          onResponseEnd: () => {
+            if (status === 503 && tries > 1) {
+              process.stderr.write(
+                `${origin} asks to try again after ${Math.round(performance.now() - startedAt)} ms: ${tail}\n`,
+              );
+              const again = { body: sent.body, headers: this.#target.headers() };
+              setTimeout(() => resolve(this.#send(again, stream, tries - 1)), 1000);
+            } else if (status !== 200) reject(new Error(`${origin} answered ${status}: ${tail}`));
             else if (stream && !tail.includes('[DONE]'))
               reject(new Error(`a stream of ${origin} is incomplete: ${tail}`));
             else resolve({ firstByteMs: firstByteMs ?? performance.now() - startedAt, bytes });

@@ -21,8 +21,8 @@ export const overload: Part = async ({ quick }) => {
   });
   if (sotto === undefined) return noRedis();
   const contender = sotto.contender('key');
-  // In production, clients run on other machines. Here they must not delay the broker or the services that it uses.
-  for (const pid of [provider.child.pid, sotto.pids.redis, ...contender.pids()]) if (pid !== undefined) runFirst(pid);
+  // In production, clients run on other machines. Here they must not delay the broker or its provider.
+  for (const pid of [provider.child.pid, ...contender.pids()]) if (pid !== undefined) runFirst(pid);
   const meter = new CostMeter();
   const burst = { model, stream: true, count: 1500, connections: 32 } as const;
   const { stream } =
