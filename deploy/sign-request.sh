@@ -29,6 +29,7 @@ cp "$state/request.pem" "$acme/asked.pem"
 rm -rf "$acme/certificates"
 # shellcheck disable=SC2086 # several options
 lego --accept-tos --email "$email" --server "$directory" --path "$acme" --csr "$acme/asked.pem" $challenge run
-find "$acme/certificates" -name '*.crt' ! -name '*.issuer.crt' -exec cp {} "$state/chain.pem.new" \;
+certificate=$(find "$acme/certificates" -name '*.crt' ! -name '*.issuer.crt')
+cp "$certificate" "$state/chain.pem.new"
 mv "$state/chain.pem.new" "$state/chain.pem"
 mv "$acme/asked.pem" "$acme/signed.pem"

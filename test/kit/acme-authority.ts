@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { certifyServer, Issuer, toPem } from '@sotto/attestation/testing';
 import { freePort } from './free-port.ts';
+import { dieTogether } from './programs.ts';
 import { until } from './until.ts';
 
 /** An ACME authority that checks over TLS-ALPN, or over HTTP, whether a client controls a name. */
@@ -50,8 +51,10 @@ export async function startAcmeAuthority(asked: number, plain = 1): Promise<Acme
   const authority = spawn('pebble', ['-config', file('pebble.json'), '-dnsserver', `127.0.0.1:${dns}`], {
     env: { PATH: process.env.PATH, PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '0', PEBBLE_AUTHZREUSE: '0' },
   });
+  const children: readonly ChildProcess[] = [authority, names];
+  for (const child of children) if (child.pid !== undefined) child.once('exit', dieTogether(child.pid));
   const stop = (): void => {
-    for (const child of [authority, names] satisfies ChildProcess[]) child.kill('SIGKILL');
+    for (const child of children) child.kill('SIGKILL');
     rmSync(folder, { recursive: true, force: true });
   };
   let said = '';

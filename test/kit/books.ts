@@ -154,7 +154,7 @@ export async function operatorAccount({ pool }: Service, name: 'shortfall' | 'su
 /** Asserts that Redis has no held or unbooked amount of any wallet or key, no hold and no note. */
 export async function expectNothingHeld(redisUrl: string): Promise<void> {
   await withRedis(redisUrl, async (redis) => {
-    await until(async () => (await openAmounts(redis)).length === 0, 'nothing is held', 3000).catch(() => {});
+    await until(async () => (await openAmounts(redis)).length === 0, 'nothing is held').catch(() => {});
     expect(await openAmounts(redis)).toEqual([]);
   });
 }

@@ -127,11 +127,23 @@ export interface Streamed {
   readonly content: string;
 }
 
-/** Reads a stream strictly: every frame is one `data: ` line and, except for the terminator, a chunk. */
+/** Reads a stream strictly: see `payloadsOf`. Every payload is a chunk. */
 export function readStream({ status, headers, text }: Answer): Streamed {
   expect(status, text.slice(0, 500)).toBe(200);
   expect(headers.get('content-type')).toMatch(/^text\/event-stream/);
-  expect(text.endsWith('\n\n'), 'the stream ends with a whole frame').toBe(true);
+  expect(text).not.toBe('');
+  const { payloads, done } = payloadsOf(text);
+  const chunks = payloads.map((payload) => chatChunkSchema.parse(JSON.parse(payload)));
+  const content = chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join('');
+  return { chunks, done, content };
+}
+
+/**
+ * Splits a stream as strictly as a simple client: it ends with a whole frame, and every frame is one `data: ` line or a
+ * comment. The terminator is not among the payloads.
+ */
+export function payloadsOf(text: string): { readonly payloads: readonly string[]; readonly done: boolean } {
+  expect(text === '' || text.endsWith('\n\n'), `the stream ends within a frame: ${text.slice(-200)}`).toBe(true);
   const payloads = text
     .split('\n\n')
     .filter((frame) => frame !== '' && !frame.startsWith(':'))
@@ -140,9 +152,7 @@ export function readStream({ status, headers, text }: Answer): Streamed {
       return frame.slice('data: '.length);
     });
   const done = payloads.at(-1) === '[DONE]';
-  const chunks = (done ? payloads.slice(0, -1) : payloads).map((payload) => chatChunkSchema.parse(JSON.parse(payload)));
-  const content = chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join('');
-  return { chunks, done, content };
+  return { payloads: done ? payloads.slice(0, -1) : payloads, done };
 }
 
 /** Returns everything that a client sees of an answer: status, headers and body. */

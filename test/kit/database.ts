@@ -1,6 +1,9 @@
+import type { AccountRef, Settlement } from '@sotto/state';
 import type pg from 'pg';
 import { afterAll } from 'vitest';
+import { createAccount } from '../../apps/control/src/accounts/ensure-account.ts';
 import { type DatabaseConnection, migrateDatabase, openDatabase } from '../../apps/control/src/database/database.ts';
+import { insertKey } from '../../apps/control/src/keys/key-store.ts';
 import { startTestPostgres } from './postgres.ts';
 import { until } from './until.ts';
 
@@ -21,6 +24,26 @@ export async function openTestDatabase({ timezone }: { readonly timezone?: strin
   });
   return database;
 }
+
+/** Creates an account without a user and some keys of it, which have no limit. Returns a reference to each key. */
+export async function makeOwners(pool: pg.Pool, keys: number): Promise<[AccountRef, ...AccountRef[]]> {
+  const { accountId, defaultWorkspaceId: workspaceId } = await createAccount(pool, { userId: undefined, name: 'x' });
+  const key = { accountId, workspaceId, kind: 'inference', name: 'x', openaiCompatible: true } as const;
+  const makeOwner = async (): Promise<AccountRef> => {
+    const { id: keyId } = await insertKey(pool, { ...key, creditLimitNusd: undefined });
+    return { accountId, workspaceId, keyId };
+  };
+  const owners: [AccountRef, ...AccountRef[]] = [await makeOwner()];
+  while (owners.length < keys) owners.push(await makeOwner());
+  return owners;
+}
+
+/** The fields of a chat's settlement that tests are seldom about. */
+export const settledChat: Omit<Settlement, 'id' | 'chargeNusd' | 'at'> = {
+  ...{ v: 1, kind: 'charge', accountRef: '', operation: 'chat', model: 'm/one', provider: 'acme' },
+  ...{ privacyClass: 'private', promptTokens: 1, cachedTokens: 0, completionTokens: 1, reasoningTokens: 0 },
+  ...{ attempts: 1, fallback: false, status: 'completed', estimated: false },
+};
 
 export interface Held {
   /** A statement that locks the rows, such as `select 1 from orders for update`. */

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from './free-port.ts';
+import { whenWeEnd } from './programs.ts';
 
 export const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -56,11 +57,8 @@ export async function npmStart(
     env: { ...plainEnvironment(), SOTTO_DATA_DIR: dataDir, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const endWithUs = (): void => {
-    npm.kill('SIGTERM');
-  };
-  process.once('exit', endWithUs);
-  npm.once('exit', () => process.off('exit', endWithUs));
+  // So that nothing stays behind if the tests are killed.
+  if (npm.pid !== undefined) npm.once('exit', whenWeEnd('kill "$1" 2>/dev/null', [String(npm.pid)]));
   let output = '';
   const gone = new Promise<number | null>((resolve) => npm.once('exit', (code) => resolve(code)));
   await new Promise<void>((resolve, reject) => {

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { dieTogether, fromSource, programOf } from './programs.ts';
 import { until } from './until.ts';
@@ -15,6 +16,8 @@ export interface OwnPlane {
 
 export interface TestProcess {
   readonly pid: number;
+  /** Returns the resident memory in bytes, or the most since the kernel's mark was reset. Linux only. */
+  residentBytes(which?: 'now' | 'most'): number;
   /** Starts the process on the same port, without waiting for it. */
   start(): void;
   kill9(): Promise<void>;
@@ -55,6 +58,12 @@ export class Plane implements TestProcess {
     return this.#child?.pid ?? 0;
   }
 
+  residentBytes(which: 'now' | 'most' = 'now'): number {
+    const status = readFileSync(`/proc/${this.pid}/status`, 'utf8');
+    const line = which === 'now' ? /VmRSS:\s+(\d+) kB/ : /VmHWM:\s+(\d+) kB/;
+    return Number(line.exec(status)?.[1]) * 1024;
+  }
+
   start(): void {
     const { flags = [], under = [], stdout = () => 'kept' } = this.#own;
     const [main = '', ...rest] = this.#args;
@@ -75,19 +84,23 @@ export class Plane implements TestProcess {
     if (child.pid !== undefined) child.once('exit', dieTogether(child.pid));
   }
 
+  /** Waits until the process is ready. Rejects as soon as it has ended. */
   async ready(): Promise<void> {
+    const hasEnded = (): boolean => this.#child?.exitCode != null || this.#child?.signalCode != null;
+    const said = (): string => `it wrote: ${this.#output.slice(-20).join('').slice(-2000)}`;
     for (const origin of this.#origins) {
       await until(
         async () => {
-          if (this.#child?.exitCode != null) throw new Error('it has ended');
+          if (hasEnded()) return true;
           const answer = await fetch(`${origin}/readyz`);
           await answer.body?.cancel();
           return answer.ok;
         },
-        () => `${this.#args[0]} is ready; it wrote: ${this.#output.slice(-20).join('').slice(-2000)}`,
+        () => `${this.#args[0]} is ready; ${said()}`,
         readyMs,
       );
     }
+    if (hasEnded()) throw new Error(`${this.#args[0]} has ended; ${said()}`);
   }
 
   async kill9(): Promise<void> {

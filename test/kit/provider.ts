@@ -92,7 +92,6 @@ export interface ChatAnswerOptions {
   readonly content?: string;
   readonly promptTokens?: number;
   readonly completionTokens?: number;
-  readonly cachedTokens?: number;
   /** Pieces of a stream. Default: the words of the content. */
   readonly pieces?: readonly string[];
   /** The pause between pieces. */
@@ -101,17 +100,12 @@ export interface ChatAnswerOptions {
 
 /** Answers chat requests, whole or streamed, and embeddings with one vector per input. */
 export function answerChat(options: ChatAnswerOptions = {}): ProviderHandler {
-  const {
-    content = 'Hello there, this is a provider.',
-    promptTokens = 10,
-    completionTokens = 20,
-    cachedTokens = 0,
-  } = options;
+  const { content = 'Hello there, this is a provider.', promptTokens = 10, completionTokens = 20 } = options;
   const usage = {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
     total_tokens: promptTokens + completionTokens,
-    prompt_tokens_details: { cached_tokens: cachedTokens },
+    prompt_tokens_details: { cached_tokens: 0 },
   };
   return async (request, response) => {
     if (request.path.endsWith('/embeddings')) return answerEmbeddings(request, response);

@@ -53,6 +53,18 @@ export async function speak(origin: string, bytes: string | Buffer, options: Spe
   return { text, answers: readAnswers(text), closed };
 }
 
+/** Like `speak`, but returns the first answer. Throws if there is none. */
+export async function answerTo(
+  origin: string,
+  bytes: string | Buffer,
+  options: Omit<SpeakOptions, 'answers'> = {},
+): Promise<RawAnswer> {
+  const { answers, text } = await speak(origin, bytes, { ...options, answers: 1 });
+  const [answer] = answers;
+  if (answer === undefined) throw new Error(`no answer, only: ${text.slice(0, 500)}`);
+  return answer;
+}
+
 /** Opens a connection to an origin without sending anything. */
 export function open(origin: string): Promise<Socket> {
   const { hostname, port } = new URL(origin);

@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { freePort } from './free-port.ts';
+import { onPath } from './programs.ts';
 import { startRedisCluster } from './redis-cluster.ts';
 import { answers, withRedis } from './redis-connection.ts';
 import { startRedisProcess } from './redis-process.ts';
@@ -80,7 +79,7 @@ export const hasSharedRedis = process.env[sharedRedisVariable] !== undefined;
  */
 export async function startOwnRedis(options: OwnRedisOptions = {}): Promise<OwnRedis | undefined> {
   const { cluster = false, aclFile } = options;
-  const program = onPath('redis-server') ?? onPath('valkey-server');
+  const program = onPath('redis-server', 'valkey-server');
   if (program !== undefined) {
     return cluster ? startRedisCluster(program, options) : startRedisProcess(program, options);
   }
@@ -89,11 +88,6 @@ export async function startOwnRedis(options: OwnRedisOptions = {}): Promise<OwnR
     throw new Error(`no Redis, but SOTTO_REQUIRE_REDIS=1: ${redisSkipReason}`);
   }
   return container;
-}
-
-function onPath(program: string): string | undefined {
-  const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
-  return folders.map((folder) => join(folder, program)).find((path) => existsSync(path));
 }
 
 const ENGINE_TIMEOUT_MS = 900;

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { fromSource, programOf } from './programs.ts';
+import { dieTogether, fromSource, programOf } from './programs.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const source = 'packages/client/src/command/main.ts';
@@ -36,6 +36,7 @@ export function runSotto(
     env: { PATH: process.env.PATH ?? '', ...environment },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
+  if (child.pid !== undefined) child.once('exit', dieTogether(child.pid));
   let out = '';
   let err = '';
   const listeners = new Set<() => void>();

@@ -52,6 +52,11 @@ export interface TestAccount {
   readonly managementKey: string;
 }
 
+/** The addresses of a plane, and its options. */
+interface PlaneOptions extends OwnPlane {
+  readonly origins: readonly string[];
+}
+
 type SecretName = 'TICKET_SEALING_KEY' | 'SETTLEMENT_MAC_KEY' | 'ACCOUNT_REF_KEY' | 'SESSION_SECRET';
 
 /** The service as its users see it: real processes, over HTTP. */
@@ -152,14 +157,25 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     ...options.environment,
     ...options.controlEnvironment,
   };
-  const withFlags = (own: OwnPlane = {}): OwnPlane => ({
-    ...own,
-    flags: [...(options.nodeFlags ?? []), ...(own.flags ?? [])],
-  });
+  const brokerSettings: Record<string, string> = {
+    ...shared,
+    ...verification,
+    CONFIDENTIAL_TLS: 'off',
+    REDIS_URL: options.redisUrl ?? '',
+    ...options.environment,
+    ...options.brokerEnvironment,
+  };
+  const brokerCommand = [mains.confidential];
+  const controlCommand = ['apps/control/src/main.ts', 'serve'];
+  const planeOf = (command: readonly string[], settings: Record<string, string>, own: PlaneOptions): Plane =>
+    new Plane(command, { ...settings, ...own.environment }, own.origins, output, {
+      ...own,
+      flags: [...(options.nodeFlags ?? []), ...(own.flags ?? [])],
+    });
   const planes =
     options.planes === 'one'
       ? [
-          new Plane(
+          planeOf(
             [mains.embedded],
             {
               ...shared,
@@ -169,38 +185,21 @@ export async function startService(options: ServiceOptions): Promise<Service> {
               DATABASE_URL: options.databaseUrl,
               ...options.environment,
             },
-            [controlOrigin, confidentialOrigin],
-            output,
-            withFlags(),
+            { origins: [controlOrigin, confidentialOrigin] },
           ),
         ]
       : [
-          new Plane(
-            [mains.confidential],
-            {
-              ...shared,
-              ...verification,
-              CONFIDENTIAL_TLS: 'off',
-              REDIS_URL: options.redisUrl ?? '',
-              ...options.environment,
-              ...options.brokerEnvironment,
-              ...options.own?.broker?.environment,
-            },
-            [confidentialOrigin],
-            output,
-            withFlags(options.own?.broker),
-          ),
-          new Plane(
-            ['apps/control/src/main.ts', 'serve'],
-            {
-              ...controlSettings,
-              ...options.own?.control?.environment,
-            },
-            [controlOrigin],
-            output,
-            withFlags(options.own?.control),
-          ),
+          planeOf(brokerCommand, brokerSettings, { origins: [confidentialOrigin], ...options.own?.broker }),
+          planeOf(controlCommand, controlSettings, { origins: [controlOrigin], ...options.own?.control }),
         ];
+  /** Starts a further plane on a port. It ends with the service. */
+  const addPlane = async (command: readonly string[], settings: Record<string, string>, origin: string) => {
+    const plane = planeOf(command, settings, { origins: [origin] });
+    planes.push(plane);
+    plane.start();
+    await plane.ready();
+    return plane;
+  };
   const [broker, control = broker] = planes;
   if (broker === undefined || control === undefined) throw new Error('no planes');
   for (const plane of planes) plane.start();
@@ -295,31 +294,15 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     async addBroker({ port: given } = {}) {
       const port = given ?? (await freePort());
       const origin = `http://127.0.0.1:${port}`;
-      const environment = {
-        ...shared,
-        ...verification,
-        CONFIDENTIAL_PORT: String(port),
-        CONFIDENTIAL_TLS: 'off',
-        REDIS_URL: options.redisUrl ?? '',
-        ...options.environment,
-        ...options.brokerEnvironment,
-      };
-      const plane = new Plane([mains.confidential], environment, [origin], output, withFlags());
-      planes.push(plane);
-      plane.start();
-      await plane.ready();
-      return { process: plane, baseUrl: `${origin}/v1` };
+      const settings = { ...brokerSettings, CONFIDENTIAL_PORT: String(port) };
+      return { process: await addPlane(brokerCommand, settings, origin), baseUrl: `${origin}/v1` };
     },
 
     async addControl() {
       const port = await freePort();
       const origin = `http://127.0.0.1:${port}`;
-      const environment = { ...controlSettings, CONTROL_ORIGIN: controlOrigin, CONTROL_PORT: String(port) };
-      const plane = new Plane(['apps/control/src/main.ts', 'serve'], environment, [origin], output, withFlags());
-      planes.push(plane);
-      plane.start();
-      await plane.ready();
-      return { process: plane, controlUrl: `${origin}/v1` };
+      const settings = { ...controlSettings, CONTROL_ORIGIN: controlOrigin, CONTROL_PORT: String(port) };
+      return { process: await addPlane(controlCommand, settings, origin), controlUrl: `${origin}/v1` };
     },
 
     async replaceCatalog(catalog) {

@@ -1,5 +1,4 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { Socket } from 'node:net';
 import { listenOnLoopback } from './free-port.ts';
 
 /** A request as a payment service receives it. */
@@ -35,7 +34,6 @@ export interface StandInServer {
 /** An HTTP server on loopback around the rules of a payment service. */
 export async function startStandIn(handle: (call: Call) => Reply | Promise<Reply>): Promise<StandInServer> {
   const waiting: { path: string; resolve: () => void }[] = [];
-  const sockets = new Set<Socket>();
   const server = createServer((request, response) => {
     const pieces: Buffer[] = [];
     request.on('data', (piece: Buffer) => pieces.push(piece));
@@ -66,10 +64,6 @@ export async function startStandIn(handle: (call: Call) => Reply | Promise<Reply
       response.end(JSON.stringify(reply.body));
     });
   });
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
   const port = await listenOnLoopback(server);
   const standIn: StandInServer = {
     url: `http://127.0.0.1:${port}`,
@@ -79,7 +73,7 @@ export async function startStandIn(handle: (call: Call) => Reply | Promise<Reply
     carriedOut: (path) => new Promise((resolve) => waiting.push({ path, resolve })),
     stop: () =>
       new Promise((resolve) => {
-        for (const socket of sockets) socket.destroy();
+        server.closeAllConnections();
         server.close(() => resolve());
       }),
   };

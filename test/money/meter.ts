@@ -64,7 +64,7 @@ export function meterOf(stage: MoneyStage) {
   /** The charges and the usage rows since the last call. Waits until there are `count` rows. */
   async function charged(count = 1): Promise<{ nusd: bigint; rows: UsageRow[] }> {
     const wanted = seen.rows.size + count;
-    await until(async () => (await usageRows(stage.service, account)).length >= wanted, 'the rows are there', 3000);
+    await until(async () => (await usageRows(stage.service, account)).length >= wanted, 'the rows are there');
     const balance = await expectSettled(stage.service, account, credited);
     const rows = await usageRows(stage.service, account);
     const nusd = seen.balance - balance;

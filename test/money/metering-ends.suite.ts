@@ -58,7 +58,8 @@ export function meteringEndsSuite(stage: MoneyStage): void {
         'before there is output: nothing, and the provider is hung up on (stream %s)',
         async (stream) => {
           stage.world.alpha.seen.length = 0;
-          await asks('m/one', { kind: 'silence' }, { stream, leaveAfterMs: 100 });
+          const leaveOn = until(() => stage.world.alpha.seen.length > 0, 'the provider is asked');
+          await asks('m/one', { kind: 'silence' }, { stream, leaveOn });
           const left = performance.now();
           await stage.world.alpha.seen[0]?.closed;
           // The broker hangs up within a few ms. Otherwise the total time limit of 20 s would end the request.
@@ -69,7 +70,9 @@ export function meteringEndsSuite(stage: MoneyStage): void {
 
       it('while one attempt has failed and the next is silent: nothing', async () => {
         const acts = { alpha: { kind: 'status', status: 503 }, beta: { kind: 'silence' } } as const;
-        await asks('m/two', acts, { leaveAfterMs: 150, body: { provider: { order: ['alpha', 'beta'] } } });
+        stage.world.beta.seen.length = 0;
+        const leaveOn = until(() => stage.world.beta.seen.length > 0, 'the second provider is asked');
+        await asks('m/two', acts, { leaveOn, body: { provider: { order: ['alpha', 'beta'] } } });
         expect(await charged()).toMatchObject({ nusd: 0n, rows: [{ cost: 0n, attempts: 2 }] });
       });
 
@@ -135,11 +138,12 @@ export function meteringEndsSuite(stage: MoneyStage): void {
           messages: [{ role: 'user', content: scripted({ '*': { kind: 'silence' } }) }],
         };
         const count = 12;
-        const leave = (): Promise<unknown> =>
-          ask(stage.service, payer.inferenceKey, 'compat', body, { leaveAfterMs: 100 });
+        stage.world.alpha.seen.length = 0;
+        const leaveOn = until(() => stage.world.alpha.seen.length >= count, 'the provider is asked by all');
+        const leave = (): Promise<unknown> => ask(stage.service, payer.inferenceKey, 'compat', body, { leaveOn });
         await Promise.all(Array.from({ length: count }, leave));
         const rowsNow = (): Promise<UsageRow[]> => usageRows(stage.service, payer);
-        await until(async () => (await rowsNow()).length >= count, 'the rows are there', 5000);
+        await until(async () => (await rowsNow()).length >= count, 'the rows are there');
         const balance = await expectSettled(stage.service, payer, 100_000_000_000n);
         const rows = await rowsNow();
         const each = costOf({ prompt: rows[0]?.prompt_tokens ?? 0, completion: 0 }, dearPricing);

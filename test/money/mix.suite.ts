@@ -165,15 +165,19 @@ export function mixSuite(stage: MoneyStage, which: 'one' | 'two'): void {
         operation === 'embeddings' ? `embed ${prompt_tokens - 1}` : `chat ${completion_tokens - 1}`;
       const byIdentity = new Map(measured.map((row) => [identity(row), row]));
       expect(byIdentity.size).toBe(measured.length);
+      const measuredRowOf = ({ kind, index }: Sent) =>
+        byIdentity.get(`${kind === 'embed' ? 'embed' : 'chat'} ${index}`);
       const complete = sent.filter(({ called }) => called.complete);
       expect(complete.length).toBeGreaterThan(requests / 3);
       for (const each of complete) {
-        const row = byIdentity.get(`${each.kind === 'embed' ? 'embed' : 'chat'} ${each.index}`);
-        expect(row, `${each.kind} ${each.index}`).toMatchObject({ cost: fullCost(each), provider: serverOf(each) });
+        expect(measuredRowOf(each), `${each.kind} ${each.index}`).toMatchObject({
+          cost: fullCost(each),
+          provider: serverOf(each),
+        });
       }
       // A client that got an error, or left before any output, pays nothing.
       const unpaid = sent.filter(({ called: { status } }) => status !== undefined && status !== 200);
-      for (const { index } of unpaid) expect(byIdentity.get(`chat ${index}`)).toBeUndefined();
+      for (const each of unpaid) expect(measuredRowOf(each)).toBeUndefined();
       expect(rows.length).toBeLessThanOrEqual(sent.filter(({ kind }) => kind !== 'refused').length);
       const known = new Set(['completed', 'cancelled', 'failed']);
       expect(rows.filter(({ status, cost }) => !known.has(status) || (status === 'failed' && cost > 0n))).toEqual([]);

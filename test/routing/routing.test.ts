@@ -9,9 +9,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { describeInBothPlanes, type Planes } from '../kit/both-planes.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../kit/catalog.ts';
 import { type Answer, ask, bearer, expectError, get, post, send } from '../kit/client.ts';
+import { type Person, peopleOf } from '../kit/people.ts';
 import { startProvider } from '../kit/provider.ts';
 import { until } from '../kit/service.ts';
-import { type Person, signUp } from '../money/billing/world.ts';
 
 const model = 'm/one';
 /** Three providers of one model: one in an enclave, one private, one anonymous and cheap. */
@@ -55,6 +55,7 @@ async function setup() {
 }
 
 function suite(planes: Planes): void {
+  const people = peopleOf(planes);
   let ann: Person;
   let ben: Person;
   const url = (path: string): string => `${planes.service.controlUrl}/routing/${path}`;
@@ -75,7 +76,7 @@ function suite(planes: Planes): void {
     Object.fromEntries(excluded.map(({ provider, rule }) => [provider, rule]));
 
   beforeAll(async () => {
-    [ann, ben] = [await signUp(planes.service), await signUp(planes.service)];
+    [ann, ben] = [await people.signUp(), await people.signUp()];
   });
 
   describe('/routing/preferences', () => {
@@ -149,7 +150,7 @@ function suite(planes: Planes): void {
 
     it('a change has reached every broker when it is answered, and voids the tickets minted before', async () => {
       const key = await makeKey(ben);
-      await credit(planes, ben);
+      await people.fund(ben);
       await until(async () => (await ask(planes.service, key, { model })).status === 200, 'the key has money');
       const { ticket } = await planes.service.mintTicket(key, { model });
       expect((await put(ben, { provider_ignore: ['vault', 'quiet', 'loud'] })).status).toBe(200);
@@ -250,7 +251,7 @@ function suite(planes: Planes): void {
 
     it('matches the real request', async () => {
       const key = await makeKey(ann);
-      await credit(planes, ann);
+      await people.fund(ann);
       await until(async () => (await ask(planes.service, key, { model })).status === 200, 'the key has money');
       for (const provider of [
         'loud',
@@ -308,12 +309,6 @@ function suite(planes: Planes): void {
       expectError(await get(url('effective'), bearer(managementKey)), 403, 'insufficient_scope');
     });
   });
-}
-
-/** Credits ten dollars, as an operator does. */
-async function credit({ service }: Planes, { accountId }: Person): Promise<void> {
-  const { code, output } = await service.runControl(['account', 'credit', accountId, '10', '--reference', accountId]);
-  expect(code, output).toBe(0);
 }
 
 await describeInBothPlanes('routing', setup, suite);

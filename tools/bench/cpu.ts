@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Returns the CPU time that processes have used so far, in µs, including ended threads. Linux only. */
+/** Returns the CPU time that the threads of processes have used so far, in µs. Linux only. */
 export function cpuMicroseconds(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + cpuOf(pid), 0);
 }
 
-/** Counts each thread in nanoseconds. Ended threads, which are few, appear only in the process's ticks. */
+/** Counts each living thread in nanoseconds. Ended threads, which are few, appear only in the process's ticks. */
 function cpuOf(pid: number): number {
   try {
     return readdirSync(`/proc/${pid}/task`).reduce((sum, task) => {

@@ -6,7 +6,6 @@ import { cpuMicroseconds, percentile } from './cpu.ts';
 import { measureTranslation } from './translation.ts';
 
 /**
-/**
  * Measures what `sotto proxy` adds to the first byte of a stream if tickets are ready, and its CPU per request. It
  * compares requests through the proxy with direct ones, in turns on one connection each. It does the same for Anthropic's
  * Messages, and measures their translation by itself. `--quick` uses fewer rounds.

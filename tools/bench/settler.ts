@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
 import { bookSettlements, createAccount, creditAccount, insertKey, migrateDatabase } from '@sotto/control';
 import {
   type AccountRef,
@@ -16,7 +15,7 @@ import pg from 'pg';
 import { startOwnPostgres } from '../../test/kit/postgres.ts';
 import { startOwnRedis } from '../../test/kit/redis.ts';
 import { until } from '../../test/kit/service.ts';
-import { cpuMicroseconds } from './cpu.ts';
+import { cpuMicroseconds, familyMicroseconds } from './cpu.ts';
 import { bareControl } from './usage/serve.ts';
 
 /**
@@ -34,7 +33,6 @@ const postgres = await startOwnPostgres({ durability: 'full' });
 const databaseUrl = await postgres.createDatabase();
 await migrateDatabase(databaseUrl);
 const pool = new pg.Pool({ connectionString: databaseUrl, max: 10 });
-const postmaster = await serverPid(pool);
 
 interface Payer extends AccountRef {
   readonly walletId: string;
@@ -169,7 +167,7 @@ function settlementOf(id: string, owner: AccountRef): Settlement {
 
 async function measure(name: string, prepare: () => Promise<() => Promise<void>>, redisPid?: number): Promise<void> {
   const run = await prepare();
-  const before = { node: process.cpuUsage(), postgres: serverCpu(postmaster), redis: redisCpu(redisPid) };
+  const before = { node: process.cpuUsage(), postgres: familyMicroseconds(postgres.pid), redis: redisCpu(redisPid) };
   const startedAt = performance.now();
   await run();
   const ms = performance.now() - startedAt;
@@ -177,7 +175,7 @@ async function measure(name: string, prepare: () => Promise<() => Promise<void>>
   const per = (us: number): string => (us / count).toFixed(0);
   console.log(
     `${name}: ${((count * 1000) / ms).toFixed(0)} settlements/s; CPU: node ${per(user + system)}, ` +
-      `postgres ${per(serverCpu(postmaster) - before.postgres)}` +
+      `postgres ${per(familyMicroseconds(postgres.pid) - before.postgres)}` +
       `${redisPid === undefined ? '' : `, redis ${per(redisCpu(redisPid) - before.redis)}`}`,
   );
 }
@@ -195,27 +193,4 @@ async function inParallel(workers: number, times: number, act: () => Promise<voi
     }
   };
   await Promise.all(Array.from({ length: workers }, worker));
-}
-
-/** Returns the server's first process, the parent of the process that serves our connection. */
-async function serverPid(connections: pg.Pool): Promise<number> {
-  const { rows } = await connections.query<{ pid: number }>('select pg_backend_pid() as pid');
-  return parentOf(rows[0]?.pid ?? 0);
-}
-
-/** Returns the server's CPU so far in µs, including ended processes. */
-function serverCpu(root: number): number {
-  const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  const living = all.map(Number).filter((pid) => pid === root || parentOf(pid) === root);
-  // The fields start with the third. Fields 14 and 15 are the ticks of ended children, 100 per second.
-  const fields = readFileSync(`/proc/${root}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return cpuMicroseconds(living) + (Number(fields[13]) + Number(fields[14])) * 10_000;
-}
-
-function parentOf(pid: number): number {
-  try {
-    return Number(/\nPPid:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
-  } catch {
-    return 0;
-  }
 }

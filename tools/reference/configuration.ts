@@ -5,6 +5,7 @@ import { schemas } from './settings-schema.ts';
 
 const ofControl = describeSettings(schemas.control);
 const ofBroker = describeSettings(schemas.broker);
+const ofKeeper = describeSettings(schemas.keeper);
 
 const meanings = new Map([...ofBroker, ...ofControl].map(({ name, meaning }) => [name, meaning]));
 /** A setting of `npm start` without its own description has the description of the process that it is passed to. */
@@ -60,12 +61,7 @@ export const configurationPage = (): string =>
       'control',
     ),
     section('Broker', 'The confidential plane, which sees content and no accounts.', ofBroker, 'broker'),
-    section(
-      'Keeper',
-      'Optional: releases secrets to brokers that prove what they run.',
-      describeSettings(schemas.keeper),
-      'keeper',
-    ),
+    section('Keeper', 'Optional: releases secrets to brokers that prove what they run.', ofKeeper, 'keeper'),
     section('`npm start`', 'Runs control and the broker on one machine, for trying Sotto out.', ofEmbedded, 'start'),
   ]
     .join('\n\n')
@@ -112,6 +108,6 @@ const placeOf = (plane: Plane, name: string): string => {
 
 /** Settings without a description, which would leave empty cells on the page. */
 export const settingsWithoutMeaning = (): string[] =>
-  [...ofControl, ...ofBroker, ...describeSettings(schemas.keeper), ...ofEmbedded]
+  [...ofControl, ...ofBroker, ...ofKeeper, ...ofEmbedded]
     .filter(({ meaning }) => meaning === undefined)
     .map(({ name }) => name);

@@ -32,6 +32,9 @@ export async function serve(given: Environment): Promise<void> {
 }
 
 async function start(given: Environment): Promise<void> {
+  // Process 1 of a container receives only the signals that it listens for.
+  const leave = (): never => process.exit(0);
+  process.on('SIGTERM', leave).on('SIGINT', leave);
   const loaded = loadSettings({
     ...{ plane: 'broker', schema: brokerSchema, environment: given },
     readFile: (path) => readFileSync(path, 'utf8'),
@@ -109,8 +112,8 @@ async function start(given: Environment): Promise<void> {
       .then(() => metrics?.close())
       .then(() => process.exit(0));
   };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+  process.off('SIGTERM', leave).off('SIGINT', leave);
+  process.on('SIGTERM', stop).on('SIGINT', stop);
 }
 
 async function serveMetrics({ metrics }: Broker, { host, metricsPort: port }: BrokerConfig) {

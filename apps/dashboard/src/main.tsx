@@ -44,9 +44,11 @@ const queryClient = makeQueryClient(() => {
   // The user may have typed something on this page, so it stays.
   if (queryClient.getQueryData(sessionQuery.queryKey)) sessionEnded.update(() => true);
 });
-for (const page of ['verify-email', 'reset-password', 'invitations'] as const) {
-  if (window.location.pathname === `/${page}`) takeLinkToken(page);
-}
+takeLinkToken();
+// A link that is opened in a tab with its page changes the address only, and loads nothing.
+window.addEventListener('hashchange', () => {
+  if (takeLinkToken()) window.location.reload();
+});
 const router = makeRouter(queryClient);
 followOtherTabs(queryClient, () => void router.invalidate());
 

@@ -253,8 +253,9 @@ const routingRoute = createRoute({
   component: lazyPage(() => import('./pages/routing/routing-page.tsx'), 'RoutingPage'),
 });
 
-const readDocsSearch = (search: Readonly<Record<string, unknown>>): { q?: string } =>
-  typeof search.q === 'string' && search.q !== '' ? { q: search.q } : {};
+/** An address that reads like a number, such as `?q=429`, is parsed as one. */
+const readDocsSearch = ({ q }: Readonly<Record<string, unknown>>): { q?: string } =>
+  (typeof q === 'string' && q !== '') || typeof q === 'number' ? { q: String(q) } : {};
 
 const referenceRoute = createRoute({
   getParentRoute: () => rootRoute,

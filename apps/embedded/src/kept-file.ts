@@ -13,9 +13,12 @@ export async function readKept(file: string): Promise<unknown> {
 export const keep = (file: string, content: object): Promise<void> =>
   keepText(file, `${JSON.stringify(content, null, 2)}\n`);
 
-/** Writes a file that only its owner can read. A kill leaves either the whole file or none. */
-export async function keepText(file: string, text: string): Promise<void> {
+/** Writes a file that only its owner can read. */
+export const keepText = (file: string, text: string): Promise<void> => writeWhole(file, text, 0o600);
+
+/** Writes a file whole: a kill leaves the old file or the new one, and a process that reads it meanwhile gets one of them. */
+export async function writeWhole(file: string, text: string, mode = 0o666): Promise<void> {
   const temporary = `${file}.${process.pid}.tmp`;
-  await writeFile(temporary, text, { mode: 0o600 });
+  await writeFile(temporary, text, { mode });
   await rename(temporary, file);
 }

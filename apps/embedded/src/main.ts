@@ -55,11 +55,8 @@ if (!read.ok) {
   process.exit(1);
 }
 try {
-  const banner = await startEverything(read.config, (stop) => {
-    stops.push(stop);
-    // Started after the shutdown began, so it stops at once.
-    if (ending !== undefined) void stop();
-  });
+  // A shutdown that has begun takes these, too: it goes on until the list is empty.
+  const banner = await startEverything(read.config, (stop) => stops.push(stop));
   if (ending === undefined) {
     isRunning = true;
     process.stdout.write(`${banner}\n`);

@@ -17,6 +17,8 @@ import { type RunningPlanes, StartError } from './service.ts';
 export interface OneProcessOptions {
   readonly config: EmbeddedConfig;
   readonly ports: { readonly control: number; readonly confidential: number };
+  /** Addresses on this machine. The public origins may not be reachable from it. */
+  readonly local: { readonly control: string; readonly confidential: string };
   readonly origins: { readonly control: string; readonly confidential: string };
   readonly databaseUrl: string;
   readonly files: ServiceFiles;

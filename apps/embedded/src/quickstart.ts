@@ -59,14 +59,18 @@ export async function writeQuickstart(facts: QuickstartFacts): Promise<string> {
 
 const shellExports = (variables: Readonly<Record<string, string>>): string =>
   Object.entries(variables)
-    .map(([name, value]) => `export ${name}='${value.replaceAll("'", "'\\''")}'\n`)
+    .map(([name, value]) => `export ${name}=${quoted(value)}\n`)
     .join('');
+
+/** A word of a shell. */
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 function banner(facts: QuickstartFacts, envFile: string): string {
   const { controlOrigin, confidentialOrigin, account, oneProcess, model: served } = facts;
   const model = served ?? '/auto';
   const body = `{"model":"${model}","messages":[{"role":"user","content":"Hello"}]}`;
   const fromHere = relative(process.cwd(), envFile);
+  const shown = fromHere.startsWith('..') ? envFile : fromHere;
   return [
     '',
     'Sotto is running.',
@@ -85,7 +89,7 @@ function banner(facts: QuickstartFacts, envFile: string): string {
     '',
     'Try it in another terminal:',
     '',
-    `  source ${fromHere.startsWith('..') ? envFile : fromHere}`,
+    `  source ${/^[\w./-]+$/.test(shown) ? shown : quoted(shown)}`,
     '',
     'Compatibility mode. Any OpenAI client works, and the broker sees key and content together:',
     '',

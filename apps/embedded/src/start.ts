@@ -59,13 +59,15 @@ export async function startEverything(
     confidential: config.confidentialPort === 0 ? await freePort() : config.confidentialPort,
   };
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
+  const local = { control: `http://${host}:${ports.control}`, confidential: `http://${host}:${ports.confidential}` };
   const origins = {
-    control: config.controlOrigin ?? `http://${host}:${ports.control}`,
-    confidential: config.confidentialOrigin ?? `http://${host}:${ports.confidential}`,
+    control: config.controlOrigin ?? local.control,
+    confidential: config.confidentialOrigin ?? local.confidential,
   };
   const options = {
     config,
     ports,
+    local,
     origins,
     databaseUrl,
     files,
@@ -81,7 +83,6 @@ export async function startEverything(
   };
   process.on('SIGHUP', () => void reload().catch(() => process.stderr.write('sotto: the catalog cannot be written\n')));
 
-  const local = { control: `http://${host}:${ports.control}`, confidential: `http://${host}:${ports.confidential}` };
   const account = await ensureDemoAccount({ dataDir, databaseUrl });
   const projectedBy = Date.now() + projectionMs;
   let models: readonly ModelAnswer[] = [];

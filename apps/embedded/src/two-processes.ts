@@ -3,13 +3,16 @@ import { fileURLToPath } from 'node:url';
 import { providersOf } from './files/prepare-files.ts';
 import { type LogFormat, prettyOut } from './log.ts';
 import type { OneProcessOptions } from './one-process.ts';
-import { type RunningPlanes, StartError } from './service.ts';
+import { type RunningPlanes, StartError, waitUntil } from './service.ts';
 
 /** A plane in its own process, restarted when it dies. */
 interface Plane {
   reload(): void;
   stop(): Promise<void>;
+  /** Rejects if the plane keeps dying before `started` is called. */
   readonly failed: Promise<never>;
+  /** Says that the start has succeeded. From then on, the plane is restarted however often it dies. */
+  started(): void;
 }
 
 /** Restarts of a plane that dies right after its start, before the start fails. */
@@ -19,7 +22,7 @@ const stopMs = 40_000;
 
 /** Runs the planes as two processes on a shared Redis. Each gets only its part of the environment. */
 export async function startTwoProcesses(options: OneProcessOptions): Promise<RunningPlanes> {
-  const { config, ports, origins, secrets, files } = options;
+  const { config, ports, local, origins, secrets, files } = options;
   const shared = {
     PATH: process.env.PATH ?? '',
     HOST: config.host,
@@ -40,7 +43,7 @@ export async function startTwoProcesses(options: OneProcessOptions): Promise<Run
       CONFIDENTIAL_TLS: 'off',
       ATTESTATION: config.attestation,
       PROVIDERS_FILE: files.registryFile,
-      ...(config.metricsPort === undefined ? {} : { METRICS_PORT: String(config.metricsPort + 1) }),
+      ...(config.metricsPort === undefined ? {} : { METRICS_PORT: String(portAfter(config.metricsPort)) }),
       ...(await providerKeys(files.registryFile)),
     },
   });
@@ -73,15 +76,14 @@ export async function startTwoProcesses(options: OneProcessOptions): Promise<Run
     await broker.stop();
     await control.stop();
   };
-  const ready = Promise.all([isReady(origins.control), isReady(origins.confidential)]);
+  const ready = Promise.all([untilReady(local.control), untilReady(local.confidential)]);
   try {
     await Promise.race([ready, broker.failed, control.failed]);
   } catch (error) {
     await stop();
     throw error;
   }
-  // A plane that dies later is restarted. It prints the reason to stderr.
-  for (const plane of [broker, control]) plane.failed.catch(() => {});
+  for (const plane of [broker, control]) plane.started();
   return {
     controlOrigin: origins.control,
     confidentialOrigin: origins.confidential,
@@ -101,6 +103,7 @@ function startPlane(
   const flags = [...new Set([...process.execArgv, '--disable-sigusr1'])];
   let child: ChildProcess | undefined;
   let stopping = false;
+  let isStarted = false;
   let quickDeaths = 0;
   let onGone = (): void => {};
   let fail: (error: StartError) => void = () => {};
@@ -108,6 +111,8 @@ function startPlane(
     fail = reject;
   });
   const start = (): void => {
+    // It was stopped between a death and this restart.
+    if (stopping) return;
     const startedAt = Date.now();
     child = spawn(process.execPath, [...flags, main, ...args], {
       env: environment,
@@ -120,8 +125,8 @@ function startPlane(
       onGone();
       if (stopping) return;
       quickDeaths = Date.now() - startedAt < quickMs ? quickDeaths + 1 : 0;
-      if (quickDeaths >= maxQuickDeaths) fail(new StartError(`${packageName} keeps ending; the lines above say why`));
-      else setTimeout(start, 250);
+      if (isStarted || quickDeaths < maxQuickDeaths) setTimeout(start, 250);
+      else fail(new StartError(`${packageName} keeps ending; the lines above say why`));
     });
   };
   start();
@@ -131,6 +136,9 @@ function startPlane(
   process.once('exit', killChild);
   return {
     failed,
+    started: () => {
+      isStarted = true;
+    },
     reload: () => void child?.kill('SIGHUP'),
     async stop() {
       stopping = true;
@@ -149,17 +157,15 @@ function startPlane(
   };
 }
 
-async function isReady(origin: string): Promise<void> {
-  for (let tries = 0; tries < 1200; tries += 1) {
-    const ready = await fetch(`${origin}/readyz`).then(
-      (answer) => answer.ok,
-      () => false,
-    );
-    if (ready) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new StartError(`${origin}/readyz is not ready after a minute. Check that Redis is reachable at REDIS_URL`);
-}
+/** 0 stands for any free port. */
+const portAfter = (port: number): number => (port === 0 ? 0 : port + 1);
+
+const untilReady = (origin: string): Promise<void> =>
+  waitUntil(
+    async () => (await fetch(`${origin}/readyz`)).ok,
+    60_000,
+    `${origin}/readyz is not ready after a minute. Check that Redis is reachable at REDIS_URL`,
+  );
 
 /** Returns the provider keys that the registry names, from this process's environment, for the broker only. */
 async function providerKeys(registryFile: string): Promise<Record<string, string>> {

@@ -31,8 +31,8 @@ async function serve(environment: Environment): Promise<void> {
     process.exit(1);
   });
   await start(environment).catch((error: unknown) => {
-    const message = error instanceof FileError || error instanceof StartError ? error.message : 'unexpected error';
-    process.stderr.write(`sotto-keeper: ${message}\n`);
+    const isKnown = error instanceof FileError || error instanceof StartError;
+    process.stderr.write(isKnown ? `sotto-keeper: ${error.message}\n` : exitMessage('sotto-keeper', error));
     process.exit(1);
   });
 }

@@ -30,6 +30,13 @@ export function parseJson(text: string, what: string): unknown {
   return value;
 }
 
+/** Reads a value with a schema. Throws a `Refusal` with this reason if it does not fit. */
+export function readOrRefuse<T>(schema: z.ZodType<T>, value: unknown, reason: string): T {
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) throw new Refusal(reason);
+  return parsed.data;
+}
+
 /** Reads a value with a schema. Throws a `Refusal` that says what is malformed, and where: `what` ends in the verb. */
 export function readAs<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
   const parsed = schema.safeParse(value);

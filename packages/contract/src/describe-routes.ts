@@ -1,7 +1,7 @@
 import type { ErrorType } from '@sotto/wire';
 import type { Contract, Contracts } from './contract.ts';
 import { anywhere, ofBodies, ofKeys, ofOperators, ofOwners, ofSessions } from './errors.ts';
-import { type Credential, json, type RouteDescription } from './route.ts';
+import { type AnswerDescription, type Credential, json, type RouteDescription } from './route.ts';
 
 /** Converts the routes of one tag for the document. */
 export const describeRoutes = (tag: string, routes: Contracts): RouteDescription[] =>
@@ -15,48 +15,40 @@ export const describeAsStated = (tag: string, routes: Contracts): RouteDescripti
 
 function describeRoute(tag: string, key: string, contract: Contract): RouteDescription {
   const [method = '', path = ''] = key.split(' ');
-  const { operationId, summary, description, credentials, params, query, headers, examples = {} } = contract;
-  const { answer, returns, answerHeaders, otherContent = [], otherAnswers = [] } = contract;
-  const content = [...(answer === undefined ? [] : [json(answer, examples.answer)]), ...otherContent];
+  const { operationId, summary, description, credentials, params, query, headers, otherAnswers = [] } = contract;
   return {
     method: method.toLowerCase() as RouteDescription['method'],
     path,
     operationId,
     tag,
     summary,
-    ...(description === undefined ? {} : { description }),
+    description,
     credentials,
-    ...(params === undefined
-      ? {}
-      : { pathParameters: Object.fromEntries(Object.entries(params).map(([name, { note }]) => [name, note])) }),
-    ...(query === undefined ? {} : { query }),
-    ...(headers === undefined ? {} : { headers }),
-    ...bodyOf(contract),
-    answers: [
-      ...(returns === undefined
-        ? []
-        : [
-            {
-              status: contract.status ?? (200 as const),
-              description: returns,
-              ...(content.length === 0 ? {} : { content }),
-              ...(answerHeaders === undefined ? {} : { headers: answerHeaders }),
-            },
-          ]),
-      ...otherAnswers,
-    ],
+    pathParameters: params && Object.fromEntries(Object.entries(params).map(([name, { note }]) => [name, note])),
+    query,
+    headers,
+    body: bodyOf(contract),
+    answers: [...ownAnswer(contract), ...otherAnswers],
     errors: contract.errors ?? [],
     isOpenToPages: isOpenToPages(contract),
   };
 }
 
-function bodyOf({ body, otherBodies = [], examples = {} }: Contract): Pick<RouteDescription, 'body'> {
+function bodyOf({ body, otherBodies = [], examples = {} }: Contract): RouteDescription['body'] {
   if (typeof body === 'string') {
-    const content = [json({ type: 'object', description: 'Empty.' }, {})];
-    return { body: { ...(body === 'optional' ? { required: false } : {}), content } };
+    return { required: body !== 'optional', content: [json({ type: 'object', description: 'Empty.' }, {})] };
   }
   const content = [...(body === undefined ? [] : [json(body, examples.body)]), ...otherBodies];
-  return content.length === 0 ? {} : { body: { content } };
+  return content.length === 0 ? undefined : { content };
+}
+
+function ownAnswer(contract: Contract): AnswerDescription[] {
+  const { answer, returns, status = 200, answerHeaders, otherContent = [], examples = {} } = contract;
+  if (returns === undefined) return [];
+  const content = [...(answer === undefined ? [] : [json(answer, examples.answer)]), ...otherContent];
+  return [
+    { status, description: returns, content: content.length === 0 ? undefined : content, headers: answerHeaders },
+  ];
 }
 
 /** Pages of any origin may call public routes and routes with keys. They may not call routes with sessions, because browsers send cookies automatically. */

@@ -26,9 +26,9 @@ export interface Content {
 export interface AnswerDescription {
   readonly status: 200 | 201 | 202 | 204 | 302 | 503;
   readonly description: string;
-  readonly content?: readonly Content[];
+  readonly content?: readonly Content[] | undefined;
   /** Groups of response headers, by their names in `headers.ts`. */
-  readonly headers?: readonly HeaderGroup[];
+  readonly headers?: readonly HeaderGroup[] | undefined;
 }
 
 export type HeaderGroup = 'rate' | 'route' | 'enclave' | 'location';
@@ -47,13 +47,13 @@ export interface RouteDescription {
   readonly operationId: string;
   readonly tag: string;
   readonly summary: string;
-  readonly description?: string;
+  readonly description?: string | undefined;
   /** Any one of these; empty: none is needed. */
   readonly credentials: readonly Credential[];
-  readonly pathParameters?: Readonly<Record<string, Note>>;
-  readonly query?: { readonly schema: z.ZodObject; readonly notes: Readonly<Record<string, Note>> };
-  readonly headers?: Readonly<Record<string, HeaderNote>>;
-  readonly body?: { readonly content: readonly Content[]; readonly required?: boolean };
+  readonly pathParameters?: Readonly<Record<string, Note>> | undefined;
+  readonly query?: { readonly schema: z.ZodObject; readonly notes: Readonly<Record<string, Note>> } | undefined;
+  readonly headers?: Readonly<Record<string, HeaderNote>> | undefined;
+  readonly body?: { readonly content: readonly Content[]; readonly required?: boolean } | undefined;
   readonly answers: readonly AnswerDescription[];
   readonly errors: readonly ErrorType[];
   /** Pages of other origins may call it. */
@@ -73,3 +73,18 @@ export const json = (schema: Content['schema'], example?: unknown): Content => (
   schema,
   ...(example === undefined ? {} : { example }),
 });
+
+/** The rows of a list. */
+export const csv: Content = {
+  mediaType: 'text/csv',
+  schema: { type: 'string', description: 'RFC 4180, UTF-8, with a header row.' },
+};
+
+/** The notes of a query that pages a list. */
+export const pageNotes = { limit: 'Entries per page.', cursor: '`next_cursor` of the previous page.' } as const;
+
+/** The note of a nonce that evidence is bound to. */
+export const nonceNote = {
+  description: 'Exactly 64 hex digits, random and new for each verification.',
+  example: '0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0',
+};

@@ -56,15 +56,15 @@ export interface OrderStep {
   readonly effects: readonly OrderEffect[];
 }
 
-type Move = 'stay' | 'open' | 'credit' | 'compare' | 'fail' | 'expire' | 'note' | 'take_back' | 'flag';
+/** What follows an event. A status is the order's next one. */
+type Move = 'pending' | 'failed' | 'expired' | 'stay' | 'credit' | 'compare' | 'note' | 'take_back' | 'flag';
 
+const stays = { opened: 'stay', failed: 'stay', expired: 'stay' } as const;
 const unpaid = { paid: 'credit', refunded: 'note', dispute_lost: 'note', noticed: 'flag' } as const;
-const ended = { ...unpaid, opened: 'stay', failed: 'stay', expired: 'stay' } as const;
+const ended = { ...stays, ...unpaid } as const;
 const credited = {
-  opened: 'stay',
+  ...stays,
   paid: 'compare',
-  failed: 'stay',
-  expired: 'stay',
   refunded: 'take_back',
   dispute_lost: 'take_back',
   noticed: 'flag',
@@ -75,8 +75,8 @@ const credited = {
  * keep it. Only refunds and lost disputes take credit back.
  */
 const moves = {
-  created: { ...unpaid, opened: 'open', failed: 'fail', expired: 'expire' },
-  pending: { ...unpaid, opened: 'stay', failed: 'fail', expired: 'expire' },
+  created: { ...unpaid, opened: 'pending', failed: 'failed', expired: 'expired' },
+  pending: { ...unpaid, opened: 'stay', failed: 'failed', expired: 'expired' },
   failed: ended,
   expired: ended,
   paid: credited,
@@ -90,12 +90,10 @@ export function applyOrderEvent(order: OrderFunds, event: OrderEvent): OrderStep
   switch (move) {
     case 'stay':
       return unchanged;
-    case 'open':
-      return { order: { ...order, status: 'pending' }, effects: [] };
-    case 'fail':
-      return { order: { ...order, status: 'failed' }, effects: [] };
-    case 'expire':
-      return { order: { ...order, status: 'expired' }, effects: [] };
+    case 'pending':
+    case 'failed':
+    case 'expired':
+      return { order: { ...order, status: move }, effects: [] };
     case 'credit':
       return event.type === 'paid' ? credit(order, event) : unchanged;
     case 'compare':

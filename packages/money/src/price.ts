@@ -9,7 +9,7 @@ export interface PriceTier {
   readonly cacheWrite?: PicoUsd;
 }
 
-/** Prices of one route, in pico-USD per unit. `cost.ts` defines the fallbacks of absent prices. */
+/** Prices of one route, in pico-USD per unit. */
 export interface Price {
   /** Per prompt token that was neither read from a cache nor written to one. */
   readonly input: PicoUsd;

@@ -57,7 +57,7 @@ export class VectorsReader implements AnswerReader<EmbeddingsResult> {
     };
   }
 
-  get #encoding(): 'float' | 'base64' {
+  get #encoding(): VectorEncoding {
     return this.#request.encoding_format ?? 'float';
   }
 

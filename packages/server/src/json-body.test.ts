@@ -25,6 +25,7 @@ describe('readJsonBody', () => {
     ['lists in lists', `{"a":${'['.repeat(1e6)}${']'.repeat(1e6)}}`],
     ['lists that never end', '['.repeat(1e6)],
     ['objects in objects', '{"a":'.repeat(1e6)],
+    ['objects in objects, in the fewest bytes', `${'{"":'.repeat(32_000)}0${'}'.repeat(32_000)}`],
     ['values behind a long text', `{"a":"${'x'.repeat(1e6)}","b":${list('[]', 112_000)}}`],
   ])('rejects too many %s with a clear 400', (_, text) => {
     const error = refusal(text);

@@ -49,7 +49,7 @@ export interface ServerOptions {
   readonly origin?: { readonly name: OriginName; readonly known?: KnownOrigins } | undefined;
   /** Answers a request without a route, such as a page’s address. Returns whether it did. */
   readonly answerUnknown?: (request: FastifyRequest, reply: FastifyReply) => boolean;
-  /** Called with every error that is sent, for the log. */
+  /** Called with every error that is sent, for the log, except for an address or a method without a route. */
   readonly onRefused?: ((error: ServiceError, request: FastifyRequest) => void) | undefined;
   /** Called with every unexpected error. Its message may quote content, so only its name and place are passed. */
   readonly onUnexpected: (error: ErrorTrace, requestId: string) => void;

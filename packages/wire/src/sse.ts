@@ -129,6 +129,3 @@ export function sseFrame(data: string): string {
     ? `data: ${data.replace(/\r\n?|\n/g, '\ndata: ')}\n\n`
     : `data: ${data}\n\n`;
 }
-
-/** A comment line, which keeps the connection alive and which clients ignore. */
-export const sseComment = (text: string): string => `: ${text.replace(/[\r\n]+/g, ' ')}\n\n`;

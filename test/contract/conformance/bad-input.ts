@@ -1,6 +1,4 @@
-import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { errorAnswerSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
 import {
   type Answer,
@@ -16,52 +14,9 @@ import {
 } from '../../kit/client.ts';
 import { acmeApiKey, type Concept } from '../../kit/conformance.ts';
 import { answerError } from '../../kit/provider.ts';
+import { answerTo, errorIn, open, speak } from '../../kit/raw-http.ts';
 
 const model = 'acme/small';
-
-interface Raw {
-  /** Sent after the bytes, at most 256 times, until an answer arrives. */
-  readonly piece?: Buffer;
-  /** Waits until the connection ends, not only until an answer arrives. */
-  readonly toTheEnd?: boolean;
-}
-
-/** Sends the bytes unchanged and resolves to the raw answer. Ten seconds without an end count as a hang. */
-function sendRaw(url: string, bytes: string | Buffer, { piece, toTheEnd = false }: Raw = {}): Promise<string> {
-  const { hostname, port } = new URL(url);
-  return new Promise((resolve, reject) => {
-    let answer = '';
-    const socket = connect(Number(port), hostname, () => socket.write(bytes));
-    let left = piece === undefined ? 0 : 256;
-    const more = (): void => {
-      if (answer === '' && left-- > 0 && piece !== undefined) socket.write(piece, more);
-    };
-    socket.once('connect', more);
-    const late = setTimeout(() => {
-      socket.destroy();
-      reject(new Error(`nothing within 10 s but: ${answer.slice(0, 500)}`));
-    }, 10_000);
-    socket.on('data', (data: Buffer) => {
-      answer += data.toString('latin1');
-      // Both the error envelope and a completion end with this character.
-      if (!toTheEnd && answer.endsWith('}')) socket.destroy();
-    });
-    socket.on('error', () => {});
-    socket.on('close', () => {
-      clearTimeout(late);
-      resolve(answer);
-    });
-  });
-}
-
-/** Returns the status and the parsed body of a raw answer. */
-function readRaw(answer: string): { readonly status: number; readonly json: unknown } {
-  const [head = '', ...rest] = answer.split('\r\n\r\n');
-  const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1]);
-  const body = rest.join('\r\n\r\n');
-  const start = body.indexOf('{');
-  return { status, json: start < 0 ? undefined : JSON.parse(body.slice(start, body.lastIndexOf('}') + 1)) };
-}
 
 const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
 
@@ -155,26 +110,24 @@ export const badInput: Concept = (suite) => {
 
     it('a body whose content-length is enormous is 413 at once', async () => {
       const { pathname, host } = new URL(url());
-      const answer = await sendRaw(
+      const answer = await answerTo(
         url(),
         `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\n${bearerLine()}content-type: application/json\r\ncontent-length: 10737418240\r\n\r\n{"model":`,
       );
-      const { status, json } = readRaw(answer);
-      expect(status).toBe(413);
-      expect(errorAnswerSchema.parse(json).error.type).toBe('payload_too_large');
+      expect(answer.status).toBe(413);
+      expect(errorIn(answer).type).toBe('payload_too_large');
     });
 
     it('a body without a content-length is 413 once it exceeds the limit', async () => {
       const { pathname, host } = new URL(url());
       const piece = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(0x100000, 0x20), Buffer.from('\r\n')]);
-      const answer = await sendRaw(
+      const answer = await answerTo(
         url(),
         `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\n${bearerLine()}content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`,
-        { piece },
+        { pieces: Array<Buffer>(40).fill(piece), pauseMs: 5 },
       );
-      const { status, json } = readRaw(answer);
-      expect(status).toBe(413);
-      expect(errorAnswerSchema.parse(json).error.type).toBe('payload_too_large');
+      expect(answer.status).toBe(413);
+      expect(errorIn(answer).type).toBe('payload_too_large');
     });
 
     it('keys such as __proto__ do not pollute prototypes', async () => {
@@ -211,13 +164,12 @@ export const badInput: Concept = (suite) => {
     it('too many headers are 431', async () => {
       const { pathname, host } = new URL(url());
       const flood = `x-flood: ${'x'.repeat(200)}\r\n`.repeat(1000);
-      const answer = await sendRaw(
+      const answer = await answerTo(
         url(),
         `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\n${bearerLine()}${flood}content-length: 0\r\n\r\n`,
       );
-      const { status, json } = readRaw(answer);
-      expect(status).toBe(431);
-      expect(errorAnswerSchema.parse(json).error.request_id).toMatch(/\S/);
+      expect(answer.status).toBe(431);
+      expect(errorIn(answer).request_id).toMatch(/\S/);
     });
 
     it('bytes that are not HTTP are 400 and end the connection', async () => {
@@ -227,9 +179,10 @@ export const badInput: Concept = (suite) => {
         'GET / HTTP/9.9\r\n\r\n',
         'POST\r\n\r\n',
       ]) {
-        const { status, json } = readRaw(await sendRaw(url(), bytes, { toTheEnd: true }));
-        expect(status).toBe(400);
-        expect(errorAnswerSchema.parse(json).error.type).toBe('invalid_request');
+        const { answers, closed } = await speak(url(), bytes);
+        expect(closed).toBe(true);
+        expect(answers.map(({ status }) => status)).toEqual([400]);
+        expect(answers.map(errorIn)).toMatchObject([{ type: 'invalid_request' }]);
       }
     });
 
@@ -242,7 +195,7 @@ export const badInput: Concept = (suite) => {
         'content-length: -1\r\n\r\n',
         'transfer-encoding: chunked\r\n\r\nzz\r\n',
       ]) {
-        const { status } = readRaw(await sendRaw(url(), head + framing));
+        const { status } = await answerTo(url(), head + framing);
         expect(status, framing).toBe(400);
       }
     });
@@ -302,11 +255,9 @@ export const badInput: Concept = (suite) => {
       const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'zażółć' }] });
       const chunks = Array.from(Buffer.from(body), (byte) => `1\r\n${String.fromCharCode(byte)}\r\n`).join('');
       const head = `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\n${bearerLine()}content-type: application/json\r\n`;
-      const answer = await sendRaw(
-        url(),
-        Buffer.from(`${head}transfer-encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`, 'latin1'),
-      );
-      expect(readRaw(answer)).toMatchObject({ status: 200, json: { model } });
+      const answer = await answerTo(url(), `${head}transfer-encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`);
+      expect(answer.status).toBe(200);
+      expect(JSON.parse(answer.body)).toMatchObject({ model });
       expect(suite.lastSeen().body.messages).toEqual([{ role: 'user', content: 'zażółć' }]);
     });
 
@@ -319,12 +270,8 @@ export const badInput: Concept = (suite) => {
     it('a body that never arrives in full does not delay other requests', async () => {
       const { pathname, host } = new URL(url());
       const head = `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\n${bearerLine()}content-type: application/json\r\ncontent-length: 500\r\n\r\n{"model":`;
-      const { hostname, port } = new URL(url());
-      const sockets = Array.from({ length: 20 }, () => {
-        const socket = connect(Number(port), hostname, () => socket.write(head));
-        socket.on('error', () => {});
-        return socket;
-      });
+      const sockets = await Promise.all(Array.from({ length: 20 }, () => open(url())));
+      for (const socket of sockets) socket.write(head);
       await expectAlive();
       for (const socket of sockets) socket.destroy();
       await expectAlive();
@@ -342,16 +289,12 @@ export const badInput: Concept = (suite) => {
         'authorization: Bearer a b c\r\n',
         'authorization: Bearer \xff\r\n',
       ]) {
-        const answer = await sendRaw(
+        const answer = await answerTo(
           url(),
-          Buffer.from(
-            `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n${header}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
-            'latin1',
-          ),
+          `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n${header}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
         );
-        const { status, json } = readRaw(answer);
-        expect(status, `${header} ${answer}`).toBe(401);
-        errorAnswerSchema.parse(json);
+        expect(answer.status, `${header} ${answer.body}`).toBe(401);
+        errorIn(answer);
       }
     });
   });

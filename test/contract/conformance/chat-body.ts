@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { allOf, ask, bearer, expectError, flows, hello, post, readStream, ticketHeader } from '../../kit/client.ts';
 import { type Concept, upstreamModels } from '../../kit/conformance.ts';
 import { sendJson } from '../../kit/provider.ts';
+import * as sse from '../../kit/scenes/events.ts';
 
 const weather = {
   type: 'function',
@@ -220,14 +221,12 @@ export const chatBody: Concept = (suite) => {
         { index: 0, function: { arguments: '{"ci' } },
         { index: 0, function: { arguments: 'ty":"Oslo"}' } },
       ];
-      suite.world.provider('acme').answer((_, response) => {
-        response.writeHead(200, { 'content-type': 'text/event-stream' });
-        const chunk = (delta: object, finish_reason: string | null) =>
-          `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
-        response.write(chunk({ role: 'assistant', content: null }, null));
-        for (const delta of deltas) response.write(chunk({ tool_calls: [delta] }, null));
-        response.end(`${chunk({}, 'tool_calls')}data: [DONE]\n\n`);
-      });
+      const streamed = sse.stream(
+        sse.frame(sse.chunk({ role: 'assistant', content: null })),
+        ...deltas.map((delta) => sse.frame(sse.chunk({ tool_calls: [delta] }))),
+        sse.frame(sse.chunk({}, { finish: 'tool_calls' })) + sse.done,
+      );
+      suite.world.provider('acme').answer(streamed);
       const { chunks, done } = readStream(await askFor({ tools: [weather], stream: true }));
       expect(done).toBe(true);
       expect(chunks.flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? [])).toEqual(deltas);

@@ -12,5 +12,5 @@ import { tickets } from './tickets.ts';
 await describeConformance(
   'credentials, accounts and HTTP',
   [catalog, tickets, credentials, sessions, keys, account, paths, pages, badInput],
-  { accounts: 8 },
+  { accounts: 7 },
 );

@@ -80,9 +80,11 @@ export const credentials: Concept = (suite) => {
       expect((await infer(path, ticketHeader(ticket))).status).toBe(200);
     });
 
-    it('a bad bearer beside a bad ticket gets the error of the bearer', async () => {
-      const answer = await infer(path, { ...bearer(suite.account.inferenceKey), ...ticketHeader('garbage') });
+    it('beside a bad ticket, the bearer alone decides', async () => {
+      const badTicket = ticketHeader('garbage');
+      const answer = await infer(path, { ...bearer(suite.account.inferenceKey), ...badTicket });
       expect(answer.status, answer.text).toBe(200);
+      expectError(await infer(path, { ...bearer('bad'), ...badTicket }), 401, 'invalid_api_key');
     });
 
     it.each([

@@ -1,8 +1,8 @@
-import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { type Answer, ask, expectError, flows, readStream } from '../../kit/client.ts';
 import type { Concept } from '../../kit/conformance.ts';
 import { answerError, type ProviderHandler, sendJson } from '../../kit/provider.ts';
+import * as sse from '../../kit/scenes/events.ts';
 
 const usage = { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 };
 
@@ -24,18 +24,11 @@ const whole =
     });
 
 /** Builds a stream of these deltas. */
-const streamed =
-  (deltas: readonly object[], finishReason = 'stop'): ProviderHandler =>
-  (_request, response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    for (const delta of deltas) send(response, { choices: [{ index: 0, delta, finish_reason: null }] });
-    send(response, { choices: [{ index: 0, delta: {}, finish_reason: finishReason }] });
-    send(response, { choices: [], usage });
-    response.end('data: [DONE]\n\n');
-  };
-
-const send = (response: ServerResponse, chunk: object): boolean =>
-  response.write(`data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', created: 1, ...chunk })}\n\n`);
+const streamed = (deltas: readonly object[], finish = 'stop'): ProviderHandler =>
+  sse.stream(
+    ...deltas.map((delta) => sse.frame(sse.chunk(delta))),
+    sse.frame(sse.chunk({}, { finish })) + sse.usage + sse.done,
+  );
 
 const messageOf = ({ status, json, text }: Answer) => {
   expect(status, text).toBe(200);
@@ -106,12 +99,7 @@ export const providerAnswers: Concept = (suite) => {
 
     it('an empty finish reason counts as absent', async () => {
       expect(messageOf(await askFor({}, whole({ content: 'Hello.' }, ''))).finish).toBe('stop');
-      const open: ProviderHandler = (_request, response) => {
-        response.writeHead(200, { 'content-type': 'text/event-stream' });
-        send(response, { choices: [{ index: 0, delta: { content: 'a' }, finish_reason: '' }] });
-        send(response, { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
-        response.end('data: [DONE]\n\n');
-      };
+      const open = sse.stream(sse.text('a', { finish: '' }), sse.finish + sse.done);
       const { chunks } = readStream(await askFor({ stream: true }, open));
       const finishes = chunks.flatMap(({ choices }) => choices.map(({ finish_reason }) => finish_reason));
       expect(finishes.filter((finish) => finish !== null)).toEqual(['stop']);

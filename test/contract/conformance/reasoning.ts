@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ask, bearer, expectError, flows, post, readStream, redeem } from '../../kit/client.ts';
 import type { Concept } from '../../kit/conformance.ts';
 import { sendJson } from '../../kit/provider.ts';
+import * as sse from '../../kit/scenes/events.ts';
 
 const model = 'acme/thinker';
 const thought = 'THE-THOUGHT';
@@ -11,10 +12,9 @@ const thought = 'THE-THOUGHT';
 export const reasoning: Concept = (suite) => {
   const key = (): string => suite.account.inferenceKey;
 
-  /** Makes a provider answer with a reasoning trace, whole or streamed. */
-  const think = (provider = 'acme') =>
-    suite.world.provider(provider).answer((request, response) => {
-      const identity = { id: 'x', created: 1, model: 'm' };
+  /** Makes the provider answer with a reasoning trace, whole or streamed. */
+  const think = () =>
+    suite.world.provider('acme').answer((request, response) => {
       const usage = {
         prompt_tokens: 5,
         completion_tokens: 9,
@@ -23,26 +23,17 @@ export const reasoning: Concept = (suite) => {
       };
       if (request.body.stream !== true) {
         const message = { role: 'assistant', content: 'It is 4.', reasoning_content: thought };
-        return sendJson(response, 200, {
-          ...identity,
-          object: 'chat.completion',
-          choices: [{ index: 0, message, finish_reason: 'stop' }],
-          usage,
-        });
+        const choices = [{ index: 0, message, finish_reason: 'stop' }];
+        return sendJson(response, 200, { ...sse.envelope, object: 'chat.completion', choices, usage });
       }
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      const chunk = (delta: object, finish_reason: string | null = null) =>
-        response.write(
-          `data: ${JSON.stringify({ ...identity, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason }] })}\n\n`,
-        );
-      chunk({ role: 'assistant', content: '' });
-      chunk({ reasoning_content: thought });
-      chunk({ content: 'It is 4.' });
-      chunk({}, 'stop');
-      response.write(
-        `data: ${JSON.stringify({ ...identity, object: 'chat.completion.chunk', choices: [], usage })}\n\n`,
+      const streamed = sse.stream(
+        sse.role,
+        sse.frame(sse.chunk({ reasoning_content: thought })),
+        sse.text('It is 4.'),
+        sse.finish,
+        sse.frame(JSON.stringify({ ...sse.envelope, choices: [], usage })) + sse.done,
       );
-      response.end('data: [DONE]\n\n');
+      return streamed(request, response);
     });
 
   const effortSeen = (): unknown => {

@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { allOf, ask, expectError, flows, readStream } from '../../kit/client.ts';
 import { type Concept, upstreamModels } from '../../kit/conformance.ts';
 import { answerChat, answerError } from '../../kit/provider.ts';
+import * as sse from '../../kit/scenes/events.ts';
+import { close } from '../../kit/scenes/misbehave.ts';
 
 const model = 'acme/small';
 
@@ -91,20 +93,9 @@ export const streaming: Concept = (suite) => {
 
     it('characters that are split between packets arrive whole', async () => {
       const content = 'Zażółć 🦜 日本語 “quoted” \\u0041 end';
-      suite.world.provider('acme').answer(async (_, response) => {
-        const choices = [{ index: 0, delta: { content }, finish_reason: null }];
-        const chunk = { id: 'x', object: 'chat.completion.chunk', created: 1, model: 'm', choices };
-        const last = { ...chunk, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
-        const bytes = Buffer.from(
-          `data: ${JSON.stringify(chunk)}\n\ndata: ${JSON.stringify(last)}\n\ndata: [DONE]\n\n`,
-        );
-        response.writeHead(200, { 'content-type': 'text/event-stream' });
-        for (const byte of bytes) {
-          // Sends each byte in a packet of its own, as far as the kernel allows it.
-          await new Promise((resolve) => response.write(Buffer.from([byte]), resolve));
-        }
-        response.end();
-      });
+      // Sends each byte in a packet of its own, as far as the kernel allows it.
+      const bytes = [...Buffer.from(sse.text(content) + sse.finish + sse.done)].map((byte) => Buffer.of(byte));
+      suite.world.provider('acme').answer(sse.stream(...bytes));
       expect(readStream(await askFor({}))).toMatchObject({ content, done: true });
     });
 
@@ -117,16 +108,7 @@ export const streaming: Concept = (suite) => {
     });
 
     it('a failure after output is a chunk with `error` and finish_reason "error", without [DONE]', async () => {
-      suite.world.provider('flaky').answer((_, response) => {
-        response.writeHead(200, { 'content-type': 'text/event-stream' });
-        for (const content of ['one ', 'two ']) {
-          const choices = [{ index: 0, delta: { content }, finish_reason: null }];
-          const chunk = { id: 'x', object: 'chat.completion.chunk', created: 1, model: 'm', choices };
-          response.write(`data: ${JSON.stringify(chunk)}\n\n`, () => {
-            if (content === 'two ') response.destroy();
-          });
-        }
-      });
+      suite.world.provider('flaky').answer(sse.streamThen(close, sse.text('one '), sse.text('two ')));
       const answer = await askFor({ model: 'flaky/chat' });
       expect(answer.status).toBe(200);
       const { chunks, done, content } = readStream(answer);

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { describeInWorld } from '../../kit/both-planes.ts';
 import type { OpenBytes } from '../../kit/open-bytes.ts';
@@ -16,18 +16,14 @@ function memorySuite(stage: MediaStage): void {
     account = await stage.service.createAccount({ usd: 1000 });
   });
 
-  async function statusOf(field: 'VmRSS' | 'VmHWM'): Promise<number> {
-    const status = await readFile(`/proc/${stage.service.broker.pid}/status`, 'utf8');
-    return Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1] ?? 0) * 1024;
-  }
-
   /** Returns the peak rise of the broker's resident memory during an action, in bytes. */
   async function riseDuring(act: () => Promise<void>): Promise<number> {
+    const { broker } = stage.service;
     // Resets the peak mark to the present value (proc(5)).
-    await writeFile(`/proc/${stage.service.broker.pid}/clear_refs`, '5');
-    const before = await statusOf('VmRSS');
+    await writeFile(`/proc/${broker.pid}/clear_refs`, '5');
+    const before = broker.residentBytes();
     await act();
-    return (await statusOf('VmHWM')) - before;
+    return broker.residentBytes('most') - before;
   }
 
   describe('memory', () => {

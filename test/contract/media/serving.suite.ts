@@ -242,16 +242,21 @@ export function servingSuite(stage: MediaStage): void {
     it('that breaks while the client holds it back is charged to the client', async () => {
       const scene = stage.world.scene('speech', 'single');
       let breakOff = (): void => {};
+      let movedAt = 0;
       scene.on('alpha', (request, response) => {
         breakOff = () => response.destroy();
+        movedAt = performance.now();
+        response.on('drain', () => {
+          movedAt = performance.now();
+        });
         return answerEndlessly('audio/mpeg', audio(), audio(65_536))(request, response);
       });
       expect(
         await charge(async () => {
           const client = await opens('speech', scene, { reading: false });
           await until(() => scene.called.length === 1, 'the provider is asked');
-          // Waits until every buffer in between is full.
-          await new Promise((resolve) => setTimeout(resolve, 2500));
+          // Every buffer in between is full, and has been for longer than a client may pause.
+          await until(() => performance.now() - movedAt > 2500, 'the provider is held back');
           breakOff();
           client.read();
           expect((await client.answer).ended).toBe('broken');

@@ -249,6 +249,23 @@ describe('privateFetch', () => {
     const { fetch } = clients.privately();
     await expect(clients.chat(fetch)).rejects.toMatchObject({ code: 'inference_ticket_failed' });
   });
+
+  it('throws the reason of a caller that leaves while its ticket arrives', async () => {
+    clients.service.onControl((_, response) => response.writeHead(200).write('{'));
+    const { fetch } = clients.privately({ ticketsAhead: 0 });
+    const leaving = new AbortController();
+    const body = JSON.stringify({ model, messages });
+    const asked = fetch(`${clients.service.baseUrl}/chat/completions`, {
+      method: 'POST',
+      body,
+      signal: leaving.signal,
+    });
+    await until(async () => clients.service.control.length === 1, 'the ticket was asked for', 5000);
+    // Nothing shows when the client has read the head of the answer.
+    await setTimeout(250);
+    leaving.abort();
+    await expect(asked).rejects.toMatchObject({ name: 'AbortError' });
+  });
 });
 
 describe('content that has left', () => {

@@ -210,11 +210,12 @@ print(''.join(chunk.choices[0].delta.content or '' for chunk in stream))
     expect(stage.service.control.filter((seen) => seen.path === path)).toEqual([]);
   });
 
-  it('rejects bytes that are not text, and unsupported paths', async () => {
+  it('rejects bytes that are not text, a body above 64 MiB, and unsupported paths', async () => {
     const post = (path: string, body: string | Buffer) => fetch(`${baseURL}${path}`, { method: 'POST', body });
     for (const [path, body, status] of [
       ['/chat/completions', Buffer.from('{"model":"\xff"}', 'latin1'), 400],
       ['/chat/completions', '{', 400],
+      ['/chat/completions', Buffer.alloc(64 * 1024 * 1024 + 1, ' '), 413],
       ['/completions', '{}', 404],
       ['/../v2', '{}', 404],
     ] as const) {

@@ -2,8 +2,8 @@ import { createPrivateFetch } from '@sotto/client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startRelay, type TestRelay } from '../../kit/relay.ts';
 import { runSotto } from '../../kit/run-sotto.ts';
-import { apiKey, marker, PrivateClients } from './stages.ts';
-import { echo } from './stand-in.ts';
+import { apiKey, marker, messages, model, PrivateClients } from './stages.ts';
+import { echo, json, refusal } from './stand-in.ts';
 
 const clients = new PrivateClients();
 let relay: TestRelay;
@@ -33,6 +33,18 @@ describe.each(['socks5', 'socks5h', 'http'])('a relay by %s', (scheme) => {
     expect(Buffer.concat([...relay.carried]).toString('latin1')).not.toContain(marker);
     // The check of the key of hop 1 still holds.
     expect((await fetch.verified()).checks).toContainEqual({ name: 'gateway.tls_key', outcome: 'passed' });
+  });
+
+  it('carries a refusal of the control origin, after which no content leaves', async () => {
+    clients.service.onControl((_, response) => json(response, 402, refusal('insufficient_balance')));
+    const { fetch } = clients.privately({ selfSigned: true, relay: address() });
+    const clear = { model, messages };
+    for (const body of [clear, { ...clear, provider: { minimum_privacy: 'e2ee' } }]) {
+      const url = `${clients.service.baseUrl}/chat/completions`;
+      const answer = await fetch(url, { method: 'POST', body: JSON.stringify(body) });
+      expect([answer.status, await answer.json()]).toMatchObject([402, { error: { type: 'insufficient_balance' } }]);
+    }
+    expect(clients.service.broker).toEqual([]);
   });
 
   it('is never replaced by a direct connection', async () => {
@@ -65,14 +77,18 @@ describe.each(['socks5', 'socks5h', 'http'])('a relay by %s', (scheme) => {
   });
 });
 
-it.each(['ftp://127.0.0.1:1', 'localhost:9050', 'socks5://', 'socks5://host/path', 'http://host:1/?query'])(
-  'refuses the address %s',
-  (address) => {
-    expect(() => clients.privately({ relay: address })).toThrow(
-      expect.objectContaining({ code: 'option_invalid', message: expect.stringContaining('socks5://host:port') }),
-    );
-  },
-);
+it.each([
+  'ftp://127.0.0.1:1',
+  'localhost:9050',
+  'socks5://',
+  'socks5://host/path',
+  'http://host:1/?query',
+  'socks5://a%b@host:1',
+])('refuses the address %s', (address) => {
+  expect(() => clients.privately({ relay: address })).toThrow(
+    expect.objectContaining({ code: 'option_invalid', message: expect.stringContaining('socks5://host:port') }),
+  );
+});
 
 it('is an option of the command', async () => {
   const { baseUrl } = clients.service;

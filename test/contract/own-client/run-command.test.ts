@@ -2,11 +2,12 @@ import { execFile } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { runSotto, type SottoRun } from '../../kit/run-sotto.ts';
 import { apiKey, CommandStage, messages, model } from './stages.ts';
-import { completion, json, refusal } from './stand-in.ts';
+import { type Answer, completion, json, refusal } from './stand-in.ts';
 
 const stage = new CommandStage();
 const pricing = { input: 1, output: 10 };
@@ -17,13 +18,15 @@ const listed = {
 const usage = { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10, cost: 0.001 };
 const paid = { ...completion('Done.'), usage };
 
+/** Lists the model, and mints tickets. */
+const controlAnswer: Answer = (_, response) =>
+  json(response, 200, {
+    ...{ object: 'list', data: [listed], ticket: 'ticket' },
+    expires_at: new Date(Date.now() + 300_000).toISOString(),
+  });
+
 beforeEach(() => {
-  stage.service.onControl((_, response) =>
-    json(response, 200, {
-      ...{ object: 'list', data: [listed], ticket: 'ticket' },
-      expires_at: new Date(Date.now() + 300_000).toISOString(),
-    }),
-  );
+  stage.service.onControl(controlAnswer);
   stage.service.onBroker((_, response) => json(response.setHeader('x-router-privacy-class', 'private'), 200, paid));
 });
 
@@ -137,6 +140,38 @@ describe('sotto run', () => {
     expect(stage.service.broker).toHaveLength(2);
   });
 
+  it('sends nothing under --max-cost while the prices cannot be read', async () => {
+    let lists = 0;
+    stage.service.onControl(({ path }, response) => {
+      if (path === '/v1/models') lists += 1;
+      if (lists > 1) json(response, 503, refusal('service_unavailable'));
+      else json(response, 200, { object: 'list', data: [listed] });
+    });
+    const { out } = await endOf(await run('claude', asking(1), ['--model', model, '--max-cost', '1']));
+    expect(out).toMatch(/^503 .*control_unreachable/);
+    expect(stage.service.broker).toEqual([]);
+  });
+
+  it('serves a request although another one leaves while both wait for the prices', async () => {
+    let lists = 0;
+    stage.service.onControl(async (seen, response, request) => {
+      if (seen.path === '/v1/models') lists += 1;
+      // The command itself reads the first list. The second one is for names of models, and the third one for prices.
+      if (seen.path === '/v1/models' && lists === 3) await setTimeout(500);
+      controlAnswer(seen, response, request);
+    });
+    const script = `
+      const { ANTHROPIC_BASE_URL: url, ANTHROPIC_AUTH_TOKEN: token } = process.env;
+      const body = JSON.stringify(${JSON.stringify({ model, max_tokens: 50, messages })});
+      const headers = { 'content-type': 'application/json', authorization: 'Bearer ' + token };
+      const ask = (signal) =>
+        fetch(url + '/v1/messages', { method: 'POST', headers, body, signal }).then(({ status }) => status, ({ name }) => name);
+      Promise.all([ask(AbortSignal.timeout(100)), ask(null)]).then((ended) => console.log(ended.join()));`;
+    const { out, err } = await endOf(await run('claude', script, ['--model', model, '--max-cost', '1']));
+    expect(out).toBe('TimeoutError,200\n');
+    expect(err).toContain('sotto: 1 request, $0.0010.');
+  });
+
   it('asks for the usage of a stream that the agent did not ask for, and hides it', async () => {
     stage.service.onBroker(({ text }, response) => {
       const { stream_options } = JSON.parse(text) as { stream_options?: unknown };
@@ -213,6 +248,20 @@ describe('sotto run', () => {
     const { code, out, err } = await endOf(await run('claude', 'console.log("started")'));
     expect([code, out]).toEqual([1, '']);
     expect(err).toContain('invalid_api_key: It is invalid_api_key.');
+  });
+
+  it('ends with 3 if the control origin cannot be reached', async () => {
+    const args = ['run', 'claude', ...stage.atService(), '--control-url', 'http://127.0.0.1:1'];
+    const { code, err } = await endOf(runSotto(args, { INFERENCE_KEY: apiKey }));
+    expect(code).toBe(3);
+    expect(err).toContain('control_unreachable: ');
+  });
+
+  it('says in one line that something else than the service answers', async () => {
+    stage.service.onControl((_, response) => response.writeHead(502).end('<html>'));
+    const { code, err } = await endOf(await run('claude', 'console.log("started")'));
+    expect(code).toBe(1);
+    expect(err).toMatch(/^502: The models could not be listed\.$/m);
   });
 
   it('prints the settings for a proxy that runs by itself', async () => {

@@ -145,10 +145,7 @@ export function anthropicSuite(world: ClientWorld): void {
     describe('errors', () => {
       const failure = async (content: string, more: object = {}, client = connect()): Promise<APIError> => {
         const answer = client.messages.create({ ...ask, messages: [{ role: 'user', content }], ...more });
-        const error: unknown = await answer.then(
-          () => undefined,
-          (thrown: unknown) => thrown,
-        );
+        const error: unknown = await answer.catch((thrown: unknown) => thrown);
         if (!(error instanceof Anthropic.APIError)) throw new Error('it did not fail, or otherwise');
         expect(error.message).not.toContain('RAW-PROVIDER-ERROR');
         expect(error.requestID).toMatch(/\S/);

@@ -136,10 +136,8 @@ export function openAiResponsesSuite(world: ClientWorld): void {
 
     describe('errors', () => {
       const failure = async (more: object, client = connect()): Promise<InstanceType<typeof OpenAI.APIError>> => {
-        const error: unknown = await client.responses.create({ model, input, ...more }).then(
-          () => undefined,
-          (thrown: unknown) => thrown,
-        );
+        const answer = client.responses.create({ model, input, ...more });
+        const error: unknown = await answer.catch((thrown: unknown) => thrown);
         if (!(error instanceof OpenAI.APIError)) throw new Error('it did not fail, or otherwise');
         expect(error.message).not.toContain('RAW-PROVIDER-ERROR');
         return error;

@@ -156,10 +156,7 @@ export function openAiSuite(world: ClientWorld): void {
     const chat = (client: OpenAI, content = 'hi', more: object = {}) =>
       client.chat.completions.create({ model, messages: [{ role: 'user', content }], ...more });
     const failure = async (answer: Promise<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> => {
-      const error = await answer.then(
-        () => undefined,
-        (thrown: unknown) => thrown,
-      );
+      const error = await answer.catch((thrown: unknown) => thrown);
       if (!(error instanceof OpenAI.APIError)) throw new Error('it did not fail, or otherwise');
       expect(error.message).not.toContain('RAW-PROVIDER-ERROR');
       expect(error.requestID).toMatch(/\S/);

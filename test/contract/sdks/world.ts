@@ -1,5 +1,4 @@
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { createPrivateFetch, type PrivateFetch } from '@sotto/client';
 import OpenAI from 'openai';
 import { afterAll, beforeAll } from 'vitest';
@@ -8,6 +7,7 @@ import { makePrivateClient, type PrivateClient } from '../../../packages/client/
 import { type ProxyOptions, proxyHandler } from '../../../packages/client/src/proxy/proxy-handler.ts';
 import type { PlanesSetup } from '../../kit/both-planes.ts';
 import { filesOf, type Prices, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
+import { listenOnLoopback } from '../../kit/free-port.ts';
 import {
   type FakeProvider,
   type ProviderHandler,
@@ -274,6 +274,7 @@ export function localProxy(world: ClientWorld, models: NonNullable<ProxyOptions[
   const notes: string[] = [];
   let server: Server | undefined;
   let client: PrivateClient | undefined;
+  let origin = '';
   beforeAll(async () => {
     const { controlUrl: controlOrigin, baseUrl: baseOrigin } = world.service;
     const options = { apiKey: world.inferenceKey, controlOrigin, baseOrigin, allowSimulated: true };
@@ -281,7 +282,7 @@ export function localProxy(world: ClientWorld, models: NonNullable<ProxyOptions[
     const { exchange } = client;
     const onNote = (text: string): void => void notes.push(text);
     server = createServer(proxyHandler({ exchange, models, onNote, onUnexpected: onNote }));
-    await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
+    origin = `http://127.0.0.1:${await listenOnLoopback(server)}`;
   });
   afterAll(async () => {
     server?.closeAllConnections();
@@ -290,8 +291,7 @@ export function localProxy(world: ClientWorld, models: NonNullable<ProxyOptions[
   });
   return {
     get origin() {
-      const address = server?.address() as AddressInfo | undefined;
-      return `http://127.0.0.1:${address?.port}`;
+      return origin;
     },
     notes,
   };

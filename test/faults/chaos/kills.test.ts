@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { expectSettled } from '../../kit/books.ts';
-import { bearer, call } from '../../kit/call.ts';
+import { bearer, post } from '../../kit/client.ts';
 import {
   expectCivil,
   expectFair,
@@ -11,6 +11,7 @@ import {
   untilReadiness,
   untilServed,
 } from '../../kit/load.ts';
+import { peopleOf } from '../../kit/people.ts';
 import type { OwnRedis } from '../../kit/redis.ts';
 import { withRedis } from '../../kit/redis-connection.ts';
 import { lapseLeases } from '../../kit/redis-holds.ts';
@@ -62,7 +63,7 @@ async function inTheMiddle(
 it('Postgres is killed: answers go on and are booked later; control is not ready, and rejects no valid caller as unknown', async (context) => {
   if (redis?.pid === undefined) return context.skip('no Redis');
   const { service, account, postgres } = stage;
-  const session = await signIn();
+  const { email, password, session } = await peopleOf(stage).signUp();
   const sent = await inTheMiddle(async (load) => {
     // Kills Postgres during a booking, which waits for a lock of this test. The pool has already given out a connection
     // that is in a transaction. An error on it once ended the process.
@@ -84,9 +85,9 @@ it('Postgres is killed: answers go on and are booked later; control is not ready
       fetch(`${service.controlUrl}/balance`, { headers: bearer(account.managementKey) }),
       fetch(`${service.controlUrl}/usage`, { headers: bearer(account.managementKey) }),
       fetch(`${service.controlUrl}/models`, { headers: bearer(account.inferenceKey) }),
-      fetch(`${service.controlUrl}/keys`, { headers: { cookie: session } }),
-      fetch(`${service.controlUrl}/auth/get-session`, { headers: { cookie: session } }),
-      signInAgain(),
+      fetch(`${service.controlUrl}/keys`, { headers: session }),
+      fetch(`${service.controlUrl}/auth/get-session`, { headers: session }),
+      post(`${service.controlUrl}/auth/sign-in/email`, { email, password }),
     ]);
     expect(asked.map(({ status }) => status)).toEqual(asked.map(() => 503));
     expect(asked.map(({ headers }) => headers.get('retry-after'))).toEqual(asked.map(() => '1'));
@@ -99,7 +100,7 @@ it('Postgres is killed: answers go on and are booked later; control is not ready
   const compat = sent.filter(({ flow, called }) => flow === 'compat' && !called.complete);
   expect(compat.map(({ called }) => called.status)).toEqual([]);
   // The session survives the outage, too.
-  expect((await fetch(`${service.controlUrl}/keys`, { headers: { cookie: session } })).status).toBe(200);
+  expect((await fetch(`${service.controlUrl}/keys`, { headers: session })).status).toBe(200);
 });
 
 it('Redis is killed: money and tickets fail closed, and complete answers are charged when it is back', async (context) => {
@@ -151,26 +152,3 @@ it('the broker is killed: truncated answers are free, complete ones are charged,
     { brokerDied: true },
   );
 });
-
-const person = { email: 'chaos@example.test', password: 'a-long-password', name: 'Chaos' };
-
-async function signIn(): Promise<string> {
-  const { service } = stage;
-  const signedUp = await call(`${service.controlUrl}/auth/sign-up/email`, {}, person);
-  expect(signedUp.status, signedUp.text).toBe(200);
-  const signedIn = await signInAgain();
-  expect(signedIn.status).toBe(200);
-  return signedIn.headers
-    .getSetCookie()
-    .map((cookie) => cookie.split(';')[0])
-    .join('; ');
-}
-
-function signInAgain(): Promise<Response> {
-  const { email, password } = person;
-  return fetch(`${stage.service.controlUrl}/auth/sign-in/email`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ email, password }),
-  });
-}

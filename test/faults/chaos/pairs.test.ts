@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Random } from '../../kit/random.ts';
+import { noteSkip } from '../../kit/skips.ts';
 import { openRig, type Rig } from './rig.ts';
 import { faults, goThrough, newHistory } from './under-fault.ts';
 
@@ -26,9 +27,11 @@ const pairs = Array.from({ length: count }, (_, at) => {
 
 it.for(pairs)('$name', { timeout: 150_000 }, async ({ name, pair }, context) => {
   if (rig === undefined) return context.skip('no Redis');
-  for (const { missing } of pair) {
-    const why = missing?.(rig);
-    if (why !== undefined) return context.skip(why);
+  for (const fault of pair) {
+    const why = fault.missing?.(rig);
+    if (why === undefined) continue;
+    noteSkip(`“${fault.name}” under load`, `${why}.`);
+    return context.skip(why);
   }
   const { recoveredMs, outcomes } = await goThrough(rig, history, pair);
   console.log(`${name}: served again after ${recoveredMs} ms; ${JSON.stringify(outcomes)}`);

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { expect } from 'vitest';
 import { bearer } from '../../kit/call.ts';
 import { ask } from '../../kit/scenes/ask.ts';
@@ -26,7 +26,7 @@ export const originsOf = (stage: Stage): readonly [control: Origin, broker: Orig
     },
     post: '/v1/inference/tickets',
     bodyLimit: 256 * 1024,
-    rss: () => rssOf(stage.service.control.pid),
+    rss: () => stage.service.control.residentBytes(),
     descriptors: () => descriptorsOf(stage.service.control.pid),
   },
   {
@@ -36,13 +36,11 @@ export const originsOf = (stage: Stage): readonly [control: Origin, broker: Orig
     },
     post: '/v1/chat/completions',
     bodyLimit: 32 * 1024 * 1024,
-    rss: () => rssOf(stage.service.broker.pid),
+    rss: () => stage.service.broker.residentBytes(),
     descriptors: () => descriptorsOf(stage.service.broker.pid),
   },
 ];
 
-const statusOf = (pid: number): string => readFileSync(`/proc/${pid}/status`, 'utf8');
-const rssOf = (pid: number): number => Number(/VmRSS:\s+(\d+) kB/.exec(statusOf(pid))?.[1]) * 1024;
 const descriptorsOf = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
 
 /** Asserts that a normal request is served despite the hostile clients. */

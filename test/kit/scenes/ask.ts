@@ -1,4 +1,4 @@
-import { type Flow, hello, ticketRequestOf } from '../client.ts';
+import { type Flow, hello, payloadsOf, ticketRequestOf } from '../client.ts';
 import type { Service, TestAccount } from '../service.ts';
 
 export { type Flow, flows } from '../client.ts';
@@ -129,20 +129,10 @@ async function readAnswer(response: Response): Promise<Answer> {
   return { status, headers, text, ...readStream(text) };
 }
 
-/**
- * Reads a stream as strictly as a simple client: every frame is one `data: ` line and, except for the terminator, JSON.
- */
+/** Reads a stream strictly: see `payloadsOf`. Every payload is JSON. */
 export function readStream(text: string): Pick<Answer, 'body' | 'chunks' | 'done' | 'content' | 'error'> {
-  if (text !== '' && !text.endsWith('\n\n')) throw new Error(`the stream ends within a frame: ${text.slice(-200)}`);
-  const payloads = text
-    .split('\n\n')
-    .filter((frame) => frame !== '' && !frame.startsWith(':'))
-    .map((frame) => {
-      if (!frame.startsWith('data: ') || frame.includes('\n')) throw new Error(`this is no frame: ${frame}`);
-      return frame.slice('data: '.length);
-    });
-  const done = payloads.at(-1) === '[DONE]';
-  const chunks = (done ? payloads.slice(0, -1) : payloads).map((payload) => JSON.parse(payload) as Body);
+  const { payloads, done } = payloadsOf(text);
+  const chunks = payloads.map((payload) => JSON.parse(payload) as Body);
   const body = chunks.at(-1) ?? {};
   const content = chunks.map((chunk) => chunk.choices?.[0]?.delta?.content ?? '').join('');
   return { body, chunks, done, content, error: chunks.find((chunk) => chunk.error !== undefined)?.error };

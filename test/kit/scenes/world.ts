@@ -4,6 +4,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import type { PrivacyClass } from '@sotto/wire';
 import { filesOf, providerEntry, routeEntry, textModel } from '../catalog.ts';
 import { freePort, listenOnLoopback } from '../free-port.ts';
+import { dieTogether } from '../programs.ts';
 import { answerChat, type FakeProvider, type ProviderHandler, type SeenRequest, startProvider } from '../provider.ts';
 
 export interface ProviderSpec {
@@ -263,6 +264,7 @@ server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => console.log(serv
 
 async function startDeafServer(): Promise<DeafServer> {
   const child: ChildProcess = spawn(process.execPath, ['-e', listening], { stdio: ['ignore', 'pipe', 'ignore'] });
+  if (child.pid !== undefined) child.once('exit', dieTogether(child.pid));
   const [line] = (await once(child.stdout ?? child, 'data')) as [Buffer];
   const port = Number(line.toString());
   child.kill('SIGSTOP');

@@ -156,7 +156,7 @@ await describeBilling('orders and receipts', (suite) => {
       expect(second.id).not.toBe(first.id);
     });
 
-    it('is answered even after limits and packages have changed', async () => {
+    it('is answered even when a limit refuses another order', async () => {
       const { till, person } = await suite.visited();
       const body = { package_id: 'small', rail: 'crypto', form_id: randomUUID() };
       const { id } = await till.order(person, body);

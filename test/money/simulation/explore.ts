@@ -1,6 +1,9 @@
 import { climates, runSeed } from './run.ts';
 
-/** Runs many seeds of every climate: `node test/money/simulation/explore.ts [first seed] [seeds] [steps] [climate]`. */
+/**
+ * Runs many seeds of every climate:
+ * `node --conditions=@sotto/source test/money/simulation/explore.ts [first seed] [seeds] [steps] [climate]`.
+ */
 const [first = '1', count = '50', steps = '3000', only] = process.argv.slice(2);
 const seen = new Map<string, number>();
 let failed = 0;

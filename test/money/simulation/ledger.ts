@@ -1,4 +1,4 @@
-import type { AttributedSettlement, BookingResult, SettlementLedger } from '@sotto/control';
+import type { AttributedSettlement, BookingResult } from '@sotto/control';
 import { type AccountRef, monthOf } from '@sotto/state';
 
 export interface SimulatedAccount {
@@ -42,7 +42,7 @@ export interface Withdrawal {
 const idleMs = 5_000;
 
 /** A stand-in for Postgres. It keeps its data when any process crashes. It books as `bookSettlements` does. */
-export class SimulatedLedger implements Pick<SettlementLedger, 'isRefusal'> {
+export class SimulatedLedger {
   readonly accounts: SimulatedAccount[] = [];
   readonly keys: SimulatedKey[] = [];
   readonly booked = new Map<string, bigint>();
@@ -139,10 +139,6 @@ export class SimulatedLedger implements Pick<SettlementLedger, 'isRefusal'> {
 
   keyOf(ref: AccountRef | undefined): SimulatedKey | undefined {
     return this.keys.find(({ keyId }) => keyId === ref?.keyId);
-  }
-
-  isRefusal(): boolean {
-    return false;
   }
 }
 

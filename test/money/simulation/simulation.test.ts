@@ -40,10 +40,14 @@ describe.each(Object.keys(climates))('money, with %s', (climate) => {
     ]) {
       expect(seen.get(what) ?? 0, what).toBeGreaterThan(0);
     }
-    const faults = climates[climate];
-    if (faults !== undefined && faults.failOver > 0) expect(seen.get('failed over')).toBeGreaterThan(0);
-    if (faults !== undefined && faults.wipe > 0) expect(seen.get('wiped')).toBeGreaterThan(0);
-    if (faults !== undefined && faults.crash > 0) expect(seen.get('broker crashed')).toBeGreaterThan(0);
+    for (const [fault, what] of [
+      ['failOver', 'failed over'],
+      ['wipe', 'wiped'],
+      ['crash', 'broker crashed'],
+      ['leap', 'leapt'],
+    ] as const) {
+      if ((climates[climate]?.[fault] ?? 0) > 0) expect(seen.get(what) ?? 0, what).toBeGreaterThan(0);
+    }
   });
 });
 

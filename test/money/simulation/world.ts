@@ -53,7 +53,7 @@ const refKey = randomBytes(32);
 
 interface Request extends JudgedRequest {
   readonly broker: Broker;
-  readonly ticketHash: string | undefined;
+  readonly accountRef: string;
 }
 
 interface Broker {
@@ -524,14 +524,14 @@ export class World {
     if (broker === undefined || key === undefined) return;
     const right: Right =
       ticket === undefined ? { kind: 'key', keyHash: key.keyHash } : { kind: 'ticket', ticketHash: ticket.hash };
+    const { accountId } = key.account;
+    const accountRef = sealAccountRef(refKey, { accountId, workspaceId: accountId, keyId: key.keyId });
     const request: Request = {
       ...{ holdId: this.#name('hold'), broker, key, amountNusd: BigInt(this.#random.below(150)) },
-      ...{ ticketHash: ticket?.hash, state: 'asking', chargeNusd: 0n },
+      ...{ accountRef, state: 'asking', chargeNusd: 0n },
       ...{ excused: false, accepted: false, isLost: false, month: '' },
     };
     this.#requests.set(request.holdId, request);
-    const { accountId } = key.account;
-    const accountRef = sealAccountRef(refKey, { accountId, workspaceId: accountId, keyId: key.keyId });
     if (broker.book.size >= mostPending) this.#note('redeem not asked');
     broker.book
       .redeem({
@@ -557,7 +557,6 @@ export class World {
         },
       )
       .catch((error: unknown) => this.#network.defects.push(error));
-    Reflect.set(request, 'accountRef', accountRef);
   }
 
   /** Ends a request: some charge, some release, some end before any attempt. */
@@ -690,7 +689,7 @@ function settlementOf(request: Request): Settlement {
     v: 1,
     id: isCharge ? request.holdId : `${request.holdId}-released`,
     kind: isCharge ? 'charge' : 'release',
-    accountRef: String(Reflect.get(request, 'accountRef')),
+    accountRef: request.accountRef,
     chargeNusd: request.chargeNusd.toString(),
     ...{ at: 0, operation: 'chat', model: 'acme/small', provider: 'acme', privacyClass: 'private' },
     ...{ promptTokens: 1, cachedTokens: 0, completionTokens: 1, reasoningTokens: 0, attempts: 1, fallback: false },

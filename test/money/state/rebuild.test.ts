@@ -118,6 +118,24 @@ test('a shard that cannot be reached keeps no other from being opened', async ()
   expect(keeper.isSettled).toBe(false);
 });
 
+test('a shard whose notes cannot be read keeps those of no other from being swept', async () => {
+  const state = createMemoryState({ store: new MemoryStore(Date.now) });
+  await openEpoch(state);
+  const swept: number[] = [];
+  const readNotes = async (at: number): Promise<string[]> => {
+    if (at === 0) throw new StateUnavailableError('away');
+    swept.push(at);
+    return [];
+  };
+  const keeper = keeperOf(
+    { ...state, readNotes },
+    ledgerOf(new Map(), async () => {}),
+    [0, 1],
+  );
+  await expect(keeper.maintain()).rejects.toThrow(StateUnavailableError);
+  expect(swept).toEqual([1]);
+});
+
 test('a shard that cannot be reached keeps no other from being settled', async () => {
   const asked: number[] = [];
   const state = createMemoryState({ store: new MemoryStore(Date.now) });

@@ -53,13 +53,18 @@ await describeInWorld(
       readonly flow?: Flow;
       readonly stream?: boolean;
       readonly body?: object;
+      /** The client leaves once the provider is asked. */
+      readonly leavesOnceAsked?: boolean;
     }
     const asks = (
       account: TestAccount,
       script: Script,
-      { model = 'm/one', flow = 'compat', stream = false, body, ...how }: Asked,
-    ) =>
-      ask(
+      { model = 'm/one', flow = 'compat', stream = false, leavesOnceAsked = false, body, ...how }: Asked,
+    ) => {
+      const { seen } = stage.world.alpha;
+      const before = seen.length;
+      const leaving = leavesOnceAsked ? { leaveOn: until(() => seen.length > before, 'the provider is asked') } : {};
+      return ask(
         stage.service,
         account.inferenceKey,
         flow,
@@ -70,8 +75,9 @@ await describeInWorld(
           stream,
           ...body,
         },
-        how,
+        { ...how, ...leaving },
       );
+    };
 
     /** The one row of a new account that sent one request. */
     async function rowOf(script: Script, asked: Asked): Promise<UsagePage['data'][number]> {
@@ -117,7 +123,12 @@ await describeInWorld(
         {},
       ],
       ['request', 'refuses the content', { alpha: refused }, {}],
-      ['cancelled', 'works for a client that leaves', { alpha: { ...answer, delayMs: 10_000 } }, { leaveAfterMs: 300 }],
+      [
+        'cancelled',
+        'works for a client that leaves',
+        { alpha: { ...answer, delayMs: 10_000 } },
+        { leavesOnceAsked: true },
+      ],
       [
         'cancelled',
         'streams to a client that leaves',

@@ -220,6 +220,13 @@ await describeInWorld(
       const { home, purse: file } = await makeHome(world.issuer, 'agent');
       expect((await buy(home, await makeCode(service, person.session))).code).toBe(0);
       letRest(file);
+      // A command that cannot go on once its wallet is open closes the wallet, too.
+      const wrong = ['proxy', '--anonymous', '--map', 'x', '--base-url', service.baseUrl, '--allow-simulated'];
+      expect(await endOf(run(home, [...wrong, ...relayed(), ...pinned()]))).toMatchObject({
+        code: 2,
+        err: expect.stringMatching(/The wallet is closed: 50 credits.*--map must be of the form/s),
+      });
+      letRest(file);
       const agent = `#!${process.execPath}
         const { ANTHROPIC_BASE_URL: url, ANTHROPIC_AUTH_TOKEN: token } = process.env;
         const body = JSON.stringify({ model: 'm/one', max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }] });

@@ -46,7 +46,7 @@ describe('sotto-control', () => {
     ]) {
       expect(help.out).toContain(`sotto-control ${command}`);
     }
-    expect(await control(['dance'])).toMatchObject({ code: 2 });
+    for (const unknown of ['dance', 'constructor']) expect(await control([unknown])).toMatchObject({ code: 2 });
     expect(await control(['key', 'create', '--nonsense'])).toMatchObject({
       code: 2,
       error: expect.stringMatching(/^usage: sotto-control key create/),

@@ -100,7 +100,7 @@ await describeInBothPlanes(
           (name) => valueIn(text, name) === 0,
         );
       };
-      await until(isDone, 'nothing is held, and the ledger has all', 15_000);
+      await until(isDone, 'nothing is held, and the ledger has all');
     });
 
     it('contain no user, key, ticket, model or text', async () => {
@@ -127,7 +127,7 @@ await describeInBothPlanes(
         const settledAt = valueIn(text, 'sotto_settler_passed_timestamp_seconds') ?? 0;
         return Date.now() / 1000 - settledAt < 10 && valueIn(text, 'sotto_audit_findings') === 0;
       };
-      await until(isTold, 'the settler has passed', 15_000);
+      await until(isTold, 'the settler has passed');
       const series = 'sotto_control_requests_total{route="/v1/balance",status="401"}';
       const before = valueIn(await textOf(ports.control), series) ?? 0;
       expect((await fetch(`${planes.service.controlUrl}/balance`)).status).toBe(401);

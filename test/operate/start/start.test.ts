@@ -159,7 +159,7 @@ describe('npm start', () => {
     await nothingRuns();
   });
 
-  it('starts again after all processes were killed', async () => {
+  it('starts again at once after npm was killed', async () => {
     const killed = await npmStart(dataDir, ports);
     const lines = await processesMentioning(dataDir);
     const main = (await processesMentioning('apps/embedded/src/main.ts')).length > 0;

@@ -163,17 +163,16 @@ await describeInBothPlanes(
 
     it('waits for an order that is being placed, and is then refused', async () => {
       const payer = await people.signUp();
-      const client = await planes.service.pool.connect();
-      await client.query('begin');
-      await client.query('select 1 from accounts where id = $1 for update', [payer.accountId]);
-      const removing = remove(payer);
-      const waiting =
-        "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%for no key update%'";
-      await until(async () => ((await planes.service.pool.query(waiting)).rowCount ?? 0) > 0, 'the deletion waits');
-      await client.query(insertOrder, [payer.accountId, 'created']);
-      await client.query('commit');
-      client.release();
-      expectError(await removing, 409, 'conflict');
+      await whileHeld(
+        planes.service.pool,
+        {
+          rows: 'select 1 from accounts where id = $1 for update',
+          values: [payer.accountId],
+          waiting: 'select id from accounts where user_id',
+          meanwhile: (holder) => holder.query(insertOrder, [payer.accountId, 'created']),
+        },
+        [async () => expectError(await remove(payer), 409, 'conflict')],
+      );
       expect((await get(url('/keys'), payer.session)).status).toBe(200);
     });
 
@@ -229,7 +228,7 @@ await describeInBothPlanes(
     });
 
     describe('many at once', () => {
-      it('one of several deletions at once wins, and keys that are made meanwhile do not survive', async () => {
+      it('several deletions forfeit the money once, and keys that are made meanwhile do not survive', async () => {
         const person = await customer();
         const workspace = await defaultWorkspace(person);
         const made = Array.from({ length: 5 }, () =>

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { describeDashboard, expectGoodLooks, keepPicture, type Person, type Stage } from './stage.ts';
+import { describeDashboard, expectGoodLooks, holdBack, keepPicture, type Person, type Stage } from './stage.ts';
 
 const longName = `${'a name without any space that is as long as names may be '.replaceAll(' ', '-')}${'x'.repeat(40)}`;
 
@@ -75,6 +75,20 @@ await describeDashboard('budgets', (stage) => {
     await page.getByRole('menuitem', { name: 'Remove' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
     await ofKey.waitFor({ state: 'detached' });
+  });
+
+  it('are set for a member who is loaded only after the dialog has opened', async () => {
+    const page = await stage.open('/verify', { as: await stage.person() });
+    const load = await holdBack(page, '**/v1/workspaces/*/members');
+    await page.goto('/budgets');
+    await page.getByRole('button', { name: 'Set the first budget' }).click();
+    const dialog = page.getByRole('dialog');
+    expect(await dialog.getByRole('radio', { name: 'Member' }).isDisabled()).toBe(true);
+    load();
+    await dialog.getByRole('radio', { name: 'Member' }).check();
+    await dialog.getByLabel('Limit in USD per month').fill('5');
+    await dialog.getByRole('button', { name: 'Set budget' }).click();
+    await page.getByRole('row', { name: /Member.*of \$5\.00/ }).waitFor();
   });
 
   it('show a member what they may see, and nothing to change', async () => {

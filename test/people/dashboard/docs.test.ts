@@ -40,6 +40,8 @@ await describeDashboard('pages for everybody', (stage) => {
     await title(page, 'Rotate the secret of a key').waitFor();
     await page.getByText('overlap_hours', { exact: true }).first().waitFor();
     await expectAccessible(page);
+    await page.goto('/reference?q=429');
+    expect(await search.inputValue()).toBe('429');
   });
 
   it('shows a request in three languages with the address of this service, and remembers the choice', async () => {

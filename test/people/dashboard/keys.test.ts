@@ -4,7 +4,15 @@ import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { thoroughly } from '../../kit/both-planes.ts';
 import { ask as askWithKey } from '../../kit/client.ts';
-import { describeDashboard, expectAccessible, expectGoodLooks, keepPicture, type Person, type Stage } from './stage.ts';
+import {
+  describeDashboard,
+  expectAccessible,
+  expectGoodLooks,
+  holdBack,
+  keepPicture,
+  type Person,
+  type Stage,
+} from './stage.ts';
 
 const row = (page: Page, name: string) =>
   page.getByRole('table', { name: 'Keys' }).locator('tbody tr', { hasText: name });
@@ -193,6 +201,21 @@ await describeDashboard('keys', (stage) => {
     await page.reload();
     await row(page, 'kept').waitFor();
     expect(await row(page, 'leaked').count()).toBe(0);
+  });
+
+  it('keep their question open until they are revoked', async () => {
+    const page = await stage.open('/keys', { as: await stage.person() });
+    await makeKey(page, 'slow');
+    const answer = await holdBack(page, '**/v1/keys/*');
+    await choose(page, 'slow', 'Revoke');
+    const question = page.getByRole('alertdialog');
+    await question.getByRole('button', { name: 'Revoke key' }).click();
+    await page.keyboard.press('Escape');
+    await question.getByRole('button', { name: 'Cancel' }).click();
+    await question.waitFor();
+    answer();
+    await row(page, 'slow').waitFor({ state: 'hidden' });
+    await question.waitFor({ state: 'hidden' });
   });
 
   it('are disabled and enabled from the list, and say their state', async () => {

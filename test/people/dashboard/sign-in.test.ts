@@ -301,7 +301,7 @@ describe.skipIf(!hasBrowser())('signing in, and the credentials of an account', 
     expect(mail.text).toContain('cannot be undone');
   });
 
-  it('shows pending invitations, accepts one by its link after signing in, and declines another', async () => {
+  it('shows pending invitations, accepts one by its link after signing in, and declines others', async () => {
     const [owner, guest] = [await world.verified(), await world.verified()];
     const theirs = await browser.open('/workspaces', { as: owner });
     const inviteTo = async (name: string) => invite(theirs, await createWorkspace(theirs, name), guest.email, 'member');
@@ -321,6 +321,12 @@ describe.skipIf(!hasBrowser())('signing in, and the credentials of an account', 
     await page.getByText('You have an invitation.').waitFor();
     await page.getByRole('link', { name: 'Look at it' }).click();
     await page.getByRole('button', { name: 'Decline the invitation to In the list' }).click();
+    await page.getByText('No invitations').waitFor();
+
+    const token = await inviteTo('By another link');
+    // The page is open already, so the browser loads nothing.
+    await page.goto(`/invitations#token=${token}`);
+    await page.getByRole('button', { name: 'Decline the invitation to By another link' }).click();
     await page.getByText('No invitations').waitFor();
   });
 

@@ -299,6 +299,16 @@ export async function signInBy(page: Page, { email, password }: SignInAs): Promi
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
 }
 
+/** Holds back the requests of a page to some addresses until the returned function is called. */
+export async function holdBack(page: Page, addresses: string): Promise<() => void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  await page.route(addresses, async (route) => {
+    await promise;
+    await route.continue();
+  });
+  return resolve;
+}
+
 /** Creates a key with the session of a page: an inference key, if the body does not say otherwise. */
 export async function createKey({ request }: Page, body: Pick<CreateKey, 'name'> & Partial<CreateKey>) {
   const answer = await request.post('/v1/keys', { data: { kind: 'inference', ...body } });

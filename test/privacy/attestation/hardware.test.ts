@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type GatewayPins, verifyGateway } from '@sotto/attestation';
 import { configfsSource, dstackSource, hardwareProducer, simulatedProducer } from '@sotto/attestation/producers';
-import { SnpMachine, TdxMachine } from '@sotto/attestation/testing';
+import { certificateTable, SnpMachine, TdxMachine } from '@sotto/attestation/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { until } from '../../kit/until.ts';
 import { ConfigfsStandIn } from './configfs-stand-in.ts';
@@ -201,10 +201,10 @@ describe('a broker inside a SEV-SNP guest', () => {
     const configfs = await ConfigfsStandIn.make({
       provider: 'sev_guest',
       report: (reportData) => snp.report({ reportData }),
-      certificates: certificateTable({
-        '63da758de6644564adc5f4b93be8accd': endorsementKey,
-        '4ab7b379bbac4fe4a02f05aef327c782': intermediate,
-      }),
+      certificates: certificateTable(
+        ['63da758de6644564adc5f4b93be8accd', endorsementKey],
+        ['4ab7b379bbac4fe4a02f05aef327c782', intermediate],
+      ),
     });
     const source = configfsSource({ directory: configfs.directory, files: configfs.files });
     const list = async () => new Response(Uint8Array.from(revocationList));
@@ -316,20 +316,3 @@ describe('many concurrent callers', () => {
     expect((await askForEvidence(broker.origin, freshNonce())).status).toBe(200);
   });
 });
-
-/**
- * A certificate table as a SEV-SNP host passes it to its guest: entries of name, offset and length, a zero entry, then
- * the certificates.
- */
-function certificateTable(certificates: Readonly<Record<string, Uint8Array>>): Uint8Array {
-  let offset = 24 * (Object.keys(certificates).length + 1);
-  const heads = Object.entries(certificates).map(([name, { length }]) => {
-    const head = Buffer.alloc(24);
-    head.write(name, 'hex');
-    head.writeUInt32LE(offset, 16);
-    head.writeUInt32LE(length, 20);
-    offset += length;
-    return head;
-  });
-  return Buffer.concat([...heads, Buffer.alloc(24), ...Object.values(certificates)]);
-}

@@ -11,6 +11,7 @@ import { daysFromNow } from '../../kit/enclaves/test-ground.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
 import { disguises, found, searchable } from '../canary/disguises.ts';
 import { readSinks } from '../canary/sinks.ts';
+import { open, opened, type Prepared } from '../sealed/ask.ts';
 import { askingOf, evidenceSuite, secret } from './evidence.suite.ts';
 import { outcomes } from './world.ts';
 
@@ -188,8 +189,9 @@ await describeInBothPlanes(
             const policy = { only: [provider], allow_fallbacks: false, minimum_privacy: 'e2ee' };
             const { ticket } = await planes.service.mintTicket(account.inferenceKey, { model, provider: policy });
             const { family } = key;
-            const answer = await fetch(`${planes.service.baseUrl}/chat/completions`, {
-              method: 'POST',
+            const prepared: Prepared = {
+              sealed,
+              stream: true,
               headers: {
                 ...sealed.headers,
                 'content-type': relayRules[family].contentType,
@@ -197,17 +199,13 @@ await describeInBothPlanes(
                 'x-router-e2ee': JSON.stringify({ family, model, provider: policy, stream: true }),
               },
               body: Buffer.from(sealed.body),
-            });
-            const body = Buffer.from(await answer.arrayBuffer());
-            expect(answer.status, body.toString()).toBe(200);
-            expect(answer.headers.get('x-router-privacy-class')).toBe('e2ee');
-            expect(answer.headers.get('x-router-provider-request-id')).toMatch(/^preq_/);
-            expect(body.includes(said)).toBe(false);
-            const opened = new Response(new Blob([body]).stream().pipeThrough(sealed.openStream(answer.headers)));
-            const chunks = [...(await opened.text()).matchAll(/^data: (\{.*)$/gm)].map(
-              ([, json]) => JSON.parse(String(json)) as { choices?: { delta?: { content?: string } }[] },
-            );
-            const text = chunks.map(({ choices }) => choices?.[0]?.delta?.content ?? '').join('');
+            };
+            const answer = await open(planes.service, prepared).answer;
+            expect(answer.status, answer.bytes.toString()).toBe(200);
+            expect(answer.headers['x-router-privacy-class']).toBe('e2ee');
+            expect(answer.headers['x-router-provider-request-id']).toMatch(/^preq_/);
+            expect(answer.bytes.includes(said)).toBe(false);
+            const text = await opened(prepared, answer);
             expect(text).toBe(`You said: ${said}`);
             messages.push({ role: 'assistant', content: text });
           }

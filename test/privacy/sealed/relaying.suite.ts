@@ -74,11 +74,12 @@ export function relayingSuite(stage: SealedStage): void {
     });
 
     /** An event stream of fields, and the pieces in which the provider writes it. */
-    const endings: [string, readonly string[], boolean][] = [
+    const endings: [string, readonly string[], boolean | 'breaks'][] = [
       ['in one piece with the rest', ['{"choices":[]}\n\ndata: [DONE]\n\n'], true],
       ['in pieces', ['{"choices":[]}\n\nda', 'ta: [DO', 'NE]\n', '\n'], true],
       ['with something after it', ['{"choices":[]}\n\ndata: [DONE]\n\n', ': bye\n\n'], true],
       ['on a connection that stays open', ['{"choices":[]}\n\ndata: [DONE]\n\n'], false],
+      ['on a connection that breaks', ['{"choices":[]}\n\ndata: [DONE]\n\n'], 'breaks'],
       ['with other line ends', ['{"choices":[]}\r\n\r\ndata: [DONE]\r\n\r\n'], true],
     ];
     it.each(endings)('forwards the terminator of a stream as it arrives: %s', async (_, pieces, ends) => {
@@ -89,7 +90,8 @@ export function relayingSuite(stage: SealedStage): void {
           await new Promise((resolve) => response.write(piece, resolve));
           await new Promise((resolve) => setTimeout(resolve, 20));
         }
-        if (ends) response.end();
+        if (ends === 'breaks') response.destroy();
+        else if (ends) response.end();
       });
       const { answer } = await ask(stage.service, account, provider, { stream: true });
       expect(answer.ended).toBe('answered');

@@ -100,25 +100,9 @@ export const choosingSuite: Suite = {
       expect(await tried(body)).toEqual(['beta']);
     });
 
-    it('refuses more than three models, and models that do not exist', async () => {
+    it('refuses a list with a model that does not exist', async () => {
       const model = stage.world.model('first');
-      const four = {
-        model,
-        models: [stage.world.model('first'), stage.world.model('first'), stage.world.model('first')],
-      };
-      await refused(four, account, 400, 'invalid_request');
       await refused({ model, models: ['nobody/knows'] }, account, 404, 'model_not_found');
-    });
-
-    it.each([':free', ':online', ':thinking', ':extended', ':other'])(
-      'answers 404 to the suffix %s',
-      async (suffix) => {
-        await refused({ model: `${stage.world.model('trio')}${suffix}` }, account, 404, 'model_not_found');
-      },
-    );
-
-    it('treats model ids as case-sensitive', async () => {
-      await refused({ model: stage.world.model('trio').toUpperCase() }, account, 404, 'model_not_found');
     });
 
     describe('/auto', () => {
@@ -273,30 +257,11 @@ export const choosingSuite: Suite = {
 
     describe('refused requests', () => {
       it.each([
-        ['invalid_request', { unknown_key: 1 }],
-        ['invalid_request', { quantizations: ['fp8'] }],
-        ['invalid_request', { data_collection: 'deny' }],
-        ['invalid_request', { max_attempts: 4 }],
-        ['invalid_request', { max_attempts: 0 }],
-        ['invalid_request', { sort: 'default' }],
-        ['invalid_request', { sort: 'best' }],
-        ['invalid_request', { minimum_privacy: 'secret' }],
-        ['invalid_request', { max_price: { prompt: 1 } }],
-        ['invalid_request', { max_price: { input: -1 } }],
-        ['invalid_provider_policy', 7],
-        ['invalid_provider_policy', 'Not An Id'],
         ['invalid_provider_policy', { only: ['acme/eu/west'] }],
         ['invalid_provider_policy', { order: 'alpha' }],
-        ['invalid_provider_policy', { ignore: [3] }],
-        ['invalid_provider_policy', { allow_fallbacks: 'no' }],
-        ['provider_policy_conflict', { only: ['alpha'], ignore: ['alpha'] }],
         ['provider_policy_conflict', { only: ['alpha', 'beta'], ignore: ['beta'] }],
-        ['provider_policy_conflict', { only: ['alpha'], order: ['beta'] }],
         ['provider_policy_conflict', { order: ['alpha', 'beta'], ignore: ['beta'] }],
-        ['no_provider_route', 'nobody'],
         ['no_provider_route', { only: ['vault'] }],
-        ['no_provider_route', { ignore: ['alpha', 'beta', 'gamma'] }],
-        ['no_provider_route_meets_price', { max_price: { input: 0.4 } }],
         ['no_provider_route_meets_price', { max_price: { input: 0 } }],
       ])('%s: %j', async (type, provider) => {
         await refused({ model: 'trio/m0', provider }, account, 400, type);

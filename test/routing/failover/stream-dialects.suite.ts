@@ -117,14 +117,6 @@ export const streamDialectsSuite: Suite = {
       expect(answer.text).not.toMatch(/odd|obfuscation/);
     });
 
-    it('an envelope that changes with every event is still read', async () => {
-      const answer = await streams(
-        ...words.map((word, index) => sse.text(word, { more: { id: `chunk-${index}`, created: index } })),
-        sse.ending,
-      );
-      expect(answer.content).toBe(spoken);
-    });
-
     it('other choices than the first are not mixed in', async () => {
       const other = sse.chunk({ content: 'OTHER' }, { choice: { index: 1 } });
       const answer = await streams(...words.flatMap((word) => [sse.text(word), sse.frame(other)]), sse.ending);

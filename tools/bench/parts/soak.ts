@@ -231,7 +231,7 @@ export const soak: Part = async ({ quick }) => {
   };
 };
 
-/** Interval between requests to the bare pass-through. */
+/** Requests per second to the bare pass-through. */
 const besidesPerSecond = 25;
 /** Limit for the median time of whole answers at capacity, in ms. */
 const bearableMs = 5;

@@ -27,7 +27,7 @@ const growingShare = 0.25;
 
 /**
  * Runs a target on mutations of its corpus. An input that reaches new code joins the corpus and is mutated further.
- * Throws the first finding, with the input in hex.
+ * Throws the first finding, with its input.
  */
 export async function fuzzTarget(
   target: FuzzTarget,

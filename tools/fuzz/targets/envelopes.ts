@@ -74,6 +74,7 @@ const settlement = {
   failedAttempts: [{ provider: 'acme/eu', error: 'timeout' as const }],
 };
 const signed = signSettlement(key, settlement);
+const released = signSettlement(key, { ...settlement, kind: 'release' });
 const declared = signDeclaration(key, {
   v: 1,
   client: 'c',
@@ -148,14 +149,14 @@ export const envelopeTargets: readonly FuzzTarget[] = [
     name: 'settlement',
     grammar: 'json',
     share: 4,
-    seeds: [jsonBytes(signed), jsonBytes({ ...signSettlement(key, { ...settlement, kind: 'release' }) })],
+    seeds: [jsonBytes(signed), jsonBytes(released)],
     words: ['payload', 'mac', 'v'],
     read: (input) => {
       const text = readJson(input.toString('utf8'), anyObject);
       if (text === undefined || typeof text.payload !== 'string' || typeof text.mac !== 'string') return;
       const read = verifySettlement(key, { payload: text.payload, mac: text.mac });
       promise(
-        read === undefined || text.payload === signed.payload || text.payload.includes('"release"'),
+        read === undefined || [signed, released].some(({ payload }) => payload === text.payload),
         'a forged settlement that verifies',
       );
       verifyDeclaration(key, { payload: text.payload, mac: text.mac });

@@ -1,4 +1,5 @@
 import type { Route } from '@sotto/router';
+import { percent, row, table } from '../report/table.ts';
 import { drawWorld, type World } from '../world/world.ts';
 import { type Client, clients, converse } from './converse.ts';
 
@@ -87,25 +88,23 @@ function interval(values: readonly number[]): Outcome['saving'] {
 }
 
 const heads = [
-  ['providers', '---'],
-  ['cost of a conversation', '---:'],
-  ['success', '---:'],
-  ['first provider: saves', '---:'],
-  ['success', '---:'],
-  ['last provider: saves', '---:'],
-  ['success', '---:'],
-] as const;
+  'providers',
+  'cost of a conversation',
+  'success',
+  'first provider: saves',
+  'success',
+  'last provider: saves',
+  'success',
+];
 
 /** Runs the scenarios, and formats them as a Markdown table with one line per scenario. */
 export const conversationTable = (scenarios: readonly Scenario[]): string =>
-  [line(heads.map(([head]) => head)), line(heads.map(([, rule]) => rule)), ...scenarios.map(conversationRow)].join(
-    '\n',
-  );
+  table(heads, scenarios.map(conversationRow));
 
 /** Runs one scenario. Returns its line of the table. */
 export function conversationRow(scenario: Scenario): string {
   const { none, first, last } = compareClients(scenario);
-  return line([
+  return row([
     scenario.title,
     `$${none.cost.toFixed(2)}`,
     percent(none.successRate, 2),
@@ -115,6 +114,3 @@ export function conversationRow(scenario: Scenario): string {
     ]),
   ]);
 }
-
-const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-const percent = (share: number, digits: number): string => `${(share * 100).toFixed(digits)} %`;

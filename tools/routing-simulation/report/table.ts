@@ -11,7 +11,7 @@ export const figures = {
   tier: ({ tiers }: Result, tier: keyof Result['tiers']): string => percent(tiers[tier], 0),
 } as const;
 
-const percent = (share: number, digits: number): string => `${(share * 100).toFixed(digits)} %`;
+export const percent = (share: number, digits: number): string => `${(share * 100).toFixed(digits)} %`;
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(2)} s`;
 
 /** The columns and their formats. */
@@ -28,14 +28,18 @@ const columns: readonly (readonly [head: string, cell: (result: Result) => strin
 ];
 
 /** Formats a comparison as a Markdown table with one line per contender. */
-export function comparisonTable(results: Results): string {
-  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-  return [
-    line(['', ...columns.map(([head]) => head)]),
-    line(['---', ...columns.map(() => '---:')]),
-    ...[...results].map(([name, result]) => line([titleOf(name), ...columns.map(([, cell]) => cell(result))])),
-  ].join('\n');
-}
+export const comparisonTable = (results: Results): string =>
+  table(
+    ['', ...columns.map(([head]) => head)],
+    [...results].map(([name, result]) => row([titleOf(name), ...columns.map(([, cell]) => cell(result))])),
+  );
+
+/** Formats a Markdown table whose first column is text and whose other columns are figures. */
+export const table = (heads: readonly string[], rows: readonly string[]): string =>
+  [row(heads), row(heads.map((_, at) => (at === 0 ? '---' : '---:'))), ...rows].join('\n');
+
+/** Formats one line of a Markdown table. */
+export const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
 
 export const titleOf = (name: ContenderName): string => contenders[name].name;
 

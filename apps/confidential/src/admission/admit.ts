@@ -22,11 +22,12 @@ import { assertModelsAllowed, ServiceError } from '@sotto/wire';
 import type { SharedView } from '../planning/shared-view.ts';
 import {
   type Asked,
-  type Credential,
   type CredentialDependencies,
   credentialOf,
   findKey,
+  type KeyCredential,
   keyRight,
+  type TicketCredential,
 } from './credential.ts';
 import { redeem } from './redeem.ts';
 import type { Known } from './refusal.ts';
@@ -90,7 +91,7 @@ export async function admit<Question extends AdmissionQuestion>(
 
 async function admitByTicket<Question extends AdmissionQuestion>(
   deps: AdmissionDependencies,
-  { envelope, ticketHash }: Credential & { readonly kind: 'ticket' },
+  { envelope, ticketHash }: TicketCredential,
   read: () => Question,
   known: Known,
 ): Promise<Admitted<Question>> {
@@ -129,7 +130,7 @@ const mediaMismatches: Partial<Record<TicketBindings['operation'], string>> = {
 
 async function admitByKey<Question extends AdmissionQuestion>(
   deps: AdmissionDependencies,
-  { apiKey, secretHash, key: found }: Credential & { readonly kind: 'key' },
+  { apiKey, secretHash, key: found }: KeyCredential,
   read: () => Question,
   known: Known,
 ): Promise<Admitted<Question>> {

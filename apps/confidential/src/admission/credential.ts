@@ -16,9 +16,20 @@ import type { FastifyRequest } from 'fastify';
 import type { KeyCache } from './key-cache.ts';
 
 /** A request's credential, as far as it can be judged without the body: a ticket that opens, or a key that exists. */
-export type Credential =
-  | { readonly kind: 'ticket'; readonly envelope: OpenedTicket; readonly ticketHash: string }
-  | { readonly kind: 'key'; readonly apiKey: string; readonly secretHash: string; readonly key: VersionedKey };
+export type Credential = TicketCredential | KeyCredential;
+
+export interface TicketCredential {
+  readonly kind: 'ticket';
+  readonly envelope: OpenedTicket;
+  readonly ticketHash: string;
+}
+
+export interface KeyCredential {
+  readonly kind: 'key';
+  readonly apiKey: string;
+  readonly secretHash: string;
+  readonly key: VersionedKey;
+}
 
 export interface CredentialDependencies {
   readonly state: Pick<AdmissionPort, 'peek'>;
@@ -113,10 +124,9 @@ export async function checkRight(
 }
 
 /** A key’s secrets share its limits, so it is named by one hash, whichever of them was shown. */
-const keyHashOf = ({ key, secretHash }: Pick<Credential & { readonly kind: 'key' }, 'key' | 'secretHash'>): string =>
-  key.keyHash ?? secretHash;
+const keyHashOf = ({ key, secretHash }: Pick<KeyCredential, 'key' | 'secretHash'>): string => key.keyHash ?? secretHash;
 
-export const keyRight = (shown: Pick<Credential & { readonly kind: 'key' }, 'key' | 'secretHash'>) =>
+export const keyRight = (shown: Pick<KeyCredential, 'key' | 'secretHash'>) =>
   ({ kind: 'key', keyHash: keyHashOf(shown), secretHash: shown.secretHash }) as const;
 
 const rightOf = (credential: Credential): RightToCheck => {
@@ -133,7 +143,7 @@ export async function findKey(
   deps: Pick<CredentialDependencies, 'keys'>,
   apiKey: string,
   { fresh = false } = {},
-): Promise<{ readonly secretHash: string; readonly key: VersionedKey }> {
+): Promise<Pick<KeyCredential, 'key' | 'secretHash'>> {
   if (apiKeyKind(apiKey) === undefined) throw new ServiceError('invalid_api_key');
   try {
     const { secretHash, key } = await (fresh ? deps.keys.fresh(apiKey) : deps.keys.find(apiKey));

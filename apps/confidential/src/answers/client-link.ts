@@ -10,14 +10,15 @@ export interface AnswerWitness {
 
 /** The client of one request: sends to it and tells whether it is still connected. It holds one callback at a time. */
 export class ClientLink {
-  readonly #response: ServerResponse;
+  /** The response itself, for its headers and events. */
+  readonly response: ServerResponse;
   #onLeft: (() => void) | undefined;
   #left = false;
   /** Sees everything that is written from here on. */
   witness: AnswerWitness | undefined;
 
   constructor(response: ServerResponse) {
-    this.#response = response;
+    this.response = response;
     response.once('close', () => {
       // `close` also follows a finished answer, when the client has not left early.
       if (response.writableFinished) return;
@@ -33,11 +34,6 @@ export class ClientLink {
     return this.#left;
   }
 
-  /** The response itself, for its headers and events. */
-  get response(): ServerResponse {
-    return this.#response;
-  }
-
   /** Replaces the callback for when the client leaves. */
   onLeft(callback: (() => void) | undefined): void {
     this.#onLeft = callback;
@@ -46,18 +42,18 @@ export class ClientLink {
   /** Writes a piece; a string is `latin1`. Returns false if the client holds the answer back. */
   write(piece: string | Buffer): boolean {
     this.witness?.see(piece, 'latin1');
-    return this.#response.write(piece, 'latin1');
+    return this.response.write(piece, 'latin1');
   }
 
   /** Ends the answer, after a last piece if there is one. A string is `utf8`. */
   end(piece?: string | Buffer): void {
     const { witness } = this;
     if (witness === undefined) {
-      this.#response.end(piece);
+      this.response.end(piece);
       return;
     }
     if (piece !== undefined) witness.see(piece, 'utf8');
-    void witness.complete(this.#response.statusCode).then(() => this.#response.end(piece));
+    void witness.complete(this.response.statusCode).then(() => this.response.end(piece));
   }
 
   /**
@@ -66,8 +62,8 @@ export class ClientLink {
    * connection as a proper end.
    */
   breakOff(): void {
-    const { socket } = this.#response;
-    if (socket === null || 'encrypted' in socket) this.#response.destroy();
+    const { socket } = this.response;
+    if (socket === null || 'encrypted' in socket) this.response.destroy();
     else socket.resetAndDestroy();
   }
 }

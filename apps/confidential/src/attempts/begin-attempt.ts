@@ -2,7 +2,7 @@ import type { Adapter, AnswerReader, AnswerReading, RelayedRequest, Upstream, Up
 import type { AttemptOutcome } from '@sotto/router';
 import { Attempt, type AttemptFailure, type AttemptLimits } from './attempt.ts';
 import type { FlowingAttempt, FlowingAttemptOptions, StreamStart } from './flowing-attempt.ts';
-import type { AttemptRun } from './try-routes.ts';
+import type { AttemptResult, AttemptRun } from './try-routes.ts';
 
 type JsonResult<Answer> =
   | { readonly ok: true; readonly reading: Extract<AnswerReading<Answer>, { ok: true }> }
@@ -80,15 +80,12 @@ export function beginFlowing<Flowing extends FlowingAttempt, Success>({
   success,
   failure = (failed) => failed,
 }: FlowingCall<Flowing, Success>): AttemptRun<Success> {
-  let attempt: Flowing | undefined;
-  const result: AttemptRun<Success>['result'] = new Promise((resolve) => {
-    const begun: Flowing = open((start) =>
-      resolve(start.ok ? { ok: true, success: success(begun) } : failure(start, begun)),
-    );
-    attempt = begun;
-    begun.start(upstream, request);
-  });
-  return { result, abort: () => attempt?.abort() };
+  const { promise: result, resolve } = Promise.withResolvers<AttemptResult<Success>>();
+  const attempt: Flowing = open((start) =>
+    resolve(start.ok ? { ok: true, success: success(attempt) } : failure(start, attempt)),
+  );
+  attempt.start(upstream, request);
+  return { result, abort: () => attempt.abort() };
 }
 
 /** Begins an attempt that wants one whole JSON answer. It succeeds when all of the answer has come. */
@@ -101,13 +98,11 @@ export function beginWhole<Answer, Success>({
   Omit<JsonAttemptOptions<Answer>, 'onResult'> & {
     readonly success: (reading: Extract<JsonResult<Answer>, { ok: true }>['reading']) => Success;
   }): AttemptRun<Success> {
-  let attempt: JsonAttempt<Answer> | undefined;
-  const result: AttemptRun<Success>['result'] = new Promise((resolve) => {
-    attempt = new JsonAttempt({
-      ...options,
-      onResult: (read) => resolve(read.ok ? { ok: true, success: success(read.reading) } : read),
-    });
-    attempt.start(upstream, request);
+  const { promise: result, resolve } = Promise.withResolvers<AttemptResult<Success>>();
+  const attempt = new JsonAttempt<Answer>({
+    ...options,
+    onResult: (read) => resolve(read.ok ? { ok: true, success: success(read.reading) } : read),
   });
-  return { result, abort: () => attempt?.abort() };
+  attempt.start(upstream, request);
+  return { result, abort: () => attempt.abort() };
 }

@@ -9,6 +9,13 @@ const provider = { entry: { timeouts: { first_byte_ms: 1000 } } } as CallablePro
 const providers = { get: () => provider } as unknown as ProviderSet;
 const client = { hasLeft: false, onLeft() {} };
 const routes = ['a', 'b'].map((providerId) => ({ id: `m@${providerId}`, providerId }) as Route);
+const fixed = {
+  ...{ routes, encrypted: false, providers },
+  onAttempt() {},
+  onFailed() {},
+  now: () => 0,
+  monotonicNow: () => 0,
+};
 
 /** Tries the routes. Each attempt ends with `failure`. */
 async function run(deadlines: Deadlines, failure: Promise<AttemptFailure>, onFailed = () => {}) {
@@ -16,16 +23,13 @@ async function run(deadlines: Deadlines, failure: Promise<AttemptFailure>, onFai
   const aborted: string[] = [];
   const deadline = deadlines.open(60_000);
   const tried = await tryRoutes<never>({
-    ...{ routes, encrypted: false, providers, client, deadline },
+    ...fixed,
+    ...{ client, deadline, onFailed },
     attempt(route) {
       begun.push(route.id);
       const result = failure.then((found) => ({ ok: false, ...found }) as const);
       return { result, abort: () => void aborted.push(route.id) };
     },
-    onAttempt() {},
-    onFailed,
-    now: () => 0,
-    monotonicNow: () => 0,
   });
   deadline.clear();
   return { begun, aborted, error: tried.end === 'refused' ? tried.error : undefined };
@@ -67,7 +71,8 @@ describe('tryRoutes, if the request ends during its first attempt', () => {
     const deadline = deadlines.open(end === 'out_of_time' ? 1 : 60_000);
     let leave = (): void => {};
     const tried = tryRoutes<never>({
-      ...{ routes, encrypted: false, providers, deadline },
+      ...fixed,
+      deadline,
       client: {
         hasLeft: false,
         onLeft(callback) {
@@ -79,10 +84,6 @@ describe('tryRoutes, if the request ends during its first attempt', () => {
         ...(hasBegun !== undefined && { hasBegun: () => hasBegun }),
         abort() {},
       }),
-      onAttempt() {},
-      onFailed() {},
-      now: () => 0,
-      monotonicNow: () => 0,
     });
     if (end === 'client_left') leave();
     if (end === 'shut_down') deadlines.shutDown();

@@ -14,11 +14,14 @@ import type { Served } from '../settlement/served.ts';
 import type { AttemptFailure, AttemptLimits } from './attempt.ts';
 import type { Deadline, Expiry } from './deadline.ts';
 
-/** One attempt of an operation. Resolves with its success, or with how it failed before output. */
+/** The success of an attempt, or how it failed before output. */
+export type AttemptResult<Success> =
+  | { readonly ok: true; readonly success: Success }
+  | ({ readonly ok: false } & AttemptFailure);
+
+/** One attempt of an operation. */
 export interface AttemptRun<Success> {
-  readonly result: Promise<
-    { readonly ok: true; readonly success: Success } | ({ readonly ok: false } & AttemptFailure)
-  >;
+  readonly result: Promise<AttemptResult<Success>>;
   /** Whether the provider may have been called by now. If absent, it may have been from the start. */
   hasBegun?(): boolean;
   abort(): void;
@@ -155,7 +158,7 @@ export const unsupportedAttempt = ({ unsupported: message, param }: UnsupportedR
 });
 
 async function untilInterrupted<Success>(run: AttemptRun<Success>, client: ClientPresence, deadline: Deadline) {
-  const result = await new Promise<Awaited<typeof run.result> | 'client_left' | Expiry>((resolve, reject) => {
+  const result = await new Promise<AttemptResult<Success> | 'client_left' | Expiry>((resolve, reject) => {
     client.onLeft(() => resolve('client_left'));
     deadline.onExpired(resolve);
     if (client.hasLeft) resolve('client_left');

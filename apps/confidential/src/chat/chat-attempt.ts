@@ -1,52 +1,69 @@
 import { nusdToUsd } from '@sotto/money';
 import {
+  type Adapter,
   BufferedReader,
   type ChatStreamReader,
   type ChatTarget,
   type ReportedUsage,
   shownUsage,
+  type UpstreamRequest,
 } from '@sotto/providers';
 import { hidesOutput, outputCeiling, reasoningOn } from '@sotto/router';
 import { type ErrorType, errorEnvelope, sseDone, sseFrame } from '@sotto/wire';
 import type { StreamEnd } from '../answers/stream-to-client.ts';
 import { beginFlowing, beginWhole } from '../attempts/begin-attempt.ts';
 import { type AttemptRun, unsupportedAttempt } from '../attempts/try-routes.ts';
-import { type AttemptContext, measuredOutput, type StreamedOutput, type WholeOutput } from '../inference/operation.ts';
+import {
+  type AttemptContext,
+  measuredOutput,
+  type Output,
+  type StreamedOutput,
+  type WholeOutput,
+} from '../inference/operation.ts';
 import { servedByTokens } from '../settlement/served.ts';
 import type { ChatQuestion } from './chat-question.ts';
 import { StreamAttempt } from './stream-attempt.ts';
 
-/** One attempt at a chat request. */
-export interface ChatCall extends AttemptContext {
+/** One attempt at a chat request: what the provider is asked, and how its answer is read. */
+interface ChatCall extends AttemptContext {
   readonly question: ChatQuestion;
-  readonly target: ChatTarget;
+  readonly request: UpstreamRequest;
+  readonly reading: Parameters<Adapter['openChatStream']>[0];
+}
+
+/** Asks for a stream or for one JSON answer. `hiddenTokens` estimates the output of a silence, given in ms. */
+export function beginChat(
+  question: ChatQuestion,
+  context: AttemptContext,
+  hiddenTokens: (silentMs: number) => number,
+): AttemptRun<Output> {
+  const { route, provider, identity } = context;
+  const request = provider.adapter.chatRequest(question.chatFor(route), chatTarget(question, context));
+  if ('unsupported' in request) return unsupportedAttempt(request);
+  const reading = {
+    identity: { id: `chatcmpl-${identity.id}`, created: identity.created, model: route.modelId },
+    stripReasoning: question.stripReasoning,
+  };
+  const call = { ...context, question, request, reading };
+  return question.chat.stream === true ? streamedChat(call, hiddenTokens) : wholeChat(call);
 }
 
 /** Returns what differs between the routes of a chat request. */
-export const chatTarget = (question: ChatQuestion, { route, provider: { entry } }: AttemptContext): ChatTarget => ({
+const chatTarget = (question: ChatQuestion, { route, provider: { entry } }: AttemptContext): ChatTarget => ({
   upstreamModel: route.upstreamModel,
   maxOutputTokens: outputCeiling(route, question.size),
-  reasoning: reasoningOn(route, question.needs, question.bindings.reasoning.enabled === true),
+  reasoning: reasoningOn(route, question.needs),
   dialect: entry.request,
   extraBody: { ...question.parametersFor(route.publicProviderId), ...entry.request.extra_body },
 });
 
-/** Asks for a stream. `hiddenTokens` estimates the output of a silence, given in ms. */
-export function streamedChat(
-  { question, route, provider, limits, identity: { id, created, requestId }, target }: ChatCall,
+function streamedChat(
+  { question, route, provider: { adapter, upstream }, limits, identity: { requestId }, request, reading }: ChatCall,
   hiddenTokens: (silentMs: number) => number,
 ): AttemptRun<StreamedOutput> {
-  const { adapter, upstream } = provider;
-  const request = adapter.chatRequest(question.chatFor(route), target);
-  if ('unsupported' in request) return unsupportedAttempt(request);
-  const identity = { id: `chatcmpl-${id}`, created, model: route.modelId };
   return beginFlowing({
     ...{ upstream, request },
-    open: (onStart) =>
-      new StreamAttempt({
-        ...{ adapter, limits, onStart },
-        reader: adapter.openChatStream({ identity, stripReasoning: question.stripReasoning }),
-      }),
+    open: (onStart) => new StreamAttempt({ adapter, limits, onStart, reader: adapter.openChatStream(reading) }),
     success: (attempt) => ({
       stream: {
         attempt,
@@ -65,7 +82,8 @@ export function streamedChat(
         });
       },
       lastFrames(end, { usage, chargeNusd }) {
-        const chunk = { id: identity.id, object: 'chat.completion.chunk', created, model: route.modelId };
+        const { id, created, model } = reading.identity;
+        const chunk = { id, object: 'chat.completion.chunk', created, model };
         if (end !== 'complete') {
           const { error } = errorEnvelope(endErrors[end], requestId);
           return frame({ ...chunk, choices: [{ index: 0, delta: {}, finish_reason: 'error' }], error });
@@ -112,18 +130,11 @@ const endErrors: Readonly<
 
 const maxBytes = 64 * 1024 * 1024;
 
-/** Asks for one JSON answer. */
-export function wholeChat({ question, route, provider, limits, identity, target }: ChatCall): AttemptRun<WholeOutput> {
+function wholeChat({ question, route, provider, limits, request, reading }: ChatCall): AttemptRun<WholeOutput> {
   const { adapter, upstream } = provider;
-  const request = adapter.chatRequest(question.chatFor(route), target);
-  if ('unsupported' in request) return unsupportedAttempt(request);
-  const options = {
-    identity: { id: `chatcmpl-${identity.id}`, created: identity.created, model: route.modelId },
-    stripReasoning: question.stripReasoning,
-  };
   return beginWhole({
     ...{ adapter, upstream, request, limits, maxBytes },
-    reader: new BufferedReader((body) => adapter.readChat(body, options)),
+    reader: new BufferedReader((body) => adapter.readChat(body, reading)),
     success: ({ answer, reported, producedBytes }) => ({
       served: () => servedByTokens(question, route, { reported, producedBytes }),
       pieces({ usage, chargeNusd }) {

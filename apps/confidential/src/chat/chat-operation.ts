@@ -1,10 +1,9 @@
 import { hidesOutput, type Route } from '@sotto/router';
 import { readJsonBody } from '@sotto/server';
-import type { AttemptRun } from '../attempts/try-routes.ts';
 import type { InferenceDependencies } from '../inference/deps.ts';
-import type { Operation, Output } from '../inference/operation.ts';
+import type { Operation } from '../inference/operation.ts';
 import { servedByTokens } from '../settlement/served.ts';
-import { chatTarget, streamedChat, wholeChat } from './chat-attempt.ts';
+import { beginChat } from './chat-attempt.ts';
 import { type ChatQuestion, readChatQuestion, withExactSeed } from './chat-question.ts';
 
 /** Chat in plain text, whole and streamed. */
@@ -24,12 +23,8 @@ export function chatOperation({
       const body = readJsonBody(bytes);
       return readChatQuestion(Buffer.isBuffer(bytes) ? withExactSeed(body, bytes) : body, providers);
     },
-    attempt(question, context): AttemptRun<Output> {
-      const call = { question, ...context, target: chatTarget(question, context) };
-      return question.chat.stream === true
-        ? streamedChat(call, (silentMs) => hiddenTokens(question, context.route, silentMs))
-        : wholeChat(call);
-    },
+    attempt: (question, context) =>
+      beginChat(question, context, (silentMs) => hiddenTokens(question, context.route, silentMs)),
     abandoned: (question, { route, tookMs }) =>
       servedByTokens(question, route, { producedBytes: 0, hiddenTokens: hiddenTokens(question, route, tookMs) }),
   };

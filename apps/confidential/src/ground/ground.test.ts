@@ -66,6 +66,7 @@ describe('the flags of Node', () => {
     '--inspect=0.0.0.0:9229',
     '--inspect-brk',
     '--inspect-wait',
+    '--tls_keylog=/tmp/keys',
     '--tls-keylog=/tmp/keys',
     '--heapsnapshot-signal=SIGUSR2',
     '--report-on-signal',

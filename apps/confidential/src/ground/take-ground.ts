@@ -63,6 +63,8 @@ export function problemWithCoreLimit(limits: string | undefined): string | undef
 /** Flags that open the process to its operator or change which servers it trusts. They are refused everywhere. */
 const refused =
   /^--(inspect|debug-port|tls-|trace-tls|use-openssl-ca|use-system-ca|use-env-proxy|openssl-|secure-heap|insecure-|env-file|heapsnapshot|heap-prof|cpu-prof|report-|abort-on-uncaught-exception|diagnostic-dir)/;
+/** Node also takes `_` for each `-` within a flag. */
+const isRefused = (flag: string): boolean => refused.test(flag.replaceAll('_', '-'));
 /** The only flags that a production start accepts. */
 const accepted =
   /^--(disable-sigusr1|conditions=@sotto\/source|disable-warning=\w+|enable-source-maps|max-old-space-size=\d+|max-semi-space-size=\d+)$/;
@@ -72,10 +74,10 @@ const withoutSignal = '--disable-sigusr1';
  * Checks the flags that Node was started with (`process.execArgv`). Returns the problem as one line; undefined: none.
  */
 export function problemWithFlags(flags: readonly string[], isProduction: boolean): string | undefined {
-  const bad = flags.find((flag) => refused.test(flag) || (isProduction && !accepted.test(flag)));
+  const bad = flags.find((flag) => isRefused(flag) || (isProduction && !accepted.test(flag)));
   if (bad !== undefined) {
     const name = bad.split('=')[0];
-    return `Node was started with \`${name}\`, which ${refused.test(bad) ? 'opens the process to inspection or changes which servers it trusts' : 'is not allowed in production'}. Start without it`;
+    return `Node was started with \`${name}\`, which ${isRefused(bad) ? 'opens the process to inspection or changes which servers it trusts' : 'is not allowed in production'}. Start without it`;
   }
   if (isProduction && !flags.includes(withoutSignal)) {
     return `Node was started without \`${withoutSignal}\`. With NODE_ENV=production the flag is required, because a signal could open the inspector`;

@@ -1,6 +1,6 @@
 import type { Upstream } from '@sotto/providers';
 import type { Route } from '@sotto/router';
-import type { AttemptRun } from '../attempts/try-routes.ts';
+import type { AttemptResult, AttemptRun } from '../attempts/try-routes.ts';
 import type { CallableProvider } from '../providers/provider-set.ts';
 import type { RequestReceipt } from '../receipts/request-receipt.ts';
 import type { Enclaves, Reached } from '../tee/enclaves.ts';
@@ -53,13 +53,13 @@ export function throughEnclave<Success>(
 ): AttemptRun<Success> {
   let running: AttemptRun<Success> | undefined;
   let isAborted = false;
-  const start = async (reached: Reached | undefined): ResultOf<Success> => {
+  const start = async (reached: Reached | undefined): Promise<AttemptResult<Success>> => {
     if (reached === undefined || isAborted) return { ok: false, outcome: 'attestation_failed' };
     running = begin(reached);
     return running.result;
   };
   const opened = () => inTime(enclaves.open(route, provider), provider.entry.timeouts.first_byte_ms);
-  const run = async (): ResultOf<Success> => {
+  const run = async (): Promise<AttemptResult<Success>> => {
     const standing = enclaves.current(route, provider);
     const first = await start(standing ?? (await opened()));
     if (standing === undefined || first.ok || first.outcome !== 'attestation_failed') return first;
@@ -85,5 +85,3 @@ async function inTime(opening: Promise<Reached | undefined>, limitMs: number): P
   });
   return Promise.race([opening, late]).finally(() => clearTimeout(timer));
 }
-
-type ResultOf<Success> = AttemptRun<Success>['result'];

@@ -72,7 +72,7 @@ export class RequestLog {
       error,
       route: route?.id,
       attempts,
-      durationMs: this.#deps.now() - this.#startedAt,
+      durationMs: Math.round(this.#deps.monotonicNow() - this.#arrivedAt),
     });
   }
 

@@ -223,14 +223,12 @@ function openReceipt(
   { request, operation, receiptSecret: secret, settlement, client }: Serving<AdmissionQuestion>,
 ): RequestReceipt | undefined {
   if (secret === undefined) return undefined;
-  const { patience } = settlement;
-  const billed = () => settlement.bill;
   const receipt = new RequestReceipt(deps.receipts, {
     secret,
     operation: operation.name,
     body: request.body,
-    billed,
-    patience,
+    billed: () => settlement.bill,
+    patience: settlement.patience,
   });
   receipts.set(request, receipt);
   client.witness = receipt;

@@ -36,9 +36,6 @@ export async function withReleased(
   // A keeper would reject its evidence for ever.
   const foreign = problemOfForeignRegistry(machine.registryFile, builtInRegistry(), producer);
   if (foreign !== undefined) throw new StartError(foreign);
-  // Process 1 of a container receives only the signals that it listens for.
-  const leave = (): never => process.exit(0);
-  process.on('SIGTERM', leave).on('SIGINT', leave);
   const released = await obtainSecrets({
     origin: keeper.origin,
     ca: readAuthorities(keeper.caFile),
@@ -49,7 +46,6 @@ export async function withReleased(
     now: Date.now,
     wait: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
   });
-  process.off('SIGTERM', leave).off('SIGINT', leave);
   const twice = Object.keys(released).find((name) => environment[name]);
   if (twice !== undefined)
     throw new StartError(`${twice} is set here and also released by the keeper. Remove one of them`);

@@ -1,6 +1,9 @@
+import { hash } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { receiptSchema } from '@sotto/attestation';
+import type { Upstream, UpstreamHandler } from '@sotto/providers';
+import type { Route } from '@sotto/router';
 import { openReceipt, type ReceiptPort } from '@sotto/state';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ClientLink } from '../answers/client-link.ts';
@@ -27,6 +30,7 @@ class Response extends EventEmitter {
 }
 
 const secret = '0'.repeat(64);
+const route = { publicProviderId: 'vault', modelId: 'm/one', upstreamModel: 'own', privacyClass: 'tee' } as Route;
 
 function followed(keepReceipt: ReceiptPort['keepReceipt'], patience = new Patience(), bill?: RequestBill) {
   const kept: string[] = [];
@@ -46,7 +50,7 @@ function followed(keepReceipt: ReceiptPort['keepReceipt'], patience = new Patien
   client.witness = receipt;
   receipt.follow(response as unknown as ServerResponse);
   const opened = (sealed: string): unknown => JSON.parse(openReceipt(secret, sealed) ?? '');
-  return { kept: () => kept.map((sealed) => receiptSchema.parse(opened(sealed))), client, response };
+  return { kept: () => kept.map((sealed) => receiptSchema.parse(opened(sealed))), receipt, client, response };
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -152,5 +156,31 @@ describe('a receipt under way', () => {
     client.write('half');
     response.emit('close');
     expect(kept()).toMatchObject([{ complete: false }]);
+  });
+
+  it('takes no more bytes once it is kept, while the provider goes on for a client that left', async () => {
+    const { kept, receipt, client, response } = followed(async () => {});
+    let provider: UpstreamHandler | undefined;
+    const upstream: Pick<Upstream, 'call'> = {
+      call(_request, handler) {
+        provider = handler;
+        return { abort() {}, pause() {}, resume() {} };
+      },
+    };
+    const heard: string[] = [];
+    const request = { path: '/chat/completions', body: '{}', accept: 'text/event-stream' };
+    receipt.witness(upstream as Upstream, route, undefined).call(request, {
+      onResponse() {},
+      onBytes: (bytes) => void heard.push(bytes.toString()),
+      onEnd() {},
+      onFailure() {},
+    });
+    provider?.onBytes(Buffer.from('before'));
+    response.emit('close');
+    provider?.onBytes(Buffer.from('after'));
+    client.end('after');
+    await turn();
+    expect(heard).toEqual(['before', 'after']);
+    expect(kept()).toMatchObject([{ complete: false, attempts: [{ answered_sha256: hash('sha256', 'before') }] }]);
   });
 });

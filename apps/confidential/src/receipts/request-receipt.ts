@@ -45,21 +45,15 @@ export interface ReceiptOf {
  */
 export class RequestReceipt implements AnswerWitness {
   readonly #deps: ReceiptDependencies;
-  readonly #secret: string;
-  readonly #operation: Operation;
+  readonly #of: Omit<ReceiptOf, 'body'>;
   readonly #received: string;
-  readonly #billed: ReceiptOf['billed'];
-  readonly #patience: Patience;
   readonly #attempts: Attempted[] = [];
   readonly #returned = createHash('sha256');
   #isKept = false;
 
-  constructor(deps: ReceiptDependencies, { secret, operation, body, billed, patience }: ReceiptOf) {
+  constructor(deps: ReceiptDependencies, { body, ...of }: ReceiptOf) {
     this.#deps = deps;
-    this.#secret = secret;
-    this.#operation = operation;
-    this.#billed = billed;
-    this.#patience = patience;
+    this.#of = of;
     this.#received = hash('sha256', Buffer.isBuffer(body) ? body : '');
   }
 
@@ -71,7 +65,9 @@ export class RequestReceipt implements AnswerWitness {
       forwarded(body) {
         attempted.forwarded = hash('sha256', body);
       },
-      answered(bytes) {
+      answered: (bytes) => {
+        // The attempt may go on after the receipt is kept: for the usage of a client that has left.
+        if (this.#isKept) return;
         attempted.answered ??= createHash('sha256');
         attempted.answered.update(bytes);
       },
@@ -87,36 +83,39 @@ export class RequestReceipt implements AnswerWitness {
   }
 
   see(piece: string | Buffer, encoding: 'latin1' | 'utf8'): void {
+    // The client has left, so this piece does not reach it.
+    if (this.#isKept) return;
     if (typeof piece === 'string') this.#returned.update(piece, encoding);
     else this.#returned.update(piece);
   }
 
   /** Keeps the receipt. Resolves when it is kept or patience has run out. */
   complete(status: number): Promise<void> {
-    return this.#patience.wait(this.#keep(status, true));
+    return this.#of.patience.wait(this.#keep(status, true));
   }
 
   async #keep(status: number, complete: boolean): Promise<void> {
     if (this.#isKept) return;
     this.#isKept = true;
     const { state, signer, registryDigest, now } = this.#deps;
+    const { secret, operation, billed } = this.#of;
     const signed: Omit<Receipt, 'signature'> = {
       version: 'sotto.receipt.v1',
       key_id: signer.keyId,
       issued_at: Math.floor(now() / 1000 / minuteS) * minuteS,
-      operation: this.#operation,
+      operation,
       status,
       received_sha256: this.#received,
       attempts: this.#attempts.flatMap(described),
       returned_sha256: this.#returned.digest('hex'),
       complete,
-      bill: billOf(this.#billed()),
+      bill: billOf(billed()),
       provider_registry_digest: registryDigest,
     };
     const signature = Buffer.from(signer.sign(receiptBytes(signed))).toString('hex');
     const receipt: Receipt = { ...signed, signature };
-    const sealed = sealReceipt(this.#secret, JSON.stringify(receipt));
-    await state.keepReceipt('gateway', receiptIdOf(this.#secret), sealed, keptMs);
+    const sealed = sealReceipt(secret, JSON.stringify(receipt));
+    await state.keepReceipt('gateway', receiptIdOf(secret), sealed, keptMs);
   }
 }
 

@@ -108,6 +108,12 @@ export class SealedAttempt extends FlowingAttempt {
     this.#complete();
   }
 
+  protected override onBroken(outcome: AttemptOutcome, retryAfterS?: number): void {
+    // After its terminator a stream is whole, however its connection ends.
+    if (outcome === 'network_failure' && this.#tail !== undefined && this.#options.meter.end()) this.#complete();
+    else super.onBroken(outcome, retryAfterS);
+  }
+
   /** Passes on a piece of a stream, except the terminator and what follows it. */
   #pass(bytes: Buffer): void {
     if (this.#tail !== undefined) {

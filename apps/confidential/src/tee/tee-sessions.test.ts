@@ -165,6 +165,14 @@ describe('a session', () => {
     await open();
     expect(asked).toHaveLength(2);
   });
+
+  it('can be opened at once if the clock was set back after a failure', async () => {
+    found = { ...found, isCurrent: false };
+    expect(await open()).toBeUndefined();
+    now -= 60 * minuteMs;
+    found = { ...found, isCurrent: true };
+    expect((await open())?.sessionId).toBe('session-2');
+  });
 });
 
 describe('a connection that is being opened when its session ends', () => {

@@ -68,7 +68,9 @@ export class TeeSessions implements Enclaves {
     const place = this.#places.get(key) ?? { session: undefined, opening: undefined, nextTryAt: 0 };
     this.#places.set(key, place);
     if (place.opening !== undefined) return place.opening;
-    if (place.nextTryAt > this.#deps.now()) return Promise.resolve(undefined);
+    const waitMs = place.nextTryAt - this.#deps.now();
+    // If the wait is longer than any, the clock was set back.
+    if (waitMs > 0 && waitMs <= retryMs) return Promise.resolve(undefined);
     place.opening = this.#verify(route, provider, place).finally(() => {
       place.opening = undefined;
     });

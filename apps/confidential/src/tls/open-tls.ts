@@ -114,9 +114,14 @@ const exchangeOf = (files: AuthorityFiles): CertificateExchange => ({
   async writeRequest(requestPem) {
     const present = await readIfThere(files.requestFile);
     if (present !== undefined && areForTheSame(present, requestPem)) return;
-    const unfinished = `${files.requestFile}.new`;
-    await writeFile(unfinished, requestPem);
-    await rename(unfinished, files.requestFile);
+    // Brokers that share a key may write at the same time.
+    const unfinished = `${files.requestFile}.${randomUUID()}`;
+    try {
+      await writeFile(unfinished, requestPem);
+      await rename(unfinished, files.requestFile);
+    } finally {
+      await rm(unfinished, { force: true });
+    }
   },
   readCertificate: () => readFile(files.certFile, 'utf8').catch(() => undefined),
 });

@@ -107,6 +107,19 @@ describe('TlsKeeper', () => {
     expect(await pass(0)).toBe(true);
     expect(kept.served.key).toBe(made[1]?.keyPem);
   });
+
+  it('names no next key whose request could not be written, because no authority would certify it', async () => {
+    const authority: { requests: string[]; certificate?: string } = { requests: [] };
+    const { kept, made, pass } = await keeper(authority);
+    const { requests } = authority;
+    authority.requests = Object.freeze([...requests]) as string[];
+    await expect(pass(29.5)).rejects.toThrow();
+    expect(kept.named.spkiSha256).toEqual([made[0]?.spkiSha256]);
+    authority.requests = requests;
+    await pass(0);
+    expect(kept.named.spkiSha256).toEqual([made[0]?.spkiSha256, made.at(-1)?.spkiSha256]);
+    expect(requests).toEqual([made[0]?.requestPem, made.at(-1)?.requestPem]);
+  });
 });
 
 describe('a kept key', () => {

@@ -85,8 +85,10 @@ export class TlsKeeper {
     const own = signed(this.#served.key);
     if (own !== undefined) this.#served = { ...this.#served, certificatePem: own };
     if (!isKept && this.#next === undefined && now() >= this.#served.until - times.announcedMs) {
-      this.#next = { key: await makeKey(this.#deps), announcedAt: now() };
-      await authority?.writeRequest(this.#next.key.requestPem);
+      const key = await makeKey(this.#deps);
+      // A key whose request was not written would never get a certificate.
+      await authority?.writeRequest(key.requestPem);
+      this.#next = { key, announcedAt: now() };
     }
     if (this.#next !== undefined && now() >= this.#next.announcedAt + times.announcedMs) {
       const { key } = this.#next;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { monthOf, type Settlement } from '@sotto/state';
+import { monthOf } from '@sotto/state';
 import { beforeEach, expect, it } from 'vitest';
-import { openTestDatabase } from '../../../../test/kit/database.ts';
+import { openTestDatabase, settledChat } from '../../../../test/kit/database.ts';
 import { createAccount } from '../accounts/ensure-account.ts';
 import { insertKey } from '../keys/key-store.ts';
 import { bookSettlements } from '../ledger/book-settlements.ts';
@@ -39,12 +39,7 @@ async function passHalf(keys: number) {
     const { id: keyId } = await insertKey(pool, { ...key, creditLimitNusd: undefined });
     const { budget } = await setBudget(pool, owner, { limit_usd: 1e-8, member_id: undefined, key_id: keyId }, now);
     budgetIds.push(budget.id);
-    const settlement: Settlement = {
-      ...{ v: 1, id: randomUUID(), kind: 'charge', accountRef: '', chargeNusd: '5', at: now, operation: 'chat' },
-      ...{ model: 'm/one', provider: 'acme', privacyClass: 'private', promptTokens: 1, cachedTokens: 0, attempts: 1 },
-      ...{ completionTokens: 1, reasoningTokens: 0, fallback: false, status: 'completed', estimated: false },
-      month: monthOf(now),
-    };
+    const settlement = { ...settledChat, id: randomUUID(), chargeNusd: '5', at: now, month: monthOf(now) };
     await bookSettlements(pool, [{ settlement, owner: { ...owner, keyId } }]);
   }
   return { ...owner, email, budgetIds };

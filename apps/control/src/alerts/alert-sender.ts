@@ -1,5 +1,5 @@
 import { type Nusd, nusdToUsd } from '@sotto/money';
-import { type BudgetScope, monthAfter } from '@sotto/state';
+import { monthAfter } from '@sotto/state';
 import type pg from 'pg';
 import type { ControlEvents } from '../events.ts';
 import { scopeOf } from '../ledger/budget-months.ts';
@@ -87,20 +87,10 @@ export class AlertSender {
   async #mail(alert: AlertNow): Promise<string | undefined> {
     const { mailer, origin } = this.#deps;
     if (alert.recipient === null) return undefined;
-    return mailer
-      ?.send(
-        alertMail({
-          ...{ to: alert.recipient, workspace: alert.workspace, scope: scopeOf(alert), origin },
-          of: alert.key_name ?? alert.member_email,
-          ...{ percent: alert.percent, month: alert.month },
-          limitNusd: BigInt(alert.limit_nusd),
-          spentNusd: BigInt(alert.spent_nusd),
-        }),
-      )
-      .then(
-        () => undefined,
-        () => 'not sent',
-      );
+    return mailer?.send(alertMail(alert, alert.recipient, origin)).then(
+      () => undefined,
+      () => 'not sent',
+    );
   }
 
   async #post({ alertId }: Delivery, alert: AlertNow): Promise<string | undefined> {
@@ -117,28 +107,16 @@ export class AlertSender {
   }
 }
 
-/** An alert as people read it. */
-interface MailedAlert {
-  readonly to: string;
-  readonly workspace: string;
-  readonly scope: BudgetScope;
-  /** The member’s address or the key’s name. Null for the workspace. */
-  readonly of: string | null;
-  readonly percent: number;
-  readonly month: string;
-  readonly limitNusd: Nusd;
-  readonly spentNusd: Nusd;
-  /** The public control origin. */
-  readonly origin: string;
-}
-
 /** Builds the mail of an alert. Names that people chose are cut to one line. */
-function alertMail({ to, workspace, scope, of, percent, month, limitNusd, spentNusd, origin }: MailedAlert): Mail {
-  const budget = `budget of the ${scope}${of === null ? '' : ` ${quoted(of)}`}`;
+function alertMail(alert: AlertNow, to: string, origin: string): Mail {
+  const { workspace, percent, month } = alert;
+  const scope = scopeOf(alert);
+  const limited = alert.key_name ?? alert.member_email;
+  const budget = `budget of the ${scope}${limited === null ? '' : ` ${quoted(limited)}`}`;
   const name = quoted(workspace);
   return mailOf(to, `${percent} % of a budget is used: ${oneLine(workspace)}`, [
     `The monthly ${budget}${scope === 'workspace' ? ` ${name}` : ` in the workspace ${name}`} has passed ${percent} %.`,
-    `Charged in ${month} (UTC) so far: ${usd(spentNusd)} of ${usd(limitNusd)}.`,
+    `Charged in ${month} (UTC) so far: ${usd(BigInt(alert.spent_nusd))} of ${usd(BigInt(alert.limit_nusd))}.`,
     percent === 100
       ? `Requests that would exceed it are refused until ${monthAfter(month)}-01 00:00 UTC.`
       : 'At 100 %, further requests are refused until the month ends.',

@@ -48,11 +48,11 @@ async function openStripe(
   { pool, origin, now }: Pick<BillingDependencies, 'pool' | 'origin' | 'now'>,
 ) {
   const { stripeClient } = await import('./rails/stripe-client.ts');
-  const { railCustomers, StripeRail } = await import('./rails/stripe-rail.ts');
+  const { StripeRail } = await import('./rails/stripe-rail.ts');
   const { stripeWebhook } = await import('./rails/stripe-webhook.ts');
   const stripe = stripeClient(settings);
   return {
-    cards: new StripeRail({ stripe, customers: railCustomers(pool, 'card'), origin, now }),
+    cards: new StripeRail({ stripe, pool, origin, now }),
     webhook: stripeWebhook(stripe, settings.webhookSecret),
   };
 }

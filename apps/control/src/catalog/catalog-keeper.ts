@@ -17,7 +17,7 @@ import {
   type RouteStatus,
 } from '@sotto/router';
 import { readFileOrPart } from '@sotto/server';
-import { type CatalogPort, type HealthPort, MeasurementFollower } from '@sotto/state';
+import { type CatalogPort, type CatalogSnapshot, type HealthPort, MeasurementFollower } from '@sotto/state';
 import { type Operation, ServiceError } from '@sotto/wire';
 import type { ControlEvents } from '../events.ts';
 
@@ -40,6 +40,8 @@ export interface CatalogKeeperDependencies {
 export class CatalogKeeper {
   readonly #deps: CatalogKeeperDependencies;
   #catalog: Catalog | undefined;
+  /** The snapshot of `#catalog`, if this process published it. */
+  #published: CatalogSnapshot | undefined;
   #registry: RegistryPublic | undefined;
   #penalties: Penalties = new Map();
   readonly #measured: MeasurementFollower;
@@ -134,6 +136,8 @@ export class CatalogKeeper {
     this.#boundTo = binding;
     if (!parsed.ok) {
       events.catalogRefused(file, parsed.problems);
+      // The state may have lost the current catalog, which brokers that start need.
+      if (this.#published !== undefined) await state.publishCatalog(this.#published);
       // Keeps the current catalog, or takes the one that another control process published.
       if (this.#catalog === undefined && published !== undefined) {
         this.#catalog = bindCatalog(published.file, registry, published).catalog;
@@ -141,7 +145,8 @@ export class CatalogKeeper {
       return;
     }
     this.#catalog = parsed.value.catalog;
-    await state.publishCatalog({ v: 1, version, digest, file: parsed.value.file });
+    this.#published = { v: 1, version, digest, file: parsed.value.file };
+    await state.publishCatalog(this.#published);
     events.catalogInForce({ file, digest: digest.slice(0, 12), models: parsed.value.catalog.models.size });
   }
 

@@ -1,8 +1,13 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type MeasuredAttempt, MeasurementTallies, MeasurementWindow, type Model, type Route } from '@sotto/router';
+import { createMemoryState, MemoryStore } from '@sotto/state';
 import { measurementsAnswerSchema, statusAnswerSchema, uptimeAnswerSchema } from '@sotto/wire';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { measurementsOf, statusOf, uptimeOf } from './catalog.ts';
-import { planesOf } from './plane-life.ts';
+import { CatalogKeeper } from './catalog-keeper.ts';
+import { PlaneLife, planesOf } from './plane-life.ts';
 
 const hour = 480_000;
 const model: Model = {
@@ -108,6 +113,51 @@ describe('planesOf', () => {
     ]);
     expect(lastOf(planesOf([], hour * 60))).toEqual([Array(4).fill(null), Array(4).fill(null)]);
   });
+});
+
+const folder = mkdtempSync(join(tmpdir(), 'sotto-test-catalog-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+it('the catalog in force is published again if the state loses it while its file is refused', async () => {
+  const store = new MemoryStore(() => 0);
+  const state = createMemoryState({ store });
+  const provider = { id: 'alpha', name: 'alpha', listed: true, privacy_class: 'private', available: true } as const;
+  await state.publishRegistry({ digest: 'd', providers: [provider] });
+  const file = join(folder, 'catalog.yaml');
+  const refused: string[] = [];
+  const events = { catalogRefused: (path: string) => refused.push(path), catalogInForce: () => {} } as never;
+  const keeper = new CatalogKeeper({ state, file, events, now: () => 1 });
+  const follow = (text: string): Promise<void> => {
+    writeFileSync(file, text);
+    keeper.reload();
+    return keeper.follow();
+  };
+  const pricing = { input: 1, output: 2 };
+  const route = { provider: 'alpha', upstream_model: 'own', privacy_class: 'private', pricing };
+  const size = { context_length: 8000, max_output_tokens: 1000 };
+  await follow(JSON.stringify({ models: [{ id: 'm/one', model_type: 'text', ...size, routes: [route] }] }));
+  await follow('models: [');
+  store.catalog = undefined;
+  await keeper.follow();
+  await keeper.follow();
+  expect(await state.readCatalog(0)).toMatchObject({ file: { models: [{ id: 'm/one' }] } });
+  expect(refused).toEqual([file, file]);
+});
+
+it('the life of the planes counts a minute that just ended only once its note is read, or does not come', async () => {
+  const rows = [{ hour: hour - 1, noted: 60, control: 60, broker: 60, first: 60 * (hour - 1) }];
+  const secondMs = 1000;
+  let now = hour * 3_600_000 + 50 * secondMs;
+  const ready = async () => true;
+  const pool = { query: async () => ({ rows }) } as never;
+  const life = new PlaneLife({ pool, isReady: ready, isBrokerReady: ready, now: () => now });
+  await life.note();
+  const shares: (number | null | undefined)[] = [];
+  for (const passes of [0, 20, 60]) {
+    now += passes * secondMs;
+    shares.push(life.planes.control.at(-1)?.ready);
+  }
+  expect(shares).toEqual([null, null, 0]);
 });
 
 describe('measurementsOf', () => {

@@ -24,6 +24,8 @@ export interface NotedHour {
 }
 
 const minuteMs = 60_000;
+/** A minute without a note counts only so long after its end, because the next note of a living control is on its way. */
+const overdueMs = 45_000;
 
 /**
  * Notes each minute in Postgres which planes are ready, for the status page. Several processes of control share a note: one
@@ -32,6 +34,8 @@ const minuteMs = 60_000;
 export class PlaneLife {
   readonly #deps: PlaneLifeDependencies;
   #noted: readonly NotedHour[] = [];
+  /** The minute at which the notes were read. Those of the minutes before it are in `#noted`. */
+  #readAt = 0;
 
   constructor(deps: PlaneLifeDependencies) {
     this.#deps = deps;
@@ -39,7 +43,8 @@ export class PlaneLife {
 
   /** The last 24 hours, as far as they were noted. */
   get planes(): StatusAnswer['planes'] {
-    return planesOf(this.#noted, Math.floor(this.#deps.now() / minuteMs));
+    const overdue = Math.floor((this.#deps.now() - overdueMs) / minuteMs);
+    return planesOf(this.#noted, Math.max(this.#readAt, overdue));
   }
 
   async note(): Promise<void> {
@@ -59,6 +64,7 @@ export class PlaneLife {
       [minute],
     );
     this.#noted = rows;
+    this.#readAt = minute;
   }
 }
 

@@ -240,7 +240,7 @@ const help = (): string[] => [
 
 /** Runs one command. Resolves to the exit code: 0, 1 if the command failed, 2 if its arguments are wrong. */
 export async function runCli(args: readonly string[], context: CliProcess): Promise<number> {
-  const name = [`${args[0]} ${args[1]}`, args[0] ?? ''].find((candidate) => candidate in commands);
+  const name = [`${args[0]} ${args[1]}`, args[0] ?? ''].find((candidate) => Object.hasOwn(commands, candidate));
   const command = name === undefined ? undefined : commands[name];
   if (name === undefined || command === undefined) {
     const asked = args.length === 0 || args[0] === 'help' || args[0] === '--help';

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AccountRef, Settlement } from '@sotto/state';
 import { expect, it } from 'vitest';
-import { openTestDatabase } from '../../../../test/kit/database.ts';
-import { createAccount } from '../accounts/ensure-account.ts';
+import { makeOwners, openTestDatabase, settledChat, whileHeld } from '../../../../test/kit/database.ts';
 import { auditLedger } from '../audit/audit-ledger.ts';
 import { insertKey } from '../keys/key-store.ts';
 import { setBudget } from '../workspaces/budget-store.ts';
@@ -15,16 +14,13 @@ const october = Date.parse('2026-10-31T23:59:00Z');
 const november = Date.parse('2026-11-01T00:01:00Z');
 
 async function makeOwner(): Promise<AccountRef> {
-  const { accountId, defaultWorkspaceId: workspaceId } = await createAccount(pool, { userId: undefined, name: 'x' });
-  const key = { accountId, workspaceId, kind: 'inference', name: 'x', openaiCompatible: true } as const;
-  const { id: keyId } = await insertKey(pool, { ...key, creditLimitNusd: undefined });
+  const [owner] = await makeOwners(pool, 1);
+  const { accountId } = owner;
   await creditAccount(pool, { accountId, amountNusd: 1000n, kind: 'top_up', reference: `test:${accountId}` });
-  return { accountId, workspaceId, keyId };
+  return owner;
 }
 const charge = (chargeNusd: number, at: number, month?: string): Settlement => ({
-  ...{ v: 1, id: randomUUID(), kind: 'charge', accountRef: '', chargeNusd: String(chargeNusd), at, operation: 'chat' },
-  ...{ model: 'm/one', provider: 'acme', privacyClass: 'private', promptTokens: 1, cachedTokens: 0 },
-  ...{ completionTokens: 1, reasoningTokens: 0, attempts: 1, fallback: false, status: 'completed', estimated: false },
+  ...{ ...settledChat, id: randomUUID(), chargeNusd: String(chargeNusd), at },
   ...(month === undefined ? {} : { month }),
 });
 /** Books, and returns the spending that the state is told. */
@@ -94,19 +90,9 @@ it('notes an alert once if two keys of one batch pass it together', async () => 
 
 it('makes a new budget wait for a booking that did not see it', async () => {
   const owner = await makeOwner();
-  const booking = await pool.connect();
-  await booking.query('begin');
-  await booking.query('select 1 from accounts where id = $1 for update', [owner.accountId]);
-  let isSet = false;
-  const setting = setOne(owner).then(() => {
-    isSet = true;
-  });
-  const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
-  while (!isSet && (await pool.query(waiting)).rowCount === 0);
-  expect(isSet).toBe(false);
-  await booking.query('commit');
-  booking.release();
-  await setting;
+  const booking = { rows: 'select 1 from accounts where id = $1 for update', values: [owner.accountId] };
+  const set = await whileHeld(pool, { ...booking, waiting: 'select wallet_id, balance_nusd' }, [() => setOne(owner)]);
+  expect(set).toHaveLength(1);
 });
 
 it('counts in the present month what the previous release books', async () => {

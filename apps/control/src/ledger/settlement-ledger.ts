@@ -17,7 +17,10 @@ export interface SetAside {
 export interface SettlementLedger {
   /** Books a batch, all or nothing, each settlement at most once. */
   book(batch: readonly AttributedSettlement[]): Promise<BookingResult>;
-  /** Stores a settlement that is not booked. The audit reports it until it is resolved. */
+  /**
+   * Stores a settlement that is not booked. The audit reports it until it is resolved. The settler reads it again if the rest of
+   * its batch fails, so it is stored once, even if it is resolved by then.
+   */
   setAside(shard: number, entry: SettlementEntry, reason: RejectionReason): Promise<void>;
   /** Returns the unresolved settlements that were set aside as unbookable. */
   unbookable(): Promise<readonly SetAside[]>;
@@ -38,7 +41,9 @@ export const postgresSettlementLedger = (pool: pg.Pool): SettlementLedger => ({
     // A Postgres text cannot hold NUL. The insert would fail forever and block the shard.
     const text = payload.slice(0, maxPayloadLength).replaceAll('\u0000', '\ufffd');
     await pool.query(
-      'insert into rejected_settlements (id, shard, stream_id, reason, payload) values ($1, $2, $3, $4, $5)',
+      `insert into rejected_settlements (id, shard, stream_id, reason, payload)
+       select $1::uuid, $2::int, $3::text, $4::text, $5::text where not exists (
+         select from rejected_settlements where shard = $2 and stream_id = $3 and reason = $4 and payload = $5)`,
       [randomUUID(), shard, streamId, reason, text],
     );
   },

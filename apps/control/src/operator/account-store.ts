@@ -6,6 +6,7 @@ import { type Actor, recordAct } from '../acts/record-act.ts';
 import { isUuid } from '../database/database.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { creditWithin, ledgerAccounts } from '../ledger/post-transaction.ts';
+import { changeKeys } from '../projection/project-keys.ts';
 import { pageOf, readCursor } from '../serve/page-cursor.ts';
 
 interface Row {
@@ -167,16 +168,12 @@ function setDisabled(
       isDisabled,
     ]);
     if (isDisabled) await client.query('delete from auth_session where user_id = $1', [account.user_id]);
-    const { rows } = await client.query<{ id: string }>(
-      // Lock the keys in the order in which bookings update them, so that the two cannot deadlock.
-      `with concerned as (
-         select id from api_keys where (account_id = $1 or created_by = $1) and revoked_at is null order by id for update)
-       update api_keys set generation = generation + 1 from concerned where api_keys.id = concerned.id
-       returning api_keys.id`,
-      [accountId],
-    );
     await recordAct(client, { actor, act: isDisabled ? 'account_disabled' : 'account_enabled', accountId });
-    return rows.map(({ id }) => id);
+    return changeKeys(client, {
+      where: '(k.account_id = $1 or k.created_by = $1) and k.revoked_at is null',
+      values: [accountId],
+      revokes: false,
+    });
   });
 }
 

@@ -73,7 +73,8 @@ function serveOperator(serve: Serve, deps: OperatorDependencies): void {
     'GET /v1/operator/accounts/{id}': ({ params }) => read(params.id),
 
     'POST /v1/operator/accounts/{id}/credit': async ({ caller, params: { id }, body }) => {
-      const credit = { accountId: id, amountNusd: readAmount(body.amount_usd), actor: as(caller) };
+      const amountNusd = readAmount(body.amount_usd, 1n, 'an amount above 0 with at most nine decimals');
+      const credit = { accountId: id, amountNusd, actor: as(caller) };
       const credited = await creditAsOperator(pool, { ...credit, reference: body.reference });
       if (credited === undefined) throw notFound('account');
       if (credited.outcome !== 'credited')
@@ -86,7 +87,8 @@ function serveOperator(serve: Serve, deps: OperatorDependencies): void {
       return read(id);
     },
     'PUT /v1/operator/accounts/{id}/monthly-grant': async ({ caller, params: { id }, body: { amount_usd: usd } }) => {
-      const amountNusd = usd === null ? undefined : readGrant(usd);
+      const takes = 'an amount of at least 0 with at most nine decimals, or null';
+      const amountNusd = usd === null ? undefined : readAmount(usd, 0n, takes);
       if (!(await setMonthlyGrant(pool, { accountId: id, amountNusd, actor: as(caller) }))) throw notFound('account');
       await grants.giveTo(id).catch((error: unknown) => deps.events.taskFailed('monthly grants', error));
       return read(id);
@@ -132,22 +134,9 @@ function serveOperator(serve: Serve, deps: OperatorDependencies): void {
   });
 }
 
-function readGrant(usd: number): Nusd {
+/** Converts `amount_usd`. Throws `invalid_request` for an amount that the ledger cannot hold or that is below `least`. */
+function readAmount(usd: number, least: Nusd, takes: string): Nusd {
   const nusd = usdToNusd(usd);
-  if (nusd !== undefined) return nusd;
-  throw new ServiceError('invalid_request', {
-    message: '`amount_usd` takes an amount of at least 0 with at most nine decimals, or null.',
-    param: 'amount_usd',
-  });
-}
-
-function readAmount(usd: number): Nusd {
-  const nusd = usdToNusd(usd);
-  if (nusd === undefined || nusd === 0n) {
-    throw new ServiceError('invalid_request', {
-      message: '`amount_usd` takes an amount above 0 with at most nine decimals.',
-      param: 'amount_usd',
-    });
-  }
-  return nusd;
+  if (nusd !== undefined && nusd >= least) return nusd;
+  throw new ServiceError('invalid_request', { message: `\`amount_usd\` takes ${takes}.`, param: 'amount_usd' });
 }

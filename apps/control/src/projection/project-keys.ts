@@ -1,5 +1,31 @@
 import { StateUnavailableError } from '@sotto/state';
+import type pg from 'pg';
 import type { Projector } from './projector.ts';
+
+/** The keys to change. */
+interface ChangedKeys {
+  /** A condition on the keys `k`. */
+  readonly where: string;
+  readonly values: readonly unknown[];
+  readonly revokes: boolean;
+}
+
+/**
+ * Raises the generation of keys, within the caller's transaction, and revokes them if it is asked to. Returns their ids, for
+ * `projectKeys`. Locks the keys in the order in which bookings update them, so that the two cannot deadlock.
+ */
+export async function changeKeys(
+  client: pg.PoolClient,
+  { where, values, revokes }: ChangedKeys,
+): Promise<readonly string[]> {
+  const { rows } = await client.query<{ id: string }>(
+    `with changing as (select k.id from api_keys k where ${where} order by k.id for update)
+     update api_keys set ${revokes ? 'revoked_at = now(), ' : ''}generation = generation + 1
+     from changing where api_keys.id = changing.id returning api_keys.id`,
+    [...values],
+  );
+  return rows.map(({ id }) => id);
+}
 
 /**
  * Projects changed keys. When this resolves, every broker knows them. If the state is unavailable, brokers reject

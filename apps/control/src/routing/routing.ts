@@ -6,7 +6,7 @@ import { byAccount, recordAct } from '../acts/record-act.ts';
 import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import type { Domain } from '../domain.ts';
-import { projectKeys } from '../projection/project-keys.ts';
+import { changeKeys, projectKeys } from '../projection/project-keys.ts';
 import type { Projector } from '../projection/projector.ts';
 import type { Serve } from '../serve/serve.ts';
 import { lockWorkspace, requireWorkspace } from '../workspaces/workspace-access.ts';
@@ -87,10 +87,7 @@ export async function putWorkspacePreferences(
       JSON.stringify(preferences),
     ]);
     await recordAct(client, { actor: byAccount(accountId), act: 'preferences_changed', workspaceId: workspace.id });
-    const { rows } = await client.query<{ id: string }>(
-      'update api_keys set generation = generation + 1 where workspace_id = $1 returning id',
-      [workspace.id],
-    );
-    return { preferences, keyIds: rows.map((row) => row.id) };
+    const keys = { where: 'k.workspace_id = $1', values: [workspace.id], revokes: false };
+    return { preferences, keyIds: await changeKeys(client, keys) };
   });
 }

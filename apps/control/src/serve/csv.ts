@@ -65,7 +65,8 @@ export function wantsCsv(format: 'json' | 'csv' | undefined, accept: string | un
   return qualityOf('text/csv', accept) > qualityOf('application/json', accept);
 }
 
-function qualityOf(type: string, accept = ''): number {
+/** How much an `accept` header wants a media type that it names: from 0, for one that it does not name, to 1. */
+export function qualityOf(type: string, accept = ''): number {
   for (const range of accept.toLowerCase().split(',')) {
     const [name, ...parameters] = range.split(';').map((part) => part.trim());
     if (name !== type) continue;

@@ -3,10 +3,8 @@ import { readFile } from 'node:fs/promises';
 import type { AccountRef, Settlement } from '@sotto/state';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { openTestDatabase } from '../../../../test/kit/database.ts';
-import { createAccount } from '../accounts/ensure-account.ts';
+import { makeOwners, openTestDatabase } from '../../../../test/kit/database.ts';
 import { inTransaction } from '../database/in-transaction.ts';
-import { insertKey } from '../keys/key-store.ts';
 import { bookSettlements } from '../ledger/book-settlements.ts';
 import type { AttributedSettlement } from '../ledger/record-usage.ts';
 
@@ -15,16 +13,8 @@ const { pool } = await openTestDatabase({ timezone: 'Pacific/Auckland' });
 let owners: AccountRef[];
 
 beforeAll(async () => {
-  owners = (await Promise.all([makeOwners(), makeOwners(), makeOwners()])).flat();
+  owners = (await Promise.all([1, 2, 3].map(() => makeOwners(pool, 2)))).flat();
 });
-
-async function makeOwners(): Promise<AccountRef[]> {
-  const { accountId, defaultWorkspaceId: workspaceId } = await createAccount(pool, { userId: undefined, name: 'x' });
-  const key = { accountId, workspaceId, kind: 'inference', name: 'x', openaiCompatible: true } as const;
-  for (let made = 0; made < 2; made += 1) await insertKey(pool, { ...key, creditLimitNusd: undefined });
-  const { rows } = await pool.query<{ id: string }>('select id from api_keys where account_id = $1', [accountId]);
-  return rows.map(({ id: keyId }) => ({ accountId, workspaceId, keyId }));
-}
 
 /** Returns the differences between a rollup and a recomputation from `usage`, in both directions. */
 async function differences(table: string, dimensions: string): Promise<unknown[]> {

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { AccountRef, Settlement } from '@sotto/state';
+import type { AccountRef } from '@sotto/state';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { makeOwners, settledChat } from '../../../../test/kit/database.ts';
 import { startTestPostgres, type TestPostgres } from '../../../../test/kit/postgres.ts';
 import { until } from '../../../../test/kit/until.ts';
-import { createAccount } from '../accounts/ensure-account.ts';
 import { auditLedger } from '../audit/audit-ledger.ts';
 import { type DatabaseConnection, migrateDatabase, openDatabase } from '../database/database.ts';
-import { insertKey } from '../keys/key-store.ts';
 import { bookSettlements } from '../ledger/book-settlements.ts';
 import type { AttributedSettlement } from '../ledger/record-usage.ts';
 import { keepUsageMonths, readKeptFrom } from './usage-months.ts';
@@ -33,11 +32,7 @@ beforeEach(async () => {
   elsewhere.searchParams.set('options', '-c timezone=Pacific/Auckland');
   database = openDatabase(elsewhere.href);
   ({ pool } = database);
-  const { accountId, defaultWorkspaceId: workspaceId } = await createAccount(pool, { userId: undefined, name: 'x' });
-  const key = { accountId, workspaceId, kind: 'inference', name: 'x', openaiCompatible: true } as const;
-  await insertKey(pool, { ...key, creditLimitNusd: undefined });
-  const { rows } = await pool.query<{ id: string }>('select id from api_keys where account_id = $1', [accountId]);
-  owner = { accountId, workspaceId, keyId: rows[0]?.id ?? '' };
+  [owner] = await makeOwners(pool, 1);
   const today = new Date();
   base = new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + 2));
   return () => database.close();
@@ -47,14 +42,10 @@ beforeEach(async () => {
 const day = (month: number, of = 1): number => Date.UTC(base.getUTCFullYear(), base.getUTCMonth() + month, of);
 const nameOf = (month: number): string => `usage_${new Date(day(month)).toISOString().slice(0, 7).replace('-', '_')}`;
 
-const settlementAt = (at: number): AttributedSettlement => {
-  const settlement: Settlement = {
-    ...{ v: 1, id: randomUUID(), kind: 'charge', accountRef: '', chargeNusd: '7', at, operation: 'chat' },
-    ...{ model: 'm/one', provider: 'acme', privacyClass: 'private', promptTokens: 1, cachedTokens: 0 },
-    ...{ completionTokens: 1, reasoningTokens: 0, attempts: 1, fallback: false, status: 'completed', estimated: false },
-  };
-  return { settlement, owner };
-};
+const settlementAt = (at: number): AttributedSettlement => ({
+  settlement: { ...settledChat, id: randomUUID(), chargeNusd: '7', at },
+  owner,
+});
 const book = (...times: readonly number[]) => bookSettlements(pool, times.map(settlementAt));
 
 const partitions = async (): Promise<string[]> => {

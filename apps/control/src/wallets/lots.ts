@@ -291,7 +291,8 @@ export async function endReservations({ pool, state, now }: LotDependencies): Pr
       if (walletId === undefined || now() - Number(at) < reservedMs) continue;
       await inTransaction(pool, async (client) => {
         const { rows } = await client.query<{ id: string }>('select id from accounts where wallet_id = $1', [walletId]);
-        const account = await lockAccount(client, rows[0]?.id ?? '');
+        // Postgres may be older than the state, if it was restored from a backup.
+        const account = rows[0] && (await lockAccount(client, rows[0].id));
         if (account !== undefined) await state.book(booked(account, noteId));
       });
     }

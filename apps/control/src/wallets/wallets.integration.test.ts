@@ -28,7 +28,7 @@ import {
 } from '@sotto/state';
 import { creditChallenge, creditInput, creditSpki, ServiceError } from '@sotto/wire';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
-import { openTestDatabase } from '../../../../test/kit/database.ts';
+import { openTestDatabase, settledChat } from '../../../../test/kit/database.ts';
 import { redisSkipReason, startTestRedis } from '../../../../test/kit/redis.ts';
 import { noteSkip } from '../../../../test/kit/skips.ts';
 import { until } from '../../../../test/kit/until.ts';
@@ -247,10 +247,8 @@ class World {
     { chargeNusd, waivable = false }: { chargeNusd: bigint; waivable?: boolean },
   ): Promise<void> {
     const entry = signSettlement(keys.mac, {
-      ...{ v: 1, id: holdId, kind: 'charge', accountRef: sealAccountRef(keys.ref, owner) },
-      ...{ chargeNusd: String(chargeNusd), at: clock.now, operation: 'chat', model: 'm/one', provider: 'acme' },
-      ...{ privacyClass: 'private', promptTokens: 1, cachedTokens: 0, completionTokens: 1, reasoningTokens: 0 },
-      ...{ attempts: 1, fallback: false, status: 'completed', estimated: false, month: '2026-11' },
+      ...{ ...settledChat, id: holdId, accountRef: sealAccountRef(keys.ref, owner) },
+      ...{ chargeNusd: String(chargeNusd), at: clock.now, month: '2026-11' },
       ...(waivable ? { waivable } : {}),
     });
     await this.state.settle({ shard: shardOfWallet(walletId), holdId, chargeNusd, usedTokens: 0, entry });
@@ -508,6 +506,20 @@ describe.each(drivers)('anonymous wallets, with the state in $driver', ({ start 
       await endReservations(world.deps());
       expect([await world.available(walletId), await world.notes()]).toEqual([usd(2), []]);
       expect(await withdrawLot(world.deps(), lot)).toEqual(signatures);
+    });
+
+    it('of a wallet that Postgres does not know keeps no other reservation from its end', async () => {
+      const { state } = world;
+      const ended: unknown[] = [];
+      const { walletId } = await world.account(5);
+      const notes = ['0'.repeat(32), walletId].map((id) => `reservation:${id}:0:x`);
+      const own = {
+        ...state,
+        readNotes: async (shard: number) => (shard === 0 ? notes : []),
+        book: async ({ holdIds }: Parameters<State['book']>[0]) => void ended.push(...holdIds),
+      };
+      await endReservations(world.deps({ state: own }));
+      expect(ended).toEqual(notes.slice(1));
     });
 
     it('that still runs keeps its reservation, however old it is', async () => {

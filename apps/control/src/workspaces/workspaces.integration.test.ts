@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { initialPreferences, ServiceError, type WorkspaceRole } from '@sotto/wire';
+import type pg from 'pg';
 import { describe, expect, it } from 'vitest';
-import { openTestDatabase } from '../../../../test/kit/database.ts';
+import { openTestDatabase, whileHeld } from '../../../../test/kit/database.ts';
 import { createAccount } from '../accounts/ensure-account.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { insertKey } from '../keys/key-store.ts';
@@ -90,20 +91,14 @@ const endOf = (work: Promise<unknown>): Promise<string> =>
  * Locks the workspace's row until everything in `works` waits for it. Then each has begun before any has written. The
  * result must not depend on that interleaving.
  */
-async function allAtOnce({ workspaceId }: Shared, works: readonly (() => Promise<unknown>)[]): Promise<string[]> {
-  const ends = await inTransaction(pool, async (client) => {
-    await client.query('select 1 from workspaces where id = $1 for update', [workspaceId]);
-    const begun = works.map((work) => endOf(work()));
-    for (let waiting = 0; waiting < works.length; ) {
-      const { rows } = await pool.query<{ count: string }>(
-        `select count(*) from pg_stat_activity
-         where datname = current_database() and wait_event_type = 'Lock' and query like '%workspaces%'`,
-      );
-      waiting = Number(rows[0]?.count);
-    }
-    return begun;
-  });
-  return Promise.all(ends);
+function allAtOnce({ workspaceId }: Shared, works: readonly (() => Promise<unknown>)[]): Promise<string[]> {
+  const waiting = 'select 1 from workspaces where id = ';
+  const held = { rows: `${waiting}$1 for update`, values: [workspaceId], waiting };
+  return whileHeld(
+    pool,
+    held,
+    works.map((work) => () => endOf(work())),
+  );
 }
 
 describe('at the same time', () => {
@@ -197,6 +192,22 @@ describe('at the same time', () => {
     expect(['done', 'forbidden']).toContain(put);
     const again = putWorkspacePreferences(pool, { ...as(ann, place), sent: initialPreferences });
     expect(await endOf(again)).toBe('forbidden');
+  });
+
+  it('preferences are set and charges booked: both lock the keys in one order, so that they cannot deadlock', async () => {
+    const place = await shared();
+    for (let made = 0; made < 4; made += 1) await makeKey(place.owner, place);
+    const [first] = (await workingKeys(place)).sort();
+    const values = [place.workspaceId, first];
+    const others = 'select 1 from api_keys where workspace_id = $1 and id <> $2 for update skip locked';
+    const held = {
+      ...{ rows: 'select 1 from api_keys where workspace_id = $1 and id = $2 for update', values },
+      waiting: 'with changing as',
+      meanwhile: async (holder: pg.PoolClient) => expect((await holder.query(others, values)).rowCount).toBe(3),
+    };
+    await whileHeld(pool, held, [
+      () => putWorkspacePreferences(pool, { ...as(place.owner, place), sent: initialPreferences }),
+    ]);
   });
 
   it('the future owner is removed and accepts: the workspace has exactly one owner', async () => {

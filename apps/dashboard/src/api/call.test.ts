@@ -51,6 +51,9 @@ it('throws what the service said, and `network` where no answer came', async () 
   vi.stubGlobal('fetch', () => Promise.reject(new TypeError('no connection')));
   await expect(call('GET /v1/keys')).rejects.toEqual(expect.any(ApiError));
   await expect(call('GET /v1/keys')).rejects.toMatchObject({ type: 'network', status: 0 });
+  const broken = new ReadableStream({ start: (controller) => controller.error(new TypeError('connection lost')) });
+  vi.stubGlobal('fetch', () => Promise.resolve(new Response(broken)));
+  await expect(call('GET /v1/keys')).rejects.toMatchObject({ type: 'network', status: 0 });
 });
 
 /** Never runs: the compiler is the test. */

@@ -66,6 +66,10 @@ export const addressOf = <Key extends Extract<Route, `GET ${string}`>>(
 async function send(route: Route, options: AnyOptions): Promise<unknown> {
   const { body = {}, signal } = options;
   const [method = ''] = route.split(' ');
+  const fail = (error: unknown): never => {
+    if (signal?.aborted) throw error;
+    throw unreachable();
+  };
   const answer = await fetch(pathOf(route, options), {
     method,
     // Browsers add `Origin` to all but GET; the type keeps forms of other sites out (they cannot set it).
@@ -73,11 +77,9 @@ async function send(route: Route, options: AnyOptions): Promise<unknown> {
     credentials: 'same-origin',
     ...(method === 'GET' || method === 'DELETE' ? {} : { body: JSON.stringify(body) }),
     ...(signal === undefined ? {} : { signal }),
-  }).catch((error: unknown) => {
-    if (signal?.aborted) throw error;
-    throw unreachable();
-  });
-  const text = await answer.text();
+  }).catch(fail);
+  // The connection may also break within the body.
+  const text = await answer.text().catch(fail);
   const parsed = text === '' ? undefined : parseJson(text);
   if (!answer.ok) throw errorOf(answer, parsed);
   return parsed;

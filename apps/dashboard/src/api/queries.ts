@@ -1,6 +1,13 @@
 import { queryOptions } from '@tanstack/react-query';
 import { call } from './call.ts';
 
+/** Options of a list that the service answers by pages, each with the cursor of the next one. */
+export const byCursor = {
+  initialPageParam: undefined as string | undefined,
+  getNextPageParam: ({ next_cursor }: { readonly next_cursor: string | null }): string | undefined =>
+    next_cursor ?? undefined,
+};
+
 /** The balance of the account that is signed in. */
 export const balanceQuery = queryOptions({
   queryKey: ['balance'],

@@ -1,6 +1,7 @@
 import type { UsageError, UsageGroup, UsagePage } from '@sotto/wire';
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { addressOf, call } from './call.ts';
+import { byCursor } from './queries.ts';
 
 /** The query key of everything about usage. */
 export const usageQueryKey = ['usage'] as const;
@@ -52,8 +53,7 @@ export const usageRowsQuery = (filters: UsageRowFilters) =>
     queryKey: [...usageRowsKey, filters],
     queryFn: ({ pageParam, signal }) =>
       call('GET /v1/usage', { query: { ...rowsAsked(filters), limit: rowsOfPage, cursor: pageParam }, signal }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
+    ...byCursor,
     // Forgotten with the list that shows it. Otherwise a return to the list would load all its pages again.
     gcTime: 0,
     staleTime: 60_000,

@@ -64,8 +64,8 @@ const month = new Intl.DateTimeFormat(locale, { month: 'short', year: 'numeric',
 const hour = new Intl.DateTimeFormat(locale, { hour: 'numeric', minute: '2-digit' });
 const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
 
-/** An ISO 8601 instant in the reader's locale and time zone. */
-export const formatInstant = (iso: string): string => instant.format(new Date(iso));
+/** An instant, in ISO 8601 or Unix ms, in the reader's locale and time zone. */
+export const formatInstant = (at: string | number): string => instant.format(new Date(at));
 
 /** The same without the year, for lists. */
 export const formatMinute = (iso: string): string => minute.format(new Date(iso));

@@ -3,6 +3,9 @@ import type { Snippet, SnippetFacts } from './snippet.ts';
 
 export const linkable = 'Compatibility mode: the broker sees key and content together while the request runs.';
 
+/** Stands for the reader's key. */
+export const keyPlaceholder = 'sotto_inf_YOUR_KEY';
+
 /** First requests to copy: for a POSIX shell, the SDKs, and coding agents. */
 export function makeSnippets(facts: SnippetFacts): readonly Snippet[] {
   const { controlOrigin, confidentialOrigin, key, model } = facts;

@@ -88,3 +88,23 @@ export function TierBadges({ of }: { of: readonly PrivacyClass[] }) {
     </span>
   );
 }
+
+interface TierPromisesProps {
+  readonly of: readonly PrivacyClass[];
+  /** More entries of the list. */
+  readonly children?: ReactNode;
+}
+
+/** Lists what each tier promises. */
+export function TierPromises({ of, children }: TierPromisesProps) {
+  return (
+    <ul className="mt-4 space-y-1 text-sm text-muted">
+      {of.map((tier) => (
+        <li key={tier}>
+          <span className="font-medium text-text">{tiers[tier].name}.</span> {tiers[tier].promise}
+        </li>
+      ))}
+      {children}
+    </ul>
+  );
+}

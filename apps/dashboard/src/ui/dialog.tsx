@@ -105,5 +105,7 @@ export function ConfirmChange<Answer>({ change, ...dialog }: ConfirmChangeProps<
       return onSuccess?.(...done);
     },
   });
-  return <ConfirmDialog {...dialog} change={changing} onConfirm={() => changing.mutate()} />;
+  // A running change cannot be taken back. When it ended, it would close the dialog that is open by then.
+  const close = () => !changing.isPending && dialog.onClose();
+  return <ConfirmDialog {...dialog} onClose={close} change={changing} onConfirm={() => changing.mutate()} />;
 }

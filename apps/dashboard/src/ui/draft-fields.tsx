@@ -1,3 +1,4 @@
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import clsx from 'clsx';
 import { Search } from 'lucide-react';
 import { useState } from 'react';
@@ -43,6 +44,16 @@ export function SearchField({ label, value, onChange, className }: SearchFieldPr
       />
     </div>
   );
+}
+
+/** A search whose text the address keeps as `q`, so that it can be linked. The page reads it from there. */
+export function SearchInAddress({ label, placeholder }: { label: string; placeholder: string }) {
+  const { q = '' } = useSearch({ strict: false });
+  const navigate = useNavigate();
+  const draft = useDraft(q, (typed) => {
+    void navigate({ to: '.', search: typed === '' ? {} : { q: typed }, replace: true, resetScroll: false });
+  });
+  return <TextField label={label} placeholder={placeholder} type="search" {...draft} />;
 }
 
 /**

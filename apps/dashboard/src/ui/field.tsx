@@ -1,7 +1,6 @@
-import { useNavigate, useSearch } from '@tanstack/react-router';
 import clsx from 'clsx';
 import { ChevronDown } from 'lucide-react';
-import { type ComponentProps, type ReactNode, useEffect, useId, useState } from 'react';
+import { type ComponentProps, type ReactNode, useId } from 'react';
 
 const control =
   'w-full rounded-lg border border-line-strong bg-surface px-3 min-h-10 scroll-mt-12 text-text aria-invalid:border-danger disabled:opacity-60';
@@ -165,26 +164,5 @@ export function RadioCards<Value extends string>(props: RadioCardsProps<Value>) 
         ))}
       </div>
     </fieldset>
-  );
-}
-
-/** A search whose text the address keeps as `q`, so that it can be linked. The page reads it from there. */
-export function SearchInAddress({ label, placeholder }: { label: string; placeholder: string }) {
-  const { q = '' } = useSearch({ strict: false });
-  const navigate = useNavigate();
-  // The address follows a moment later; until then the field must not jump back.
-  const [typed, setTyped] = useState(q);
-  useEffect(() => setTyped(q), [q]);
-  return (
-    <TextField
-      label={label}
-      placeholder={placeholder}
-      type="search"
-      value={typed}
-      onChange={({ target: { value } }) => {
-        setTyped(value);
-        void navigate({ to: '.', search: value === '' ? {} : { q: value }, replace: true, resetScroll: false });
-      }}
-    />
   );
 }

@@ -198,7 +198,7 @@ export function PagePending() {
 }
 
 interface LoadedProps<Data> extends LoadingProps {
-  readonly query: Pick<UseQueryResult<Data>, 'data' | 'error' | 'refetch'>;
+  readonly query: Pick<UseQueryResult<Data>, 'data' | 'error'> & { readonly refetch: () => unknown };
   readonly children: (data: Data) => ReactNode;
 }
 

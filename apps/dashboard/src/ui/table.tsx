@@ -186,7 +186,7 @@ interface PagedTableProps<Row> extends Omit<TableProps<Row>, 'rows'> {
 
 /** A table that loads a page at a time. Shows also that it is loading, failed or empty. */
 export function PagedTable<Row>({ query, empty, ...table }: PagedTableProps<Row>) {
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = query;
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage, isFetchNextPageError } = query;
   if (data === undefined) {
     if (error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
     return <TableLoading label={`Loading: ${table.caption}`} columns={table.columns.length} />;
@@ -196,7 +196,9 @@ export function PagedTable<Row>({ query, empty, ...table }: PagedTableProps<Row>
   return (
     <div className="space-y-4">
       <Table {...table} rows={rows} />
-      {error !== null && <ErrorState error={error} onRetry={() => void fetchNextPage()} />}
+      {error !== null && (
+        <ErrorState error={error} onRetry={() => void (isFetchNextPageError ? fetchNextPage() : refetch())} />
+      )}
       {hasNextPage && (
         <Button busy={isFetchingNextPage} onClick={() => void fetchNextPage()}>
           Show more

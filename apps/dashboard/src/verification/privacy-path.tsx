@@ -1,7 +1,7 @@
 import clsx from 'clsx';
 import { ArrowDown, ArrowRight, Building2, Cpu, KeyRound, MonitorSmartphone } from 'lucide-react';
 import { type ReactNode, useId, useState } from 'react';
-import type { Way } from '../pages/playground/playground-search.ts';
+import { type Way, ways } from '../pages/playground/playground-search.ts';
 import { Badge, type Tone } from '../ui/badge.tsx';
 import { Tabs } from '../ui/tabs.tsx';
 
@@ -189,7 +189,7 @@ export function ThreeModes() {
         label="Ways to send a request"
         value={way}
         onChange={setWay}
-        tabs={(['private', 'e2ee', 'compatibility'] as const).map((value) => ({
+        tabs={ways.map((value) => ({
           value,
           label: wayWords[value].label,
           content: (

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { builtInRegistry } from '@sotto/confidential';
 import { builtInCatalog } from '@sotto/control';
@@ -8,6 +8,7 @@ import { checkCatalog, parseRegistry, publicRegistry, type RegistryProvider } fr
 import { readFileOrPart } from '@sotto/server';
 import type { FileProblem } from '@sotto/yaml';
 import { demoCatalogEntries, demoProviderId, demoRegistryEntry } from '../demo/demo-files.ts';
+import { writeWhole } from '../kept-file.ts';
 import { StartError } from '../service.ts';
 import { findLocalServers, type LocalModels, type LocalServer, linesOf } from './local-servers.ts';
 
@@ -151,13 +152,6 @@ async function assertReadable(variable: string, file: string | undefined): Promi
   await readFileOrPart(file).catch(() => {
     throw new StartError(`${variable} is \`${file}\`, which cannot be read. Set it to a readable file`);
   });
-}
-
-/** Writes a file whole: control may read it at the same time. */
-async function writeWhole(file: string, text: string): Promise<void> {
-  const temporary = `${file}.${process.pid}.tmp`;
-  await writeFile(temporary, text);
-  await rename(temporary, file);
 }
 
 /**

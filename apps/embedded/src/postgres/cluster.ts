@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { chown, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { kill } from './orphan.ts';
 import type { Account } from './placement.ts';
 import { runProgram } from './programs.ts';
 
@@ -43,12 +44,12 @@ async function isCluster(dataDir: string): Promise<boolean> {
 async function createPassword(file: string, account: Account | undefined): Promise<void> {
   try {
     await writeFile(file, randomBytes(24).toString('base64url'), { mode: 0o600, flag: 'wx' });
-    // initdb reads the password file, and its account owns the cluster.
-    if (account) await chown(file, account.uid, account.gid);
   } catch (error) {
     // An interrupted first start left the password. The cluster will use it.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
+  // initdb reads the password file, and its account owns the cluster. A start that was interrupted here left it to root.
+  if (account) await chown(file, account.uid, account.gid);
 }
 
 /**
@@ -59,8 +60,10 @@ async function createCluster({ dataDir, account, programs, durability }: Cluster
   const folder = dirname(dataDir);
   const stagingPrefix = `${basename(dataDir)}.new-`;
   for (const name of await readdir(folder)) {
-    if (name.startsWith(stagingPrefix) && !isOthers(Number(name.slice(stagingPrefix.length))))
-      await rm(join(folder, name), { recursive: true, force: true });
+    if (!name.startsWith(stagingPrefix)) continue;
+    const pid = Number(name.slice(stagingPrefix.length));
+    const isOthers = pid !== process.pid && kill(pid, 0);
+    if (!isOthers) await rm(join(folder, name), { recursive: true, force: true });
   }
   const staging = join(folder, `${stagingPrefix}${process.pid}`);
   await mkdir(staging, { mode: 0o700 });
@@ -83,16 +86,5 @@ async function createCluster({ dataDir, account, programs, durability }: Cluster
   } catch (error) {
     await rm(staging, { recursive: true, force: true });
     if (!(await isCluster(dataDir))) throw error;
-  }
-}
-
-/** Whether another process with this id runs. */
-function isOthers(pid: number): boolean {
-  if (pid === process.pid) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
   }
 }

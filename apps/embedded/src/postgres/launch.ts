@@ -68,10 +68,15 @@ function spawnServer(
   // This process opens the log and empties it at every start, so that the server's account needs no access to the folder.
   const log = openSync(logFile, 'w', 0o600);
   try {
-    return spawnProgram(join(programs, 'bin', 'postgres'), [...serverArgs(dataDir), ...args], {
+    const child = spawnProgram(join(programs, 'bin', 'postgres'), [...serverArgs(dataDir), ...args], {
       account,
       stdio: ['ignore', log, log],
     });
+    // An exit of this process ends the server too, even before it is ready; only SIGKILL leaves an orphan.
+    const atExit = () => child.kill('SIGINT');
+    process.on('exit', atExit);
+    child.once('exit', () => process.off('exit', atExit));
+    return child;
   } finally {
     closeSync(log);
   }
@@ -107,11 +112,8 @@ function watchServer(child: ChildProcess) {
       resolve();
     });
   });
-  // Only stop() waits for the server. An exit without stop() ends the server too; only SIGKILL leaves an orphan.
+  // Only stop() waits for the server.
   child.unref();
-  const atExit = () => child.kill('SIGINT');
-  process.on('exit', atExit);
-  exited.then(() => process.off('exit', atExit));
 
   let stopped: Promise<void> | undefined;
   const stop = () => {

@@ -90,7 +90,7 @@ async function inspectPs(pid: number): Promise<Process | undefined> {
 }
 
 /** Sends a signal. Returns whether the process exists. */
-function kill(pid: number, signal: NodeJS.Signals | 0): boolean {
+export function kill(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(pid, signal);
     return true;

@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -90,6 +91,27 @@ describe('startPostgres', () => {
     const server = await start();
     await expect(query(orphan, 'select 1')).rejects.toThrow('ECONNREFUSED');
     expect(await query(server, 'select n from marks')).toEqual([{ n: 1 }]);
+  });
+
+  it('ends the server of a process that exits before the server is ready', async () => {
+    const first = await start();
+    await first.stop();
+    const pidFile = join(first.dataDir, 'postmaster.pid');
+    const program = `
+      import { existsSync, readFileSync } from 'node:fs';
+      import { startPostgres } from ${JSON.stringify(new URL('./start-postgres.ts', import.meta.url).href)};
+      startPostgres(${JSON.stringify({ dataDir, durability: 'fast' })});
+      const file = ${JSON.stringify(pidFile)};
+      setInterval(() => {
+        const pid = existsSync(file) && Number.parseInt(readFileSync(file, 'utf8'), 10);
+        if (!(pid > 0)) return;
+        console.log(pid);
+        process.exit();
+      }, 1);`;
+    const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' });
+    expect(Number(stdout)).toBeGreaterThan(0);
+    // A server removes its pid file when it ends.
+    await expect.poll(() => existsSync(pidFile), { timeout: 10_000 }).toBe(false);
   });
 
   it('starts after the server itself was killed, with sessions open', async () => {

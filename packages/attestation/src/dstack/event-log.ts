@@ -1,7 +1,7 @@
 import { sha384 } from '@noble/hashes/sha2.js';
 import * as z from 'zod';
 import { type Bytes, concatBytes, fromHex, sameBytes } from '../bytes.ts';
-import { parseJson, Refusal } from '../refusal.ts';
+import { parseJson, Refusal, readOrRefuse } from '../refusal.ts';
 import { canonicalJson } from '../statement/canonical-json.ts';
 
 const runtimeEventType = 0x0800_0001;
@@ -33,9 +33,8 @@ export interface MeasuredEvent {
  * payload. If the log states a digest, it must be equal.
  */
 export function parseEventLog(eventLog: unknown): MeasuredEvent[] {
-  const parsed = eventLogSchema.safeParse(typeof eventLog === 'string' ? parseText(eventLog) : eventLog);
-  if (!parsed.success) throw new Refusal('the event log is not a list of events');
-  return parsed.data.map(measure);
+  const list = typeof eventLog === 'string' ? parseText(eventLog) : eventLog;
+  return readOrRefuse(eventLogSchema, list, 'the event log is not a list of events').map(measure);
 }
 
 function parseText(text: string): unknown {

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type Bytes, concatBytes, fromHex, toHex } from '../bytes.ts';
-import { parseJson, Refusal } from '../refusal.ts';
+import { parseJson, Refusal, readOrRefuse } from '../refusal.ts';
 import { canonicalJson } from '../statement/canonical-json.ts';
 import type { MeasuredEvent } from './event-log.ts';
 
@@ -47,9 +47,8 @@ export function identityFromEvents(events: readonly MeasuredEvent[]): DstackIden
 
 function keyProviderOf(payload: Bytes | undefined): DstackIdentity['keyProvider'] {
   if (payload === undefined) return undefined;
-  const parsed = keyProviderSchema.safeParse(parseJson(new TextDecoder().decode(payload), 'the key provider'));
-  if (!parsed.success) throw new Refusal('the key provider is not of a known form');
-  return parsed.data;
+  const value = parseJson(new TextDecoder().decode(payload), 'the key provider');
+  return readOrRefuse(keyProviderSchema, value, 'the key provider is not of a known form');
 }
 
 const configSchema = z.object({
@@ -69,9 +68,8 @@ export function identityFromConfig(document: string): DstackIdentity {
   if (document.length > maximumConfig) throw new Refusal('the machine configuration is too large');
   const value = parseJson(document, 'the machine configuration');
   if (canonicalJson(value) !== document) throw new Refusal('the machine configuration is not in its canonical form');
-  const parsed = configSchema.safeParse(value);
-  if (!parsed.success) throw new Refusal('the machine configuration is not of version 3');
-  const { app_id, compose_hash, key_provider, key_provider_id = '' } = parsed.data;
+  const config = readOrRefuse(configSchema, value, 'the machine configuration is not of version 3');
+  const { app_id, compose_hash, key_provider, key_provider_id = '' } = config;
   return {
     appId: app_id,
     composeHash: compose_hash,

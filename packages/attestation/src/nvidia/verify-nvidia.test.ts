@@ -1,7 +1,7 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { exportJWK, SignJWT } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { fromBase64, toHex } from '../bytes.ts';
+import { fromBase64, toBase64, toHex } from '../bytes.ts';
 import { nvidiaIntermediates } from '../pinned-roots.ts';
 import { Issuer } from '../testing/issuer.ts';
 import { failed, notMade, reasonOf } from '../testing/outcomes.ts';
@@ -13,7 +13,6 @@ import { type NvidiaEvidence, verifyNvidiaUnder } from './verify-nvidia.ts';
 const nonce = 'ab'.repeat(32);
 const now = new Date('2026-01-15T12:00:00Z');
 const seconds = now.getTime() / 1000;
-const toBase64 = (bytes: Uint8Array) => btoa(String.fromCharCode(...bytes));
 
 const gpuClaims = {
   hwmodel: 'GH100 A01 GSP BROM',

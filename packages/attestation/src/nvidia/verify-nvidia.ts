@@ -3,7 +3,7 @@ import { type CryptoKey, decodeProtectedHeader, errors, importJWK, type JWTPaylo
 import * as z from 'zod';
 import { fromBase64, sameBytes, toHex } from '../bytes.ts';
 import { type Moment, momentAt, type VerificationTime } from '../moment.ts';
-import { Refusal, Unmade } from '../refusal.ts';
+import { Refusal, readOrRefuse, Unmade } from '../refusal.ts';
 import { type Check, CheckList } from '../verdict.ts';
 import { type Certificate, parseCertificate } from '../x509/certificate.ts';
 import { type TrustAnchor, verifyChain } from '../x509/chain.ts';
@@ -89,7 +89,9 @@ export async function verifyNvidiaUnder(
   if (evidence.tokens === undefined) return { standing: 'none', checks: checks.list(), gpus: [] };
   const task: TokenTask = { nonce, time };
   const answer = await checks.make('nvidia.format', () => readAnswer(evidence.tokens));
-  const keys = await checks.make('nvidia.keys', () => readKeySet(evidence.keySet));
+  const keys = await checks.make('nvidia.keys', () =>
+    readOrRefuse(keySetSchema, evidence.keySet, 'the key set is not a set of EC keys'),
+  );
   if (answer === undefined || keys === undefined) return conclude(checks, []);
   const moment = momentAt(time);
   const gpuTokens = Object.values(answer.gpus);
@@ -126,19 +128,11 @@ interface Answer {
 }
 
 function readAnswer(tokens: unknown): Answer {
-  const parsed = answerSchema.safeParse(tokens);
-  if (!parsed.success) throw new Refusal('the tokens are not of the form of NVIDIA’s service');
-  const [[, overall], gpus] = parsed.data;
+  const [[, overall], gpus] = readOrRefuse(answerSchema, tokens, 'the tokens are not of the form of NVIDIA’s service');
   const count = Object.keys(gpus).length;
   if (count === 0 || count > maximumGpus)
     throw new Refusal(`there are tokens of ${count} GPUs, not of 1 to ${maximumGpus}`);
   return { overall, gpus };
-}
-
-function readKeySet(keySet: unknown): KeySet {
-  const parsed = keySetSchema.safeParse(keySet);
-  if (!parsed.success) throw new Refusal('the key set is not a set of EC keys');
-  return parsed.data;
 }
 
 interface TokenTask {
@@ -208,10 +202,9 @@ function nameOf(certificate: string | undefined): string {
 
 /** The overall token contains the digest of each GPU's token, and covers no other. */
 function requireOverall(payload: JWTPayload, gpus: Answer['gpus']): void {
-  const parsed = overallSchema.safeParse(payload);
-  if (!parsed.success) throw new Refusal('the overall token has not the claims that it must have');
-  const { submods } = parsed.data;
-  if (!parsed.data['x-nvidia-overall-att-result']) throw new Refusal('NVIDIA does not vouch for the GPUs');
+  const claims = readOrRefuse(overallSchema, payload, 'the overall token has not the claims that it must have');
+  const { submods } = claims;
+  if (!claims['x-nvidia-overall-att-result']) throw new Refusal('NVIDIA does not vouch for the GPUs');
   if (Object.keys(submods).sort().join() !== Object.keys(gpus).sort().join()) {
     throw new Refusal('the overall token is about other GPUs');
   }
@@ -223,9 +216,7 @@ function requireOverall(payload: JWTPayload, gpus: Answer['gpus']): void {
 }
 
 function requireGpu(payload: JWTPayload): GpuClaims {
-  const parsed = gpuSchema.safeParse(payload);
-  if (!parsed.success) throw new Refusal('the token of a GPU has not the claims that it must have');
-  const claims = parsed.data;
+  const claims = readOrRefuse(gpuSchema, payload, 'the token of a GPU has not the claims that it must have');
   if (claims.dbgstat !== 'disabled') throw new Refusal('a GPU can be debugged');
   if (!claims.secboot) throw new Refusal('a GPU did not boot securely');
   if (claims.measres !== 'success') throw new Refusal('the measurements of a GPU are not as they should be');

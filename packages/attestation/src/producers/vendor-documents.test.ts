@@ -1,10 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { concatBytes, fromHex } from '../bytes.ts';
+import { fromHex } from '../bytes.ts';
 import { verifySnp, verifyTdx } from '../index.ts';
 import { parseSnpReport } from '../snp/report.ts';
 import type { TdxCollateral } from '../tdx/collateral.ts';
-import { littleEndian, toPem } from '../testing/issuer.ts';
+import { toPem } from '../testing/issuer.ts';
 import { failed, notMade } from '../testing/outcomes.ts';
+import { certificateTable } from '../testing/snp-machine.ts';
 import { flipped, vectorBytes, vectorCertificate, vectorDstackQuote, vectorJson } from '../testing/vectors.ts';
 import { endorsementFromTable, vcekPathOf } from './amd-endorsement.ts';
 import { VendorDocuments } from './vendor-documents.ts';
@@ -108,20 +109,6 @@ describe('certificates of AMD', () => {
   const ark = vectorCertificate('snp/ms_milan_ark.pem');
   const time = { now: new Date(now) };
 
-  /** A certificate table as hosts build it: entries of name, offset and length, a zero entry, then the certificates. */
-  function table(...rows: [guid: string, content: Uint8Array][]) {
-    let offset = 24 * (rows.length + 1);
-    const heads = rows.map(([guid, content]) => {
-      const head = concatBytes(
-        fromHex(guid.replaceAll('-', ''), 'the guid'),
-        littleEndian(offset, 4),
-        littleEndian(content.length, 4),
-      );
-      offset += content.length;
-      return head;
-    });
-    return concatBytes(...heads, new Uint8Array(24), ...rows.map(([, content]) => content));
-  }
   const guids = {
     vcek: '63da758d-e664-4564-adc5-f4b93be8accd',
     ask: '4ab7b379-bbac-4fe4-a02f-05aef327c782',
@@ -130,7 +117,7 @@ describe('certificates of AMD', () => {
   };
 
   it('come from the host’s table, and verify under AMD’s root', async () => {
-    const given = table([guids.ark, ark], [guids.ask, ask], [guids.vcek, vcek]);
+    const given = certificateTable([guids.ark, ark], [guids.ask, ask], [guids.vcek, vcek]);
     const made = await vendors().endorsementFor(report, given);
     const verified = await verifySnp({ report: bytes, ...made }, time, {});
     expect(failed(verified.checks)).toEqual([]);
@@ -143,10 +130,10 @@ describe('certificates of AMD', () => {
     answers.set(`${service}/vcek/v1/Milan/cert_chain`, () => new Response(toPem(ask, ark)));
     const ours = vendors();
     const useless = [
-      table([guids.ark, ark]),
-      table([guids.ask, ark], [guids.vcek, vcek]),
-      table([guids.ask, ask], [guids.vcek, vcek.slice(1)]),
-      table(...Array.from({ length: 5000 }, (): [string, Uint8Array] => [guids.ark, ark])),
+      certificateTable([guids.ark, ark]),
+      certificateTable([guids.ask, ark], [guids.vcek, vcek]),
+      certificateTable([guids.ask, ask], [guids.vcek, vcek.slice(1)]),
+      certificateTable(...Array.from({ length: 5000 }, (): [string, Uint8Array] => [guids.ark, ark])),
     ];
     for (const given of [undefined, new Uint8Array(), Uint8Array.of(1, 2, 3), ...useless]) {
       expect(await ours.endorsementFor(report, given)).toMatchObject({ endorsementKey: vcek, intermediate: ask });
@@ -163,7 +150,7 @@ describe('certificates of AMD', () => {
   });
 
   it('come both or not at all from a broken table', () => {
-    const given = table([guids.ask, ask], [guids.vcek, vcek]);
+    const given = certificateTable([guids.ask, ask], [guids.vcek, vcek]);
     const whole = endorsementFromTable(report, given);
     expect(whole).toEqual({ endorsementKey: vcek, intermediate: ask });
     let found = 0;
@@ -183,13 +170,13 @@ describe('certificates of AMD', () => {
     const [vlek, asvk] = ['snp/ar_milan_vlek.der', 'snp/ar_milan_asvk.der'].map(vectorCertificate);
     if (vlek === undefined || asvk === undefined) throw new Error('two certificates were wanted');
     await expect(vendors().endorsementFor(hosted, undefined)).rejects.toMatchObject({ code: 'endorsement_missing' });
-    const given = table([guids.vcek, vcek], [guids.ask, asvk], [guids.vlek, vlek]);
+    const given = certificateTable([guids.vcek, vcek], [guids.ask, asvk], [guids.vlek, vlek]);
     expect(await vendors().endorsementFor(hosted, given)).toMatchObject({ endorsementKey: vlek, intermediate: asvk });
     expect(new Set(asked)).toEqual(new Set([`${service}/vlek/v1/Milan/crl`]));
   });
 
   it('are required: without them, producing evidence fails', async () => {
-    const given = table([guids.vcek, vcek]);
+    const given = certificateTable([guids.vcek, vcek]);
     given[20] = 0xff;
     for (const host of [undefined, given]) {
       await expect(vendors().endorsementFor(report, host)).rejects.toMatchObject({ code: 'endorsement_missing' });

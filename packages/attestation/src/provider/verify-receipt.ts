@@ -1,7 +1,7 @@
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import * as z from 'zod';
 import { type Bytes, concatBytes, fromHex, sameBytes } from '../bytes.ts';
-import { Refusal } from '../refusal.ts';
+import { Refusal, readOrRefuse } from '../refusal.ts';
 import { type Check, CheckList } from '../verdict.ts';
 import type { ProviderKey } from './family-check.ts';
 import { addressOf } from './signing-key.ts';
@@ -43,10 +43,9 @@ export async function verifyProviderReceipt(
 ): Promise<readonly Check<ProviderReceiptCheckName>[]> {
   const checks = new CheckList<ProviderReceiptCheckName>(providerReceiptChecks);
   const read = await checks.make('receipt.format', () => {
-    const parsed = receiptSchema.safeParse(receipt);
-    if (!parsed.success) throw new Refusal('it is no signed text');
-    const [request, response] = parsed.data.text.split(':').slice(-2);
-    return { ...parsed.data, request, response };
+    const signed = readOrRefuse(receiptSchema, receipt, 'it is no signed text');
+    const [request, response] = signed.text.split(':').slice(-2);
+    return { ...signed, request, response };
   });
   if (read === undefined) return checks.list();
   const { key } = challenge;

@@ -1,5 +1,5 @@
 import { fromHex } from '../bytes.ts';
-import { Refusal, Unmade } from '../refusal.ts';
+import { Refusal, readOrRefuse, Unmade } from '../refusal.ts';
 import type { KeySet } from '../statement/key-set.ts';
 import { type Check, CheckList } from '../verdict.ts';
 import { type Receipt, receiptBytes, receiptSchema } from './receipt.ts';
@@ -33,11 +33,9 @@ export async function verifyReceipt(
   own: OwnExchange = {},
 ): Promise<readonly Check<ReceiptCheckName>[]> {
   const checks = new CheckList<ReceiptCheckName>(receiptChecks);
-  const read = await checks.make('receipt.format', () => {
-    const parsed = receiptSchema.safeParse(receipt);
-    if (!parsed.success) throw new Refusal('it is no receipt of this version');
-    return parsed.data;
-  });
+  const read = await checks.make('receipt.format', () =>
+    readOrRefuse(receiptSchema, receipt, 'it is no receipt of this version'),
+  );
   if (read === undefined) return checks.list();
   const key = await checks.make('receipt.key', () => signingKeyOf(read, keySet));
   if (key !== undefined) await checks.make('receipt.signature', () => requireSigned(read, key));

@@ -1,4 +1,4 @@
-import { type Bytes, fromBase64, fromHex } from '../bytes.ts';
+import { type Bytes, fromBase64, fromHex, toBase64 } from '../bytes.ts';
 import { parseEventLog } from '../dstack/event-log.ts';
 import { identityFromConfig, identityFromEvents } from '../dstack/identity.ts';
 import { verifyGateway, verifyNvidia, verifyProvider, verifySnp, verifyTdx } from '../hardware.ts';
@@ -41,7 +41,6 @@ const eventLog = vectorJson<{ event_log: string }>('dstack/tdx-lite-getquote.jso
 const tokens = vectorText('nvidia/hopperClaimsv3_detached_eat.json');
 const time = { now: new Date('2026-03-25T00:00:00Z') };
 const nonce = 'ab'.repeat(32);
-const base64 = (value: Uint8Array): string => btoa(String.fromCharCode(...value));
 const snpDocument = JSON.stringify({
   version: 'sotto.gateway.evidence.v1',
   key_set: {
@@ -54,14 +53,14 @@ const snpDocument = JSON.stringify({
   },
   evidence: {
     tee_type: 'sev_snp',
-    report: base64(vectorBytes('snp/ms_milan_report.bin')),
-    endorsement_key: base64(certificates[0] ?? new Uint8Array()),
-    intermediate: base64(vectorCertificate('snp/ms_milan_ask.pem')),
+    report: toBase64(vectorBytes('snp/ms_milan_report.bin')),
+    endorsement_key: toBase64(certificates[0] ?? new Uint8Array()),
+    intermediate: toBase64(vectorCertificate('snp/ms_milan_ask.pem')),
     machine_config: '{"compose_hash":""}',
   },
 });
 
-const tdxMachine = { tee_type: 'tdx', quote: base64(tdxQuotes[0] ?? new Uint8Array()), event_log: [] };
+const tdxMachine = { tee_type: 'tdx', quote: toBase64(tdxQuotes[0] ?? new Uint8Array()), event_log: [] };
 const providerEvidence = {
   near: { signing_algo: 'ed25519', signing_address: nonce, tls_spki_sha256: nonce, gpu: { payload: '{"nonce":""}' } },
   phala: {
@@ -74,7 +73,7 @@ const providerEvidence = {
     chute_id: 'c',
     instance_id: 'i',
     e2e_pubkey: 'AAAA',
-    certificate: base64(certificates[2] ?? new Uint8Array()),
+    certificate: toBase64(certificates[2] ?? new Uint8Array()),
   },
 };
 const providerDocuments = Object.entries(providerEvidence).map(([family, evidence]) =>
@@ -111,7 +110,7 @@ export const fuzzTargets: readonly FuzzTarget[] = [
   {
     name: 'base64',
     share: 6,
-    seeds: [bytes(base64(new Uint8Array(300).map((_, at) => at)))],
+    seeds: [bytes(toBase64(new Uint8Array(300).map((_, at) => at)))],
     read: (input) => fromBase64(text(input), 'base64'),
   },
   {

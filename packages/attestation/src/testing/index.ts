@@ -4,5 +4,5 @@ export { verifyProviderUnder } from '../provider/verify-provider.ts';
 export { verifySnpUnder } from '../snp/verify-snp.ts';
 export { verifyTdxUnder } from '../tdx/verify-tdx.ts';
 export { certifyServer, Issuer, type ServerCredentials, toPem } from './issuer.ts';
-export { SnpMachine } from './snp-machine.ts';
+export { certificateTable, SnpMachine } from './snp-machine.ts';
 export { type CollateralSettings, type MachineSettings, TdxMachine } from './tdx-machine.ts';

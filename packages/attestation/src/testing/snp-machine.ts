@@ -1,4 +1,4 @@
-import { type Bytes, concatBytes, toBase64 } from '../bytes.ts';
+import { type Bytes, concatBytes, fromHex, toBase64 } from '../bytes.ts';
 import type { SnpProduct } from '../pinned-roots.ts';
 import type { AmdAnchors, SnpEvidence } from '../snp/verify-snp.ts';
 import { integer, text } from './der-writer.ts';
@@ -143,6 +143,21 @@ export class SnpMachine {
       new Uint8Array(512 - 144),
     );
   }
+}
+
+/**
+ * A certificate table as hosts pass it to their guests: entries of name, offset and length, a zero entry, then the
+ * certificates.
+ */
+export function certificateTable(...rows: readonly (readonly [guid: string, certificate: Uint8Array])[]): Bytes {
+  let offset = 24 * (rows.length + 1);
+  const heads = rows.map(([guid, { length }]) => {
+    const name = fromHex(guid.replaceAll('-', ''), 'the guid');
+    const head = concatBytes(name, littleEndian(offset, 4), littleEndian(length, 4));
+    offset += length;
+    return head;
+  });
+  return concatBytes(...heads, new Uint8Array(24), ...rows.map(([, certificate]) => certificate));
 }
 
 function chipOf(product: SnpProduct): Bytes {

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
-import { operationPaths, parseJson, SseParser } from '@sotto/wire';
+import { asString, operationPaths, parseJson } from '@sotto/wire';
+import { ChatStreamReader } from '../dialects/chat-stream.ts';
 import { ClientError } from '../errors.ts';
 import type { Exchange } from '../private/private-exchange.ts';
 import { openService } from './open-service.ts';
@@ -110,17 +111,16 @@ async function turn(
       return messages.slice(0, -1);
     }
     let failure: string | undefined;
-    const parser = new SseParser({
-      onEvent(event) {
-        const { text, error } = readChunk(event);
-        failure ??= error;
+    const reader = new ChatStreamReader({
+      chunk({ choices, error }) {
+        if (error !== undefined) failure ??= `${error.type}: ${error.message}`;
+        const text = asString(choices?.[0]?.delta?.content) ?? '';
         said += text;
         show(text);
       },
     });
-    const decoder = new TextDecoder();
-    for await (const piece of answer.body) parser.push(decoder.decode(piece, { stream: true }));
-    parser.end();
+    for await (const piece of answer.body) reader.push(piece);
+    reader.end();
     show('\n');
     if (failure !== undefined) fail(failure);
   } catch (error) {
@@ -133,18 +133,6 @@ async function turn(
       );
   }
   return said === '' ? messages.slice(0, -1) : [...messages, { role: 'assistant', content: said }];
-}
-
-interface Chunk {
-  readonly choices?: readonly { readonly delta?: { readonly content?: unknown } }[];
-}
-
-function readChunk(event: string): { readonly text: string; readonly error: string | undefined } {
-  if (event === '[DONE]') return { text: '', error: undefined };
-  const error = errorIn(event);
-  if (error !== undefined) return { text: '', error };
-  const content = (parseJson(event) as Chunk | undefined)?.choices?.[0]?.delta?.content;
-  return { text: typeof content === 'string' ? content : '', error: undefined };
 }
 
 /** Returns the error that an envelope holds, as `type: message`. */

@@ -7,7 +7,7 @@ import { makePrivateClient, type PrivateClient } from '../private/create-private
 import type { Exchange } from '../private/private-exchange.ts';
 import { takeAnonymously } from './purse-command.ts';
 import { asUsage, readKey, readPinsFile, readWord, requiredAddress, type serviceOptions } from './settings.ts';
-import { type ExitCode, printable, type Terminal } from './terminal.ts';
+import { type ExitCode, exitCodeOf, printable, type Terminal } from './terminal.ts';
 
 type Values = {
   readonly [name in keyof typeof serviceOptions]?: (typeof serviceOptions)[name]['type'] extends 'boolean'
@@ -67,7 +67,7 @@ export async function openService(terminal: Terminal, values: Values): Promise<O
     await anonymous?.leave();
     if (!(error instanceof ClientError)) throw error;
     terminal.note(`${error.code}: ${error.message}\nSee \`sotto verify ${origin}\`.\n`);
-    return error.code === 'attestation_unavailable' ? 3 : 1;
+    return exitCodeOf(error);
   }
 }
 

@@ -40,13 +40,17 @@ export async function proxyCommand(terminal: Terminal, args: readonly string[]):
   const client = await openService(terminal, values);
   if (typeof client === 'number') return client;
   const { exchange } = client;
-  const token = values.open ? undefined : (terminal.environment.SOTTO_LOCAL_TOKEN ?? newToken());
-  const { server, origin } = await startProxy(terminal, { exchange, values, token, port });
-  const ended = interrupted(terminal, server);
-  terminal.out(`${origin}/v1\n${token === undefined ? '' : `API key: ${token}\n`}`);
-  await ended;
-  await client.leave();
-  return 0;
+  try {
+    const token = values.open ? undefined : (terminal.environment.SOTTO_LOCAL_TOKEN ?? newToken());
+    const { server, origin } = await startProxy(terminal, { exchange, values, token, port });
+    const ended = interrupted(terminal, server);
+    terminal.out(`${origin}/v1\n${token === undefined ? '' : `API key: ${token}\n`}`);
+    await ended;
+    return 0;
+  } finally {
+    // Also if the port is taken or a rule is malformed: an anonymous wallet is open by now.
+    await client.leave();
+  }
 }
 
 function readPort(text: string): number {

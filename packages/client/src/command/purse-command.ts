@@ -40,7 +40,7 @@ can be linked.
   --pins FILE          the issuer's keys, in \`credits\` (default: those that this build ships with)
   --purse FILE         the purse (default: ~/.sotto/purse)
 
-Exit codes: 0 done; 1 refused, or not yet; 2 wrong command line.
+Exit codes: 0 done; 1 refused, or not yet; 2 wrong command line; 3 no connection.
 `;
 
 /** Options of the commands that can use a purse, as `parseArgs` takes them. */

@@ -111,9 +111,13 @@ function readCap(text: string | undefined): number | undefined {
 /** The text models, or why they could not be read. */
 async function listModels(exchange: Exchange): Promise<readonly OfferedModel[] | string> {
   const answer = await askForModels(exchange);
-  const listed: unknown = await answer.toResponse().json();
-  if (answer.status === 200) return readOfferedModels(listed);
-  const { error } = listed as { readonly error?: { readonly type?: string; readonly message?: string } };
+  // A proxy between may answer with a page.
+  const listed: unknown = await answer
+    .toResponse()
+    .json()
+    .catch(() => undefined);
+  if (answer.status === 200 && listed !== undefined) return readOfferedModels(listed);
+  const { error } = (listed ?? {}) as { readonly error?: { readonly type?: string; readonly message?: string } };
   return `${error?.type ?? answer.status}: ${error?.message ?? 'The models could not be listed.'}`;
 }
 

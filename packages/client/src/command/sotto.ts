@@ -4,7 +4,7 @@ import { chatCommand, chatHelp } from './chat-command.ts';
 import { proxyCommand, proxyHelp } from './proxy-command.ts';
 import { purseCommand, purseHelp } from './purse-command.ts';
 import { runCommand, runHelp } from './run-command.ts';
-import { printableLine, type Terminal, UsageError } from './terminal.ts';
+import { exitCodeOf, printableLine, type Terminal, UsageError } from './terminal.ts';
 import { verifyBillCommand, verifyBillHelp } from './verify-bill-command.ts';
 import { verifyCommand, verifyHelp } from './verify-command.ts';
 
@@ -66,7 +66,7 @@ export async function sotto(terminal: Terminal, args: readonly string[]): Promis
     }
     if (error instanceof ClientError) {
       terminal.note(`${error.code}: ${error.message}\n`);
-      return 1;
+      return exitCodeOf(error);
     }
     throw error;
   }

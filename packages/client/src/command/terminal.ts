@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { ClientError, ClientErrorCode } from '../errors.ts';
 
 /** The parts of the process that commands need. */
 export interface Terminal {
@@ -34,3 +35,12 @@ export const printable = (text: string): string =>
 
 /** Like `printable`, on one line: others' text cannot pass for a line of this report. */
 export const printableLine = (text: string): string => printable(text).replace(/\s+/g, ' ');
+
+const withoutAnswer: readonly ClientErrorCode[] = [
+  'attestation_unavailable',
+  'confidential_unreachable',
+  'control_unreachable',
+];
+
+/** The exit code of a command that a failure of the client ends. */
+export const exitCodeOf = ({ code }: ClientError): ExitCode => (withoutAnswer.includes(code) ? 3 : 1);

@@ -17,7 +17,6 @@ export type ChatAnswer = Pick<ChatCompletion, 'id' | 'created' | 'model' | 'choi
 /** A request of another dialect as a chat request, and the writers for its answer. */
 export interface Translation {
   readonly body: ChatBody;
-  readonly isStream: boolean;
   /** Names the parts that were left out, for the log. Holds no content. */
   readonly notes: readonly string[];
   /** Writes a whole answer. */

@@ -83,10 +83,8 @@ export class E2eeChat {
   async #listed(signal: AbortSignal): Promise<EnclaveModels | Response> {
     const known = this.#models;
     if (known !== undefined && this.#parts.now() < known.until) return known.list;
-    const answer = await this.#parts.control.read('/v1/models', signal);
-    if (!answer.ok) return answer;
-    const list = readModels(await answer.json().catch(() => undefined));
-    if (list === undefined) throw new ClientError('control_unreachable');
+    const list = await readModels(this.#parts.control, signal);
+    if (list instanceof Response) return list;
     this.#models = { list, until: this.#parts.now() + listedMs };
     return list;
   }

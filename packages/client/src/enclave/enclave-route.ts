@@ -1,5 +1,8 @@
 import { modelAnswerSchema, type ProviderPolicyObject, parseModelReference, ServiceError } from '@sotto/wire';
 import * as z from 'zod';
+import { ClientError } from '../errors.ts';
+import { type ClientPins, pinsOfRoute } from '../pins/client-pins.ts';
+import type { Control } from '../private/control.ts';
 import type { EnclaveQuestion } from './verify-enclave.ts';
 
 /** The one provider that a request is encrypted to. */
@@ -16,6 +19,12 @@ export interface EnclaveRoute {
 
 /** Whether the client's own pins name the enclave of a route. */
 export type IsPinned = (route: { readonly provider: string; readonly model: string }) => boolean;
+
+/** Returns the test of whether these pins name the enclave of a route. */
+export const pinnedBy =
+  ({ providers }: ClientPins): IsPinned =>
+  (route) =>
+    pinsOfRoute(providers, route).upstreamModel !== undefined;
 
 // The client reads only these fields of the list, loosely: a newer service may send more.
 const routeSchema = z.object({
@@ -35,10 +44,16 @@ const listSchema = z.object({
 export type EnclaveModels = z.infer<typeof listSchema>;
 
 /**
- * Reads the answer of `GET /models`; returns undefined if it is not one. The control origin's list offers routes. It
- * does not prove that one can be trusted.
+ * Asks the control origin for its models. Returns a refusal unchanged. Throws `control_unreachable` for an answer that
+ * is not a list. The list offers routes. It does not prove that one can be trusted.
  */
-export const readModels = (answer: unknown): EnclaveModels | undefined => listSchema.safeParse(answer).data;
+export async function readModels(control: Control, signal?: AbortSignal): Promise<EnclaveModels | Response> {
+  const answer = await control.read('/v1/models', signal);
+  if (!answer.ok) return answer;
+  const models = listSchema.safeParse(await answer.json().catch(() => undefined)).data;
+  if (models === undefined) throw new ClientError('control_unreachable');
+  return models;
+}
 
 /**
  * Chooses the enclave for a request among the model's end-to-end-encrypted routes that the policy allows. It sorts them

@@ -103,10 +103,14 @@ function fetchThrough(relay: Relay): RelayedFetch {
   const dispatcher = new Agent({
     connect: connectorBy(relay, { timeout: connectMs, allowH2: false, maxCachedSessions: 0 }),
   });
-  // Undici's own types differ from those of the global `fetch`, which is the same code.
-  const send = ((input: string, init?: RequestInit) =>
-    undiciFetch(input, { ...(init as object), dispatcher })) as unknown as typeof fetch;
-  return { send, close: () => void dispatcher.destroy() };
+  const send = async (input: string, init?: RequestInit): Promise<Response> => {
+    const answer = await undiciFetch(input, { ...(init as object), dispatcher });
+    // Callers test for the global `Response`, and undici's own is another class. Its body is read here, because undici
+    // cancels the body of an answer that nobody refers to.
+    const body = answer.body === null ? null : await answer.arrayBuffer();
+    return new Response(body, { status: answer.status, headers: [...answer.headers] });
+  };
+  return { send: send as unknown as typeof fetch, close: () => void dispatcher.destroy() };
 }
 
 /** Returns a `fetch` through the relay on a circuit of its own. */

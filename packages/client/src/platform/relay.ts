@@ -30,9 +30,13 @@ const takes =
 export function readRelay(address: string): Relay {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   const known = url && kinds[url.protocol];
+  const user = url && decoded(url.username);
+  const password = url && decoded(url.password);
   if (
     url === undefined ||
     known === undefined ||
+    user === undefined ||
+    password === undefined ||
     url.hostname === '' ||
     !/^\/?$/.test(url.pathname) ||
     url.search !== ''
@@ -43,9 +47,18 @@ export function readRelay(address: string): Relay {
     kind: known.kind,
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: url.port === '' ? known.port : Number(url.port),
-    user: url.username === '' ? undefined : decodeURIComponent(url.username),
-    password: url.password === '' ? undefined : decodeURIComponent(url.password),
+    user: user === '' ? undefined : user,
+    password: password === '' ? undefined : password,
   };
+}
+
+/** Returns undefined for a malformed escape. */
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The same relay with a new random user, so that Tor and others use a circuit that no other connection uses. */

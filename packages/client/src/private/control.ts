@@ -76,7 +76,11 @@ export class Control {
     const answer = await this.#send(path, { method: 'POST', body: JSON.stringify(request), signal });
     if (!answer.ok) return answer;
     const parsed = ticketSchema.safeParse(await answer.json().catch(() => undefined));
-    if (!parsed.success) throw new ClientError(failure);
+    if (!parsed.success) {
+      // The caller may have left while the answer arrived.
+      signal?.throwIfAborted();
+      throw new ClientError(failure);
+    }
     const { ticket, tickets = [ticket], privacy_class: privacyClass, expires_at: expiresAt } = parsed.data;
     const [first, ...others] = tickets.map((each) => ({
       ticket: each,

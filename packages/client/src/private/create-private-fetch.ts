@@ -2,14 +2,14 @@ import { verifyGateway, verifyProvider } from '@sotto/attestation';
 import { operationPaths, ServiceError } from '@sotto/wire';
 import { answerOfRefusal } from '../answer.ts';
 import { E2eeChat } from '../enclave/e2ee-chat.ts';
-import type { IsPinned } from '../enclave/enclave-route.ts';
+import { pinnedBy } from '../enclave/enclave-route.ts';
 import { EnclaveSessions } from '../enclave/enclave-sessions.ts';
 import { type VerifyProvider, verifyEnclave } from '../enclave/verify-enclave.ts';
 import { GatewaySession } from '../gateway/gateway-session.ts';
 import type { Platform } from '../gateway/platform.ts';
 import type { OriginVerification, VerifyGateway } from '../gateway/verify-origin.ts';
 import { readOrigin, requireApart } from '../origin.ts';
-import { pinsOfRoute, shippedPins } from '../pins/client-pins.ts';
+import { shippedPins } from '../pins/client-pins.ts';
 import { Control } from './control.ts';
 import { PrivateExchange } from './private-exchange.ts';
 import { type DevelopmentOptions, type PrivateFetchOptions, requirePrivateOptions } from './private-options.ts';
@@ -86,8 +86,7 @@ export function makePrivateClient(
     now,
     onVerified: options.onEnclaveVerified ?? (() => undefined),
   });
-  const isPinned: IsPinned = (route) => pinsOfRoute(pins.providers, route).upstreamModel !== undefined;
-  const e2ee = new E2eeChat({ control, sender, enclaves, isPinned, now });
+  const e2ee = new E2eeChat({ control, sender, enclaves, isPinned: pinnedBy(pins), now });
   return {
     exchange: new PrivateExchange({ control, sender, e2ee, sent, e2eeOnly: options.e2eeOnly ?? false }),
     session,

@@ -34,8 +34,10 @@ export interface AskedRequest {
 }
 
 /** Asks for the list of models. */
-export const askForModels = (exchange: Exchange, signal = new AbortController().signal): Promise<ContentAnswer> =>
-  exchange.ask({ method: 'GET', path: '/v1/models', header: () => undefined, body: '', signal });
+export const askForModels = (exchange: Exchange): Promise<ContentAnswer> => {
+  const { signal } = new AbortController();
+  return exchange.ask({ method: 'GET', path: '/v1/models', header: () => undefined, body: '', signal });
+};
 
 /**
  * Carries requests out privately. It gets a ticket from the control origin, then sends the content to the verified

@@ -117,9 +117,10 @@ async function readBody(request: IncomingMessage): Promise<string> {
   let size = 0;
   for await (const piece of request as AsyncIterable<Buffer>) {
     size += piece.length;
-    if (size > maxBodyBytes) throw new ServiceError('payload_too_large');
-    pieces.push(piece);
+    // Read on without keeping it: leaving the loop would close the connection before the refusal is sent.
+    if (size <= maxBodyBytes) pieces.push(piece);
   }
+  if (size > maxBodyBytes) throw new ServiceError('payload_too_large');
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(pieces));
   } catch {

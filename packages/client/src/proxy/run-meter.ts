@@ -47,7 +47,9 @@ export class RunMeter implements Exchange {
     if (asked.method !== 'POST' || asked.path.split('?')[0] !== operationPaths.chat || body === undefined) {
       return this.#exchange.ask(asked);
     }
-    const bound = this.#capUsd === undefined ? 0 : boundOf(asked.body, body, await this.#readPrices(asked.signal));
+    const bound = this.#capUsd === undefined ? 0 : boundOf(asked.body, body, await this.#readPrices());
+    // Nothing was sent yet, so a caller that left meanwhile counts for nothing.
+    asked.signal.throwIfAborted();
     const left = (this.#capUsd ?? Number.POSITIVE_INFINITY) - this.#cost - this.#reserved;
     if (bound > left) return answerFrom(answerOfRefusal(aboveCap(this.#capUsd ?? 0, left, bound)));
     this.#reserved += bound;
@@ -89,8 +91,9 @@ export class RunMeter implements Exchange {
     }
   }
 
-  #readPrices(signal: AbortSignal): Promise<readonly ModelPrice[]> {
-    this.#prices ??= readPrices(this.#exchange, signal).catch((error: unknown) => {
+  /** Every chat waits for the same list, so the end of one must not end the reading. */
+  #readPrices(): Promise<readonly ModelPrice[]> {
+    this.#prices ??= readPrices(this.#exchange).catch((error: unknown) => {
       this.#prices = undefined;
       throw error;
     });
@@ -107,10 +110,12 @@ interface ModelPrice {
   readonly maxOutputTokens: number;
 }
 
-async function readPrices(exchange: Exchange, signal: AbortSignal): Promise<readonly ModelPrice[]> {
-  const answer = await askForModels(exchange, signal);
+async function readPrices(exchange: Exchange): Promise<readonly ModelPrice[]> {
+  const answer = await askForModels(exchange);
   const listed = asObject(parseJson(await answer.toResponse().text()));
-  return (asObjects(listed?.data) ?? []).flatMap((entry): ModelPrice[] => {
+  // Without prices, every bound would be 0 and the cap would stop nothing.
+  if (answer.status !== 200 || listed === undefined) throw new ClientError('control_unreachable');
+  return (asObjects(listed.data) ?? []).flatMap((entry): ModelPrice[] => {
     const routes = asObjects(entry.provider_routes) ?? [];
     const id = asString(entry.id);
     if (id === undefined || routes.length === 0) return [];

@@ -44,7 +44,7 @@ export async function serveTranslation(served: ServedRequest): Promise<ContentAn
 
 async function answerTo(served: ServedRequest, translation: Translation): Promise<ContentAnswer> {
   const { exchange, asked, route, broken, isAgent } = served;
-  const { body, isStream } = translation;
+  const { body } = translation;
   if (isAgent && (await broken.has(conversationOf(translation)))) throw new ClientError('retry_refused');
   const answer = await exchange.ask({
     ...asked,
@@ -60,7 +60,7 @@ async function answerTo(served: ServedRequest, translation: Translation): Promis
   const requestId = kept.flatMap(([name, value]) => (name === 'x-request-id' ? [['request-id', value] as const] : []));
   const headers = [...kept, ...requestId];
   const breaks = (): Promise<void> => broken.remember(conversationOf(translation));
-  if (isStream) {
+  if (body.stream === true) {
     const type = ['content-type', 'text/event-stream'] as const;
     return contentAnswer([...headers, type], translated(answer, translation, { signal: asked.signal, breaks }));
   }

@@ -360,9 +360,21 @@ test('a process that ended without offering its credits gives them back; one tha
   const purse = await filled(1);
   const { id } = purse.takeWallet();
   expect(() => purse.takeWallet()).toThrow('0 are ready');
+  const ofLiving = await open();
+  expect(ofLiving.balance()).toMatchObject({ ready: 0 });
+  ofLiving.close();
   purse.release(id);
   expect(purse.balance()).toMatchObject({ ready: 50 });
+
+  purse.takeWallet();
   purse.close();
+  const database = new DatabaseSync(file);
+  // No process has this id.
+  database.exec('update wallets set pid = 2147483647');
+  database.close();
+  const ofEnded = await open();
+  expect(ofEnded.balance()).toMatchObject({ ready: 50 });
+  ofEnded.close();
 });
 
 test('the purse is private, and forgets what has served', async () => {

@@ -95,6 +95,7 @@ export class Purse {
       const version = purse.#read<{ user_version: number }>('pragma user_version')[0]?.user_version ?? 0;
       if (version < 1) db.exec(firstTables);
       if (version < 2) db.exec(orderColumns);
+      purse.#releaseLeft();
     });
     return purse;
   }
@@ -168,10 +169,6 @@ export class Purse {
    */
   takeWallet(): PurseWallet {
     return this.#change(() => {
-      for (const { id, pid } of this.#read<{ id: number; pid: number }>(
-        "select id, pid from wallets where state = 'taken'",
-      ))
-        if (!isAlive(pid)) this.release(id);
       const [paid] = this.#read<PurseWallet>(
         "update wallets set state = 'taken', pid = ? where id = (select min(id) from wallets where state = 'paid') returning id, key",
         process.pid,
@@ -301,6 +298,12 @@ export class Purse {
     closeSync(openSync(file, 'wx', 0o600));
     this.#run('vacuum into ?', file);
     chmodSync(file, 0o600);
+  }
+
+  /** Gives back what processes took that ended before they used it. */
+  #releaseLeft(): void {
+    const taken = this.#read<{ id: number; pid: number }>("select id, pid from wallets where state = 'taken'");
+    for (const { id, pid } of taken) if (!isAlive(pid)) this.release(id);
   }
 
   #addWallet(state: 'ordered' | 'taken', packageId: string | null): PurseWallet {

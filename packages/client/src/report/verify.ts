@@ -1,6 +1,6 @@
 import { verifyGateway, verifyProvider } from '@sotto/attestation';
 import { ServiceError } from '@sotto/wire';
-import { findEnclave, type IsPinned, readModels } from '../enclave/enclave-route.ts';
+import { findEnclave, pinnedBy, readModels } from '../enclave/enclave-route.ts';
 import { type EnclaveVerification, verifyEnclave } from '../enclave/verify-enclave.ts';
 import { ClientError } from '../errors.ts';
 import type { Platform } from '../gateway/platform.ts';
@@ -17,7 +17,7 @@ import {
   text,
 } from '../options.ts';
 import { readOrigin, requireApart } from '../origin.ts';
-import { type ClientPins, pinsOfRoute, shippedPins } from '../pins/client-pins.ts';
+import { type ClientPins, shippedPins } from '../pins/client-pins.ts';
 import { Control } from '../private/control.ts';
 
 /** The provider whose enclave to verify, too. */
@@ -112,12 +112,9 @@ async function enclaveOf(
   // This connection carries only a ticket and a nonce, so any TLS key is acceptable.
   const channel = platform.openChannel(origin, undefined);
   try {
-    const listed = await control.read('/v1/models', signal);
-    if (!listed.ok) return await absenceOf(listed);
-    const models = readModels(await listed.json().catch(() => undefined));
-    if (models === undefined) throw new ClientError('control_unreachable');
-    const isPinned: IsPinned = (each) => pinsOfRoute(pins.providers, each).upstreamModel !== undefined;
-    const route = findEnclave(models, { model, provider, privacyClass, isPinned });
+    const models = await readModels(control, signal);
+    if (models instanceof Response) return await absenceOf(models);
+    const route = findEnclave(models, { model, provider, privacyClass, isPinned: pinnedBy(pins) });
     const verification = await verifyEnclave({ control, channel, pins, verifyProvider, now }, route, signal);
     return verification instanceof Response ? await absenceOf(verification) : verification;
   } catch (error) {

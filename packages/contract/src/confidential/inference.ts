@@ -3,7 +3,7 @@ import * as wire from '@sotto/wire';
 import * as z from 'zod';
 import { contracts } from '../contract.ts';
 import { ofCompatibility, ofInference } from '../errors.ts';
-import type { Content, JsonSchema } from '../route.ts';
+import { type Content, type JsonSchema, nonceNote } from '../route.ts';
 
 const receipt = {
   'x-router-receipt': {
@@ -162,11 +162,6 @@ export const inferenceContracts = contracts({
   },
 });
 
-const nonceNote = {
-  description: 'Exactly 64 hex digits, random and new for each verification.',
-  example: '0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0',
-};
-
 /** Evidence about this broker and about the enclaves of providers. */
 export const attestationContracts = contracts({
   'GET /v1/gateway/attestation': {
@@ -201,6 +196,7 @@ export const attestationContracts = contracts({
       'no_provider_route_meets_price',
       'no_provider_route_meets_privacy',
       'privacy_boundary_not_met',
+      'rate_limited',
       'internal_error',
       'service_unavailable',
     ],

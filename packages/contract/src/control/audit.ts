@@ -1,13 +1,13 @@
 import * as wire from '@sotto/wire';
 import { contracts } from '../contract.ts';
+import { csv, pageNotes } from '../route.ts';
 
 /** The query, and the answer as a page or as CSV, of an audit log. */
 export const auditLog = {
   query: {
     schema: wire.actQuerySchema,
     notes: {
-      limit: 'Entries per page.',
-      cursor: '`next_cursor` of the previous page.',
+      ...pageNotes,
       format: '`csv` exports every matching entry. Overrides the header `accept`.',
       act: { description: 'Only these acts: a comma list.', example: 'key_created,key_revoked' },
       actor_account_id:
@@ -16,9 +16,7 @@ export const auditLog = {
   },
   answer: wire.actPageSchema,
   returns: 'A page as JSON, newest first, or every matching entry as CSV.',
-  otherContent: [
-    { mediaType: 'text/csv', schema: { type: 'string', description: 'RFC 4180, UTF-8, with a header row.' } },
-  ],
+  otherContent: [csv],
 } as const;
 
 /** The caller's account, and what the audit log says of it and of workspaces. */

@@ -2,7 +2,7 @@ import * as wire from '@sotto/wire';
 import { webhookOutcomeSchema } from '@sotto/wire';
 import { type Contract, contracts } from '../contract.ts';
 import { anywhere, ofBodies } from '../errors.ts';
-import { json } from '../route.ts';
+import { json, pageNotes } from '../route.ts';
 
 /** Packages, orders, receipts and settings. */
 export const billingContracts = contracts({
@@ -48,10 +48,7 @@ export const billingContracts = contracts({
     operationId: 'listOrders',
     summary: 'List orders',
     credentials: ['session'],
-    query: {
-      schema: wire.billingPageQuerySchema,
-      notes: { limit: 'Entries per page.', cursor: '`next_cursor` of the previous page.' },
-    },
+    query: { schema: wire.billingPageQuerySchema, notes: pageNotes },
     answer: wire.orderPageSchema,
     returns: 'A page of orders, newest first.',
   },
@@ -68,10 +65,7 @@ export const billingContracts = contracts({
     operationId: 'listReceipts',
     summary: 'List receipts and credit notes',
     credentials: ['session'],
-    query: {
-      schema: wire.billingPageQuerySchema,
-      notes: { limit: 'Entries per page.', cursor: '`next_cursor` of the previous page.' },
-    },
+    query: { schema: wire.billingPageQuerySchema, notes: pageNotes },
     answer: wire.receiptPageSchema,
     returns: 'A page of receipts, newest first.',
   },

@@ -11,6 +11,9 @@ import {
 } from '@sotto/wire';
 import { contracts } from '../contract.ts';
 
+const app = { note: 'The id of an enabled app of this account.', id: 'app' } as const;
+const uid = { note: 'The id in the address of the consent page.' };
+
 /** Apps that an account has registered. */
 export const appContracts = contracts({
   'GET /v1/connect/apps': {
@@ -47,7 +50,7 @@ export const appContracts = contracts({
     summary: 'Change an app',
     description: 'A change of the redirect URIs ends all grants of the app.',
     credentials: ['session'],
-    params: { id: { note: 'The id of an enabled app of this account.', id: 'app' } },
+    params: { id: app },
     body: updateAppSchema,
     answer: appAnswerSchema,
     returns: 'The updated app.',
@@ -58,7 +61,7 @@ export const appContracts = contracts({
     summary: 'Rotate the secret of an app',
     description: 'The old secret stops working and all grants of the app end. Send `content-type: application/json`.',
     credentials: ['session'],
-    params: { id: { note: 'The id of an enabled app of this account.', id: 'app' } },
+    params: { id: app },
     body: 'optional',
     answer: appAnswerSchema,
     returns: 'The app, with its new secret.',
@@ -69,7 +72,7 @@ export const appContracts = contracts({
     summary: 'Disable an app',
     description: 'This cannot be undone. All grants of the app end.',
     credentials: ['session'],
-    params: { id: { note: 'The id of an enabled app of this account.', id: 'app' } },
+    params: { id: app },
     status: 204,
     returns: 'The app is disabled.',
   },
@@ -110,7 +113,7 @@ export const interactionContracts = contracts({
     summary: 'Get the request of an app',
     description: 'Works in the browser in which the request began, for the first account that opens it.',
     credentials: ['session'],
-    params: { uid: { note: 'The id in the address of the consent page.' } },
+    params: { uid },
     answer: interactionAnswerSchema,
     returns: 'The request.',
     errors: ['not_found', 'conflict', 'invalid_request'],
@@ -120,7 +123,7 @@ export const interactionContracts = contracts({
     summary: 'Allow or deny an app',
     description: 'Redirect the browser to `redirect_to`, which leads back to the app.',
     credentials: ['session'],
-    params: { uid: { note: 'The id in the address of the consent page.' } },
+    params: { uid },
     body: answerInteractionSchema,
     answer: interactionDoneAnswerSchema,
     returns: 'The address to redirect to.',

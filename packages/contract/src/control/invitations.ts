@@ -1,6 +1,9 @@
 import * as wire from '@sotto/wire';
 import { contracts } from '../contract.ts';
 
+const id = { note: 'The id of an invitation in `GET /v1/invitations`.', id: 'invitation' } as const;
+const examples = { body: { token: 'as the invitation has it' } };
+
 /** Routes for the user who received an invitation. */
 export const invitationContracts = contracts({
   'POST /v1/invitations/read': {
@@ -10,7 +13,7 @@ export const invitationContracts = contracts({
     body: wire.invitationTokenSchema,
     answer: wire.invitationOfferAnswerSchema,
     returns: 'The offer.',
-    examples: { body: { token: 'as the invitation has it' } },
+    examples,
     errors: ['not_found'],
   },
   'POST /v1/invitations/preview': {
@@ -21,7 +24,7 @@ export const invitationContracts = contracts({
     body: wire.invitationTokenSchema,
     answer: wire.invitationPreviewSchema,
     returns: 'The workspace, and the address of the inviting user.',
-    examples: { body: { token: 'as the invitation has it' } },
+    examples,
     errors: ['not_found'],
   },
   'POST /v1/invitations/accept': {
@@ -31,7 +34,7 @@ export const invitationContracts = contracts({
     body: wire.invitationTokenSchema,
     answer: wire.workspaceAnswerSchema,
     returns: 'The workspace, with your new role.',
-    examples: { body: { token: 'as the invitation has it' } },
+    examples,
     errors: ['not_found', 'conflict'],
   },
   'POST /v1/invitations/decline': {
@@ -41,7 +44,7 @@ export const invitationContracts = contracts({
     body: wire.invitationTokenSchema,
     status: 204,
     returns: 'The invitation is declined.',
-    examples: { body: { token: 'as the invitation has it' } },
+    examples,
     errors: ['not_found'],
   },
   'GET /v1/invitations': {
@@ -57,7 +60,7 @@ export const invitationContracts = contracts({
     operationId: 'acceptWaitingInvitation',
     summary: 'Accept an invitation by its id',
     credentials: ['session'],
-    params: { id: { note: 'The id of an invitation in `GET /v1/invitations`.', id: 'invitation' } },
+    params: { id },
     body: 'empty',
     answer: wire.workspaceAnswerSchema,
     returns: 'The workspace, with your new role.',
@@ -67,7 +70,7 @@ export const invitationContracts = contracts({
     operationId: 'declineWaitingInvitation',
     summary: 'Decline an invitation by its id',
     credentials: ['session'],
-    params: { id: { note: 'The id of an invitation in `GET /v1/invitations`.', id: 'invitation' } },
+    params: { id },
     body: 'empty',
     status: 204,
     returns: 'The invitation is declined.',

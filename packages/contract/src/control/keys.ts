@@ -1,6 +1,8 @@
 import * as wire from '@sotto/wire';
 import { contracts } from '../contract.ts';
 
+const id = { note: 'The id of a key of this account.', id: 'key' } as const;
+
 /** Keys, by session. Only the answer that creates or rotates a key has its secret. */
 export const keyContracts = contracts({
   'GET /v1/keys': {
@@ -33,7 +35,7 @@ export const keyContracts = contracts({
       'Absent fields keep their values. `null` removes a limit, the expiry or the allowed models. A key that is `disabled` is refused, ' +
       'and so are its unused tickets, until it is enabled again.',
     credentials: ['session'],
-    params: { id: { note: 'The id of a key of this account.', id: 'key' } },
+    params: { id },
     body: wire.updateKeySchema,
     answer: wire.keyAnswerSchema,
     returns: 'The updated key.',
@@ -46,7 +48,7 @@ export const keyContracts = contracts({
       'The key gets another secret and keeps its limits, budgets and usage. Its secrets so far work for `overlap_hours` more, or ' +
       'until an earlier rotation ends them. Its unused tickets stop working.',
     credentials: ['session'],
-    params: { id: { note: 'The id of a key of this account.', id: 'key' } },
+    params: { id },
     body: wire.rotateKeySchema,
     answer: wire.newKeyAnswerSchema,
     returns: 'The key with its new secret, `key`, which is shown only here.',
@@ -57,7 +59,7 @@ export const keyContracts = contracts({
     operationId: 'revokeKey',
     summary: 'Revoke a key',
     credentials: ['session'],
-    params: { id: { note: 'The id of a key of this account.', id: 'key' } },
+    params: { id },
     status: 204,
     returns: 'The key is revoked. This cannot be undone.',
   },

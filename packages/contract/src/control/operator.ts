@@ -1,9 +1,9 @@
 import * as wire from '@sotto/wire';
 import { contracts } from '../contract.ts';
+import { pageNotes } from '../route.ts';
 import { auditLog } from './audit.ts';
 
 const account = { note: 'The id of an account.', id: 'account' } as const;
-const page = { limit: 'Entries per page.', cursor: '`next_cursor` of the previous page.' } as const;
 
 /**
  * The administration of a deployment. Only operators may call these routes: other sessions get `not_found`. Acts also
@@ -16,7 +16,7 @@ export const operatorContracts = contracts({
     credentials: ['operator'],
     query: {
       schema: wire.accountQuerySchema,
-      notes: { ...page, search: 'Only accounts whose address contains this text, or with this id.' },
+      notes: { ...pageNotes, search: 'Only accounts whose address contains this text, or with this id.' },
     },
     answer: wire.accountPageSchema,
     returns: 'A page of accounts, newest first.',
@@ -84,7 +84,7 @@ export const operatorContracts = contracts({
     operationId: 'listAllOrders',
     summary: 'List orders of all accounts',
     credentials: ['operator'],
-    query: { schema: wire.billingPageQuerySchema, notes: page },
+    query: { schema: wire.billingPageQuerySchema, notes: pageNotes },
     answer: wire.operatorOrderPageSchema,
     returns: 'A page of orders, newest first.',
   },

@@ -1,16 +1,18 @@
 import * as wire from '@sotto/wire';
 import { contracts } from '../contract.ts';
 
+const query = {
+  schema: wire.workspaceQuerySchema,
+  notes: { workspace_id: 'A workspace of the account. The default is its default workspace.' },
+};
+
 /** Routing preferences of workspaces, and their effect. */
 export const routingContracts = contracts({
   'GET /v1/routing/preferences': {
     operationId: 'getPreferences',
     summary: 'Get the preferences of a workspace',
     credentials: ['session'],
-    query: {
-      schema: wire.workspaceQuerySchema,
-      notes: { workspace_id: 'A workspace of the account. The default is its default workspace.' },
-    },
+    query,
     answer: wire.preferencesSchema,
     returns: 'The preferences.',
     errors: ['not_found'],
@@ -21,10 +23,7 @@ export const routingContracts = contracts({
     description:
       'An absent `provider_` field is reset to its value in a new workspace. Other absent fields keep their values.',
     credentials: ['session'],
-    query: {
-      schema: wire.workspaceQuerySchema,
-      notes: { workspace_id: 'A workspace of the account. The default is its default workspace.' },
-    },
+    query,
     body: wire.preferencesRequestSchema,
     parsesBody: true,
     answer: wire.preferencesSchema,

@@ -2,6 +2,7 @@ import { providerEvidenceSchema } from '@sotto/attestation/documents';
 import * as wire from '@sotto/wire';
 import { contracts } from '../contract.ts';
 import { ofPlanning } from '../errors.ts';
+import { nonceNote } from '../route.ts';
 
 /** Tickets and evidence, which clients get before they send content. */
 export const ticketContracts = contracts({
@@ -50,10 +51,7 @@ export const ticketContracts = contracts({
       notes: {
         model: 'The model whose enclave you verify.',
         provider: 'The provider. The default is the one that would serve.',
-        nonce: {
-          description: 'Exactly 64 hex digits, random and new for each verification.',
-          example: '0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0',
-        },
+        nonce: nonceNote,
       },
     },
     answer: providerEvidenceSchema,

@@ -1,5 +1,16 @@
 import * as wire from '@sotto/wire';
 import { contracts } from '../contract.ts';
+import { csv } from '../route.ts';
+
+/** The notes of the parameters that both lists of usage take. */
+const filterNotes = {
+  from: { description: 'Inclusive: a date (its midnight UTC) or an instant.', example: '2026-11-01' },
+  to: { description: 'Exclusive: a date (its midnight UTC) or an instant.', example: '2026-12-01' },
+  model: 'Only this model.',
+  key_id: 'Only this key.',
+  workspace_id: 'Only this workspace.',
+  format: '`csv` exports every matching row. Overrides the header `accept`.',
+} as const;
 
 /** Balance and usage. */
 export const usageContracts = contracts({
@@ -24,23 +35,16 @@ export const usageContracts = contracts({
       notes: {
         limit: 'Rows of a page.',
         cursor: '`next_cursor` of the previous page.',
-        from: { description: 'Inclusive: a date (its midnight UTC) or an instant.', example: '2026-11-01' },
-        to: { description: 'Exclusive: a date (its midnight UTC) or an instant.', example: '2026-12-01' },
-        model: 'Only this model.',
-        key_id: 'Only this key.',
-        workspace_id: 'Only this workspace.',
+        ...filterNotes,
         status: 'Only requests that ended in this way.',
         error: 'Only requests with this class of error.',
         provider: 'Only requests that this provider answered, or was the last to fail.',
         member_id: 'Only requests of keys that this account created.',
-        format: '`csv` exports every matching row. Overrides the header `accept`.',
       },
     },
     answer: wire.usagePageSchema,
     returns: 'A page as JSON, or every matching row as CSV.',
-    otherContent: [
-      { mediaType: 'text/csv', schema: { type: 'string', description: 'RFC 4180, UTF-8, with a header row.' } },
-    ],
+    otherContent: [csv],
   },
   'GET /v1/usage/daily': {
     operationId: 'sumUsage',
@@ -57,18 +61,11 @@ export const usageContracts = contracts({
           default: 'day',
           example: 'day,model',
         },
-        from: { description: 'Inclusive: a date (its midnight UTC) or an instant.', example: '2026-11-01' },
-        to: { description: 'Exclusive: a date (its midnight UTC) or an instant.', example: '2026-12-01' },
-        model: 'Only this model.',
-        key_id: 'Only this key.',
-        workspace_id: 'Only this workspace.',
-        format: '`csv` exports every matching row. Overrides the header `accept`.',
+        ...filterNotes,
       },
     },
     answer: wire.usageDailyAnswerSchema,
     returns: 'The sums of each group and the total.',
-    otherContent: [
-      { mediaType: 'text/csv', schema: { type: 'string', description: 'RFC 4180, UTF-8, with a header row.' } },
-    ],
+    otherContent: [csv],
   },
 });

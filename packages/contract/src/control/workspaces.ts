@@ -56,10 +56,7 @@ export const workspaceContracts = contracts({
     operationId: 'changeMemberRole',
     summary: "Change a member's role",
     credentials: ['session'],
-    params: {
-      id,
-      memberId,
-    },
+    params: { id, memberId },
     body: wire.memberRoleSchema,
     answer: wire.workspaceMemberAnswerSchema,
     returns: 'The updated member.',
@@ -70,10 +67,7 @@ export const workspaceContracts = contracts({
     operationId: 'removeMember',
     summary: 'Remove a member, or leave a workspace',
     credentials: ['session'],
-    params: {
-      id,
-      memberId,
-    },
+    params: { id, memberId },
     status: 204,
     returns: 'The member is removed and their keys are revoked.',
     errors: ['conflict'],

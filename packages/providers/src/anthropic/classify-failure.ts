@@ -18,20 +18,20 @@ export function classifyFailure(status: number, body: Buffer): AttemptOutcome {
   return saysContextOverflow(message) ? 'context_exceeded' : outcome;
 }
 
-const outcomes: Readonly<Record<string, AttemptOutcome>> = {
-  rate_limit_error: 'rate_limited',
-  overloaded_error: 'server_error',
-  api_error: 'server_error',
-  timeout_error: 'timeout',
-  authentication_error: 'authentication_failed',
-  billing_error: 'quota_exhausted',
-  permission_error: 'other_client_error',
-  not_found_error: 'model_unavailable',
-};
+const outcomes: ReadonlyMap<string, AttemptOutcome> = new Map([
+  ['rate_limit_error', 'rate_limited'],
+  ['overloaded_error', 'server_error'],
+  ['api_error', 'server_error'],
+  ['timeout_error', 'timeout'],
+  ['authentication_error', 'authentication_failed'],
+  ['billing_error', 'quota_exhausted'],
+  ['permission_error', 'other_client_error'],
+  ['not_found_error', 'model_unavailable'],
+]);
 
 /**
  * Classifies the `error` of an error event or of a body with status 200. It never reports a bad request: a provider
  * that started to answer has accepted the request.
  */
 export const classifyEmbedded = (error: unknown): AttemptOutcome =>
-  outcomes[asString(asObject(error)?.type) ?? ''] ?? 'malformed_answer';
+  outcomes.get(asString(asObject(error)?.type) ?? '') ?? 'malformed_answer';

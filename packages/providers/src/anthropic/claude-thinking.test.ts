@@ -103,6 +103,8 @@ describe('thinking of Claude', () => {
     const details = [{ type: 'reasoning.text', text: 'hm', signature: 's', format: 'anthropic-claude-v1', index: 0 }];
     const reasoning = { effort: 'low' };
     expect(sent('claude-sonnet-4-5', { reasoning }, loop({}))).not.toHaveProperty('thinking');
+    const unsigned = loop({ reasoning_details: [{ ...details[0], signature: undefined }] });
+    expect(sent('claude-sonnet-4-5', { reasoning }, unsigned)).not.toHaveProperty('thinking');
     const kept = sent('claude-sonnet-4-5', { reasoning }, loop({ reasoning_details: details }));
     expect(kept).toHaveProperty('thinking');
     expect(kept.messages).toMatchObject([

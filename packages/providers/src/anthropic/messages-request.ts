@@ -106,8 +106,6 @@ function assistantContent(block: AssistantBlock): object[] {
     case 'reasoning': {
       const { detail } = block;
       if (detail.type === 'reasoning.encrypted') return [{ type: 'redacted_thinking', data: detail.data }];
-      // The API refuses a thought without its signature.
-      if (detail.type !== 'reasoning.text' || detail.signature == null) return [];
       return [{ type: 'thinking', thinking: detail.text ?? '', signature: detail.signature }];
     }
     default:

@@ -49,7 +49,7 @@ export class MessagesStream extends JsonEventStream {
         this.terminate();
         break;
       case 'error':
-        if (!this.isComplete) this.fail(classifyEmbedded(event.error));
+        this.fail(classifyEmbedded(event.error));
         break;
       // Ignore `ping`, and event types that the API's versioning policy allows Anthropic to add.
       default:

@@ -21,17 +21,17 @@ export function classifyFailure(status: number, body: Buffer): AttemptOutcome {
 }
 
 /** Outcomes of exceptions inside a stream, and with status 200, by Converse's own names. */
-const exceptions: Readonly<Record<string, AttemptOutcome>> = {
-  internalServerException: 'server_error',
-  modelStreamErrorException: 'server_error',
-  serviceUnavailableException: 'server_error',
-  throttlingException: 'rate_limited',
-  modelTimeoutException: 'timeout',
-};
+const exceptions: ReadonlyMap<string, AttemptOutcome> = new Map([
+  ['internalServerException', 'server_error'],
+  ['modelStreamErrorException', 'server_error'],
+  ['serviceUnavailableException', 'server_error'],
+  ['throttlingException', 'rate_limited'],
+  ['modelTimeoutException', 'timeout'],
+]);
 
 /**
  * Classifies an exception inside a stream. It never reports a bad request: a provider that started to answer has
  * accepted the request.
  */
 export const outcomeOfException = (name: string | undefined): AttemptOutcome =>
-  exceptions[name ?? ''] ?? 'malformed_answer';
+  exceptions.get(name ?? '') ?? 'malformed_answer';

@@ -151,7 +151,6 @@ function assistantContent(block: AssistantBlock): object[] {
       if (detail.type === 'reasoning.encrypted') {
         return detail.format === detailFormats.bedrock ? [{ reasoningContent: { redactedContent: detail.data } }] : [];
       }
-      if (detail.type !== 'reasoning.text' || detail.signature == null) return [];
       return [{ reasoningContent: { reasoningText: { text: detail.text ?? '', signature: detail.signature } } }];
     }
     default:

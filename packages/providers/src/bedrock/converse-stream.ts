@@ -23,7 +23,7 @@ export class ConverseStream extends TranslatedStream {
   }
 
   protected override close(): void {
-    if (!this.#parser.isBetweenMessages && !this.#isStopped) this.fail('malformed_answer');
+    if (!this.#parser.isBetweenMessages) this.fail('malformed_answer');
   }
 
   #message({ headers, payload }: EventStreamMessage): void {

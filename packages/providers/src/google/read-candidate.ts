@@ -82,19 +82,19 @@ const failures = new Set([
   'MISSING_THOUGHT_SIGNATURE',
   'MALFORMED_RESPONSE',
 ]);
-const endings: Readonly<Record<string, FinishReason>> = {
-  MAX_TOKENS: 'length',
-  SAFETY: 'content_filter',
-  RECITATION: 'content_filter',
-  LANGUAGE: 'content_filter',
-  BLOCKLIST: 'content_filter',
-  PROHIBITED_CONTENT: 'content_filter',
-  MODEL_ARMOR: 'content_filter',
-  SPII: 'content_filter',
-};
+const endings: ReadonlyMap<string, FinishReason> = new Map([
+  ['MAX_TOKENS', 'length'],
+  ['SAFETY', 'content_filter'],
+  ['RECITATION', 'content_filter'],
+  ['LANGUAGE', 'content_filter'],
+  ['BLOCKLIST', 'content_filter'],
+  ['PROHIBITED_CONTENT', 'content_filter'],
+  ['MODEL_ARMOR', 'content_filter'],
+  ['SPII', 'content_filter'],
+]);
 
 /** Returns OpenAI's name for `finishReason`; undefined for a failure. */
 export function finishReasonOf(finishReason: string, hasToolCalls: boolean): FinishReason | undefined {
   if (failures.has(finishReason)) return undefined;
-  return endings[finishReason] ?? (hasToolCalls ? 'tool_calls' : 'stop');
+  return endings.get(finishReason) ?? (hasToolCalls ? 'tool_calls' : 'stop');
 }

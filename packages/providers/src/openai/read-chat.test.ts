@@ -50,6 +50,8 @@ describe('a whole answer', () => {
       ok: true,
       reported: undefined,
     });
+    const call = { id: 'c', type: 'function', function: { name: 'née', arguments: '{}' } };
+    expect(read(completion({ tool_calls: [call] }, 'tool_calls'))).toMatchObject({ producedBytes: 6 });
   });
 
   it('keeps content unchanged: empty, absent, escaped', () => {

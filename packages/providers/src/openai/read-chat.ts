@@ -24,6 +24,7 @@ export function readChat(body: Buffer, { identity, stripReasoning }: ChatStreamO
   const finishReason = readFinishReason(said || (toolCalls.length > 0 ? 'tool_calls' : 'stop'));
   if (finishReason === failedFinish) return { ok: false, outcome: 'server_error' };
   const refusal = asString(message.refusal) ?? null;
+  const called = toolCalls.map((call) => call.function.name + call.function.arguments);
   return {
     ok: true,
     answer: chatAnswer(
@@ -37,8 +38,7 @@ export function readChat(body: Buffer, { identity, stripReasoning }: ChatStreamO
       finishReason,
     ),
     reported: readUsage(raw.usage),
-    producedBytes:
-      Buffer.byteLength((content ?? '') + (reasoning ?? '') + (refusal ?? '') + JSON.stringify(toolCalls)) - 2,
+    producedBytes: Buffer.byteLength((content ?? '') + (reasoning ?? '') + (refusal ?? '') + called.join('')),
   };
 }
 

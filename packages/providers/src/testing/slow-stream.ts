@@ -73,8 +73,9 @@ export function readSlowly(stream: Buffer, { stripReasoning }: { readonly stripR
       return;
     }
     const { finishReason } = chunk;
-    if (finishReason === failedFinish) read.failure = 'server_error';
-    else {
+    if (finishReason === failedFinish) {
+      if (!isFinished) read.failure = 'server_error';
+    } else {
       const toolCalls = ids.complete(chunk.toolCalls);
       if (finishReason !== undefined) toolCalls.push(...ids.close());
       if (chunk.hasChoice && (!isFinished || finishReason !== undefined)) write({ ...chunk, toolCalls, finishReason });

@@ -161,6 +161,12 @@ describe('a conversation of two sides', () => {
     ]);
   });
 
+  it('drops a thought without its signature, and a turn that has nothing else', () => {
+    const thought = { type: 'reasoning.text', text: 'hm', format: 'anthropic-claude-v1', index: 0 };
+    const { turns } = read([hi, { role: 'assistant', content: '', reasoning_details: [thought] }, hi]);
+    expect(turns.map(({ role, blocks }) => [role, blocks.length])).toEqual([['user', 2]]);
+  });
+
   it.each([
     [
       'arguments that are no object',

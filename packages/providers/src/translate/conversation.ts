@@ -25,9 +25,17 @@ export type UserBlock =
 
 /** A block of an assistant turn, in the order of OpenAI's shape. */
 export type AssistantBlock =
-  | { readonly kind: 'reasoning'; readonly detail: ReasoningDetail }
+  | { readonly kind: 'reasoning'; readonly detail: ReturnableDetail }
   | { readonly kind: 'text'; readonly text: string; readonly cached: boolean }
   | { readonly kind: 'tool_call'; readonly id: string; readonly name: string; readonly input: JsonObject };
+
+/** A detail that its provider accepts back: it refuses a thought without its signature. */
+type ReturnableDetail =
+  | Extract<ReasoningDetail, { type: 'reasoning.encrypted' }>
+  | (Extract<ReasoningDetail, { type: 'reasoning.text' }> & { readonly signature: string });
+
+const isReturnable = (detail: ReasoningDetail): detail is ReturnableDetail =>
+  detail.type === 'reasoning.encrypted' || (detail.type === 'reasoning.text' && detail.signature != null);
 
 type TextBlock = Extract<UserBlock, { kind: 'text' }>;
 
@@ -169,7 +177,9 @@ type ImagePart = Extract<Exclude<SeenContent, string>[number], { type: 'image_ur
 
 function readAssistant(message: Extract<Message, { role: 'assistant' }>, reading: Reading): MessageBlocks {
   const own = (message.reasoning_details ?? []).filter(({ format }) => reading.formats.includes(format ?? ''));
-  const blocks: AssistantBlock[] = mergeDetails(own).map((detail) => ({ kind: 'reasoning', detail }));
+  const blocks: AssistantBlock[] = mergeDetails(own)
+    .filter(isReturnable)
+    .map((detail) => ({ kind: 'reasoning', detail }));
   const parts = message.content ?? [];
   blocks.push(
     ...textBlocks(

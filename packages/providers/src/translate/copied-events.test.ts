@@ -266,6 +266,18 @@ describe('Anthropic’s deltas', () => {
     }
   });
 
+  it('usage without the output of the whole answer is no report', () => {
+    const start = { type: 'message_start', message: { usage: { input_tokens: 3, output_tokens: 1 } } };
+    const end = (usage: object | undefined) => ({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage });
+    const reported = (usage?: object) => {
+      const { reader } = read([frame(start), text('a'), frame(end(usage)), text('late')]);
+      expect(reader.isComplete).toBe(true);
+      return reader.reported?.usage;
+    };
+    expect(reported()).toBeUndefined();
+    expect(reported({ output_tokens: 2 })).toMatchObject({ promptTokens: 3, completionTokens: 2 });
+  });
+
   it('text after the end is dropped', () => {
     const end = `event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":2}}\n\n`;
     for (const pieces of [[text('a') + text('b') + end + text('late')], [text('a'), text('b'), end, text('late')]]) {

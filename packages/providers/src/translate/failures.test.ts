@@ -109,6 +109,7 @@ describe('a stream that reports a failure', () => {
     ['anthropic', frame(anthropic('overloaded_error')), 'server_error'],
     ['anthropic', frame(anthropic('rate_limit_error')), 'rate_limited'],
     ['anthropic', frame(anthropic('invalid_request_error')), 'malformed_answer'],
+    ['anthropic', frame(anthropic('constructor')), 'malformed_answer'],
     ['anthropic', `${JSON.stringify(anthropic('overloaded_error'))}\n`, 'server_error'],
     ['anthropic', 'noise\n', 'malformed_answer'],
     ['google', frame({ error: { code: 503 } }), 'server_error'],
@@ -119,12 +120,38 @@ describe('a stream that reports a failure', () => {
     ['bedrock', exception('throttlingException'), 'rate_limited'],
     ['bedrock', exception('modelStreamErrorException'), 'server_error'],
     ['bedrock', exception('validationException'), 'malformed_answer'],
+    ['bedrock', exception('constructor'), 'malformed_answer'],
     ['bedrock', message({ ':message-type': 'error', ':error-code': 'x' }, '').toString('latin1'), 'malformed_answer'],
     ['bedrock', 'HTTP is no event stream at all', 'malformed_answer'],
   ])('of %s, %j, is %s, and none of it is sent', async (api, bytes, outcome) => {
     const reader = (await loadAdapter(api)).openChatStream(options);
     expect(reader.push(bytes) + reader.end()).toBe('');
     expect(reader).toMatchObject({ failure: outcome, hasOutput: false });
+  });
+});
+
+describe('a failure after the finish reason', () => {
+  const stopped = JSON.stringify({ stopReason: 'end_turn' });
+  const finish = {
+    anthropic: frame({ type: 'message_delta', delta: { stop_reason: 'end_turn' } }),
+    google: frame({ candidates: [{ finishReason: 'STOP' }] }),
+    bedrock: message({ ':message-type': 'event', ':event-type': 'messageStop' }, stopped).toString('latin1'),
+    azure: frame({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }),
+  };
+
+  it.each<[keyof typeof finish, string]>([
+    ['anthropic', frame(anthropic('overloaded_error'))],
+    ['google', frame({ error: { code: 503 } })],
+    ['google', frame({ candidates: [{ finishReason: 'MALFORMED_FUNCTION_CALL' }] })],
+    ['bedrock', exception('modelStreamErrorException')],
+    ['bedrock', 'HTTP is no event stream at all'],
+    ['azure', frame({ error: { code: 503 } })],
+    ['azure', frame({ choices: [{ index: 0, delta: {}, finish_reason: 'error' }] })],
+  ])('of %s, %j, does not spoil the answer', async (api, late) => {
+    const reader = (await loadAdapter(api)).openChatStream(options);
+    for (const piece of [finish[api], late]) reader.push(piece);
+    reader.end();
+    expect(reader).toMatchObject({ failure: undefined, isComplete: true });
   });
 });
 
@@ -189,4 +216,10 @@ describe('a whole answer that reports a failure', () => {
       expect(adapter.readChat(Buffer.from(odd), options)).toEqual({ ok: false, outcome: 'malformed_answer' });
     }
   });
+});
+
+it.each(['OTHER', 'constructor'])('the finish reason %s of google is shown as stop', async (said) => {
+  const answer = { candidates: [{ content: { parts: [{ text: 'x' }] }, finishReason: said }] };
+  const reading = (await loadAdapter('google')).readChat(Buffer.from(JSON.stringify(answer)), options);
+  expect(reading).toMatchObject({ ok: true, answer: { choices: [{ finish_reason: 'stop' }] } });
 });

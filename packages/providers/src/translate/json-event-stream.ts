@@ -30,10 +30,8 @@ export abstract class JsonEventStream extends TranslatedStream {
   }
 
   protected override take(bytes: string): void {
-    this.#copier.take(bytes, this.#parser, this.#mayCopy, this.copied);
+    this.#copier.take(bytes, this.#parser, this.mayCopy, this.copied);
   }
-
-  readonly #mayCopy = (): boolean => !this.isOver && !this.isComplete;
 
   protected override close(): void {
     this.#parser.end();
@@ -59,7 +57,7 @@ export abstract class JsonEventStream extends TranslatedStream {
     if (data.trim() === '') return;
     const event = asObject(parseJson(utf8(data)));
     if (event === undefined) {
-      if (!this.isComplete) this.fail('malformed_answer');
+      this.fail('malformed_answer');
       return;
     }
     const piece = this.textIn(event);
@@ -73,7 +71,7 @@ export abstract class JsonEventStream extends TranslatedStream {
    * ignored.
    */
   #unknownLine(line: string): void {
-    if (this.isOver || this.isComplete || unknownField.test(line)) return;
+    if (this.isOver || unknownField.test(line)) return;
     this.fail(this.failureIn(asObject(parseJson(utf8(line))) ?? {}) ?? 'malformed_answer');
   }
 }

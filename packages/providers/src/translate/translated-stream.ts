@@ -15,14 +15,11 @@ export interface AnswerPiece {
 }
 
 /**
- * A stream in a provider's own format, rewritten as chunks of OpenAI's shape. A subclass reads the format: it takes
- * bytes and reports pieces. This class writes and counts them, and ignores pieces after the end.
+ * One answer that is read from a provider's stream. A subclass reads the stream's format. This class keeps the frames
+ * for the client and the state of the answer.
  */
-export abstract class TranslatedStream implements ChatStreamReader {
-  readonly #options: ChatStreamOptions;
-  readonly #head: string;
+export abstract class AnswerStream implements ChatStreamReader {
   #out = '';
-  #begun = false;
   #finished = false;
   #terminated = false;
   hasOutput = false;
@@ -31,12 +28,6 @@ export abstract class TranslatedStream implements ChatStreamReader {
   producedBytes = 0;
   reportedAtBytes = 0;
   events = 0;
-
-  constructor(options: ChatStreamOptions) {
-    this.#options = options;
-    const { id, created, model } = options.identity;
-    this.#head = JSON.stringify({ id, object: 'chat.completion.chunk', created, model }).slice(0, -1);
-  }
 
   get isComplete(): boolean {
     return this.#finished || this.#terminated;
@@ -55,8 +46,8 @@ export abstract class TranslatedStream implements ChatStreamReader {
   }
 
   /**
-   * Takes bytes of the provider's stream, one character for each byte. An error that it throws makes the answer
-   * malformed.
+   * Takes bytes of the provider's stream, one character for each byte. An error that it throws makes an unfinished
+   * answer malformed.
    */
   protected abstract take(bytes: string): void;
   /** Called when the provider has closed the stream. */
@@ -67,16 +58,93 @@ export abstract class TranslatedStream implements ChatStreamReader {
     return this.#terminated || this.failure !== undefined;
   }
 
+  /** Whether text may be copied. After its finish reason an answer has no more text. Its usage may still follow. */
+  protected readonly mayCopy = (): boolean => !this.isOver && !this.isComplete;
+
+  /** Takes frames of text that were copied from the provider's events. */
+  protected readonly copied = ({ frames, textBytes, events }: CopiedRun): void => {
+    this.send(frames);
+    this.producedBytes += textBytes;
+    this.events += events;
+    this.hasOutput ||= textBytes > 0;
+  };
+
+  protected send(frame: string): void {
+    this.#out += frame;
+  }
+
+  /** Counts output. */
+  protected count(text: string, toolCalls: readonly ToolCallPiece[]): void {
+    this.producedBytes += Buffer.byteLength(text);
+    for (const call of toolCalls) {
+      this.producedBytes += Buffer.byteLength((call.function.name ?? '') + (call.function.arguments ?? ''));
+    }
+  }
+
+  /** Records the provider's usage so far. The last report counts. */
+  protected report(reported: ReportedUsage | undefined): void {
+    if (reported === undefined) return;
+    this.reported = reported;
+    this.reportedAtBytes = this.producedBytes;
+  }
+
+  /** Records that the answer has its finish reason. */
+  protected finish(): void {
+    this.#finished = true;
+  }
+
+  /** Records that the provider has said that nothing more follows. */
+  protected terminate(): void {
+    this.#terminated = true;
+  }
+
+  /** Records a failure. A client that has the whole answer does not need to see a later one. */
+  protected fail(outcome: AttemptOutcome): void {
+    if (!this.isComplete) this.failure ??= outcome;
+  }
+
+  #read(parse: () => void): string {
+    if (!this.isOver) {
+      try {
+        parse();
+      } catch {
+        // The rest of the stream cannot be read.
+        if (this.isComplete) this.terminate();
+        else this.fail('malformed_answer');
+      }
+    }
+    const out = this.#out;
+    this.#out = '';
+    return out;
+  }
+}
+
+/**
+ * A stream in a provider's own format, rewritten as chunks of OpenAI's shape. A subclass reads the format: it takes
+ * bytes and reports pieces. This class writes and counts them, and ignores pieces after the end.
+ */
+export abstract class TranslatedStream extends AnswerStream {
+  readonly #options: ChatStreamOptions;
+  readonly #head: string;
+  #begun = false;
+
+  constructor(options: ChatStreamOptions) {
+    super();
+    this.#options = options;
+    const { id, created, model } = options.identity;
+    this.#head = JSON.stringify({ id, object: 'chat.completion.chunk', created, model }).slice(0, -1);
+  }
+
   /** Writes a piece. After its finish reason an answer has no more text, so later pieces are dropped. */
   protected write(piece: AnswerPiece): void {
-    if (this.#finished || this.isOver) return;
+    if (this.isComplete || this.isOver) return;
     const { content, reasoning, toolCalls = [], finishReason } = piece;
-    this.#count(piece);
+    this.count((content ?? '') + (reasoning ?? ''), toolCalls);
     this.hasOutput ||= Boolean(content || reasoning || finishReason) || toolCalls.length > 0;
-    this.#finished = finishReason !== undefined;
+    if (finishReason !== undefined) this.finish();
     const frame = this.frameFor(piece);
     this.#begun ||= frame !== '';
-    this.#out += frame;
+    this.send(frame);
   }
 
   /** Returns the frame that clients get for a piece. Empty if all of the piece is hidden. */
@@ -95,49 +163,5 @@ export abstract class TranslatedStream implements ChatStreamReader {
     };
     const choices = [{ index: 0, delta, finish_reason: finishReason ?? null }];
     return latin1(sseFrame(`${this.#head},"choices":${JSON.stringify(choices)}}`));
-  }
-
-  /** Takes frames of text that were copied from the provider's events. */
-  protected readonly copied = ({ frames, textBytes, events }: CopiedRun): void => {
-    this.#out += frames;
-    this.producedBytes += textBytes;
-    this.events += events;
-    this.hasOutput ||= textBytes > 0;
-  };
-
-  /** Records the provider's usage so far. The last report counts. */
-  protected report(reported: ReportedUsage | undefined): void {
-    if (reported === undefined) return;
-    this.reported = reported;
-    this.reportedAtBytes = this.producedBytes;
-  }
-
-  protected fail(outcome: AttemptOutcome): void {
-    this.failure ??= outcome;
-  }
-
-  /** Records that the provider has said that nothing more follows. */
-  protected terminate(): void {
-    this.#terminated = true;
-  }
-
-  #count({ content = '', reasoning = '', toolCalls = [] }: AnswerPiece): void {
-    this.producedBytes += Buffer.byteLength(content) + Buffer.byteLength(reasoning);
-    for (const call of toolCalls) {
-      this.producedBytes += Buffer.byteLength((call.function.name ?? '') + (call.function.arguments ?? ''));
-    }
-  }
-
-  #read(parse: () => void): string {
-    if (!this.isOver) {
-      try {
-        parse();
-      } catch {
-        this.fail('malformed_answer');
-      }
-    }
-    const out = this.#out;
-    this.#out = '';
-    return out;
   }
 }

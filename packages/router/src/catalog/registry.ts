@@ -166,23 +166,17 @@ export function parseRegistry(text: string, digest: string, checks: RegistryChec
   const problems: FileProblem[] = [];
   const seen = new Set<string>();
   for (const [index, provider] of file.providers.entries()) {
-    if (seen.has(provider.id)) {
-      problems.push({
-        line: source.lineOf(['providers', index, 'id']),
-        message: `provider ${provider.id} is repeated`,
-      });
-    }
+    const report = (path: PropertyKey[], problem: string): void => {
+      const line = source.lineOf(['providers', index, ...path]);
+      problems.push({ line, message: `provider ${provider.id}${problem}` });
+    };
+    if (seen.has(provider.id)) report(['id'], ' is repeated');
     seen.add(provider.id);
     const plain = provider.insecure_http ? checks.problemOfPlainHttp?.(new URL(provider.base_url).hostname) : undefined;
-    if (plain !== undefined) {
-      const line = source.lineOf(['providers', index, 'insecure_http']);
-      problems.push({ line, message: `provider ${provider.id}: ${plain}` });
-    }
+    if (plain !== undefined) report(['insecure_http'], `: ${plain}`);
     for (const [at, measurement] of (provider.attestation?.measurements ?? []).entries()) {
       const problem = checks.problemOfMeasurement?.(measurement);
-      if (problem === undefined) continue;
-      const line = source.lineOf(['providers', index, 'attestation', 'measurements', at]);
-      problems.push({ line, message: `provider ${provider.id}: ${problem}` });
+      if (problem !== undefined) report(['attestation', 'measurements', at], `: ${problem}`);
     }
   }
   return problems.length > 0 ? { ok: false, problems } : { ok: true, value: { digest, providers: file.providers } };

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { reasoningNeeds } from '../plan/needs.ts';
 import { aRoute, needing, type RouteSketch } from '../testing/fixtures.ts';
 import { chatParameters } from './parameter-names.ts';
 import { crowdedOut, lackedParameters, reasoningOn, takes } from './route-parameters.ts';
@@ -132,9 +133,10 @@ describe('reasoningOn', () => {
 
   it('enables reasoning at the route’s default effort if the request states none', () => {
     const thinker = route({ capabilities: { reasoning: usual } });
-    expect(reasoningOn(thinker, needing(), true)).toEqual({ effort: undefined });
-    expect(reasoningOn(thinker, needing({ reasoningEffort: 'low' }), true)).toEqual({ effort: 'low' });
-    expect(reasoningOn(route({}), needing(), true)).toBeUndefined();
+    const enabled = (more?: { effort: string }) => needing(reasoningNeeds({ enabled: true, ...more }));
+    expect(reasoningOn(thinker, enabled())).toEqual({ effort: undefined });
+    expect(reasoningOn(thinker, enabled({ effort: 'low' }))).toEqual({ effort: 'low' });
+    expect(reasoningOn(route({}), enabled())).toBeUndefined();
   });
 
   it('gives way to tools where the provider takes only one of them, but can still be off', () => {

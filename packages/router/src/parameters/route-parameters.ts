@@ -61,19 +61,15 @@ export function lackedParameters(route: Route, needs: Needs): readonly string[] 
 /**
  * The reasoning to request from a route. `off` if the request wants that and the route allows it, otherwise the level
  * nearest to the effort. A route that cannot turn reasoning off gets its lowest level.
- * An undefined effort means the provider's default, for a request that only enables reasoning (`enabled`). Undefined
- * leaves everything to the provider.
+ * An undefined effort means the provider's default, for a request that only enables reasoning. Undefined leaves
+ * everything to the provider.
  */
-export function reasoningOn(
-  route: Route,
-  needs: Needs,
-  enabled = false,
-): { readonly effort: string | undefined } | 'off' | undefined {
+export function reasoningOn(route: Route, needs: Needs): { readonly effort: string | undefined } | 'off' | undefined {
   const { reasoning } = route.capabilities;
   if (reasoning === undefined) return undefined;
   if (needs.reasoningDisabled && reasoning.canDisable) return 'off';
   const asked = needs.reasoningDisabled ? 'none' : needs.reasoningEffort;
-  if (asked === undefined) return enabled ? { effort: undefined } : undefined;
+  if (asked === undefined) return needs.reasoningEnabled ? { effort: undefined } : undefined;
   if (crowdedOut(route, needs).has('reasoning_effort')) return undefined;
   const effort = nearestEffort(asked, reasoning.efforts);
   return effort === undefined ? undefined : { effort };

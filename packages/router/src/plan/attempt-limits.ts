@@ -36,12 +36,13 @@ export const attemptBounds = (route: Route, size: RequestSize): TokenBounds => (
  * The amount to hold before the first attempt: the cost of the dearest attempt that the plan permits
  * (docs/concepts/holds-and-charges.md).
  */
-export function holdOf(attempts: readonly Route[], size: RequestSize, bounds = attemptBounds): Nusd {
+export const holdOf = (attempts: readonly Route[], size: RequestSize, bounds = attemptBounds): Nusd =>
+  largest(attempts.map((route) => dearestCost(bounds(route, size), route.price)));
+
+/** The largest of these amounts, or 0. */
+export function largest(amounts: readonly Nusd[]): Nusd {
   let most = 0n;
-  for (const route of attempts) {
-    const dearest = dearestCost(bounds(route, size), route.price);
-    if (dearest > most) most = dearest;
-  }
+  for (const amount of amounts) if (amount > most) most = amount;
   return most;
 }
 

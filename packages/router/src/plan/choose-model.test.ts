@@ -30,6 +30,8 @@ import { planRequest, type RoutingRequest } from './plan-request.ts';
 import { bestOfBand, type PlanningContext } from './planning-context.ts';
 import { type ScoredRoute, scoredRoutesOf } from './scored-route.ts';
 
+// `decisions.test.ts` tests what `docs/reference/routing-by-example.md` shows. These tests are for the rest.
+
 type Auto = Preferences['auto'];
 const auto = (changes: Partial<Auto> = {}): { auto: Auto } => ({
   auto: { strategy: 'balanced', tiers: 'Standard', models: { mode: 'all', ids: [] }, ...changes },
@@ -57,15 +59,6 @@ describe('/auto and the policy', () => {
     expect(chosen(catalog, { provider: 'bolt' })).toBe('lab/b');
     expect(chosen(catalog, { provider: { ignore: ['acme'] } })).toBe('lab/b');
     expect(chosen(catalog, {}, { preferences: { ...auto(), provider_ignore: ['acme'] } })).toBe('lab/b');
-  });
-
-  it('chooses only among models that can do what the request needs', () => {
-    const able = models({
-      'lab/a': [{ provider: 'acme', contextLength: 100 }],
-      'lab/b': [{ provider: 'bolt', input: 9, contextLength: 1000, capabilities: { vision: true } }],
-    });
-    expect(chosen(able, {}, { preferences: auto(), needs: { vision: true } })).toBe('lab/b');
-    expect(chosen(able, {}, { preferences: auto(), needs: { promptTokens: 500 } })).toBe('lab/b');
   });
 
   it('then selects providers for the chosen model', () => {
@@ -130,18 +123,6 @@ describe('/auto and the workspace', () => {
       planned(mixed, request, { preferences: auto({ tiers }) }).routes.map((route) => route.providerId);
     expect(providers('Private')).toEqual(['encl']);
     expect(providers('Standard')).toEqual(['encl', 'anon']);
-  });
-
-  it('affect only requests to `/auto`', () => {
-    const plan = planned(
-      catalog,
-      { model: 'lab/anon' },
-      {
-        preferences: auto({ tiers: 'Maximum', models: { mode: 'only', ids: ['lab/encl'] } }),
-      },
-    );
-    expect(plan.autoModelIds.size).toBe(0);
-    expect(plan.routes).toHaveLength(1);
   });
 
   it('chooses among all models, only these, or all except these', () => {

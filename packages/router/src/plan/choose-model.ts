@@ -100,7 +100,7 @@ const typeOfRule = {
  * count, so that the client learns why the named ones cannot serve.
  */
 function refusedAs(model: Model, demands: Demands): (typeof stages)[number]['type'] | undefined {
-  const { only } = demands;
+  const { only } = demands.policy;
   const named = modelFacts(model).filter((facts) => only === undefined || isNamed(only, facts));
   const furthest = lastFailing(named, demands);
   if (furthest === -1) return undefined;
@@ -121,7 +121,7 @@ function refusalOf(context: AutoContext, demands: Demands): ReturnType<typeof re
   }
   const stage = stages[furthest];
   if (stage === undefined) {
-    return demands.only === undefined
+    return demands.policy.only === undefined
       ? refuse('no_provider_route', 'There is no model that `/auto` may choose.')
       : refuse(
           'no_provider_route',

@@ -23,6 +23,8 @@ import {
 import type { RouteStatus } from './order-routes.ts';
 import { planRequest } from './plan-request.ts';
 
+// `decisions.test.ts` tests what `docs/reference/routing-by-example.md` shows. These tests are for the rest.
+
 const tee: RouteSketch = { provider: 'encl', privacy: 'tee', input: 2, output: 2 };
 const priv: RouteSketch = { provider: 'priv', privacy: 'private', input: 2, output: 2 };
 const anon: RouteSketch = { provider: 'anon', privacy: 'anonymous', input: 2, output: 2 };
@@ -34,54 +36,7 @@ const order = (catalog: Catalog, around: Surroundings = {}) =>
 const failing = { requests: 100, successes: 79 };
 const trusted = { requests: 100, successes: 100 };
 
-describe('Default rule 1: boundary, disabled providers, fallback floor and ceilings come first', () => {
-  const catalog = oneModel(at(anon, 0.1), priv, tee);
-  const first = (preferences: Surroundings['preferences']) =>
-    providersFor(catalog, {}, { preferences: preferences ?? {} })[0];
-
-  it('no rule of tiers brings back what they leave out', () => {
-    expect(first({})).toBe('anon');
-    expect(first({ privacy_boundary: 'Private' })).toBe('encl');
-    expect(first({ provider_ignore: ['anon', 'encl'] })).toBe('priv');
-    expect(first({ fallback_floor: 'private' })).toBe('encl');
-    expect(providersFor(oneModel(at(tee, 9), priv), {}, { preferences: { max_price: { input: 3 } } })).toEqual([
-      'priv',
-    ]);
-  });
-
-  it('the fallback floor leaves a model that has nothing else as it is', () => {
-    expect(providersFor(oneModel(anon), {}, { preferences: { fallback_floor: 'tee' } })).toEqual(['anon']);
-  });
-});
-
 describe('Default rule 2: tee over private', () => {
-  it.each([
-    [3, ['encl', 'priv']],
-    [3.001, ['priv', 'encl']],
-  ])('a cost of %d instead of 2 makes %j', (usd, expected) => {
-    expect(order(oneModel(at(tee, usd), priv))).toEqual(expected);
-  });
-
-  it.each([
-    [{ encl: { ttftMs: 200 }, priv: { ttftMs: 100 } }, ['encl', 'priv']],
-    [{ encl: { ttftMs: 201 }, priv: { ttftMs: 100 } }, ['priv', 'encl']],
-    [{ encl: { tokensPerSecond: 50 }, priv: { tokensPerSecond: 100 } }, ['encl', 'priv']],
-    [{ encl: { tokensPerSecond: 49 }, priv: { tokensPerSecond: 100 } }, ['priv', 'encl']],
-    [{ encl: failing, priv: trusted }, ['priv', 'encl']],
-    [{ encl: { requests: 100, successes: 80 }, priv: trusted }, ['encl', 'priv']],
-  ])('measured %j make %j', (measured, expected) => {
-    expect(order(oneModel(tee, priv), { status: measuring(measured) })).toEqual(expected);
-  });
-
-  it('is not given up on a guess: both must be measured to be slower', () => {
-    for (const measured of [
-      { encl: { ttftMs: 9000 } },
-      { encl: { ttftMs: 9000 }, priv: { requests: 19, ttftMs: 10 } },
-    ]) {
-      expect(order(oneModel(tee, priv), { status: measuring(measured) })).toEqual(['encl', 'priv']);
-    }
-  });
-
   it('is not given up for a provider that keeps failing too', () => {
     const status = measuring({ encl: failing, priv: failing });
     expect(order(oneModel(tee, priv), { status })).toEqual(['encl', 'priv']);
@@ -131,23 +86,10 @@ describe('Default rule 2: anonymous', () => {
     const status = measuring({ anon: failing });
     expect(order(oneModel(at(anon, 0.1), priv), { status })).toEqual(['priv', 'anon']);
   });
-
-  it('or the model has no more private provider and the boundary allows it', () => {
-    expect(order(oneModel(anon))).toEqual(['anon']);
-    expect(refused(oneModel(anon), {}, { preferences: { privacy_boundary: 'Private' } })).toBe(
-      'privacy_boundary_not_met',
-    );
-  });
 });
 
 describe('Default rule 3: within a tier by cost, speed and success', () => {
   const other = { ...priv, provider: 'more' };
-
-  it('counts what a typical request costs, cached input at its own price', () => {
-    expect(order(oneModel(priv, at(other, 3)))).toEqual(['priv', 'more']);
-    // 2 × 2 + 1 × 0 + 2 = 6 against 3 × 2 + 2 = 8 (a third of the prompt is cached).
-    expect(order(oneModel(priv, { ...other, price: { cachedInput: 0 } }))).toEqual(['more', 'priv']);
-  });
 
   it('counts measured speed a little, and success much', () => {
     const faster = { priv: { ttftMs: 5000 }, more: { ttftMs: 200 } };
@@ -183,20 +125,6 @@ describe('Default rule 4: within 10 % of the best', () => {
     expect(planned(oneModel(priv, at({ ...priv, provider: 'dear' }, 3))).shares).toEqual([]);
   });
 
-  it('each goes first for an even share of requests', () => {
-    const draws = 3000;
-    const counts = new Map<string | undefined, number>();
-    for (let draw = 0; draw < draws; draw += 1) {
-      const [first] = providersFor(catalog, {}, { random: () => (draw + 0.5) / draws });
-      counts.set(first, (counts.get(first) ?? 0) + 1);
-    }
-    expect([...counts]).toEqual([
-      ['b', draws / 3],
-      ['c', draws / 3],
-      ['d', draws / 3],
-    ]);
-  });
-
   it('the others stay in the order of their scores behind the one that is drawn', () => {
     const drawing = (draw: number) => providersFor(catalog, {}, { random: () => draw });
     expect(drawing(0)).toEqual(['b', 'c', 'd', 'e']);
@@ -217,20 +145,6 @@ describe('Default rule 4: within 10 % of the best', () => {
     for (const provider_sort of ['privacy', 'price', 'latency', 'throughput'] as const) {
       expect(shares({ preferences: { provider_sort } })).toEqual([]);
     }
-  });
-});
-
-describe('Default rule 5: fallback', () => {
-  const catalog = oneModel(tee, priv, at(anon, 1), { ...tee, provider: 'dear', input: 9 });
-
-  it('follows the same order and never steps below the first provider’s tier', () => {
-    expect(providersFor(catalog)).toEqual(['encl', 'dear']);
-    expect(providersFor(oneModel(at(tee, 9), priv, anon))).toEqual(['priv', 'encl']);
-  });
-
-  it('unless the fallback floor allows it', () => {
-    expect(providersFor(catalog, {}, { preferences: { fallback_floor: 'private' } })).toEqual(['encl', 'priv', 'dear']);
-    expect(order(catalog)).toEqual(['encl', 'priv', 'dear', 'anon']);
   });
 });
 

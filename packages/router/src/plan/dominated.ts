@@ -39,10 +39,10 @@ export function isDominated(
 /**
  * Whether every plaintext route of a model exceeds the request's price ceiling. Does not examine the routes themselves.
  */
-export function isTooDear(model: Model, { encrypted, floor, maxInput, maxOutput }: Demands): boolean {
-  if (encrypted) return false;
+export function isTooDear(model: Model, { needs, floor, policy: { maxPrice } }: Demands): boolean {
+  if (needs.encrypted) return false;
   const bounds = boundsOf(model);
-  return from(bounds.input, floor) > maxInput || from(bounds.output, floor) > maxOutput;
+  return from(bounds.input, floor) > maxPrice.input || from(bounds.output, floor) > maxPrice.output;
 }
 
 /** For each strength: the least figure among plaintext routes of at least that strength. */
@@ -52,7 +52,10 @@ const from = (least: Least, strength: number): number => least[strength] ?? Numb
 
 const e2ee = strengthOf('e2ee');
 
-function leastOf(routes: readonly RouteFacts[], figure: (route: RouteFacts, at: number) => number): Least {
+function leastOf<Facts extends RouteFacts>(
+  routes: readonly Facts[],
+  figure: (route: Facts, at: number) => number,
+): Least {
   const least = Array.from({ length: e2ee }, () => Number.POSITIVE_INFINITY);
   for (let at = 0; at < routes.length; at += 1) {
     const route = routes[at];
@@ -111,7 +114,7 @@ function scoreBound(model: Model, measurements: Measurements): Least {
   const scoredRoutes = scoredRoutesOf(model, measurements);
   const found = scores.get(scoredRoutes);
   if (found !== undefined) return found;
-  const bound = leastOf(scoredRoutes, (_, at) => scoredRoutes[at]?.score ?? 0);
+  const bound = leastOf(scoredRoutes, ({ score }) => score);
   scores.set(scoredRoutes, bound);
   return bound;
 }

@@ -353,6 +353,18 @@ describe('routesThatHold', () => {
     });
   });
 
+  it('states no window of a route that does not allow the requested output', () => {
+    const model = aModel(theModel, [
+      { provider: 'brief', contextLength: 100_000, maxOutputTokens: 100 },
+      { provider: 'long', contextLength: 1000, maxOutputTokens: 5000 },
+    ]);
+    const asked = needing({ promptTokens: 2000, maxOutputTokens: 3000 });
+    expect(refusalOf(routesThatHold(model, modelFacts(model), asked, undefined))).toMatchObject({
+      type: 'context_too_large',
+      message: expect.stringContaining('the maximum context length is 1000 tokens'),
+    });
+  });
+
   it('looks at every tier where the order is not by tier', () => {
     expect(names(5000)).toEqual(['huge']);
     const { type, message } = refusalOf(holding(50_000));

@@ -1,6 +1,7 @@
 import type { Price } from '@sotto/money';
 import type { Model, Route } from '../catalog/catalog.ts';
 import { lackedParameters } from '../parameters/route-parameters.ts';
+import type { MergedPolicy } from '../policy/merge-policy.ts';
 import { accept, type Decision, type Refusal, refuse } from '../policy/refusal.ts';
 import type { Demands } from './demands.ts';
 import { holds, isOwnLevel, knowsEffort, type Needs } from './needs.ts';
@@ -25,16 +26,17 @@ export const passesAll: number = eligibilityRules.length;
 const e2ee = strengthOf('e2ee');
 
 /** The first rule that excludes a route, as an index of `eligibilityRules`; `passesAll` if every rule keeps it. */
-export function firstFailing(facts: RouteFacts, demands: Demands): number {
-  if (facts.strength < demands.boundary) return 0;
-  if ((facts.strength === e2ee) !== demands.encrypted) return 1;
-  if (facts.strength < demands.floor) return 2;
-  if (demands.only !== undefined && !isNamed(demands.only, facts)) return 3;
-  if (isNamed(demands.ignore, facts) || demands.allow?.includes(facts.provider) === false) return 4;
-  if ((facts.offers & demands.offers) !== demands.offers || !knowsEffort(facts.route, demands.needs)) return 5;
-  if (demands.strictly && lackedParameters(facts.route, demands.needs).length > 0) return 6;
-  if (facts.input > demands.maxInput || facts.output > demands.maxOutput) return 7;
-  return facts.hasTiers && !areTiersWithin(facts.route.price, demands) ? 7 : passesAll;
+export function firstFailing(facts: RouteFacts, { policy, needs, boundary, floor, offers }: Demands): number {
+  const { only, ignore, allow, maxPrice } = policy;
+  if (facts.strength < boundary) return 0;
+  if ((facts.strength === e2ee) !== needs.encrypted) return 1;
+  if (facts.strength < floor) return 2;
+  if (only !== undefined && !isNamed(only, facts)) return 3;
+  if (isNamed(ignore, facts) || allow?.includes(facts.provider) === false) return 4;
+  if ((facts.offers & offers) !== offers || !knowsEffort(facts.route, needs)) return 5;
+  if (policy.requireParameters && lackedParameters(facts.route, needs).length > 0) return 6;
+  if (facts.input > maxPrice.input || facts.output > maxPrice.output) return 7;
+  return facts.hasTiers && !areTiersWithin(facts.route.price, maxPrice, needs) ? 7 : passesAll;
 }
 
 /** Whether one of these policy entries names the provider of a route. A faster `matchesProvider`. */
@@ -44,10 +46,10 @@ export function isNamed(entries: readonly string[], { provider, baseProvider }: 
 }
 
 /** The price tiers that a prompt of this size reaches must be within the ceiling too. */
-function areTiersWithin({ tiers = [] }: Price, { needs, maxInput, maxOutput }: Demands): boolean {
+function areTiersWithin({ tiers = [] }: Price, most: MergedPolicy['maxPrice'], { promptTokens }: Needs): boolean {
   for (const tier of tiers) {
-    if (needs.promptTokens <= tier.abovePromptTokens) break;
-    if ((tier.input ?? 0) > maxInput || (tier.output ?? 0) > maxOutput) return false;
+    if (promptTokens <= tier.abovePromptTokens) break;
+    if ((tier.input ?? 0) > most.input || (tier.output ?? 0) > most.output) return false;
   }
   return true;
 }
@@ -209,8 +211,12 @@ export function routesThatHold<Facts extends RouteFacts>(
     const most = `eligible providers of ${model.id}${tier} allow at most ${largestOutput}`;
     return refuse('context_too_large', `\`max_tokens\` is ${needs.maxOutputTokens}; ${most}.`, 'max_tokens');
   }
-  // Agents recognise a context overflow by these words, and then shorten the conversation.
-  const largest = Math.max(...considered.map((route) => route.contextLength ?? Number.POSITIVE_INFINITY));
+  // Agents recognise a context overflow by these words, and then shorten the conversation to this length. So the window
+  // of a route that does not allow the output must not count.
+  const windows = considered
+    .filter(({ maxOutputTokens = Number.POSITIVE_INFINITY }) => (needs.maxOutputTokens ?? 1) <= maxOutputTokens)
+    .map((route) => route.contextLength ?? Number.POSITIVE_INFINITY);
+  const largest = Math.max(...windows);
   const asked = `about ${needs.promptTokens} prompt tokens plus ${needs.maxOutputTokens ?? 1} of output`;
   return refuse(
     'context_too_large',

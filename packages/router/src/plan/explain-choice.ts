@@ -46,7 +46,7 @@ export function explainChoice({ choice }: Plan, needs: Needs, context: AutoConte
     (lead) => lead.isPenalized && !winner.isPenalized && compareByStrategy(strategy, lead.first, winner.now) < 0,
   );
   const decidedBy = decisionOf(winner, runnerUp, ailing, criteria[strategy]);
-  const dropped = dropsOf(demands, context);
+  const dropped = dropsOf(demands, context, leads);
   return {
     text: [
       `\`${winner.model.id}\` at \`${winner.now.route.publicProviderId}\` was chosen by the strategy \`${strategy}\`:`,
@@ -120,9 +120,9 @@ function inWords(criterion: Criterion, scored: ScoredRoute): string {
   }
 }
 
-function dropsOf(demands: Demands, context: AutoContext): ReadonlyMap<DropRule, number> {
+function dropsOf(demands: Demands, context: AutoContext, leads: readonly Lead[]): ReadonlyMap<DropRule, number> {
   const dropped = new Map<DropRule, number>();
-  const candidates = new Set(allLeads(context, demands).map(({ model }) => model));
+  const candidates = new Set(leads.map(({ model }) => model));
   const allowed = new Set(autoModels(context, demands));
   for (const model of context.catalog.models.values()) {
     if (model.type !== demands.needs.modelType || candidates.has(model)) continue;

@@ -1,11 +1,10 @@
 import { autoModelId, parseModelReference } from '@sotto/wire';
 import type { Model, Route } from '../catalog/catalog.ts';
-import { mergePolicy } from '../policy/merge-policy.ts';
 import type { Decision } from '../policy/refusal.ts';
 import { readRequestPolicy } from '../policy/request-policy.ts';
-import { autoDemands } from './choose-model.ts';
-import { type Demands, demandsOf } from './demands.ts';
+import type { Demands } from './demands.ts';
 import { type EligibilityRule, exclusionOf } from './eligibility.ts';
+import { scopeOf } from './narrow-preferences.ts';
 import { holds, type Needs } from './needs.ts';
 import { attemptsOf, namesOf, type Plan, planRequest, type RoutingRequest } from './plan-request.ts';
 import type { PlanningContext } from './planning-context.ts';
@@ -66,15 +65,13 @@ function modelsOf(
   request: RoutingRequest,
   needs: Needs,
   plan: Plan | undefined,
-  { catalog, preferences }: PlanningContext,
+  context: PlanningContext,
 ): { readonly model: Model; readonly demands: Demands }[] {
   return namesOf(request).flatMap((name) => {
-    const reference = parseModelReference(name);
-    const own = readRequestPolicy(request.provider, reference.suffix);
-    const isAuto = reference.id === autoModelId;
-    const model = catalog.models.get((isAuto ? plan?.choice?.modelId : reference.id) ?? '');
-    if (!own.ok || model === undefined) return [];
-    const policy = mergePolicy(preferences, own.value);
-    return [{ model, demands: isAuto ? autoDemands(policy, needs, preferences) : demandsOf(policy, needs) }];
+    const { id, suffix } = parseModelReference(name);
+    if (!readRequestPolicy(request.provider, suffix).ok) return [];
+    const { models, demands } = scopeOf(name, request, needs, context);
+    const shown = id === autoModelId ? models.filter((model) => model.id === plan?.choice?.modelId) : models;
+    return shown.map((model) => ({ model, demands }));
   });
 }

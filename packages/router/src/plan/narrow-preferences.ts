@@ -66,7 +66,7 @@ const lastOfPolicy = eligibilityRules.indexOf('ignore');
 
 /** The routes that some body may be sent to, encrypted or not, judged only by class and provider. */
 function servingIn({ models, demands }: NamedScope): readonly RouteFacts[] {
-  const bodies = [false, true].map((encrypted): Demands => ({ ...demands, encrypted }));
+  const bodies = [false, true].map((encrypted): Demands => ({ ...demands, needs: { ...demands.needs, encrypted } }));
   return models.flatMap((model) =>
     modelFacts(model).filter((facts) => bodies.some((body) => firstFailing(facts, body) > lastOfPolicy)),
   );

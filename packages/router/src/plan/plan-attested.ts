@@ -8,8 +8,9 @@ import type { PlanningContext } from './planning-context.ts';
 
 /**
  * The enclave that a request under this policy would reach first: an attestation ticket is for this route. Prefers an
- * end-to-end-encrypted route, because such clients need its evidence before they send. Otherwise a `tee` route. Refuses
- * as `planRequest` does if neither serves.
+ * end-to-end-encrypted route, because such clients need its evidence before they send. Otherwise a `tee` route, by the
+ * request's own sort or else by privacy: the raised floor counts as a provider setting, so the workspace's sort does
+ * not apply. Refuses as `planRequest` does if neither serves.
  */
 export function planAttested(request: RoutingRequest, context: PlanningContext): Decision<Route> {
   const { id } = parseModelReference(request.model);

@@ -13,7 +13,7 @@ import {
 import { type ReasoningSelection, type RelayRule, type SealedChat, sealedOutputSlack } from '@sotto/wire';
 import type { Route } from '../catalog/catalog.ts';
 import { optionalParametersOf } from '../parameters/used-parameters.ts';
-import { attemptBounds, type RequestSize } from './attempt-limits.ts';
+import { attemptBounds, largest, type RequestSize } from './attempt-limits.ts';
 import { allowance } from './chat-needs.ts';
 import { type Needs, noNeeds, reasoningNeeds } from './needs.ts';
 
@@ -66,14 +66,8 @@ export function sealedTerms(
 }
 
 /** The amount to hold for a sealed request. No usage within its bounds costs more at any of its prices. */
-export function sealedHold({ bounds, prices }: SealedTerms): Nusd {
-  let most = 0n;
-  for (const price of prices) {
-    const dearest = dearestCost(bounds, price);
-    if (dearest > most) most = dearest;
-  }
-  return most;
-}
+export const sealedHold = ({ bounds, prices }: SealedTerms): Nusd =>
+  largest(prices.map((price) => dearestCost(bounds, price)));
 
 /** The price at which the counted usage costs most. */
 export function dearestSealedPrice({ prices, bounds }: SealedTerms, counted: CountedOutput): Price | undefined {

@@ -101,6 +101,11 @@ secrets: {session_secret: file:/none, ticket_sealing_key: file:/run/key}
     expect(settings).not.toContain(secret);
   });
 
+  it('takes the address of a Redis cluster, which has no password', () => {
+    const url = 'redis://a:7000,b:7001?cluster=1';
+    expect(load(`data: {redis_url: "${url}"}`).settings).toMatchObject({ REDIS_URL: url });
+  });
+
   it('reports every problem at once, each with its line and the nearest key', () => {
     const text = `
 control:

@@ -94,9 +94,9 @@ function textOf(value: unknown, trail: readonly PropertyKey[], source: YamlSourc
   return texts.includes(undefined) ? undefined : texts.join(',');
 }
 
-/** Whether a URL may contain a password, before its host or in its query. */
+/** Whether a URL may contain a password, before its host or in its query. Of the query, `cluster=1` is our own. */
 const mayHavePassword = (text: string): boolean =>
-  !/^[a-z+]+:\/\//.test(text) || /:\/\/[^@]*:[^@]*@|[?&]\w+=/.test(text);
+  !/^[a-z+]+:\/\//.test(text) || /:\/\/[^@]*:[^@]*@|[?&](?!cluster=1$)\w+=/.test(text);
 
 function unknownKey(trail: readonly string[]): string {
   const key = trail.at(-1) ?? '';

@@ -133,11 +133,12 @@ export class EpochKeeper {
       this.#noted = names;
       this.#notedAt = now();
     }
+    let notSwept: StateUnavailableError | undefined;
     if (now() - this.#sweptAt >= sweepEveryMs) {
       this.#sweptAt = now();
-      for (const shard of clients.keys()) await this.#sweepNotes(shard);
+      notSwept = await forEachReachable(clients.keys(), (shard) => this.#sweepNotes(shard));
     }
-    const failure = notSeen ?? notOpened;
+    const failure = notSeen ?? notOpened ?? notSwept;
     if (failure !== undefined) throw failure;
   }
 

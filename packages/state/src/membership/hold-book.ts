@@ -26,11 +26,7 @@ interface Hold {
   /** The incarnation and epoch in which it was placed or declared. */
   readonly caller: Caller;
 }
-interface Doubtful {
-  readonly shard: number;
-  readonly holdId: string;
-  readonly caller: Caller;
-}
+type Doubtful = Pick<Hold, 'shard' | 'holdId' | 'caller'>;
 interface Pending {
   readonly request: SettleRequest;
   /** When to send it again. */

@@ -62,24 +62,18 @@ export function setSpent(shard: ShardData, budgetId: string, { month, spentNusd 
   if (spentNusd > known) monthIn(budgetOrUnknown(shard, budgetId), month).spentNusd = spentNusd;
 }
 
-/** Returns budgets with their sums, and the same sums recomputed. Unknown ones are omitted. */
-export const readBudgets = (
-  { budgets, counted }: ShardData,
-  budgetIds: readonly string[],
-): ReadonlyMap<string, AuditedBudget> =>
-  new Map(
-    budgetIds.flatMap((id): [string, AuditedBudget][] => {
-      const budget = budgets.get(id);
-      if (budget === undefined || budget.version < 0) return [];
-      const parts = [...counted.values()].filter(({ budgetIds: ids }) => ids.includes(id));
-      const names = new Set([...budget.months.keys(), ...parts.map(({ month }) => month)]);
-      const months = [...names].map((name) => {
-        const countedNusd = parts.reduce((sum, part) => (part.month === name ? sum + part.amountNusd : sum), 0n);
-        return [name, { ...(budget.months.get(name) ?? nothing), countedNusd }] as const;
-      });
-      return [[id, { limitNusd: budget.limitNusd, version: budget.version, months: new Map(months) }]];
-    }),
-  );
+/** Returns a budget with its sums, and the same sums recomputed. Undefined if it is not projected. */
+export function readBudget({ budgets, counted }: ShardData, budgetId: string): AuditedBudget | undefined {
+  const budget = budgets.get(budgetId);
+  if (budget === undefined || budget.version < 0) return undefined;
+  const parts = [...counted.values()].filter(({ budgetIds }) => budgetIds.includes(budgetId));
+  const names = new Set([...budget.months.keys(), ...parts.map(({ month }) => month)]);
+  const months = [...names].map((name) => {
+    const countedNusd = parts.reduce((sum, part) => (part.month === name ? sum + part.amountNusd : sum), 0n);
+    return [name, { ...(budget.months.get(name) ?? nothing), countedNusd }] as const;
+  });
+  return { limitNusd: budget.limitNusd, version: budget.version, months: new Map(months) };
+}
 
 const nothing = { spentNusd: 0n, openNusd: 0n };
 const unknown = (): StoredBudget => ({ limitNusd: undefined, version: -1, months: new Map() });

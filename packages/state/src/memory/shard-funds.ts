@@ -1,6 +1,6 @@
 import { booked, type Nusd, type Spendable, settle, withFunds } from '@sotto/money';
 import type { AuditedFunds, ShardBooks, WalletFunds, WantedBooks } from '../ports.ts';
-import { countIn, readBudgets, uncount } from './shard-budgets.ts';
+import { countIn, readBudget, uncount } from './shard-budgets.ts';
 import type { CountedAs, Hold, Note, ShardData, StoredKey } from './shard-data.ts';
 
 /** The funds of a shard's wallets and keys. Every hold and every note of an unbooked charge counts in both, and in budgets. */
@@ -90,26 +90,27 @@ export function projectedWallet({ wallets }: ShardData, walletId: string): Spend
   return wallet === undefined || wallet.version < 0 ? undefined : wallet;
 }
 
-/** Returns the funds of wallets and keys, and the sums of their holds and notes. */
+/** Returns wallets, keys and budgets with their sums, and the same sums recomputed. Unknown ones are omitted. */
 export function readBooks(shard: ShardData, { walletIds, keyHashes, budgetIds }: WantedBooks): ShardBooks {
   const { wallets, keys, holds, notes } = shard;
   const sum = (amounts: Iterable<Note>, isOf: (note: Note) => boolean): Nusd =>
     [...amounts].filter(isOf).reduce((total, { amountNusd }) => total + amountNusd, 0n);
-  const audit = (spend: Spendable | undefined, isOf: (note: Note) => boolean): AuditedFunds[] =>
+  const audit = (spend: Spendable | undefined, isOf: (note: Note) => boolean): AuditedFunds | undefined =>
     spend === undefined || spend.version < 0
-      ? []
-      : [{ ...spend, holdsNusd: sum(holds.values(), isOf), notesNusd: sum(notes.values(), isOf) }];
+      ? undefined
+      : { ...spend, holdsNusd: sum(holds.values(), isOf), notesNusd: sum(notes.values(), isOf) };
   return {
-    wallets: new Map(
-      walletIds.flatMap((id) =>
-        audit(wallets.get(id), ({ walletId }) => walletId === id).map((funds) => [id, funds] as const),
-      ),
-    ),
-    keys: new Map(
-      keyHashes.flatMap((hash) =>
-        audit(keys.get(hash)?.spend, ({ keyHash }) => keyHash === hash).map((funds) => [hash, funds] as const),
-      ),
-    ),
-    budgets: readBudgets(shard, budgetIds),
+    wallets: byId(walletIds, (id) => audit(wallets.get(id), ({ walletId }) => walletId === id)),
+    keys: byId(keyHashes, (hash) => audit(keys.get(hash)?.spend, ({ keyHash }) => keyHash === hash)),
+    budgets: byId(budgetIds, (id) => readBudget(shard, id)),
   };
+}
+
+function byId<T>(ids: readonly string[], find: (id: string) => T | undefined): ReadonlyMap<string, T> {
+  const known = new Map<string, T>();
+  for (const id of ids) {
+    const found = find(id);
+    if (found !== undefined) known.set(id, found);
+  }
+  return known;
 }

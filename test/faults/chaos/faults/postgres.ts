@@ -6,7 +6,7 @@ import { both, type Fault, refused, served } from './fault.ts';
 
 const outcomes = { compat: served, ticket: refused };
 
-/** The connections that occupy every free place of the server. */
+/** The connections that a fault holds open. */
 const others = new WeakMap<Rig, pg.Client[]>();
 
 async function exhaust(rig: Rig): Promise<void> {
@@ -24,6 +24,12 @@ async function exhaust(rig: Rig): Promise<void> {
   }
 }
 
+async function letGo(rig: Rig): Promise<void> {
+  const clients = others.get(rig) ?? [];
+  others.delete(rig);
+  await Promise.all(clients.map((client) => client.end().catch(() => {})));
+}
+
 export const postgresFaults: readonly Fault[] = [
   {
     name: 'Postgres has no connection left for control',
@@ -35,11 +41,7 @@ export const postgresFaults: readonly Fault[] = [
       // Takes the connections that control may have reopened in between.
       await exhaust(rig);
     },
-    async end(rig) {
-      const clients = others.get(rig) ?? [];
-      others.delete(rig);
-      await Promise.all(clients.map((client) => client.end().catch(() => {})));
-    },
+    end: letGo,
     outcomes,
   },
   {
@@ -60,7 +62,7 @@ export const postgresFaults: readonly Fault[] = [
     to: 'postgres',
     lastsMs: 2500,
     begin: (rig) => execute(rig, 'alter system set default_transaction_read_only = on'),
-    end: (rig) => execute(rig, 'set transaction read write', 'alter system reset default_transaction_read_only'),
+    end: (rig) => execute(rig, 'alter system reset default_transaction_read_only'),
     outcomes,
   },
   {
@@ -90,19 +92,17 @@ export const postgresFaults: readonly Fault[] = [
       await client.query('begin');
       await client.query('lock table settlements in access exclusive mode');
     },
-    async end(rig) {
-      for (const client of others.get(rig) ?? []) await client.end();
-    },
+    end: letGo,
     ...both(...served),
   },
 ];
 
-/** Executes statements and reloads the settings, so that every session sees them. */
-async function execute(rig: Rig, ...statements: readonly string[]): Promise<void> {
+/** Executes a statement and reloads the settings, so that every session sees them. */
+async function execute(rig: Rig, statement: string): Promise<void> {
   const client = new pg.Client(rig.postgres.url);
   await client.connect();
   try {
-    for (const statement of statements) await client.query(statement);
+    await client.query(statement);
     await client.query('select pg_reload_conf()');
   } finally {
     await client.end();

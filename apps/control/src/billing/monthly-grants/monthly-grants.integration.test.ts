@@ -17,7 +17,7 @@ import {
 } from '@sotto/state';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openTestDatabase } from '../../../../../test/kit/database.ts';
+import { openTestDatabase, settledChat } from '../../../../../test/kit/database.ts';
 import { redisSkipReason, startTestRedis, type TestRedis } from '../../../../../test/kit/redis.ts';
 import { noteSkip } from '../../../../../test/kit/skips.ts';
 import { until } from '../../../../../test/kit/until.ts';
@@ -129,10 +129,8 @@ class World {
     if (holdId === undefined || hold === undefined) throw new Error('there is no such hold');
     this.holds.delete(holdId);
     const entry = signSettlement(keys.mac, {
-      ...{ v: 1, id: holdId, kind: 'charge', accountRef: sealAccountRef(keys.ref, this.owner) },
-      ...{ chargeNusd: String(chargeNusd), at: clock.now, operation: 'chat', model: 'm/one', provider: 'acme' },
-      ...{ privacyClass: 'private', promptTokens: 1, cachedTokens: 0, completionTokens: 1, reasoningTokens: 0 },
-      ...{ attempts: 1, fallback: false, status: 'completed', estimated: false, month: hold.month },
+      ...{ ...settledChat, id: holdId, accountRef: sealAccountRef(keys.ref, this.owner) },
+      ...{ chargeNusd: String(chargeNusd), at: clock.now, month: hold.month },
     });
     await this.state.settle({ shard: this.shard, holdId, chargeNusd, usedTokens: 0, entry });
   }

@@ -58,27 +58,23 @@ export async function insertOrder(
   return toRecord(row);
 }
 
-/** Returns an order of an account, or undefined if the account does not have it. */
-export async function findOrder(db: Queryable, accountId: string, orderId: string): Promise<OrderRecord | undefined> {
-  const { rows } = await db.query<OrderRow>(
-    `select ${orderColumns} from orders o where o.id = $1 and o.account_id = $2`,
-    [orderId, accountId],
-  );
+/** Returns the order `o` that a condition selects, or undefined. */
+async function readOrder(
+  db: Queryable,
+  condition: string,
+  values: readonly string[],
+): Promise<OrderRecord | undefined> {
+  const { rows } = await db.query<OrderRow>(`select ${orderColumns} from orders o where ${condition}`, [...values]);
   return rows[0] && toRecord(rows[0]);
 }
 
+/** Returns an order of an account, or undefined if the account does not have it. */
+export const findOrder = (db: Queryable, accountId: string, orderId: string): Promise<OrderRecord | undefined> =>
+  readOrder(db, 'o.id = $1 and o.account_id = $2', [orderId, accountId]);
+
 /** Returns the order that a form of an account has created, or undefined. */
-export async function findFormsOrder(
-  db: Queryable,
-  accountId: string,
-  formId: string,
-): Promise<OrderRecord | undefined> {
-  const { rows } = await db.query<OrderRow>(
-    `select ${orderColumns} from orders o where o.account_id = $1 and o.form_id = $2`,
-    [accountId, formId],
-  );
-  return rows[0] && toRecord(rows[0]);
-}
+export const findFormsOrder = (db: Queryable, accountId: string, formId: string): Promise<OrderRecord | undefined> =>
+  readOrder(db, 'o.account_id = $1 and o.form_id = $2', [accountId, formId]);
 
 /**
  * Takes the lease of a created order after the previous lease has ended, as the reconcile loop does. Of several
@@ -93,13 +89,8 @@ export async function claimOpening(db: Queryable, orderId: string, lease: Lease)
 }
 
 /** Returns an order by its id, locked until the transaction ends. */
-export async function lockOrder(client: pg.PoolClient, orderId: string): Promise<OrderRecord | undefined> {
-  const { rows } = await client.query<OrderRow>(
-    `select ${orderColumns} from orders o where o.id = $1 for update of o`,
-    [orderId],
-  );
-  return rows[0] && toRecord(rows[0]);
-}
+export const lockOrder = (client: pg.PoolClient, orderId: string): Promise<OrderRecord | undefined> =>
+  readOrder(client, 'o.id = $1 for update of o', [orderId]);
 
 /** Finds the order that a rail refers to. Tries our id first, which the rail was given, then the rail's own. */
 export async function findOrderId(

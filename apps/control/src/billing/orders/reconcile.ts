@@ -53,8 +53,8 @@ async function reconcileOrder(deps: PlaceDependencies, order: OrderRecord): Prom
   }
   // The rail is switched off since. It cannot be asked, and its webhooks are not accepted. Ask once it is back.
   if (rail === undefined) return schedule(deps, order);
-  const mayBePaid = await observe(deps, rail, order);
-  if (isOpen && isOver && mayBePaid) {
+  const isUnpaid = await observe(deps, rail, order);
+  if (isOpen && isOver && isUnpaid) {
     await rail.close(order);
     // A payment that arrived during the closing counts.
     if (await observe(deps, rail, order)) await applyEvent(deps, order.id, { type: 'expired' }, { source });

@@ -1,5 +1,4 @@
 import { nanoPerCent, orderTotal } from '@sotto/money';
-import type { RailName } from '@sotto/wire';
 import type pg from 'pg';
 import Stripe from 'stripe';
 import {
@@ -14,16 +13,10 @@ import {
 import { askStripe } from './stripe-client.ts';
 import { eventsOfIntent, eventsOfSession, intentSchema, metadataNames, sessionSchema } from './stripe-reading.ts';
 
-/** The customer ids of accounts at a rail. */
-interface CustomerBook {
-  find(accountId: string): Promise<string | undefined>;
-  /** Stores the first customer id of an account. Returns the stored one. */
-  keep(accountId: string, customer: string): Promise<string>;
-}
-
 export interface StripeRailOptions {
   readonly stripe: Stripe;
-  readonly customers: CustomerBook;
+  /** Keeps the customer ids of accounts. */
+  readonly pool: pg.Pool;
   /** Origin of the page to return to after payment. */
   readonly origin: string;
   readonly now: () => number;
@@ -39,13 +32,13 @@ const currency = 'usd';
 export class StripeRail implements PaymentRail, SavedCards {
   readonly name = 'card';
   readonly #stripe: Stripe;
-  readonly #customers: CustomerBook;
+  readonly #pool: pg.Pool;
   readonly #origin: string;
   readonly #now: () => number;
 
-  constructor({ stripe, customers, origin, now }: StripeRailOptions) {
+  constructor({ stripe, pool, origin, now }: StripeRailOptions) {
     this.#stripe = stripe;
-    this.#customers = customers;
+    this.#pool = pool;
     this.#origin = origin;
     this.#now = now;
   }
@@ -81,7 +74,7 @@ export class StripeRail implements PaymentRail, SavedCards {
   }
 
   async savedCard(accountId: string): Promise<string | undefined> {
-    const customer = await this.#customers.find(accountId);
+    const customer = await this.#findCustomer(accountId);
     if (customer === undefined) return undefined;
     const cards = await askStripe(this.#stripe.customers.listPaymentMethods(customer, { type: 'card', limit: 1 }));
     return cards.data[0]?.id;
@@ -119,7 +112,7 @@ export class StripeRail implements PaymentRail, SavedCards {
   /** Charges the saved card. A decline is an outcome and not an error. So is a card that does not exist any more. */
   async #charge(order: RailOrder): Promise<Opened> {
     const { card } = order;
-    const customer = await this.#customers.find(order.accountId);
+    const customer = await this.#findCustomer(order.accountId);
     if (customer === undefined || card === undefined) throw new RailRefusedError('no_saved_card');
     const known = await this.#findCharge(customer, order.id);
     if (known !== undefined) return { reference: known.id, checkoutUrl: undefined, events: eventsOfIntent(known) };
@@ -160,8 +153,17 @@ export class StripeRail implements PaymentRail, SavedCards {
     return found === undefined ? undefined : intentSchema.parse(found);
   }
 
+  async #findCustomer(accountId: string): Promise<string | undefined> {
+    const { rows } = await this.#pool.query<{ customer: string }>(
+      'select customer from rail_customers where account_id = $1 and rail = $2',
+      [accountId, this.name],
+    );
+    return rows[0]?.customer;
+  }
+
+  /** Returns the customer id of an account. Creates it if there is none; the first that is stored stays. */
   async #customerOf(accountId: string): Promise<string> {
-    const known = await this.#customers.find(accountId);
+    const known = await this.#findCustomer(accountId);
     if (known !== undefined) return known;
     const made = await askStripe(
       this.#stripe.customers.create(
@@ -169,7 +171,11 @@ export class StripeRail implements PaymentRail, SavedCards {
         { idempotencyKey: `customer:${accountId}` },
       ),
     );
-    return this.#customers.keep(accountId, made.id);
+    await this.#pool.query(
+      'insert into rail_customers (account_id, rail, customer) values ($1, $2, $3) on conflict do nothing',
+      [accountId, this.name, made.id],
+    );
+    return (await this.#findCustomer(accountId)) ?? made.id;
   }
 }
 
@@ -193,24 +199,3 @@ const line = (name: string, amountNusd: bigint) => ({
 });
 
 const feeLine = ({ feeNusd }: RailOrder) => (feeNusd > 0n ? [line('Fee', feeNusd)] : []);
-
-/** The customer ids of accounts at a rail, kept in Postgres. */
-export const railCustomers = (pool: pg.Pool, rail: RailName): CustomerBook => {
-  const find = async (accountId: string): Promise<string | undefined> => {
-    const { rows } = await pool.query<{ customer: string }>(
-      'select customer from rail_customers where account_id = $1 and rail = $2',
-      [accountId, rail],
-    );
-    return rows[0]?.customer;
-  };
-  return {
-    find,
-    async keep(accountId, customer) {
-      await pool.query(
-        'insert into rail_customers (account_id, rail, customer) values ($1, $2, $3) on conflict do nothing',
-        [accountId, rail, customer],
-      );
-      return (await find(accountId)) ?? customer;
-    },
-  };
-};

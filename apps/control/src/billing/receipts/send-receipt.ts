@@ -1,5 +1,6 @@
 import type { RailName, ReceiptAnswer } from '@sotto/wire';
 import type { FastifyReply } from 'fastify';
+import { qualityOf } from '../../serve/csv.ts';
 import { escaped } from '../../serve/escaped.ts';
 
 type Format = 'json' | 'html' | 'pdf';
@@ -27,7 +28,6 @@ export async function sendReceipt(
 }
 
 const mediaTypes: readonly (readonly [string, Format])[] = [
-  ['application/json', 'json'],
   ['text/html', 'html'],
   ['application/pdf', 'pdf'],
 ];
@@ -35,19 +35,14 @@ const mediaTypes: readonly (readonly [string, Format])[] = [
 /**
  * Returns the format that `accept` prefers. Returns JSON if the header is missing or does not name one of our formats.
  */
-function acceptedFormat(accept = ''): Format {
-  const ranges = accept.split(',').map((range) => {
-    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
-    const quality = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
-    return { type, quality: quality === undefined ? 1 : Number(quality) };
-  });
-  const qualityOf = (type: string): number => ranges.find((range) => range.type === type)?.quality ?? 0;
+function acceptedFormat(accept: string | undefined): Format {
   let best: Format = 'json';
-  let bestQuality = qualityOf('application/json');
+  let bestQuality = qualityOf('application/json', accept);
   for (const [type, format] of mediaTypes) {
-    if (qualityOf(type) > bestQuality) {
+    const quality = qualityOf(type, accept);
+    if (quality > bestQuality) {
       best = format;
-      bestQuality = qualityOf(type);
+      bestQuality = quality;
     }
   }
   return best;

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { hashSecret } from '@sotto/state';
-import { type AppAnswer, type CreateApp, ServiceError, type UpdateApp } from '@sotto/wire';
+import { type ActName, type AppAnswer, type CreateApp, ServiceError, type UpdateApp } from '@sotto/wire';
 import type pg from 'pg';
 import { byAccount, recordAct } from '../../acts/record-act.ts';
 import type { SqlRow } from '../../database/columns.ts';
@@ -112,12 +112,7 @@ export async function rotateSecret(pool: pg.Pool, of: OfApp): Promise<ChangedApp
       `update connect_apps set secret_hash = $2, secret_created_at = now() where id = $1 returning ${columns}`,
       [of.appId, hashSecret(secret)],
     );
-    await recordAct(client, {
-      actor: byAccount(of.accountId),
-      act: 'app_secret_rotated',
-      accountId: of.accountId,
-      details: { app_id: of.appId },
-    });
+    await recordChange(client, of, 'app_secret_rotated');
     return { app: withSecret(one(rows), secret), keyIds: await endGrants(client, { appId: of.appId }) };
   });
 }
@@ -127,12 +122,7 @@ export async function disableApp(pool: pg.Pool, of: OfApp): Promise<readonly str
   return inTransaction(pool, async (client) => {
     await lockApp(client, of);
     await client.query('update connect_apps set disabled_at = now() where id = $1', [of.appId]);
-    await recordAct(client, {
-      actor: byAccount(of.accountId),
-      act: 'app_disabled',
-      accountId: of.accountId,
-      details: { app_id: of.appId },
-    });
+    await recordChange(client, of, 'app_disabled');
     return endGrants(client, { appId: of.appId });
   });
 }
@@ -148,6 +138,9 @@ export async function disableApps(client: pg.PoolClient, userId: string): Promis
   for (const { id } of rows) keyIds.push(...(await endGrants(client, { appId: id })));
   return keyIds;
 }
+
+const recordChange = (client: pg.PoolClient, { accountId, appId }: OfApp, act: ActName): Promise<void> =>
+  recordAct(client, { actor: byAccount(accountId), act, accountId, details: { app_id: appId } });
 
 /** Locks an enabled app of an account, so that no grant is created for it until this transaction ends. */
 async function lockApp(client: pg.PoolClient, { accountId, appId }: OfApp): Promise<Row> {

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { inTransaction } from '../../database/in-transaction.ts';
-import { projectKeys } from '../../projection/project-keys.ts';
+import { changeKeys, projectKeys } from '../../projection/project-keys.ts';
 import type { Projector } from '../../projection/projector.ts';
 
 /** The grants to end: a list, or all grants of an app. */
@@ -13,20 +13,16 @@ export type GrantSelection = { readonly grantIds: readonly string[] } | { readon
 export async function endGrants(client: pg.PoolClient, of: GrantSelection): Promise<readonly string[]> {
   const [condition, value] =
     'appId' in of ? ['g.app_id = $1::uuid', of.appId] : ['g.id = any($1::uuid[])', of.grantIds];
-  const { rows } = await client.query<{ id: string }>(
-    // Lock the keys in the order in which bookings update them, so that the two cannot deadlock.
-    `with working as (
-       select k.id from api_keys k join connect_grants g on g.key_id = k.id
-       where ${condition} and k.revoked_at is null order by k.id for update of k)
-     update api_keys set revoked_at = now(), generation = generation + 1 from working where api_keys.id = working.id
-     returning api_keys.id`,
-    [value],
-  );
+  const keyIds = await changeKeys(client, {
+    where: `k.revoked_at is null and k.id in (select g.key_id from connect_grants g where ${condition})`,
+    values: [value],
+    revokes: true,
+  });
   await client.query(
     `delete from connect_artifacts where grant_id in (select g.id from connect_grants g where ${condition})`,
     [value],
   );
-  return rows.map(({ id }) => id);
+  return keyIds;
 }
 
 export interface EndDependencies {

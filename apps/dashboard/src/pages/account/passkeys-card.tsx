@@ -92,15 +92,16 @@ interface PasskeyDialogProps {
 
 function RenameDialog({ passkey, onClose }: PasskeyDialogProps) {
   const renaming = useChange({ mutationFn: renamePasskey, refreshes: passkeysQuery, onSuccess: onClose });
+  const close = () => !renaming.isPending && onClose();
   return (
-    <Dialog onClose={onClose} title="Rename the passkey">
+    <Dialog onClose={close} title="Rename the passkey">
       <NameForm
         label="Name"
         name={nameOf(passkey)}
         change={renaming}
         action="Rename"
         onName={(name) => renaming.mutate({ id: passkey.id, name })}
-        onCancel={onClose}
+        onCancel={close}
       />
     </Dialog>
   );

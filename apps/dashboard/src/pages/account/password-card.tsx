@@ -4,15 +4,18 @@ import { useChange } from '../../api/use-change.ts';
 import type { SignedInUser } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { Form, type FormProps } from '../../ui/form.tsx';
-import { Card, ErrorLine, ErrorState, Loading, Notice } from '../../ui/surface.tsx';
+import { Card, ErrorLine, Loaded, Notice } from '../../ui/surface.tsx';
 import { CurrentPasswordField, NewPasswordField } from '../sign-in/password-field.tsx';
 import { askForReset, changePassword, hasPasswordQuery } from './account-queries.ts';
 
 export function PasswordCard({ user }: { user: SignedInUser }) {
-  const { data: hasPassword, error, refetch } = useQuery(hasPasswordQuery);
-  if (error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
-  if (hasPassword === undefined) return <Loading label="The password is loading" />;
-  return <Card title="Password">{hasPassword ? <ChangeForm /> : <NoPassword email={user.email} />}</Card>;
+  return (
+    <Loaded query={useQuery(hasPasswordQuery)} label="The password is loading">
+      {(hasPassword) => (
+        <Card title="Password">{hasPassword ? <ChangeForm /> : <NoPassword email={user.email} />}</Card>
+      )}
+    </Loaded>
+  );
 }
 
 function ChangeForm() {

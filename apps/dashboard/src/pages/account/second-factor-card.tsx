@@ -55,8 +55,10 @@ export function SecondFactorCard({ user }: { user: SignedInUser }) {
 
 function CodesDialog({ onClose }: { onClose: () => void }) {
   const making = useChange({ mutationFn: newBackupCodes });
+  // The answer has the only codes that still work.
+  const close = () => !making.isPending && onClose();
   return (
-    <Dialog onClose={onClose} title="Create new backup codes" description="Your current codes stop working.">
+    <Dialog onClose={close} title="Create new backup codes" description="Your current codes stop working.">
       {making.isSuccess ? (
         <div className="space-y-4">
           <BackupCodes codes={making.data.backupCodes} />
@@ -69,7 +71,7 @@ function CodesDialog({ onClose }: { onClose: () => void }) {
           action="Create new codes"
           change={making}
           onPassword={(password) => making.mutate({ password })}
-          onCancel={onClose}
+          onCancel={close}
         />
       )}
     </Dialog>

@@ -35,9 +35,10 @@ export function AppDialog({ app, onClose, onSaved }: AppDialogProps) {
   });
   const field = saving.error instanceof ApiError ? fieldOf(saving.error.param) : undefined;
   const refusalOf = (name: string): string | undefined => (field === name ? sentenceOf(saving.error) : undefined);
+  const close = () => !saving.isPending && onClose();
   return (
     <Dialog
-      onClose={onClose}
+      onClose={close}
       wide
       title={app === undefined ? 'Register an app' : `Change ${app.name}`}
       description="People see its name and homepage when it asks for access."
@@ -49,7 +50,7 @@ export function AppDialog({ app, onClose, onSaved }: AppDialogProps) {
         noValidate
         className="space-y-5"
         onSubmit={() => saving.mutate()}
-        onCancel={onClose}
+        onCancel={close}
       >
         <div className="grid items-start gap-4 sm:grid-cols-2">
           <TextField

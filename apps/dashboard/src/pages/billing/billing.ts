@@ -1,6 +1,7 @@
 import type { OrderAnswer, RailName } from '@sotto/wire';
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { call } from '../../api/call.ts';
+import { byCursor } from '../../api/queries.ts';
 import type { Tone } from '../../ui/badge.tsx';
 
 export const monthlyGrantQuery = queryOptions({
@@ -12,16 +13,14 @@ export const ordersQuery = infiniteQueryOptions({
   queryKey: ['billing', 'orders'],
   queryFn: ({ pageParam, signal }) =>
     call('GET /v1/billing/orders', { query: { limit: 10, cursor: pageParam }, signal }),
-  initialPageParam: undefined as string | undefined,
-  getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
+  ...byCursor,
 });
 
 export const receiptsQuery = infiniteQueryOptions({
   queryKey: ['billing', 'receipts'],
   queryFn: ({ pageParam, signal }) =>
     call('GET /v1/billing/receipts', { query: { limit: 10, cursor: pageParam }, signal }),
-  initialPageParam: undefined as string | undefined,
-  getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
+  ...byCursor,
 });
 
 const pollMs = 2_000;

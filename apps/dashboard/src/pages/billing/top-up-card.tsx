@@ -128,6 +128,4 @@ function TopUpForm({ catalog, rails, first }: TopUpFormProps) {
   );
 }
 
-/** A `form_id`: 128 random bits. `crypto.randomUUID` exists only over https and on localhost. */
-const newFormId = (): string =>
-  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+const newFormId = (): string => crypto.randomUUID();

@@ -63,11 +63,13 @@ export function NewBudgetDialog({ budgets, members, keys, ...dialog }: NewBudget
     { value: 'member', label: 'Member', text: 'The keys that one person created', disabled: freeMembers.length === 0 },
     { value: 'key', label: 'Key', text: 'One key', disabled: freeKeys.length === 0 },
   ] as const;
-  const [scope, setScope] = useState<BudgetAnswer['scope']>(
-    choices.find(({ disabled }) => !disabled)?.value ?? 'workspace',
-  );
-  const [memberId, setMemberId] = useState(freeMembers[0]?.account_id ?? '');
-  const [keyId, setKeyId] = useState(freeKeys[0]?.id ?? '');
+  const [chosenScope, setScope] = useState<BudgetAnswer['scope']>();
+  const [chosenMember, setMember] = useState<string>();
+  const [chosenKey, setKey] = useState<string>();
+  // Members and keys may arrive after the dialog has opened.
+  const scope = chosenScope ?? choices.find(({ disabled }) => !disabled)?.value ?? 'workspace';
+  const memberId = chosenMember ?? freeMembers[0]?.account_id ?? '';
+  const keyId = chosenKey ?? freeKeys[0]?.id ?? '';
   const { setting, submit, error } = useLimit(dialog, 'The budget is set.');
   const close = () => !setting.isPending && dialog.onClose();
   const of = { workspace: {}, member: { member_id: memberId }, key: { key_id: keyId } } as const;
@@ -77,6 +79,7 @@ export function NewBudgetDialog({ budgets, members, keys, ...dialog }: NewBudget
         change={setting}
         errors={['limit_usd']}
         action="Set budget"
+        disabled={choices.every(({ disabled }) => disabled)}
         className="space-y-5"
         onSubmit={(field) => submit(field('limit'), of[scope])}
         onCancel={close}
@@ -88,7 +91,7 @@ export function NewBudgetDialog({ budgets, members, keys, ...dialog }: NewBudget
             label="Member"
             value={memberId}
             choices={freeMembers.map(({ account_id, email }) => ({ value: account_id, label: email ?? account_id }))}
-            onChange={setMemberId}
+            onChange={setMember}
           />
         )}
         {scope === 'key' && (
@@ -96,7 +99,7 @@ export function NewBudgetDialog({ budgets, members, keys, ...dialog }: NewBudget
             label="Key"
             value={keyId}
             choices={freeKeys.map(({ id, name, preview }) => ({ value: id, label: `${name} (${preview})` }))}
-            onChange={setKeyId}
+            onChange={setKey}
           />
         )}
         <LimitField error={error} />

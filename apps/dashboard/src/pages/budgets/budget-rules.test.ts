@@ -30,13 +30,16 @@ it.each([
   expect(shareOf({ ...budget, limit_usd: limit, spent_usd: spent }).state).toBe(state);
 });
 
-it('names what a budget limits, also when it is gone', () => {
+it('names what a budget limits, also when it is gone, and not before the names are loaded', () => {
   const names = { members: new Map([['m', 'ann@people.example']]), keys: new Map([['k', 'laptop']]) };
   expect(ownerOf(budget, names)).toBe('Whole workspace');
   expect(ownerOf({ ...budget, member_id: 'm' }, names)).toBe('ann@people.example');
   expect(ownerOf({ ...budget, member_id: 'x' }, names)).toBe('A former member');
   expect(ownerOf({ ...budget, key_id: 'k' }, names)).toBe('laptop');
   expect(ownerOf({ ...budget, key_id: 'x' }, names)).toBe('A former key');
+  const loading = { members: undefined, keys: undefined };
+  expect(ownerOf({ ...budget, member_id: 'm' }, loading)).toBe('…');
+  expect(ownerOf({ ...budget, key_id: 'k' }, loading)).toBe('…');
 });
 
 it('takes a limit of nothing, and no empty one', () => {

@@ -1,22 +1,15 @@
 import { type BudgetAnswer, isRoleAtLeast, type KeyAnswer, type WorkspaceRole } from '@sotto/wire';
 import { readUsd } from '../../format/format.ts';
+import { type Used, usedOf } from '../keys/key-rules.ts';
 
 /** Whether a member can set budgets and see the webhook (`workspaces/permissions.ts` of control). */
 export const maySetBudgets = (role: WorkspaceRole): boolean => isRoleAtLeast(role, 'admin');
 
-export type BudgetState = 'open' | 'near' | 'reached';
-
-/** The percent from which on a budget counts as nearly used up: the second alert. */
+/** The share of a budget from which on it counts as nearly used up: the second alert. */
 const nearShare = 0.8;
 
-/** How much of a budget is used. A limit of 0 is reached from the beginning. */
-export function shareOf({ limit_usd: limit, spent_usd: spent }: BudgetAnswer): {
-  readonly share: number;
-  readonly state: BudgetState;
-} {
-  const share = limit === 0 ? 1 : spent / limit;
-  return { share, state: share >= 1 ? 'reached' : share >= nearShare ? 'near' : 'open' };
-}
+/** How much of a budget is used. */
+export const shareOf = ({ limit_usd: limit, spent_usd: spent }: BudgetAnswer): Used => usedOf(limit, spent, nearShare);
 
 const dayMs = 86_400_000;
 
@@ -32,16 +25,16 @@ export function projectedUsd(
   return elapsedMs < dayMs ? undefined : (spent * (Date.parse(end) - startMs)) / elapsedMs;
 }
 
-/** The names of members and keys by their ids. */
+/** The names of members and keys by their ids; undefined until they are loaded. */
 export interface Names {
-  readonly members: ReadonlyMap<string, string>;
-  readonly keys: ReadonlyMap<string, string>;
+  readonly members: ReadonlyMap<string, string> | undefined;
+  readonly keys: ReadonlyMap<string, string> | undefined;
 }
 
 /** Returns the name of the member or key that a budget limits. */
 export function ownerOf({ member_id: member, key_id: key }: BudgetAnswer, { members, keys }: Names): string {
-  if (key !== null) return keys.get(key) ?? 'A former key';
-  if (member !== null) return members.get(member) ?? 'A former member';
+  if (key !== null) return keys === undefined ? '…' : (keys.get(key) ?? 'A former key');
+  if (member !== null) return members === undefined ? '…' : (members.get(member) ?? 'A former member');
   return 'Whole workspace';
 }
 

@@ -6,7 +6,8 @@ import { IconButton } from '../../ui/button.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { ShareBar, Truncated, Usd } from '../../ui/text.tsx';
-import { type BudgetState, type Names, ownerOf, projectedUsd, shareOf } from './budget-rules.ts';
+import { limitTones } from '../keys/key-rules.ts';
+import { type Names, ownerOf, projectedUsd, shareOf } from './budget-rules.ts';
 
 interface BudgetTableProps {
   readonly budgets: readonly BudgetAnswer[];
@@ -79,8 +80,6 @@ export function BudgetTable({ budgets, names, onAction }: BudgetTableProps) {
   return <Table caption="Budgets" columns={columns} rows={budgets} rowKey={({ id }) => id} pageSize={50} />;
 }
 
-const tones = { open: 'accent', near: 'warn', reached: 'danger' } as const satisfies Record<BudgetState, string>;
-
 function Spent({ budget }: { budget: BudgetAnswer }) {
   const { share, state } = shareOf(budget);
   return (
@@ -88,7 +87,7 @@ function Spent({ budget }: { budget: BudgetAnswer }) {
       <span className="block tabular-nums">
         <Usd usd={budget.spent_usd} /> <span className="text-muted">of {formatUsd(budget.limit_usd)}</span>
       </span>
-      <ShareBar share={share} tone={tones[state]} />
+      <ShareBar share={share} tone={limitTones[state]} />
       {state !== 'open' && (
         <Badge tone={state === 'reached' ? 'danger' : 'warn'}>
           {state === 'reached' ? 'Used up' : 'Nearly used up'}

@@ -78,13 +78,13 @@ function BudgetList({
   onSetting,
   budgets,
 }: BudgetsProps & { readonly budgets: readonly BudgetAnswer[] }) {
-  const { data: members = [] } = useQuery(membersQuery(workspace.id));
-  const { data: keys = [] } = useQuery(keysQuery(workspace.id));
+  const { data: members } = useQuery(membersQuery(workspace.id));
+  const { data: keys } = useQuery(keysQuery(workspace.id));
   const [action, setAction] = useState<{ readonly what: 'change' | 'remove'; readonly budget: BudgetAnswer }>();
   const close = () => setAction(undefined);
   const names = {
-    members: new Map(members.map(({ account_id, email }) => [account_id, email ?? account_id])),
-    keys: new Map(keys.map(({ id, name }) => [id, name])),
+    members: members && new Map(members.map(({ account_id, email }) => [account_id, email ?? account_id])),
+    keys: keys && new Map(keys.map(({ id, name }) => [id, name])),
   };
   const [first] = budgets;
   return (
@@ -107,7 +107,15 @@ function BudgetList({
           />
         </Card>
       )}
-      {isSetting && <NewBudgetDialog {...{ workspace, budgets, members, keys }} onClose={() => onSetting(false)} />}
+      {isSetting && (
+        <NewBudgetDialog
+          workspace={workspace}
+          budgets={budgets}
+          members={members ?? []}
+          keys={keys ?? []}
+          onClose={() => onSetting(false)}
+        />
+      )}
       {action?.what === 'change' && (
         <ChangeBudgetDialog
           workspace={workspace}

@@ -1,7 +1,7 @@
 import { Link, useParams, useSearch } from '@tanstack/react-router';
 import clsx from 'clsx';
 import { linkClass } from '../../ui/button.tsx';
-import { SearchInAddress } from '../../ui/field.tsx';
+import { SearchInAddress } from '../../ui/draft-fields.tsx';
 import { EmptyState, Page } from '../../ui/surface.tsx';
 import { findGuides, grouped, guideAt } from './guides.ts';
 import { Markdown } from './markdown.tsx';

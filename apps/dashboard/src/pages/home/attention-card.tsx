@@ -66,8 +66,8 @@ export function AttentionCard({ workspace, funds, models }: AttentionCardProps) 
     budgets: budgets.data ?? [],
     keys: keys.data ?? [],
     names: {
-      members: new Map(members.data?.map(({ account_id, email }) => [account_id, email ?? 'a member'])),
-      keys: new Map(keys.data?.map(({ id, name }) => [id, name])),
+      members: members.data && new Map(members.data.map(({ account_id, email }) => [account_id, email ?? 'a member'])),
+      keys: keys.data && new Map(keys.data.map(({ id, name }) => [id, name])),
     },
     isUnconfirmed: user?.emailVerified === false && methods.data !== undefined && methods.data.mail !== 'none',
     uptimes: uptimes.flatMap(({ data }) => data ?? []),

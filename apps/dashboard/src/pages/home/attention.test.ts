@@ -40,6 +40,7 @@ describe('funds', () => {
     expect(of({ availableUsd: 0 })).toEqual(['danger: Your balance is empty, so requests are rejected.']);
     expect(of({ daysLeft: 2 })).toEqual(['warn: Your balance is $2.00, which lasts about 2 days at the present rate.']);
     expect(of({ daysLeft: undefined, isLow: true })).toEqual(['warn: Your balance is $2.00.']);
+    expect(of({ availableUsd: 2.999, daysLeft: undefined, isLow: true })).toEqual(['warn: Your balance is $2.99.']);
     expect(of({ topUpProblem: 'The card was declined.' })).toEqual([
       'warn: Auto top-up is paused: The card was declined.',
     ]);
@@ -109,9 +110,12 @@ describe('keys', () => {
     ]);
   });
 
-  it('are one line if they are many', () => {
+  it('are one line if they are many, as urgent as the most urgent of them', () => {
     const keys = ['a', 'b', 'c', 'd'].map((id) => key(id, near));
     expect(texts({ keys })).toEqual(['warn: 4 keys are at or near their limit.']);
+    const soon = ['a', 'b', 'c'].map((id) => key(id, { expires_at: '2026-03-16T00:00:00Z' }));
+    const late = key('d', { expires_at: '2026-03-10T00:00:00Z' });
+    expect(texts({ keys: [...soon, late] })).toEqual(['warn: 4 keys have expired or expire within 7 days.']);
   });
 
   it('are missed by a member who has none, and not by a viewer, who cannot have one', () => {

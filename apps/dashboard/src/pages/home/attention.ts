@@ -1,5 +1,5 @@
 import { type BudgetAnswer, isRoleAtLeast, type KeyAnswer, type UptimeAnswer, type WorkspaceRole } from '@sotto/wire';
-import { formatCountOf, formatShare, formatShortDay, formatUsd } from '../../format/format.ts';
+import { formatBalance, formatCountOf, formatShare, formatShortDay, formatUsd } from '../../format/format.ts';
 import { type Names, ownerOf, projectedUsd, shareOf } from '../budgets/budget-rules.ts';
 import { limitOf } from '../keys/key-rules.ts';
 
@@ -63,9 +63,12 @@ export function concernsOf(facts: AttentionFacts): readonly Concern[] {
       ? [noKey]
       : []),
   ];
-  const urgency = ['danger', 'warn', 'info'];
-  return all.toSorted((left, right) => urgency.indexOf(left.tone) - urgency.indexOf(right.tone));
+  return mostUrgentFirst(all);
 }
+
+const urgency = ['danger', 'warn', 'info'];
+const mostUrgentFirst = (concerns: readonly Concern[]): readonly Concern[] =>
+  concerns.toSorted((left, right) => urgency.indexOf(left.tone) - urgency.indexOf(right.tone));
 
 const unconfirmed: Concern = {
   id: 'unconfirmed',
@@ -85,6 +88,7 @@ const noKey: Concern = {
 
 function concernsOfFunds({ availableUsd, daysLeft, isLow, topUpProblem, renewsAt }: Funds, now: number): Concern[] {
   const isGrant = renewsAt !== undefined;
+  const balance = formatBalance(availableUsd);
   const fund = { to: '/billing', action: isGrant ? 'See your grant' : 'Add funds' } as const;
   const concerns: Concern[] = [];
   if (availableUsd <= 0) {
@@ -95,12 +99,12 @@ function concernsOfFunds({ availableUsd, daysLeft, isLow, topUpProblem, renewsAt
   } else if (isGrant) {
     if (daysLeft !== undefined && daysLeft < Math.floor((Date.parse(renewsAt) - now) / dayMs)) {
       const renewal = `before the next grant on ${formatShortDay(renewsAt.slice(0, 10))}`;
-      const text = `At the present rate your ${formatUsd(availableUsd)} end in ${formatDays(daysLeft)}, ${renewal}.`;
+      const text = `At the present rate your ${balance} end in ${formatDays(daysLeft)}, ${renewal}.`;
       concerns.push({ id: 'balance', tone: 'warn', text, ...fund });
     }
   } else if (isLow || (daysLeft !== undefined && daysLeft < fewDays)) {
     const rest = daysLeft === undefined ? '' : `, which lasts ${formatDays(daysLeft)} at the present rate`;
-    concerns.push({ id: 'balance', tone: 'warn', text: `Your balance is ${formatUsd(availableUsd)}${rest}.`, ...fund });
+    concerns.push({ id: 'balance', tone: 'warn', text: `Your balance is ${balance}${rest}.`, ...fund });
   }
   if (topUpProblem !== undefined) {
     const text = `Auto top-up is paused: ${topUpProblem}`;
@@ -205,7 +209,7 @@ const incidents = (uptimes: readonly UptimeAnswer[]): readonly Concern[] =>
 
 /** The lines; one for all if there are too many. */
 function together(concerns: readonly Concern[], thing: string, textOf: (count: string) => string): readonly Concern[] {
-  const worst = concerns.find(({ tone }) => tone === 'danger') ?? concerns[0];
+  const [worst] = mostUrgentFirst(concerns);
   if (worst === undefined || concerns.length <= mostLines) return concerns;
   const { id, tone, action, to } = worst;
   return [{ id, tone, action, to, text: textOf(formatCountOf(concerns.length, thing)) }];

@@ -11,14 +11,12 @@ import { formatCount, formatExactUsd } from '../../format/format.ts';
 import { tabKeyOf, useTabKey } from '../../inference-key/tab-key.ts';
 import { isOffered } from '../../models/model-options.ts';
 import { SnippetTabs } from '../../snippets/snippet-tabs.tsx';
-import { makeSnippets } from '../../snippets/snippets.ts';
+import { keyPlaceholder, makeSnippets } from '../../snippets/snippets.ts';
 import { Button, buttonClass, linkClass } from '../../ui/button.tsx';
 import { CopyLine } from '../../ui/copy.tsx';
 import { Card, ErrorLine, ErrorState, Notice, Page, PagePending } from '../../ui/surface.tsx';
 import { EmptyBalanceNotice, useWorkspace } from '../../workspaces/workspaces.tsx';
 import { mayMakeKeys } from '../keys/key-rules.ts';
-
-const keyPlaceholder = 'sotto_inf_YOUR_KEY';
 
 interface NewKey {
   readonly id: string;

@@ -249,7 +249,7 @@ function KeysAndMembers({ workspace, filters }: { workspace: WorkspaceAnswer; fi
   const sums = useQuery({ ...usageSumsQuery(filters, ['key_id']), refetchInterval: refreshMs });
   const keys = useQuery(keysQuery(workspace.id));
   const account = useQuery(accountQuery);
-  const { data: members = [] } = useQuery(membersQuery(workspace.id));
+  const members = useQuery(membersQuery(workspace.id));
   const { data: capabilities } = useQuery(capabilitiesQuery);
   const { data: grants = [] } = useQuery({
     ...workspaceGrantsQuery(workspace.id),
@@ -260,14 +260,16 @@ function KeysAndMembers({ workspace, filters }: { workspace: WorkspaceAnswer; fi
     ...(keys.data ?? []).map(({ id, name, created_by }) => [id, { name, by: created_by }] as const),
     ...grants.map(({ key_id, app, granted_by }) => [key_id, { name: app.name, by: granted_by }] as const),
   ]);
-  const emails = new Map(members.map(({ account_id, email }) => [account_id, email]));
+  const emails = new Map(
+    members.data?.map(({ account_id, email }) => [account_id, email ?? 'An account without an address']),
+  );
   const rows = (sums.data?.data ?? []).filter(
     ({ key_id = '' }) => isAdmin || owners.get(key_id)?.by === account.data?.id,
   );
   const ready = {
-    data: keys.data && account.data && sums.data,
-    error: sums.error ?? keys.error ?? account.error,
-    refetch: sums.refetch,
+    data: keys.data && account.data && members.data && sums.data,
+    error: sums.error ?? keys.error ?? account.error ?? members.error,
+    refetch: () => Promise.all([sums.refetch(), keys.refetch(), account.refetch(), members.refetch()]),
   };
   return (
     <div className="grid items-start gap-6 xl:grid-cols-2">

@@ -1,12 +1,13 @@
 import type { InvitationOfferAnswer } from '@sotto/wire';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useRouter } from '@tanstack/react-router';
+import { useState } from 'react';
 import type { Answer } from '../../api/call.ts';
 import { useChange } from '../../api/use-change.ts';
 import { forgetLinkToken, linkToken } from '../../session/link-token.ts';
 import { useSignedIn } from '../../session/session.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
-import { Card, EmptyState, ErrorLine, ErrorState, Loaded, Loading, Notice, Page } from '../../ui/surface.tsx';
+import { Card, EmptyState, ErrorLine, Loaded, Notice, Page } from '../../ui/surface.tsx';
 import { Instant } from '../../ui/text.tsx';
 import { useAnnounce } from '../../ui/toasts.tsx';
 import { useWorkspace, workspacesQuery } from '../../workspaces/workspaces.tsx';
@@ -22,10 +23,10 @@ import {
 /** `/invitations`: the invitation whose link led here, or all invitations to the user's address. */
 export function InvitationsPage() {
   const user = useSignedIn();
-  const token = linkToken('invitations');
+  const [token, setToken] = useState(() => linkToken('invitations'));
   return (
     <Page title="Invitations" lead={`Invitations to other people’s workspaces, for ${user?.email ?? 'you'}.`}>
-      {token !== null && <ByLink token={token} />}
+      {token !== null && <ByLink token={token} onDeclined={() => setToken(null)} />}
       {token === null && user?.emailVerified === false && (
         <Notice tone="warn">
           <p>Confirm your address to see your invitations here. The link of an invitation works without that.</p>
@@ -39,11 +40,12 @@ export function InvitationsPage() {
   );
 }
 
-function ByLink({ token }: { token: string }) {
-  const { data: offer, error, refetch } = useQuery(offerQuery(token));
-  if (error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
-  if (offer === undefined) return <Loading label="The invitation is loading" />;
-  return <OfferCard offer={offer} invitation={{ token }} />;
+function ByLink({ token, onDeclined }: { token: string; onDeclined: () => void }) {
+  return (
+    <Loaded query={useQuery(offerQuery(token))} label="The invitation is loading">
+      {(offer) => <OfferCard offer={offer} invitation={{ token }} onDeclined={onDeclined} />}
+    </Loaded>
+  );
 }
 
 function Waiting() {
@@ -80,10 +82,12 @@ function Offers({ invitations }: { invitations: Answer<'GET /v1/invitations'>['d
 interface OfferCardProps {
   readonly offer: InvitationOfferAnswer;
   readonly invitation: Answered;
+  /** Of the invitation of a link, which no list forgets. */
+  readonly onDeclined?: () => void;
 }
 
 /** One invitation, to be accepted or declined. */
-function OfferCard({ offer, invitation }: OfferCardProps) {
+function OfferCard({ offer, invitation, onDeclined }: OfferCardProps) {
   const client = useQueryClient();
   const router = useRouter();
   const announce = useAnnounce();
@@ -105,9 +109,9 @@ function OfferCard({ offer, invitation }: OfferCardProps) {
   const declining = useChange({
     mutationFn: () => declineInvitation(invitation),
     onSuccess: async () => {
+      onDeclined?.();
       await answered();
       announce({ text: `You declined the invitation to ${offer.workspace}.` });
-      await router.invalidate();
     },
   });
   return (

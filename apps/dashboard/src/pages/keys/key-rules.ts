@@ -19,18 +19,35 @@ export function mayChange(key: KeyAnswer, { role, accountId }: Reader): boolean 
   return isRoleAtLeast(role, key.created_by === accountId ? 'member' : 'admin');
 }
 
-export type LimitState = 'open' | 'near' | 'reached';
+type LimitState = 'open' | 'near' | 'reached';
+
+/** The tone in which each state is shown. */
+export const limitTones: Readonly<Record<LimitState, 'accent' | 'warn' | 'danger'>> = {
+  open: 'accent',
+  near: 'warn',
+  reached: 'danger',
+};
+
+/** How much of a limit is used. */
+export interface Used {
+  readonly share: number;
+  readonly state: LimitState;
+}
+
+/** Says how much of a limit is used. From the share `near` on it is nearly reached. A limit of 0 is always reached. */
+export function usedOf(limitUsd: number, spentUsd: number, near: number): Used {
+  const share = limitUsd === 0 ? 1 : spentUsd / limitUsd;
+  return { share, state: share >= 1 ? 'reached' : share >= near ? 'near' : 'open' };
+}
 
 const nearShare = 0.9;
 
 /** How close a key is to its limit; undefined without one. */
 export function limitOf({
-  credit_limit_usd: limit,
+  credit_limit_usd: limitUsd,
   spent_usd: spent,
-}: KeyAnswer): { readonly state: LimitState; readonly limitUsd: number; readonly share: number } | undefined {
-  if (limit === null) return undefined;
-  const share = limit === 0 ? 1 : spent / limit;
-  return { state: share >= 1 ? 'reached' : share >= nearShare ? 'near' : 'open', limitUsd: limit, share };
+}: KeyAnswer): (Used & { readonly limitUsd: number }) | undefined {
+  return limitUsd === null ? undefined : { limitUsd, ...usedOf(limitUsd, spent, nearShare) };
 }
 
 /** The keys to show, newest first; revoked ones last. */

@@ -8,7 +8,7 @@ import { IconButton } from '../../ui/button.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Instant, ShareBar, Truncated, Usd } from '../../ui/text.tsx';
-import { type LimitState, limitOf, mayChange } from './key-rules.ts';
+import { limitOf, limitTones, mayChange } from './key-rules.ts';
 
 export type KeyDeed = 'change' | 'rotate' | 'disable' | 'enable' | 'revoke';
 
@@ -190,8 +190,6 @@ function Expiry({ at }: { at: string }) {
   );
 }
 
-const tones = { open: 'accent', near: 'warn', reached: 'danger' } as const satisfies Record<LimitState, string>;
-
 /** The total beside its limit, and this month beside the key's monthly budget. */
 function Spent({ apiKey, budget }: { apiKey: KeyAnswer; budget: BudgetAnswer | undefined }) {
   if (apiKey.kind === 'management') return <Muted>–</Muted>;
@@ -202,7 +200,7 @@ function Spent({ apiKey, budget }: { apiKey: KeyAnswer; budget: BudgetAnswer | u
         <Usd usd={apiKey.spent_usd} />{' '}
         {limit !== undefined && <span className="text-muted">of {formatUsd(limit.limitUsd)}</span>}
       </span>
-      {limit !== undefined && <ShareBar share={limit.share} tone={tones[limit.state]} />}
+      {limit !== undefined && <ShareBar share={limit.share} tone={limitTones[limit.state]} />}
       {budget !== undefined && (
         <span className="block text-xs text-muted">
           <Usd usd={budget.spent_usd} /> of {formatUsd(budget.limit_usd)} this month

@@ -93,7 +93,8 @@ function KeyList({ workspace, make, keys }: KeysProps & { readonly keys: readonl
   const ownerOf = ({ created_by }: KeyAnswer): string | undefined => {
     if (members === undefined) return undefined;
     if (created_by === ownAccountId) return 'you';
-    return members.find(({ account_id }) => account_id === created_by)?.email ?? 'a former member';
+    const owner = members.find(({ account_id }) => account_id === created_by);
+    return owner === undefined ? 'a former member' : (owner.email ?? 'an account without an address');
   };
   const found = findKeys(keys, search, ownerOf);
   const revokedCount = keys.filter(({ revoked_at }) => revoked_at !== null).length;

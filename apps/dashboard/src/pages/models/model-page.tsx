@@ -7,7 +7,7 @@ import { formatCount } from '../../format/format.ts';
 import { isOffered } from '../../models/model-options.ts';
 import type { Snippet, SnippetFacts } from '../../snippets/snippet.ts';
 import { SnippetTabs } from '../../snippets/snippet-tabs.tsx';
-import { linkable, makeSnippets, ticketSnippet } from '../../snippets/snippets.ts';
+import { keyPlaceholder, linkable, makeSnippets, ticketSnippet } from '../../snippets/snippets.ts';
 import { Badge, TierBadges } from '../../ui/badge.tsx';
 import { linkClass } from '../../ui/button.tsx';
 import { Card, EmptyState, ErrorState, Loading, Page } from '../../ui/surface.tsx';
@@ -126,20 +126,18 @@ function HowToAsk({ model }: { model: ModelAnswer }) {
 
 type Origins = Pick<SnippetFacts, 'controlOrigin' | 'confidentialOrigin'>;
 
-const key = 'sotto_inf_YOUR_KEY';
-
 /** Requests to a model in a POSIX shell, and for chat in the SDKs, complete but for the key. */
 function modelSnippets({ id: model, model_type }: ModelAnswer, origins: Origins): readonly Snippet[] {
   switch (model_type) {
     case 'text':
-      return makeSnippets({ ...origins, key, model });
+      return makeSnippets({ ...origins, key: keyPlaceholder, model });
     case 'embedding':
       return [embeddingSnippet(model, origins)];
     case 'image':
       return [
         ticketSnippet({
           ...origins,
-          key,
+          key: keyPlaceholder,
           text: mediaText,
           path: '/images/generations',
           ticket: { model, operation: 'image', size: '1024x1024', response_format: 'b64_json' },
@@ -150,7 +148,7 @@ function modelSnippets({ id: model, model_type }: ModelAnswer, origins: Origins)
       return [
         ticketSnippet({
           ...origins,
-          key,
+          key: keyPlaceholder,
           text: mediaText,
           path: '/audio/speech',
           ticket: { model, operation: 'speech', response_format: 'mp3', input_chars: spoken.length },
@@ -170,7 +168,7 @@ const embeddingSnippet = (model: string, { confidentialOrigin }: Origins): Snipp
   name: 'curl',
   text: linkable,
   code: `curl ${confidentialOrigin}/v1/embeddings \\
-  -H 'authorization: Bearer ${key}' -H 'content-type: application/json' \\
+  -H 'authorization: Bearer ${keyPlaceholder}' -H 'content-type: application/json' \\
   -d '${JSON.stringify({ model, input: 'Hello' })}'`,
 });
 

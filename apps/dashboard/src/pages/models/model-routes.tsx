@@ -1,7 +1,7 @@
 import type { ModelAnswer, PricingAnswer, RouteAnswer } from '@sotto/wire';
 import { Link } from '@tanstack/react-router';
 import { formatCompact, formatPrice } from '../../format/format.ts';
-import { Badge, TierBadge, tiers } from '../../ui/badge.tsx';
+import { Badge, TierBadge, TierPromises } from '../../ui/badge.tsx';
 import { linkClass } from '../../ui/button.tsx';
 import { Card } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
@@ -14,16 +14,11 @@ export function ModelRoutes({ model }: { model: ModelAnswer }) {
   return (
     <Card title="Routes" lead="The service orders these routes by tier, price and speed. Failed attempts are free.">
       <Table caption={`Routes of ${model.name}`} columns={columnsFor(model)} rows={routes} rowKey={keyOf} />
-      <ul className="mt-4 space-y-1 text-sm text-muted">
-        {tiersOf(routes).map((tier) => (
-          <li key={tier}>
-            <span className="font-medium text-text">{tiers[tier].name}.</span> {tiers[tier].promise}
-          </li>
-        ))}
+      <TierPromises of={tiersOf(routes)}>
         {isText && (
           <li>Prices are in USD per million tokens. You pay the price of the route that answered, never more.</li>
         )}
-      </ul>
+      </TierPromises>
     </Card>
   );
 }

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { measurementsQuery, modelsQuery } from '../../api/queries.ts';
 import { formatCount, formatCountOf, formatHour, formatMs, formatShare } from '../../format/format.ts';
-import { TierBadge, TierBadges, tiers } from '../../ui/badge.tsx';
+import { TierBadge, TierBadges, TierPromises } from '../../ui/badge.tsx';
 import { linkClass } from '../../ui/button.tsx';
 import { Card, EmptyState, ErrorState, Loaded, Notice, Page, TableLoading } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
@@ -99,13 +99,7 @@ function Provider({ provider, served }: { provider: string; served: readonly Mod
           rowKey={({ id }) => id}
           pageSize={50}
         />
-        <ul className="mt-4 space-y-1 text-sm text-muted">
-          {tiersOf(routes).map((tier) => (
-            <li key={tier}>
-              <span className="font-medium text-text">{tiers[tier].name}.</span> {tiers[tier].promise}
-            </li>
-          ))}
-        </ul>
+        <TierPromises of={tiersOf(routes)} />
       </Card>
     </>
   );

@@ -78,7 +78,7 @@ function CreditCard({ account: { id } }: { account: AccountAnswer }) {
         action="Credit"
         onSubmit={(field) => {
           const amount = readUsd(field('amount')) ?? 0;
-          setProblem(amount === 0 ? 'Enter an amount above 0, such as 12.50.' : undefined);
+          setProblem(amount === 0 ? 'Enter an amount above 0, such as 12.50, at most 1,000,000.' : undefined);
           if (amount > 0) act.mutate({ amount_usd: amount, reference: field('reference') });
         }}
       >

@@ -101,9 +101,10 @@ function DismissDialog({ settlement: { id }, onClose }: { settlement: Settlement
     says: 'The settlement is dismissed.',
     onSuccess: onClose,
   });
+  const close = () => !act.isPending && onClose();
   return (
-    <Dialog onClose={onClose} title="Dismiss the settlement" description="It will not be booked.">
-      <Form change={act} action="Dismiss" onCancel={onClose} onSubmit={(field) => act.mutate(field('why'))}>
+    <Dialog onClose={close} title="Dismiss the settlement" description="It will not be booked.">
+      <Form change={act} action="Dismiss" onCancel={close} onSubmit={(field) => act.mutate(field('why'))}>
         <TextField label="Reason" name="why" required maxLength={500} autoComplete="off" />
       </Form>
       {proof}

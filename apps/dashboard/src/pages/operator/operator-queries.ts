@@ -1,9 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { call } from '../../api/call.ts';
-
-const nextOf = ({ next_cursor }: { readonly next_cursor: string | null }): string | undefined =>
-  next_cursor ?? undefined;
-const firstPage = undefined as string | undefined;
+import { byCursor } from '../../api/queries.ts';
 
 export const accountsQuery = (search: string) =>
   infiniteQueryOptions({
@@ -13,8 +10,7 @@ export const accountsQuery = (search: string) =>
         query: { cursor: pageParam, search: search === '' ? undefined : search },
         signal,
       }),
-    initialPageParam: firstPage,
-    getNextPageParam: nextOf,
+    ...byCursor,
   });
 
 export const operatorAccountQuery = (id: string) =>
@@ -29,8 +25,7 @@ export const operatorActsQuery = (accountId?: string) =>
     queryKey: ['operator', 'audit', accountId],
     queryFn: ({ pageParam, signal }) =>
       call('GET /v1/operator/audit', { query: { cursor: pageParam, account_id: accountId }, signal }),
-    initialPageParam: firstPage,
-    getNextPageParam: nextOf,
+    ...byCursor,
   });
 
 export const providersQuery = queryOptions({
@@ -41,8 +36,7 @@ export const providersQuery = queryOptions({
 export const allOrdersQuery = infiniteQueryOptions({
   queryKey: ['operator', 'orders'],
   queryFn: ({ pageParam, signal }) => call('GET /v1/operator/orders', { query: { cursor: pageParam }, signal }),
-  initialPageParam: firstPage,
-  getNextPageParam: nextOf,
+  ...byCursor,
 });
 
 export const rejectedQuery = queryOptions({

@@ -1,7 +1,7 @@
 import { errorTable } from '@sotto/wire';
 import { expect, it } from 'vitest';
 import { ApiError } from '../../api/errors.ts';
-import { adviseOn } from './failure.tsx';
+import { adviseOn, rowOf } from './failure.tsx';
 
 const errorOf = (type: string, retryAfterS?: number, message = 'It failed.'): ApiError =>
   new ApiError(message, { type, status: 400, requestId: 'req', param: undefined, retryAfterS });
@@ -46,4 +46,10 @@ it('says when to come back', () => {
   expect(adviseOn(errorOf('something_new', 1))?.text).toBe('Try again in 1 second.');
   expect(adviseOn(errorOf('invalid_request'))).toBeUndefined();
   expect(adviseOn(new Error('x'))).toBeUndefined();
+});
+
+it('leads to the row of the reference about an error, and nowhere for errors that only this page knows', () => {
+  expect(rowOf('rate_limited')).toBe('types-rate_limited');
+  expect(rowOf('nonce_mismatch')).toBe('errors-of-the-private-client-nonce_mismatch');
+  expect(rowOf('incomplete')).toBeUndefined();
 });

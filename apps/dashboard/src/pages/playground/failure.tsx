@@ -28,20 +28,33 @@ export function Failure({ error }: { error: unknown }) {
         )}
         {error instanceof ApiError && (
           <p className="text-sm break-all text-muted">
-            <Link
-              to="/guides/$"
-              params={{ _splat: 'reference/errors' }}
-              hash={`${Object.hasOwn(errorTable, error.type) ? 'types' : 'errors-of-the-private-client'}-${error.type}`}
-              className={linkClass}
-            >
-              <code className="font-mono">{error.type}</code>
-            </Link>
+            <ErrorType type={error.type} />
             {error.requestId !== undefined && ` · request ${error.requestId}`}
           </p>
         )}
       </div>
     </div>
   );
+}
+
+function ErrorType({ type }: { type: string }) {
+  const name = <code className="font-mono">{type}</code>;
+  const row = rowOf(type);
+  if (row === undefined) return name;
+  return (
+    <Link to="/guides/$" params={{ _splat: 'reference/errors' }} hash={row} className={linkClass}>
+      {name}
+    </Link>
+  );
+}
+
+/** The types that this page gives to failures itself. */
+const ownTypes: ReadonlySet<string> = new Set(['network', 'unexpected_answer', 'incomplete']);
+
+/** The row of the reference about a type of error; undefined if it has none. */
+export function rowOf(type: string): string | undefined {
+  if (ownTypes.has(type)) return undefined;
+  return `${Object.hasOwn(errorTable, type) ? 'types' : 'errors-of-the-private-client'}-${type}`;
 }
 
 /** Advice on an error: a sentence, and a page that helps. */

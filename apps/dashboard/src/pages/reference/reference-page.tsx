@@ -4,7 +4,7 @@ import clsx from 'clsx';
 import { Fragment } from 'react';
 import { confidentialOrigin, controlOrigin } from '../../api/origins.ts';
 import { linkClass } from '../../ui/button.tsx';
-import { SearchInAddress } from '../../ui/field.tsx';
+import { SearchInAddress } from '../../ui/draft-fields.tsx';
 import { Card, EmptyState, ErrorLine, Loaded, Page } from '../../ui/surface.tsx';
 import { type Described, findOperations } from './described.ts';
 import { describedQuery } from './described-query.ts';

@@ -19,21 +19,26 @@ export function SignUpPage() {
   const client = useQueryClient();
   const router = useRouter();
   const signingUp = useChange({
+    // Resolves to whether the user is signed in.
     mutationFn: async (given: Body<'POST /v1/auth/sign-up/email'>) => {
       await call('POST /v1/auth/sign-up/email', { body: given });
-      if (methods?.mail === 'sent') return;
+      if (methods?.mail === 'sent') return false;
       const { email, password } = given;
       // It fails if the address had an account before. The page then does not tell this apart from a new account.
       const isSignedIn = await call('POST /v1/auth/sign-in/email', { body: { email, password } }).then(
         () => true,
         () => false,
       );
-      if (!isSignedIn) return;
-      await enterSession(client);
-      router.history.push(safeReturnTo(returnTo));
+      if (isSignedIn) {
+        await enterSession(client);
+        router.history.push(safeReturnTo(returnTo));
+      }
+      return isSignedIn;
     },
   });
-  if (signingUp.isSuccess) return <Made email={signingUp.variables.email} isMailed={methods?.mail === 'sent'} />;
+  if (signingUp.isSuccess && !signingUp.data) {
+    return <Made email={signingUp.variables.email} isMailed={methods?.mail === 'sent'} />;
+  }
   if (methods?.sign_up === 'closed') {
     return (
       <Entry title="Sign-up is closed" lead="The operator of this deployment creates accounts.">

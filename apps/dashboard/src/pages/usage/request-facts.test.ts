@@ -1,6 +1,7 @@
+import type { ModelAnswer } from '@sotto/wire';
 import { expect, it } from 'vitest';
 import type { UsageRow } from '../../api/usage.ts';
-import { chargeLines } from './request-facts.tsx';
+import { chargeLines, routeOf } from './request-facts.tsx';
 
 const row = (more: Partial<UsageRow>): UsageRow => ({
   id: 'a',
@@ -52,4 +53,14 @@ it('prices of long prompts and of images explain their charges', () => {
 it('no line is shown of a charge that the prices do not explain, nor of none', () => {
   expect(chargeLines(row({ cost: 0.0026 }), { input: 1, output: 3 })).toBeUndefined();
   expect(chargeLines(row({ prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0 }), { input: 1 })).toBeUndefined();
+});
+
+it('the prices of a request are those of its tier, where its provider has several', () => {
+  const routes = [
+    { provider: 'acme', privacy_class: 'tee' },
+    { provider: 'acme', privacy_class: 'private' },
+  ];
+  const models = [{ id: 'acme/small', provider_routes: routes }] as unknown as readonly ModelAnswer[];
+  expect(routeOf(row({}), models)).toBe(routes[1]);
+  expect(routeOf(row({ privacy_class: 'anonymous' }), models)).toBeUndefined();
 });

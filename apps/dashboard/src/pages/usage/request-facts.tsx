@@ -1,4 +1,4 @@
-import { type PricingAnswer, type UsageError, usageErrorNotes } from '@sotto/wire';
+import { type ModelAnswer, type PricingAnswer, type RouteAnswer, type UsageError, usageErrorNotes } from '@sotto/wire';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
@@ -119,9 +119,7 @@ const ErrorLink = ({ error, children }: { error: UsageError; children: string })
 /** The charge, line by line if the prices of the catalog explain it. */
 function Charge({ row }: { row: UsageRow }) {
   const { data: models } = useQuery(modelsQuery);
-  const route = models
-    ?.find(({ id }) => id === row.model)
-    ?.provider_routes.find(({ provider }) => provider === row.provider);
+  const route = models && routeOf(row, models);
   const lines = route && chargeLines(row, route.pricing);
   const per = row.operation === 'image' ? 'an image' : 'a million';
   return (
@@ -173,6 +171,12 @@ function Charge({ row }: { row: UsageRow }) {
     </section>
   );
 }
+
+/** The route that served a request, if the catalog still has it. A provider may have a route of each tier. */
+export const routeOf = (row: UsageRow, models: readonly ModelAnswer[]): RouteAnswer | undefined =>
+  models
+    .find(({ id }) => id === row.model)
+    ?.provider_routes.find((route) => route.provider === row.provider && route.privacy_class === row.privacy_class);
 
 /** One line of a charge. */
 interface ChargeLine {

@@ -59,7 +59,10 @@ export type ColumnId = keyof typeof allColumns;
 export const columnIds = Object.keys(allColumns) as readonly ColumnId[];
 
 interface RowsProps extends UsageNames {
-  readonly query: Pick<UseInfiniteQueryResult, 'hasNextPage' | 'isFetchingNextPage' | 'error' | 'fetchNextPage'>;
+  readonly query: Pick<
+    UseInfiniteQueryResult,
+    'hasNextPage' | 'isFetchingNextPage' | 'error' | 'fetchNextPage' | 'isFetchNextPageError' | 'refetch'
+  >;
   readonly rows: readonly UsageRow[];
   readonly columns: readonly ColumnId[];
   readonly openId: string | undefined;
@@ -81,7 +84,7 @@ export function Rows({ query, rows, columns, openId, isNarrow, nameOf, onOpen }:
   const [active, setActive] = useState(0);
   const wantsFocus = useRef(false);
   const height = heightOf(isNarrow);
-  const { hasNextPage, isFetchingNextPage, error, fetchNextPage } = query;
+  const { hasNextPage, isFetchingNextPage, error, fetchNextPage, isFetchNextPageError, refetch } = query;
   const first = Math.max(0, Math.min(Math.floor(top / height), rows.length - 1) - overscan);
   const last = Math.min(rows.length, Math.ceil((top + window.innerHeight) / height) + overscan);
   const tabStop = active >= first && active < last ? active : first;
@@ -195,7 +198,7 @@ export function Rows({ query, rows, columns, openId, isNarrow, nameOf, onOpen }:
       </div>
       {error !== null && (
         <div className="mt-3">
-          <ErrorState error={error} onRetry={() => void fetchNextPage()} />
+          <ErrorState error={error} onRetry={() => void (isFetchNextPageError ? fetchNextPage() : refetch())} />
         </div>
       )}
     </div>

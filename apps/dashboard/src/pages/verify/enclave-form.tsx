@@ -15,7 +15,7 @@ import { Combobox } from '../../ui/combobox.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
 import { SelectField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
-import { Card, EmptyState, ErrorState, Loading, Skeleton } from '../../ui/surface.tsx';
+import { Card, EmptyState, ErrorState, Loaded, Skeleton } from '../../ui/surface.tsx';
 import { Facts, Sentence } from '../../ui/text.tsx';
 import { CheckGroups } from '../../verification/checks.tsx';
 import { loadClient, ownPins, throwShown } from '../../verification/client.ts';
@@ -26,8 +26,8 @@ import { type EnclaveRouteShown, enclaveModels, enclaveRoutes } from './verify-r
 /** Hop 2: the provider's enclave behind a TEE or E2EE route. */
 export function Enclave({ isSignedIn }: { isSignedIn: boolean }) {
   const { workspace } = useWorkspace();
-  const { data, error, refetch } = useQuery(modelsQuery);
-  const models = enclaveModels(data ?? []);
+  const query = useQuery(modelsQuery);
+  const models = enclaveModels(query.data ?? []);
   return (
     <section className="space-y-4">
       <div>
@@ -36,24 +36,24 @@ export function Enclave({ isSignedIn }: { isSignedIn: boolean }) {
           A TEE or E2EE route leads to a second machine, the provider’s enclave. Verify it here for free.
         </p>
       </div>
-      {error !== null ? (
-        <ErrorState error={error} onRetry={() => void refetch()} />
-      ) : data === undefined ? (
-        <Loading label="The models are loading" />
-      ) : models.length === 0 ? (
-        <EmptyState title="No model runs in an enclave here" text="The catalog lists no TEE or E2EE route." />
-      ) : !isSignedIn ? (
-        <Card>
-          <p className="mb-3">You need an inference key to get a provider’s evidence.</p>
-          <Link to="/sign-in" search={{ return_to: '/verify' }} className={buttonClass('plain')}>
-            Sign in
-          </Link>
-        </Card>
-      ) : workspace === undefined ? (
-        <WorkspaceLoading label="The workspace is loading" />
-      ) : (
-        <EnclaveForm workspace={workspace} models={models} />
-      )}
+      <Loaded query={query} label="The models are loading">
+        {() =>
+          models.length === 0 ? (
+            <EmptyState title="No model runs in an enclave here" text="The catalog lists no TEE or E2EE route." />
+          ) : !isSignedIn ? (
+            <Card>
+              <p className="mb-3">You need an inference key to get a provider’s evidence.</p>
+              <Link to="/sign-in" search={{ return_to: '/verify' }} className={buttonClass('plain')}>
+                Sign in
+              </Link>
+            </Card>
+          ) : workspace === undefined ? (
+            <WorkspaceLoading label="The workspace is loading" />
+          ) : (
+            <EnclaveForm workspace={workspace} models={models} />
+          )
+        }
+      </Loaded>
     </section>
   );
 }
@@ -193,7 +193,7 @@ function EnclaveReport({
               name: 'GPUs',
               value: gpu.reason === undefined ? gpuWords[gpu.standing] : `${gpuWords[gpu.standing]}: ${gpu.reason}`,
             },
-            { name: 'Verified at', value: formatInstant(new Date(verifiedAt).toISOString()) },
+            { name: 'Verified at', value: formatInstant(verifiedAt) },
             { name: 'Nonce of this browser', value: <code className="font-mono text-sm break-all">{nonce}</code> },
           ]}
         />

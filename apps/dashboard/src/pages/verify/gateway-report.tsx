@@ -17,7 +17,7 @@ import {
   verdictOrder,
   verdictWords,
 } from '../../verification/verdicts.tsx';
-import { provenanceOf } from './verify-rules.ts';
+import { endOfKeys, provenanceOf } from './verify-rules.ts';
 
 const evidenceNames = { tdx: 'Intel TDX', sev_snp: 'AMD SEV-SNP', simulated: 'Simulated' } as const;
 
@@ -71,12 +71,12 @@ function Evidence({ verification }: { verification: OriginVerification }) {
         facts={[
           { name: 'Confidential origin', value: code(origin) },
           { name: 'Evidence', value: teeType === undefined ? 'None' : evidenceNames[teeType] },
-          { name: 'Verified at', value: formatInstant(new Date(verifiedAt).toISOString()) },
+          { name: 'Verified at', value: formatInstant(verifiedAt) },
           { name: 'Nonce of this browser', value: code(nonce) },
           ...(keySet === undefined
             ? []
             : [
-                { name: 'Keys end', value: formatInstant(new Date(keySet.not_after * 1000).toISOString()) },
+                { name: 'Keys end', value: endOfKeys(keySet.not_after) },
                 { name: 'Provider registry', value: code(keySet.provider_registry_digest) },
                 ...keySet.tls_public_keys.map((key, index) => ({
                   name:

@@ -3,7 +3,7 @@ import { infiniteQueryOptions, useInfiniteQuery, useQuery } from '@tanstack/reac
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { addressOf, call } from '../../api/call.ts';
 import { keysQuery } from '../../api/keys.ts';
-import { membersQuery } from '../../api/queries.ts';
+import { byCursor, membersQuery } from '../../api/queries.ts';
 import { ActsTable } from '../../ui/acts-table.tsx';
 import { Button, buttonClass, DownloadLink } from '../../ui/button.tsx';
 import { Combobox } from '../../ui/combobox.tsx';
@@ -36,8 +36,7 @@ const workspaceActsQuery = (id: string, asked: Asked) =>
     queryKey: ['workspaces', id, 'audit', asked],
     queryFn: ({ pageParam, signal }) =>
       call('GET /v1/workspaces/{id}/audit', { params: { id }, query: { ...asked, cursor: pageParam }, signal }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
+    ...byCursor,
   });
 
 /** `/audit`, and `/workspaces/<id>/audit`: who did what in the chosen workspace, or in that one, for its admins. */

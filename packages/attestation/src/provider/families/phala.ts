@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { fromHex, sameBytes } from '../../bytes.ts';
-import { Refusal, Unmade } from '../../refusal.ts';
+import { Refusal, readOrRefuse, Unmade } from '../../refusal.ts';
 import { canonicalJson } from '../../statement/canonical-json.ts';
 import { keySetDigest, requireLiving } from '../../statement/key-set.ts';
 import { reportDataOf } from '../../statement/statement.ts';
@@ -47,10 +47,9 @@ type KeySet = z.infer<typeof keySetSchema>;
 async function checkKeySet(value: unknown, task: FamilyTask): Promise<FamilyFindings> {
   const { checks, nonce, moment } = task;
   const keySet = await checks.make('provider.key_binding', () => {
-    const parsed = keySetSchema.safeParse(value);
-    if (!parsed.success) throw new Refusal('the key set is malformed');
+    const read = readOrRefuse(keySetSchema, value, 'the key set is malformed');
     requireStatement(value, task);
-    return parsed.data;
+    return read;
   });
   if (keySet === undefined) return { key: undefined, gpuNonce: nonce };
   // One digest covers the key set and the nonce.

@@ -7,7 +7,6 @@ import { readToolChoice, readTools } from './read-tools.ts';
 
 export interface ReadRequest {
   readonly body: ChatBody;
-  readonly isStream: boolean;
   readonly notes: readonly string[];
 }
 
@@ -34,7 +33,7 @@ export function readRequest(value: unknown, models: Models): ReadRequest {
   };
   const { dropped } = offered;
   const notes = dropped.length === 0 ? [] : [`Left out tools that only Anthropic can run: ${dropped.join(', ')}.`];
-  return { body, isStream: body.stream === true, notes };
+  return { body, notes };
 }
 
 /** Anthropic's SDK then sends the whole conversation: `errorBody` tells it so in its own words. */

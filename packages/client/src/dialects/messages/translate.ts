@@ -5,6 +5,6 @@ import { MessageStream } from './write-stream.ts';
 
 /** Translates a request of `POST /v1/messages`, and its answer. Throws `invalid_request`. */
 export function translateMessages(value: unknown, models: Models): Translation {
-  const { body, isStream, notes } = readRequest(value, models);
-  return { body, isStream, notes, whole: writeMessage, stream: () => new MessageStream(body.model) };
+  const { body, notes } = readRequest(value, models);
+  return { body, notes, whole: writeMessage, stream: () => new MessageStream(body.model) };
 }

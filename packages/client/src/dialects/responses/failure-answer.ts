@@ -11,7 +11,7 @@ export function failureAnswer(
   { isCodex, translation }: { readonly isCodex: boolean; readonly translation: Translation | undefined },
 ): WrittenAnswer {
   const headers = { ...failureHeaders(failure), 'x-request-id': failure.requestId };
-  if (isCodex && translation?.isStream && (!failure.mayRetry || failure.status === 429)) {
+  if (isCodex && translation?.body.stream === true && (!failure.mayRetry || failure.status === 429)) {
     const body = translation.stream().fail(failure);
     return { status: 200, headers: { ...headers, 'content-type': 'text/event-stream' }, body };
   }

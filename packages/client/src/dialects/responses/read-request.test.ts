@@ -161,8 +161,10 @@ describe('tools', () => {
   });
 
   it('of OpenAI cannot be forced', () => {
-    expect(() => read({ tools: [exec], tool_choice: { type: 'web_search_preview' } })).toThrow(
-      expect.objectContaining({ param: 'tool_choice' }),
-    );
+    for (const tools of [[exec], [{ type: 'web_search_preview' }]]) {
+      expect(() => read({ tools, tool_choice: { type: 'web_search_preview' } })).toThrow(
+        expect.objectContaining({ param: 'tool_choice' }),
+      );
+    }
   });
 });

@@ -8,7 +8,6 @@ import type { ToolNames } from './tool-names.ts';
 
 export interface ReadRequest {
   readonly body: ChatBody;
-  readonly isStream: boolean;
   readonly notes: readonly string[];
   readonly names: ToolNames;
   /** The request as it came: an answer repeats some of its fields. */
@@ -37,7 +36,7 @@ export function readRequest(value: unknown, models: Models): ReadRequest {
     ...readFormat(asked),
   };
   const notes = [...noteOn('hosted tools', tools.dropped), ...noteOn('items of the types', dropped)];
-  return { body, isStream: body.stream === true, notes, names: tools.names, asked };
+  return { body, notes, names: tools.names, asked };
 }
 
 const noteOn = (what: string, dropped: readonly string[]): string[] =>

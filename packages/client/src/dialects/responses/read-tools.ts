@@ -76,11 +76,12 @@ export function readToolChoice(
   const allowed = choice?.type === 'allowed_tools' ? asObjects(choice.tools) : undefined;
   const allowedNames = allowed && new Set(allowed.map(nameOfChoice));
   const tools = read.tools.filter((tool) => allowedNames?.has(tool.function.name) ?? true);
+  const chosen = readChoice(allowed === undefined ? request.tool_choice : choice?.mode);
   if (tools.length === 0) return {};
   const parallel = request.parallel_tool_calls;
   return {
     tools,
-    tool_choice: readChoice(allowed === undefined ? request.tool_choice : choice?.mode),
+    tool_choice: chosen,
     parallel_tool_calls: typeof parallel === 'boolean' ? parallel : undefined,
   };
 }

@@ -5,10 +5,9 @@ import { ResponseStream } from './write-stream.ts';
 
 /** Translates a request of `POST /v1/responses`, and its answer. Throws `invalid_request`. */
 export function translateResponses(value: unknown, models: Models, isCodex: boolean): Translation {
-  const { body, isStream, notes, names, asked } = readRequest(value, models);
+  const { body, notes, names, asked } = readRequest(value, models);
   return {
     body,
-    isStream,
     notes,
     whole: (answer) => writeResponse(answer, asked, names),
     stream: () => new ResponseStream({ asked, names, requested: body.model, isCodex }),

@@ -105,6 +105,22 @@ describe('importModels: an entry of OpenRouter', () => {
     ]);
   });
 
+  it('has the tiers and the price of reasoning that our own list states', () => {
+    const tier = { above_prompt_tokens: 1000, input: 2, cached_input: 0.5 };
+    const own = { input: 1, output: 2, reasoning: 3, tiers: [tier] };
+    expect(routeFrom({ pricing: own })?.pricing).toEqual(own);
+    expect(reasonFor({ pricing: { ...own, tiers: [{ from: 1000, input: 2 }] } })).toContain('cannot be read');
+  });
+
+  it('never reads a cache price of 0 as free, because lists write it for providers without such a price', () => {
+    const overrides = [
+      { min_prompt_tokens: 200_000, prompt: '0.000004', input_cache_read: '0', input_cache_write: '0' },
+    ];
+    expect(routeFrom({ pricing: { ...pricing, overrides } })?.pricing.tiers).toEqual([
+      { above_prompt_tokens: 200_000, input: 4 },
+    ]);
+  });
+
   it('is taken at its dearest time of the day or not at all', () => {
     const night = { utc_start: 1630, utc_end: 30, prompt: '0.000001', completion: '0.000004' };
     expect(routeFrom({ pricing: { ...pricing, overrides: [night] } })?.pricing).toMatchObject({ input: 2, output: 8 });
@@ -124,6 +140,10 @@ describe('importModels: an entry of OpenRouter', () => {
     [{ prompt: 0.1, completion: 0.5 }, 'another unit'],
     [{ prompt: '0.0000000000015', completion: '0.000001' }, 'finer than a millionth'],
     [{ ...pricing, request: '0.01' }, 'for each request'],
+    [{ ...pricing, request: 'a cent' }, 'for each request'],
+    [{ ...pricing, internal_reasoning: 'dear' }, 'its price "dear" is no number'],
+    [{ ...pricing, input_cache_write: 'dear' }, 'its price "dear" is no number'],
+    [{ ...pricing, overrides: [{ region: 'eu', prompt: '0.000009' }] }, 'on some condition'],
     [undefined, 'no price'],
     [null, 'no price'],
     [{}, 'no price'],
@@ -153,6 +173,11 @@ describe('importModels: an entry of OpenRouter', () => {
     expect(model?.routes[0]?.upstream_model).toBe(id);
   });
 
+  it('has a name that a catalog accepts, even if it is the id', () => {
+    const name = modelFrom({ name: '', id: `accounts/lab/models/${'x'.repeat(190)}` })?.name;
+    expect(name).toMatch(/^accounts\/lab\/models\/x{180}$/);
+  });
+
   it.each([
     [['text', 'image'], 'it makes image'],
     [['audio'], 'it makes audio'],
@@ -165,6 +190,7 @@ describe('importModels: an entry of OpenRouter', () => {
     expect(routeFrom({ pricing: { ...pricing, image: '0.001' } })?.capabilities).not.toHaveProperty('vision');
     expect(routeFrom({ pricing: { ...pricing, image: '0' } })?.capabilities).toHaveProperty('vision');
     expect(routeFrom({ pricing: { ...pricing, image_token: '0.00001' } })?.capabilities).not.toHaveProperty('vision');
+    expect(routeFrom({ pricing: { ...pricing, image: 'a cent' } })?.capabilities).not.toHaveProperty('vision');
   });
 
   it.each([

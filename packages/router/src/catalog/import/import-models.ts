@@ -133,7 +133,7 @@ function outputOf(entry: ListEntry, contextLength: number | undefined): { max_ou
 }
 
 const nameOf = (entry: ListEntry): string =>
-  plainText(entry.name ?? entry.display_name ?? '').slice(0, 200) || entry.id;
+  (plainText(entry.name ?? entry.display_name ?? '') || entry.id).slice(0, 200);
 
 /** Puts foreign text on one line and removes characters that could control a terminal. */
 const plainText = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim();

@@ -35,9 +35,27 @@ const pricingSchema = z.looseObject({
 });
 type ListedPricing = z.infer<typeof pricingSchema>;
 
+/** Prices that only our own list states. */
+const ownPricesSchema = z.looseObject({
+  reasoning: usd,
+  tiers: z
+    .array(
+      z.looseObject({
+        above_prompt_tokens: z.int().min(1),
+        input: usd,
+        output: usd,
+        cached_input: usd,
+        cache_write: usd,
+      }),
+    )
+    .nullish(),
+});
+
 type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly reason: string };
 
 const refused = (reason: string): { readonly ok: false; readonly reason: string } => ({ ok: false, reason });
+
+const isUnreadable = 'its pricing is of a shape that cannot be read';
 
 /** Reason for not importing a price of 0: an operator must write a free price on purpose. */
 export const isFree = 'it is free: a price of 0 is for you to write';
@@ -52,7 +70,7 @@ const unbelievableUsdPerMillion = 10_000;
 export function pricingOf(entry: ListEntry): Outcome<Pricing | undefined> {
   if (entry.pricing == null) return { ok: true, value: undefined };
   const parsed = pricingSchema.safeParse(entry.pricing);
-  if (!parsed.success) return refused('its pricing is of a shape that cannot be read');
+  if (!parsed.success) return refused(isUnreadable);
   const pricing = parsed.data;
   if (isAbove(pricing.request, 0)) return refused('it charges for each request, which a catalog cannot say');
   try {
@@ -80,51 +98,67 @@ export function chargesForImages(entry: ListEntry): boolean {
 class PriceError extends Error {}
 
 function perToken(pricing: ListedPricing): Pricing {
-  const price = (listed: Listed): number | undefined => exact(listed, 6);
-  const reasoning = isAbove(pricing.internal_reasoning, 0) ? price(pricing.internal_reasoning) : undefined;
+  const reasoning = nonzero(pricing.internal_reasoning, 6);
   const tiers = [];
   for (const override of pricing.overrides ?? []) {
     const timed = [override.utc_start, override.utc_end, override.utc_days].some((each) => each != null);
-    if (timed) {
-      const dearer = (['prompt', 'completion', 'input_cache_read', 'input_cache_write'] as const).some((name) =>
-        isAbove(override[name], Number(pricing[name] ?? pricing.prompt)),
-      );
-      if (dearer) throw new PriceError('it costs more at some times of the day, which a catalog cannot say');
-    } else if (override.min_prompt_tokens != null) {
-      tiers.push({
-        above_prompt_tokens: override.min_prompt_tokens,
-        ...defined('input', price(override.prompt)),
-        ...defined('output', price(override.completion)),
-        ...defined('cached_input', price(override.input_cache_read)),
-        ...defined('cache_write', price(override.input_cache_write)),
-      });
+    if (!timed && override.min_prompt_tokens != null) {
+      tiers.push({ above_prompt_tokens: override.min_prompt_tokens, ...tokenPricesOf(ownNames(override), 6) });
+      continue;
     }
+    const dearer = (['prompt', 'completion', 'input_cache_read', 'input_cache_write'] as const).some((name) =>
+      isAbove(override[name], Number(pricing[name] ?? pricing.prompt)),
+    );
+    const when = timed ? 'at some times of the day' : 'on some condition';
+    if (dearer) throw new PriceError(`it costs more ${when}, which a catalog cannot say`);
   }
-  tiers.sort((a, b) => a.above_prompt_tokens - b.above_prompt_tokens);
   return {
-    ...defined('input', price(pricing.prompt)),
-    ...defined('output', price(pricing.completion)),
-    ...defined('cached_input', cachePrice(pricing.input_cache_read, price)),
-    ...defined('cache_write', cachePrice(pricing.input_cache_write, price)),
+    ...tokenPricesOf(ownNames(pricing), 6),
     ...defined('reasoning', reasoning),
-    ...(tiers.length > 0 ? { tiers } : {}),
+    ...defined('tiers', ascending(tiers)),
   };
 }
 
 function perMillion(pricing: ListedPricing): Pricing | undefined {
   if (pricing.input == null) return undefined;
-  const price = (listed: Listed): number | undefined => exact(listed, 0);
+  const own = ownPricesSchema.safeParse(pricing);
+  if (!own.success) throw new PriceError(isUnreadable);
+  const { reasoning, tiers } = own.data;
+  const read = tiers?.map((tier) => ({ above_prompt_tokens: tier.above_prompt_tokens, ...tokenPricesOf(tier, 0) }));
   return {
-    ...defined('input', price(pricing.input)),
-    ...defined('output', price(pricing.output)),
-    ...defined('cached_input', cachePrice(pricing.cached_input, price)),
-    ...defined('cache_write', cachePrice(pricing.cache_write, price)),
+    ...tokenPricesOf(pricing, 0),
+    ...defined('reasoning', nonzero(reasoning, 0)),
+    ...defined('tiers', ascending(read ?? [])),
   };
 }
 
-/** Lists write 0 if a provider does not have a cache price. An absent cache price costs as much as input. */
-const cachePrice = (listed: Listed, price: (listed: Listed) => number | undefined): number | undefined =>
-  isAbove(listed, 0) ? price(listed) : undefined;
+type TokenPrices = Readonly<Partial<Record<'input' | 'output' | 'cached_input' | 'cache_write', Listed>>>;
+
+/** The prices of OpenRouter by the names that our own list has. */
+const ownNames = (listed: Readonly<Partial<Record<keyof typeof tokenPrices, Listed>>>): TokenPrices => ({
+  input: listed.prompt,
+  output: listed.completion,
+  cached_input: listed.input_cache_read,
+  cache_write: listed.input_cache_write,
+});
+
+/**
+ * The prices of tokens at one prompt size, moved to USD per million. Lists write 0 if a provider does not have a cache
+ * price. An absent cache price costs as much as input.
+ */
+const tokenPricesOf = ({ input, output, cached_input, cache_write }: TokenPrices, places: number) => ({
+  ...defined('input', exact(input, places)),
+  ...defined('output', exact(output, places)),
+  ...defined('cached_input', nonzero(cached_input, places)),
+  ...defined('cache_write', nonzero(cache_write, places)),
+});
+
+/** Tiers in ascending order. Undefined without any. */
+const ascending = <Tier extends { readonly above_prompt_tokens: number }>(tiers: Tier[]): Tier[] | undefined =>
+  tiers.length === 0 ? undefined : tiers.sort((a, b) => a.above_prompt_tokens - b.above_prompt_tokens);
+
+const nonzero = (listed: Listed, places: number): number | undefined =>
+  isAbove(listed, 0) ? exact(listed, places) : undefined;
 
 /** Moves the decimal point of a listed price. Returns a number that stands for exactly those digits. */
 function exact(listed: Listed, places: number): number | undefined {
@@ -142,4 +176,6 @@ function exact(listed: Listed, places: number): number | undefined {
   return value;
 }
 
-const isAbove = (listed: Listed, bound: number): boolean => listed != null && Number(listed) > bound;
+/** Whether a listed price is above a bound. An unreadable price counts as above: it must not count as absent. */
+const isAbove = (listed: Listed, bound: number): boolean =>
+  listed != null && (Number.isNaN(Number(listed)) || Number(listed) > bound);

@@ -221,18 +221,26 @@ export const spaceless = `
 local function spaceless() redis.call('HDEL', CLIENTS, 'none') end
 `;
 
-/** Releases the holds of former members. They can still be settled. */
+/**
+ * Releases the holds of former members. They can still be settled. A damaged one fails the script only when all others are
+ * released, because a repeated call no longer finds a member that has just lapsed.
+ */
 export const releaseAbandoned = `
 local function release_abandoned(alive)
-  local released = 0
+  local released, failure = 0, nil
   for _, id in ipairs(redis.call('HKEYS', HOLDS)) do
     if not alive[read_hold(id).client] then
-      local h = release(id)
-      redis.call('SET', reaped_key(id), h.wallet .. ' ' .. h.key, 'PX', 86400000)
-      if h.month then redis.call('SET', reaped_budgets_key(id), h.month .. ' ' .. h.budgets, 'PX', 86400000) end
-      released = released + 1
+      local is_released, h = pcall(release, id)
+      if is_released then
+        redis.call('SET', reaped_key(id), h.wallet .. ' ' .. h.key, 'PX', 86400000)
+        if h.month then redis.call('SET', reaped_budgets_key(id), h.month .. ' ' .. h.budgets, 'PX', 86400000) end
+        released = released + 1
+      else
+        failure = h
+      end
     end
   end
+  if failure then error(failure) end
   return released
 end
 local function read_clients()

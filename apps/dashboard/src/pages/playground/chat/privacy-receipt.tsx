@@ -105,7 +105,7 @@ function BrokerEvidence({ facts }: { facts: AnswerFacts }) {
       ) : (
         <>
           <p>
-            {`This browser verified ${gateway.origin} at ${formatInstant(new Date(gateway.verifiedAt).toISOString())}, before it sent the content. Verdict: ${verdictWords[gateway.verdict].name}. `}
+            {`This browser verified ${gateway.origin} at ${formatInstant(gateway.verifiedAt)}, before it sent the content. Verdict: ${verdictWords[gateway.verdict].name}. `}
             {gateway.teeType === 'simulated'
               ? 'The evidence is simulated: no hardware signed it, and it proves nothing about the machine.'
               : verdictWords[gateway.verdict].meaning}
@@ -141,7 +141,7 @@ function ProviderEvidence({ facts }: { facts: AnswerFacts }) {
     return (
       <Evidence>
         <p>
-          {`This browser verified the enclave of ${enclave.provider} for ${enclave.model} at ${formatInstant(new Date(enclave.verifiedAt).toISOString())}, and encrypted the content for its key. Verdict: ${verdictWords[enclave.verdict].name}. ${verdictWords[enclave.verdict].meaning}`}
+          {`This browser verified the enclave of ${enclave.provider} for ${enclave.model} at ${formatInstant(enclave.verifiedAt)}, and encrypted the content for its key. Verdict: ${verdictWords[enclave.verdict].name}. ${verdictWords[enclave.verdict].meaning}`}
         </p>
         <CheckSummary checks={enclave.checks} />
       </Evidence>

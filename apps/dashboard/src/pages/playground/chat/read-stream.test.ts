@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readStream, type StreamPiece } from './read-stream.ts';
+import { readError, readStream, type StreamPiece } from './read-stream.ts';
 
 const event = (value: object): string => `data: ${JSON.stringify(value)}\n\n`;
 const chunk = (delta: object, more: object = {}): string =>
@@ -45,6 +45,11 @@ describe('readStream', () => {
     }
   });
 
+  it('shows the words of a model that refuses', async () => {
+    const pieces = await read(`${chunk({ content: null, refusal: 'I will not.' })}data: [DONE]\n\n`);
+    expect(pieces.map(({ text }) => text)).toEqual(['I will not.']);
+  });
+
   it('throws the error of the service that came in the middle', async () => {
     const error = { message: 'It broke.', type: 'provider_error', request_id: 'req_1' };
     const text = `${chunk({ content: 'Hel' })}${chunk({}, { error })}`;
@@ -58,5 +63,6 @@ describe('readStream', () => {
   it('says that an answer without its end is incomplete', async () => {
     await expect(read(chunk({ content: 'Hel' }))).rejects.toMatchObject({ type: 'incomplete' });
     await expect(readStream(new Response(null), () => {})).rejects.toMatchObject({ type: 'incomplete' });
+    expect(readError(new TypeError('network error'))).toMatchObject({ type: 'incomplete' });
   });
 });

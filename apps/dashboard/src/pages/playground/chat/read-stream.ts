@@ -26,7 +26,8 @@ export async function readStream(answer: Response, onPiece: (piece: StreamPiece)
       if (chunk.error !== undefined) broken ??= brokenBy(chunk.error);
       const delta = chunk.choices[0]?.delta;
       onPiece({
-        text: delta?.content ?? '',
+        // A model that refuses may say so in a field of its own.
+        text: `${delta?.content ?? ''}${delta?.refusal ?? ''}`,
         reasoning: delta?.reasoning ?? '',
         model: chunk.model,
         usage: chunk.usage,
@@ -48,7 +49,10 @@ const brokenBy = ({ message, type, request_id }: NonNullable<ChatChunk['error']>
   new ApiError(message, { type, requestId: request_id });
 
 /** The connection ended before the answer did. */
-export const incomplete = (): ApiError =>
+const incomplete = (): ApiError =>
   new ApiError('The answer ended early. Answers that the provider breaks off are not charged. Try again.', {
     type: 'incomplete',
   });
+
+/** The error to show if an answer could not be read: a lost connection throws a bare `TypeError`. */
+export const readError = (error: unknown): unknown => (error instanceof TypeError ? incomplete() : error);

@@ -6,7 +6,7 @@ import type { OpenWay } from '../open-way.ts';
 import type { Way } from '../playground-search.ts';
 import type { RequestBody } from './chat-settings.ts';
 import { factsOf, type Turn } from './conversation.ts';
-import { incomplete, readStream } from './read-stream.ts';
+import { readError, readStream } from './read-stream.ts';
 
 interface Running {
   readonly id: string;
@@ -124,7 +124,6 @@ async function askChat({ way, open, body, signal, onChange }: AskChatOptions): P
   } catch (error) {
     facts = { ...facts, totalMs: performance.now() - startedAt };
     if (signal.aborted) show({ state: 'stopped' });
-    // The connection was lost in the middle.
-    else show({ state: 'failed', error: error instanceof TypeError ? incomplete() : error });
+    else show({ state: 'failed', error: readError(error) });
   }
 }

@@ -1,6 +1,6 @@
 import type { ImagesAnswer, ModelAnswer } from '@sotto/wire';
 import { useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, useRef } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import { refusalOf } from '../../../api/errors.ts';
 import { balanceQuery } from '../../../api/queries.ts';
 import { useChange } from '../../../api/use-change.ts';
@@ -14,6 +14,7 @@ import { AnswerFactsList } from '../chat/answer-facts.tsx';
 import type { RequestBody } from '../chat/chat-settings.ts';
 import { type AnswerFacts, factsOf } from '../chat/conversation.ts';
 import { PrivacyReceipt } from '../chat/privacy-receipt.tsx';
+import { readError } from '../chat/read-stream.ts';
 import { Failure } from '../failure.tsx';
 import type { MediaPath, OpenWay } from '../open-way.ts';
 
@@ -230,7 +231,7 @@ export function speechPriceText({ provider_routes: routes }: ModelAnswer, charac
 }
 
 interface Made {
-  /** A `blob:` address, good while the page is open. */
+  /** A `blob:` address, good until the next request, and while the panel is open. */
   readonly url: string;
   readonly facts: AnswerFacts;
 }
@@ -248,7 +249,6 @@ function useMedia(open: () => Promise<OpenWay>) {
   const client = useQueryClient();
   const asking = useChange({
     mutationFn: async ({ path, body, read }: MediaQuestion): Promise<Made> => {
-      if (asking.data !== undefined) URL.revokeObjectURL(asking.data.url);
       const startedAt = performance.now();
       controller.current = new AbortController();
       const way = await open();
@@ -257,11 +257,19 @@ function useMedia(open: () => Promise<OpenWay>) {
       const headers = factsOf(answer.headers);
       const vouched = way.vouched({ ...headers, model: body.model });
       const facts = { way: 'private', askedModel: body.model, ...headers, ...vouched } as const;
-      const url = URL.createObjectURL(await read(answer));
+      const file = await read(answer).catch((error: unknown) => {
+        throw readError(error);
+      });
+      const url = URL.createObjectURL(file);
       return { url, facts: { ...facts, totalMs: performance.now() - startedAt } };
     },
     onSettled: () => client.invalidateQueries({ queryKey: balanceQuery.queryKey }),
   });
+  const url = asking.data?.url;
+  useEffect(() => {
+    if (url === undefined) return;
+    return () => URL.revokeObjectURL(url);
+  }, [url]);
   const isStopped = asking.isError && controller.current?.signal.aborted === true;
   return {
     ask: (question: MediaQuestion) => asking.mutate(question),
