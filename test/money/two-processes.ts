@@ -1,8 +1,9 @@
 import { beforeAll } from 'vitest';
 import { describeInBothPlanes } from '../kit/both-planes.ts';
+import { filesOf, providerEntry } from '../kit/catalog.ts';
 import { type ScriptedProvider, startScriptedProvider } from '../kit/scripted-provider.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
-import { stageFiles } from '../kit/stage.ts';
+import { catalogWith, pricing } from '../kit/stage.ts';
 
 /** Two processes with one provider. Use it only within tests and hooks. */
 export interface TwoProcesses {
@@ -20,7 +21,9 @@ export async function describeTwoProcesses(name: string, ...suites: ((stage: Two
     async () => {
       const provider = await startScriptedProvider('alpha');
       stage.provider = provider;
-      return { ...stageFiles(provider.baseUrl), stop: () => provider.stop() };
+      // A gated request lasts for as long as a busy machine takes to reload the catalog.
+      const entry = providerEntry('alpha', provider.baseUrl, { timeouts: { first_byte_ms: 120_000 } });
+      return { ...filesOf([entry], []), catalog: catalogWith(pricing), stop: () => provider.stop() };
     },
     (planes) => {
       beforeAll(async () => {

@@ -26,3 +26,16 @@ it('no request gets status 500, an error outside the envelope, or its own conten
   const audit = await world.service.runControl(['audit']);
   expect(audit.code, audit.output).toBe(0);
 }, 120_000);
+
+it('goes on where a busy machine refuses a ticket, and reports any other refusal', async () => {
+  const { service, account, session } = world;
+  const after = async (status: number) => {
+    const mintTicket = () => Promise.reject(new Error(`no ticket: ${status} {}`));
+    const { controlUrl, baseUrl } = service;
+    const budget = { requests: 60, seed: 1, until: Date.now() + 45_000 };
+    const fuzzed = await fuzzHttp({ service: { controlUrl, baseUrl, mintTicket }, account, session }, budget);
+    return { requests: fuzzed.requests, reported: fuzzed.findings.filter((finding) => finding.includes('no ticket')) };
+  };
+  expect(await after(503)).toEqual({ requests: 60, reported: [] });
+  expect(await after(500)).toEqual({ requests: 60, reported: ['Error: no ticket: 500 {}'] });
+}, 120_000);

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { getHeapStatistics } from 'node:v8';
 import { verifyProvider } from '@sotto/attestation';
 import { providerVendors } from '@sotto/attestation/producers';
-import { type MediaSwitches, parseRegistry, publicRegistry } from '@sotto/router';
+import { type MediaSwitches, otherProviderId, parseRegistry, publicRegistry } from '@sotto/router';
 import {
   AddressLimit,
   type Leave,
@@ -136,7 +136,8 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
   });
   const events = metrics.counting(brokerEvents(logger));
   for (const provider of parsed.value.providers) {
-    const { id, api_key_env: variable } = provider;
+    const { id, listed, api_key_env: variable } = provider;
+    if (providers.isAvailable(provider)) metrics.willCall(listed ? id : otherProviderId);
     if (variable !== undefined && !providers.isAvailable(provider))
       events.providerWithoutKey({ provider: id, variable });
     const reason = providers.isAvailable(provider) ? teeObstacle(provider) : undefined;

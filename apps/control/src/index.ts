@@ -21,7 +21,7 @@ export { printMail } from './mail/mail.ts';
 export { smtpMail } from './mail/smtp-mail.ts';
 export { ControlMetrics } from './metrics/control-metrics.ts';
 export { Projector } from './projection/projector.ts';
-export { createPerson } from './sessions/create-person.ts';
+export { createPerson, setPassword } from './sessions/create-person.ts';
 export {
   environmentSchema as signInSchema,
   readSignInSettings,

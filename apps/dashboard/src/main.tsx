@@ -28,7 +28,8 @@ function makeQueryClient(onSessionEnded: () => void): QueryClient {
             ? Math.min(error.retryAfterS, 10) * 1000
             : 400 * 2 ** count,
       },
-      mutations: { retry: false },
+      // A change holds what was typed, such as a password. It is forgotten once its form is gone.
+      mutations: { retry: false, gcTime: 1000 },
     },
   });
 }

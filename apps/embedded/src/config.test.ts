@@ -28,3 +28,12 @@ it('enables the test rail only where balance is sold and there is no other way t
   expect(testRail({ ...btcpay, BTCPAY_WEBHOOK_SECRET: 'secret-12345678' })).toEqual([false, 'off']);
   expect(testRail({ BILLING: 'none', MONTHLY_GRANT_USD: '20' })).toEqual([false, 'off']);
 });
+
+it('refuses metrics on the last port if the broker needs the one after it', () => {
+  const last = { METRICS_PORT: '65535' };
+  expect(readConfig(last, '/project').ok).toBe(true);
+  expect(readConfig({ ...last, REDIS_URL: 'redis://127.0.0.1:6379' }, '/project')).toEqual({
+    ok: false,
+    message: 'METRICS_PORT is `65535`: with REDIS_URL, the broker uses the port after it. Use a lower one',
+  });
+});

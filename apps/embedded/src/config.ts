@@ -186,6 +186,12 @@ export function readConfig(environment: Environment, projectDir: string): Config
       message: `CONFIDENTIAL_PORT is \`${env.CONFIDENTIAL_PORT}\`, like CONTROL_PORT. Use two different ports`,
     };
   }
+  if (env.METRICS_PORT === 65_535 && env.REDIS_URL !== undefined) {
+    return {
+      ok: false,
+      message: 'METRICS_PORT is `65535`: with REDIS_URL, the broker uses the port after it. Use a lower one',
+    };
+  }
   const isProduction = env.NODE_ENV === 'production';
   if (isProduction && env.ATTESTATION === 'simulated') {
     const message =

@@ -35,6 +35,8 @@ process.on('uncaughtException', (error) => {
 // Registered before anything starts, so that an early Ctrl-C leaves nothing behind.
 process.on('SIGINT', () => end(0));
 process.on('SIGTERM', () => end(0));
+// It reloads the catalog once everything runs. Before that, Node would end this process and leave Postgres and the planes.
+process.on('SIGHUP', () => {});
 // Closing the terminal closes stdout, which must not end the process before it has drained.
 process.stdout.on('error', () => {});
 process.stderr.on('error', () => {});

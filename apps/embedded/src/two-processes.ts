@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { providersOf } from './files/prepare-files.ts';
 import { type LogFormat, prettyOut } from './log.ts';
@@ -115,12 +116,15 @@ function startPlane(
     if (stopping) return;
     const startedAt = Date.now();
     child = spawn(process.execPath, [...flags, main, ...args], {
-      env: environment,
-      stdio: ['ignore', logFormat === 'json' ? 'inherit' : 'pipe', 'inherit'],
+      // `scripts/lifeline.mjs` ends the plane when this pipe closes. No handler of this process runs at a SIGKILL.
+      env: { ...environment, SOTTO_LIFELINE_FD: '3' },
+      stdio: ['ignore', logFormat === 'json' ? 'inherit' : 'pipe', 'inherit', 'pipe'],
       // This process passes Ctrl-C on once, in the right order.
       detached: true,
     });
     child.stdout?.pipe(prettyOut());
+    const lifeline = child.stdio[3] as Socket | null | undefined;
+    lifeline?.on('error', () => {});
     child.once('exit', () => {
       onGone();
       if (stopping) return;

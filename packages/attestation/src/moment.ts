@@ -24,6 +24,10 @@ export interface Period {
   readonly untilMs: number;
 }
 
+/** The first end of the periods that are known. */
+export const firstEnd = (periods: readonly (Period | undefined)[]): number =>
+  Math.min(...periods.flatMap((period) => period?.untilMs ?? []));
+
 const hasBegun = (period: Period, moment: Moment): boolean => period.fromMs <= moment.latestMs;
 const lasts = (period: Period, moment: Moment): boolean => moment.earliestMs < period.untilMs;
 

@@ -77,7 +77,8 @@ describe('addProvider', () => {
     [{ registry: 'providers: {}' }, 'providers'],
     [{ catalog: 'models: 5' }, 'models'],
     [{ registry: 'providers: [' }, 'providers'],
+    [{ catalog: 'models: [{ id: one/a, routes: { a: 1 } }]' }, '`one/a` of the catalog file has no list `routes`'],
   ])('refuses %j', (files, list) => {
-    expect(added(files, 'one', [])).toMatchObject({ ok: false, problem: expect.stringContaining(list) });
+    expect(added(files, 'one', [model('a')])).toMatchObject({ ok: false, problem: expect.stringContaining(list) });
   });
 });

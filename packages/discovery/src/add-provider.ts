@@ -44,8 +44,9 @@ export function addProvider(
   for (const model of models) {
     const known = listed.items.find((item): item is YAMLMap => isMap(item) && item.get('id') === model.id);
     const routes = known?.get('routes');
-    if (known === undefined || !isSeq(routes)) listed.add(writtenModel(catalogFile, model));
-    else for (const route of model.routes) routes.add(writtenRoute(catalogFile, route));
+    if (known === undefined) listed.add(writtenModel(catalogFile, model));
+    else if (isSeq(routes)) for (const route of model.routes) routes.add(writtenRoute(catalogFile, route));
+    else return { ok: false, problem: `the model \`${model.id}\` of the catalog file has no list \`routes\`` };
   }
   return { ok: true, files: { registry: textOf(registryFile), catalog: textOf(catalogFile) } };
 }

@@ -44,7 +44,7 @@ export const tokens = z
   .catch(undefined)
   .transform((count) => count ?? undefined);
 
-/** No list of models is longer. */
+/** No list of models is longer, in bytes. */
 const maxBytes = 16 * 1024 * 1024;
 
 /**
@@ -61,11 +61,19 @@ export function askServer(origin: string, fetch: typeof globalThis.fetch, timeou
           ? {}
           : { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
       });
-      if (!answer.ok || Number(answer.headers.get('content-length') ?? 0) > maxBytes) {
+      if (!answer.ok) {
         await answer.body?.cancel();
         return undefined;
       }
-      return await answer.json();
+      const parts: Uint8Array[] = [];
+      let bytes = 0;
+      for await (const part of answer.body ?? []) {
+        bytes += part.length;
+        // Leaving the loop ends the transfer.
+        if (bytes > maxBytes) return undefined;
+        parts.push(part);
+      }
+      return JSON.parse(new TextDecoder().decode(Buffer.concat(parts)));
     } catch {
       return undefined;
     }

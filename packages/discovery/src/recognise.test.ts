@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Ask } from './model-server.ts';
+import { type Ask, askServer } from './model-server.ts';
 import { recogniseServer } from './recognise.ts';
 import {
   type Answers,
@@ -55,6 +55,17 @@ describe('recogniseServer', () => {
     expect(found?.models[0]?.contextLength).toBe(4096);
   });
 
+  it('takes no length out of bounds from Ollama', async () => {
+    const described = (configured: string, trained: unknown) =>
+      recognise({
+        ...ollamaAnswers,
+        'GET /api/tags': { models: [{ name: 'a' }] },
+        'POST /api/show': { parameters: `num_ctx ${configured}`, model_info: { 'a.context_length': trained } },
+      });
+    expect((await described('0', 40_960))?.models[0]?.contextLength).toBe(40_960);
+    expect(await described('9'.repeat(20), 1e15)).toMatchObject({ models: [], leftOut: [{ model: 'a' }] });
+  });
+
   it('reads LM Studio, with the context that a model was loaded with', async () => {
     expect(await recognise(lmStudioAnswers)).toMatchObject({
       kind: 'lmstudio',
@@ -74,6 +85,20 @@ describe('recogniseServer', () => {
       kind: 'llamacpp',
       models: [{ type: 'text', contextLength: 4096, ...withoutReasoning, tools: true }],
     });
+  });
+
+  it('asks llama.cpp for an embedding, without loading a model for it', async () => {
+    const embeds = { 'POST /v1/embeddings': { object: 'list', data: [{ embedding: [0.1] }] } };
+    expect(await recognise({ ...llamaCppAnswers, ...embeds })).toMatchObject({
+      models: [{ type: 'embedding', contextLength: 4096, tools: false, structuredOutput: false }],
+    });
+    const managed = { id: 'nomic', owned_by: 'llamacpp', status: { value: 'loaded' } };
+    const found = await recognise({
+      'GET /v1/models': { data: [managed] },
+      'GET /props?model=nomic&autoload=false': llamaCppAnswers['GET /props'],
+      'POST /v1/embeddings?autoload=false': embeds['POST /v1/embeddings'],
+    });
+    expect(found?.models).toMatchObject([{ name: 'nomic', type: 'embedding' }]);
   });
 
   it('asks vLLM what it takes', async () => {
@@ -96,5 +121,38 @@ describe('recogniseServer', () => {
     ['a server that manages models', { 'GET /api/v1/models': { models: [{ id: 1 }] } }],
   ])('does not recognise %s', async (_, answers) => {
     expect(await recognise(answers)).toBeUndefined();
+  });
+});
+
+describe('askServer', () => {
+  const answering = (body: ConstructorParameters<typeof Response>[0], status = 200) =>
+    askServer('http://127.0.0.1:9', async () => new Response(body, { status }), 60_000)('/');
+
+  it('reads JSON, and nothing from a failure or another answer', async () => {
+    expect(await answering('\uFEFF{"a":"é"}')).toEqual({ a: 'é' });
+    for (const [body, status] of [
+      ['{}', 500],
+      ['', 200],
+      [null, 200],
+    ] as const)
+      expect(await answering(body, status)).toBeUndefined();
+  });
+
+  it('stops reading an endless answer that states no length', async () => {
+    const piece = new Uint8Array(1024 * 1024).fill(0x20);
+    let sent = 0;
+    let isCancelled = false;
+    const endless = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        sent += piece.length;
+        if (sent > 64 * piece.length) controller.close();
+        else controller.enqueue(piece);
+      },
+      cancel() {
+        isCancelled = true;
+      },
+    });
+    expect(await answering(endless)).toBeUndefined();
+    expect({ isCancelled, isEarly: sent < 20 * piece.length }).toEqual({ isCancelled: true, isEarly: true });
   });
 });

@@ -52,7 +52,7 @@ const anyOrder = fc.record({ amount: anyAmount, fee: fc.bigInt(0n, 10n ** 12n) }
 /** Any event that a rail may report about an order of this total, mostly true ones. */
 const anyEvent = (amount: bigint): fc.Arbitrary<OrderEvent> =>
   fc.oneof(
-    fc.constantFrom<OrderEvent>({ type: 'opened' }, { type: 'failed' }, { type: 'expired' }),
+    fc.constantFrom<OrderEvent>({ type: 'opened' }, { type: 'failed' }, { type: 'expired' }, { type: 'dispute_won' }),
     fc.record({
       type: fc.constant('paid' as const),
       payment: fc.constantFrom('p1', 'p1', 'p2'),
@@ -143,6 +143,7 @@ describe('an order', () => {
       { type: 'expired' },
       refunded(1n),
       { type: 'dispute_lost', totalNusd: 1n },
+      { type: 'dispute_won' },
       { type: 'noticed', flag: 'disputed' },
     ];
     for (const status of orderStatuses) {

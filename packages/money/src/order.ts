@@ -43,6 +43,8 @@ export type OrderEvent =
   /** The total of all refunds, not the last one, so that repeated and late reports add nothing. */
   | { readonly type: 'refunded'; readonly totalNusd: Nusd }
   | { readonly type: 'dispute_lost'; readonly totalNusd: Nusd }
+  /** A dispute is over, and the payment stays. Moves nothing; the order's history keeps it. */
+  | { readonly type: 'dispute_won' }
   | { readonly type: 'noticed'; readonly flag: OrderFlag };
 
 export type OrderEffect =
@@ -60,13 +62,20 @@ export interface OrderStep {
 type Move = 'pending' | 'failed' | 'expired' | 'stay' | 'credit' | 'compare' | 'note' | 'take_back' | 'flag';
 
 const stays = { opened: 'stay', failed: 'stay', expired: 'stay' } as const;
-const unpaid = { paid: 'credit', refunded: 'note', dispute_lost: 'note', noticed: 'flag' } as const;
+const unpaid = {
+  paid: 'credit',
+  refunded: 'note',
+  dispute_lost: 'note',
+  dispute_won: 'stay',
+  noticed: 'flag',
+} as const;
 const ended = { ...stays, ...unpaid } as const;
 const credited = {
   ...stays,
   paid: 'compare',
   refunded: 'take_back',
   dispute_lost: 'take_back',
+  dispute_won: 'stay',
   noticed: 'flag',
 } as const;
 

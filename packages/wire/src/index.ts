@@ -253,6 +253,7 @@ export {
   preferencesRequestSchema,
   preferencesSchema,
 } from './requests/preferences.ts';
+export { allowance, expandedSchemaBytes, hasReferences } from './requests/prompt-size.ts';
 export {
   type MaxPrice,
   maxPriceSchema,

@@ -140,6 +140,47 @@ describe('sotto run', () => {
     expect(stage.service.broker).toHaveLength(2);
   });
 
+  it('bounds a chat under --max-cost as the service does, and sends nothing else that costs', async () => {
+    const image = { type: 'image_url', image_url: { url: 'https://images.example/1.png' } };
+    const tool = (parameters: object) => ({ type: 'function', function: { name: 'look', parameters } });
+    const twice = (at: number) => ({ properties: { l: { $ref: `#/$defs/d${at}` }, r: { $ref: `#/$defs/d${at}` } } });
+    const levels = Array.from({ length: 12 }, (_, at) => [`d${at}`, at === 11 ? {} : twice(at + 1)]);
+    const asked = [
+      ['chat/completions', { messages: [{ role: 'user', content: [image] }] }],
+      ['chat/completions', { messages, tools: Array(8).fill(tool({ type: 'object' })) }],
+      ['chat/completions', { messages, tools: [tool({ $defs: Object.fromEntries(levels), ...twice(0) })] }],
+      // `/auto` may choose any model.
+      ['chat/completions', { messages, models: ['/auto'] }],
+      ['embeddings', { input: 'Hello' }],
+      ['chat/completions', { messages }],
+    ];
+    const dear = {
+      ...listed,
+      id: 'acme/dear',
+      provider_routes: [{ provider: 'acme', pricing: { input: 90, output: 90 } }],
+    };
+    stage.service.onControl((seen, response, request) =>
+      seen.path === '/v1/models'
+        ? json(response, 200, { object: 'list', data: [listed, dear] })
+        : controlAnswer(seen, response, request),
+    );
+    const script = `
+      const { ANTHROPIC_BASE_URL: url, ANTHROPIC_AUTH_TOKEN: token } = process.env;
+      const headers = { 'content-type': 'application/json', authorization: 'Bearer ' + token };
+      (async () => {
+        for (const [path, more] of ${JSON.stringify(asked)}) {
+          const body = JSON.stringify({ model: '${model}', max_tokens: 50, ...more });
+          const answer = await fetch(url + '/v1/' + path, { method: 'POST', headers, body });
+          console.log(answer.status, (await answer.json()).error?.message);
+        }
+      })();`;
+    const { out } = await endOf(await run('claude', script, ['--model', model, '--max-cost', '0.005']));
+    const answers = out.trim().split('\n');
+    expect(answers.map((line) => line.slice(0, 3))).toEqual(['402', '402', '402', '402', '403', '200']);
+    for (const refused of answers.slice(0, 5)) expect(refused).toContain('--max-cost');
+    expect(stage.service.broker).toHaveLength(1);
+  });
+
   it('sends nothing under --max-cost while the prices cannot be read', async () => {
     let lists = 0;
     stage.service.onControl(({ path }, response) => {

@@ -197,6 +197,35 @@ await describeBilling(
         expect((await till.settings(person)).auto_top_up_state.paused).toBeNull();
       });
 
+      it('whose customer was deleted at Stripe is paused, until the next order saves a card with a new customer', async () => {
+        const { till, world, service } = suite;
+        const person = await withCard();
+        await till.putSettings(person, auto());
+        const customer = async (): Promise<string> => {
+          const { rows } = await service.pool.query<{ customer: string }>(
+            'select customer from rail_customers where account_id = $1',
+            [person.accountId],
+          );
+          return rows[0]?.customer ?? '';
+        };
+        const deleted = await customer();
+        world.stripe.deleteCustomer(deleted);
+        await spend(person);
+        await until(async () => (await till.settings(person)).auto_top_up_state.paused !== null, 'it is paused');
+        expect((await till.settings(person)).auto_top_up_state.paused).toMatchObject({ code: 'no_saved_card' });
+        expectError(await till.putSettings(person, auto()), 409, 'conflict', 'auto_top_up.enabled');
+        const body = { package_id: 'small', rail: 'card', save_card: true };
+        const orders = await Promise.all([till.order(person, body), till.order(person, body)]);
+        for (const { id } of orders) {
+          await till.due(id);
+          await till.becomes(person, id, 'pending');
+          expect(world.stripe.sessionOf(id).customer).toBe(await customer());
+        }
+        expect(await customer()).not.toBe(deleted);
+        await till.told(till.payByCard(orders[0].id));
+        expect((await till.putSettings(person, auto())).status).toBe(200);
+      });
+
       it('that is paused goes on when an order is paid by hand', async () => {
         const { till, world } = suite;
         const person = await withCard();
@@ -267,7 +296,10 @@ await describeBilling(
         await till.due(order?.id ?? '', { over: true });
         await until(async () => (await automatic(person))[0]?.status === 'failed', 'it has failed');
         expect(world.stripe.intentsOf(order?.id ?? '')).toEqual([]);
-        expect((await till.settings(person)).auto_top_up_state.paused).not.toBeNull();
+        expect((await till.settings(person)).auto_top_up_state.paused).toMatchObject({
+          code: 'too_late',
+          message: expect.stringContaining('in time'),
+        });
       });
 
       it('pauses when a payment is disputed', async () => {

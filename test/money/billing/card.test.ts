@@ -273,8 +273,8 @@ await describeBilling('payment by card', (suite) => {
   });
 
   describe('disputes', () => {
-    const disputeOf = (id: string, status: string) => ({
-      id: 'dp_1',
+    const disputeOf = (id: string, status: string, dispute = 'dp_1') => ({
+      id: dispute,
       object: 'dispute',
       status,
       amount: 1050,
@@ -295,16 +295,28 @@ await describeBilling('payment by card', (suite) => {
       const lost = world.stripe.event('charge.dispute.closed', disputeOf(id, 'lost'));
       await till.told(lost);
       await till.told(lost);
-      expect(await till.read(person, id)).toMatchObject({ status: 'refunded', refunded: 10.5 });
+      expect(await till.read(person, id)).toMatchObject({ status: 'refunded', refunded: 10.5, problem: null });
       expect(await till.balance(person)).toBe(0);
     });
 
-    it('that are won cost nothing', async () => {
+    it.each([
+      ['won', ['created', 'won', 'created', 'won']],
+      // The deliveries overtake each other.
+      ['won', ['won', 'created', 'won', 'created']],
+      ['warning_closed', ['created', 'warning_closed']],
+    ])('that are closed as %s cost nothing and are over, after %j', async (_, statuses) => {
       const { till, world, person, id } = await suite.ordered(small);
       await till.told(till.payByCard(id));
-      const won = world.stripe.event('charge.dispute.closed', disputeOf(id, 'won'));
-      expect((await till.told(won)).outcome).toBe('ignored');
+      const tell = (status: string, dispute: string) => {
+        const type = status === 'created' ? 'charge.dispute.created' : 'charge.dispute.closed';
+        return till.told(world.stripe.event(type, disputeOf(id, status, dispute)));
+      };
+      for (const status of statuses) await tell(status, 'dp_1');
+      expect(await till.read(person, id)).toMatchObject({ status: 'paid', problem: null });
       await till.hasBalance(person, 10);
+      // Another dispute of the same payment is news.
+      expect((await tell('created', 'dp_2')).outcome).toBe('flagged');
+      expect(await till.read(person, id)).toMatchObject({ status: 'paid', problem: { code: 'disputed' } });
     });
   });
 

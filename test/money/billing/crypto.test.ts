@@ -181,7 +181,18 @@ await describeBilling(
 
     it('records what the operator returned, which no webhook tells', async () => {
       const { till, service, person, id } = await suite.ordered(medium);
+      const refused = async (usd: string, reason: RegExp): Promise<void> => {
+        const { code, output } = await service.runControl(['order', 'refund', id, usd]);
+        expect([code, output]).toEqual([1, expect.stringMatching(reason)]);
+      };
+      await refused('26.25', /is pending: it was not credited/);
       await till.toldByBtcpay(settled(id));
+      await till.hasBalance(person, 25);
+      await refused('26.250000001', /the most is the order's price, 26\.25 USD/);
+      await service.pool.query('alter table acts add constraint not_now check (false) not valid');
+      await refused('26.25', /not_now/);
+      await service.pool.query('alter table acts drop constraint not_now');
+      expect(await till.ledger(person)).toEqual([credited]);
       const { output: once } = await service.runControl(['order', 'refund', id, '26.25']);
       const { output: twice } = await service.runControl(['order', 'refund', id, '26.25']);
       expect([once, twice]).toEqual(['refunded: 26.25 USD refunded\n', 'refunded: 26.25 USD refunded\n']);

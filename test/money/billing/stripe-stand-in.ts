@@ -54,6 +54,8 @@ export interface StripeStandIn {
   intentsOf(orderId: string): Intent[];
   /** Acts as the customer who pays on the checkout page. Returns the session. */
   pay(orderId: string): Session;
+  /** Acts as the seller who deletes a customer in the dashboard. */
+  deleteCustomer(customer: string): void;
   /** Refunds this many more cents of an order's payment. Returns the charge. */
   refund(orderId: string, cents: number): Charge;
   charge(orderId: string): Charge;
@@ -355,6 +357,7 @@ export async function startStripe(): Promise<StripeStandIn> {
       Object.assign(session, { status: 'complete', payment_status: 'paid', payment_intent: intent.id, url: null });
       return session;
     },
+    deleteCustomer: (customer) => void customers.delete(customer),
     refund(orderId, cents) {
       const charge = chargeOf(orderId);
       charge.amount_refunded += cents;

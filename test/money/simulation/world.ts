@@ -358,7 +358,10 @@ export class World {
           ),
         bookedOf: (ids) => database(() => new Set(ids.filter((id) => ledger.booked.has(id)))),
         drain: (at) => settler.drain(at),
-        project: () => this.#project(state),
+        project: async () => {
+          await this.#project(state);
+          return new Map();
+        },
       },
     });
     return {

@@ -1,13 +1,18 @@
-import { randomBytes } from 'node:crypto';
-import { Projector } from '@sotto/control';
 import { createRedisState, type State, shardOfWallet, shards } from '@sotto/state';
-import { initialPreferences } from '@sotto/wire';
-import type pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type OwnRedis, redisSkipReason, startOwnRedis } from '../../kit/redis.ts';
 import { withRedis } from '../../kit/redis-connection.ts';
 import { noteSkip } from '../../kit/skips.ts';
-import { keyProjection, leaseMs, openEpoch, outcome, redeemOf, untilReachable } from './fixtures.ts';
+import {
+  keyProjection,
+  leaseMs,
+  openEpoch,
+  outcome,
+  projectorTo,
+  redeemOf,
+  untilReachable,
+  walletIds,
+} from './fixtures.ts';
 
 let server: OwnRedis | undefined;
 let state: State;
@@ -69,31 +74,10 @@ test('a cluster in which one node lost everything calls no key or ticket wrong',
 test('a cluster in which one node lost everything finds every key again after control projected it', async (context) => {
   if (server === undefined) return context.skip('no Redis Cluster of our own');
   await server.flush();
-  const id = (index: number): string => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
-  const keys = Array.from({ length: 60 }, (_, index) => ({
-    ...{
-      id: id(index),
-      account_id: id(index),
-      workspace_id: id(index),
-      created_by: id(index),
-      wallet_id: `wallet-${index}`,
-      hash: `key-${index}`,
-    },
-    ...{ kind: 'inference', credit_limit_nusd: null, spent_nusd: '0', funds_version: '1', generation: 1 },
-    ...{ openai_compatible: true, limit_requests: null, limit_tokens: null, revoked_at: null },
-    ...{ preferences: initialPreferences, balance_nusd: '1000', version: '1' },
-  }));
   const control = createRedisState({ url: server.url });
   try {
     await untilReachable(control);
-    const projector = new Projector({
-      // A Postgres stand-in that answers only the queries of this test.
-      pool: {
-        query: async (sql: string) => ({ rows: sql.includes('from budgets') ? [] : keys }),
-      } as unknown as pg.Pool,
-      ...{ state: control, accountRefKey: randomBytes(32), limits: { requests: 60, tokens: 60 } },
-      events: { projected: () => {}, unreadablePreferences: () => {} },
-    });
+    const projector = projectorTo(control);
     await openEpoch(control);
     await projector.project(new Set(shards));
     await withRedis(server?.nodes[0] ?? '', (node) => node.flushall());
@@ -105,8 +89,8 @@ test('a cluster in which one node lost everything finds every key again after co
     for (const shard of lost) await control.openEpoch(shard);
     expect(lost.size).toBeGreaterThan(0);
     expect(lost.size).toBeLessThan(shards.length);
-    const found = await Promise.all(keys.map(({ hash }) => control.lookupKey(hash)));
-    expect(found.map((key) => key?.shard)).toEqual(keys.map(({ wallet_id }) => shardOfWallet(wallet_id)));
+    const found = await Promise.all(walletIds.map((_, index) => control.lookupKey(`key-${index}`)));
+    expect(found.map((key) => key?.shard)).toEqual(walletIds.map(shardOfWallet));
   } finally {
     await control.close();
   }

@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Projector } from '@sotto/control';
 import {
   type KeyProjection,
   type KeyRecord,
@@ -9,6 +11,7 @@ import {
   shards,
 } from '@sotto/state';
 import { initialPreferences } from '@sotto/wire';
+import type pg from 'pg';
 
 /** A lease that outlasts every test. */
 export const leaseMs = 3_600_000;
@@ -58,6 +61,29 @@ export function keyProjection(
     budgetIds: [],
     ...key,
   };
+}
+
+/** The wallets of `projectorTo`. `wallet-1` has the key `key-1`, and so on. */
+export const walletIds = Array.from({ length: 60 }, (_, index) => `wallet-${index}`);
+
+/** A projector of 60 wallets, each with 1000 nano-USD, a key and a budget. */
+export function projectorTo(state: State): Projector {
+  const rows = walletIds.map((wallet_id, index) => {
+    const id = `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
+    return {
+      ...{ id, account_id: id, workspace_id: id, created_by: id, wallet_id, hash: `key-${index}` },
+      ...{ kind: 'inference', credit_limit_nusd: null, spent_nusd: '0', funds_version: '1', generation: 1 },
+      ...{ openai_compatible: true, limit_requests: null, limit_tokens: null, allowed_models: null },
+      ...{ revoked_at: null, is_disabled: false, preferences: initialPreferences, balance_nusd: '1000', version: '1' },
+      ...{ member_id: null, key_id: id, limit_nusd: null, spent: null },
+    };
+  });
+  return new Projector({
+    // A Postgres stand-in that answers only the queries of a projection.
+    pool: { query: async () => ({ rows }) } as unknown as pg.Pool,
+    ...{ state, accountRefKey: randomBytes(32), limits: { requests: 60, tokens: 60 } },
+    events: { projected: () => {}, unreadablePreferences: () => {} },
+  });
 }
 
 /** A redeem of 10 nano-USD and no tokens. */

@@ -1,27 +1,36 @@
 import { randomBytes } from 'node:crypto';
 import { auditPage, Settler } from '@sotto/control';
 import {
+  type AuditedBudget,
   controlClient,
   createMemoryState,
   EpochKeeper,
   type EpochKeeperDependencies,
   type EpochLedger,
   emptyShard,
+  indexShardOfKey,
   LeaseKeeper,
   MemoryStore,
+  monthBefore,
+  monthOf,
+  type State,
   StateUnavailableError,
+  shardOfWallet,
   shards,
 } from '@sotto/state';
 import type pg from 'pg';
-import { expect, test } from 'vitest';
-import { leaseMs, openEpoch } from './fixtures.ts';
+import { describe, expect, test } from 'vitest';
+import { leaseMs, openEpoch, outcome, projectorTo, walletIds } from './fixtures.ts';
 
 const shard = 0;
+const unavailable = async (): Promise<never> => {
+  throw new StateUnavailableError('away');
+};
 
 /** A ledger that stores only epochs. It answers every other query of a rebuild with no rows. */
 function ledgerOf(
   epochs: Map<number, number>,
-  project: () => Promise<void>,
+  project: EpochLedger['project'],
   seen: readonly string[] = [],
 ): EpochLedger {
   return {
@@ -66,6 +75,7 @@ test('a control plane does not open an epoch that another one began while it pro
       expect(await b.beginEpoch(shard, 2)).toBe(true);
       await leases.renew();
       await wallet('second page');
+      return new Map();
     }),
     [shard],
   );
@@ -105,17 +115,80 @@ test('a lease is renewed without saying each second what is held', async () => {
 test('a shard that cannot be reached keeps no other from being opened', async () => {
   const store = new MemoryStore(Date.now);
   const state = createMemoryState({ store });
-  const away = async () => {
-    throw new StateUnavailableError('away');
-  };
   const keeper = keeperOf(
-    { ...state, readMembers: (at) => (at === 0 ? away() : state.readMembers(at)) },
-    ledgerOf(new Map(), async () => {}),
+    { ...state, readMembers: (at) => (at === 0 ? unavailable() : state.readMembers(at)) },
+    ledgerOf(new Map(), async () => new Map()),
     [0, 1],
   );
   await expect(keeper.maintain()).rejects.toThrow(StateUnavailableError);
   expect((await state.readMembers(1)).isOpen).toBe(true);
   expect(keeper.isSettled).toBe(false);
+});
+
+describe('a shard that lacks a record', () => {
+  const lacking = shardOfWallet('wallet-0');
+  const index = indexShardOfKey('key-0');
+  const damages: [string, readonly number[], (state: State) => Partial<State>][] = [
+    [
+      'of a wallet',
+      [lacking],
+      (state) => ({ putWallet: (put) => (put.walletId === 'wallet-0' ? unavailable() : state.putWallet(put)) }),
+    ],
+    [
+      'of a key',
+      [lacking],
+      (state) => ({ putKey: (put) => (put.keyHash === 'key-0' ? unavailable() : state.putKey(put)) }),
+    ],
+    [
+      'of a key and of the index',
+      [lacking, index],
+      (state) => ({
+        putKey: (put) => (put.keyHash === 'key-0' ? unavailable() : state.putKey(put)),
+        indexKey: (put) => (put.keyHash === 'key-0' ? unavailable() : state.indexKey(put)),
+      }),
+    ],
+    [
+      'of a budget',
+      [lacking],
+      (state) => ({ putBudget: (put) => (put.shard === lacking ? unavailable() : state.putBudget(put)) }),
+    ],
+  ];
+  test.each(damages)('%s stays closed, keeps no other closed, and later opens', async (_, closed, damage) => {
+    expect(index).not.toBe(lacking);
+    const state = createMemoryState({ store: new MemoryStore(Date.now) });
+    const damaged = { ...state, ...damage(state) };
+    const epochs = new Map<number, number>();
+    const project = (to: State) => (requested: ReadonlySet<number>) => projectorTo(to).project(requested);
+    const openShards = async () => {
+      const members = await Promise.all(shards.map((at) => state.readMembers(at)));
+      return shards.filter((at) => members[at]?.isOpen);
+    };
+    await expect(keeperOf(state, ledgerOf(epochs, project(damaged)), shards).maintain()).rejects.toThrow('away');
+    expect(await openShards()).toEqual(shards.filter((at) => !closed.includes(at)));
+    // No key of an open shard's index is unknown. The records of open shards are complete.
+    const keys = await Promise.all(walletIds.map((_, at) => outcome(state.lookupKey(`key-${at}`))));
+    for (const [at, key] of keys.entries()) {
+      expect(key).not.toEqual({ answer: undefined });
+      const needed = [shardOfWallet(walletIds[at] ?? ''), indexShardOfKey(`key-${at}`)];
+      if (!needed.some((one) => closed.includes(one))) expect(key).toEqual({ answer: expect.anything() });
+    }
+    await keeperOf(state, ledgerOf(epochs, project(state)), shards).maintain();
+    expect(await openShards()).toEqual(shards);
+  });
+
+  test('keeps the notes of its booked charges, because the balance without them is not written', async () => {
+    const state = createMemoryState({ store: new MemoryStore(Date.now) });
+    await openEpoch(state);
+    const forgotten: number[] = [];
+    const ledger = {
+      ...ledgerOf(new Map(), async () => new Map([[0, new StateUnavailableError('away')]])),
+      bookedOf: async (ids: readonly string[]) => new Set(ids),
+    };
+    const readNotes = async () => ['booked'];
+    const forget = async (at: number) => void forgotten.push(at);
+    await expect(keeperOf({ ...state, readNotes, forget }, ledger, [0, 1]).maintain()).rejects.toThrow('away');
+    expect(forgotten).toEqual([1]);
+  });
 });
 
 test('a shard whose notes cannot be read keeps those of no other from being swept', async () => {
@@ -129,7 +202,7 @@ test('a shard whose notes cannot be read keeps those of no other from being swep
   };
   const keeper = keeperOf(
     { ...state, readNotes },
-    ledgerOf(new Map(), async () => {}),
+    ledgerOf(new Map(), async () => new Map()),
     [0, 1],
   );
   await expect(keeper.maintain()).rejects.toThrow(StateUnavailableError);
@@ -172,7 +245,7 @@ test.each([
     const state = createMemoryState({ store: new MemoryStore(Date.now) });
     await keeperOf(
       state,
-      ledgerOf(new Map(), async () => {}, [client]),
+      ledgerOf(new Map(), async () => new Map(), [client]),
       [shard],
     ).maintain();
     expect((await state.readMembers(shard)).isOpen).toBe(isOpen);
@@ -188,4 +261,37 @@ test('the audit finds nothing wrong in a state that is being rebuilt, and finds 
   await expect(page()).rejects.toThrow(StateUnavailableError);
   await openEpoch(state);
   expect((await page()).findings).toEqual([expect.objectContaining({ what: 'a wallet is not in the state' })]);
+});
+
+test('the audit finds the lost spending of any month of a budget, also of one in which something is open', async () => {
+  const current = monthOf(Date.now());
+  const before = monthBefore(current);
+  const account = { id: 'account', wallet_id: 'wallet', balance_nusd: '5', version: '1' };
+  const budget = {
+    ...{ id: 'budget', workspace_id: 'w', member_id: null, key_id: null, limit_nusd: '9', version: '1' },
+    ...{ account_id: 'account', wallet_id: 'wallet', months: { [before]: '2', [current]: '3' } },
+  };
+  const query = async (sql: string) => ({
+    rows: /from budgets/.test(sql) ? [budget] : /from api_keys/.test(sql) ? [] : [account],
+  });
+  const findingsOf = async (months: AuditedBudget['months']) => {
+    const funds = { fundsNusd: 5n, version: 1, heldNusd: 0n, unbookedNusd: 0n, holdsNusd: 0n, notesNusd: 0n };
+    const state = {
+      isOpen: async () => true,
+      readBooks: async (_: number, { budgetIds }: { readonly budgetIds: readonly string[] }) => ({
+        wallets: new Map([['wallet', funds]]),
+        keys: new Map(),
+        budgets: new Map(budgetIds.map((id) => [id, { limitNusd: 9n, version: 1, months }])),
+      }),
+    };
+    const page = await auditPage({ pool: { query } as unknown as pg.Pool, state, sleep: async () => {} });
+    return page.findings.map(({ what, expected, found }) => [what, expected, found]);
+  };
+  const spent = (spentNusd: bigint) => ({ spentNusd, openNusd: 1n, countedNusd: 1n });
+  const lost = (month: string, expected: string) => [`the spending of a budget differs in ${month}`, expected, '0'];
+  const last = [current, spent(3n)] as const;
+  expect(await findingsOf(new Map([[before, spent(2n)], last]))).toEqual([]);
+  expect(await findingsOf(new Map([[before, spent(0n)], last]))).toEqual([lost(before, '2')]);
+  expect(await findingsOf(new Map([last]))).toEqual([lost(before, '2')]);
+  expect(await findingsOf(new Map([[before, spent(2n)]]))).toEqual([lost(current, '3')]);
 });

@@ -23,9 +23,11 @@ import {
   leaseMs,
   openEpoch,
   outcome,
+  projectorTo,
   redeemOf,
   settlementOf,
   untilReachable,
+  walletIds,
 } from './fixtures.ts';
 import { readShard } from './read-shard.ts';
 
@@ -572,6 +574,18 @@ test('a record that is damaged fails its own requests only', async () => {
   await raw.hset('sotto:penalties', 'route:a', 'secret');
   expect(await state.readPenalties()).toEqual(new Map());
   expect(await redeem()).toMatchObject({ result: 'admitted' });
+});
+
+test.each(['wallet:wallet-0', 'key:key-0'])('a damaged %s keeps back only its own shard', async (record) => {
+  const lacking = shardOfWallet('wallet-0');
+  await raw.set(`sotto:{w${lacking}}:${record}`, 'not a hash');
+  const failures = await projectorTo(state).project(new Set(shards));
+  expect([...failures]).toEqual([[lacking, new StateUnavailableError('ReplyError WRONGTYPE')]]);
+  for (const [at, id] of walletIds.entries()) {
+    if (shardOfWallet(id) === lacking) continue;
+    expect(await state.readWallet(shardOfWallet(id), id)).toMatchObject({ fundsNusd: 1000n });
+    expect(await state.lookupKey(`key-${at}`)).toMatchObject({ shard: shardOfWallet(id) });
+  }
 });
 
 test('a process that leaves releases its holds, though the record of one wallet is damaged', async () => {

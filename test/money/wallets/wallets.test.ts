@@ -227,6 +227,12 @@ await describeInWorld(
         err: expect.stringMatching(/The wallet is closed: 50 credits.*--map must be of the form/s),
       });
       letRest(file);
+      const homeless = ['run', 'claude', '--anonymous', '--base-url', service.baseUrl, '--allow-simulated'];
+      const nowhere = { TMPDIR: join(home, 'nowhere') };
+      expect((await endOf(run(home, [...homeless, ...relayed(), ...pinned()], nowhere))).err).toMatch(
+        /The wallet is closed: 50 credits/,
+      );
+      letRest(file);
       const agent = `#!${process.execPath}
         const { ANTHROPIC_BASE_URL: url, ANTHROPIC_AUTH_TOKEN: token } = process.env;
         const body = JSON.stringify({ model: 'm/one', max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }] });

@@ -93,6 +93,24 @@ describe('sotto-control', () => {
     expect(rows).toEqual([
       { hash: hashSecret(key.out), name: 'first', credit_limit_nusd: '5000000000', openai_compatible: true },
     ]);
+    // What cannot be written to the audit log does not happen.
+    const counted = async () =>
+      (await pool.query('select (select count(*) from accounts), (select count(*) from api_keys) as keys')).rows;
+    const before = await counted();
+    await pool.query('alter table acts add constraint not_now check (false) not valid');
+    const environment = { DATABASE_URL: databaseUrl, CONTROL_ORIGIN: 'https://sotto.example' };
+    for (const args of [
+      ['account', 'create', '--name', 'Bob'],
+      ['account', 'create', 'bob@example.com'],
+      ['key', 'create', '--account', account.out],
+    ])
+      expect(await control(args, environment)).toMatchObject({
+        ...{ code: 1, out: '' },
+        error: expect.stringContaining('not_now'),
+      });
+    await pool.query('alter table acts drop constraint not_now');
+    expect(await counted()).toEqual(before);
+    expect(await control(['account', 'create', 'bob@example.com'], environment)).toMatchObject({ code: 0 });
     await pool.end();
   });
 
@@ -169,6 +187,10 @@ describe('sotto-control', () => {
     [
       ['account', 'credit', '00000000-0000-4000-8000-000000000000', '1.0000000001', '--reference', 'x'],
       /at most nine decimals/,
+    ],
+    [
+      ['account', 'credit', '00000000-0000-4000-8000-000000000000', '9007200', '--reference', 'x'],
+      /the amount is 9007200 USD; the most is 9007199\.254740991 USD/,
     ],
     [['account', 'credit', '00000000-0000-4000-8000-000000000000', '1'], /--reference is missing/],
     [

@@ -62,11 +62,11 @@ export const merged = (base: Values, changes: Values): Values =>
   );
 const isMap = (value: unknown): value is Values => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The output of `helm template`, as objects. Throws the error that a template reports. */
-export function render(changes: Values = {}): Made[] {
+/** The output of `helm template`, by the template's file. Throws the error that a template reports. */
+export function renderFiles(changes: Values = {}, name = 'try'): Record<string, string> {
   const context = {
     Values: merged(merged(values, said), changes),
-    Release: { Name: 'try', Namespace: 'sotto', Service: 'Helm' },
+    Release: { Name: name, Namespace: 'sotto', Service: 'Helm' },
     Chart: { Name: about.name, Version: about.version, AppVersion: about.appVersion },
   };
   if (!validate(context.Values)) throw new Error(new Ajv().errorsText(validate.errors));
@@ -74,8 +74,12 @@ export function render(changes: Values = {}): Made[] {
   writeFileSync(file, JSON.stringify(context));
   const { status, stdout, stderr } = spawnSync(join(folder(), 'render'), [chart, file], { encoding: 'utf8' });
   if (status !== 0) throw new Error(stderr);
-  const outputs = JSON.parse(stdout) as Record<string, string>;
-  return Object.entries(outputs)
+  return JSON.parse(stdout) as Record<string, string>;
+}
+
+/** Its objects. */
+export function render(changes: Values = {}, release = 'try'): Made[] {
+  return Object.entries(renderFiles(changes, release))
     .filter(([name]) => name.endsWith('.yaml'))
     .flatMap(([name, text]) =>
       parseAllDocuments(text).map((document) => {

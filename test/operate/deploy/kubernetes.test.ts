@@ -10,6 +10,7 @@ import {
   origins,
   podOf,
   render,
+  renderFiles,
   said,
   settingsOf,
   useRenderer,
@@ -102,6 +103,9 @@ describe('values of the chart', () => {
       // The containers, probes and services name the usual ports.
       { config: { control: { port: 8080 } } },
       { config: { broker: { port: 443 } } },
+      // Without TLS a broker serves its own machine alone. YAML 1.1, as Helm reads it, has `off` as false.
+      { config: { broker: { tls: { mode: 'off' } } } },
+      { config: { broker: { tls: { mode: false } } } },
       { config: { drain: { delay_s: '10' } } },
       // There are no files beside sotto.yaml in a pod.
       { config: { models_file: 'catalog.yaml' } },
@@ -112,6 +116,15 @@ describe('values of the chart', () => {
       { networkPolicy: { brokerEgress: [{}] } },
     ])
       expect(validate(merged(right, wrong)), JSON.stringify(wrong)).toBe(false);
+  });
+});
+
+describe.runIf(hasGo)('the notes of the chart', () => {
+  it.each(['try', 'a'.repeat(53), `${'a'.repeat(49)}-b`])('have commands that find the deployment of %s', (name) => {
+    const { 'NOTES.txt': notes = '' } = renderFiles({}, name);
+    const deployments = render({}, name).filter(({ kind }) => kind === 'Deployment');
+    const [control] = deployments.map((made) => made.metadata.name).filter((made) => made.endsWith('-control'));
+    expect(notes.match(/deploy\/\S+/g)).toEqual(Array.from({ length: 3 }, () => `deploy/${control}`));
   });
 });
 

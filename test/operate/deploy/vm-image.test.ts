@@ -226,11 +226,15 @@ ${hasAcme() ? documentedTls : ''}`,
       asked.end();
     });
 
-  it.each(['directly', 'by UEFI'] as const)(
+  it.for(['directly', 'by UEFI'] as const)(
     'boots %s, and serves as the broker over TLS',
-    async (how) => {
-      if (redis === undefined) return;
-      if (how === 'by UEFI' && !existsSync(firmware)) return noteSkip('a boot by UEFI', '`apt install ovmf`.');
+    { timeout: 1_000_000 },
+    async (how, context) => {
+      if (redis === undefined) return context.skip('no Redis');
+      if (how === 'by UEFI' && !existsSync(firmware)) {
+        noteSkip('a boot by UEFI', '`apt install ovmf`.');
+        return context.skip('no firmware');
+      }
       const machine = await boot(of('image/disk.raw'), how);
       await until(
         async () => (await health(machine.port)) === 200,
@@ -249,17 +253,17 @@ ${hasAcme() ? documentedTls : ''}`,
       }
       machine.end();
     },
-    1_000_000,
   );
 
-  it.each([
+  it.for<[string, number, number, RegExp]>([
     // The first block holds the layout.
     ['a root in which one byte is another', 1, 200, /verity: .* data block 0 is corrupted/],
     ['a hash tree that is none', 2, 0, /reboot: Power down/],
   ])(
     'does not boot from %s: it stops, without a shell',
-    async (_, partition, at, said) => {
-      if (redis === undefined) return;
+    { timeout: 500_000 },
+    async ([, partition, at, said], context) => {
+      if (redis === undefined) return context.skip('no Redis');
       copyFileSync(of('image/disk.raw'), of('tampered.raw'));
       const disk = openSync(of('tampered.raw'), 'r+');
       // The partition table begins in the third block. An entry stores the start of its partition at byte 32.
@@ -273,14 +277,14 @@ ${hasAcme() ? documentedTls : ''}`,
       expect(machine.console()).not.toMatch(/login:|sh-\d|:\/#/);
       expect(await health(machine.port)).toBeUndefined();
     },
-    500_000,
   );
 
-  it('is identical to the byte when it is built again', () => {
+  it('is identical to the byte when it is built again', { timeout: 1_200_000 }, (context) => {
+    if (redis === undefined) return context.skip('no Redis');
     const [first, again] = [JSON.parse(readFileSync(of('image/measured.json'), 'utf8')) as unknown, make('again')];
     expect(again).toEqual(first);
     expect(spawnSync('cmp', [of('image/disk.raw'), of('again/disk.raw')], { encoding: 'utf8' }).stdout).toBe('');
-  }, 1_200_000);
+  });
 });
 
 if (!isAble) noteSkip('a virtual machine of the broker’s image', howToMakeImages(programs));

@@ -54,6 +54,12 @@ await describeInBothPlanes(
     const ask = (account: TestAccount, body: object) =>
       call(`${planes.service.baseUrl}/chat/completions`, bearer(account.inferenceKey), { model, messages, ...body });
 
+    it('have a refusal of our key at 0 before the first, which Prometheus then sees as an increase', async () => {
+      const text = await read();
+      for (const outcome of ['authentication_failed', 'quota_exhausted'])
+        expect(valueIn(text, `sotto_attempts_total{provider="alpha",outcome="${outcome}"}`)).toBe(0);
+    });
+
     it('count requests by outcome, calls to providers, and durations', async () => {
       const account = await planes.service.createAccount();
       const before = await read();

@@ -10,6 +10,7 @@ import { documentedBlock } from '../../kit/documented.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { openMailbox } from '../../kit/mailbox.ts';
 import { endAll, freePorts, npmStart, processesMentioning, root, type StartedByNpm } from '../../kit/npm-start.ts';
+import { startTestPostgres } from '../../kit/postgres.ts';
 import { startTestRedis } from '../../kit/redis.ts';
 import { until } from '../../kit/service.ts';
 import { newVisitor } from '../../kit/visitor.ts';
@@ -172,6 +173,30 @@ describe('npm start', () => {
     await nothingRuns();
   });
 
+  it('goes on if a signal to reload comes while it starts', async () => {
+    const starting = npmStart(dataDir, ports);
+    let pid: string | undefined;
+    await until(async () => {
+      [, pid] = /cluster_name=sotto-(\d+)/.exec((await processesMentioning(dataDir)).join('\n')) ?? [];
+      return pid !== undefined;
+    }, 'Postgres runs');
+    process.kill(Number(pid), 'SIGHUP');
+    await (await starting).end('SIGTERM');
+    await nothingRuns();
+  });
+
+  it('prints a password that works, also for an account that another data directory made', async () => {
+    const postgres = await startTestPostgres();
+    const environment = { ...ports, DATABASE_URL: await postgres.createDatabase() };
+    for (const name of ['one', 'other']) {
+      const started = await npmStart(join(folder, name), environment);
+      const { control_url: url, email, password } = started.quickstart;
+      expect((await post(`${url}/auth/sign-in/email`, { email, password })).status, name).toBe(200);
+      await started.end('SIGTERM');
+    }
+    await postgres.stop();
+  });
+
   it('creates another demo key if the saved one no longer works', async () => {
     const before = await npmStart(dataDir, ports);
     const { control_url: controlUrl, email, password, inference_key: key } = before.quickstart;
@@ -239,6 +264,24 @@ describe('npm start', () => {
 
 describe('npm start with REDIS_URL', async () => {
   const redis = await startTestRedis();
+
+  it.skipIf(redis === undefined)('leaves no plane on its ports when it is killed', async () => {
+    const environment = { ...ports, REDIS_URL: redis?.url ?? '' };
+    const killed = await npmStart(dataDir, environment);
+    const [, pid] = /kill -HUP (\d+)/.exec(killed.output()) ?? [];
+    process.kill(Number(pid), 'SIGKILL');
+    await killed.end('SIGTERM');
+    const isGone = (url: string): Promise<boolean> =>
+      fetch(`${new URL(url).origin}/readyz`).then(
+        () => false,
+        () => true,
+      );
+    const { control_url: control, base_url: broker } = killed.quickstart;
+    await until(async () => (await isGone(control)) && (await isGone(broker)), 'both planes are gone', 15_000);
+    // This start ends what is left of Postgres.
+    await (await npmStart(dataDir, environment)).end('SIGTERM');
+    await nothingRuns();
+  });
 
   it.skipIf(redis === undefined)('runs the planes as two processes, and ends both', async () => {
     const started = await npmStart(dataDir, { ...ports, REDIS_URL: redis?.url ?? '' });

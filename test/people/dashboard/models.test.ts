@@ -154,6 +154,17 @@ await describeDashboard('models', (stage) => {
     await page.getByText('No incidents in the last 24 hours.').waitFor();
     const served = page.getByRole('table', { name: 'Models at acme' }).locator('tbody tr');
     expect(await served.filter({ hasText: 'acme/measured' }).textContent()).toContain('100%');
+    // A tier that the provider no longer serves does not count.
+    const measuredAs = (privacy_class: string, success_rate: number) => ({
+      ...{ provider: 'acme', privacy_class, success_rate, window_hours: 24, requests: 40 },
+      ...{ ttft_ms: null, throughput_tps: null },
+    });
+    const routes = [measuredAs('anonymous', 0.25), measuredAs('private', 0.75)];
+    const measurements = { data: [{ model: 'acme/measured', routes }] };
+    await page.route('**/v1/catalog/measurements', (route) => route.fulfill({ json: measurements }));
+    await page.reload();
+    await served.filter({ hasText: 'acme/measured' }).getByText('75%').waitFor();
+    await page.unroute('**/v1/catalog/measurements');
     await page.goto('/providers/beta');
     await page.getByText('No model had 20 requests, so nothing is known').waitFor();
     await page.goto('/providers/nobody');

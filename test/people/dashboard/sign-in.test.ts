@@ -176,6 +176,12 @@ describe.skipIf(!hasBrowser())('signing in, and the credentials of an account', 
 
     // Chosen in the address field: the browser offers it there, and the authenticator agrees at once.
     await page.context().clearCookies();
+    const verification = '**/auth/passkey/verify-authentication';
+    const error = { message: 'This passkey is not known here.', type: 'unauthenticated' };
+    await page.route(verification, (route) => route.fulfill({ status: 401, json: { error } }));
+    await page.goto('/sign-in');
+    await page.getByText(error.message).waitFor();
+    await page.unroute(verification);
     await page.goto('/sign-in');
     await page.getByRole('heading', heading('First steps')).waitFor();
 

@@ -152,7 +152,8 @@ export async function startAttestedBroker(
     async pass(days) {
       clock.nowMs += days * 86_400_000;
       const { server } = broker.app;
-      if ((await keeper.refresh()) && 'setSecureContext' in server && typeof server.setSecureContext === 'function') {
+      await keeper.refresh();
+      if ('setSecureContext' in server && typeof server.setSecureContext === 'function') {
         server.setSecureContext({ ...tlsOptions, ...keeper.served });
       }
     },

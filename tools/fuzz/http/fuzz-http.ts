@@ -12,6 +12,10 @@ export interface HttpFuzzResult {
   readonly findings: readonly string[];
 }
 
+interface FuzzedWorld extends Pick<HttpWorld, 'account' | 'session'> {
+  readonly service: Pick<HttpWorld['service'], 'controlUrl' | 'baseUrl' | 'mintTicket'>;
+}
+
 /** Maximum concurrent requests. */
 const width = 8;
 /** One in this number of requests is broken byte by byte, beyond valid HTTP. */
@@ -22,7 +26,7 @@ const rawEvery = 40;
  * 500, not outside the error envelope, and not with content of its body.
  */
 export async function fuzzHttp(
-  { service, account, session }: Pick<HttpWorld, 'service' | 'account' | 'session'>,
+  { service, account, session }: FuzzedWorld,
   { requests, seed, until }: { readonly requests: number; readonly seed: number; readonly until: number },
 ): Promise<HttpFuzzResult> {
   const random = new SeededRandom(seed);
@@ -45,16 +49,22 @@ export async function fuzzHttp(
   const worker = async (): Promise<void> => {
     while (sent < requests && Date.now() < until && findings.length < 20) {
       sent += 1;
-      if (sent % 50 === 0) {
-        const { ticket } = await service.mintTicket(account.inferenceKey, { model: 'fuzz/chat' });
-        tickets.push(ticket);
+      const nth = sent;
+      try {
+        if (nth % 50 === 0) {
+          const { ticket } = await service.mintTicket(account.inferenceKey, { model: 'fuzz/chat' });
+          tickets.push(ticket);
+        }
+        // A fuzzed request may sign out.
+        if (nth % 1000 === 0) credentials.session = await session();
+      } catch (error) {
+        // A limit or a busy machine may refuse this. The requests go on with what there is.
+        if (!/: (?:429|503) /.test(String(error))) findings.push(String(error));
       }
-      // A fuzzed request may sign out.
-      if (sent % 1000 === 0) credentials.session = await session();
       const request = makeRequest(random, credentials satisfies Credentials);
       operations.add(request.operation);
       try {
-        if (sent % rawEvery === 0) {
+        if (nth % rawEvery === 0) {
           await sendBroken(origins[request.origin], request, random);
           continue;
         }

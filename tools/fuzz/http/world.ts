@@ -8,7 +8,7 @@ import { type Service, startService, type TestAccount } from '../../../test/kit/
 export interface HttpWorld {
   readonly service: Service;
   readonly account: TestAccount;
-  /** A `cookie` header with a new session. */
+  /** A `cookie` header with a new session. Rejects if it is refused. */
   session(): Promise<string>;
   stop(): Promise<void>;
 }
@@ -59,7 +59,8 @@ export async function startHttpWorld(): Promise<HttpWorld> {
     account,
     async session() {
       const answer = await post('/auth/sign-in/email', { email, password });
-      await answer.body?.cancel();
+      const text = await answer.text();
+      if (answer.status !== 200) throw new Error(`cannot sign in: ${answer.status} ${text}`);
       return answer.headers
         .getSetCookie()
         .map((line) => line.split(';')[0] ?? '')

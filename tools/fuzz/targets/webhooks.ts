@@ -83,9 +83,12 @@ const stripeEvents = [
     type: 'charge.refunded',
     object: { id: 'ch_1', amount_refunded: 100, payment_intent: { id: 'pi_1' }, metadata: {} },
   },
-  { type: 'charge.dispute.created', object: { status: 'needs_response', amount: 2500, payment_intent: 'pi_1' } },
-  { type: 'charge.dispute.closed', object: { status: 'lost', amount: 2500, payment_intent: 'pi_1' } },
-  { type: 'refund.failed', object: { amount: 1, payment_intent: null } },
+  {
+    type: 'charge.dispute.created',
+    object: { id: 'dp_1', status: 'needs_response', amount: 2500, payment_intent: 'pi_1' },
+  },
+  { type: 'charge.dispute.closed', object: { id: 'dp_1', status: 'lost', amount: 2500, payment_intent: 'pi_1' } },
+  { type: 'refund.failed', object: { id: 're_1', amount: 1, payment_intent: null } },
 ].map(({ type, object }) => jsonBytes({ id: 'evt_1', object: 'event', type, data: { object } }));
 
 /** Readers of payment services' deliveries: signed ones in any form, and forged ones. */

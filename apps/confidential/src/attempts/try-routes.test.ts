@@ -2,7 +2,7 @@ import type { Route } from '@sotto/router';
 import { describe, expect, it } from 'vitest';
 import type { CallableProvider, ProviderSet } from '../providers/provider-set.ts';
 import type { AttemptFailure } from './attempt.ts';
-import { Deadlines } from './deadline.ts';
+import { type Deadline, Deadlines } from './deadline.ts';
 import { tryRoutes } from './try-routes.ts';
 
 const provider = { entry: { timeouts: { first_byte_ms: 1000 } } } as CallableProvider;
@@ -18,13 +18,13 @@ const fixed = {
 };
 
 /** Tries the routes. Each attempt ends with `failure`. */
-async function run(deadlines: Deadlines, failure: Promise<AttemptFailure>, onFailed = () => {}) {
+async function run(deadlines: Deadlines, failure: Promise<AttemptFailure>, onFailed = (_: Deadline): void => {}) {
   const begun: string[] = [];
   const aborted: string[] = [];
   const deadline = deadlines.open(60_000);
   const tried = await tryRoutes<never>({
     ...fixed,
-    ...{ client, deadline, onFailed },
+    ...{ client, deadline, onFailed: () => onFailed(deadline) },
     attempt(route) {
       begun.push(route.id);
       const result = failure.then((found) => ({ ok: false, ...found }) as const);
@@ -64,6 +64,18 @@ describe('tryRoutes during a shutdown', () => {
     expect(error).toMatchObject({ type: 'service_unavailable', ambiguous: true });
   });
 });
+
+it.each([
+  ['rate_limited', 'rate_limited', false],
+  ['server_error', 'provider_error', true],
+] as const)(
+  'tryRoutes calls no further provider if the time ended when one failed: its %s is the error',
+  async (outcome, type, ambiguous) => {
+    const outOfTime = (deadline: Deadline) => deadline.expire('out_of_time');
+    const { begun, error } = await run(new Deadlines(), Promise.resolve({ outcome }), outOfTime);
+    expect([begun, error]).toMatchObject([['m@a'], { type, ambiguous }]);
+  },
+);
 
 describe('tryRoutes, if the request ends during its first attempt', () => {
   const endDuring = async (hasBegun: boolean | undefined, end: 'client_left' | 'shut_down' | 'out_of_time') => {

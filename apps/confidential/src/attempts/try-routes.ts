@@ -133,7 +133,9 @@ export async function tryRoutes<Success>(options: TryRoutesOptions<Success>): Pr
     isAmbiguous ||= ambiguous.has(result.outcome);
     const { penalizes, usageError } = failoverTable[result.outcome];
     if (penalizes === 'provider') withoutProvider(left, route.providerId);
-    const place = { attempt: attempts, remaining: left.length, encrypted };
+    // If the time ended with this attempt, no other can have output. A shutdown has an error of its own.
+    const remaining = deadline.expired === 'out_of_time' ? 0 : left.length;
+    const place = { attempt: attempts, remaining, encrypted };
     if (result.spent !== undefined) {
       const { message, param, spent } = result;
       const error = new ServiceError('invalid_request', { message, param });

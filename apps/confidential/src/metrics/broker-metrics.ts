@@ -114,6 +114,12 @@ export class BrokerMetrics implements RequestMeter {
     this.#admission.observe({ operation }, ms / 1000);
   }
 
+  /** Creates the series of a provider that have an alert on their first event. */
+  willCall(provider: string): void {
+    const outcomes: readonly AttemptOutcome[] = ['authentication_failed', 'quota_exhausted'];
+    for (const outcome of outcomes) this.#attempts.inc({ provider, outcome }, 0);
+  }
+
   attempted(provider: string, outcome: AttemptOutcome | 'served'): void {
     this.#attempts.inc({ provider, outcome });
   }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { connect, type SecureVersion } from 'node:tls';
 import type { TlsConfig } from '@sotto/server';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openTls, problemOfKeptKey, tlsOptions } from './open-tls.ts';
+import { openTls, problemOfKeptKey, type ServedTls, tlsOptions } from './open-tls.ts';
 import { makeTlsKey } from './tls-key.ts';
 
 let folder: string;
@@ -85,6 +85,31 @@ describe('a key that is kept in a file', () => {
   });
 });
 
+/** Starts a server with this TLS. `look` lets it follow once, and `shown` returns the certificate that a client sees. */
+async function serve(served: ServedTls | undefined) {
+  const server = createServer({ ...served?.options });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    server,
+    async shown(): Promise<string> {
+      const { port } = server.address() as AddressInfo;
+      const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false });
+      await once(socket, 'secureConnect');
+      const { raw } = socket.getPeerCertificate();
+      socket.destroy();
+      return raw.toString('base64');
+    },
+    async look(): Promise<void> {
+      const followed = served?.follow?.(server);
+      followed?.start();
+      await followed?.stop();
+    },
+  };
+}
+const derOf = ({ certificatePem }: { certificatePem: string }): string =>
+  certificatePem.replace(/-----[A-Z ]+-----|\s/g, '');
+
 it('serves files that were replaced, and keeps the former ones while they are not a pair', async () => {
   const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
   const validity = { from: Date.now() - 1000, until: Date.now() + 3_600_000 };
@@ -92,30 +117,29 @@ it('serves files that were replaced, and keeps the former ones while they are no
   await writeFile(certFile, first.certificatePem);
   await writeFile(keyFile, first.keyPem);
   const served = await openTls({ kind: 'files', certFile, keyFile }, 'https://broker.example', Date.now);
-  const server = createServer({ ...served?.options });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const shown = async (): Promise<string> => {
-    const { port } = server.address() as AddressInfo;
-    const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false });
-    await once(socket, 'secureConnect');
-    const { raw } = socket.getPeerCertificate();
-    socket.destroy();
-    return raw.toString('base64');
-  };
-  const derOf = ({ certificatePem }: { certificatePem: string }): string =>
-    certificatePem.replace(/-----[A-Z ]+-----|\s/g, '');
-  const look = async (): Promise<void> => {
-    const followed = served?.follow?.(server);
-    followed?.start();
-    await followed?.stop();
-  };
+  const { server, shown, look } = await serve(served);
   await writeFile(certFile, second.certificatePem);
   await look();
   expect(await shown()).toBe(derOf(first));
   await writeFile(keyFile, second.keyPem);
   await look();
   expect(await shown()).toBe(derOf(second));
+  server.close();
+});
+
+it('serves a renewed certificate even if the request for the next key cannot be written', async () => {
+  const authority = { requestFile: join(folder, 'requests', 'request.pem'), certFile: join(folder, 'chain.pem') };
+  await mkdir(join(folder, 'requests'));
+  let now = Date.now();
+  const served = await openTls({ kind: 'self', authority }, 'https://broker.example', () => now);
+  const { server, shown, look } = await serve(served);
+  now += 29.5 * 86_400_000;
+  await rm(join(folder, 'requests'), { recursive: true });
+  const validity = { from: now - 1000, until: now + 3_600_000 };
+  const renewed = await makeTlsKey('broker.example', validity, served?.options.key);
+  await writeFile(authority.certFile, renewed.certificatePem);
+  await look();
+  expect(await shown()).toBe(derOf(renewed));
   server.close();
 });
 

@@ -51,17 +51,23 @@ export async function openTls(config: TlsConfig, origin: string, now: () => numb
         keptFile === undefined ? makeTlsKey(hostname, validity) : keepTlsKey(keptFile, hostname, validity);
       const keeper = await TlsKeeper.start({ now, makeKey, authority, isKept: keptFile !== undefined });
       await keeper.refresh();
+      const options = { ...tlsOptions, ...keeper.served };
       return {
-        options: { ...tlsOptions, ...keeper.served },
+        options,
         named: () => keeper.named,
-        follow: (server) =>
-          repeat(resendMs, async () => {
-            if ((await keeper.refresh()) && server instanceof Server) {
+        follow: (server) => {
+          let given = options.cert;
+          return repeat(resendMs, async () => {
+            // Also if this fails: it may have found a certificate before it failed.
+            await keeper.refresh().finally(() => {
+              if (keeper.served.cert === given || !(server instanceof Server)) return;
               server.setSecureContext({ ...tlsOptions, ...keeper.served });
-            }
+              given = keeper.served.cert;
+            });
             if (keeper.awaitsCertificate) await new Promise((resolve) => setTimeout(resolve, awaitedMs));
             return keeper.awaitsCertificate;
-          }),
+          });
+        },
       };
     }
   }

@@ -29,9 +29,12 @@ async function keeper(authority?: { requests: string[]; certificate?: string }, 
   return {
     kept,
     made,
-    pass: (days: number) => {
+    /** Resolves to whether the certificate that is served has changed. */
+    pass: async (days: number) => {
       now += days * dayMs;
-      return kept.refresh();
+      const { cert } = kept.served;
+      await kept.refresh();
+      return kept.served.cert !== cert;
     },
     at: () => now,
   };

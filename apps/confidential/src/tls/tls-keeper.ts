@@ -75,10 +75,9 @@ export class TlsKeeper {
     return { spkiSha256: keys.map(({ spkiSha256 }) => spkiSha256), until };
   }
 
-  /** Does what is due. Resolves to whether `served` has changed. */
-  async refresh(): Promise<boolean> {
+  /** Does what is due. May change `served` even if it rejects. */
+  async refresh(): Promise<void> {
     const { now, authority, isKept = false } = this.#deps;
-    const before = this.served;
     const certificate = await authority?.readCertificate();
     const signed = (key: TlsKey): string | undefined =>
       certificate !== undefined && isFor(key, certificate, now()) ? certificate : undefined;
@@ -99,7 +98,6 @@ export class TlsKeeper {
         this.#next = undefined;
       }
     }
-    return before.cert !== this.served.cert;
   }
 }
 

@@ -19,7 +19,7 @@ export interface Act {
 
 /** Writes an act to the audit log, in the transaction that does it. */
 export async function recordAct(
-  client: pg.Pool | pg.PoolClient,
+  client: pg.PoolClient,
   { actor, act, accountId, workspaceId, details = {} }: Act,
 ): Promise<void> {
   await client.query(

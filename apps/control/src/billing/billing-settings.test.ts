@@ -85,7 +85,11 @@ describe('billing settings', () => {
     ],
     [
       { BILLING: 'none', MONTHLY_GRANT_USD: '-1' },
-      'MONTHLY_GRANT_USD is `-1`: it takes an amount in USD of at least 0, with at most nine decimals',
+      'MONTHLY_GRANT_USD is `-1`: it takes an amount in USD from 0 to 9007199.254740991, with at most nine decimals',
+    ],
+    [
+      { BILLING: 'none', MONTHLY_GRANT_USD: '9007200' },
+      'MONTHLY_GRANT_USD is `9007200`: it takes an amount in USD from 0 to 9007199.254740991, with at most nine decimals',
     ],
     [{ BILLING_TEST_RAIL: 'yes' }, 'BILLING_TEST_RAIL is `yes`: it takes on or off'],
     [

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { type Nusd, usdToNusd } from '@sotto/money';
+import { maxNusd, type Nusd, nusdToDecimal, usdToNusd } from '@sotto/money';
 import { type Environment, readFileOrPart, readSettings, type Settings, setting } from '@sotto/server';
 import { z } from 'zod';
 import { isSafeUrl } from '../reach.ts';
@@ -9,7 +9,7 @@ const urlError = 'takes an https URL; plain http on loopback only';
 const serviceUrl = z.string({ error: urlError }).refine(isSafeUrl, { error: urlError });
 const secret = (what: string) => z.string({ error: `takes ${what}` }).min(8, { error: `takes ${what}` });
 
-const usdError = 'takes an amount in USD of at least 0, with at most nine decimals';
+const usdError = `takes an amount in USD from 0 to ${nusdToDecimal(maxNusd)}, with at most nine decimals`;
 
 export const environmentSchema = z.object({
   BILLING: z

@@ -1,11 +1,12 @@
-import { type Nusd, nusdToUsd, usdToNusd } from '@sotto/money';
+import { maxNusd, type Nusd, nusdToDecimal, nusdToUsd, usdToNusd } from '@sotto/money';
 import type pg from 'pg';
 import { z } from 'zod';
-import { createAccount } from '../accounts/ensure-account.ts';
+import { insertAccount } from '../accounts/ensure-account.ts';
 import { recordAct } from '../acts/record-act.ts';
 import { setMonthlyGrant } from '../billing/monthly-grants/account-grant.ts';
 import { readLinkSettings } from '../config.ts';
 import { isUuid } from '../database/database.ts';
+import { inTransaction } from '../database/in-transaction.ts';
 import { insertKey } from '../keys/key-store.ts';
 import type { Mail } from '../mail/mail.ts';
 import { type SmtpSettings, smtpMail } from '../mail/smtp-mail.ts';
@@ -13,7 +14,7 @@ import { creditAsOperator, disableAccount, enableAccount, listAccounts } from '.
 import { findUser } from '../operator/operator-store.ts';
 import { pagesOf } from '../serve/page-cursor.ts';
 import { authMails, setPasswordLink } from '../sessions/auth-mails.ts';
-import { createPerson, makePasswordLink } from '../sessions/create-person.ts';
+import { insertPerson, makePasswordLink } from '../sessions/create-person.ts';
 import {
   CliError,
   type CliProcess,
@@ -22,6 +23,7 @@ import {
   required,
   UsageError,
   withDatabase,
+  withTransaction,
 } from './cli-process.ts';
 
 /** Creates an account for a person, who signs in, or one with only a name, for programs. */
@@ -29,9 +31,9 @@ export async function accountCreate(context: CliProcess, email: string | undefin
   if (email !== undefined) return createForPerson(context, email, name);
   if (typeof name !== 'string' || name.trim() === '')
     throw new UsageError('an email address is missing; for an account that only programs use, set --name instead');
-  const accountId = await withDatabase(context, async (pool) => {
-    const created = await createAccount(pool, { userId: undefined, name });
-    await recordAct(pool, { actor: commandLine, act: 'account_created', accountId: created.accountId });
+  const accountId = await withTransaction(context, async (client) => {
+    const created = await insertAccount(client, { userId: undefined, name });
+    await recordAct(client, { actor: commandLine, act: 'account_created', accountId: created.accountId });
     return created.accountId;
   });
   context.out(accountId);
@@ -41,11 +43,11 @@ export async function accountCreate(context: CliProcess, email: string | undefin
 async function createForPerson(context: CliProcess, given: string, name: Option): Promise<number> {
   const email = readAddress(given);
   const { origin, signIn } = required(readLinkSettings(context.environment));
-  const { accountId, token } = await withDatabase(context, async (pool) => {
-    const created = await createPerson(pool, { email, name: typeof name === 'string' ? name : email });
+  const { accountId, token } = await withTransaction(context, async (client) => {
+    const created = await insertPerson(client, { email, name: typeof name === 'string' ? name : email });
     if (created === undefined) throw new CliError(`${email} has an account already`);
-    await recordAct(pool, { actor: commandLine, act: 'account_created', accountId: created.accountId });
-    return { accountId: created.accountId, token: await makePasswordLink(pool, created.userId, Date.now()) };
+    await recordAct(client, { actor: commandLine, act: 'account_created', accountId: created.accountId });
+    return { accountId: created.accountId, token: await makePasswordLink(client, created.userId, Date.now()) };
   });
   context.out(accountId);
   context.out(`set a password within a day: ${setPasswordLink(origin, token)}`);
@@ -71,11 +73,11 @@ export async function mailNow(smtp: SmtpSettings, mail: Mail, what: 'link' | 'ad
 export async function accountLink(context: CliProcess, given: string | undefined): Promise<number> {
   const email = readAddress(given);
   const { origin } = required(readLinkSettings(context.environment));
-  const token = await withDatabase(context, async (pool) => {
-    const user = await findUser(pool, email);
+  const token = await withTransaction(context, async (client) => {
+    const user = await findUser(client, email);
     if (user === undefined) throw new CliError(`${email} has no account; create it with \`account create ${email}\``);
-    await recordAct(pool, { actor: commandLine, act: 'password_link_created', accountId: user.accountId });
-    return makePasswordLink(pool, user.userId, Date.now());
+    await recordAct(client, { actor: commandLine, act: 'password_link_created', accountId: user.accountId });
+    return makePasswordLink(client, user.userId, Date.now());
   });
   context.out(`set a password within a day: ${setPasswordLink(origin, token)}`);
   return 0;
@@ -151,9 +153,13 @@ async function findAccountId(pool: pg.Pool, account: string | undefined): Promis
   return rows[0]?.id;
 }
 
-/** Reads an amount in USD with at most nine decimals. */
-export const readUsd = (usd: string | undefined): Nusd | undefined =>
-  usd === undefined || !/^\d+(\.\d{1,9})?$/.test(usd) ? undefined : usdToNusd(Number(usd));
+/** Reads an amount in USD with at most nine decimals. Returns undefined for other text. Throws if it is too large. */
+export function readUsd(usd: string | undefined): Nusd | undefined {
+  if (usd === undefined || !/^\d+(\.\d{1,9})?$/.test(usd)) return undefined;
+  const nusd = usdToNusd(Number(usd));
+  if (nusd === undefined) throw new CliError(`the amount is ${usd} USD; the most is ${nusdToDecimal(maxNusd)} USD`);
+  return nusd;
+}
 
 export async function accountCredit(
   context: CliProcess,
@@ -192,29 +198,32 @@ export async function keyCreate(context: CliProcess, values: Readonly<Record<str
   if (limit !== undefined && creditLimitNusd === undefined)
     throw new CliError(`--limit is \`${limit}\`; use an amount in USD, such as 5`);
   const isKnown = await withDatabase(context, async (pool) => {
-    const { rows } = await pool.query<{ id: string }>(
-      'select id from workspaces where account_id = $1 and is_default',
-      [account],
-    );
-    const [workspace] = rows;
-    if (workspace === undefined) throw new CliError(`account ${account} does not exist`);
-    const created = await insertKey(pool, {
-      accountId: account,
-      workspaceId: workspace.id,
-      kind,
-      name: String(name),
-      creditLimitNusd,
-      openaiCompatible: values['no-compatibility'] !== true,
+    const created = await inTransaction(pool, async (client) => {
+      const { rows } = await client.query<{ id: string }>(
+        'select id from workspaces where account_id = $1 and is_default',
+        [account],
+      );
+      const [workspace] = rows;
+      if (workspace === undefined) throw new CliError(`account ${account} does not exist`);
+      const inserted = await insertKey(client, {
+        accountId: account,
+        workspaceId: workspace.id,
+        kind,
+        name: String(name),
+        creditLimitNusd,
+        openaiCompatible: values['no-compatibility'] !== true,
+      });
+      await recordAct(client, {
+        actor: commandLine,
+        act: 'key_created',
+        accountId: account,
+        workspaceId: workspace.id,
+        details: { key_id: inserted.id, kind, credit_limit_usd: inserted.credit_limit_usd },
+      });
+      return inserted;
     });
-    // Print the key before anything can fail, because it is stored nowhere.
+    // Print the key before anything else can fail, because it is stored nowhere.
     context.out(created.key);
-    await recordAct(pool, {
-      actor: commandLine,
-      act: 'key_created',
-      accountId: account,
-      workspaceId: workspace.id,
-      details: { key_id: created.id, kind, credit_limit_usd: created.credit_limit_usd },
-    });
     return untilProjected(pool, created.id);
   });
   if (!isKnown)

@@ -5,6 +5,7 @@ import type pg from 'pg';
 import type { Actor } from '../acts/record-act.ts';
 import { readDatabaseUrl } from '../config.ts';
 import { openDatabase } from '../database/database.ts';
+import { inTransaction } from '../database/in-transaction.ts';
 
 /** The parts of the process that a command may use. */
 export interface CliProcess {
@@ -72,3 +73,7 @@ export async function withDatabase<T>(context: CliProcess, run: (pool: pg.Pool) 
     await close();
   }
 }
+
+/** Runs a command in one transaction, so that its act is written with what it changes. */
+export const withTransaction = <T>(context: CliProcess, run: (client: pg.PoolClient) => Promise<T>): Promise<T> =>
+  withDatabase(context, (pool) => inTransaction(pool, run));

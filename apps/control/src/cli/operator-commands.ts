@@ -1,10 +1,10 @@
-import { nusdToDecimal, nusdToUsd, returnedNusd, usdToNusd } from '@sotto/money';
+import { nusdToDecimal, nusdToUsd, orderTotal, returnedNusd, usdToNusd } from '@sotto/money';
 import { pino } from 'pino';
 import { readActs } from '../acts/act-store.ts';
 import { recordAct } from '../acts/record-act.ts';
 import { readBillingPlan, readBillingSettings } from '../billing/billing-settings.ts';
-import { applyEvent } from '../billing/orders/apply-event.ts';
-import { listAllOrders } from '../billing/orders/order-store.ts';
+import { applyWithin } from '../billing/orders/apply-event.ts';
+import { listAllOrders, lockOrder } from '../billing/orders/order-store.ts';
 import { readLinkSettings } from '../config.ts';
 import { isUuid } from '../database/database.ts';
 import { controlEvents } from '../events.ts';
@@ -15,7 +15,15 @@ import { inviteToSignUp, listSignUpInvitations, signUpInvitationMail } from '../
 import { pagesOf } from '../serve/page-cursor.ts';
 import { signUpPolicy } from '../sessions/sign-up-policy.ts';
 import { mailNow, readAddress, readUsd } from './account-commands.ts';
-import { CliError, type CliProcess, commandLine, required, UsageError, withDatabase } from './cli-process.ts';
+import {
+  CliError,
+  type CliProcess,
+  commandLine,
+  required,
+  UsageError,
+  withDatabase,
+  withTransaction,
+} from './cli-process.ts';
 
 /** Why a user cannot become an operator, and what to do. */
 const notGranted: Readonly<Partial<Record<GrantOutcome, (email: string) => string>>> = {
@@ -157,28 +165,26 @@ export async function orderRefund(
   }
   const { file } = required(readBillingSettings(context.environment, { testRail: 'off' }));
   const plan = required(await readBillingPlan(file));
-  const applied = await withDatabase(context, async (pool) => {
-    const refunded = await applyEvent(
-      {
-        pool,
-        seller: plan.file.seller,
-        events: controlEvents(pino({ level: 'silent' })),
-        // A running control plane projects the new balance, because its version has risen.
-        project: async () => {},
-        now: Date.now,
-      },
-      order.toLowerCase(),
-      { type: 'refunded', totalNusd },
-      { source: 'operator' },
-    );
-    if (refunded?.outcome === 'applied') {
-      const { order: record } = refunded;
-      const details = { order_id: record.id, refunded_usd: nusdToUsd(returnedNusd(record)) };
-      await recordAct(pool, { actor: commandLine, act: 'order_refunded', accountId: record.accountId, details });
-    }
-    return refunded;
+  const refunded = await withTransaction(context, async (client) => {
+    const before = await lockOrder(client, order.toLowerCase());
+    if (before === undefined) throw new CliError(`order ${order} does not exist`);
+    // Recorded now, it would take back a payment that is still to come.
+    if (before.payment === undefined)
+      throw new CliError(`order ${order} is ${before.status}: it was not credited, so there is nothing to take back`);
+    const most = orderTotal(before);
+    if (totalNusd > most)
+      throw new CliError(
+        `the total refunded is ${nusdToDecimal(totalNusd)} USD; the most is the order's price, ${nusdToDecimal(most)} USD`,
+      );
+    const deps = { seller: plan.file.seller, events: controlEvents(pino({ level: 'silent' })), now: Date.now };
+    const event = { type: 'refunded', totalNusd } as const;
+    const applied = await applyWithin(client, deps, { orderId: before.id, event, source: 'operator' });
+    if (applied?.outcome !== 'applied') return before;
+    const { order: record } = applied;
+    const details = { order_id: record.id, refunded_usd: nusdToUsd(returnedNusd(record)) };
+    await recordAct(client, { actor: commandLine, act: 'order_refunded', accountId: record.accountId, details });
+    return record;
   });
-  if (applied === undefined) throw new CliError(`order ${order} does not exist`);
-  context.out(`${applied.order.status}: ${nusdToUsd(returnedNusd(applied.order))} USD refunded`);
+  context.out(`${refunded.status}: ${nusdToUsd(returnedNusd(refunded))} USD refunded`);
   return 0;
 }

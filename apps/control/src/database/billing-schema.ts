@@ -89,6 +89,7 @@ export const orderEvents = pgTable(
       .references(() => orders.id),
     at: instant('at').notNull(),
     source: text('source').notNull(),
+    /** Its type, and after a space the dispute that it is of. */
     event: text('event').notNull(),
     fromStatus: text('from_status').notNull(),
     toStatus: text('to_status').notNull(),
@@ -96,6 +97,15 @@ export const orderEvents = pgTable(
   },
   (table) => [index('order_events_order_idx').on(table.orderId)],
 );
+
+/** SQL: the dispute that an event of an order names after its type. Empty if it is of none, or of an earlier version. */
+export const namedDispute = "split_part(event, ' ', 2)";
+
+/** SQL: the order `o` has a dispute that is not over, whatever was flagged later. The end of any ends one without a name. */
+export const isDisputed = `exists (
+  select from (select ${namedDispute} as dispute from order_events where order_id = o.id and flag = 'disputed') opened
+  where not exists (select from order_events where order_id = o.id and event ~ '^dispute_(won|lost)'
+    and opened.dispute in ('', ${namedDispute})))`;
 
 /** The last receipt number of each year. A writer locks the row, so that numbers have no gaps. */
 export const receiptCounters = pgTable('receipt_counters', {

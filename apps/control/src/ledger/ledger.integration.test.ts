@@ -208,11 +208,15 @@ it('books a settlement that an older version set aside as unbookable, once, and 
     accountRef: sealAccountRef(accountRefKey, owner),
   };
   const entry = { streamId: '1-1', payload: JSON.stringify(settlement), mac: '' };
+  // More than are read at once.
+  await pool.query(
+    `insert into rejected_settlements (id, shard, stream_id, reason, payload)
+     select gen_random_uuid(), 3, n || '-1', 'unbookable', 'unreadable' from generate_series(2, 502) n`,
+  );
   await ledger.setAside(3, entry, 'unbookable');
-  await ledger.setAside(3, { ...entry, payload: 'unreadable' }, 'unbookable');
-  // The settler reads both again, because another settlement of their batch could not be booked yet.
+  // The settler reads it again, because another settlement of its batch could not be booked yet.
   await ledger.setAside(3, entry, 'unbookable');
-  expect(await auditLedger(pool)).toMatchObject([{ found: 'unbookable' }, { found: 'unbookable' }]);
+  expect(await auditLedger(pool)).toHaveLength(502);
 
   await Promise.all([settler.rebook(), settler.rebook()]);
   await settler.rebook();
@@ -226,6 +230,7 @@ it('books a settlement that an older version set aside as unbookable, once, and 
     budgets: [],
     holdIds: [settlement.id],
   });
-  expect(await auditLedger(pool)).toMatchObject([{ found: 'unbookable' }]);
+  const left = await auditLedger(pool);
+  expect([left.length, new Set(left.map(({ found }) => found))]).toEqual([501, new Set(['unbookable'])]);
   await pool.query('delete from rejected_settlements');
 });

@@ -22,8 +22,8 @@ export interface SettlementLedger {
    * its batch fails, so it is stored once, even if it is resolved by then.
    */
   setAside(shard: number, entry: SettlementEntry, reason: RejectionReason): Promise<void>;
-  /** Returns the unresolved settlements that were set aside as unbookable. */
-  unbookable(): Promise<readonly SetAside[]>;
+  /** Returns a page of the unresolved settlements that were set aside as unbookable, by their ids. Empty after the last page. */
+  unbookable(after: string | undefined): Promise<readonly SetAside[]>;
   /** Marks one of them as booked. */
   rebooked(id: string): Promise<void>;
   /**
@@ -48,10 +48,11 @@ export const postgresSettlementLedger = (pool: pg.Pool): SettlementLedger => ({
     );
   },
 
-  async unbookable() {
+  async unbookable(after) {
     const { rows } = await pool.query<SetAside>(
       `select id, shard, payload from rejected_settlements where reason = 'unbookable' and resolved_at is null
-       order by created_at limit 500`,
+       and ($1::uuid is null or id > $1) order by id limit 500`,
+      [after ?? null],
     );
     return rows;
   },

@@ -107,35 +107,49 @@ export class Projector {
     for (const row of rows) await this.#putBudget(row);
   }
 
-  /** Projects every wallet, key and budget of these shards, and the entries of their key index. */
-  async project(requested: ReadonlySet<number>): Promise<void> {
+  /**
+   * Projects every wallet, key and budget of these shards, and the entries of their key index. Returns the first failure of each
+   * shard that lacks one of them. One damaged record must not block the other shards.
+   */
+  async project(requested: ReadonlySet<number>): Promise<ReadonlyMap<number, unknown>> {
     const { state, events } = this.#deps;
-    const isRequested = (row: { readonly wallet_id: string }): boolean => requested.has(shardOfWallet(row.wallet_id));
+    const failures = new Map<number, unknown>();
+    const isLeft = (shard: number): boolean => requested.has(shard) && !failures.has(shard);
+    const isAnyLeft = (): boolean => failures.size < requested.size;
+    const shardOf = (row: { readonly wallet_id: string }): number => shardOfWallet(row.wallet_id);
+    const write = async (affected: readonly number[], put: () => Promise<void>): Promise<void> => {
+      try {
+        await put();
+      } catch (error) {
+        for (const shard of affected) if (isLeft(shard)) failures.set(shard, error);
+      }
+    };
     let accounts = 0;
     let keys = 0;
-    for await (const rows of allPages((after) => this.#walletsAfter(after, pageSize))) {
-      const ours = rows.filter(isRequested);
-      await Promise.all(ours.map((row) => this.#putWallet(row)));
+    for await (const rows of allPages((after) => this.#walletsAfter(after, pageSize), isAnyLeft)) {
+      const ours = rows.filter((row) => isLeft(shardOf(row)));
+      await Promise.all(ours.map((row) => write([shardOf(row)], () => this.#putWallet(row))));
       accounts += ours.length;
     }
-    for await (const rows of allPages((after) => this.#keysAfter(after, pageSize))) {
-      const ours = rows.filter(isRequested);
-      await Promise.all(ours.map((row) => state.putKey(this.#toProjection(row))));
-      const elsewhere = rows
-        .map((row) => ({ keyHash: row.hash, shard: shardOfWallet(row.wallet_id), secrets: secretsOf(row) }))
-        .filter(
-          ({ keyHash, shard, secrets = [] }) =>
-            !requested.has(shard) &&
-            [keyHash, ...secrets.map(({ secretHash }) => secretHash)].some((hash) =>
-              requested.has(indexShardOfKey(hash)),
-            ),
-        );
-      await Promise.all(elsewhere.map((key) => state.indexKey(key)));
+    for await (const rows of allPages((after) => this.#keysAfter(after, pageSize), isAnyLeft)) {
+      const ours = rows.filter((row) => isLeft(shardOf(row)));
+      await Promise.all(ours.map((row) => write([shardOf(row)], async () => state.putKey(this.#toProjection(row)))));
+      // Keys of other shards, and of shards that have failed by now: a shard that opens may have their index entries.
+      const elsewhere = rows.flatMap((row) => {
+        const key = { keyHash: row.hash, shard: shardOf(row), secrets: secretsOf(row) };
+        const hashes = [key.keyHash, ...(key.secrets ?? []).map(({ secretHash }) => secretHash)];
+        const affected = hashes.map(indexShardOfKey).filter(isLeft);
+        return isLeft(key.shard) || affected.length === 0 ? [] : [{ key, affected }];
+      });
+      await Promise.all(elsewhere.map(({ key, affected }) => write(affected, () => state.indexKey(key))));
       keys += ours.length;
     }
-    for await (const rows of allPages((after) => this.#budgetsAfter(after, pageSize)))
-      await Promise.all(rows.filter(isRequested).map((row) => this.#putBudget(row)));
-    events.projected({ accounts, keys, shards: requested.size });
+    for await (const rows of allPages((after) => this.#budgetsAfter(after, pageSize), isAnyLeft)) {
+      const ours = rows.filter((row) => isLeft(shardOf(row)));
+      await Promise.all(ours.map((row) => write([shardOf(row)], () => this.#putBudget(row))));
+    }
+    if (isAnyLeft()) events.projected({ accounts, keys, shards: requested.size - failures.size });
+    return failures;
   }
 
   /**
@@ -270,11 +284,12 @@ export class Projector {
   }
 }
 
-/** Yields all rows in the order of their ids, page by page. */
+/** Yields all rows in the order of their ids, page by page, while they are needed. */
 async function* allPages<Row extends { readonly id: string }>(
   read: (after: string) => Promise<readonly Row[]>,
+  isNeeded: () => boolean,
 ): AsyncGenerator<readonly Row[]> {
-  for (let after: string | undefined = firstId; after !== undefined; ) {
+  for (let after: string | undefined = firstId; after !== undefined && isNeeded(); ) {
     const rows: readonly Row[] = await read(after);
     yield rows;
     after = rows.length === pageSize ? rows.at(-1)?.id : undefined;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { hashPassword } from 'better-auth/crypto';
 import type pg from 'pg';
-import { type AccountIds, ensureAccount } from '../accounts/ensure-account.ts';
+import { type AccountIds, insertAccount } from '../accounts/ensure-account.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { hashSessionToken } from './hashed-token-adapter.ts';
 
@@ -12,39 +12,53 @@ export interface NewPerson {
   readonly password?: string | undefined;
 }
 
+type CreatedPerson = AccountIds & { readonly userId: string };
+
 /**
  * Creates a user with an account, whatever the sign-up policy says. The caller vouches for the address, so it counts as
  * verified. Returns undefined if the address has a user.
  */
-export async function createPerson(
-  pool: pg.Pool,
+export const createPerson = (pool: pg.Pool, person: NewPerson): Promise<CreatedPerson | undefined> =>
+  inTransaction(pool, (client) => insertPerson(client, person));
+
+/** Does the same in the caller's transaction. */
+export async function insertPerson(
+  client: pg.PoolClient,
   { email, name, password }: NewPerson,
-): Promise<(AccountIds & { readonly userId: string }) | undefined> {
+): Promise<CreatedPerson | undefined> {
   const userId = newId();
   const hashed = password === undefined ? undefined : await hashPassword(password);
-  const isNew = await inTransaction(pool, async (client) => {
-    const { rowCount } = await client.query(
-      `insert into auth_user (id, name, email, email_verified) values ($1, $2, $3, true)
-       on conflict (email) do nothing`,
-      [userId, name, email.toLowerCase()],
+  const { rowCount } = await client.query(
+    `insert into auth_user (id, name, email, email_verified) values ($1, $2, $3, true)
+     on conflict (email) do nothing`,
+    [userId, name, email.toLowerCase()],
+  );
+  if (rowCount === 0) return undefined;
+  if (hashed !== undefined) {
+    await client.query(
+      `insert into auth_account (id, account_id, provider_id, user_id, password) values ($1, $2, 'credential', $2, $3)`,
+      [newId(), userId, hashed],
     );
-    if (rowCount === 0) return false;
-    if (hashed !== undefined) {
-      await client.query(
-        `insert into auth_account (id, account_id, provider_id, user_id, password) values ($1, $2, 'credential', $2, $3)`,
-        [newId(), userId, hashed],
-      );
-    }
-    return true;
-  });
-  if (!isNew) return undefined;
-  return { userId, ...(await ensureAccount(pool, { id: userId, name: email.toLowerCase() })) };
+  }
+  return { userId, ...(await insertAccount(client, { userId, name: email.toLowerCase() })) };
+}
+
+/** Gives a user who signs in by password another one. */
+export async function setPassword(
+  pool: pg.Pool,
+  { email, password }: { readonly email: string; readonly password: string },
+): Promise<void> {
+  await pool.query(
+    `update auth_account a set password = $2 from auth_user u
+     where u.email = $1 and a.user_id = u.id and a.provider_id = 'credential'`,
+    [email.toLowerCase(), await hashPassword(password)],
+  );
 }
 
 /** Creates the token of a link to set a password, as better-auth stores it. It works once, for a day. */
-export async function makePasswordLink(pool: pg.Pool, userId: string, now: number): Promise<string> {
+export async function makePasswordLink(client: pg.PoolClient, userId: string, now: number): Promise<string> {
   const token = randomBytes(32).toString('base64url');
-  await pool.query('insert into auth_verification (id, identifier, value, expires_at) values ($1, $2, $3, $4)', [
+  await client.query('insert into auth_verification (id, identifier, value, expires_at) values ($1, $2, $3, $4)', [
     newId(),
     hashSessionToken(`reset-password:${token}`),
     userId,

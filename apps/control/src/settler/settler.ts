@@ -88,16 +88,20 @@ export class Settler {
    */
   async rebook(): Promise<void> {
     const { ledger } = this.#deps;
-    for (const { id, shard, payload } of await ledger.unbookable()) {
-      const settlement = parseSettlement(payload);
-      if (settlement === undefined) continue;
-      try {
-        await this.#tell(shard, [await ledger.book([{ settlement, owner: this.#owner(settlement.accountRef) }])]);
-      } catch (error) {
-        if (ledger.isRefusal(error)) continue;
-        throw error;
+    // All pages: those that still cannot be booked must not keep the others from being read.
+    let page = await ledger.unbookable(undefined);
+    for (; page.length > 0; page = await ledger.unbookable(page.at(-1)?.id)) {
+      for (const { id, shard, payload } of page) {
+        const settlement = parseSettlement(payload);
+        if (settlement === undefined) continue;
+        try {
+          await this.#tell(shard, [await ledger.book([{ settlement, owner: this.#owner(settlement.accountRef) }])]);
+        } catch (error) {
+          if (ledger.isRefusal(error)) continue;
+          throw error;
+        }
+        await ledger.rebooked(id);
       }
-      await ledger.rebooked(id);
     }
   }
 

@@ -2,6 +2,7 @@ import { createHash, randomBytes, randomInt } from 'node:crypto';
 import { forEachReachable, hashSecret, type ProjectionPort, shardOfWallet, shards } from '@sotto/state';
 import { creditNusd, creditsPerLot, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
+import { isDisputed } from '../database/billing-schema.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { revokeKey } from '../keys/key-store.ts';
 import { type CreditedBalance, ledgerAccounts, lockAccount, takeCreditsWithin } from '../ledger/post-transaction.ts';
@@ -86,11 +87,13 @@ export async function closeWallet(deps: LotDependencies, lot: Lot): Promise<Buff
   );
   const [wallet] = rows;
   if (wallet === undefined) throw new ServiceError('not_found', { message: 'No wallet has this secret.' });
+  await assertEnabled(pool, wallet.account_id);
   await inTransaction(pool, (client) => revokeKey(client, wallet.key_id));
   await projector.key(wallet.key_id);
   const accountId = wallet.account_id;
   const moved = await inTransaction(pool, async (client) => {
     const locked = await lockWithEpoch(client, accountId);
+    await assertEnabled(client, accountId);
     const { balanceNusd } = locked.account;
     const closing = await client.query(
       'update wallets set closed_by = $2 where account_id = $1 and (closed_by is null or $3::bigint > 0)',
@@ -171,6 +174,11 @@ async function lockWithEpoch(client: pg.PoolClient, accountId: string): Promise<
   return { account, epoch: Number(rows[0].epoch) };
 }
 
+async function assertEnabled(db: pg.Pool | pg.PoolClient, accountId: string): Promise<void> {
+  const { rowCount } = await db.query('select from accounts where id = $1 and disabled_at is null', [accountId]);
+  if (rowCount === 0) throw new ServiceError('forbidden', { message: 'This account is disabled.' });
+}
+
 /**
  * Refuses a withdrawal beyond what crypto payments left. Credits cannot be called back, but cards can, for months, and grants are not
  * money. Charges count against crypto first: all that ever came from elsewhere stays.
@@ -179,15 +187,9 @@ async function assertWithdrawable(
   client: pg.PoolClient,
   { accountId, balanceNusd, now }: { readonly accountId: string; readonly balanceNusd: bigint; readonly now: number },
 ): Promise<void> {
-  const { rows } = await client.query<{
-    disabled: boolean;
-    disputed: boolean;
-    other: string;
-    of_one: number;
-    of_all: number;
-  }>(
-    `select (select disabled_at is not null from accounts where id = $1) as disabled,
-       exists (select from orders where account_id = $1 and flag = 'disputed') as disputed,
+  await assertEnabled(client, accountId);
+  const { rows } = await client.query<{ disputed: boolean; other: string; of_one: number; of_all: number }>(
+    `select exists (select from orders o where o.account_id = $1 and ${isDisputed}) as disputed,
        (select coalesce(sum(e.amount_nusd), 0)::text from ledger_entries e
          where e.ledger_account = $2 and e.amount_nusd > 0 and not exists (
            select from ledger_entries f where f.transaction_id = e.transaction_id and f.ledger_account = any($3::text[])
@@ -204,8 +206,7 @@ async function assertWithdrawable(
     ],
   );
   const [found] = rows;
-  if (found === undefined || found.disabled)
-    throw new ServiceError('forbidden', { message: 'This account is disabled.' });
+  if (found === undefined) throw new Error('the account was not read');
   if (found.disputed) throw new ServiceError('forbidden', { message: 'A payment of this account is disputed.' });
   if (found.of_one >= lotsADay.ofOne || found.of_all >= lotsADay.ofAll)
     throw new ServiceError('top_up_limit', {

@@ -426,12 +426,34 @@ describe.each(drivers)('anonymous wallets, with the state in $driver', ({ start 
 
     it('is refused while a payment of the account is disputed', async () => {
       const { accountId } = await world.account(50);
+      const [id, orders] = [randomUUID(), await world.orders()];
       await pool.query(
-        `insert into orders (id, account_id, status, rail, package_id, amount_nusd, fee_nusd, automatic, save_card, created_at, expires_at, flag)
-         values ($1, $2, 'paid', 'card', 'x', 1, 0, false, false, now(), now(), 'disputed')`,
-        [randomUUID(), accountId],
+        `insert into orders (id, account_id, status, rail, package_id, amount_nusd, fee_nusd, automatic, save_card, created_at, expires_at)
+         values ($1, $2, 'paid', 'card', 'x', 1, 0, false, false, now(), now())`,
+        [id, accountId],
       );
-      await expect(world.withdraw(accountId)).rejects.toEqual(refused('forbidden'));
+      const tell = (event: Parameters<typeof applyEvent>[2]) => applyEvent(orders, id, event, { source: 'webhook' });
+      const isRefused = () => expect(world.withdraw(accountId)).rejects.toEqual(refused('forbidden'));
+      // As an earlier version noted it, without a name. The end of any is its end.
+      await pool.query(
+        `insert into order_events (order_id, at, source, event, from_status, to_status, flag)
+         values ($1, now(), 'webhook', 'noticed', 'paid', 'paid', 'disputed')`,
+        [id],
+      );
+      await isRefused();
+      await tell({ type: 'dispute_won', dispute: 'dp_0' });
+      expect(await world.withdraw(accountId)).toHaveLength(50);
+      await tell({ type: 'noticed', flag: 'disputed', dispute: 'dp_1' });
+      await isRefused();
+      await tell({ type: 'noticed', flag: 'refund_failed' });
+      await isRefused();
+      await tell({ type: 'noticed', flag: 'disputed', dispute: 'dp_2' });
+      await tell({ type: 'dispute_won', dispute: 'dp_1' });
+      await isRefused();
+      await tell({ type: 'dispute_won', dispute: 'dp_2' });
+      // Delivered again, late.
+      await tell({ type: 'noticed', flag: 'disputed', dispute: 'dp_1' });
+      expect(await world.withdraw(accountId)).toHaveLength(50);
     });
 
     it('is limited to ten lots in 24 hours', async () => {
@@ -703,6 +725,26 @@ describe.each(drivers)('anonymous wallets, with the state in $driver', ({ start 
         withdrawLot(world.deps(), { ...lot, paidBy: { kind: 'code', secret: wallet.secret } }),
       ).rejects.toEqual(refused('forbidden'));
       await expect(world.close('another secret')).rejects.toEqual(refused('not_found'));
+    });
+
+    it('of an account that the operator disabled is refused and changes nothing, also if that happens meanwhile', async () => {
+      await world.fund();
+      const wallet = await world.wallet();
+      const setDisabled = async (at: Date | null): Promise<void> => {
+        await pool.query('update accounts set disabled_at = $2 where id = $1', [wallet.accountId, at]);
+      };
+      await setDisabled(new Date());
+      await expect(world.close(wallet.secret)).rejects.toEqual(refused('forbidden'));
+      await setDisabled(null);
+      const held = await world.hold(wallet, usd(5));
+      expect(held, 'its key was not revoked').toBeDefined();
+      await world.state.cancel(shardOfWallet(wallet.walletId), held ?? '');
+      // Between the two transactions of a closing.
+      const projector = { ...world.projector, key: () => setDisabled(new Date()) } as never;
+      await expect(world.close(wallet.secret, { projector })).rejects.toEqual(refused('forbidden'));
+      expect([await world.balance(wallet.accountId), await world.notes()]).toEqual([usd(5), []]);
+      await setDisabled(null);
+      expect(await world.close(wallet.secret)).toHaveLength(50);
     });
 
     it('rounds without bias: a rest of three tenths is a credit in three of ten draws', async () => {

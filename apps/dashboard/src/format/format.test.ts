@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatBalance, readUsd } from './format.ts';
+import { formatBalance, readUsd, typedUsd } from './format.ts';
 
 it.each([
   [24.99701, '$24.99'],
@@ -23,6 +23,21 @@ describe('an amount as it is typed', () => {
     ['  ', null],
   ])('%j is %j', (typed, usd) => {
     expect(readUsd(typed)).toBe(usd);
+  });
+
+  it.each([
+    [5e-7, '0.0000005'],
+    [1e-9, '0.000000001'],
+    [0, '0'],
+    [100, '100'],
+    [1_000_000, '1000000'],
+    [26.3 * 3, '78.9'],
+    [999_999.99, '999999.99'],
+    [null, ''],
+    [undefined, ''],
+  ])('%d is typed as %j, which is read again', (usd, typed) => {
+    expect(typedUsd(usd)).toBe(typed);
+    expect(readUsd(typed)).toBe(usd === undefined || usd === null ? null : Number(usd.toFixed(9)));
   });
 
   it.each(['five', '-1', '1,5', '1,000', '1e3', '0x10', '1.', 'Infinity', '0.0000000001', '1000001'])(

@@ -111,6 +111,10 @@ export function readUsd(typed: string): number | null | undefined {
   return usd !== undefined && usd <= mostUsd ? usd : undefined;
 }
 
+/** An amount as `readUsd` reads it, without an exponent or digits of rounding. Empty where there is none. */
+export const typedUsd = (usd: number | null | undefined): string =>
+  usd == null ? '' : usd.toFixed(9).replace(/\.?0+$/, '');
+
 /** The highest limit or price that the service accepts. */
 const mostUsd = 1_000_000;
 

@@ -1,4 +1,5 @@
 import type {
+  AuthenticationResponseJSON,
   PublicKeyCredentialCreationOptionsJSON,
   PublicKeyCredentialRequestOptionsJSON,
 } from '@simplewebauthn/browser';
@@ -33,27 +34,36 @@ export async function addPasskey(name: string, confirmation: string | undefined)
 }
 
 /** Signs in with a passkey that the browser asks for. */
-export async function signInWithPasskey(useBrowserAutofill = false): Promise<void> {
+export const signInWithPasskey = async (): Promise<void> => verifyPasskey(await choosePasskey(false));
+
+async function choosePasskey(useBrowserAutofill: boolean): Promise<AuthenticationResponseJSON> {
   const { startAuthentication } = await webauthn();
   const options = await call('GET /v1/auth/passkey/generate-authenticate-options');
   const optionsJSON: PublicKeyCredentialRequestOptionsJSON = { ...options, userVerification: 'required' };
-  const response = await startAuthentication({ optionsJSON, useBrowserAutofill });
+  return startAuthentication({ optionsJSON, useBrowserAutofill });
+}
+
+async function verifyPasskey(response: AuthenticationResponseJSON): Promise<void> {
   await aboutWhatWasTyped(call('POST /v1/auth/passkey/verify-authentication', { body: { response: { ...response } } }));
 }
 
 /**
  * Offers passkeys by the autofill of the address field, until the signal aborts. Resolves to true when the user has signed
- * in with one, and to false if the browser cannot offer them or the user did not choose one.
+ * in with one, and to false if they cannot be offered or the user did not choose one. Rejects if the chosen one fails.
  */
 export async function offerPasskeys(signal: AbortSignal): Promise<boolean> {
-  if (!canUsePasskeys()) return false;
+  const chosen = await chooseOffered(signal).catch(() => undefined);
+  if (chosen === undefined) return false;
+  await verifyPasskey(chosen);
+  return true;
+}
+
+async function chooseOffered(signal: AbortSignal): Promise<AuthenticationResponseJSON | undefined> {
+  if (!canUsePasskeys()) return undefined;
   const { browserSupportsWebAuthnAutofill, WebAuthnAbortService } = await webauthn();
-  if (!(await browserSupportsWebAuthnAutofill()) || signal.aborted) return false;
+  if (!(await browserSupportsWebAuthnAutofill()) || signal.aborted) return undefined;
   signal.addEventListener('abort', () => WebAuthnAbortService.cancelCeremony(), { once: true });
-  return signInWithPasskey(true).then(
-    () => true,
-    () => false,
-  );
+  return choosePasskey(true);
 }
 
 /** The sentence for a failed use of a passkey; undefined if the user cancelled. */

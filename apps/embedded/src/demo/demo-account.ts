@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { createPerson, creditAccount, insertKey, openDatabase } from '@sotto/control';
+import { createPerson, creditAccount, insertKey, openDatabase, setPassword } from '@sotto/control';
 import { hashSecret } from '@sotto/state';
 import { z } from 'zod';
 import { keep, readKept } from '../kept-file.ts';
@@ -26,7 +26,8 @@ const demoCreditNusd = 10_000_000_000n;
 
 /**
  * Creates the demo account at the first start, with $10 and a key of each kind, and finds it at later starts. The demo address
- * receives no mail and counts as verified. An interrupted creation is resumed. A key that was revoked, or that belongs to another database, is replaced.
+ * receives no mail and counts as verified. An interrupted creation is resumed. A key that was revoked, or that belongs to another
+ * database, is replaced. An account that another data directory made gets the password of this one.
  */
 export async function ensureDemoAccount(options: {
   readonly dataDir: string;
@@ -40,6 +41,7 @@ export async function ensureDemoAccount(options: {
   const { pool, close } = openDatabase(options.databaseUrl);
   try {
     let account = await findAccount(pool, kept.email);
+    const isFound = account !== undefined;
     if (account === undefined) {
       await createPerson(pool, { ...kept, name: 'Demo' });
       account = await findAccount(pool, kept.email);
@@ -66,6 +68,9 @@ export async function ensureDemoAccount(options: {
     };
     const inferenceKey = await keyOf('inference', kept.inference_key);
     const managementKey = await keyOf('management', kept.management_key);
+    // Neither key of the file works, so the file is new here. Its password would open nothing.
+    if (isFound && inferenceKey !== kept.inference_key && managementKey !== kept.management_key)
+      await setPassword(pool, kept);
     await keep(file, { ...kept, inference_key: inferenceKey, management_key: managementKey });
     const hasBalance = (balance?.balanceNusd ?? 0n) > 0n;
     return { email: kept.email, password: kept.password, inferenceKey, managementKey, hasBalance };

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chown, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chown, link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { kill } from './orphan.ts';
 import type { Account } from './placement.ts';
@@ -42,11 +42,17 @@ async function isCluster(dataDir: string): Promise<boolean> {
 }
 
 async function createPassword(file: string, account: Account | undefined): Promise<void> {
+  // Linked once it is written, so that a kill leaves no empty file. The name is new: a killed start may have linked its own.
+  const written = `${file}.${randomBytes(12).toString('hex')}`;
+  await writeFile(written, randomBytes(24).toString('base64url'), { mode: 0o600, flag: 'wx' });
   try {
-    await writeFile(file, randomBytes(24).toString('base64url'), { mode: 0o600, flag: 'wx' });
+    await link(written, file);
   } catch (error) {
-    // An interrupted first start left the password. The cluster will use it.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    // An interrupted first start left the password. The cluster will use it. A kill of an older version left an empty one.
+    if ((await stat(file)).size === 0) await rename(written, file);
+  } finally {
+    await rm(written, { force: true });
   }
   // initdb reads the password file, and its account owns the cluster. A start that was interrupted here left it to root.
   if (account) await chown(file, account.uid, account.gid);

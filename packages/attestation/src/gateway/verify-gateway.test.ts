@@ -107,6 +107,7 @@ describe('a gateway that is untrusted', () => {
     ['a provider registry that is not pinned', {}, { pins: registries }, 'gateway.registry'],
     ['a key set that expired', keys({ not_after: seconds - 400 }), {}, 'gateway.key_set_validity'],
     ['a key set that lives for years', keys({ not_after: seconds + 91 * 86_400 }), {}, 'gateway.key_set_validity'],
+    ['a key set that ends later than any date', keys({ not_after: 8_640_000_000_001 }), {}, 'gateway.key_set'],
     ['a key set without its registry', keys({ provider_registry_digest: undefined }), {}, 'gateway.key_set'],
     ['a nonce of ours in capitals', {}, { nonce: nonce.toUpperCase() }, 'gateway.challenge'],
     ['a nonce of ours that is too short', {}, { nonce: nonce.slice(1) }, 'gateway.challenge'],

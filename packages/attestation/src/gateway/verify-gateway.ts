@@ -103,7 +103,9 @@ function requireChallenge({ nonce, origin, now, toleranceMs = defaultToleranceMs
   readonly toleranceMs: number;
 } {
   if (!isNonce(nonce)) throw new Refusal('our nonce is not 64 lower-case hex digits');
-  if (!isOrigin(origin)) throw new Refusal('our origin is not of the form https://host:port');
+  if (!isOrigin(origin)) {
+    throw new Refusal('our origin is not https://host or https://host:port (http in development) as browsers spell it');
+  }
   if (!Number.isFinite(now.getTime())) throw new Refusal('our time is no time');
   return { moment: momentAt({ now, toleranceMs }), toleranceMs };
 }

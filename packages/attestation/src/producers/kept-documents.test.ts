@@ -9,7 +9,8 @@ const dayMs = 86_400_000;
 function world(lifeMs = 30 * dayMs) {
   let now = 0;
   let loads = 0;
-  let state: 'fine' | 'down' | 'slow' = 'fine';
+  let state: 'fine' | 'down' | 'slow' | 'old' = 'fine';
+  let newest = 0;
   const release: (() => void)[] = [];
   const told: string[] = [];
   const kept = new KeptDocuments<string>({
@@ -21,7 +22,8 @@ function world(lifeMs = 30 * dayMs) {
       const document = `${key} ${loads}`;
       if (state === 'down') throw new Error('down');
       if (state === 'slow') await new Promise<void>((resolve) => release.push(resolve));
-      return { document, until: now + lifeMs };
+      if (state !== 'old') newest = now + lifeMs;
+      return { document, until: newest };
     },
   });
   return {
@@ -80,6 +82,51 @@ it('serves a valid document when renewing fails, warns daily in its last week, t
   become('fine');
   pass(0.01);
   expect(await kept.get('a')).toMatch(/^a /);
+});
+
+it('warns of a document that is only read', async () => {
+  const { kept, told, pass, become } = world();
+  await kept.get('a');
+  become('down');
+  pass(24);
+  expect(await kept.get('a')).toBe('a 1');
+  await vi.waitFor(() => expect(told).toEqual(['a 6']), hangMs);
+});
+
+it('asks a vendor that has nothing newer every hour, and more often towards the end, of which it warns', async () => {
+  const { kept, told, loads, pass, become } = world();
+  await kept.get('a');
+  become('old');
+  pass(16);
+  for (let minute = 0; minute < 24 * 60; minute += 1) {
+    await kept.refresh();
+    pass(1 / 1440);
+  }
+  expect(loads()).toBe(1 + 24);
+  pass(11.5);
+  await kept.refresh();
+  expect(told).toEqual([]);
+  pass(1);
+  await kept.refresh();
+  expect(told).toEqual(['a 0.5']);
+  pass(0.5 - 1 / 24);
+  await kept.refresh();
+  const before = loads();
+  become('fine');
+  pass(8 / 1440);
+  await kept.refresh();
+  expect(loads()).toBe(before + 1);
+  expect(await kept.get('a')).toBe(`a ${before + 1}`);
+});
+
+it('does not warn of a document that lasts less than a week and is renewed', async () => {
+  const { kept, told, pass } = world(6 * dayMs);
+  await kept.get('a');
+  for (let half = 0; half < 40; half += 1) {
+    pass(0.5);
+    await kept.refresh();
+  }
+  expect(told).toEqual([]);
 });
 
 it('does not wait beyond its patience, and uses a document that arrives later', async () => {

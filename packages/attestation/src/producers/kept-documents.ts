@@ -8,8 +8,8 @@ export interface KeptDocumentsOptions<T> {
   readonly load: (key: string) => Promise<Dated<T>>;
   readonly now: () => number;
   /**
-   * Called about once a day for a document that expires within a week and could not be renewed. `key` names a platform,
-   * not a person.
+   * Called about once a day for a document that expires within a week and whose renewal failed, or within a day if the
+   * vendor has nothing newer. `key` names a platform, not a person.
    */
   readonly onExpiring: (key: string, until: number) => void;
   /** How long `get` waits for a document that is still loading, in ms. */
@@ -26,7 +26,7 @@ interface Kept<T> {
 }
 
 const dayMs = 86_400_000;
-const times = { patienceMs: 2_000, retryMs: 60_000, expiringMs: 7 * dayMs } as const;
+const times = { patienceMs: 2_000, retryMs: 60_000, nothingNewerMs: 3_600_000, expiringMs: 7 * dayMs } as const;
 /** One machine needs one or two. */
 const keysOfOneMachine = 8;
 
@@ -64,7 +64,6 @@ export class KeptDocuments<T> {
   /** Renews all documents that are due. Resolves when the loads have ended, even if they failed. */
   async refresh(): Promise<void> {
     await Promise.all([...this.#kept.keys()].map((key) => this.#renewIfDue(key)));
-    for (const [key, kept] of this.#kept) this.#warn(key, kept);
   }
 
   #valid(key: string): T | undefined {
@@ -99,23 +98,25 @@ export class KeptDocuments<T> {
   }
 
   async #load(key: string): Promise<void> {
-    const { load, now } = this.#options;
+    const { load, now, onExpiring } = this.#options;
     const loaded = await load(key).catch(() => undefined);
     const before = this.#kept.get(key);
     // A mirror's older answer must not replace a document that lasts longer.
     const isNewer = loaded !== undefined && loaded.until > (before?.known?.until ?? now());
+    const known = isNewer ? { ...loaded, loadedAt: now() } : before?.known;
+    const until = known?.until ?? now();
+    const leftMs = until - now();
+    // A vendor may have nothing newer for weeks. The shorter the rest of the lifetime, the sooner it is asked again.
+    const waitMs = loaded === undefined ? 0 : Math.min(times.nothingNewerMs, leftMs / 8);
+    const isExpiring = known !== undefined && !isNewer && leftMs <= (loaded === undefined ? times.expiringMs : dayMs);
+    const toldAt = before?.toldAt ?? 0;
+    const tells = isExpiring && now() - toldAt >= dayMs;
     this.#kept.set(key, {
-      known: isNewer ? { ...loaded, loadedAt: now() } : before?.known,
+      known,
       loading: undefined,
-      nextTryAt: now() + times.retryMs,
-      toldAt: before?.toldAt ?? 0,
+      nextTryAt: now() + Math.max(times.retryMs, waitMs),
+      toldAt: tells ? now() : toldAt,
     });
-  }
-
-  #warn(key: string, kept: Kept<T>): void {
-    const { now, onExpiring } = this.#options;
-    if (kept.known === undefined || kept.known.until - now() > times.expiringMs || now() - kept.toldAt < dayMs) return;
-    this.#kept.set(key, { ...kept, toldAt: now() });
-    onExpiring(key, kept.known.until);
+    if (tells) onExpiring(key, until);
   }
 }

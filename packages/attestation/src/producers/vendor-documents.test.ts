@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { fromHex } from '../bytes.ts';
 import { verifySnp, verifyTdx } from '../index.ts';
 import { parseSnpReport } from '../snp/report.ts';
@@ -8,7 +8,7 @@ import { failed, notMade } from '../testing/outcomes.ts';
 import { certificateTable } from '../testing/snp-machine.ts';
 import { flipped, vectorBytes, vectorCertificate, vectorDstackQuote, vectorJson } from '../testing/vectors.ts';
 import { endorsementFromTable, vcekPathOf } from './amd-endorsement.ts';
-import { VendorDocuments } from './vendor-documents.ts';
+import { providerVendors, VendorDocuments } from './vendor-documents.ts';
 
 /** Answers by address. Other addresses get 404. */
 let answers: Map<string, () => Response>;
@@ -72,6 +72,23 @@ describe('collateral of Intel', () => {
     const verified = await verifyTdx({ quote, collateral }, time, { minimumEvaluationNumber: 18 });
     expect([failed(verified.checks), notMade(verified.checks)]).toEqual([[], []]);
     expect(asked.every((url) => url.startsWith(mirror))).toBe(true);
+  });
+
+  it('of a provider’s machine is warned of where it is read and cannot be renewed', async () => {
+    const rootCrl = 'https://certificates.trustedservices.intel.com/IntelSGXRootCA.der';
+    serve(intel, rootCrl, () => new Response(fromHex(recorded.root_ca_crl, 'the list')));
+    let today = now;
+    const expiring: [string, number][] = [];
+    const machines = providerVendors({
+      now: () => today,
+      onExpiring: (document, until) => void expiring.push([document, until]),
+      fetch: async (url) => answers.get(url)?.() ?? new Response('', { status: 404 }),
+    });
+    const collateral = await machines.collateralFor(quote);
+    answers.clear();
+    for (let day = 0; day < 60 && (await machines.collateralFor(quote)) !== undefined; day += 1) today += 86_400_000;
+    expect(collateral).toBeDefined();
+    await vi.waitFor(() => expect(expiring[0]?.[0]).toBe('tdx_collateral'), 30_000);
   });
 
   it.each<[string, (base: string) => void]>([

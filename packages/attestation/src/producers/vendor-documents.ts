@@ -19,7 +19,7 @@ export interface VendorOptions {
   readonly now: () => number;
   /** The base address of a mirror of Intel's service (PCCS). Undefined: Intel itself. */
   readonly mirror?: string | undefined;
-  /** Called for a document that expires within a week and could not be renewed, with its kind and expiry (Unix ms). */
+  /** See `KeptDocumentsOptions`. Called with the kind of the document and its expiry (Unix ms). */
   readonly onExpiring: (document: string, until: number) => void;
   /** Options of `KeptDocuments`, for each kind of document. */
   readonly patienceMs?: number | undefined;

@@ -37,9 +37,11 @@ export async function checkMachine(
 ): Promise<Machine> {
   if (evidence.tee_type === 'sev_snp') {
     const snp = snpEvidenceOf(evidence);
-    const { checks, report } = await hardware.verifySnp(snp, time, { minimumTcb: pins.minimum_tcb ?? leastTcb });
+    const { checks, report, untilMs } = await hardware.verifySnp(snp, time, {
+      minimumTcb: pins.minimum_tcb ?? leastTcb,
+    });
     const measured = report && measuredSnp(report);
-    const own = { genuine: snpReportChecks, current: snpCurrencyChecks, untilMs: undefined };
+    const own = { genuine: snpReportChecks, current: snpCurrencyChecks, untilMs };
     return { checks, shown: snp.report, reportData: report?.reportData, measured, ...own };
   }
   const shown = evidenceBytes(evidence.quote);
@@ -59,6 +61,6 @@ export async function checkMachine(
     measured: report && measuredTdx(report, dstack?.identity),
     genuine: tdxQuoteChecks,
     current: tdxCollateralChecks,
-    untilMs: tdx.collateralUntilMs,
+    untilMs: tdx.untilMs,
   };
 }

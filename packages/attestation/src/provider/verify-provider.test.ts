@@ -152,6 +152,24 @@ describe('a provider with valid evidence', () => {
     expect(await verify('tinfoil', without, asked)).toMatchObject({ verdict: 'policy_matched', isCurrent: false });
   });
 
+  it('on SEV-SNP, too, ends with the first of the revocation list and the certificates', async () => {
+    const soon = '2026-01-15T00:02:00Z';
+    const asked: Partial<ProviderChallenge> = { privacyClass: 'tee', pins: { measurements: [`measurement=${zeros}`] } };
+    const document = await documentOf('tinfoil', { privacyClass: 'tee' });
+    const reportData = enclaveOf('tinfoil').sign(keys, nonceBytes);
+    const endOf = async (machine: object) =>
+      (await verify('tinfoil', { ...document, evidence: { machine } }, asked)).expiresAtMs;
+    const shown = await snp.shown({ reportData });
+    expect(await endOf(shown)).toBe(now.getTime() + 600_000);
+    const revocation_list = toBase64(await snp.revocationList({ until: soon }));
+    expect(await endOf({ ...shown, revocation_list })).toBe(Date.parse(soon));
+    for (const until of [{ chip: soon }, { authority: soon }]) {
+      const ending = await SnpMachine.make('genoa', 'genoa', until);
+      // A certificate's last second is part of its validity.
+      expect(await endOf(await ending.shown({ reportData }))).toBe(Date.parse(soon) + 1000);
+    }
+  });
+
   it('has a session id that follows from its document, and ends with the first part of its evidence', async () => {
     const document = await documentOf('chutes');
     const { sessionId, expiresAtMs } = await verify('chutes', document);

@@ -1,11 +1,11 @@
 import { allZero, ownBytes, sameBytes } from '../bytes.ts';
-import { type Moment, momentAt, requireCurrent, type VerificationTime } from '../moment.ts';
+import { firstEnd, type Moment, momentAt, requireCurrent, type VerificationTime } from '../moment.ts';
 import { type SnpProduct, snpProducts } from '../pinned-roots.ts';
 import { Refusal, Unmade } from '../refusal.ts';
 import { type Check, CheckList } from '../verdict.ts';
 import { type Certificate, certificateBounds, parseCertificate } from '../x509/certificate.ts';
 import { type TrustAnchor, verifyChain } from '../x509/chain.ts';
-import { crlBounds, requireUnrevoked, verifyRevocationList } from '../x509/crl.ts';
+import { crlBounds, type RevocationList, requireUnrevoked, verifyRevocationList } from '../x509/crl.ts';
 import { curveOf, verifyEcdsa } from '../x509/signature.ts';
 import {
   type Endorsement,
@@ -67,6 +67,8 @@ export interface SnpVerification {
   readonly product: SnpProduct | undefined;
   /** The versions that the report claims and AMD certified. */
   readonly tcb: SnpTcb | undefined;
+  /** When the first of the certificates and the revocation list ends (Unix ms), once they were read. It may be past. */
+  readonly untilMs: number | undefined;
 }
 
 export type AmdAnchors = Readonly<Record<SnpProduct, TrustAnchor>>;
@@ -89,21 +91,25 @@ export async function verifySnpUnder(
     await checks.make('snp.vmpl', () => requireVmpl(report.vmpl, policy.vmpl ?? 0));
   }
   const chain = await checks.make('snp.chain', () => readChain(anchors, evidence, moment));
-  if (chain === undefined) return { checks: checks.list(), report, product: undefined, tcb: undefined };
-  await checkRevocation(checks, { evidence, chain, moment });
+  if (chain === undefined) {
+    return { checks: checks.list(), report, product: undefined, tcb: undefined, untilMs: undefined };
+  }
+  const { product, leaf, intermediate } = chain;
+  const list = await checkRevocation(checks, { evidence, chain, moment });
+  const untilMs = firstEnd([leaf.validity, intermediate.validity, list?.currency]);
   const endorsement = await checks.make('snp.endorsement', () => endorsementOf(chain));
   if (endorsement === undefined || report === undefined) {
-    return { checks: checks.list(), report, product: chain.product, tcb: undefined };
+    return { checks: checks.list(), report, product, tcb: undefined, untilMs };
   }
   await checks.make('snp.signer', () => requireSigner(report.signerInfo, endorsement, policy.signers ?? ['vcek']));
-  await checks.make('snp.signature', () => requireReportSignature(report, chain.leaf));
-  await checks.make('snp.product', () => requireProduct(report, chain.product));
+  await checks.make('snp.signature', () => requireReportSignature(report, leaf));
+  await checks.make('snp.product', () => requireProduct(report, product));
   const tcb = await checks.make('snp.tcb_binding', () => requireTcb(report, endorsement));
   await checks.make('snp.chip_binding', () => requireChip(report, endorsement));
   if (tcb !== undefined) {
-    await checks.make('snp.minimum_tcb', () => requireMinimumTcb(report, tcb, chain.product, policy));
+    await checks.make('snp.minimum_tcb', () => requireMinimumTcb(report, tcb, product, policy));
   }
-  return { checks: checks.list(), report, product: chain.product, tcb };
+  return { checks: checks.list(), report, product, tcb, untilMs };
 }
 
 interface AmdChain {
@@ -131,7 +137,7 @@ function certificateFrom(bytes: unknown, what: string): Certificate {
 async function checkRevocation(
   checks: CheckList<SnpCheckName>,
   { evidence, chain, moment }: { evidence: SnpEvidence; chain: AmdChain; moment: Moment },
-): Promise<void> {
+): Promise<RevocationList | undefined> {
   const list = await checks.make('snp.revocation', async () => {
     if (evidence.revocationList === undefined) throw new Unmade("AMD's revocation list was not given");
     const bytes = ownBytes(evidence.revocationList, 'the revocation list', crlBounds.bytes);
@@ -139,8 +145,10 @@ async function checkRevocation(
     requireUnrevoked(verified, [chain.intermediate]);
     return verified;
   });
-  if (list === undefined) return;
-  await checks.make('snp.revocation_date', () => requireCurrent({ "AMD's revocation list": list.currency }, moment));
+  if (list !== undefined) {
+    await checks.make('snp.revocation_date', () => requireCurrent({ "AMD's revocation list": list.currency }, moment));
+  }
+  return list;
 }
 
 function endorsementOf({ leaf, product }: AmdChain): Endorsement {

@@ -21,8 +21,8 @@ const publicKey = z.looseObject({
  */
 export const keySetSchema = z.looseObject({
   service: z.literal('sotto'),
-  /** When the set expires: seconds since the epoch. */
-  not_after: z.int().min(0),
+  /** When the set expires: seconds since the epoch, at most the last one that a `Date` can hold. */
+  not_after: z.int().min(0).max(8_640_000_000_000),
   /**
    * SHA-256 of the provider registry in the measured image. The registry lists the providers and the classes that each
    * may claim.

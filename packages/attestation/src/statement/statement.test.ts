@@ -44,6 +44,8 @@ it('accepts one spelling of each nonce and each origin', () => {
     'https://A.example',
     'https://a.example:443',
     'https://a.example/v1',
+    'ftp://a.example',
+    'wss://a.example',
   ]) {
     expect(isOrigin(wrong), wrong).toBe(false);
   }

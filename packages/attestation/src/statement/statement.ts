@@ -20,7 +20,7 @@ export interface Statement {
   readonly keySetDigest: string;
   /** The verifier's nonce: 64 lower-case hex digits. */
   readonly nonce: string;
-  /** The origin that the client connects to: `https://host` or `https://host:port`. */
+  /** The origin that the client connects to: `https://host` or `https://host:port`; http in development. */
   readonly origin: string;
   readonly purpose: Purposes[keyof Purposes];
 }
@@ -40,7 +40,7 @@ export function isNonce(text: string): boolean {
   return /^[0-9a-f]{64}$/.test(text);
 }
 
-/** Whether a text is an origin in the spelling that browsers use. */
+/** Whether a text is an origin of http or https in the spelling that browsers use. */
 export function isOrigin(text: string): boolean {
-  return URL.canParse(text) && new URL(text).origin === text;
+  return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 }

@@ -37,6 +37,15 @@ describe('a machine made for the test', () => {
     expect(tcb?.status).toBe('UpToDate');
   });
 
+  it.each(['pck', 'pckAuthority', 'tcbSigner'] as const)('ends with its certificates: %s', async (name) => {
+    const soon = '2026-01-15T00:02:00Z';
+    const ending = await TdxMachine.make({}, { [name]: soon });
+    const evidence = { quote: await ending.quote(), collateral: await ending.collateral() };
+    const { checks, untilMs } = await verifyTdxUnder(ending.root.anchor, evidence, time, policy);
+    expect(failed(checks)).toEqual([]);
+    expect(untilMs).toBe(Date.parse(soon) + 1000);
+  });
+
   it('is refused under the root of Intel', async () => {
     const evidence = { quote: await machine.quote(), collateral: await machine.collateral() };
     const { checks } = await verifyTdxUnder(intelSgxRoot, evidence, time, policy);

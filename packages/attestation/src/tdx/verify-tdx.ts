@@ -1,6 +1,6 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { allZero, type Bytes, concatBytes, fromHex, sameBytes } from '../bytes.ts';
-import { type Moment, momentAt, requireCurrent, type VerificationTime } from '../moment.ts';
+import { firstEnd, type Moment, momentAt, requireCurrent, type VerificationTime } from '../moment.ts';
 import { Refusal, readAs, Unmade } from '../refusal.ts';
 import { type Check, CheckList } from '../verdict.ts';
 import { type Certificate, parsePemChain } from '../x509/certificate.ts';
@@ -76,8 +76,8 @@ export interface TdxVerification {
   /** Intel's certification of the platform, once its chain was checked. */
   readonly platform: PckPlatform | undefined;
   readonly tcb: TcbAssessment | undefined;
-  /** When the first of Intel's documents expires (Unix ms), once they were read. Also set if it has expired. */
-  readonly collateralUntilMs: number | undefined;
+  /** When the first of Intel's documents and certificates ends (Unix ms), once they were read. It may be past. */
+  readonly untilMs: number | undefined;
 }
 
 /** The most zero padding that may follow a quote: hosts reserve room before they know its size. */
@@ -102,7 +102,7 @@ export async function verifyTdxUnder(
     quote: shown.quote,
     platform: shown.pck?.platform,
     tcb,
-    collateralUntilMs: untilMs,
+    untilMs,
   };
 }
 
@@ -182,9 +182,11 @@ async function checkCollateral(
       return list;
     }));
   if (tcbInfo === undefined || qeIdentity === undefined) return { tcb: undefined, untilMs: undefined };
-  const untilMs = Math.min(
-    ...[tcbInfo, qeIdentity, rootCrl, pckCrl].flatMap((dated) => (dated ? [dated.currency.untilMs] : [])),
-  );
+  const certificates = [pck?.leaf, pck?.authority, tcbInfo.signer, qeIdentity.signer];
+  const untilMs = firstEnd([
+    ...[tcbInfo, qeIdentity, rootCrl, pckCrl].map((dated) => dated?.currency),
+    ...certificates.map((certificate) => certificate?.validity),
+  ]);
   await checks.make('tdx.collateral_dates', () => requireAllCurrent({ tcbInfo, qeIdentity, rootCrl, pckCrl }, moment));
   await checks.make('tdx.evaluation_number', () => requireEvaluation([tcbInfo, qeIdentity], policy));
   if (quote === undefined || pck === undefined) return { tcb: undefined, untilMs };

@@ -65,7 +65,12 @@ export class SnpMachine {
     this.anchors = { milan: milan.anchor, genoa: genoa.anchor, turin: turin.anchor };
   }
 
-  static async make(product: SnpProduct, certified: SnpProduct = product): Promise<SnpMachine> {
+  /** `until`: the ends of the certificates of the chip and of the authority above it. */
+  static async make(
+    product: SnpProduct,
+    certified: SnpProduct = product,
+    until: { readonly chip?: string; readonly authority?: string } = {},
+  ): Promise<SnpMachine> {
     authorities ??= makeAuthorities();
     const { roots, ask } = await authorities;
     const key = await Issuer.make('SEV-VCEK', 'p384');
@@ -74,11 +79,13 @@ export class SnpMachine {
       spki: ask.spki,
       authority: true,
       serial: intermediateSerial,
+      ...(until.authority && { until: until.authority }),
     });
     const endorsementKey = await ask.certify({
       subject: key.name,
       spki: key.spki,
       extensions: endorsementExtensions(certified),
+      ...(until.chip && { until: until.chip }),
     });
     return new SnpMachine({ product, roots, key, endorsementKey, intermediate });
   }

@@ -57,7 +57,11 @@ export class TdxMachine {
     [this.pckChain = '', this.#tcbChain = ''] = chains;
   }
 
-  static async make(names: { authority?: string; tcbSigner?: string } = {}): Promise<TdxMachine> {
+  /** `until`: the ends of the certificates, by their names in `serials`. */
+  static async make(
+    names: { authority?: string; tcbSigner?: string } = {},
+    until: { readonly [Name in keyof typeof serials]?: string } = {},
+  ): Promise<TdxMachine> {
     const keys = {
       root: await Issuer.make('Test Root'),
       authority: await Issuer.make(names.authority ?? 'Intel SGX PCK Platform CA'),
@@ -72,17 +76,20 @@ export class TdxMachine {
       spki: authority.spki,
       authority: true,
       serial: serials.pckAuthority,
+      ...(until.pckAuthority && { until: until.pckAuthority }),
     });
     const pckCertificate = await authority.certify({
       subject: pck.name,
       spki: pck.spki,
       serial: serials.pck,
+      ...(until.pck && { until: until.pck }),
       extensions: [sgxExtension()],
     });
     const tcbCertificate = await root.certify({
       subject: tcbSigner.name,
       spki: tcbSigner.spki,
       serial: serials.tcbSigner,
+      ...(until.tcbSigner && { until: until.tcbSigner }),
     });
     return new TdxMachine(keys, [toPem(pckCertificate, authorityCertificate, own), toPem(tcbCertificate, own)]);
   }

@@ -178,7 +178,7 @@ async function runStep(terminal: Terminal, values: PurseValues, step: string, ar
     try {
       if (step === 'buy') await purse.buy(service, issuer, await askCode(terminal));
       else if (step === 'pay') await pay(terminal, { purse, service }, argument);
-      else for (const order of await purse.settle(service, issuer)) terminal.out(orderText(order));
+      else await purse.settle(service, issuer, (order) => terminal.out(orderText(order)));
       terminal.out(balanceText(purse));
     } finally {
       purse.close();
@@ -237,7 +237,9 @@ async function pay(
     try {
       order = await purse.order(service, id);
     } catch (error) {
-      if (!isShown && !(error instanceof CreditRefusal && error.isPassing)) throw error;
+      const isPassing = error instanceof CreditRefusal ? error.isPassing : isShown && !(error instanceof PurseError);
+      if (isShown && !isPassing) terminal.note('If you paid, run `sotto purse settle` later.\n');
+      if (!isPassing) throw error;
       terminal.note(`${error instanceof Error ? printableLine(error.message) : 'It failed.'} Trying again.\n`);
       continue;
     }

@@ -22,7 +22,7 @@ token that ends with the run. Your own configuration of the agent is not changed
 ${serviceHelp}
 ${modelHelp}
 ${anonymousHelp}
-  --max-cost USD       refuse requests that could make the run cost more
+  --max-cost USD       refuse chats that could make the run cost more, and every other request that costs
   --keep-env           leave the keys of other services in the agent's environment
   --print              print the agent's settings for \`sotto proxy\`, and run nothing
 
@@ -59,11 +59,14 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
   const capUsd = readCap(values['max-cost']);
   const client = await openService(terminal, values);
   if (typeof client === 'number') return client;
-  const folder = await mkdtemp(join(tmpdir(), 'sotto-run-'));
-  const guard = guardRun(folder);
   const meter = new RunMeter(client.exchange, capUsd);
   const token = newToken();
+  let folder: string | undefined;
+  let guard: RunGuard | undefined;
+  // An anonymous wallet is open by now.
   try {
+    folder = await mkdtemp(join(tmpdir(), 'sotto-run-'));
+    guard = guardRun(folder);
     const models = await listModels(client.exchange);
     if (typeof models === 'string') {
       terminal.note(`${printable(models)}\n`);
@@ -87,8 +90,8 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
     }
   } finally {
     await client.leave();
-    await rm(folder, { recursive: true, force: true });
-    guard.release();
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+    guard?.release();
   }
 }
 

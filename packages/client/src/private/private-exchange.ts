@@ -84,10 +84,28 @@ export class PrivateExchange implements Exchange {
     if (e2eeOnly || asksForE2ee(ticket)) {
       if (operation !== 'chat') throw new ClientError('e2ee_request_unsupported');
       const receipt = header(headerNames.receipt);
-      return e2ee.ask({ body, policy: e2eePolicy(ticket.provider), receipt, asked, signal });
+      const policy = e2eePolicy(ticket.provider);
+      return this.#watched(asked, await e2ee.ask({ body, policy, receipt, asked, signal }));
     }
     const content = { path: operationPaths[operation], headers: passedOn(header), body: asked };
-    return sender.send({ ticket, recurs, isSealed: false, asked, content, signal });
+    return this.#watched(asked, await sender.send({ ticket, recurs, isSealed: false, asked, content, signal }));
+  }
+
+  /** Some SDKs retry if a body breaks off or arrives too slowly. Refusals are not charged, so they may be retried. */
+  #watched(asked: string, answer: ContentAnswer): ContentAnswer {
+    if (answer.status !== 200) return answer;
+    return { ...answer, body: wholeOr(answer.body, () => this.#parts.sent.remember(asked)) };
+  }
+}
+
+/** Yields the same pieces. Calls `orElse` if they are not read to the end. */
+async function* wholeOr(pieces: AsyncIterable<Uint8Array>, orElse: () => Promise<void>): AsyncIterable<Uint8Array> {
+  let isWhole = false;
+  try {
+    yield* pieces;
+    isWhole = true;
+  } finally {
+    if (!isWhole) await orElse();
   }
 }
 

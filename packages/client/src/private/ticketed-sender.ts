@@ -74,9 +74,7 @@ export class TicketedSender {
     const withTicket = { ...headers, [headerNames.ticket]: ticket };
     try {
       const answer = await this.#parts.session.send({ path, headers: withTicket, body, signal });
-      if (answer.status === 429) return answerFrom(withoutNoRetry(answer.toResponse()));
-      // Some SDKs retry if a body breaks off or arrives too slowly.
-      return { ...answer, body: wholeOr(answer.body, () => this.#parts.sent.remember(asked)) };
+      return answer.status === 429 ? answerFrom(withoutNoRetry(answer.toResponse())) : answer;
     } catch (error) {
       if (error instanceof ClientError) throw error;
       await this.#parts.sent.remember(asked);
@@ -89,17 +87,6 @@ export class TicketedSender {
 const inClear =
   'Every provider that this request may use takes encrypted requests only, and this one is in clear: ask for ' +
   '`minimum_privacy: "e2ee"` in `provider`. It was not sent.';
-
-/** Yields the same pieces. Calls `orElse` if they are not read to the end. */
-async function* wholeOr(pieces: AsyncIterable<Uint8Array>, orElse: () => Promise<void>): AsyncIterable<Uint8Array> {
-  let isWhole = false;
-  try {
-    yield* pieces;
-    isWhole = true;
-  } finally {
-    if (!isWhole) await orElse();
-  }
-}
 
 async function isRefusedTicket(answer: Response): Promise<boolean> {
   const body: unknown = await answer.json().catch(() => undefined);

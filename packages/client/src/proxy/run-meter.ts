@@ -1,7 +1,15 @@
 import { Readable } from 'node:stream';
-import { operationPaths, ServiceError, SseParser } from '@sotto/wire';
+import {
+  allowance,
+  expandedSchemaBytes,
+  hasReferences,
+  operationAt,
+  parseModelReference,
+  ServiceError,
+  SseParser,
+} from '@sotto/wire';
 import { answerFrom, answerOfRefusal, sentStatus } from '../answer.ts';
-import { asNumber, asObject, asObjects, asString, type JsonObject, parseJson } from '../dialects/json.ts';
+import { asArray, asNumber, asObject, asObjects, asString, type JsonObject, parseJson } from '../dialects/json.ts';
 import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
 import { type AskedRequest, askForModels, type Exchange } from '../private/private-exchange.ts';
@@ -20,7 +28,8 @@ export interface RunTotals {
 
 /**
  * Counts what the chats of one run cost. With a cap, it refuses a chat whose most expensive outcome would exceed the cap:
- * tickets do not tell what they reserve, so this computes a bound from the catalog's prices.
+ * tickets do not tell what they reserve, so this computes a bound from the catalog's prices. Other requests have no such
+ * bound here, so a run with a cap sends none.
  */
 export class RunMeter implements Exchange {
   readonly #exchange: Exchange;
@@ -43,10 +52,11 @@ export class RunMeter implements Exchange {
   }
 
   async ask(asked: AskedRequest): Promise<ContentAnswer> {
-    const body = asObject(parseJson(asked.body));
-    if (asked.method !== 'POST' || asked.path.split('?')[0] !== operationPaths.chat || body === undefined) {
-      return this.#exchange.ask(asked);
-    }
+    const operation = asked.method === 'POST' ? operationAt(asked.path) : undefined;
+    if (operation !== undefined && operation !== 'chat' && this.#capUsd !== undefined)
+      return answerFrom(answerOfRefusal(new ServiceError('forbidden', { message: chatsOnly })));
+    const body = operation === 'chat' ? asObject(parseJson(asked.body)) : undefined;
+    if (body === undefined) return this.#exchange.ask(asked);
     const bound = this.#capUsd === undefined ? 0 : boundOf(asked.body, body, await this.#readPrices());
     // Nothing was sent yet, so a caller that left meanwhile counts for nothing.
     asked.signal.throwIfAborted();
@@ -125,7 +135,7 @@ async function readPrices(exchange: Exchange): Promise<readonly ModelPrice[]> {
     return [
       {
         id,
-        input: Math.max(dearest('input'), dearest('cache_write')),
+        input: Math.max(dearest('input'), dearest('cached_input'), dearest('cache_write')),
         output: Math.max(dearest('output'), dearest('reasoning')),
         contextLength: context,
         maxOutputTokens: asNumber(entry.max_output_tokens) ?? context,
@@ -140,17 +150,39 @@ const pricesIn = (pricing: JsonObject, name: string): number[] => [
   ...(asObjects(pricing.tiers) ?? []).map((tier) => asNumber(tier[name]) ?? 0),
 ];
 
-/** The most that a chat can cost, in USD: each byte of it may be a token, and the output may reach its ceiling. */
+/** The most that a chat in clear can cost, in USD, at the dearest model that it may reach. */
 function boundOf(text: string, body: JsonObject, prices: readonly ModelPrice[]): number {
-  const names = new Set([asString(body.model), ...(Array.isArray(body.models) ? body.models : [])]);
-  const named = prices.filter(({ id }) => names.has(id) || [...names].some((name) => `${name}`.startsWith(`${id}:`)));
+  const names = [body.model, ...(asArray(body.models) ?? [])];
+  const named = names.map((name) => prices.find(({ id }) => id === parseModelReference(asString(name) ?? '').id));
+  // Any other name, such as `/auto`, may reach every model.
+  const reachable = named.every((model) => model !== undefined) ? named : prices;
   const asked = asNumber(body.max_completion_tokens) ?? asNumber(body.max_tokens);
-  const bytes = Buffer.byteLength(text);
-  const bounds = (named.length > 0 ? named : prices).map(
+  const prompt = promptTokensAtMost(text, body);
+  const bounds = reachable.map(
     ({ input, output, contextLength, maxOutputTokens }) =>
-      Math.min(bytes, contextLength) * input + Math.min(asked ?? maxOutputTokens, maxOutputTokens) * output,
+      Math.min(prompt, contextLength) * input + Math.min(asked ?? maxOutputTokens, maxOutputTokens) * output,
   );
   return Math.max(0, ...bounds);
+}
+
+/** Each byte may be a token. What providers add to a chat, the service reserves by the same numbers. */
+function promptTokensAtMost(text: string, body: JsonObject): number {
+  const messages = asObjects(body.messages) ?? [];
+  const images = messages.flatMap(({ content }) => asObjects(content) ?? []).filter(({ type }) => type === 'image_url');
+  const tools = asObjects(body.tools) ?? [];
+  const format = asObject(body.response_format);
+  const schemas = [asObject(format?.json_schema)?.schema, ...tools.map((tool) => asObject(tool.function)?.parameters)];
+  const referring = schemas.filter((schema) => hasReferences(JSON.stringify(schema) ?? ''));
+  return (
+    Buffer.byteLength(text) +
+    referring.reduce<number>((sum, schema) => sum + expandedSchemaBytes(schema), 0) +
+    allowance.request +
+    messages.length * allowance.message +
+    tools.length * allowance.tool +
+    (tools.length > 0 ? allowance.toolUse : 0) +
+    (format === undefined ? 0 : allowance.format) +
+    images.length * allowance.image
+  );
 }
 
 const usd = (amount: number): string => `$${Math.max(0, amount).toFixed(4)}`;
@@ -161,6 +193,10 @@ const aboveCap = (cap: number, left: number, bound: number): ServiceError =>
       `This run may cost ${usd(cap)} (--max-cost). ${usd(left)} of that is left, and this request could cost up to ` +
       `${usd(bound)}. Start the run again with a higher --max-cost.`,
   });
+
+const chatsOnly =
+  'This run has a cap (--max-cost), and only the cost of chats can be bounded before they are sent. ' +
+  'Start the run again without --max-cost.';
 
 const withUsage = (body: JsonObject): string =>
   JSON.stringify({ ...body, stream_options: { ...asObject(body.stream_options), include_usage: true } });

@@ -119,6 +119,7 @@ async function filled(lots: number): Promise<Purse> {
   return purse;
 }
 const lost = new Error('the connection broke');
+const ignored = (): void => {};
 
 test('a lot rests for 1 to 24 hours, pays for a wallet, and comes back as change', async () => {
   const drawn: number[][] = [];
@@ -238,6 +239,24 @@ test('the key of an order outlives a lost answer and every doubt about the payme
   purse.close();
 });
 
+test('a failure hides no order that is still to be paid', async () => {
+  const purse = await filled(1);
+  const wallet = purse.takeWallet();
+  await purse.deposit(service, wallet);
+  await purse.order(service, purse.newOrder('usd-10'));
+  purse.close();
+  const database = new DatabaseSync(file);
+  // No process has this id.
+  database.exec('update wallets set pid = 2147483647');
+  database.close();
+  const later = await open();
+  service.sign = () => Promise.reject(lost);
+  const shown: WalletOrder[] = [];
+  await expect(later.settle(service, issuer, (order) => shown.push(order))).rejects.toBe(lost);
+  expect(shown).toEqual([unpaid()]);
+  later.close();
+});
+
 test('a purse of an older version gets its new columns', async () => {
   const purse = await filled(1);
   purse.close();
@@ -268,7 +287,7 @@ test('a lost answer to a purchase, a deposit or a closing loses nothing', async 
   await expect(purse.buy(service, issuer, code(0))).rejects.toBe(lost);
   expect(purse.balance()).toMatchObject({ unsignedLots: 1, resting: 0 });
   service.trouble = undefined;
-  await purse.settle(service, issuer);
+  await purse.settle(service, issuer, ignored);
   expect(service.lots[0]).toEqual(service.lots[1]);
   expect(purse.balance()).toMatchObject({ unsignedLots: 0, resting: 50 });
   clock.now += hour;
@@ -296,9 +315,9 @@ test('a planted issuer key gets nothing: the lot is kept until the pinned one si
   expect(purse.balance()).toMatchObject({ resting: 0, unsignedLots: 1 });
   service.signsWith = 0;
   service.signs = 49;
-  await expect(purse.settle(service, issuer)).rejects.toThrow('did not sign');
+  await expect(purse.settle(service, issuer, ignored)).rejects.toThrow('did not sign');
   service.signs = 50;
-  await purse.settle(service, issuer);
+  await purse.settle(service, issuer, ignored);
   expect(purse.balance()).toMatchObject({ resting: 50, unsignedLots: 0 });
   // The service has no say in which key it is: the client's own date and pins decide.
   expect(service.lots.every(({ body }) => body.key_id === hash('sha256', spkis[0] ?? Buffer.alloc(0), 'hex'))).toBe(

@@ -261,12 +261,11 @@ export class Purse {
   }
 
   /**
-   * Finishes what an ended process left: orders and deposits of unknown outcome, open wallets, and lots without signatures. Returns the
-   * orders that are not paid.
+   * Finishes what an ended process left: orders and deposits of unknown outcome, open wallets, and lots without signatures. Calls
+   * `onUnpaid` for each order that is not paid, whatever else fails. Throws the first failure at the end.
    */
-  async settle(service: CreditService, issuer: CreditIssuer): Promise<WalletOrder[]> {
+  async settle(service: CreditService, issuer: CreditIssuer, onUnpaid: (order: WalletOrder) => void): Promise<void> {
     const left = this.#read<StoredWallet>("select * from wallets where state in ('ordered', 'offered', 'open')");
-    const unpaid: WalletOrder[] = [];
     const failures: unknown[] = [];
     const attempt = (step: () => Promise<unknown>): Promise<unknown> =>
       step().catch((error: unknown) => failures.push(error));
@@ -280,7 +279,7 @@ export class Purse {
       await attempt(async () => {
         if (state === 'ordered') {
           const order = await this.order(service, id);
-          if (order !== undefined) unpaid.push(order);
+          if (order !== undefined) onUnpaid(order);
           return;
         }
         if (state === 'offered') await this.deposit(service, { id });
@@ -290,7 +289,6 @@ export class Purse {
     for (const lot of this.#read<StoredLot>("select * from lots where paid_by = 'code'"))
       await attempt(() => this.#ask(service, issuer, lot));
     if (failures.length > 0) throw failures[0];
-    return unpaid;
   }
 
   /** Writes a copy. Credits that are spent later are spent in the copy, too. */

@@ -18,7 +18,8 @@ const runningSchema = z.looseObject({
 
 /**
  * Reads an Ollama server: https://docs.ollama.com/api. Leaves out its cloud models, whose prompts Ollama sends to another
- * company.
+ * company. Only of loaded models does Ollama state the context that it serves. Of others without `num_ctx` this returns
+ * the trained one, which may be more: Ollama's default depends on its GPUs and `OLLAMA_CONTEXT_LENGTH`.
  */
 export async function readOllama(ask: Ask, leave: Leave): Promise<readonly ServedModel[] | undefined> {
   const tags = tagsSchema.safeParse(await ask('/api/tags'));
@@ -67,10 +68,10 @@ function omit(leave: Leave, name: string, reason: string): undefined {
 
 function configuredContext(parameters: string | undefined | null): number | undefined {
   const [, found] = /^num_ctx\s+(\d+)\s*$/m.exec(parameters ?? '') ?? [];
-  return found === undefined ? undefined : Number(found);
+  return tokens.parse(Number(found));
 }
 
 function trainedContext(info: Readonly<Record<string, unknown>> | undefined | null): number | undefined {
   const [, found] = Object.entries(info ?? {}).find(([name]) => name.endsWith('.context_length')) ?? [];
-  return typeof found === 'number' && Number.isInteger(found) && found > 0 ? found : undefined;
+  return tokens.parse(found);
 }

@@ -167,6 +167,34 @@ describe('a conversation of two sides', () => {
     expect(turns.map(({ role, blocks }) => [role, blocks.length])).toEqual([['user', 2]]);
   });
 
+  it('drops signed and encrypted thoughts that nothing follows, and merges the turns around them', () => {
+    const thoughts = (content: string) => ({
+      role: 'assistant',
+      content,
+      reasoning_details: [
+        { type: 'reasoning.text', text: 'hm', signature: 's', format: 'anthropic-claude-v1', index: 0 },
+        { type: 'reasoning.encrypted', data: 'd', format: 'anthropic-claude-v1', index: 1 },
+      ],
+    });
+    const kinds = (messages: readonly object[]) =>
+      read(messages).turns.map(({ role, blocks }) => [role, blocks.map(({ kind }) => kind)]);
+    expect(kinds([hi, thoughts(''), hi])).toEqual([['user', ['text', 'text']]]);
+    expect(kinds([hi, thoughts('')])).toEqual([['user', ['text']]]);
+    // Some clients keep each step of one answer as a message.
+    const calls = { role: 'assistant', content: null, tool_calls: [call('c')] };
+    expect(kinds([hi, thoughts(''), calls, thoughts('')])).toEqual([
+      ['user', ['text']],
+      ['assistant', ['reasoning', 'reasoning', 'tool_call']],
+    ]);
+    expect(refused([thoughts('')])).toMatchObject({ param: 'messages' });
+    const result = { role: 'tool', tool_call_id: 'c', content: 'r' };
+    expect(kinds([hi, calls, hi, thoughts(''), result])).toEqual([
+      ['user', ['text']],
+      ['assistant', ['tool_call']],
+      ['user', ['tool_result', 'text']],
+    ]);
+  });
+
   it.each([
     [
       'arguments that are no object',

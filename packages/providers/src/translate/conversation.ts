@@ -60,14 +60,16 @@ export function readConversation(
   formats: readonly string[],
 ): Conversation | UnsupportedRequest {
   const system: TextBlock[] = [];
-  const turns: Turn[] = [];
+  const merged: Turn[] = [];
   const calls = new Map<string, string>();
   for (const [index, message] of messages.entries()) {
     const blocks = readMessage(message, { param: `messages.${index}`, formats, calls });
     if ('unsupported' in blocks) return blocks;
     if (blocks.role === 'system') addAll(system, blocks.blocks);
-    else append(turns, blocks);
+    else append(merged, blocks);
   }
+  const turns: Turn[] = [];
+  for (const turn of merged) append(turns, withoutLastThoughts(turn));
   if (turns.length === 0) {
     return { unsupported: 'This model takes at least one user message with text or an image.', param: 'messages' };
   }
@@ -88,6 +90,12 @@ function resultsFirst(blocks: UserBlock[], calls: readonly AssistantBlock[]): vo
   const placeOf = (block: UserBlock): number =>
     block.kind === 'tool_result' ? (order.get(block.callId) ?? order.size) : order.size + 1;
   blocks.sort((a, b) => placeOf(a) - placeOf(b));
+}
+
+/** Drops thoughts that no block follows: Anthropic refuses a turn that ends with one, Google one without parts. */
+function withoutLastThoughts(turn: Turn): Turn {
+  while (turn.blocks.at(-1)?.kind === 'reasoning') turn.blocks.pop();
+  return turn;
 }
 
 /** Adds without spreading: a message may have more parts than a call may have arguments. */

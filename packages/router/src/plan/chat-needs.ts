@@ -1,11 +1,15 @@
-import { type ChatRequest, type EmbeddingsRequest, reasoningSelection } from '@sotto/wire';
+import {
+  allowance,
+  type ChatRequest,
+  type EmbeddingsRequest,
+  expandedSchemaBytes,
+  hasReferences,
+  reasoningSelection,
+} from '@sotto/wire';
 import { optionalParametersOf } from '../parameters/used-parameters.ts';
 import type { RequestSize } from './attempt-limits.ts';
 import { type Needs, noNeeds, reasoningNeeds } from './needs.ts';
-import { expandedSchemaBytes, hasReferences } from './schema-size.ts';
 
-/** Tokens that templates add around content. They are generous, because a hold must be a true upper bound. */
-export const allowance = { request: 64, message: 16, tool: 512, toolUse: 1024, format: 512, image: 49_152 } as const;
 const imageTokensLikely = 1_000;
 
 /** The output ceiling of a chat request. `conflict` if its two aliases differ. */

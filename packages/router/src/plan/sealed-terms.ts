@@ -10,11 +10,10 @@ import {
   type TokenBounds,
   type Usage,
 } from '@sotto/money';
-import { type ReasoningSelection, type RelayRule, type SealedChat, sealedOutputSlack } from '@sotto/wire';
+import { allowance, type ReasoningSelection, type RelayRule, type SealedChat, sealedOutputSlack } from '@sotto/wire';
 import type { Route } from '../catalog/catalog.ts';
 import { optionalParametersOf } from '../parameters/used-parameters.ts';
 import { attemptBounds, largest, type RequestSize } from './attempt-limits.ts';
-import { allowance } from './chat-needs.ts';
 import { type Needs, noNeeds, reasoningNeeds } from './needs.ts';
 
 /** The terms by which a sealed request is charged. */

@@ -116,17 +116,38 @@ export const postgresUrl = z.string({ error: postgresError }).refine(
 );
 
 const redisError = 'takes a URL such as redis://host:6379';
+const redisNodes = (text: string): (URL | null)[] => {
+  const scheme = text.split('://')[0];
+  return text.split(',').map((node) => URL.parse(node.includes('://') ? node : `${scheme}://${node}`));
+};
 /** One server, or the nodes of a cluster, separated by commas. Only the first needs a scheme. */
-export const redisUrl = z.string({ error: redisError }).refine(
-  (text) => {
-    const [first = '', ...others] = text.split(',');
-    const nodes = [first, ...others.map((node) => (node.includes('://') ? node : `redis://${node}`))];
-    const hasNumber = /^\/?\d*$/.test(URL.parse(first)?.pathname ?? '') && !text.includes('#');
-    const isNode = (node: string): boolean => /^rediss?:\/\//.test(node) && URL.parse(node)?.hostname !== '';
-    return hasNumber && nodes.every((node) => isNode(node) && isEncoded(URL.parse(node)));
-  },
-  { error: `${redisError} or redis://host:6379/0${percentEncoded}` },
-);
+export const redisUrl = z
+  .string({ error: redisError })
+  .refine(
+    (text) => {
+      const nodes = redisNodes(text);
+      const hasNumber = /^\/?\d*$/.test(nodes[0]?.pathname ?? '') && !text.includes('#');
+      const isNode = (node: URL | null): boolean => /^rediss?:$/.test(node?.protocol ?? '') && node?.hostname !== '';
+      return hasNumber && nodes.every((node) => isNode(node) && isEncoded(node));
+    },
+    { error: `${redisError} or redis://host:6379/0${percentEncoded}` },
+  )
+  .refine(
+    (text) => {
+      const [first, ...others] = redisNodes(text);
+      return others.every(
+        (node) =>
+          node?.protocol === first?.protocol &&
+          ['', first?.username].includes(node?.username) &&
+          ['', first?.password].includes(node?.password) &&
+          ['', '/', first?.pathname].includes(node?.pathname),
+      );
+    },
+    { error: 'takes protocol, user, password and database from the first host, so no later host has others' },
+  )
+  .refine((text) => redisNodes(text).every((node) => node?.searchParams.getAll('cluster').every((on) => on === '1')), {
+    error: 'takes `?cluster=1` for a cluster, and no `cluster` for a single server',
+  });
 
 const originError = 'takes an origin such as https://api.example.com, without a path or a dot at the end of the host';
 /** Clients refuse a host that ends with a dot, because it names the same host but compares as another origin. */

@@ -119,6 +119,7 @@ describe('readSettings', () => {
     'redis://user:p%23ss@host:6379/3',
     'rediss://[::1]:6380',
     'redis://a:7000,b:7001,redis://c:7002?cluster=1',
+    'rediss://user:p%23ss@a/0,b,rediss://user:p%23ss@c/0',
   ])('accepts %s as a Redis URL', (text) => {
     expect(message({ REDIS_URL: text })).toBeUndefined();
   });
@@ -135,6 +136,16 @@ describe('readSettings', () => {
     'redis://user:12#34@host',
   ])('rejects %s as a Redis URL, and shows a valid one', (text) => {
     expect(message({ REDIS_URL: text })).toMatch(/^REDIS_URL has a value that cannot be used: it takes a URL such as /);
+  });
+
+  it.each([
+    ...['redis://a,rediss://b', 'redis://:one@a,two@b', 'redis://:one@a,:two@b', 'redis://a,b/2'].map((text) => [
+      text,
+      'from the first host',
+    ]),
+    ...['redis://a?cluster=0', 'redis://a,b?cluster=0', 'redis://a?cluster'].map((text) => [text, '`?cluster=1`']),
+  ])('rejects %s as a Redis URL, because it would be read as another', (text, reason) => {
+    expect(message({ REDIS_URL: text ?? '' })).toContain(reason);
   });
 
   const readDatabase = (text: string) =>

@@ -109,16 +109,20 @@ describe('tracing', () => {
     expect(open({ ratio: 0, random: () => 0 }).tracing.begin('chat')).toBeUndefined();
   });
 
-  it('keeps a limited number of spans while the collector accepts none, and reports how many were lost', async () => {
+  it('keeps a limited number of spans until a flush, which reports how many were lost', async () => {
     const { tracing, lost, spans, goDown } = open();
     for (let index = 0; index < 5000; index += 1) tracing.record('chat', 0, {});
     goDown(true);
     await tracing.flush();
-    expect(lost).toEqual([904]);
+    expect(lost).toEqual([5000]);
     goDown(false);
     tracing.record('chat', 0, {});
     await tracing.flush();
-    expect(lost).toEqual([904, 4096]);
+    expect(lost).toEqual([5000]);
     expect(spans()).toHaveLength(1);
+    for (let index = 0; index < 5000; index += 1) tracing.record('chat', 0, {});
+    await tracing.flush();
+    expect(lost).toEqual([5000, 904]);
+    expect(spans()).toHaveLength(1 + 4096);
   });
 });

@@ -85,13 +85,14 @@ export class Tracing {
   async flush(): Promise<void> {
     const spans = this.#kept;
     this.#kept = [];
-    const lost = this.#lost;
-    this.#lost = 0;
     if (spans.length > 0) {
       await this.#options.send(exportRequest(this.#options.service, spans)).catch(() => {
         this.#lost += spans.length;
       });
     }
+    // At the end, because the last flush of a process has none after it.
+    const lost = this.#lost;
+    this.#lost = 0;
     if (lost > 0) this.#options.onLost(lost);
   }
 

@@ -33,8 +33,8 @@ export interface EpochLedger {
   bookedOf(holdIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** Books the shard's stream to its end. */
   drain(shard: number): Promise<void>;
-  /** Writes the wallets, keys and budgets of these shards. */
-  project(shards: ReadonlySet<number>): Promise<void>;
+  /** Writes the wallets, keys and budgets of these shards. Returns a failure of each shard that lacks one and so must not open. */
+  project(shards: ReadonlySet<number>): Promise<ReadonlyMap<number, unknown>>;
 }
 
 export interface EpochKeeperDependencies {
@@ -109,9 +109,11 @@ export class EpochKeeper {
       await ledger.drain(shard);
       if (await this.#areAllHere(shard, members)) ready.set(shard, members);
     });
+    let notProjected: ReadonlyMap<number, unknown> = new Map();
     let notOpened: StateUnavailableError | undefined;
     if (ready.size > 0) {
-      await ledger.project(new Set(ready.keys()));
+      notProjected = await ledger.project(new Set(ready.keys()));
+      for (const shard of notProjected.keys()) ready.delete(shard);
       const opened: number[] = [];
       notOpened = await forEachReachable(ready, async ([shard, { epoch }]) => {
         const { clients: joined, declared } = await state.readMembers(shard);
@@ -138,7 +140,7 @@ export class EpochKeeper {
       this.#sweptAt = now();
       notSwept = await forEachReachable(clients.keys(), (shard) => this.#sweepNotes(shard));
     }
-    const failure = notSeen ?? notOpened ?? notSwept;
+    const [failure] = [notSeen, ...notProjected.values(), notOpened, notSwept].filter((error) => error !== undefined);
     if (failure !== undefined) throw failure;
   }
 
@@ -256,7 +258,8 @@ export class EpochKeeper {
     if (noted.length === 0) return;
     const booked = [...(await ledger.bookedOf(noted))];
     if (booked.length === 0) return;
-    await ledger.project(new Set([shard]));
+    const notProjected = await ledger.project(new Set([shard]));
+    if (notProjected.has(shard)) throw notProjected.get(shard);
     await state.forget(shard, booked);
   }
 }

@@ -26,6 +26,27 @@ test('several hosts, or ?cluster=1, are a cluster', () => {
     auth: { password: 'secret' },
   });
   expect(readRedisUrl('redis://a?cluster=1')).toMatchObject({ nodes: [nodes[0]], cluster: true });
+  expect(readRedisUrl('redis://a,b:7000,c?cluster=1')).toMatchObject({ nodes, cluster: true });
+  const all = 'rediss://user:secret@a/0';
+  expect(readRedisUrl(`${all},${all}`)).toMatchObject({ cluster: true, auth: { username: 'user', tls: {} } });
+});
+
+test.each(['redis://a?cluster=0', 'redis://a?cluster', 'redis://a,b?cluster=0'])(
+  'refuses %s, because `cluster` is 1 or absent',
+  (url) => expect(refusalOf(url)).toMatchObject({ message: expect.stringContaining('`cluster`') }),
+);
+
+test.each([
+  'redis://a,rediss://b',
+  'rediss://a,redis://b',
+  'redis://a,http://b',
+  'redis://:secret@a,other@b',
+  'redis://:secret@a,:other@b',
+  'redis://a,:secret@b',
+  'redis://a/1,b/2',
+  'redis://a,b/2',
+])('refuses %s, because the first host is alone in saying how to connect to all', (url) => {
+  expect(refusalOf(url)).toMatchObject({ message: expect.stringMatching(/those of the first are for all hosts/) });
 });
 
 test.each([

@@ -71,7 +71,7 @@ interface RedisAddress {
 
 /** Parses a Redis URL. Throws a `TypeError` that quotes no part of it, because it has a password. */
 export function readRedisUrl(url: string): RedisAddress {
-  const [head = '', ...others] = url.split(',');
+  const [head = '', ...rest] = url.split(',');
   const first = readUrl(head);
   if (first.protocol !== 'redis:' && first.protocol !== 'rediss:') {
     throw new TypeError('must start with redis:// or rediss://');
@@ -79,9 +79,19 @@ export function readRedisUrl(url: string): RedisAddress {
   const databaseName = first.pathname.slice(1);
   if (!/^\d*$/.test(databaseName)) throw new TypeError('must name a database by its number, as in redis://host:6379/0');
   const db = Number(databaseName);
+  const others = rest.map((text) => readUrl(text.includes('://') ? text : `${first.protocol}//${text}`));
+  if (!others.every((node) => agrees(node, first))) {
+    throw new TypeError(
+      'must not have another protocol, user, password or database at a later host: those of the first are for all hosts, as in rediss://user:password@a:6379,b:6379',
+    );
+  }
+  const cluster = [first, ...others].flatMap(({ searchParams }) => searchParams.getAll('cluster'));
+  if (cluster.some((value) => value !== '1')) {
+    throw new TypeError('must not have `cluster` with another value than 1: leave it out for a single server');
+  }
   return {
-    nodes: [first, ...others.map((text) => readUrl(text.includes('://') ? text : `redis://${text}`))].map(nodeOf),
-    cluster: others.length > 0 || first.searchParams.has('cluster'),
+    nodes: [first, ...others].map(nodeOf),
+    cluster: others.length > 0 || cluster.length > 0,
     auth: {
       ...(first.username === '' ? {} : { username: decode(first.username) }),
       ...(first.password === '' ? {} : { password: decode(first.password) }),
@@ -90,6 +100,13 @@ export function readRedisUrl(url: string): RedisAddress {
     },
   };
 }
+
+/** Whether a later host says nothing that the first does not say. */
+const agrees = (node: URL, first: URL): boolean =>
+  node.protocol === first.protocol &&
+  ['', first.username].includes(node.username) &&
+  ['', first.password].includes(node.password) &&
+  ['', '/', first.pathname].includes(node.pathname);
 
 const nodeOf = ({ hostname, port }: URL): { host: string; port: number } => ({
   host: hostname.replace(/^\[|\]$/g, ''),

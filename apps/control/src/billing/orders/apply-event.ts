@@ -1,5 +1,6 @@
 import { applyOrderEvent, type OrderEffect, type OrderEvent, type OrderFlag } from '@sotto/money';
 import type pg from 'pg';
+import { namedDispute } from '../../database/billing-schema.ts';
 import { inTransaction } from '../../database/in-transaction.ts';
 import type { ControlEvents } from '../../events.ts';
 import { creditWithin, debitWithin, ledgerAccounts, transferWithin } from '../../ledger/post-transaction.ts';
@@ -24,6 +25,14 @@ export interface ApplyDependencies {
 /** The source of an event, kept in the order's history. */
 export type EventSource = 'order' | 'webhook' | 'reconcile' | 'auto_top_up' | 'operator';
 
+/** An event about an order, and who reports it. */
+interface Report {
+  readonly orderId: string;
+  readonly event: RailEvent | (OrderEvent & { readonly type: 'opened' });
+  readonly source: EventSource;
+  readonly opened?: Omit<Opened, 'events'> | undefined;
+}
+
 export interface Applied {
   readonly order: OrderRecord;
   readonly outcome: 'applied' | 'unchanged' | 'flagged';
@@ -47,69 +56,98 @@ export interface Applied {
 export async function applyEvent(
   deps: ApplyDependencies,
   orderId: string,
-  event: RailEvent | (OrderEvent & { readonly type: 'opened' }),
-  { source, opened }: { readonly source: EventSource; readonly opened?: Omit<Opened, 'events'> | undefined },
+  event: Report['event'],
+  how: Omit<Report, 'orderId' | 'event'>,
+): Promise<Applied | undefined> {
+  const applied = await inTransaction(deps.pool, (client) => applyWithin(client, deps, { orderId, event, ...how }));
+  if (applied !== undefined) await tell(deps, applied, { event: event.type, source: how.source });
+  return applied;
+}
+
+type PostDependencies = Pick<ApplyDependencies, 'seller' | 'events' | 'now'>;
+
+/** Does the same in the caller's transaction. The projector's loop publishes the balance. */
+export async function applyWithin(
+  client: pg.PoolClient,
+  deps: PostDependencies,
+  { orderId, event, source, opened }: Report,
 ): Promise<Applied | undefined> {
   const at = new Date(deps.now());
-  const applied = await inTransaction(deps.pool, async (client): Promise<Applied | undefined> => {
-    const before = await lockOrder(client, orderId);
-    if (before === undefined) return undefined;
-    const step = applyOrderEvent(before, event);
-    const flag = step.effects.find((effect) => effect.type === 'flag')?.flag;
-    const flagIsNew = flag !== undefined && (await isNewFlag(client, orderId, flag));
-    const reference = before.reference ?? opened?.reference;
-    const moved =
-      step.order.status !== before.status ||
-      step.order.refundedNusd !== before.refundedNusd ||
-      step.order.disputedNusd !== before.disputedNusd;
-    if (!moved && !flagIsNew && reference === before.reference) {
-      return { order: before, outcome: flag === undefined ? 'unchanged' : 'flagged', flag };
-    }
-    let { receiptNumber } = before;
-    for (const effect of step.effects) {
-      const number = await post(client, { deps, before, effect, at });
-      receiptNumber ??= number;
-    }
-    const reason = event.type === 'failed' && 'reason' in event ? event.reason : undefined;
-    const failure = step.order.status === 'failed' ? (before.failure ?? reason) : undefined;
-    const paidAt = before.paidAt ?? (step.order.payment === undefined ? undefined : at);
-    const after: OrderRecord = {
-      ...before,
-      ...step.order,
-      reference,
-      checkoutUrl: before.checkoutUrl ?? opened?.checkoutUrl,
-      payTo: opened?.payTo ?? before.payTo,
-      failure,
-      flag: flagIsNew ? flag : flagAfter(before, step.order.payment),
-      paidAt,
-      receiptNumber,
-    };
-    await updateOrder(client, after, nextCheck(after, at));
-    // An order for a wallet can be deleted as long as it has no history.
-    if (after.wallet !== undefined && after.payment === undefined && after.flag === undefined)
-      return { order: after, outcome: 'applied', flag };
-    await client.query(
-      `insert into order_events (order_id, at, source, event, from_status, to_status, flag)
-       values ($1, $2, $3, $4, $5, $6, $7)`,
-      [orderId, at, source, event.type, before.status, after.status, flagIsNew ? flag : null],
-    );
-    await recordOutcome(client, { before, after, at });
-    return { order: after, outcome: moved || flag === undefined ? 'applied' : 'flagged', flag };
-  });
-  if (applied !== undefined) await tell(deps, applied, { event: event.type, source });
-  return applied;
+  const before = await lockOrder(client, orderId);
+  if (before === undefined) return undefined;
+  const step = applyOrderEvent(before, event);
+  const flag = step.effects.find((effect) => effect.type === 'flag')?.flag;
+  const dispute = event.type === 'opened' ? undefined : event.dispute;
+  const name = dispute === undefined ? event.type : `${event.type} ${dispute}`;
+  const isNews =
+    (flag !== undefined || dispute !== undefined) && (await isMissing(client, orderId, { name, flag, dispute }));
+  const newFlag = isNews ? flag : undefined;
+  const reference = before.reference ?? opened?.reference;
+  const moved =
+    step.order.status !== before.status ||
+    step.order.refundedNusd !== before.refundedNusd ||
+    step.order.disputedNusd !== before.disputedNusd;
+  if (!moved && !isNews && reference === before.reference) {
+    return { order: before, outcome: flag === undefined ? 'unchanged' : 'flagged', flag };
+  }
+  let { receiptNumber } = before;
+  for (const effect of step.effects) {
+    const number = await post(client, { deps, before, effect, at });
+    receiptNumber ??= number;
+  }
+  const reason = event.type === 'failed' && 'reason' in event ? event.reason : undefined;
+  const failure = step.order.status === 'failed' ? (before.failure ?? reason) : undefined;
+  const paidAt = before.paidAt ?? (step.order.payment === undefined ? undefined : at);
+  const after: OrderRecord = {
+    ...before,
+    ...step.order,
+    reference,
+    checkoutUrl: before.checkoutUrl ?? opened?.checkoutUrl,
+    payTo: opened?.payTo ?? before.payTo,
+    failure,
+    flag: newFlag ?? flagAfter(before, event.type, step.order.payment),
+    paidAt,
+    receiptNumber,
+  };
+  await updateOrder(client, after, nextCheck(after, at));
+  // An order for a wallet can be deleted as long as it has no history.
+  if (after.wallet !== undefined && after.payment === undefined && after.flag === undefined)
+    return { order: after, outcome: 'applied', flag };
+  await client.query(
+    `insert into order_events (order_id, at, source, event, from_status, to_status, flag)
+     values ($1, $2, $3, $4, $5, $6, $7)`,
+    [orderId, at, source, name, before.status, after.status, newFlag ?? null],
+  );
+  await recordOutcome(client, { before, after, at });
+  return { order: after, outcome: moved || flag === undefined ? 'applied' : 'flagged', flag };
 }
 
 /** Flags about money that was not credited. They no longer apply once a payment is credited. */
 const uncredited: ReadonlySet<string> = new Set(['paid_partially', 'amount_differs', 'currency_differs']);
-const flagAfter = ({ flag, payment }: OrderRecord, paid: string | undefined): OrderRecord['flag'] =>
-  payment === undefined && paid !== undefined && flag !== undefined && uncredited.has(flag) ? undefined : flag;
 
-/** Whether a flag is new. Each flag is raised once per order, whatever other flags came in between. */
-async function isNewFlag(client: pg.PoolClient, orderId: string, flag: OrderFlag): Promise<boolean> {
-  const { rowCount } = await client.query('select 1 from order_events where order_id = $1 and flag = $2', [
+function flagAfter(
+  { flag, payment }: OrderRecord,
+  event: OrderEvent['type'],
+  paid: string | undefined,
+): OrderRecord['flag'] {
+  if (flag === 'disputed') return event === 'dispute_won' || event === 'dispute_lost' ? undefined : flag;
+  return payment === undefined && paid !== undefined && flag !== undefined && uncredited.has(flag) ? undefined : flag;
+}
+
+/**
+ * Whether an order's history lacks this. Each flag is raised once, whatever other flags came in between. Each dispute begins and ends
+ * once. Its beginning may arrive after its end, and is no news then.
+ */
+async function isMissing(
+  client: pg.PoolClient,
+  orderId: string,
+  { name, flag, dispute }: { readonly name: string } & { readonly [each in 'flag' | 'dispute']: string | undefined },
+): Promise<boolean> {
+  const [column, value] =
+    dispute === undefined ? ['flag', flag] : flag === undefined ? ['event', name] : [namedDispute, dispute];
+  const { rowCount } = await client.query(`select 1 from order_events where order_id = $1 and ${column} = $2`, [
     orderId,
-    flag,
+    value,
   ]);
   return rowCount === 0;
 }
@@ -127,7 +165,7 @@ async function tell(
 }
 
 interface Posting {
-  readonly deps: ApplyDependencies;
+  readonly deps: PostDependencies;
   readonly before: OrderRecord;
   readonly effect: OrderEffect;
   readonly at: Date;

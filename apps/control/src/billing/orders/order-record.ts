@@ -94,6 +94,7 @@ const failureMessages: Readonly<Record<string, string>> = {
   payment_failed: 'The payment failed. Nothing was paid.',
   payment_invalid: 'The payment was not confirmed. Nothing was credited.',
   no_saved_card: 'There is no saved card. Nothing was paid.',
+  too_late: 'It could not be charged in time. Nothing was paid.',
   authentication_required: 'The bank wants the card holder to confirm the payment. Pay an order by hand.',
   insufficient_funds: 'The card was declined: not enough money is on it.',
   expired_card: 'The card was declined: it has expired.',

@@ -178,7 +178,7 @@ export async function openOrder(
     const { code } = error;
     deps.events.railFailed({ rail: rail.name, action: 'open', code });
     if (error instanceof RailUnavailableError) return { order, isRefused: false };
-    const reason = code === 'no_saved_card' ? code : 'refused';
+    const reason = code === 'no_saved_card' || code === 'too_late' ? code : 'refused';
     const failed = await applyEvent(deps, order.id, { type: 'failed', reason }, { source });
     return { order: failed?.order ?? order, isRefused: true };
   }

@@ -33,8 +33,11 @@ export interface Opened {
   readonly events: readonly RailEvent[];
 }
 
-/** An event that a rail reports about an order, with the reason if it failed. */
-export type RailEvent = Exclude<OrderEvent, { type: 'opened' }> & { readonly reason?: string };
+/** An event that a rail reports about an order, with the reason if it failed, and the rail's id of the dispute it is of. */
+export type RailEvent = Exclude<OrderEvent, { type: 'opened' }> & {
+  readonly reason?: string;
+  readonly dispute?: string;
+};
 
 /** The present state of an order at its rail. */
 export interface Observed {

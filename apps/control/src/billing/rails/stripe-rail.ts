@@ -75,9 +75,7 @@ export class StripeRail implements PaymentRail, SavedCards {
 
   async savedCard(accountId: string): Promise<string | undefined> {
     const customer = await this.#findCustomer(accountId);
-    if (customer === undefined) return undefined;
-    const cards = await askStripe(this.#stripe.customers.listPaymentMethods(customer, { type: 'card', limit: 1 }));
-    return cards.data[0]?.id;
+    return customer === undefined ? undefined : (await this.#cardsOf(customer))?.[0];
   }
 
   async #openCheckout(order: RailOrder): Promise<Opened> {
@@ -161,19 +159,33 @@ export class StripeRail implements PaymentRail, SavedCards {
     return rows[0]?.customer;
   }
 
-  /** Returns the customer id of an account. Creates it if there is none; the first that is stored stays. */
+  /** Returns the newest card of a customer, if there is one. Undefined: the customer was deleted at Stripe. */
+  async #cardsOf(customer: string): Promise<readonly string[] | undefined> {
+    const listed = this.#stripe.customers.listPaymentMethods(customer, { type: 'card', limit: 1 });
+    try {
+      return (await askStripe(listed)).data.map(({ id }) => id);
+    } catch (error) {
+      if (error instanceof RailRefusedError && error.code === 'resource_missing') return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Returns the customer id of an account. Creates it if there is none, or if it was deleted at Stripe; the first that is
+   * stored stays.
+   */
   async #customerOf(accountId: string): Promise<string> {
     const known = await this.#findCustomer(accountId);
-    if (known !== undefined) return known;
+    if (known !== undefined && (await this.#cardsOf(known)) !== undefined) return known;
+    // With the key that created the deleted customer, Stripe could return that customer again.
+    const idempotencyKey = known === undefined ? `customer:${accountId}` : `customer:${accountId}:${known}`;
     const made = await askStripe(
-      this.#stripe.customers.create(
-        { metadata: { [metadataNames.account]: accountId } },
-        { idempotencyKey: `customer:${accountId}` },
-      ),
+      this.#stripe.customers.create({ metadata: { [metadataNames.account]: accountId } }, { idempotencyKey }),
     );
     await this.#pool.query(
-      'insert into rail_customers (account_id, rail, customer) values ($1, $2, $3) on conflict do nothing',
-      [accountId, this.name, made.id],
+      `insert into rail_customers (account_id, rail, customer) values ($1, $2, $3)
+       on conflict (account_id, rail) do update set customer = excluded.customer where rail_customers.customer = $4`,
+      [accountId, this.name, made.id, known ?? null],
     );
     return (await this.#findCustomer(accountId)) ?? made.id;
   }

@@ -19,6 +19,7 @@ const eventSchema = z.looseObject({ id: z.string(), type: z.string(), data: z.lo
 
 /** A dispute or a refund. It belongs to a payment and does not carry our metadata. */
 const linkedSchema = z.looseObject({
+  id: z.string().regex(/^\w{1,255}$/),
   status: z.string().nullish(),
   amount: z.int().min(0),
   payment_intent: z.union([z.string(), z.looseObject({ id: z.string() })]).nullish(),
@@ -38,13 +39,11 @@ export function stripeWebhook(stripe: Stripe, webhookSecret: string): WebhookRea
     return { orderId: asked === undefined ? undefined : orderIdOf(intentSchema.parse(asked)), payment };
   };
 
-  const readLinked = async (type: string, object: unknown, eventOf: (read: LinkedObject) => RailEvent | string) => {
+  const readLinked = async (type: string, object: unknown, eventOf: (read: LinkedObject) => RailEvent) => {
     const linked = linkedSchema.parse(object);
     const payment = idOf(linked.payment_intent);
     if (payment === undefined) return ignored(type, 'It belongs to no payment intent.');
-    const event = eventOf(linked);
-    if (typeof event === 'string') return ignored(type, event);
-    return delivered(type, await pointerTo(payment), [event]);
+    return delivered(type, await pointerTo(payment), [eventOf(linked)]);
   };
 
   const readEvent = async (verified: unknown): Promise<Delivery> => {
@@ -78,10 +77,12 @@ export function stripeWebhook(stripe: Stripe, webhookSecret: string): WebhookRea
         return delivered(type, pointer, eventsOfCharge(charge));
       }
       case 'charge.dispute.created':
-        return readLinked(type, data.object, () => ({ type: 'noticed', flag: 'disputed' }));
+        return readLinked(type, data.object, ({ id }) => ({ type: 'noticed', flag: 'disputed', dispute: id }));
       case 'charge.dispute.closed':
-        return readLinked(type, data.object, ({ status, amount }) =>
-          status === 'lost' ? { type: 'dispute_lost', totalNusd: centsToNusd(amount) } : `It was closed as ${status}.`,
+        return readLinked(type, data.object, ({ id, status, amount }) =>
+          status === 'lost'
+            ? { type: 'dispute_lost', totalNusd: centsToNusd(amount), dispute: id }
+            : { type: 'dispute_won', dispute: id },
         );
       case 'refund.failed':
         return readLinked(type, data.object, () => ({ type: 'noticed', flag: 'refund_failed' }));

@@ -5,7 +5,7 @@ import { call } from '../../api/call.ts';
 import { errorAt } from '../../api/errors.ts';
 import { billingCatalogQuery } from '../../api/queries.ts';
 import { useChange } from '../../api/use-change.ts';
-import { formatInstant, formatUsd, readUsd, usdMistake } from '../../format/format.ts';
+import { formatInstant, formatUsd, readUsd, typedUsd, usdMistake } from '../../format/format.ts';
 import { SelectField, TextAreaField, TextField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Card, ErrorState, Loading, Notice } from '../../ui/surface.tsx';
@@ -192,11 +192,11 @@ function draftOf(
 ): SettingsDraft {
   const first = catalog.packages[0];
   return {
-    lowBalance: low === null ? '' : String(low),
+    lowBalance: typedUsd(low),
     isAuto: auto?.enabled ?? false,
-    threshold: String(auto?.threshold_usd ?? Math.min(5, first?.amount ?? 5)),
+    threshold: typedUsd(auto?.threshold_usd ?? Math.min(5, first?.amount ?? 5)),
     packageId: auto?.package_id ?? first?.id ?? '',
-    monthlyLimit: String(auto?.monthly_limit_usd ?? (first?.total ?? 0) * 4),
+    monthlyLimit: typedUsd(auto?.monthly_limit_usd ?? (first?.total ?? 0) * 4),
   };
 }
 

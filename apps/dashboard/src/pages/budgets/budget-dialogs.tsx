@@ -4,7 +4,7 @@ import { budgetsQuery } from '../../api/budgets.ts';
 import { call } from '../../api/call.ts';
 import { errorAt } from '../../api/errors.ts';
 import { useChange } from '../../api/use-change.ts';
-import { formatUsd, usdMistake } from '../../format/format.ts';
+import { formatUsd, typedUsd, usdMistake } from '../../format/format.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { RadioCards, SelectField, TextField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
@@ -39,7 +39,7 @@ function LimitField({ limit, error }: { readonly limit?: number; readonly error:
       name="limit"
       hint="Counts the whole present month (UTC). 0 stops all requests that cost something."
       error={error}
-      defaultValue={limit}
+      defaultValue={typedUsd(limit)}
       inputMode="decimal"
       autoComplete="off"
       required

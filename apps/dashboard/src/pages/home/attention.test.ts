@@ -90,18 +90,20 @@ describe('keys', () => {
   });
 
   it('are named a week before they expire and a week after, unless they are disabled', () => {
+    // The last days are those of the reader, as in the table of keys.
+    const midnight = (day: number) => new Date(2026, 2, day).toISOString();
     const keys = [
-      key('a', { expires_at: '2026-03-20T00:00:00Z' }),
-      key('b', { expires_at: '2026-03-16T00:00:00Z' }),
-      key('c', { expires_at: '2026-03-11T12:00:00Z' }),
-      key('d', { expires_at: '2026-03-09T00:00:00Z' }),
-      key('e', { expires_at: '2026-03-01T00:00:00Z' }),
-      key('f', { expires_at: '2026-03-12T00:00:00Z', disabled_at: at }),
+      key('a', { expires_at: midnight(20) }),
+      key('b', { expires_at: midnight(16) }),
+      key('c', { expires_at: midnight(12) }),
+      key('d', { expires_at: midnight(9) }),
+      key('e', { expires_at: midnight(1) }),
+      key('f', { expires_at: midnight(12), disabled_at: at }),
     ];
-    expect(texts({ keys })).toEqual([
-      'warn: The key key c expires on Mar 11.',
-      'warn: The key key d expired on Mar 9. Its requests are rejected.',
-      'info: The key key b expires on Mar 16.',
+    expect(texts({ keys, now: new Date(2026, 2, 11, 6).getTime() })).toEqual([
+      'warn: The key key c expires on Mar 11, 2026.',
+      'warn: The key key d expired on Mar 8, 2026. Its requests are rejected.',
+      'info: The key key b expires on Mar 15, 2026.',
     ]);
     const many = ['a', 'b', 'c', 'd'].map((id) => key(id, { ...near, expires_at: '2026-03-12T00:00:00Z' }));
     expect(texts({ keys: many })).toEqual([

@@ -1,5 +1,12 @@
 import { type BudgetAnswer, isRoleAtLeast, type KeyAnswer, type UptimeAnswer, type WorkspaceRole } from '@sotto/wire';
-import { formatBalance, formatCountOf, formatShare, formatShortDay, formatUsd } from '../../format/format.ts';
+import {
+  formatBalance,
+  formatCountOf,
+  formatLastDay,
+  formatShare,
+  formatShortDay,
+  formatUsd,
+} from '../../format/format.ts';
 import { type Names, ownerOf, projectedUsd, shareOf } from '../budgets/budget-rules.ts';
 import { limitOf } from '../keys/key-rules.ts';
 
@@ -158,7 +165,7 @@ function concernsOfExpiry(facts: AttentionFacts): readonly Concern[] {
     // A key that expired long ago does not need attention any more.
     if (at === null || days === undefined || days > expiryDays || days < -expiryDays) return [];
     const line = { id: `expiry ${id}`, to: '/keys', action: 'See keys' } as const;
-    const day = formatShortDay(at.slice(0, 10));
+    const day = formatLastDay(at);
     return days <= 0
       ? [{ ...line, tone: 'warn', text: `The key ${name} expired on ${day}. Its requests are rejected.` }]
       : [{ ...line, tone: days < 1 ? 'warn' : 'info', text: `The key ${name} expires on ${day}.` }];

@@ -2,7 +2,7 @@ import type { KeyAnswer, UpdateKey } from '@sotto/wire';
 import { useQuery } from '@tanstack/react-query';
 import { errorAt } from '../../api/errors.ts';
 import { modelsQuery } from '../../api/queries.ts';
-import { readUsd } from '../../format/format.ts';
+import { readUsd, typedUsd } from '../../format/format.ts';
 import { autoModelId } from '../../models/model-options.ts';
 import { CheckList } from '../../ui/check-list.tsx';
 import { DayField } from '../../ui/draft-fields.tsx';
@@ -25,7 +25,7 @@ interface KeyDraft {
 /** Returns the draft of a key as it is; of a new key without one. */
 export const draftOf = (key?: KeyAnswer): KeyDraft => ({
   name: key?.name ?? '',
-  limit: shown(key?.credit_limit_usd),
+  limit: typedUsd(key?.credit_limit_usd),
   isCompatible: key?.openai_compatible ?? true,
   lastDay: key?.expires_at == null ? '' : dayOf(new Date(Date.parse(key.expires_at) - 1)),
   models: key?.allowed_models ?? [],

@@ -14,6 +14,7 @@ import {
   incidentBelow,
   incidentsOf,
   type MeasuredRoutes,
+  measuredOf,
   mostWithHours,
   troubledAt,
   useUptimes,
@@ -145,7 +146,7 @@ function Incidents({ incidents, isMeasured }: { incidents: readonly Incident[]; 
 }
 
 function columnsFor(provider: string, known: MeasuredRoutes): readonly Column<ModelAnswer>[] {
-  const measured = ({ id }: ModelAnswer) => known.get(id)?.find((one) => one.provider === provider);
+  const measured = (model: ModelAnswer) => measuredOf(known.get(model.id) ?? [], routesAt(provider, model));
   const price = (model: ModelAnswer, name: 'input' | 'output') => lowest(routesAt(provider, model), name);
   return [
     {
@@ -170,14 +171,14 @@ function columnsFor(provider: string, known: MeasuredRoutes): readonly Column<Mo
     {
       title: 'Success',
       numeric: true,
-      sortBy: (model) => measured(model)?.success_rate ?? -1,
-      cell: (model) => measuredText(measured(model)?.success_rate, formatShare),
+      sortBy: (model) => measured(model).successRate ?? -1,
+      cell: (model) => measuredText(measured(model).successRate, formatShare),
     },
     {
       title: 'First token',
       numeric: true,
-      sortBy: (model) => measured(model)?.ttft_ms?.p50 ?? Number.POSITIVE_INFINITY,
-      cell: (model) => measuredText(measured(model)?.ttft_ms, ({ p50 }) => formatMs(p50)),
+      sortBy: (model) => measured(model).firstTokenMs ?? Number.POSITIVE_INFINITY,
+      cell: (model) => measuredText(measured(model).firstTokenMs, formatMs),
     },
     {
       title: 'Actions',

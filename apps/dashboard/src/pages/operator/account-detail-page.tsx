@@ -4,7 +4,7 @@ import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api/call.ts';
 import { errorAt } from '../../api/errors.ts';
-import { formatDay, formatInstant, readUsd, usdMistake } from '../../format/format.ts';
+import { formatDay, formatInstant, readUsd, typedUsd, usdMistake } from '../../format/format.ts';
 import { ActsTable } from '../../ui/acts-table.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
@@ -137,7 +137,7 @@ function GrantCard({ account: { id, monthly_grant } }: { account: AccountAnswer 
           inputMode="decimal"
           autoComplete="off"
           hint="Leave it empty for the amount that every account gets."
-          defaultValue={monthly_grant?.is_default === false ? String(monthly_grant.amount_usd) : ''}
+          defaultValue={typedUsd(monthly_grant?.is_default === false ? monthly_grant.amount_usd : null)}
           error={problem ?? errorAt(act.error, 'amount_usd')}
         />
       </Form>

@@ -6,7 +6,7 @@ const draft = draftOf(initialPreferences);
 
 describe('a draft of preferences', () => {
   it('comes back as it was, prices included', () => {
-    const preferences = { ...initialPreferences, max_price: { output: 2.5 } };
+    const preferences = { ...initialPreferences, max_price: { input: 5e-7, output: 2.5 } };
     expect(readDraft(draftOf(preferences))).toEqual({ preferences, problems: {} });
     expect(readDraft(draft)).toEqual({ preferences: initialPreferences, problems: {} });
   });

@@ -1,5 +1,5 @@
 import type { Boundary, MaxPrice, Preferences, PrivacyClass } from '@sotto/wire';
-import { readUsd } from '../../format/format.ts';
+import { readUsd, typedUsd } from '../../format/format.ts';
 import { boundaryTier, isWeaker, isWeakerBoundary } from './boundaries.ts';
 
 /** Preferences while the user edits them. Prices are the typed text. */
@@ -9,10 +9,8 @@ export interface Draft extends Omit<Preferences, 'max_price'> {
 }
 
 export function draftOf({ max_price: price, ...rest }: Preferences): Draft {
-  return { ...rest, maxInput: text(price?.input), maxOutput: text(price?.output) };
+  return { ...rest, maxInput: typedUsd(price?.input), maxOutput: typedUsd(price?.output) };
 }
-
-const text = (price: number | undefined): string => (price === undefined ? '' : String(price));
 
 /** The mistakes of a draft: a sentence by field. */
 type DraftProblems = { readonly [field in 'maxInput' | 'maxOutput' | 'models']?: string };

@@ -54,10 +54,16 @@ export function PasswordForm({ email, onDone }: PasswordFormProps) {
   );
 }
 
+interface PasskeyButtonProps {
+  readonly onDone: () => Promise<void>;
+  /** Why a passkey that was chosen in the address field failed. */
+  readonly offerError?: unknown;
+}
+
 /** Signs in with a passkey that the browser asks for. */
-export function PasskeyButton({ onDone }: { onDone: () => Promise<void> }) {
+export function PasskeyButton({ onDone, offerError }: PasskeyButtonProps) {
   const showing = useChange({ mutationFn: () => signInWithPasskey(), onSuccess: onDone });
-  const sentence = passkeySentence(showing.error);
+  const sentence = passkeySentence(showing.isIdle ? offerError : showing.error);
   return (
     <div className="space-y-2">
       <Button

@@ -17,6 +17,7 @@ import { PasskeyButton, PasswordForm } from './sign-in-forms.tsx';
 export function SignInPage() {
   const { return_to: returnTo, error } = useSearch({ from: '/sign-in' });
   const [isHalf, setHalf] = useState(false);
+  const [offerError, setOfferError] = useState<unknown>();
   const client = useQueryClient();
   const router = useRouter();
   const enter = useCallback(async () => {
@@ -25,7 +26,9 @@ export function SignInPage() {
   }, [client, router, returnTo]);
   useEffect(() => {
     const leaving = new AbortController();
-    void offerPasskeys(leaving.signal).then((isSignedIn) => (isSignedIn ? enter() : undefined));
+    offerPasskeys(leaving.signal)
+      .then((isSignedIn) => (isSignedIn ? enter() : undefined))
+      .catch(setOfferError);
     return () => leaving.abort();
   }, [enter]);
   const { data: methods } = useQuery(signInMethodsQuery);
@@ -37,7 +40,7 @@ export function SignInPage() {
         <Invited returnTo={safeReturnTo(returnTo)} />
         {error !== undefined && <Notice tone="danger">{errorWords(error)}</Notice>}
         <PasswordForm onDone={(needsSecond) => (needsSecond ? setHalf(true) : enter())} />
-        {canUsePasskeys() && <PasskeyButton onDone={enter} />}
+        {canUsePasskeys() && <PasskeyButton onDone={enter} offerError={offerError} />}
         {methods?.openid && <OpenidButton name={methods.openid.name} returnTo={safeReturnTo(returnTo)} />}
       </div>
       {methods?.sign_up !== 'closed' && (

@@ -17,7 +17,7 @@ import {
   verdictOrder,
   verdictWords,
 } from '../../verification/verdicts.tsx';
-import { endOfKeys, provenanceOf } from './verify-rules.ts';
+import { provenanceOf } from './verify-rules.ts';
 
 const evidenceNames = { tdx: 'Intel TDX', sev_snp: 'AMD SEV-SNP', simulated: 'Simulated' } as const;
 
@@ -76,7 +76,7 @@ function Evidence({ verification }: { verification: OriginVerification }) {
           ...(keySet === undefined
             ? []
             : [
-                { name: 'Keys end', value: endOfKeys(keySet.not_after) },
+                { name: 'Keys end', value: formatInstant(keySet.not_after * 1000) },
                 { name: 'Provider registry', value: code(keySet.provider_registry_digest) },
                 ...keySet.tls_public_keys.map((key, index) => ({
                   name:

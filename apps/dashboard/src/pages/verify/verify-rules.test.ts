@@ -1,7 +1,7 @@
 import type { ModelAnswer, PrivacyClass } from '@sotto/wire';
 import { expect, it } from 'vitest';
 import { meets, verdictOrder } from '../../verification/verdicts.tsx';
-import { enclaveModels, enclaveRoutes, endOfKeys, provenanceOf } from './verify-rules.ts';
+import { enclaveModels, enclaveRoutes, provenanceOf } from './verify-rules.ts';
 
 const model = (...routes: readonly (readonly [string, PrivacyClass])[]) =>
   ({
@@ -44,9 +44,4 @@ it('meets a verdict by order, and never an unknown word', () => {
     expect(meets(verdict, 'hardware-verified' as never)).toBe(false);
     expect(meets('hardware-verified' as never, verdict)).toBe(false);
   }
-});
-
-it('says when a key set ends, whatever the machine states', () => {
-  expect(endOfKeys(1_800_000_000)).toContain('2027');
-  expect(endOfKeys(Number.MAX_SAFE_INTEGER)).toBe('Later than any date');
 });

@@ -1,5 +1,4 @@
 import type { ModelAnswer, PrivacyClass } from '@sotto/wire';
-import { formatInstant } from '../../format/format.ts';
 
 /** The tiers of enclaves. */
 type EnclaveTier = Extract<PrivacyClass, 'tee' | 'e2ee'>;
@@ -45,10 +44,3 @@ export function provenanceOf(document: unknown): Provenance | undefined {
   if (typeof commit !== 'string' || typeof image_digest !== 'string') return undefined;
   return { repository, commit, image_digest };
 }
-
-/** The last second that a date can hold. */
-const latestSecond = 8.64e12;
-
-/** Says when a key set ends. A machine can state any second, and its failed checks must still be shown. */
-export const endOfKeys = (notAfter: number): string =>
-  notAfter > latestSecond ? 'Later than any date' : formatInstant(notAfter * 1000);

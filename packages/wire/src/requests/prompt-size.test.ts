@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { expandedSchemaBytes, hasReferences, unboundedBytes } from './schema-size.ts';
+import { expandedSchemaBytes, hasReferences, unboundedBytes } from './prompt-size.ts';
 
 const bytesOf = (schema: object): number => Buffer.byteLength(JSON.stringify(schema));
 const item = { description: 'x'.repeat(1000) };

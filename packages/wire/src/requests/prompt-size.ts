@@ -1,3 +1,6 @@
+/** Tokens that templates add around content. They are generous, because a hold must be a true upper bound. */
+export const allowance = { request: 64, message: 16, tool: 512, toolUse: 1024, format: 512, image: 49_152 } as const;
+
 /** Stands for more bytes than any context window holds. */
 export const unboundedBytes = 2 ** 40;
 
@@ -128,6 +131,8 @@ const isContainer = (value: unknown): value is object => typeof value === 'objec
 const leafBytes = (value: unknown): number =>
   typeof value === 'string' && plainText.test(value)
     ? value.length + 2
-    : Buffer.byteLength(JSON.stringify(value) ?? '');
+    : utf8.encode(JSON.stringify(value) ?? '').length;
+
+const utf8 = new TextEncoder();
 
 const plainText = /^[ !#-[\]-~]*$/;
