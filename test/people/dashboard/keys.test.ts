@@ -210,6 +210,7 @@ await describeDashboard('keys', (stage) => {
     await choose(page, 'slow', 'Revoke');
     const question = page.getByRole('alertdialog');
     await question.getByRole('button', { name: 'Revoke key' }).click();
+    await question.getByRole('button', { name: 'Revoke key', disabled: true }).waitFor();
     await page.keyboard.press('Escape');
     await question.getByRole('button', { name: 'Cancel' }).click();
     await question.waitFor();
