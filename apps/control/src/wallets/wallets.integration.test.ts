@@ -510,7 +510,7 @@ describe.each(drivers)('anonymous wallets, with the state in $driver', ({ start 
       };
       await expect(withdrawLot(world.deps({ state: diesAfter }), lot)).rejects.toBe(died);
       expect([await world.balance(accountId), await world.available(walletId)]).toEqual([usd(7), usd(2)]);
-      // Nobody can withdraw it twice, and the note goes when its transaction can no longer commit.
+      // It cannot be withdrawn twice, and the note goes when its transaction can no longer commit.
       await expect(withdrawLot(world.deps(), lot)).rejects.toEqual(refused('insufficient_balance'));
       await endReservations(world.deps());
       expect(await world.notes()).toHaveLength(1);
