@@ -181,15 +181,19 @@ describe('sotto run', () => {
     expect(stage.service.broker).toHaveLength(1);
   });
 
-  it('sends nothing under --max-cost while the prices cannot be read', async () => {
+  it.each([
+    [503, refusal('service_unavailable'), /^503 .*control_unreachable/],
+    [200, { object: 'list', data: [] }, /^503 .*control_unreachable/],
+    [429, refusal('rate_limited'), /^429 .*rate_limited/],
+  ])('sends nothing under --max-cost while the prices cannot be read: %i, %j', async (status, body, expected) => {
     let lists = 0;
     stage.service.onControl(({ path }, response) => {
       if (path === '/v1/models') lists += 1;
-      if (lists > 1) json(response, 503, refusal('service_unavailable'));
+      if (lists > 1) json(response, status, body);
       else json(response, 200, { object: 'list', data: [listed] });
     });
     const { out } = await endOf(await run('claude', asking(1), ['--model', model, '--max-cost', '1']));
-    expect(out).toMatch(/^503 .*control_unreachable/);
+    expect(out).toMatch(expected);
     expect(stage.service.broker).toEqual([]);
   });
 

@@ -302,7 +302,11 @@ await describeBilling(
         });
       });
 
-      it('pauses when a payment is disputed', async () => {
+      it.each([
+        ['created', 'needs_response'],
+        // The loss may be reported before the beginning.
+        ['closed', 'lost'],
+      ])('pauses when a payment is disputed: charge.dispute.%s', async (type, status) => {
         const { till, world } = suite;
         const person = await withCard();
         await till.putSettings(person, auto());
@@ -310,8 +314,8 @@ await describeBilling(
           person.accountId,
         ]);
         const charge = world.stripe.charge(rows[0]?.id ?? '');
-        const dispute = { id: 'dp', status: 'needs_response', amount: 1050, payment_intent: charge.payment_intent };
-        await till.told(world.stripe.event('charge.dispute.created', dispute));
+        const dispute = { id: 'dp', status, amount: 1050, payment_intent: charge.payment_intent };
+        await till.told(world.stripe.event(`charge.dispute.${type}`, dispute));
         expect((await till.settings(person)).auto_top_up_state.paused).toMatchObject({ code: 'disputed' });
       });
     });

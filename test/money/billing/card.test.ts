@@ -318,6 +318,20 @@ await describeBilling('payment by card', (suite) => {
       expect((await tell('created', 'dp_2')).outcome).toBe('flagged');
       expect(await till.read(person, id)).toMatchObject({ status: 'paid', problem: { code: 'disputed' } });
     });
+
+    it('are shown until the last of two is over', async () => {
+      const { till, world, person, id } = await suite.ordered(small);
+      await till.told(till.payByCard(id));
+      const problemAfter = async (type: 'created' | 'closed', dispute: string) => {
+        const status = type === 'created' ? 'needs_response' : 'won';
+        await till.told(world.stripe.event(`charge.dispute.${type}`, disputeOf(id, status, dispute)));
+        return (await till.read(person, id)).problem?.code;
+      };
+      expect(await problemAfter('created', 'dp_1')).toBe('disputed');
+      expect(await problemAfter('created', 'dp_2')).toBe('disputed');
+      expect(await problemAfter('closed', 'dp_1')).toBe('disputed');
+      expect(await problemAfter('closed', 'dp_2')).toBeUndefined();
+    });
   });
 
   describe('without webhooks', () => {

@@ -66,17 +66,26 @@ export async function ensureDemoAccount(options: {
       });
       return made.key;
     };
+    // The database has never had the file's keys, so the file is new here, and its password would open nothing.
+    if (isFound && !(await hasHad(pool, accountId, [kept.inference_key, kept.management_key])))
+      await setPassword(pool, kept);
     const inferenceKey = await keyOf('inference', kept.inference_key);
     const managementKey = await keyOf('management', kept.management_key);
-    // Neither key of the file works, so the file is new here. Its password would open nothing.
-    if (isFound && inferenceKey !== kept.inference_key && managementKey !== kept.management_key)
-      await setPassword(pool, kept);
     await keep(file, { ...kept, inference_key: inferenceKey, management_key: managementKey });
     const hasBalance = (balance?.balanceNusd ?? 0n) > 0n;
     return { email: kept.email, password: kept.password, inferenceKey, managementKey, hasBalance };
   } finally {
     await close();
   }
+}
+
+/** Whether the account has or had one of these keys. */
+async function hasHad(pool: Pool, accountId: string, keys: readonly (string | undefined)[]): Promise<boolean> {
+  const { rowCount } = await pool.query('select 1 from api_keys where account_id = $1 and hash = any($2)', [
+    accountId,
+    keys.flatMap((key) => (key === undefined ? [] : [hashSecret(key)])),
+  ]);
+  return rowCount !== 0;
 }
 
 /** Whether a stored key still works, including compatibility mode. */

@@ -261,26 +261,31 @@ describe('end-to-end-encrypted chat', () => {
     expect(at.attestations()).toHaveLength(2);
   });
 
-  it('does not buy a second answer for an SDK that retries after its stream broke off', async () => {
-    const at = standIn(kind);
-    const broken = (): ReadableStream => new ReadableStream({ pull: (stream) => stream.error(new Error('cut short')) });
-    at.relays((each) => (each.headers.has('x-router-privacy-class') ? new Response(broken(), each) : each));
-    const ask = (tries: number) =>
-      at.exchange.ask({
-        method: 'POST',
-        path: '/v1/chat/completions',
-        header: (name) => (name === 'x-stainless-retry-count' ? String(tries) : undefined),
-        body: JSON.stringify({ ...question, stream: true }),
-        signal: new AbortController().signal,
-      });
-    // The proxy reads pieces.
-    const reading = async (): Promise<void> => {
-      for await (const _ of (await ask(0)).body);
-    };
-    await expect(reading()).rejects.toThrow('cut short');
-    expect(await (await ask(1)).toResponse().json()).toMatchObject({ error: { type: 'retry_refused' } });
-    expect(at.chats()).toHaveLength(1);
-  });
+  it.each([true, false])(
+    'does not buy a second answer for an SDK that retries after it broke off: stream %s',
+    async (stream) => {
+      const at = standIn(kind);
+      const broken = (): ReadableStream =>
+        new ReadableStream({ pull: (stream) => stream.error(new Error('cut short')) });
+      at.relays((each) => (each.headers.has('x-router-privacy-class') ? new Response(broken(), each) : each));
+      const ask = (tries: number) =>
+        at.exchange.ask({
+          method: 'POST',
+          path: '/v1/chat/completions',
+          header: (name) => (name === 'x-stainless-retry-count' ? String(tries) : undefined),
+          body: JSON.stringify({ ...question, stream }),
+          signal: new AbortController().signal,
+        });
+      // The proxy reads pieces.
+      const reading = async (): Promise<void> => {
+        for await (const _ of (await ask(0)).body);
+      };
+      if (stream) await expect(reading()).rejects.toThrow('cut short');
+      else expect((await ask(0)).status).toBe(424);
+      expect(await (await ask(1)).toResponse().json()).toMatchObject({ error: { type: 'retry_refused' } });
+      expect(at.chats()).toHaveLength(1);
+    },
+  );
 
   it('answers an error without any content if the reply was not encrypted', async () => {
     const at = standIn(kind);

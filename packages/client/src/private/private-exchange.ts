@@ -1,5 +1,5 @@
 import { headerNames, type Operation, operationAt, operationPaths, ServiceError } from '@sotto/wire';
-import { answerFrom, answerOfFailure, answerOfRefusal } from '../answer.ts';
+import { answerFrom, answerOfFailure, answerOfRefusal, sentStatus } from '../answer.ts';
 import type { E2eeChat } from '../enclave/e2ee-chat.ts';
 import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
@@ -92,7 +92,9 @@ export class PrivateExchange implements Exchange {
   }
 
   /** Some SDKs retry if a body breaks off or arrives too slowly. Refusals are not charged, so they may be retried. */
-  #watched(asked: string, answer: ContentAnswer): ContentAnswer {
+  async #watched(asked: string, answer: ContentAnswer): Promise<ContentAnswer> {
+    // An encrypted answer that was lost while it was read whole.
+    if (answer.status === sentStatus) await this.#parts.sent.remember(asked);
     if (answer.status !== 200) return answer;
     return { ...answer, body: wholeOr(answer.body, () => this.#parts.sent.remember(asked)) };
   }

@@ -34,7 +34,7 @@ export interface RunTotals {
 export class RunMeter implements Exchange {
   readonly #exchange: Exchange;
   readonly #capUsd: number | undefined;
-  #prices: Promise<readonly ModelPrice[]> | undefined;
+  #prices: Promise<readonly ModelPrice[] | Response> | undefined;
   #requests = 0;
   #cost = 0;
   /** The bounds of running chats, and of chats whose cost is not known. */
@@ -57,7 +57,9 @@ export class RunMeter implements Exchange {
       return answerFrom(answerOfRefusal(new ServiceError('forbidden', { message: chatsOnly })));
     const body = operation === 'chat' ? asObject(parseJson(asked.body)) : undefined;
     if (body === undefined) return this.#exchange.ask(asked);
-    const bound = this.#capUsd === undefined ? 0 : boundOf(asked.body, body, await this.#readPrices());
+    const prices = this.#capUsd === undefined ? [] : await this.#readPrices();
+    if (prices instanceof Response) return answerFrom(prices.clone());
+    const bound = this.#capUsd === undefined ? 0 : boundOf(asked.body, body, prices);
     // Nothing was sent yet, so a caller that left meanwhile counts for nothing.
     asked.signal.throwIfAborted();
     const left = (this.#capUsd ?? Number.POSITIVE_INFINITY) - this.#cost - this.#reserved;
@@ -102,11 +104,17 @@ export class RunMeter implements Exchange {
   }
 
   /** Every chat waits for the same list, so the end of one must not end the reading. */
-  #readPrices(): Promise<readonly ModelPrice[]> {
-    this.#prices ??= readPrices(this.#exchange).catch((error: unknown) => {
-      this.#prices = undefined;
-      throw error;
-    });
+  #readPrices(): Promise<readonly ModelPrice[] | Response> {
+    this.#prices ??= readPrices(this.#exchange).then(
+      (prices) => {
+        if (prices instanceof Response) this.#prices = undefined;
+        return prices;
+      },
+      (error: unknown) => {
+        this.#prices = undefined;
+        throw error;
+      },
+    );
     return this.#prices;
   }
 }
@@ -120,12 +128,12 @@ interface ModelPrice {
   readonly maxOutputTokens: number;
 }
 
-async function readPrices(exchange: Exchange): Promise<readonly ModelPrice[]> {
-  const answer = await askForModels(exchange);
-  const listed = asObject(parseJson(await answer.toResponse().text()));
-  // Without prices, every bound would be 0 and the cap would stop nothing.
-  if (answer.status !== 200 || listed === undefined) throw new ClientError('control_unreachable');
-  return (asObjects(listed.data) ?? []).flatMap((entry): ModelPrice[] => {
+/** Returns a refusal of the control origin unchanged. Throws `control_unreachable` if there are no prices for another reason. */
+async function readPrices(exchange: Exchange): Promise<readonly ModelPrice[] | Response> {
+  const answer = (await askForModels(exchange)).toResponse();
+  if (answer.status >= 400 && answer.status < 500) return answer;
+  const listed = answer.ok ? asObject(parseJson(await answer.text())) : undefined;
+  const prices = (asObjects(listed?.data) ?? []).flatMap((entry): ModelPrice[] => {
     const routes = asObjects(entry.provider_routes) ?? [];
     const id = asString(entry.id);
     if (id === undefined || routes.length === 0) return [];
@@ -142,6 +150,9 @@ async function readPrices(exchange: Exchange): Promise<readonly ModelPrice[]> {
       },
     ];
   });
+  // Without prices, every bound would be 0 and the cap would stop nothing.
+  if (prices.length === 0) throw new ClientError('control_unreachable');
+  return prices;
 }
 
 /** A price and its tiers for long prompts. */

@@ -120,6 +120,7 @@ const redisNodes = (text: string): (URL | null)[] => {
   const scheme = text.split('://')[0];
   return text.split(',').map((node) => URL.parse(node.includes('://') ? node : `${scheme}://${node}`));
 };
+const databaseOf = (node: URL | null | undefined): number => Number(node?.pathname.slice(1));
 /** One server, or the nodes of a cluster, separated by commas. Only the first needs a scheme. */
 export const redisUrl = z
   .string({ error: redisError })
@@ -140,7 +141,7 @@ export const redisUrl = z
           node?.protocol === first?.protocol &&
           ['', first?.username].includes(node?.username) &&
           ['', first?.password].includes(node?.password) &&
-          ['', '/', first?.pathname].includes(node?.pathname),
+          (/^\/?$/.test(node?.pathname ?? '') || databaseOf(node) === databaseOf(first)),
       );
     },
     { error: 'takes protocol, user, password and database from the first host, so no later host has others' },

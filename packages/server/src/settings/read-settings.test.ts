@@ -119,6 +119,7 @@ describe('readSettings', () => {
     'redis://user:p%23ss@host:6379/3',
     'rediss://[::1]:6380',
     'redis://a:7000,b:7001,redis://c:7002?cluster=1',
+    'redis://a:7000,b:7001/0?cluster=1',
     'rediss://user:p%23ss@a/0,b,rediss://user:p%23ss@c/0',
   ])('accepts %s as a Redis URL', (text) => {
     expect(message({ REDIS_URL: text })).toBeUndefined();

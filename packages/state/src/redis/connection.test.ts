@@ -27,6 +27,7 @@ test('several hosts, or ?cluster=1, are a cluster', () => {
   });
   expect(readRedisUrl('redis://a?cluster=1')).toMatchObject({ nodes: [nodes[0]], cluster: true });
   expect(readRedisUrl('redis://a,b:7000,c?cluster=1')).toMatchObject({ nodes, cluster: true });
+  expect(readRedisUrl('redis://a,b:7000,c/0?cluster=1')).toMatchObject({ nodes, cluster: true });
   const all = 'rediss://user:secret@a/0';
   expect(readRedisUrl(`${all},${all}`)).toMatchObject({ cluster: true, auth: { username: 'user', tls: {} } });
 });

@@ -106,7 +106,9 @@ const agrees = (node: URL, first: URL): boolean =>
   node.protocol === first.protocol &&
   ['', first.username].includes(node.username) &&
   ['', first.password].includes(node.password) &&
-  ['', '/', first.pathname].includes(node.pathname);
+  (node.pathname.length <= 1 || databaseOf(node) === databaseOf(first));
+
+const databaseOf = ({ pathname }: URL): number => Number(pathname.slice(1));
 
 const nodeOf = ({ hostname, port }: URL): { host: string; port: number } => ({
   host: hostname.replace(/^\[|\]$/g, ''),

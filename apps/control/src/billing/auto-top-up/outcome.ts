@@ -10,7 +10,10 @@ export async function recordOutcome(
   client: pg.PoolClient,
   { before, after, at }: { readonly before: OrderRecord; readonly after: OrderRecord; readonly at: Date },
 ): Promise<void> {
-  if (after.flag === 'disputed' && before.flag !== 'disputed') await pause(client, after.accountId, 'disputed');
+  // The loss of a dispute may be reported before its beginning.
+  const isLost = after.disputedNusd > before.disputedNusd;
+  if (isLost || (after.flag === 'disputed' && before.flag !== 'disputed'))
+    await pause(client, after.accountId, 'disputed');
   if (after.status === before.status) return;
   if (after.automatic && (after.status === 'failed' || after.status === 'expired')) {
     const code = after.failure ?? 'expired';

@@ -1,6 +1,6 @@
 import { applyOrderEvent, type OrderEffect, type OrderEvent, type OrderFlag } from '@sotto/money';
 import type pg from 'pg';
-import { namedDispute } from '../../database/billing-schema.ts';
+import { isDisputed, namedDispute } from '../../database/billing-schema.ts';
 import { inTransaction } from '../../database/in-transaction.ts';
 import type { ControlEvents } from '../../events.ts';
 import { creditWithin, debitWithin, ledgerAccounts, transferWithin } from '../../ledger/post-transaction.ts';
@@ -98,14 +98,14 @@ export async function applyWithin(
   const reason = event.type === 'failed' && 'reason' in event ? event.reason : undefined;
   const failure = step.order.status === 'failed' ? (before.failure ?? reason) : undefined;
   const paidAt = before.paidAt ?? (step.order.payment === undefined ? undefined : at);
-  const after: OrderRecord = {
+  let after: OrderRecord = {
     ...before,
     ...step.order,
     reference,
     checkoutUrl: before.checkoutUrl ?? opened?.checkoutUrl,
     payTo: opened?.payTo ?? before.payTo,
     failure,
-    flag: newFlag ?? flagAfter(before, event.type, step.order.payment),
+    flag: newFlag ?? flagAfter(before, step.order.payment),
     paidAt,
     receiptNumber,
   };
@@ -118,6 +118,8 @@ export async function applyWithin(
      values ($1, $2, $3, $4, $5, $6, $7)`,
     [orderId, at, source, name, before.status, after.status, newFlag ?? null],
   );
+  if (event.type === 'dispute_won' || event.type === 'dispute_lost')
+    after = { ...after, flag: await flagAfterDispute(client, after) };
   await recordOutcome(client, { before, after, at });
   return { order: after, outcome: moved || flag === undefined ? 'applied' : 'flagged', flag };
 }
@@ -125,13 +127,22 @@ export async function applyWithin(
 /** Flags about money that was not credited. They no longer apply once a payment is credited. */
 const uncredited: ReadonlySet<string> = new Set(['paid_partially', 'amount_differs', 'currency_differs']);
 
-function flagAfter(
-  { flag, payment }: OrderRecord,
-  event: OrderEvent['type'],
-  paid: string | undefined,
-): OrderRecord['flag'] {
-  if (flag === 'disputed') return event === 'dispute_won' || event === 'dispute_lost' ? undefined : flag;
-  return payment === undefined && paid !== undefined && flag !== undefined && uncredited.has(flag) ? undefined : flag;
+const flagAfter = ({ flag, payment }: OrderRecord, paid: string | undefined): OrderRecord['flag'] =>
+  payment === undefined && paid !== undefined && flag !== undefined && uncredited.has(flag) ? undefined : flag;
+
+/** The flag of an order whose dispute has ended: `disputed` while another goes on, else the last flag that still applies. */
+async function flagAfterDispute(
+  client: pg.PoolClient,
+  { id, flag, payment }: OrderRecord,
+): Promise<OrderRecord['flag']> {
+  if (flag !== 'disputed') return flag;
+  const { rows } = await client.query<{ flag: OrderFlag | null }>(
+    `update orders o set flag = case when ${isDisputed} then 'disputed' else (
+       select e.flag from order_events e where e.order_id = o.id and e.flag <> all($2::text[]) order by e.id desc limit 1
+     ) end where o.id = $1 returning o.flag`,
+    [id, ['disputed', ...(payment === undefined ? [] : uncredited)]],
+  );
+  return rows[0]?.flag ?? undefined;
 }
 
 /**
