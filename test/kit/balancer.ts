@@ -17,7 +17,7 @@ export interface Balancer {
 export const hasBalancer = (): boolean => spawnSync('haproxy', ['-v']).status === 0;
 
 /**
- * Starts HAProxy. It checks readiness twice a second, where a real deployment checks every few seconds.
+ * Starts HAProxy. It checks readiness four times a second, where a real deployment checks every few seconds.
  *
  * @param origins - The origins of the servers: `http://127.0.0.1:<port>`.
  */
@@ -26,7 +26,7 @@ export async function startBalancer(origins: readonly string[]): Promise<Balance
   const port = await freePort();
   const file = join(folder, 'haproxy.cfg');
   const servers = origins.map(
-    (origin, index) => `  server s${index} ${new URL(origin).host} check inter 500ms fall 2 rise 1`,
+    (origin, index) => `  server s${index} ${new URL(origin).host} check inter 250ms fall 2 rise 1`,
   );
   writeFileSync(
     file,

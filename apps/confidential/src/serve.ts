@@ -32,9 +32,11 @@ export async function serve(given: Environment): Promise<void> {
 }
 
 async function start(given: Environment): Promise<void> {
-  // Process 1 of a container receives only the signals that it listens for.
-  const leave = (): never => process.exit(0);
-  process.on('SIGTERM', leave).on('SIGINT', leave);
+  // Process 1 of a container receives only the signals that it listens for. The listener stays the same, because a
+  // signal that has arrived for a removed one is lost.
+  let stop = (): void => process.exit(0);
+  const onSignal = (): void => stop();
+  process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
   const loaded = loadSettings({
     ...{ plane: 'broker', schema: brokerSchema, environment: given },
     readFile: (path) => readFileSync(path, 'utf8'),
@@ -104,7 +106,7 @@ async function start(given: Environment): Promise<void> {
   const followed = tls?.follow?.(broker.app.server);
   followed?.start();
   let stopping = false;
-  const stop = (): void => {
+  stop = () => {
     if (stopping) process.exit(1);
     stopping = true;
     void Promise.all([followed?.stop(), broker.drain(config.drain)])
@@ -112,8 +114,6 @@ async function start(given: Environment): Promise<void> {
       .then(() => metrics?.close())
       .then(() => process.exit(0));
   };
-  process.off('SIGTERM', leave).off('SIGINT', leave);
-  process.on('SIGTERM', stop).on('SIGINT', stop);
 }
 
 async function serveMetrics({ metrics }: Broker, { host, metricsPort: port }: BrokerConfig) {

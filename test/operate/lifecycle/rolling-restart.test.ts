@@ -22,9 +22,12 @@ interface BalancedStage extends Stage {
   readonly controls: readonly TestProcess[];
 }
 
-/** How long a terminating plane continues to serve: the balancer needs two checks, half a second apart, to notice. */
-const drain = { DRAIN_DELAY_S: '1.5', DRAIN_TIMEOUT_S: '20' };
-/** The balancer notices a returning plane within half a second. */
+/**
+ * How long a terminating plane continues to serve. The balancer notices after two checks, a quarter of a second apart.
+ * The rest is for a busy machine.
+ */
+const drain = { DRAIN_DELAY_S: '2', DRAIN_TIMEOUT_S: '20' };
+/** The balancer notices a returning plane within a quarter of a second. */
 const foundMs = 1000;
 
 /** Undefined if Redis or HAProxy is not available. The run then reports that it skipped `what`. */
