@@ -84,9 +84,18 @@ describe('the hold book', () => {
   it('resends thousands of unacknowledged settlements a few at a time', async () => {
     const slow = new SlowLedger();
     await slow.settle(3, 2000);
-    await slow.resend(16);
+    await slow.resend(601);
     expect(new Set(slow.settled).size).toBe(2000);
     expect(slow.mostUnderWay).toBe(resentAtOnce);
+  });
+
+  it('adds nothing to the stream while the ledger is minutes late', async () => {
+    const slow = new SlowLedger();
+    await slow.settle(3, 100);
+    for (let seconds = 0; seconds < 590; seconds += 10) {
+      await slow.resend(10);
+      expect(slow.settled).toHaveLength(0);
+    }
   });
 
   it('forgets only acknowledged settlements', async () => {
@@ -96,7 +105,7 @@ describe('the hold book', () => {
     await slow.resend(1);
     expect(slow.book.size).toBe(60);
     // After the resend, all sixty are behind the hundred, so the mark of their first places does not cover them.
-    await slow.resend(16);
+    await slow.resend(601);
     expect(slow.settled).toHaveLength(60);
     slow.acknowledged = 100;
     await slow.resend(1);
@@ -151,7 +160,7 @@ describe('the hold book', () => {
     slow.away.add(1);
     await slow.settle(1, 500);
     await slow.settle(2, 500);
-    await slow.resend(16);
+    await slow.resend(601);
     expect(new Set(slow.settled).size).toBe(500);
     expect(slow.settled.every((holdId) => holdId.startsWith('2/'))).toBe(true);
     expect(slow.asked).toBe(500 + resentAtOnce);

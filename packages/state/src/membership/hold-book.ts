@@ -49,9 +49,12 @@ export interface HoldBookDependencies {
   readonly onDelayed: (pending: number) => void;
 }
 
-/** Time until an accepted but unacknowledged settlement is sent again. */
-const acknowledgeMs = 15_000;
-const longestAcknowledgeMs = 600_000;
+/**
+ * Time until an accepted but unacknowledged settlement is sent again, in ms. A shard that lost it has a new epoch, in which it is
+ * sent at once, so this only guards against the unforeseen. It is long, because each repetition makes a late ledger later: with
+ * 15 s, a pause of the ledger under load grew until brokers admitted nothing.
+ */
+const acknowledgeMs = 600_000;
 const retryMs = (attempts: number): number => Math.min(100 * 2 ** attempts, 5_000);
 /** Most concurrent resends per shard, so that other calls to the shard do not wait for all of them. */
 export const resentAtOnce = 16;
@@ -222,9 +225,7 @@ export class HoldBook {
       // After a resend, its place is behind everything that was accepted meanwhile.
       accepted.delete(holdId);
       if (place !== undefined) accepted.set(holdId, { pending, place });
-      // The interval doubles, so that a long outage of the ledger does not fill the stream with repetitions.
-      const waitMs = Math.min(acknowledgeMs * 2 ** (pending.attempts - 1), longestAcknowledgeMs);
-      pending.resendAt = this.#deps.now() + waitMs;
+      pending.resendAt = this.#deps.now() + acknowledgeMs;
     } catch (error) {
       pending.resendAt = this.#deps.now() + retryMs(pending.attempts);
       throw error;
