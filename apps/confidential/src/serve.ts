@@ -91,6 +91,8 @@ async function start(given: Environment): Promise<void> {
     traces: config.traces,
     gateway: producer && { origin: config.origin, producer, tlsKeys: tls?.named, provenance },
   });
+  // Before the broker joins: a taken port ends the start with nothing to undo.
+  const metrics = await serveMetrics(broker, config);
   await broker.start();
   const listening = {
     host: config.host,
@@ -98,11 +100,12 @@ async function start(given: Environment): Promise<void> {
     backlog: listenBacklog,
     ...(config.sharesPort ? { reusePort: true } : {}),
   };
-  await broker.app.listen(listening).catch((error: unknown) => {
+  await broker.app.listen(listening).catch(async (error: unknown) => {
+    // Otherwise a rebuild of a shard would wait until this process's lease lapses.
+    await broker.drain({ announceMs: 0, graceMs: 0 }).catch(() => {});
     const problem = brokerProblem(error);
     throw problem === undefined ? error : new StartError(problem);
   });
-  const metrics = await serveMetrics(broker, config);
   const followed = tls?.follow?.(broker.app.server);
   followed?.start();
   let stopping = false;

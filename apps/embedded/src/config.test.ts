@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { readConfig } from './config.ts';
 
@@ -36,4 +38,21 @@ it('refuses metrics on the last port if the broker needs the one after it', () =
     ok: false,
     message: 'METRICS_PORT is `65535`: with REDIS_URL, the broker uses the port after it. Use a lower one',
   });
+});
+
+it.runIf(process.platform === 'linux')('LOG_FORMAT=json: a log that cannot be written ends nothing', () => {
+  const full = openSync('/dev/full', 'w');
+  const log = JSON.stringify(new URL('./log.ts', import.meta.url).href);
+  const script = `
+    const { openLog } = await import(${log});
+    const log = openLog('json', 'info');
+    for (let line = 0; line < 3; line += 1) {
+      log.info('draining');
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    process.stderr.write('drained');`;
+  const flags = ['--conditions=@sotto/source', '--disable-warning=ExperimentalWarning', '--input-type=module'];
+  const { status, stderr } = spawnSync(process.execPath, [...flags, '-e', script], { stdio: ['ignore', full, 'pipe'] });
+  closeSync(full);
+  expect([status, stderr.toString()]).toEqual([0, 'drained']);
 });

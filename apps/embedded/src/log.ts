@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream';
+import { openLogOutlet } from '@sotto/server';
 import { type Logger, pino } from 'pino';
 import pretty from 'pino-pretty';
 
@@ -15,6 +16,10 @@ export const prettyOut = (): Writable =>
     sync: true,
   });
 
-/** Opens the log of this process. */
-export const openLog = (format: LogFormat, level: string): Logger =>
-  format === 'json' ? pino({ level }) : pino({ level }, prettyOut());
+/** Opens the log of this process. A terminal that is closed, or a full disk, must not end it while it drains. */
+export function openLog(format: LogFormat, level: string): Logger {
+  if (format === 'text') return pino({ level }, prettyOut());
+  const outlet = openLogOutlet();
+  process.on('exit', () => outlet.end());
+  return pino({ level }, outlet);
+}

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { shards } from '@sotto/state';
 import { expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { oneModel } from '../../kit/catalog.ts';
@@ -7,6 +8,7 @@ import { bearer, hello } from '../../kit/client.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { fromSource } from '../../kit/programs.ts';
 import { type FakeProvider, startProvider } from '../../kit/provider.ts';
+import { withRedis } from '../../kit/redis-connection.ts';
 import { until } from '../../kit/service.ts';
 
 const key = (byte: number): string => Buffer.alloc(32, byte).toString('base64');
@@ -88,22 +90,37 @@ await describeInBothPlanes(
       },
     );
 
-    it('a port that is not shared is refused in one line that says how to share it', async () => {
+    it.each([
+      ['CONFIDENTIAL_PORT', ', or let brokers share it with CONFIDENTIAL_SHARE_PORT=on'],
+      ['METRICS_PORT', ''],
+    ])('a broker whose %s is taken says so and exits, and stays a member of no shard', async (variable, advice) => {
       const taken = new URL(provider.baseUrl).port;
       const main = fileURLToPath(new URL('../../../apps/confidential/src/main.ts', import.meta.url));
+      const before = await members();
       const child = spawn(process.execPath, [...fromSource, main], {
         env: {
-          ...{ PATH: process.env.PATH ?? '', HOST: '127.0.0.1', CONFIDENTIAL_PORT: taken, CONFIDENTIAL_TLS: 'off' },
+          ...{ PATH: process.env.PATH ?? '', HOST: '127.0.0.1', CONFIDENTIAL_TLS: 'off' },
           ...{ REDIS_URL: planes.service.redisUrl ?? '', ATTESTATION: 'off' },
           ...{ TICKET_SEALING_KEY: key(1), SETTLEMENT_MAC_KEY: key(2) },
+          ...{ CONFIDENTIAL_PORT: String(await freePort()), [variable]: taken },
         },
         stdio: ['ignore', 'ignore', 'pipe'],
       });
-      expect(await endOf(child)).toEqual([
-        1,
-        `sotto-confidential: CONFIDENTIAL_PORT is \`${taken}\`: another process listens there; choose a free one, or let brokers share it with CONFIDENTIAL_SHARE_PORT=on`,
-      ]);
+      const line = `sotto-confidential: ${variable} is \`${taken}\`: another process listens there; choose a free one`;
+      expect(await endOf(child)).toEqual([1, line + advice]);
+      expect([...(await members())].filter((id) => !before.has(id))).toEqual([]);
     });
+
+    /** The processes whose lease in a shard has not lapsed. */
+    const members = (): Promise<Set<string>> =>
+      withRedis(planes.service.redisUrl ?? '', async (redis) => {
+        const ids: string[] = [];
+        for (const shard of shards) {
+          const fields = Object.keys(await redis.hgetall(`sotto:{w${shard}}:clients`));
+          ids.push(...fields.filter((field) => field.endsWith(' n')));
+        }
+        return new Set(ids);
+      });
   },
   { planes: ['two'] },
 );
