@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { creditAccount } from '@sotto/control';
 import {
   type AppAnswer,
   appAnswerSchema,
-  balanceAnswerSchema,
   type CreateApp,
   grantListAnswerSchema,
   type InteractionAnswer,
@@ -13,7 +11,7 @@ import * as oauth from 'openid-client';
 import { expect } from 'vitest';
 import { Browser } from './browser.ts';
 import { bearer, get } from './client.ts';
-import { type Service, until } from './service.ts';
+import type { Service } from './service.ts';
 
 /** A signed-in user with their own browser. */
 export interface Person {
@@ -23,7 +21,7 @@ export interface Person {
   readonly browser: Browser;
 }
 
-type Used = Pick<Service, 'controlUrl' | 'pool'>;
+type Used = Pick<Service, 'controlUrl' | 'pool' | 'credit'>;
 
 /** Signs a user up and in. Their balance has `usd` when this resolves. */
 export async function newPerson(service: Used, usd = 0): Promise<Person> {
@@ -38,7 +36,7 @@ export async function newPerson(service: Used, usd = 0): Promise<Person> {
     [email],
   );
   const person = { email, password, browser, accountId: rows[0]?.id ?? '' };
-  if (usd > 0) await fund(service, person, usd);
+  if (usd > 0) await service.credit(person.accountId, usd);
   return person;
 }
 
@@ -46,15 +44,6 @@ export async function signIn(service: Pick<Used, 'controlUrl'>, who: Omit<Person
   const { email, password, browser } = who;
   const answer = await browser.ask('POST', `${service.controlUrl}/auth/sign-in/email`, { body: { email, password } });
   expect(answer.status).toBe(200);
-}
-
-async function fund(service: Used, { accountId, browser }: Person, usd: number): Promise<void> {
-  const amountNusd = BigInt(usd) * 1_000_000_000n;
-  await creditAccount(service.pool, { accountId, amountNusd, kind: 'top_up', reference: `test:${accountId}` });
-  await until(async () => {
-    const answer = await browser.ask('GET', `${service.controlUrl}/balance`);
-    return balanceAnswerSchema.parse(await answer.json()).available === usd;
-  }, 'the money is there');
 }
 
 export const redirectUri = 'https://app.example/callback';

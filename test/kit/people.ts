@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { creditAccount } from '@sotto/control';
 import {
-  balanceAnswerSchema,
   keyAnswerSchema,
   type WorkspaceRole,
   workspaceAnswerSchema,
   workspaceInvitationAnswerSchema,
 } from '@sotto/wire';
 import { expect } from 'vitest';
-import { type Answer, get, type HeaderMap, post } from './client.ts';
-import { type Service, until } from './service.ts';
+import { type Answer, type HeaderMap, post } from './client.ts';
+import type { Service } from './service.ts';
 
 /** A signed-in user. */
 export interface Person {
@@ -79,11 +77,6 @@ export function peopleOf(suite: { readonly service: Service }) {
     const { key = '', ...made } = keyAnswerSchema.parse(answer.json);
     return { ...made, key };
   };
-  const fund = async ({ accountId, session }: Person): Promise<void> => {
-    const credit = { accountId, amountNusd: 5_000_000_000n, kind: 'top_up', reference: `test:${accountId}` } as const;
-    await creditAccount(suite.service.pool, credit);
-    const available = async () => balanceAnswerSchema.parse((await get(url('/balance'), session)).json).available;
-    await until(async () => (await available()) === 5, 'the money is there');
-  };
+  const fund = ({ accountId }: Person): Promise<void> => suite.service.credit(accountId, 5);
   return { url, signIn, signUp, verifyAddress, makeOperator, makeWorkspace, invite, accept, join, makeKey, fund };
 }

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -75,6 +75,8 @@ export interface Service {
   logs(): string;
   /** Creates an account with money and a key of each kind, ready for use. Default: 10 USD. */
   createAccount(options?: { readonly usd?: number; readonly preferences?: Partial<Preferences> }): Promise<TestAccount>;
+  /** Credits an account, and waits until its next request and `GET /balance` see the money. */
+  credit(accountId: string, usd: number): Promise<void>;
   /** Creates a further key of an account, ready for use. */
   createKey(
     account: TestAccount,
@@ -220,6 +222,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       return answer.status === 200 || answer.status === 403;
     }, 'the key is usable');
 
+  const credit = async (accountId: string, usd: number): Promise<void> => {
+    const amountNusd = BigInt(Math.round(usd * 1e9));
+    await creditAccount(pool, { accountId, amountNusd, kind: 'top_up', reference: `test:${randomUUID()}` });
+    await until(async () => projected(pool, accountId), 'the credit is projected');
+  };
+
   const service: Service = {
     controlUrl,
     baseUrl,
@@ -229,14 +237,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     broker,
     secrets: { ...sharedSecrets, ...controlSecrets },
     logs: () => output.join(''),
+    credit,
 
     async createAccount({ usd = 10, preferences } = {}) {
       const ids = await createAccount(pool, { userId: undefined, name: 'test' });
       const { accountId, defaultWorkspaceId: workspaceId } = ids;
-      if (usd > 0) {
-        const amountNusd = BigInt(Math.round(usd * 1e9));
-        await creditAccount(pool, { accountId, amountNusd, kind: 'top_up', reference: `test:${accountId}` });
-      }
+      if (usd > 0) await credit(accountId, usd);
       if (preferences !== undefined) await writePreferences(pool, workspaceId, preferences);
       const make = async (kind: 'inference' | 'management'): Promise<string> =>
         (

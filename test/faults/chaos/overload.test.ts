@@ -59,26 +59,28 @@ await describeInBothPlanes(
             },
           );
         });
-      return { ask, connected: () => pool.stats.connected, close: () => pool.destroy() };
+      return { ask, close: () => pool.destroy() };
     }
 
     it('requests beyond the waiting limit are served or get a 503 at once, and every answer is paid', async () => {
-      // The broker is stopped until all clients are connected, so that they arrive together even on a busy machine.
       const { service } = planes;
       const account = await service.createAccount({ usd: 1000 });
-      const { ask, connected, close } = openClients(service, account);
-      const { pid } = service.broker;
-      process.kill(pid, 'SIGSTOP');
-      const asked = Array.from({ length: clients }, ask);
-      await until(() => connected() === clients, 'all are connected', 60_000).finally(() =>
-        process.kill(pid, 'SIGCONT'),
-      );
-      const answers = await Promise.all(asked);
+      const { ask, close } = openClients(service, account);
+      const answers: Answered[] = [];
+      // Clients ask until one is refused. How soon that happens depends on the machine.
+      let isOver = false;
+      const askAgain = async (): Promise<void> => {
+        while (!isOver) {
+          const answer = await ask();
+          answers.push(answer);
+          isOver ||= answer.status !== 200;
+        }
+      };
+      await Promise.all(Array.from({ length: clients }, askAgain));
       const served = answers.filter(({ status }) => status === 200);
       const refused = answers.filter(({ status }) => status !== 200);
       expect(served.length).toBeGreaterThan(0);
       expect(served.filter(({ isWhole }) => !isWhole)).toEqual([]);
-      expect(refused.length).toBeGreaterThan(0);
       expect(refused.filter(({ status, retryAfter }) => status !== 503 || retryAfter !== '1')).toEqual([]);
       expect(JSON.parse(refused[0]?.text ?? '{}')).toMatchObject({ error: { type: 'service_unavailable' } });
       await until(() => service.logs().includes('requests shed'), 'the log says how many were refused', 60_000);

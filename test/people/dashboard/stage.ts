@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { creditAccount } from '@sotto/control';
 import type { CreateKey, WorkspaceRole } from '@sotto/wire';
 import axe from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
@@ -159,7 +158,7 @@ export function useBrowser(
 
 export const hasBrowser = (): boolean => hasChromium('the dashboard in a browser');
 
-async function signUp({ controlUrl, pool }: Service, usd: number): Promise<Person> {
+async function signUp({ controlUrl, pool, credit }: Service, usd: number): Promise<Person> {
   const [email, password] = [`${randomUUID().slice(0, 8)}@people.example`, `pw-${randomUUID()}`];
   const answer = await postJson(`${controlUrl}/auth/sign-up/email`, { name: 'Ann Example', email, password });
   expect(answer.status).toBe(200);
@@ -170,10 +169,7 @@ async function signUp({ controlUrl, pool }: Service, usd: number): Promise<Perso
     [email],
   );
   const accountId = rows[0]?.id ?? '';
-  if (usd > 0) {
-    const amountNusd = BigInt(Math.round(usd * 1e9));
-    await creditAccount(pool, { accountId, amountNusd, kind: 'top_up', reference: `test:${accountId}` });
-  }
+  if (usd > 0) await credit(accountId, usd);
   return { email, password, accountId };
 }
 
