@@ -42,7 +42,6 @@ const guessedFrom = 2 * 7 * 24;
 const never = Number.POSITIVE_INFINITY;
 /** When lots are bought at a time of their own: hours after the run that makes it necessary. */
 const [firstBuyH, lastBuyH] = [2, 36];
-const storyCount = 300;
 
 const normal = (random: Random): number =>
   Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
@@ -252,12 +251,18 @@ interface Story {
   stock: number;
   /** Purchases that no run has made yet. */
   readonly left: number[];
-  /** Negative where a deposit used them. */
-  readonly credits: { readonly readyAt: number; readonly count: number }[];
+  /** How many purchases have arrived, and the credits that are ready. */
+  arrived: number;
+  ready: number;
+  readonly resting: { readonly readyAt: number; readonly count: number }[];
 }
 
 /** How likely an account's purchases are for linked wallets: the logarithm of the mean weight of stories (a particle filter). */
-function likelihood({ withdrawals }: Life, deposits: Life['deposits'], lots: number, random: Random): number {
+function likelihood(
+  { withdrawals }: Life,
+  deposits: Life['deposits'],
+  { lots, stories: storyCount, random }: { readonly lots: number; readonly stories: number; readonly random: Random },
+): number {
   const bought = withdrawals.filter((_, at) => at % lots === 0);
   const home = ((meanHour(deposits.map(({ at }) => at)) + 22) % 24) + 2;
   const dayOf = (at: number): number => Math.round((at - home) / 24);
@@ -266,6 +271,19 @@ function likelihood({ withdrawals }: Life, deposits: Life['deposits'], lots: num
   const earliest = Math.max(0, dayOf(firstBought - lastBuyH));
   const latest = Math.min(firstDay, dayOf(firstBought - firstBuyH));
   const rest = (): number => 1 + 23 * random.next();
+  /** Takes the credits that are ready at a time. */
+  const take = (story: Story, at: number): void => {
+    for (; (bought[story.arrived] ?? never) <= at; story.arrived += 1) {
+      for (let lot = 0; lot < lots; lot += 1)
+        story.resting.push({ readyAt: (bought[story.arrived] ?? 0) + lot / 60 + rest(), count: 50 });
+    }
+    let kept = 0;
+    for (const each of story.resting) {
+      if (each.readyAt <= at) story.ready += each.count;
+      else story.resting[kept++] = each;
+    }
+    story.resting.length = kept;
+  };
   let stories = Array.from(
     { length: storyCount },
     (): Story => ({
@@ -273,9 +291,7 @@ function likelihood({ withdrawals }: Life, deposits: Life['deposits'], lots: num
       firstDay: earliest + random.below(Math.max(1, latest - earliest + 1)),
       stock: 0,
       left: [...bought],
-      credits: bought.flatMap((at) =>
-        Array.from({ length: lots }, (_, lot) => ({ readyAt: at + lot / 60 + rest(), count: 50 })),
-      ),
+      ...{ arrived: 0, ready: 0, resting: [] },
     }),
   );
   let sum = 0;
@@ -293,9 +309,9 @@ function likelihood({ withdrawals }: Life, deposits: Life['deposits'], lots: num
       // In how many ways runs are the seen ones.
       let weight = seen.reduce((ways, _, each) => (ways * (runs - each)) / (each + 1), 1);
       for (const { at, spent } of [...seen, ...hidden].sort((a, b) => a.at - b.at)) {
-        const ready = story.credits.reduce((total, { readyAt, count }) => total + (readyAt <= at ? count : 0), 0);
+        take(story, at);
         // A run that was seen had its lot, a hidden one had not.
-        if (ready >= 50 !== spent > 0) return 0;
+        if (story.ready >= 50 !== spent > 0) return 0;
         if (story.stock < 100) {
           const fit = story.left.filter((each) => each > at + firstBuyH && each < at + lastBuyH);
           const [buys] = fit.splice(random.below(Math.max(1, fit.length)), 1);
@@ -305,8 +321,8 @@ function likelihood({ withdrawals }: Life, deposits: Life['deposits'], lots: num
           story.stock += 50 * lots;
         }
         if (spent === 0) continue;
-        const change = { readyAt: at + 0.2 + 2 * random.next() + rest(), count: 50 - spent };
-        story.credits.push({ readyAt: at, count: -50 }, change);
+        story.ready -= 50;
+        story.resting.push({ readyAt: at + 0.2 + 2 * random.next() + rest(), count: 50 - spent });
         story.stock -= spent;
       }
       const [oldest = never] = story.left;
@@ -330,27 +346,38 @@ function resample(stories: readonly Story[], weights: readonly number[], start: 
       passed += weights[which] ?? 0;
     }
     const story = stories[which] ?? last;
-    return { ...story, left: [...story.left], credits: [...story.credits] };
+    return { ...story, left: [...story.left], resting: [...story.resting] };
   });
 }
 
-/** The account whose purchases fit linked wallets best. Stories are told of the few that fit well. */
+/** Rounds of stories: of how many accounts, and how many stories each. */
+const rounds = [
+  { among: 60, stories: 300 },
+  { among: 10, stories: 2500 },
+] as const;
+
+/** The account whose purchases fit linked wallets best. Stories are told of the few that fit well, and more of the best of those. */
 function bestByPurchases(
   people: readonly Life[],
   deposits: Life['deposits'],
   { lots, weights, random }: { readonly lots: number; readonly weights: Weights; readonly random: Random },
 ): number {
-  const fitting = people.flatMap((person, at) => {
+  let fitting = people.flatMap((person, at) => {
     const seen = placePurchases(person, deposits, lots);
-    return seen === undefined ? [] : [{ at, person, score: scoreOf(weights, seen) }];
+    const score = seen === undefined ? 0 : scoreOf(weights, seen);
+    return seen === undefined ? [] : [{ at, person, score, told: score }];
   });
-  if (fitting.length < 2) return fitting[0]?.at ?? -1;
-  let [found, highest] = [-1, -never];
-  for (const { at, person, score } of fitting.sort((a, b) => b.score - a.score).slice(0, 30)) {
-    const told = likelihood(person, deposits, lots, random) + score / 2;
-    if (found === -1 || told > highest) [found, highest] = [at, told];
+  for (const { among, stories } of rounds) {
+    if (fitting.length < 2) break;
+    fitting = fitting
+      .sort((a, b) => b.told - a.told)
+      .slice(0, among)
+      .map((each) => ({
+        ...each,
+        told: likelihood(each.person, deposits, { lots, stories, random }) + each.score / 2,
+      }));
   }
-  return found;
+  return fitting.sort((a, b) => b.told - a.told)[0]?.at ?? -1;
 }
 
 export interface Guessed {
@@ -415,8 +442,7 @@ function best(people: readonly Life[], deposits: Life['deposits'], weights: Weig
 
 /** The threat model's cell of a habit among so many accounts. */
 export function cellOf(habit: Habits, accounts: number): string {
-  const [targets, linked] = accounts > 10_000 ? [100, 100] : [accounts > 100 ? 400 : 2_000, 400];
-  const { one, weeks } = guess(habit, { accounts, targets, linked, seed: 30 });
+  const { one, weeks } = guess(habit, { accounts, targets: accounts > 100 ? 400 : 2_000, linked: 400, seed: 30 });
   const percent = (share: number): string => (share < 0.01 ? '<1' : String(Math.round(share * 100)));
   return `${percent(one)} / ${percent(weeks)} %`;
 }

@@ -8,6 +8,6 @@ process.exitCode = await runCli(process.argv.slice(2), {
   out: (line) => process.stdout.write(`${line}\n`),
   error: (line) => process.stderr.write(`${line}\n`),
 });
-// A failed start may leave connections, tasks or a listener open, which would keep the process alive. So it exits once
-// its output is written.
-if (process.exitCode !== 0) process.stdout.write('', () => process.stderr.write('', () => process.exit()));
+// A failed start may leave connections, tasks or a listener open, and one that was stopped early may wait for the lock of
+// migrations. Each would keep the process alive. So it exits once its output is written.
+process.stdout.write('', () => process.stderr.write('', () => process.exit()));

@@ -226,7 +226,10 @@ print(''.join(chunk.choices[0].delta.content or '' for chunk in stream))
     expect(stage.service.broker).toEqual([]);
   });
 
-  it('ends at Ctrl-C, after the running answers', async () => {
+  it.each([
+    ['Ctrl-C', ['SIGINT']],
+    ['a closed terminal, which says so twice', ['SIGHUP', 'SIGHUP']],
+  ] as const)('ends at %s, after the running answers', async (_, [first, second]) => {
     const own = runSotto(['proxy', '--port', '0', '--open', ...stage.atService()], { INFERENCE_KEY: apiKey });
     const [, url = ''] = await own.outMatches(/^(http:\S+)\n/);
     let finish = (): void => undefined;
@@ -238,8 +241,12 @@ print(''.join(chunk.choices[0].delta.content or '' for chunk in stream))
     });
     const answer = new OpenAI({ baseURL: url, apiKey: 'x' }).chat.completions.create({ model, messages });
     await asked;
-    own.child.kill('SIGINT');
+    own.child.kill(first);
     await until(() => own.err().includes('Press Ctrl-C again to stop at once.'), 'the proxy says what it waits for');
+    if (second !== undefined) {
+      own.child.kill(second);
+      await setTimeout(200);
+    }
     finish();
     expect((await answer).choices).toHaveLength(1);
     expect(await own.ended).toBe(0);

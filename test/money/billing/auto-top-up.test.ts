@@ -185,7 +185,7 @@ await describeBilling(
         await loopHasLooked();
         expect(await automatic(person)).toHaveLength(1);
         expect(await till.ledger(person)).toHaveLength(1);
-        // Who saves the details of receipts does not ask for a charge.
+        // Saving the details of receipts does not ask for a charge.
         expect((await till.putSettings(person, { receipt_details: 'Ann Ltd' })).status).toBe(200);
         expect(await till.settings(person)).toMatchObject({
           receipt_details: 'Ann Ltd',

@@ -150,7 +150,10 @@ await describeInWorld(
       expect((await made()).rowCount).toBe(1);
 
       const proxy = await proxyThatServed(home);
-      proxy.child.kill('SIGINT');
+      // As a terminal that closes.
+      proxy.child.kill('SIGHUP');
+      await until(() => proxy.err().includes('Stopping.'), 'the proxy stops');
+      proxy.child.kill('SIGHUP');
       const ended = await endOf(proxy);
       expect(ended.err).toMatch(/The wallet is closed: (99|100) credits/);
       const database = new DatabaseSync(file);

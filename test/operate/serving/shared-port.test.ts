@@ -63,28 +63,36 @@ await describeInBothPlanes(
       },
     );
 
+    const startControl = async (more: Readonly<Record<string, string>> = {}): Promise<ChildProcess> => {
+      const main = fileURLToPath(new URL('../../../apps/control/src/main.ts', import.meta.url));
+      const { pool, redisUrl = '' } = planes.service;
+      const env = {
+        ...{ PATH: process.env.PATH ?? '', HOST: '127.0.0.1', CONTROL_PORT: String(await freePort()) },
+        ...{ DATABASE_URL: pool.options.connectionString ?? '', REDIS_URL: redisUrl },
+        ...{ TICKET_SEALING_KEY: key(1), SETTLEMENT_MAC_KEY: key(2), ACCOUNT_REF_KEY: key(3), SESSION_SECRET: key(4) },
+        ...more,
+      };
+      return spawn(process.execPath, [...fromSource, main, 'serve'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+    };
+
+    it('a control that is stopped while another one migrates exits, and does not migrate later', async () => {
+      const other = await planes.service.pool.connect();
+      await other.query('select pg_advisory_lock(7283641)');
+      const child = await startControl();
+      const ended = endOf(child);
+      const waiting = "select 1 from pg_locks where locktype = 'advisory' and objid = 7283641 and not granted";
+      await until(async () => (await other.query(waiting)).rowCount === 1, 'control waits for the lock');
+      child.kill('SIGTERM');
+      expect((await ended)[0]).toBe(0);
+      await other.query('select pg_advisory_unlock(7283641)');
+      other.release();
+    });
+
     it.each(['CONTROL_PORT', 'METRICS_PORT'])(
       'a control whose %s is taken says so and exits, whatever it has opened by then',
       async (variable) => {
         const taken = new URL(provider.baseUrl).port;
-        const main = fileURLToPath(new URL('../../../apps/control/src/main.ts', import.meta.url));
-        const child = spawn(process.execPath, [...fromSource, main, 'serve'], {
-          env: {
-            ...{ PATH: process.env.PATH ?? '', HOST: '127.0.0.1', CONTROL_PORT: String(await freePort()) },
-            ...{
-              DATABASE_URL: planes.service.pool.options.connectionString ?? '',
-              REDIS_URL: planes.service.redisUrl ?? '',
-            },
-            ...{
-              TICKET_SEALING_KEY: key(1),
-              SETTLEMENT_MAC_KEY: key(2),
-              ACCOUNT_REF_KEY: key(3),
-              SESSION_SECRET: key(4),
-            },
-            [variable]: taken,
-          },
-          stdio: ['ignore', 'ignore', 'pipe'],
-        });
+        const child = await startControl({ [variable]: taken });
         const line = `sotto-control: ${variable} is \`${taken}\`: another process listens there; choose a free one`;
         expect(await endOf(child)).toEqual([1, line]);
       },

@@ -92,6 +92,33 @@ it('a delivery that hangs keeps no other alert waiting', async () => {
   expect(failures).toEqual([]);
 });
 
+it('a stop waits until a delivery under way is noted, so that nobody gets it twice', async () => {
+  await passHalf(1);
+  let [arrive, sent] = [(): void => {}, false];
+  const arrived = new Promise<void>((resolve) => {
+    arrive = resolve;
+  });
+  const sender = new AlertSender({
+    ...{ pool, webhooks, origin: 'https://sotto.example', now: Date.now, network: { networks: undefined } },
+    mailer: {
+      how: 'sent',
+      send: async () => {
+        sent = true;
+        await arrived;
+      },
+      close: () => {},
+    },
+    events: { alertFailed: () => {} },
+    onFailed: () => {},
+  });
+  while (!sent) await sender.send();
+  const ended = sender.ended();
+  arrive();
+  await ended;
+  const { rowCount } = await pool.query('select 1 from alert_deliveries where account_id is not null');
+  expect(rowCount).toBe(0);
+});
+
 it('sends no alert of a budget that was removed, nor to a person who may no longer know of it', async () => {
   const owner = await passHalf(1);
   const [delivery] = await claimDeliveries(pool, { channel: 'mail', now: Date.now() + 1, most: 64 });

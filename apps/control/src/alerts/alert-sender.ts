@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Nusd, nusdToUsd } from '@sotto/money';
 import { monthAfter } from '@sotto/state';
 import type pg from 'pg';
@@ -33,6 +34,8 @@ export interface AlertSenderDependencies {
 const channels: readonly Channel[] = ['mail', 'webhook'];
 /** For each channel, so that neither waits for the other. */
 const mostAtOnce = 64;
+/** The time that a stop leaves to deliveries. An event has five seconds. */
+const longestMs = 6_000;
 
 /**
  * Sends alerts, and does not wait for those that take long: a webhook that hangs holds one of many places.
@@ -62,6 +65,12 @@ export class AlertSender {
         running.add(started);
       }
     }
+  }
+
+  /** Waits until the deliveries under way have ended and are noted, but not for those that hang. */
+  async ended(): Promise<void> {
+    const running = channels.flatMap((channel) => [...this.#running[channel]]);
+    await Promise.race([Promise.all(running), sleep(longestMs, undefined, { ref: false })]);
   }
 
   async #deliver(delivery: Delivery): Promise<void> {

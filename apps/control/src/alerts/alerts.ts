@@ -60,6 +60,7 @@ export function buildAlerts({ sessionSecrets, ...deps }: AlertsDependencies): Do
       const sender = new AlertSender({ ...deps, webhooks, onFailed: failed('alerts') });
       return [
         repeat(sendMs, () => sender.send(), failed('alerts')),
+        { start: () => {}, stop: () => sender.ended() },
         repeat(resealMs, () => resealWebhooks(webhooks), failed('reseal webhooks')),
         repeat(purgeMs, () => purgeAlerts(pool, now()), failed('purge alerts')),
       ];

@@ -11,9 +11,18 @@ const terminal: Terminal = {
   note: (text) => void process.stderr.write(text),
   onInterrupt(listener) {
     const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-    for (const signal of signals) process.on(signal, listener);
+    let hasClosed = false;
+    const onSignal = (signal: (typeof signals)[number]): void => {
+      // A terminal that closes sends this twice. The second one must not cut what the first one left time for.
+      if (signal === 'SIGHUP' && hasClosed) return;
+      hasClosed ||= signal === 'SIGHUP';
+      listener(signal);
+    };
+    for (const signal of signals) process.on(signal, onSignal);
     return () => {
-      for (const signal of signals) process.off(signal, listener);
+      for (const signal of signals) process.off(signal, onSignal);
+      // What follows has its time too, such as closing an anonymous wallet.
+      if (hasClosed) process.on('SIGHUP', () => undefined);
     };
   },
 };

@@ -52,7 +52,7 @@ export interface HoldBookDependencies {
 /**
  * Time until an accepted but unacknowledged settlement is sent again, in ms. A shard that lost it has a new epoch, in which it is
  * sent at once, so this only guards against the unforeseen. It is long, because each repetition makes a late ledger later: with
- * 15 s, a pause of the ledger under load grew until brokers admitted nothing.
+ * 15 s, a pause of a minute under load doubled the stream.
  */
 const acknowledgeMs = 600_000;
 const retryMs = (attempts: number): number => Math.min(100 * 2 ** attempts, 5_000);

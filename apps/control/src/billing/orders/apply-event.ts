@@ -147,7 +147,7 @@ async function flagAfterDispute(
 
 /**
  * Whether an order's history lacks this. Each flag is raised once, whatever other flags came in between. Each dispute begins and ends
- * once. Its beginning may arrive after its end, and is no news then.
+ * once. Where its beginning arrives after its end, the beginning is not missing.
  */
 async function isMissing(
   client: pg.PoolClient,
