@@ -115,6 +115,13 @@ function startPlane(
     // It was stopped between a death and this restart.
     if (stopping) return;
     const startedAt = Date.now();
+    const gone = (): void => {
+      onGone();
+      if (stopping) return;
+      quickDeaths = Date.now() - startedAt < quickMs ? quickDeaths + 1 : 0;
+      if (isStarted || quickDeaths < maxQuickDeaths) setTimeout(start, 250);
+      else fail(new StartError(`${packageName} keeps ending; the lines above say why`));
+    };
     child = spawn(process.execPath, [...flags, main, ...args], {
       // `scripts/lifeline.mjs` ends the plane when this pipe closes. No handler of this process runs at a SIGKILL.
       env: { ...environment, SOTTO_LIFELINE_FD: '3' },
@@ -125,13 +132,9 @@ function startPlane(
     child.stdout?.pipe(prettyOut());
     const lifeline = child.stdio[3] as Socket | null | undefined;
     lifeline?.on('error', () => {});
-    child.once('exit', () => {
-      onGone();
-      if (stopping) return;
-      quickDeaths = Date.now() - startedAt < quickMs ? quickDeaths + 1 : 0;
-      if (isStarted || quickDeaths < maxQuickDeaths) setTimeout(start, 250);
-      else fail(new StartError(`${packageName} keeps ending; the lines above say why`));
-    });
+    child.once('exit', gone);
+    // The system has no process or file left for it now.
+    child.once('error', gone);
   };
   start();
   const killChild = (): void => {
@@ -147,7 +150,7 @@ function startPlane(
     async stop() {
       stopping = true;
       const running = child;
-      if (running === undefined || running.exitCode !== null || running.signalCode !== null) return;
+      if (running?.pid === undefined || running.exitCode !== null || running.signalCode !== null) return;
       await new Promise<void>((resolve) => {
         const force = setTimeout(() => running.kill('SIGKILL'), stopMs);
         onGone = () => {

@@ -92,8 +92,8 @@ async function keepTlsKey(file: string, hostname: string, validity: Validity): P
   if (kept !== undefined) return makeTlsKey(hostname, validity, kept);
   const made = await makeTlsKey(hostname, validity);
   const unfinished = `${file}.${randomUUID()}`;
-  await writeFile(unfinished, made.keyPem, { mode: 0o600, flag: 'wx' });
   try {
+    await writeFile(unfinished, made.keyPem, { mode: 0o600, flag: 'wx' });
     await link(unfinished, file);
     return made;
   } catch (error) {
@@ -102,7 +102,7 @@ async function keepTlsKey(file: string, hostname: string, validity: Validity): P
     if (other === undefined) throw error;
     return await makeTlsKey(hostname, validity, other);
   } finally {
-    await rm(unfinished);
+    await rm(unfinished, { force: true });
   }
 }
 

@@ -28,12 +28,17 @@ export async function runProgram(
   const running = exec(program, args, { ...account, cwd: '/', env: programEnv() });
   // The program may end without reading its input.
   running.child.stdin?.on('error', () => {}).end(input);
+  // Ctrl-C ends this process at once, and a second start may use the same folder.
+  const end = (): void => void running.child.kill('SIGKILL');
+  process.once('exit', end);
   try {
     const { stdout, stderr } = await running;
     return `${stdout}${stderr}`;
   } catch (error) {
     const { message, stderr } = error as Error & { stderr?: string };
     throw new Error(`${basename(program)} failed: ${stderr?.trim() || message}`);
+  } finally {
+    process.off('exit', end);
   }
 }
 
