@@ -38,17 +38,16 @@ interface Call {
 const textOf = ({ content }: Message): string =>
   typeof content === 'string' ? content : JSON.stringify(content ?? '');
 
-/** Reads the file, edits it, runs the command, and tells what it printed: one step for each result of a tool. */
+/** Reads the file, edits it, runs the command until its output is there, and tells it: one step for each result of a tool. */
 export const doTheTask = (folder: () => string): ProviderHandler =>
   model(({ results, tools }) => {
     const path = `${folder()}/${task.file}`;
-    const steps = [
-      () => readFile(tools, path),
-      () => editFile(tools, path),
-      () => runCommand(tools, task.command),
-      () => `It printed: ${results.at(-1)?.includes(task.printed) ? task.printed : results.at(-1)}`,
-    ];
-    return (steps[results.length] ?? steps[3])?.() ?? '';
+    if (results.length === 0) return readFile(tools, path);
+    if (results.length === 1) return editFile(tools, path);
+    const printed = results.at(-1) ?? '';
+    if (printed.includes(task.printed)) return `It printed: ${task.printed}`;
+    // Qwen Code on a busy machine may lose what a command prints. A model asks again.
+    return results.length < 5 ? runCommand(tools, task.command) : `It printed: ${printed}`;
   });
 
 /**
