@@ -155,7 +155,8 @@ await describeInBothPlanes(
   async () => ({
     registry,
     catalog: 'models: []\n',
-    environment: { UNKNOWN_SERVICE_HOST: '10.0.0.1', LOG_TOKENS: '1' },
+    // Control would write tokens to the output that its log opens a moment later.
+    brokerEnvironment: { UNKNOWN_SERVICE_HOST: '10.0.0.1', LOG_TOKENS: '1' },
   }),
   (planes) => {
     it('opens no inspector on SIGUSR1', async () => {
