@@ -206,7 +206,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   if (broker === undefined || control === undefined) throw new Error('no planes');
   for (const plane of planes) plane.start();
   try {
-    for (const plane of planes) await plane.ready();
+    // All at once, so that the error is of the plane that has ended, and not of one that waits for it.
+    await Promise.all(planes.map((plane) => plane.ready()));
   } catch (error) {
     for (const plane of planes) await plane.kill9();
     throw error;

@@ -11,7 +11,7 @@ export const task = {
   prompt: 'Mend the spelling in greeting.txt, then print the file in capitals and tell me what was printed.',
 } as const;
 
-/** What each answer of the model states, and so what it costs. */
+/** The usage that each answer of the model states. Its cost follows from it. */
 export const usage = { prompt_tokens: 1000, completion_tokens: 20, total_tokens: 1020 } as const;
 
 /** The summary that the model gives when an agent shortens a conversation. */
@@ -99,7 +99,7 @@ function runCommand(tools: readonly Tool[], command: string): Call {
   return call;
 }
 
-/** What agents call the same thing. */
+/** The names that agents have for the same argument. */
 const names: Readonly<Record<string, readonly string[]>> = {
   path: ['file_path', 'filePath', 'filepath', 'absolute_path', 'path'],
   before: ['old_string', 'oldString', 'oldText'],

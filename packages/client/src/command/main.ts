@@ -21,7 +21,7 @@ const terminal: Terminal = {
     for (const signal of signals) process.on(signal, onSignal);
     return () => {
       for (const signal of signals) process.off(signal, onSignal);
-      // What follows has its time too, such as closing an anonymous wallet.
+      // The command may still have work to end, such as closing an anonymous wallet.
       if (hasClosed) process.on('SIGHUP', () => undefined);
     };
   },

@@ -41,7 +41,7 @@ export interface Applied {
 
 /**
  * Applies a rail's event to an order in one Postgres transaction. State, ledger, receipt and history change together or
- * not at all. What the rail `opened` is stored with them. Returns undefined if the order does not exist.
+ * not at all. The checkout that the rail `opened` is stored with them. Returns undefined if the order does not exist.
  *
  * Interleavings: two deliveries of one webhook, the reconcile loop and the request that placed the order may all bring
  * `paid` at once. Each locks the order's row first, so the second one sees `paid` and does nothing. If a process dies
