@@ -66,7 +66,7 @@ export const around = (random: Random, median: number, spread: number): number =
   median * Math.exp(spread * standardNormal(random));
 
 /** The Box-Muller transform of two uniform numbers. */
-const standardNormal = (random: Random): number =>
+export const standardNormal = (random: Random): number =>
   Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
 
 /** Draws the number of events if `mean` events happen on average (Knuth's multiplication, for small means). */

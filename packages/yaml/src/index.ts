@@ -1,2 +1,1 @@
-export { writeYaml } from './write-yaml.ts';
-export { type FileProblem, type FileResult, readYaml, readYamlAs, type YamlSource } from './yaml-source.ts';
+export { type FileProblem, type FileResult, readYaml, readYamlAs, writeYaml, type YamlSource } from './yaml.ts';

@@ -23,7 +23,7 @@ import { readReceiptSecret } from '../../../apps/confidential/src/receipts/reque
 import { sessionTokensOf } from '../../../apps/control/src/sessions/cookies.ts';
 import { RouteTally, readRecord } from '../../../packages/router/src/health/route-tally.ts';
 import { bearerToken } from '../../../packages/server/src/credentials.ts';
-import { readJson } from '../../../packages/state/src/redis/read-json.ts';
+import { readJson } from '../../../packages/state/src/redis/script-runner.ts';
 import { bytesOf, type FuzzTarget, jsonBytes, promise } from '../engine/target.ts';
 
 const key = Buffer.alloc(32, 7);

@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import { allZero, ByteReader, type Bytes, concatBytes, ownBytes } from '../bytes.ts';
 import type { SnpProduct } from '../pinned-roots.ts';
 import { Refusal } from '../refusal.ts';
@@ -11,8 +12,24 @@ export interface SnpTcb {
   readonly microcode: number;
 }
 
+const version = z.int().min(0).max(255).optional();
+const minimumTcb = z.strictObject({
+  fmc: version,
+  bootloader: version,
+  tee: version,
+  snp: version,
+  microcode: version,
+});
+
 /** The lowest accepted version of each part. Omitted parts are not checked. */
-export type MinimumTcb = { readonly [Part in keyof SnpTcb]?: number | undefined };
+export type MinimumTcb = Readonly<z.infer<typeof minimumTcb>>;
+
+/** The oldest firmware that pins accept, by product. */
+export const minimumTcbSchema = z.strictObject({
+  milan: minimumTcb.optional(),
+  genoa: minimumTcb.optional(),
+  turin: minimumTcb.optional(),
+});
 
 /**
  * An attestation report of AMD SEV-SNP, ABI 1.58 table 23. TCB versions are raw, because `readTcb` needs the product.

@@ -4,8 +4,7 @@ import type { AdmissionPort, RateStatus, RedeemReply, RedeemRequest, Right, Vers
 import { keyRecordSchema } from '../records.ts';
 import { indexShardOfKey, shardPrefix } from '../shard.ts';
 import { StateUnavailableError } from '../unavailable.ts';
-import { readJson } from './read-json.ts';
-import { listReply, type ScriptRunner } from './script-runner.ts';
+import { listReply, readJson, type ScriptRunner } from './script-runner.ts';
 import { StepBatch } from './step-batch.ts';
 
 /**

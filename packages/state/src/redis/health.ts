@@ -4,8 +4,7 @@ import { z } from 'zod';
 import { maxMeasurementRecords, measurementPageRecords, measurementsKeptHours } from '../bounds.ts';
 import type { HealthPort, MeasurementPage } from '../ports.ts';
 import { StateUnavailableError } from '../unavailable.ts';
-import { readJson } from './read-json.ts';
-import { listReply, type ScriptRunner } from './script-runner.ts';
+import { listReply, readJson, type ScriptRunner } from './script-runner.ts';
 
 const penaltiesKey = 'sotto:penalties';
 /** Longer than any penalty lasts. Penalties of removed routes expire with the last one given. */

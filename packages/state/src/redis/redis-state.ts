@@ -11,8 +11,7 @@ import { redisEpochs } from './epochs.ts';
 import { redisHealth } from './health.ts';
 import { isDenial, readsControlKeys } from './inspect.ts';
 import { redisProjection } from './projection.ts';
-import { readJson } from './read-json.ts';
-import { ScriptRunner } from './script-runner.ts';
+import { readJson, ScriptRunner } from './script-runner.ts';
 
 export interface RedisStateOptions {
   /** `redis://` or `rediss://`. Several hosts, or `?cluster=1`, mean a Redis Cluster. */

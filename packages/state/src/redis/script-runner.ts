@@ -1,4 +1,6 @@
+import { parseJson } from '@sotto/wire';
 import { Redis } from 'ioredis';
+import type { z } from 'zod';
 import { Breaker, type BreakerOptions } from '../breaker.ts';
 import { type Guarded, type Membership, refusals } from '../membership/membership.ts';
 import { shardPrefix } from '../shard.ts';
@@ -174,3 +176,7 @@ export function listReply(reply: unknown): readonly unknown[] {
   if (Array.isArray(reply)) return reply;
   throw new StateUnavailableError('unexpected reply');
 }
+
+/** Parses a stored record. Returns undefined if it is malformed, because a parser's error would quote it. */
+export const readJson = <T>(text: unknown, schema: z.ZodType<T>): T | undefined =>
+  typeof text === 'string' ? schema.safeParse(parseJson(text)).data : undefined;

@@ -1,5 +1,16 @@
 import { faultsOf } from '@sotto/wire';
-import { type Document, isCollection, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml';
+import {
+  Document,
+  isCollection,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  visit,
+} from 'yaml';
 import type { z } from 'zod';
 
 /** One problem in a file. Lines count from 1. */
@@ -110,4 +121,28 @@ function partOf(document: Document, text: string, path: readonly string[]): stri
     ? pair.key.range[0]
     : valueStart - (/ *$/.exec(text.slice(0, valueStart))?.[0].length ?? 0);
   return text.slice(0, start).replace(/[^\n]/g, '') + text.slice(start, end);
+}
+
+interface WriteOptions {
+  /** Stands at the top of the file. */
+  readonly comment: string;
+  /** Fields that are written on one line, which is easier to read. */
+  readonly onOneLine: ReadonlySet<unknown>;
+}
+
+/** Writes a value as YAML text. The same value always makes the same text. */
+export function writeYaml(value: unknown, { comment, onOneLine }: WriteOptions): string {
+  const document = new Document(value, { aliasDuplicateObjects: false });
+  document.commentBefore = comment
+    .split('\n')
+    .map((line) => ` ${line}`)
+    .join('\n');
+  visit(document, {
+    Pair(_key, pair) {
+      if (!isPair(pair) || !isScalar(pair.key) || !onOneLine.has(pair.key.value)) return undefined;
+      if (isMap(pair.value) || isSeq(pair.value)) pair.value.flow = true;
+      return visit.SKIP;
+    },
+  });
+  return document.toString({ lineWidth: 0 });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type FileProblem, type FileResult, readYaml, readYamlAs } from './yaml-source.ts';
+import { type FileProblem, type FileResult, readYaml, readYamlAs } from './yaml.ts';
 
 const schema = z.strictObject({ owners: z.array(z.strictObject({ name: z.string(), age: z.int() })) });
 const problemsOf = (result: FileResult<unknown>): FileProblem[] => (result.ok ? [] : result.problems);

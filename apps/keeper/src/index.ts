@@ -1,1 +1,0 @@
-export { buildKeeper, type KeeperOptions } from './build-keeper.ts';
