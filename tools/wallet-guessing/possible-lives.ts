@@ -151,8 +151,8 @@ export class Teller {
   }
 
   /**
-   * How much likelier an account's purchases are if it made a deposit, for each of these deposits: the logarithm of the ratio, plus a
-   * constant that is the same for all accounts.
+   * For each deposit, how much likelier an account's purchases are if it made it: the logarithm of the ratio. A constant is missing,
+   * which is the same for all accounts.
    */
   ratios(purchases: readonly number[], deposits: readonly Deposit[]): number[] {
     const ratios = deposits.map(() => Number.NEGATIVE_INFINITY);
@@ -245,7 +245,8 @@ export class Teller {
       if (life.weight === 0 || day < life.firstDay) continue;
       const makes = life.depositDay === day ? deposit : undefined;
       this.#live(life, purchases, this.#drawRuns(life, day, makes), makes);
-      const due = day === days - 1 ? Number.POSITIVE_INFINITY : (day + 1) * 24 + life.home - 8.5;
+      // What is bought before the next day's runs could make it was made by this one's. Runs are hardly 10.5 hours early.
+      const due = day === days - 1 ? Number.POSITIVE_INFINITY : (day + 1) * 24 + life.home - 10.5 + firstBuyH;
       if ((purchases[life.oldest] ?? Number.POSITIVE_INFINITY) < due) life.weight = 0;
     }
   }
@@ -271,6 +272,7 @@ export class Teller {
     return count;
   }
 
+  /** Runs buy where they must, and use a lot where one is ready. */
   #live(life: PossibleLife, purchases: readonly number[], count: number, deposit: Deposit | undefined): void {
     const random = this.#random;
     for (let run = 0; run < count && life.weight > 0; run += 1) {

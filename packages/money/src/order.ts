@@ -42,6 +42,7 @@ export type OrderEvent =
   | { readonly type: 'expired' }
   /** The total of all refunds, not the last one, so that repeated and late reports add nothing. */
   | { readonly type: 'refunded'; readonly totalNusd: Nusd }
+  /** The total of all lost disputes, likewise. */
   | { readonly type: 'dispute_lost'; readonly totalNusd: Nusd }
   /** A dispute is over, and the payment stays. Moves nothing; the order's history keeps it. */
   | { readonly type: 'dispute_won' }

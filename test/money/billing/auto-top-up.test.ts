@@ -303,20 +303,25 @@ await describeBilling(
       });
 
       it.each([
-        ['created', 'needs_response'],
+        ['told', 'created', 'needs_response'],
         // The loss may be reported before the beginning.
-        ['closed', 'lost'],
-      ])('pauses when a payment is disputed: charge.dispute.%s', async (type, status) => {
+        ['told', 'closed', 'lost'],
+        ['found by looking', 'created', 'needs_response'],
+        ['found by looking', 'closed', 'lost'],
+      ])('pauses when a payment is disputed, %s: charge.dispute.%s', async (how, type, status) => {
         const { till, world } = suite;
         const person = await withCard();
         await till.putSettings(person, auto());
         const { rows } = await suite.service.pool.query<{ id: string }>('select id from orders where account_id = $1', [
           person.accountId,
         ]);
-        const charge = world.stripe.charge(rows[0]?.id ?? '');
-        const dispute = { id: 'dp', status, amount: 1050, payment_intent: charge.payment_intent };
-        await till.told(world.stripe.event(`charge.dispute.${type}`, dispute));
-        expect((await till.settings(person)).auto_top_up_state.paused).toMatchObject({ code: 'disputed' });
+        const [{ id } = { id: '' }] = rows;
+        const dispute = world.stripe.dispute(id, { id: 'dp', status, amount: 1050 });
+        if (how === 'told') await till.told(world.stripe.event(`charge.dispute.${type}`, dispute));
+        else await till.due(id);
+        await expect
+          .poll(async () => (await till.settings(person)).auto_top_up_state.paused)
+          .toMatchObject({ code: 'disputed' });
       });
     });
   },

@@ -273,15 +273,8 @@ await describeBilling('payment by card', (suite) => {
   });
 
   describe('disputes', () => {
-    const disputeOf = (id: string, status: string, dispute = 'dp_1') => ({
-      id: dispute,
-      object: 'dispute',
-      status,
-      amount: 1050,
-      currency: 'usd',
-      charge: suite.world.stripe.charge(id).id,
-      payment_intent: suite.world.stripe.charge(id).payment_intent,
-    });
+    const disputeOf = (id: string, status: string, dispute = 'dp_1', amount = 1050) =>
+      suite.world.stripe.dispute(id, { id: dispute, status, amount });
 
     it('are shown when they begin, and cost the credit when they are lost', async () => {
       const { till, world, person, id } = await suite.ordered(small);
@@ -319,6 +312,26 @@ await describeBilling('payment by card', (suite) => {
       expect(await till.read(person, id)).toMatchObject({ status: 'paid', problem: { code: 'disputed' } });
     });
 
+    // Each loss is told by several deliveries at once. Each delivery locks the order and looks into its history.
+    it.each([
+      ['after the payment', true],
+      ['before the payment is known', false],
+    ])('of parts of a payment each cost their part once when they are lost, %s', async (_, paidFirst) => {
+      const { till, world, person, id } = await suite.ordered(small);
+      const paid = till.payByCard(id);
+      if (paidFirst) await till.told(paid);
+      const tell = (dispute: string, cents: number) =>
+        till.told(world.stripe.event('charge.dispute.closed', disputeOf(id, 'lost', dispute, cents)));
+      const twice = () => [tell('dp_1', 420), tell('dp_2', 210), tell('dp_1', 420), tell('dp_2', 210)];
+      await Promise.all(twice());
+      if (!paidFirst) await till.told(paid);
+      expect(await till.read(person, id)).toMatchObject({ status: 'paid', refunded: 6.3 });
+      await till.hasBalance(person, 4);
+      await Promise.all([...twice(), tell('dp_3', 420)]);
+      expect(await till.read(person, id)).toMatchObject({ status: 'refunded', refunded: 10.5 });
+      await till.hasBalance(person, 0);
+    });
+
     it('are shown until the last of two is over', async () => {
       const { till, world, person, id } = await suite.ordered(small);
       await till.told(till.payByCard(id));
@@ -341,6 +354,27 @@ await describeBilling('payment by card', (suite) => {
       await till.due(id);
       await till.becomes(person, id, 'paid');
       await till.hasBalance(person, 10);
+    });
+
+    it('disputes are found by looking, and each costs its part once', async () => {
+      const { till, world, person, id } = await suite.ordered(small);
+      await till.told(till.payByCard(id));
+      await till.hasBalance(person, 10);
+      world.stripe.dispute(id, { id: 'dp_1', status: 'needs_response', amount: 420 });
+      await till.due(id);
+      await expect.poll(async () => (await till.read(person, id)).problem?.code).toBe('disputed');
+      const lost = world.stripe.dispute(id, { id: 'dp_1', status: 'lost', amount: 420 });
+      world.stripe.dispute(id, { id: 'dp_2', status: 'lost', amount: 210 });
+      world.stripe.dispute(id, { id: 'dp_3', status: 'warning_closed', amount: 420 });
+      // Looks may overlap, and the one before may only now set the time of the next.
+      await until(async () => {
+        await till.due(id);
+        return (await till.balance(person)) === 4;
+      }, 'both losses are taken back');
+      // The webhook of one arrives after all.
+      await till.told(world.stripe.event('charge.dispute.closed', lost));
+      expect(await till.read(person, id)).toMatchObject({ status: 'paid', refunded: 6.3, problem: null });
+      await till.hasBalance(person, 4);
     });
 
     it('a person who polls brings the look forward', async () => {

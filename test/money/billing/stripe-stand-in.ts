@@ -10,9 +10,20 @@ interface Charge {
   object: 'charge';
   amount: number;
   amount_refunded: number;
+  disputed: boolean;
   currency: string;
   payment_intent: string;
   metadata: Record<string, string>;
+}
+
+interface Dispute {
+  id: string;
+  object: 'dispute';
+  status: string;
+  amount: number;
+  currency: string;
+  charge: string;
+  payment_intent: string;
 }
 
 interface Intent {
@@ -59,6 +70,8 @@ export interface StripeStandIn {
   /** Refunds this many more cents of an order's payment. Returns the charge. */
   refund(orderId: string, cents: number): Charge;
   charge(orderId: string): Charge;
+  /** Acts as the customer's bank. Returns the dispute, which replaces the one with this id. */
+  dispute(orderId: string, dispute: Pick<Dispute, 'id' | 'status' | 'amount'>): Dispute;
   event(type: string, object: unknown): Fields;
   stop(): Promise<void>;
 }
@@ -70,6 +83,7 @@ export async function startStripe(): Promise<StripeStandIn> {
   const inUse = new Set<string>();
   const intents = new Map<string, Intent>();
   const charges = new Map<string, Charge>();
+  const disputes = new Map<string, Dispute>();
   const customers = new Map<string, { cards: string[] }>();
   /** The request and the answer under each idempotency key. `reply` is `undefined` while the request runs. */
   const answered = new Map<string, { request: string; reply: Reply | undefined }>();
@@ -81,6 +95,7 @@ export async function startStripe(): Promise<StripeStandIn> {
       object: 'charge',
       amount: intent.amount,
       amount_refunded: 0,
+      disputed: false,
       currency: intent.currency,
       payment_intent: intent.id,
       // A copy of the intent's metadata, made with the charge, as at Stripe.
@@ -266,6 +281,15 @@ export async function startStripe(): Promise<StripeStandIn> {
     ],
     [
       'GET',
+      /^\/v1\/disputes$/,
+      (_, { query }) => ({
+        object: 'list',
+        has_more: false,
+        data: [...disputes.values()].filter(({ payment_intent }) => payment_intent === query.get('payment_intent')),
+      }),
+    ],
+    [
+      'GET',
       /^\/v1\/payment_intents\/(\w+)$/,
       ([intentId = ''], { query }) => shownIntent(intents.get(intentId) ?? missing(), query.getAll('expand[0]')),
     ],
@@ -364,6 +388,15 @@ export async function startStripe(): Promise<StripeStandIn> {
       return { ...charge };
     },
     charge: chargeOf,
+    dispute(orderId, given) {
+      const charge = chargeOf(orderId);
+      charge.disputed = true;
+      const { id: of, currency, payment_intent } = charge;
+      const dispute: Dispute = { ...given, object: 'dispute', currency, charge: of, payment_intent };
+      // Tests give disputes of different orders the same id.
+      disputes.set(`${orderId} ${dispute.id}`, dispute);
+      return dispute;
+    },
     event: (type, object) => ({
       id: id('evt'),
       object: 'event',

@@ -47,7 +47,8 @@ export interface Applied {
  * `paid` at once. Each locks the order's row first, so the second one sees `paid` and does nothing. If a process dies
  * before the commit, nothing is stored, and the rail or the loop reports the event again. If it dies after the commit,
  * the projector finds the changed balance by its version. Even if the row's state were wrong, the ledger's unique
- * references and the order's single receipt allow only one credit.
+ * references and the order's single receipt allow only one credit. Losses of two disputes may arrive at once and repeatedly. Each adds
+ * its amount if the history, read under that lock, does not name it.
  *
  * An order for a wallet creates its account and key in the same transaction.
  *
@@ -70,11 +71,12 @@ type PostDependencies = Pick<ApplyDependencies, 'seller' | 'events' | 'now'>;
 export async function applyWithin(
   client: pg.PoolClient,
   deps: PostDependencies,
-  { orderId, event, source, opened }: Report,
+  { orderId, event: reported, source, opened }: Report,
 ): Promise<Applied | undefined> {
   const at = new Date(deps.now());
   const before = await lockOrder(client, orderId);
   if (before === undefined) return undefined;
+  const event = await withEarlierLosses(client, before, reported);
   const step = applyOrderEvent(before, event);
   const flag = step.effects.find((effect) => effect.type === 'flag')?.flag;
   const dispute = event.type === 'opened' ? undefined : event.dispute;
@@ -143,6 +145,24 @@ async function flagAfterDispute(
     [id, ['disputed', ...(payment === undefined ? [] : uncredited)]],
   );
   return rows[0]?.flag ?? undefined;
+}
+
+/**
+ * Adds the disputes that were lost before, because a rail tells the amount of one dispute. The order's history says which are counted. A
+ * loss without a name, as earlier versions recorded it, may be this one.
+ */
+async function withEarlierLosses(
+  client: pg.PoolClient,
+  { id, disputedNusd }: OrderRecord,
+  event: Report['event'],
+): Promise<Report['event']> {
+  if (event.type !== 'dispute_lost' || event.dispute === undefined) return event;
+  const { rowCount } = await client.query('select 1 from order_events where order_id = $1 and event in ($2, $3)', [
+    id,
+    event.type,
+    `${event.type} ${event.dispute}`,
+  ]);
+  return rowCount === 0 ? { ...event, totalNusd: disputedNusd + event.totalNusd } : event;
 }
 
 /**

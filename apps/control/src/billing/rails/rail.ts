@@ -33,7 +33,10 @@ export interface Opened {
   readonly events: readonly RailEvent[];
 }
 
-/** An event that a rail reports about an order, with the reason if it failed, and the rail's id of the dispute it is of. */
+/**
+ * An event that a rail reports about an order, with the reason if it failed, and the rail's id of the dispute it is of. The total of a
+ * lost dispute with an id is of this dispute alone.
+ */
 export type RailEvent = Exclude<OrderEvent, { type: 'opened' }> & {
   readonly reason?: string;
   readonly dispute?: string;

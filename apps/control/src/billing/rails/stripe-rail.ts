@@ -11,7 +11,16 @@ import {
   type SavedCards,
 } from './rail.ts';
 import { askStripe } from './stripe-client.ts';
-import { eventsOfIntent, eventsOfSession, intentSchema, metadataNames, sessionSchema } from './stripe-reading.ts';
+import {
+  disputedPaymentOf,
+  eventOfDispute,
+  eventsOfIntent,
+  eventsOfSession,
+  intentSchema,
+  linkedSchema,
+  metadataNames,
+  sessionSchema,
+} from './stripe-reading.ts';
 
 export interface StripeRailOptions {
   readonly stripe: Stripe;
@@ -53,14 +62,16 @@ export class StripeRail implements PaymentRail, SavedCards {
     if (order.automatic) {
       const expand = ['latest_charge'];
       const intent = intentSchema.parse(await askStripe(this.#stripe.paymentIntents.retrieve(reference, { expand })));
-      return { events: eventsOfIntent(intent), processing: intent.status === 'processing' };
+      const disputes = await this.#disputesOf(disputedPaymentOf(intent));
+      return { events: [...eventsOfIntent(intent), ...disputes], processing: intent.status === 'processing' };
     }
     const expand = ['payment_intent.latest_charge'];
     const session = sessionSchema.parse(
       await askStripe(this.#stripe.checkout.sessions.retrieve(reference, { expand })),
     );
+    const disputes = await this.#disputesOf(disputedPaymentOf(session.payment_intent));
     return {
-      events: eventsOfSession(session),
+      events: [...eventsOfSession(session), ...disputes],
       processing: session.status === 'complete' && session.payment_status === 'unpaid',
     };
   }
@@ -139,6 +150,13 @@ export class StripeRail implements PaymentRail, SavedCards {
       if (declined !== undefined) return declined;
       return askStripe(Promise.reject(error));
     }
+  }
+
+  /** Finds what disputes of a payment say, because their webhooks may be lost. */
+  async #disputesOf(payment: string | undefined): Promise<RailEvent[]> {
+    if (payment === undefined) return [];
+    const { data } = await askStripe(this.#stripe.disputes.list({ payment_intent: payment, limit: 100 }));
+    return data.map((dispute) => eventOfDispute(linkedSchema.parse(dispute)));
   }
 
   /**

@@ -9,10 +9,20 @@ const reference = z.union([z.string(), z.looseObject({ id: z.string() })]).nulli
 export const chargeSchema = z.looseObject({
   id: z.string(),
   amount_refunded: z.int().min(0),
+  disputed: z.boolean().nullish(),
   payment_intent: reference,
   metadata,
 });
 export type ReadCharge = z.infer<typeof chargeSchema>;
+
+/** A dispute or a refund. It belongs to a payment and does not carry our metadata. */
+export const linkedSchema = z.looseObject({
+  id: z.string().regex(/^\w{1,255}$/),
+  status: z.string().nullish(),
+  amount: z.int().min(0),
+  payment_intent: reference,
+});
+export type LinkedObject = z.infer<typeof linkedSchema>;
 
 const latestCharge = z.union([z.string(), chargeSchema]).nullish();
 
@@ -106,3 +116,21 @@ const refundsOf = (charge: z.infer<typeof latestCharge>): RailEvent[] =>
 /** Returns the total refunds of a charge so far, as an event. */
 export const eventsOfCharge = ({ amount_refunded: cents }: ReadCharge): RailEvent[] =>
   cents > 0 ? [{ type: 'refunded', totalNusd: centsToNusd(cents) }] : [];
+
+const openDisputes: ReadonlySet<string | null | undefined> = new Set([
+  ...['needs_response', 'under_review', 'warning_needs_response', 'warning_under_review'],
+]);
+
+/** Returns what a dispute says at any time: that it goes on, or how it ended. */
+export function eventOfDispute({ id, status, amount }: LinkedObject): RailEvent {
+  if (openDisputes.has(status)) return { type: 'noticed', flag: 'disputed', dispute: id };
+  return status === 'lost'
+    ? { type: 'dispute_lost', totalNusd: centsToNusd(amount), dispute: id }
+    : { type: 'dispute_won', dispute: id };
+}
+
+/** The payment to ask about disputes. Undefined if its charge, where Stripe sent it, has none. */
+export const disputedPaymentOf = (intent: ReadIntent | ReadSession['payment_intent']): string | undefined =>
+  typeof intent === 'object' && typeof intent?.latest_charge === 'object' && intent.latest_charge?.disputed === true
+    ? intent.id
+    : undefined;

@@ -3,27 +3,21 @@ import { z } from 'zod';
 import { type Delivery, type OrderPointer, type RailEvent, RailRefusedError, type WebhookReader } from './rail.ts';
 import { askStripe } from './stripe-client.ts';
 import {
-  centsToNusd,
   chargeSchema,
+  eventOfDispute,
   eventsOfCharge,
   eventsOfIntent,
   eventsOfSession,
   idOf,
   intentSchema,
+  type LinkedObject,
+  linkedSchema,
   metadataNames,
   orderIdOf,
   sessionSchema,
 } from './stripe-reading.ts';
 
 const eventSchema = z.looseObject({ id: z.string(), type: z.string(), data: z.looseObject({ object: z.unknown() }) });
-
-/** A dispute or a refund. It belongs to a payment and does not carry our metadata. */
-const linkedSchema = z.looseObject({
-  id: z.string().regex(/^\w{1,255}$/),
-  status: z.string().nullish(),
-  amount: z.int().min(0),
-  payment_intent: z.union([z.string(), z.looseObject({ id: z.string() })]).nullish(),
-});
 
 /**
  * Reads Stripe's webhooks. Stripe's own code checks signature and age over the raw bytes. A signed event is trusted. It
@@ -79,11 +73,7 @@ export function stripeWebhook(stripe: Stripe, webhookSecret: string): WebhookRea
       case 'charge.dispute.created':
         return readLinked(type, data.object, ({ id }) => ({ type: 'noticed', flag: 'disputed', dispute: id }));
       case 'charge.dispute.closed':
-        return readLinked(type, data.object, ({ id, status, amount }) =>
-          status === 'lost'
-            ? { type: 'dispute_lost', totalNusd: centsToNusd(amount), dispute: id }
-            : { type: 'dispute_won', dispute: id },
-        );
+        return readLinked(type, data.object, eventOfDispute);
       case 'refund.failed':
         return readLinked(type, data.object, () => ({ type: 'noticed', flag: 'refund_failed' }));
       default:
@@ -111,8 +101,6 @@ export function stripeWebhook(stripe: Stripe, webhookSecret: string): WebhookRea
     },
   };
 }
-
-type LinkedObject = z.infer<typeof linkedSchema>;
 
 const ignored = (type: string, reason: string): Delivery => ({ kind: 'ignored', type, reason });
 
