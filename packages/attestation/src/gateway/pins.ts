@@ -2,8 +2,7 @@ import * as z from 'zod';
 import { toHex } from '../bytes.ts';
 import type { DstackIdentity } from '../dstack/identity.ts';
 import { Refusal, Unmade } from '../refusal.ts';
-import type { SnpReport } from '../snp/report.ts';
-import { minimumTcbSchema } from '../snp/report.ts';
+import { minimumTcbSchema, type SnpReport } from '../snp/report.ts';
 import type { PckPlatform } from '../tdx/pck-extension.ts';
 import type { TdReport } from '../tdx/quote.ts';
 

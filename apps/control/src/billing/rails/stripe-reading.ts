@@ -129,7 +129,7 @@ export function eventOfDispute({ id, status, amount }: LinkedObject): RailEvent 
     : { type: 'dispute_won', dispute: id };
 }
 
-/** The payment to ask about disputes. Undefined if its charge, where Stripe sent it, has none. */
+/** The payment to ask about disputes. Undefined if Stripe sent no charge, or one without disputes. */
 export const disputedPaymentOf = (intent: ReadIntent | ReadSession['payment_intent']): string | undefined =>
   typeof intent === 'object' && typeof intent?.latest_charge === 'object' && intent.latest_charge?.disputed === true
     ? intent.id
