@@ -11,28 +11,36 @@ export const balancerSkipReason = 'install HAProxy (`apt install haproxy`).';
 /** A TCP load balancer in front of servers that report by `GET /readyz` whether they can serve. */
 export interface Balancer {
   readonly origin: string;
+  /** Resolves once it sends requests to every server. */
+  hasAll(): Promise<void>;
   stop(): Promise<void>;
 }
 
 export const hasBalancer = (): boolean => spawnSync('haproxy', ['-v']).status === 0;
 
+/** A line of HAProxy's statistics about a server: its status is the eighteenth column. */
+const isUp = /^(?:[^,]*,){17}UP,/;
+
 /**
- * Starts HAProxy. It checks readiness four times a second, where a real deployment checks every few seconds.
+ * Starts HAProxy. It checks readiness four times a second, where a real deployment checks every few seconds. A busy machine may delay an
+ * answer, so only an answer counts, and the first one does.
  *
  * @param origins - The origins of the servers: `http://127.0.0.1:<port>`.
  */
 export async function startBalancer(origins: readonly string[]): Promise<Balancer> {
   const folder = mkdtempSync(join(tmpdir(), 'sotto-test-balancer-'));
   const port = await freePort();
+  const statsPort = await freePort();
   const file = join(folder, 'haproxy.cfg');
   const servers = origins.map(
-    (origin, index) => `  server s${index} ${new URL(origin).host} check inter 250ms fall 2 rise 1`,
+    (origin, index) => `  server s${index} ${new URL(origin).host} check inter 250ms fall 1 rise 1`,
   );
   writeFileSync(
     file,
     `defaults
   mode tcp
   timeout connect 2s
+  timeout check 30s
   timeout client 10m
   timeout server 10m
   retries 3
@@ -43,14 +51,27 @@ listen servers
   option httpchk GET /readyz
   http-check expect status 200
 ${servers.join('\n')}
+listen stats
+  bind 127.0.0.1:${statsPort}
+  mode http
+  stats enable
+  stats uri /
 `,
   );
   const child: ChildProcess = spawn('haproxy', ['-db', '-f', file], { stdio: 'ignore' });
   if (child.pid !== undefined) child.once('exit', dieTogether(child.pid));
   const origin = `http://127.0.0.1:${port}`;
   await until(async () => (await fetch(`${origin}/readyz`)).ok, 'the balancer has servers');
+  const hasAll = (): Promise<void> =>
+    until(async () => {
+      const stats = await (await fetch(`http://127.0.0.1:${statsPort}/;csv`)).text();
+      return origins.every((_, index) =>
+        stats.split('\n').some((line) => isUp.test(line) && line.startsWith(`servers,s${index},`)),
+      );
+    }, 'the balancer sends requests to every server');
   return {
     origin,
+    hasAll,
     stop: () =>
       new Promise((resolve) => {
         child.once('exit', () => {

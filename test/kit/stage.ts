@@ -7,7 +7,7 @@ import { noteSkip } from './skips.ts';
 
 export const pricing = { input: 1, output: 3 };
 const credited = 1000;
-/** The total time limit of a request in the registry. */
+/** The total time limit of a request in the registry, unless a stage says otherwise. */
 export const totalMs = 4000;
 
 /** Returns the stage's catalog with these prices. */
@@ -18,14 +18,14 @@ export const catalogWith = (prices: Prices, providers: readonly string[] = ['alp
 };
 
 /** Returns an entry for the stage's registry. */
-export const stageProvider = (id: string, baseUrl: string): object =>
+export const stageProvider = (id: string, baseUrl: string, limitMs = totalMs): object =>
   providerEntry(id, baseUrl, {
-    timeouts: { connect_ms: 1000, first_byte_ms: 3000, idle_ms: 3000, total_ms: totalMs },
+    timeouts: { connect_ms: 1000, first_byte_ms: 3000, idle_ms: 3000, total_ms: limitMs },
   });
 
 /** PROVIDERS_FILE and CATALOG_FILE of the stage. */
-export const stageFiles = (baseUrl: string): CatalogFiles => ({
-  ...filesOf([stageProvider('alpha', baseUrl)], []),
+export const stageFiles = (baseUrl: string, limitMs = totalMs): CatalogFiles => ({
+  ...filesOf([stageProvider('alpha', baseUrl, limitMs)], []),
   catalog: catalogWith(pricing),
 });
 
@@ -45,7 +45,7 @@ export interface Stage {
  */
 export async function setStage(
   what: string,
-  { toBeKilled = false, environment = {} as Readonly<Record<string, string>> } = {},
+  { toBeKilled = false, environment = {} as Readonly<Record<string, string>>, limitMs = totalMs } = {},
 ): Promise<Stage | undefined> {
   const redis = await startOwnRedis({ appendOnly: toBeKilled });
   if (redis === undefined || (toBeKilled && redis.pid === undefined)) {
@@ -59,7 +59,7 @@ export async function setStage(
     planes: 'two',
     databaseUrl: await postgres.createDatabase(),
     redisUrl: redis.url,
-    ...stageFiles(provider.baseUrl),
+    ...stageFiles(provider.baseUrl, limitMs),
     environment,
   });
   return {

@@ -20,15 +20,20 @@ interface BalancedStage extends Stage {
   readonly service: Service;
   readonly brokers: readonly TestProcess[];
   readonly controls: readonly TestProcess[];
+  /** Ends each process by SIGTERM and restarts it, one after the other. Returns the exit codes. */
+  roll(planes: readonly TestProcess[], how?: Rolled): Promise<(number | null)[]>;
+}
+
+interface Rolled {
+  readonly changes?: Readonly<Record<string, string | undefined>>;
+  readonly beforeEach?: () => void;
 }
 
 /**
- * How long a terminating plane continues to serve. The balancer notices after two checks, a quarter of a second apart.
- * The rest is for a busy machine.
+ * How long a terminating plane continues to serve. The balancer notices at the next check, within a quarter of a second. The rest is for
+ * a busy machine.
  */
-const drain = { DRAIN_DELAY_S: '2', DRAIN_TIMEOUT_S: '20' };
-/** The balancer notices a returning plane within a quarter of a second. */
-const foundMs = 1000;
+const drain = { DRAIN_DELAY_S: '5', DRAIN_TIMEOUT_S: '20' };
 
 /** Undefined if Redis or HAProxy is not available. The run then reports that it skipped `what`. */
 async function setBalancedStage(what: string): Promise<BalancedStage | undefined> {
@@ -36,7 +41,7 @@ async function setBalancedStage(what: string): Promise<BalancedStage | undefined
     noteSkip(what, balancerSkipReason);
     return undefined;
   }
-  const stage = await setStage(what, { environment: drain });
+  const stage = await setStage(what, { environment: drain, limitMs: 60_000 });
   if (stage === undefined) return undefined;
   const { service } = stage;
   const broker = await service.addBroker();
@@ -56,29 +61,21 @@ async function setBalancedStage(what: string): Promise<BalancedStage | undefined
     },
     brokers: [service.broker, broker.process],
     controls: [service.control, control.process],
+    async roll(planes, { changes = {}, beforeEach = () => {} } = {}) {
+      const codes: (number | null)[] = [];
+      for (const plane of planes) {
+        beforeEach();
+        codes.push(await plane.terminate());
+        await plane.restart(changes);
+        for (const balancer of balancers) await balancer.hasAll();
+      }
+      return codes;
+    },
     async stop() {
       for (const balancer of balancers) await balancer.stop();
       await stage.stop();
     },
   };
-}
-
-/** Ends each process by SIGTERM and restarts it, one after the other. Returns the exit codes. */
-async function roll(
-  planes: readonly TestProcess[],
-  {
-    changes = {},
-    beforeEach = () => {},
-  }: { readonly changes?: Readonly<Record<string, string | undefined>>; readonly beforeEach?: () => void } = {},
-): Promise<(number | null)[]> {
-  const codes: (number | null)[] = [];
-  for (const plane of planes) {
-    beforeEach();
-    codes.push(await plane.terminate());
-    await plane.restart(changes);
-    await pause(foundMs);
-  }
-  return codes;
 }
 
 describe('a rolling restart', () => {
@@ -93,14 +90,14 @@ describe('a rolling restart', () => {
 
   it('two brokers and two controls are restarted one by one under load: no request and no stream is lost', async (context) => {
     if (stage === undefined) return context.skip('no Redis, or no HAProxy');
-    const { service, account, brokers, controls } = stage;
+    const { service, account, brokers, controls, roll } = stage;
     const other = await service.createAccount({ usd: 10 });
     const long: Promise<Called>[] = [];
     const usage = usageOf(7, 30);
-    /** Begins streams of three seconds, which a terminating plane must let finish. */
+    /** Begins streams of nine seconds, which a terminating plane must let finish. */
     const beginStreams = (): void => {
       for (let index = 0; index < 4; index += 1) {
-        const act = { kind: 'answer', usage, pieces: 30, pieceMs: 100 } as const;
+        const act = { kind: 'answer', usage, pieces: 30, pieceMs: 300 } as const;
         const messages = [{ role: 'user', content: scripted({ '*': act }, `long ${long.length}`) }];
         const body = { model: 'm/one', stream: true, messages, max_completion_tokens: 100 };
         long.push(call(`${service.baseUrl}/chat/completions`, bearer(other.inferenceKey), body));
@@ -161,7 +158,7 @@ describe('a rolling restart', () => {
       const body = { model: 'm/one', stream: true, messages, max_completion_tokens: 100 };
       return call(`${direct.baseUrl}/chat/completions`, bearer(account.inferenceKey), body);
     };
-    const running = ask(340);
+    const running = ask(700);
     await new Promise((resolve) => setTimeout(resolve, 200));
     const ended = direct.process.terminate();
     const answered = await running;
@@ -230,7 +227,7 @@ describe('the rotation of secrets', () => {
 
   it('every secret is rotated in three rounds under load, and no client is affected', async (context) => {
     if (stage === undefined) return context.skip('no Redis, or no HAProxy');
-    const { service, account, brokers, controls } = stage;
+    const { service, account, brokers, controls, roll } = stage;
     const rounds = secretRounds(service, async (changes) => {
       expect(await roll(brokers, { changes: changes.broker })).toEqual([0, 0]);
       expect(await roll(controls, { changes: changes.control })).toEqual([0, 0]);
