@@ -18,8 +18,26 @@ export interface Balancer {
 
 export const hasBalancer = (): boolean => spawnSync('haproxy', ['-v']).status === 0;
 
-/** A line of HAProxy's statistics about a server: its status is the eighteenth column. */
-const isUp = /^(?:[^,]*,){17}UP,/;
+/** A part of HAProxy's configuration: a page with its statistics at a port. */
+export const statsAt = (port: number): string => `listen stats
+  bind 127.0.0.1:${port}
+  mode http
+  stats enable
+  stats uri /
+`;
+
+/** Reads what HAProxy knows about each server, by the names of its columns: `status` is `UP` or `DOWN`, `check_status` such as `L7OK`. */
+export async function readStats(port: number): Promise<Readonly<Record<string, string | undefined>>[]> {
+  const text = await (await fetch(`http://127.0.0.1:${port}/;csv`)).text();
+  const [names = [], ...rows] = text
+    .replace(/^# /, '')
+    .trim()
+    .split('\n')
+    .map((line) => line.split(','));
+  return rows
+    .map((row) => Object.fromEntries(names.map((name, column) => [name, row[column]])))
+    .filter(({ svname }) => svname !== 'FRONTEND' && svname !== 'BACKEND');
+}
 
 /**
  * Starts HAProxy. It checks readiness four times a second, where a real deployment checks every few seconds. A busy machine may delay an
@@ -51,24 +69,17 @@ listen servers
   option httpchk GET /readyz
   http-check expect status 200
 ${servers.join('\n')}
-listen stats
-  bind 127.0.0.1:${statsPort}
-  mode http
-  stats enable
-  stats uri /
-`,
+${statsAt(statsPort)}`,
   );
   const child: ChildProcess = spawn('haproxy', ['-db', '-f', file], { stdio: 'ignore' });
   if (child.pid !== undefined) child.once('exit', dieTogether(child.pid));
   const origin = `http://127.0.0.1:${port}`;
   await until(async () => (await fetch(`${origin}/readyz`)).ok, 'the balancer has servers');
   const hasAll = (): Promise<void> =>
-    until(async () => {
-      const stats = await (await fetch(`http://127.0.0.1:${statsPort}/;csv`)).text();
-      return origins.every((_, index) =>
-        stats.split('\n').some((line) => isUp.test(line) && line.startsWith(`servers,s${index},`)),
-      );
-    }, 'the balancer sends requests to every server');
+    until(
+      async () => (await readStats(statsPort)).filter(({ status }) => status === 'UP').length === origins.length,
+      'the balancer sends requests to every server',
+    );
   return {
     origin,
     hasAll,

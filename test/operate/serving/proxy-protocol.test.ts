@@ -8,7 +8,7 @@ import { certifyServer, Issuer } from '@sotto/attestation/testing';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createServer } from '../../../packages/server/src/server.ts';
-import { balancerSkipReason, hasBalancer } from '../../kit/balancer.ts';
+import { balancerSkipReason, hasBalancer, readStats, statsAt } from '../../kit/balancer.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { noteSkip } from '../../kit/skips.ts';
@@ -119,7 +119,9 @@ const folder = useFolder('proxied');
 describe.skipIf(!hasBalancer())('behind HAProxy', () => {
   let haproxy: ChildProcess;
   const ports: Record<string, number> = {};
+  let statsPort = 0;
   beforeAll(async () => {
+    statsPort = await freePort();
     for (const how of ['send-proxy', 'send-proxy-v2']) ports[how] = await freePort();
     const sections = Object.entries(ports).map(
       ([how, at]) => `
@@ -127,13 +129,13 @@ listen ${how}
   bind 127.0.0.1:${at}
   option httpchk GET /readyz
   http-check expect status 200
-  server app 127.0.0.1:${port} ${how} check check-ssl verify none inter 200ms fall 1 rise 1
+  server app 127.0.0.1:${port} ${how} check check-ssl verify none inter 5s fall 1 rise 1
 `,
     );
     const file = join(folder, 'haproxy.cfg');
     const defaults =
-      'defaults\n  mode tcp\n  timeout connect 2s\n  timeout client 10s\n  timeout server 10s\n  timeout check 10s\n';
-    writeFileSync(file, `${defaults}${sections.join('')}`);
+      'defaults\n  mode tcp\n  timeout connect 5s\n  timeout client 60s\n  timeout server 60s\n  timeout check 60s\n';
+    writeFileSync(file, `${defaults}${sections.join('')}${statsAt(statsPort)}`);
     haproxy = spawn('haproxy', ['-db', '-f', file], { stdio: 'ignore' });
     for (const at of Object.values(ports)) {
       await until(async () => (await ask({ at, from: '127.0.0.2' })).ip !== undefined, 'HAProxy hands on');
@@ -155,7 +157,8 @@ listen ${how}
   );
 
   it('its checks pass, so the server stays in use', async () => {
-    await new Promise((resolve) => setTimeout(resolve, 1500));
+    const checks = async () => (await readStats(statsPort)).map(({ status, check_status }) => [status, check_status]);
+    await expect.poll(checks).toEqual(Object.keys(ports).map(() => ['UP', 'L7OK']));
     for (const at of Object.values(ports)) expect(await ask({ at, from: '127.0.0.2' })).toEqual({ ip: '127.0.0.2' });
   });
 });
