@@ -92,7 +92,7 @@ await describeDashboard('usage', (stage) => {
     expect(Object.fromEntries(search)).toEqual({ by: 'key', show: 'requests', key: person.keyIds[1] });
     await page.reload();
     await expect.poll(() => total(page, 'Requests').textContent()).toContain('30');
-    expect(await page.getByRole('combobox', { name: 'Key', exact: true }).inputValue()).toBe('nightly job');
+    await expect.poll(() => page.getByRole('combobox', { name: 'Key', exact: true }).inputValue()).toBe('nightly job');
     await page.getByLabel('Model').first().selectOption('beta/chat');
     await expect.poll(() => total(page, 'Requests').textContent()).toMatch(/^[78]/);
     await page.getByRole('button', { name: 'Clear filters' }).click();
