@@ -129,7 +129,7 @@ export function requestsSuite(stage: Stage): void {
       await narrow(page, 'Model', 'beta/chat');
       await narrow(page, 'Key', 'laptop');
       await listed(page, '1 in all');
-      expect(search()).toEqual({
+      await expect.poll(search).toEqual({
         view: 'requests',
         hours: '1h',
         error: 'rate_limit',
@@ -147,7 +147,7 @@ export function requestsSuite(stage: Stage): void {
       await listed(page, '3 in all');
       await narrow(page, 'Member', person.email);
       await listed(page, '3 in all');
-      expect(search()).toEqual({ view: 'requests', hours: '1h', member: person.accountId });
+      await expect.poll(search).toEqual({ view: 'requests', hours: '1h', member: person.accountId });
       await expectAccessible(page);
     });
 
