@@ -3,7 +3,7 @@
  * each account's withdrawals and each wallet's deposit and spending. It learns from other people of the same kind how withdrawals and
  * deposits of one person relate, and names the account that fits best (a softmax over accounts). Where one lot is bought at a time of its
  * own, it tells possible lives of the accounts that fit one wallet. In `weeks` it also knows which wallets belong together, as requests
- * that name somebody would tell. Their spending says when a person must buy the next lot, so that each purchase has its place, and an
+ * that name a person would tell. Their spending says when a person must buy the next lot, so that each purchase has its place, and an
  * account that cannot have paid is ruled out. Among those that can have paid, a particle filter tells how likely the purchases are.
  * Independent attacks found most of this.
  *

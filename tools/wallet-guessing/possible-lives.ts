@@ -245,7 +245,7 @@ export class Teller {
       if (life.weight === 0 || day < life.firstDay) continue;
       const makes = life.depositDay === day ? deposit : undefined;
       this.#live(life, purchases, this.#drawRuns(life, day, makes), makes);
-      // What is bought before the next day's runs could make it was made by this one's. Runs are hardly 10.5 hours early.
+      // A run of this day at the latest made a purchase that comes before any of the next day could. Runs are hardly 10.5 hours early.
       const due = day === days - 1 ? Number.POSITIVE_INFINITY : (day + 1) * 24 + life.home - 10.5 + firstBuyH;
       if ((purchases[life.oldest] ?? Number.POSITIVE_INFINITY) < due) life.weight = 0;
     }

@@ -317,11 +317,14 @@ await describeBilling(
         ]);
         const [{ id } = { id: '' }] = rows;
         const dispute = world.stripe.dispute(id, { id: 'dp', status, amount: 1050 });
-        if (how === 'told') await till.told(world.stripe.event(`charge.dispute.${type}`, dispute));
-        else await till.due(id);
-        await expect
-          .poll(async () => (await till.settings(person)).auto_top_up_state.paused)
-          .toMatchObject({ code: 'disputed' });
+        const paused = async () => (await till.settings(person)).auto_top_up_state.paused;
+        if (how === 'told') {
+          await till.told(world.stripe.event(`charge.dispute.${type}`, dispute));
+          expect(await paused()).toMatchObject({ code: 'disputed' });
+        } else {
+          await till.due(id);
+          await expect.poll(paused).toMatchObject({ code: 'disputed' });
+        }
       });
     });
   },
