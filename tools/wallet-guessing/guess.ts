@@ -113,6 +113,7 @@ function bestByLives(
   const named = deposits.map(() => ({ at: -1, ratio: -never }));
   for (const [at, { withdrawals }] of people.entries()) {
     const asked = [...deposits.keys()].filter((which) => lists[which]?.has(at));
+    if (asked.length === 0) continue;
     const ratios = teller.ratios(
       withdrawals,
       asked.flatMap((which) => deposits[which] ?? []),
