@@ -97,5 +97,10 @@ export function readAnswers(text: string): RawAnswer[] {
   return answers;
 }
 
-/** Returns the error of an answer. Throws if it is not in our envelope. */
-export const errorIn = ({ body }: RawAnswer) => errorAnswerSchema.parse(JSON.parse(body)).error;
+/** Returns the error of an answer. Throws if it is not in our envelope, or if the header names another request id. */
+export function errorIn({ body, headers }: RawAnswer) {
+  const { error } = errorAnswerSchema.parse(JSON.parse(body));
+  const named = headers['x-request-id'];
+  if (named !== error.request_id) throw new Error(`x-request-id is ${named}, and request_id ${error.request_id}`);
+  return error;
+}

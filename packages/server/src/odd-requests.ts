@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { errorEnvelope, ServiceError } from '@sotto/wire';
+import { errorEnvelope, headerNames, ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import { requestId } from './random-id.ts';
 import { answerOf } from './slow-readers.ts';
@@ -79,10 +79,11 @@ function isAnswerable(socket: Duplex): boolean {
 }
 
 function endWith(socket: Duplex, error: ServiceError): void {
-  const body = JSON.stringify(errorEnvelope(error, requestId()));
+  const id = requestId();
+  const body = JSON.stringify(errorEnvelope(error, id));
   socket.end(
     `HTTP/1.1 ${error.status} Error\r\ncontent-type: application/json; charset=utf-8\r\ncache-control: no-store\r\n` +
-      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+      `${headerNames.requestId}: ${id}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   );
   setTimeout(() => socket.destroy(), 1000).unref();
 }
