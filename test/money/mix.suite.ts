@@ -203,7 +203,7 @@ export function mixSuite(stage: MoneyStage, which: 'one' | 'two'): void {
           '*': stream ? { kind: 'answer', usage: usageOf(5, 5), text: long, pieceMs: 2 } : { kind: 'silence' },
         };
         const body = {
-          model: 'm/one',
+          model: 'm/unhurried',
           stream,
           messages: [{ role: 'user', content: scripted(script, String(index)) }],
           max_completion_tokens: 100,
@@ -217,14 +217,20 @@ export function mixSuite(stage: MoneyStage, which: 'one' | 'two'): void {
       };
       await sendAll(leave, 500);
       await service.settled(leaver);
-      const before = await memoryOf(service.broker.pid);
-      const sent = await sendAll(leave, 1000);
-      expect(sent.filter(({ called }) => called.ended !== 'left')).toEqual([]);
-      await expectSettled(service, leaver, credited);
-      // The broker closes a connection that a client left. It does not keep it for the next request.
-      await until(() => socketsOpen() <= atOnce, 'the providers are left alone');
-      const grown = (await memoryOf(service.broker.pid)) - before;
-      expect(grown, `${which}: ${Math.round(grown / 1e6)} MB more`).toBeLessThan(48e6);
+      // What stays behind grows in every round. Garbage that is not collected yet does not.
+      const grown: number[] = [];
+      do {
+        const before = await memoryOf(service.broker.pid);
+        const sent = await sendAll(leave, 1000);
+        expect(sent.filter(({ called }) => called.ended !== 'left')).toEqual([]);
+        await expectSettled(service, leaver, credited);
+        // The broker closes a connection that a client left. It does not keep it for the next request.
+        await until(() => socketsOpen() <= atOnce, 'the providers are left alone');
+        grown.push((await memoryOf(service.broker.pid)) - before);
+      } while (Math.min(...grown) >= 24e6 && grown.length < 6);
+      expect(Math.min(...grown), `${which}: ${grown.map((bytes) => Math.round(bytes / 1e6))} MB more`).toBeLessThan(
+        24e6,
+      );
     });
   });
 }

@@ -108,6 +108,7 @@ export async function startMoneyWorld(): Promise<MoneyWorld> {
     ...Object.entries(pricings).map(([id, pricing]) => text(id, route('alpha', pricing))),
     text('m/two', route('alpha', twoPricings.alpha), route('beta', twoPricings.beta)),
     text('m/patient', ...patient.map(({ id }) => route(id, quickPricing)), route('beta', twoPricings.beta)),
+    text('m/unhurried', route('alpha/eu', quickPricing)),
     text('m/quick', route('quick', quickPricing)),
     text('m/thinks', route('alpha', hidingPricing, thinks)),
     text('m/thinks-quick', route('quick', hidingPricing, thinks)),
