@@ -257,10 +257,16 @@ export function meteringEndsSuite(stage: MoneyStage): void {
         ['silent until its first byte was due', { kind: 'silence' }],
         ['failing', { kind: 'status', status: 500 }],
         ['reset', { kind: 'break' }],
-        ['too late, and answering all the same', { kind: 'answer', usage: usageOf(999, 999), delayMs: 450 }],
+        ['too late, and answering all the same', { kind: 'answer', usage: usageOf(999, 999), gated: true }],
       ] as const)('the first was %s', async (_name, alpha) => {
+        const { alpha: first, beta: second } = stage.world;
         for (const way of ways) {
-          const answer = await asks('m/two', { alpha, beta: answers }, { ...way, body: order });
+          first.close();
+          const before = second.seen.length;
+          const asking = asks('m/two', { alpha, beta: answers }, { ...way, body: order });
+          await until(() => second.seen.length > before, 'the second is asked, so the first is given up');
+          first.open();
+          const answer = await asking;
           expect(answer, answer.text).toMatchObject({ complete: true, headers: { 'x-router-provider': 'beta' } });
           const { nusd, rows } = await charged();
           expect(nusd).toBe(costOf({ prompt: 13, completion: 17 }, twoPricings.beta));
