@@ -92,7 +92,7 @@ export async function startMoneyWorld(): Promise<MoneyWorld> {
   const entry = (id: string, { baseUrl }: ScriptedProvider, totalMs = 20_000): object =>
     // The last candidate has no first-byte limit, only the idle limit and the total limit.
     providerEntry(id, baseUrl, {
-      timeouts: { connect_ms: 1000, first_byte_ms: 400, idle_ms: 600, total_ms: totalMs },
+      timeouts: { connect_ms: 1000, first_byte_ms: 1500, idle_ms: 2000, total_ms: totalMs },
     });
   const route = (provider: string, pricing: Pricing, capabilities: object = {}): object =>
     routeEntry(provider, { ...pricing }, { upstream_model: `${provider}-own`, capabilities });
