@@ -12,22 +12,25 @@ const WORKERS = 8;
 const PORTS = CLUSTER_BUS_OFFSET / WORKERS;
 const FIRST_PORT = LOWEST_PORT + (Number(process.env.VITEST_POOL_ID ?? 0) % WORKERS) * PORTS;
 
-const given = new Set<number>();
-
 /**
- * Returns a free loopback port whose cluster bus port is also free, and which was not returned before. Another process
- * may take it before it is used.
+ * Returns a free loopback port whose cluster bus port is also free, and which this process has reserved until it ends.
+ * Other runs of the tests on this machine do not get it. A process that is no test may take it before it is used.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = FIRST_PORT + Math.floor(Math.random() * PORTS);
-    if (given.size === PORTS) given.clear();
-    if (given.has(port)) continue;
     // The port is reserved before the check, because several callers run at once.
-    given.add(port);
+    if (!(await reserve(port))) continue;
     if ((await isFree(port)) && (await isFree(port + CLUSTER_BUS_OFFSET))) return port;
   }
 }
+
+/** Reserves a port by a socket of Linux that has a name instead of a port. The kernel frees the name with the process. */
+const reserve = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const holder = createServer().once('error', () => resolve(false));
+    holder.listen(`\0sotto-test-port-${port}`, () => resolve(true)).unref();
+  });
 
 /** Lets a server listen on loopback, on a port that the system assigns. Returns the port. */
 export async function listenOnLoopback(server: Server): Promise<number> {
