@@ -80,13 +80,16 @@ class Lane {
     const [first] = this.#queue;
     clearTimeout(this.#timer);
     if (first === undefined || first.dueAt === Number.POSITIVE_INFINITY) return;
-    this.#timer = setTimeout(() => {
-      while (this.#queue[0] !== undefined && this.#queue[0].dueAt <= performance.now()) {
-        this.#to.write(this.#queue.shift()?.bytes ?? '');
-      }
-      if (this.#ended && this.#queue.length === 0) this.#to.end();
-      this.#schedule();
-    }, first.dueAt - performance.now());
+    this.#timer = setTimeout(
+      () => {
+        while (this.#queue[0] !== undefined && this.#queue[0].dueAt <= performance.now()) {
+          this.#to.write(this.#queue.shift()?.bytes ?? '');
+        }
+        if (this.#ended && this.#queue.length === 0) this.#to.end();
+        this.#schedule();
+      },
+      Math.max(0, first.dueAt - performance.now()),
+    );
   }
 }
 

@@ -53,7 +53,7 @@ export async function speak(origin: string, bytes: string | Buffer, options: Spe
   return { text, answers: readAnswers(text), closed };
 }
 
-/** Like `speak`, but returns the first answer. Throws if there is none. */
+/** Like `speak`, but returns the first answer. Throws if the server sends no answer. */
 export async function answerTo(
   origin: string,
   bytes: string | Buffer,

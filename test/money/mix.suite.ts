@@ -217,7 +217,7 @@ export function mixSuite(stage: MoneyStage, which: 'one' | 'two'): void {
       };
       await sendAll(leave, 500);
       await service.settled(leaver);
-      // What stays behind grows in every round. Garbage that is not collected yet does not.
+      // Memory that a leak keeps grows in every round. Garbage that is not collected yet does not.
       const grown: number[] = [];
       do {
         const before = await memoryOf(service.broker.pid);

@@ -1,3 +1,5 @@
+// Longer than 400 lines: one table has every route that a session opens, and a test compares it with the contract.
+
 import { randomUUID } from 'node:crypto';
 import { controlOrigin } from '@sotto/contract/control';
 import { type AppAnswer, budgetAnswerSchema, type OrderAnswer, type WorkspaceRole } from '@sotto/wire';

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { createPrivateFetch, type PrivateFetch } from '@sotto/client';
 import OpenAI from 'openai';
@@ -143,9 +144,10 @@ const answer: ProviderHandler = async (request, response) => {
     );
   send({ role: 'assistant', content: '' });
   if (said === 'forever') {
+    const left = new AbortController();
+    response.once('close', () => left.abort());
     while (!response.destroyed) {
-      if (!send({ content: 'on and ' }))
-        await new Promise<void>((resolve) => void response.once('drain', resolve).once('close', resolve));
+      if (!send({ content: 'on and ' })) await once(response, 'drain', left).catch(() => {});
       await new Promise<void>((resolve) => setImmediate(resolve));
     }
     return;

@@ -1,3 +1,5 @@
+// Longer than 400 lines: all tests share one service, its Stripe and its till, which start once.
+
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { expectError } from '../../kit/client.ts';

@@ -1,3 +1,5 @@
+// Longer than 400 lines, because all its routes change the same charges, sessions, intents and disputes.
+
 import { createHmac, randomBytes } from 'node:crypto';
 import { type Call, type Reply, type StandInServer, startStandIn } from '../../kit/stand-in-server.ts';
 import { allow, type Fields, invalid, missing, parseForm, Refusal } from './stripe-form.ts';

@@ -132,7 +132,7 @@ await describeInWorld(
       [
         'cancelled',
         'streams to a client that leaves',
-        { alpha: { ...answer, pieceMs: 50 } },
+        { alpha: { ...answer, pieceMs: 300 } },
         { stream: true, leaveWhen: afterFirst },
       ],
     ])('the class is `%s` if the provider %s', async (error, _, script, asked) => {
@@ -190,7 +190,7 @@ await describeInWorld(
       ],
       [
         'fails, and the client leaves the next',
-        { alpha: status(500), beta: { ...answer, pieceMs: 50 } },
+        { alpha: status(500), beta: { ...answer, pieceMs: 300 } },
         { ...twice, stream: true, leaveWhen: afterFirst },
         ['alpha/eu provider'],
         { error: 'cancelled' },

@@ -53,7 +53,12 @@ it.skipIf(!isAble)(
     expect(existsSync(file('request.pem'))).toBe(true);
     // The authority does not certify a name if it cannot reach the machine that claims it.
     const elsewhere = await freePort();
-    expect(() => sign(elsewhere)).toThrow('Could not obtain certificates');
+    const expectRefusal = (): void => {
+      // Pebble grants one in a hundred orders unasked to an account that has proved the name. A new account has not.
+      rmSync(file('acme/accounts'), { recursive: true, force: true });
+      expect(() => sign(elsewhere)).toThrow('Could not obtain certificates');
+    };
+    expectRefusal();
     expect(existsSync(file('chain.pem'))).toBe(false);
     sign(asked);
     const chain = new X509Certificate(readFileSync(file('chain.pem')));
@@ -88,7 +93,7 @@ it.skipIf(!isAble)(
     age(29);
     sign(elsewhere);
     age(30);
-    expect(() => sign(elsewhere)).toThrow('Could not obtain certificates');
+    expectRefusal();
     expect(new X509Certificate(readFileSync(file('chain.pem'))).serialNumber).toBe(chain.serialNumber);
     sign(asked);
     const renewed = new X509Certificate(readFileSync(file('chain.pem')));
@@ -98,7 +103,7 @@ it.skipIf(!isAble)(
     await openTls({ kind: 'self', authority: config }, 'https://api.example.com', Date.now);
     const before = readFileSync(file('chain.pem'), 'utf8');
     expect(healthy()).not.toBe(0);
-    expect(() => sign(elsewhere)).toThrow('Could not obtain certificates');
+    expectRefusal();
     expect(readFileSync(file('chain.pem'), 'utf8')).toBe(before);
     sign(asked);
     const next = new X509Certificate(readFileSync(file('chain.pem')));

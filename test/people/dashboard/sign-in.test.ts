@@ -1,3 +1,5 @@
+// Longer than 400 lines: all tests share one service, its mailbox and its browser, which start once.
+
 import { randomUUID } from 'node:crypto';
 import { smtpMail } from '@sotto/control';
 import type { Page } from 'playwright-core';

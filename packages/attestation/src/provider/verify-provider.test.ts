@@ -1,3 +1,5 @@
+// Longer than 400 lines: all tests change the same valid documents, one for each family of enclaves.
+
 import { describe, expect, it } from 'vitest';
 import { toBase64, toHex } from '../bytes.ts';
 import { verifyProvider } from '../hardware.ts';

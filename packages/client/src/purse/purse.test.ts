@@ -1,3 +1,5 @@
+// Longer than 400 lines: all tests share one stand-in for the issuer and the ways to fill a purse.
+
 import {
   constants,
   createHash,
