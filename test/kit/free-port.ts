@@ -14,7 +14,7 @@ const FIRST_PORT = LOWEST_PORT + (Number(process.env.VITEST_POOL_ID ?? 0) % WORK
 
 /**
  * Returns a free loopback port whose cluster bus port is also free, and which this process has reserved until it ends.
- * Other runs of the tests on this machine do not get it. A process that is no test may take it before it is used.
+ * Other runs of the tests on this machine do not get it. Another program may take it before the test uses it.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

@@ -263,11 +263,11 @@ export const countAsked =
     return seen.length - before;
   };
 
-/** What `sotto proxy` serves, in the process of a suite. */
+/** The server of `sotto proxy`, in the process of a suite. */
 interface LocalProxy {
   /** Without a path. */
   readonly origin: string;
-  /** What the proxy noted. */
+  /** The lines that the proxy logged. */
   readonly notes: readonly string[];
 }
 

@@ -2,8 +2,9 @@ import { leaseGraceMs, leaseMs } from '@sotto/state';
 import { expect } from 'vitest';
 import { expectSettled } from '../../kit/books.ts';
 import type { Flow } from '../../kit/call.ts';
-import { expectFair, type Load, readinessOf, type Sent, startLoad } from '../../kit/load.ts';
+import { expectFair, graceMs, type Load, readinessOf, type Sent, startLoad } from '../../kit/load.ts';
 import { until } from '../../kit/service.ts';
+import { totalMs } from '../../kit/stage.ts';
 import { type Fault, outcomeOf, unavailable } from './faults/fault.ts';
 import { networkFaults } from './faults/network.ts';
 import { postgresFaults } from './faults/postgres.ts';
@@ -49,7 +50,9 @@ export async function goThrough(rig: Rig, history: History, together: readonly F
   const place = ({ begins }: Fault): number => (begins === 'first' ? 0 : begins === 'last' ? 2 : 1);
   const faults = [...together].sort((a, b) => place(a) - place(b));
   const order = faults.some(({ inOrder }) => inOrder) ? ['alpha', 'beta'] : undefined;
-  const load = startLoad(rig, { first: history.begun, everyMs, order });
+  // No request ends while the broker is stopped, and two faults take up to 20 s to begin on a busy machine.
+  const stoppedMs = faults.some(({ to }) => to === 'broker') ? 20_000 : 0;
+  const load = startLoad(rig, { first: history.begun, everyMs, order, deadlineMs: totalMs + graceMs + stoppedMs });
   const begun: Fault[] = [];
   let endedAt = Number.POSITIVE_INFINITY;
   let [lostFrom, lostUntil] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];

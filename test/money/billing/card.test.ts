@@ -47,7 +47,7 @@ await describeBilling('payment by card', (suite) => {
       const details = 'Ann Ltd\n1 Street\nGB 123';
       const saved = { low_balance_usd: null, auto_top_up: null, receipt_details: `  ${details}\n` };
       expect((await till.putSettings(person, saved)).status).toBe(200);
-      // Who leaves them out keeps them.
+      // A change without receipt details keeps the saved ones.
       expect((await till.putSettings(person, { low_balance_usd: 1, auto_top_up: null })).json).toMatchObject({
         receipt_details: details,
         low_balance_usd: 1,

@@ -18,7 +18,7 @@ const status = (code: number, more: { readonly message?: string; readonly code?:
   ...more,
 });
 const refused = status(400, { code: 'content_policy_violation' });
-/** What a row holds, and nothing else: its minute, no latency, no id of the request or of its answer. */
+/** All fields of a row. They name its minute, and no latency, request id or answer id. */
 const fields = [
   'id',
   'at',

@@ -54,7 +54,7 @@ class Issuer implements CreditService {
   readonly orders: Record<string, unknown>[] = [];
   /** The answer to an order. Undefined: it is paid. */
   due: WalletOrder | undefined = unpaid();
-  /** What happens after the service has done its part. */
+  /** The client gets this error instead of the answer, though the service has done its part. */
   trouble: Error | undefined;
 
   async order(body: object): Promise<WalletOrder | undefined> {
@@ -204,7 +204,7 @@ test('a closing that breaks between two lots goes on with the next', async () =>
 
 test('the key of an order outlives a lost answer and every doubt about the payment', async () => {
   const purse = await open();
-  // The service was never asked, or nobody heard where to pay.
+  // The request did not reach the service, or the answer that says where to pay was lost.
   service.trouble = lost;
   await expect(purse.order(service, purse.newOrder('usd-10'))).rejects.toBe(lost);
   service.trouble = new CreditRefusal({ type: 'invalid_request', message: 'no such package' }, false);
