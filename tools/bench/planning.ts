@@ -81,6 +81,7 @@ function aRoute(modelId: string, at: number, level: number): Route {
     maxOutputTokens: 16_384,
     rank: at,
     insecureHttp: false,
+    enclaveFamily: undefined,
   };
 }
 

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { configurationPage } from './configuration.ts';
+import { encryptionProtocolsPage } from './encryption-protocols.ts';
 import { errorsPage } from './errors.ts';
 import { headersPage } from './headers.ts';
 import { settingsSchemaFile } from './settings-schema.ts';
@@ -9,6 +10,7 @@ import { settingsSchemaFile } from './settings-schema.ts';
 export const pages: Readonly<Record<string, () => string>> = {
   'deploy/sotto.schema.json': settingsSchemaFile,
   'docs/reference/configuration.md': configurationPage,
+  'docs/reference/encryption-protocols.md': encryptionProtocolsPage,
   'docs/reference/errors.md': errorsPage,
   'docs/reference/headers.md': headersPage,
 };

@@ -50,6 +50,7 @@ const statuses: Partial<Record<ClientErrorCode, { readonly status: number; reado
   control_unreachable: { status: 503, retry: true },
   inference_ticket_failed: { status: 502, retry: true },
   attestation_ticket_failed: { status: 502, retry: true },
+  e2ee_relay_can_read: { status: 400, retry: false },
   answer_lost: sent,
   retry_refused: { status: 409, retry: false },
   e2ee_reply_not_encrypted: sent,
@@ -79,7 +80,7 @@ export const answerOfRefusal = (error: ServiceError): Response =>
 
 const noRetry = { 'x-should-retry': 'false' } as const;
 /** Marks answers that this client wrote. */
-const localId = (): string => `local_${toHex(secureRandom(8))}`;
+export const localId = (): string => `local_${toHex(secureRandom(8))}`;
 
 function answer(status: number, body: object, headers: Readonly<Record<string, string>>): Response {
   return new Response(JSON.stringify(body), {

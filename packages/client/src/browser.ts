@@ -32,7 +32,8 @@ export const verify = (origin: string, options: VerifyOptions = {}): Promise<Ver
 
 /**
  * Returns a chat function whose content only the provider's verified enclave can read. It encrypts each request here,
- * under new keys, and decrypts its answer here. It takes text only: it refuses anything else before it sends a byte.
+ * under new keys, and decrypts its answer here. It takes text only: it refuses anything else before it sends a byte. It
+ * also refuses providers whose protocol lets a malicious broker read the chat, unless `acceptRelayAttacks` is set.
  * Throws `origin_invalid`, `option_invalid`.
  */
 export const createE2eeChat = (options: PrivateFetchOptions & DevelopmentOptions): AskE2ee =>

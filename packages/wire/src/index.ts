@@ -162,6 +162,17 @@ export {
   withdrawCreditsSchema,
 } from './credits.ts';
 export {
+  type E2eeProtocol,
+  type E2eeProtocolName,
+  e2eeProtocols,
+  isReadOnlyByEnclave,
+  type RelayAttack,
+  relayAttacks,
+  relayAttacksOn,
+  relayAttacksOnFamily,
+  relaySentence,
+} from './e2ee/protocols.ts';
+export {
   type E2eeFamilyName,
   e2eeFamilies,
   type RelayRule,

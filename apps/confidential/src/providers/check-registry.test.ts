@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { problemOfMeasurement, problemOfPlainHttp, teeObstacle } from './check-registry.ts';
 
 const zeros = '00'.repeat(48);
-const good = `mr_td=${zeros},rtmr1=${zeros},rtmr2=${zeros},rtmr3=${zeros}`;
+const good = `mr_td=${zeros},rtmr0=${zeros},rtmr1=${zeros},rtmr2=${zeros},rtmr3=${zeros}`;
 const yaml = (changes: string): string => `providers:
   - id: vault
     name: Vault

@@ -119,7 +119,7 @@ export class TeeSessions implements Enclaves {
     const { engine, documents, now } = this.#deps;
     const { attestation } = provider.entry;
     if (attestation === undefined) throw new NoEvidence('the registry names no family');
-    const { family, measurements } = attestation;
+    const { family, measurements, platforms } = attestation;
     const nonce = randomBytes(32).toString('hex');
     const attested = {
       provider: route.publicProviderId,
@@ -136,7 +136,7 @@ export class TeeSessions implements Enclaves {
       privacyClass: 'tee',
       family,
       upstreamModel: route.upstreamModel,
-      pins: { measurements },
+      pins: { measurements, platforms },
       now: new Date(now()),
       toleranceMs: 0,
     });

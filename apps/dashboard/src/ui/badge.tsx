@@ -62,7 +62,8 @@ export const tiers: Readonly<Record<PrivacyClass, Tier>> = {
   },
   e2ee: {
     name: 'E2EE',
-    promise: 'Your client encrypts content for the attested enclave. This service cannot read what it relays.',
+    promise:
+      'Your client encrypts content for the attested enclave. The provider’s protocol decides whether a malicious broker could still read it.',
     tone: 'violet',
     icon: <Lock aria-hidden className={icon} />,
   },

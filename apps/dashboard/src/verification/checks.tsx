@@ -130,6 +130,7 @@ const checkWords: Readonly<Record<Check['name'], string>> = {
   'provider.tls_binding': 'The hardware signed the TLS key',
   'provider.validity': 'The evidence has not expired',
   'provider.measurement': 'The measurement is pinned',
+  'provider.platform': 'The processor is pinned',
   'simulated.format': 'The simulated evidence is well-formed',
   'simulated.signature': 'It is bound to our nonce, our origin and this key set',
   'simulated.hardware': 'Hardware signed it',

@@ -8,7 +8,10 @@ import type { TdReport } from '../tdx/quote.ts';
 
 const hex = (bytes: number) =>
   z.string().regex(new RegExp(`^[0-9a-f]{${2 * bytes}}$`), `must be ${2 * bytes} lower-case hex digits`);
-/** One TDX image: the firmware and boot registers, and the workload by RTMR3 or by dstack's compose hash. */
+/**
+ * One TDX image: the firmware and boot registers, and the workload by RTMR3 or by dstack's compose hash. A broker takes
+ * no key from dstack's KMS, so unlike pins of providers, a compose hash suffices.
+ */
 const tdxMeasurement = z
   .strictObject({
     name: z.string().max(128).optional(),

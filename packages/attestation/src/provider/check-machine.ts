@@ -1,4 +1,4 @@
-import { type Bytes, evidenceBytes } from '../bytes.ts';
+import { type Bytes, evidenceBytes, toHex } from '../bytes.ts';
 import { type DstackCheckName, verifyDstackTdx } from '../dstack/verify-dstack.ts';
 import type { HardwareVerifiers } from '../gateway/check-hardware.ts';
 import { snpEvidenceOf } from '../hardware-evidence.ts';
@@ -18,6 +18,8 @@ export interface Machine {
   readonly shown: Bytes;
   readonly reportData: Bytes | undefined;
   readonly measured: Measured | undefined;
+  /** The processor (PPID) or chip (CHIP_ID) in hex. Undefined if nothing proves it. */
+  readonly platform: string | undefined;
   /** The checks that must pass for a genuine machine whose memory the host cannot read. */
   readonly genuine: readonly MachineCheckName[];
   /** The further checks that must pass for a machine that is not revoked or out of date. */
@@ -42,7 +44,8 @@ export async function checkMachine(
     });
     const measured = report && measuredSnp(report);
     const own = { genuine: snpReportChecks, current: snpCurrencyChecks, untilMs };
-    return { checks, shown: snp.report, reportData: report?.reportData, measured, ...own };
+    const platform = report && toHex(report.chipId);
+    return { checks, shown: snp.report, reportData: report?.reportData, measured, platform, ...own };
   }
   const shown = evidenceBytes(evidence.quote);
   const tdx = await hardware.verifyTdx({ quote: shown, collateral: evidence.collateral }, time, {
@@ -59,6 +62,7 @@ export async function checkMachine(
     shown,
     reportData: report?.reportData,
     measured: report && measuredTdx(report, dstack?.identity),
+    platform: tdx.platform?.ppid,
     genuine: tdxQuoteChecks,
     current: tdxCollateralChecks,
     untilMs: tdx.untilMs,

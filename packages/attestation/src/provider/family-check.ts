@@ -43,6 +43,7 @@ export const providerChecks = [
   'provider.tls_binding',
   'provider.validity',
   'provider.measurement',
+  'provider.platform',
 ] as const;
 export type ProviderCheckName = (typeof providerChecks)[number];
 

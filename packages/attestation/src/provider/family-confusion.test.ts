@@ -56,7 +56,7 @@ const names = (of: object): readonly string[] => Object.keys(of);
 const mrTdOf = (family: ProviderFamily): Bytes => new Uint8Array(48).fill(1 + providerFamilies.indexOf(family));
 const pinOf = (family: ProviderFamily): string => {
   const zeros = '00'.repeat(48);
-  return `mr_td=${toHex(mrTdOf(family))},rtmr1=${zeros},rtmr2=${zeros},rtmr3=${zeros}`;
+  return `mr_td=${toHex(mrTdOf(family))},rtmr0=${zeros},rtmr1=${zeros},rtmr2=${zeros},rtmr3=${zeros}`;
 };
 
 const machine = await TdxMachine.make();

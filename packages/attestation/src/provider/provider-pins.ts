@@ -5,50 +5,76 @@ import { Refusal, Unmade } from '../refusal.ts';
 import { minimumTcbSchema, type SnpReport } from '../snp/report.ts';
 import type { TdReport } from '../tdx/quote.ts';
 
-/** The length in bytes of each value that a measurement may name. */
+const digits = (bytes: number) => ({
+  form: new RegExp(`^[0-9a-f]{${2 * bytes}}$`),
+  takes: `${2 * bytes} lower-case hex digits`,
+});
+
+/** The form of each value that a measurement may name. */
 const tdxNames = {
-  mr_td: 48,
-  rtmr0: 48,
-  rtmr1: 48,
-  rtmr2: 48,
-  rtmr3: 48,
-  mr_config_id: 48,
-  compose_hash: 32,
-  os_image_hash: 32,
-  app_id: 20,
+  mr_td: digits(48),
+  rtmr0: digits(48),
+  rtmr1: digits(48),
+  rtmr2: digits(48),
+  rtmr3: digits(48),
+  mr_config_id: digits(48),
+  compose_hash: digits(32),
+  os_image_hash: digits(32),
+  app_id: digits(20),
+  key_provider: {
+    form: /^[a-z-]{1,64}:(?:[0-9a-f]{2})*$/,
+    takes: 'a kind and an id in lower-case hex, as `kms:04ab…`',
+  },
 } as const;
-const snpNames = { measurement: 48, host_data: 32 } as const;
-const bytesOf: ReadonlyMap<string, number> = new Map(Object.entries({ ...tdxNames, ...snpNames }));
+const snpNames = { measurement: digits(48), host_data: digits(32) } as const;
+const forms = new Map(Object.entries({ ...tdxNames, ...snpNames }));
+
+/** The registers that the host can change by the way it starts a machine. A pin that omits one accepts any value of it. */
+const bootNames = ['mr_td', 'rtmr0', 'rtmr1', 'rtmr2'] as const;
+/**
+ * The values that decide which keys a dstack machine holds, besides its software. Its KMS derives them from the app id. A
+ * host that runs the same software under its own KMS, or under its own app id, can know the keys.
+ */
+const keyNames = ['app_id', 'key_provider'] as const;
 
 type Measurement = ReadonlyMap<string, string>;
 
-/** Reads `name=hex,name=hex`, or returns what is wrong with it. */
+/** Reads `name=value,name=value`, or returns what is wrong with it. */
 function readMeasurement(text: string): Measurement | string {
   const named = new Map<string, string>();
   for (const pair of text.split(',')) {
     const [name = '', value = '', ...rest] = pair.split('=');
-    const bytes = bytesOf.get(name);
-    if (bytes === undefined) return `\`${name.slice(0, 32)}\` is none of ${[...bytesOf.keys()].join(', ')}`;
-    if (rest.length > 0 || value.length !== 2 * bytes || !/^[0-9a-f]+$/.test(value)) {
-      return `\`${name}\` must be ${2 * bytes} lower-case hex digits`;
-    }
+    const known = forms.get(name);
+    if (known === undefined) return `\`${name.slice(0, 32)}\` is none of ${[...forms.keys()].join(', ')}`;
+    if (rest.length > 0 || !known.form.test(value)) return `\`${name}\` must be ${known.takes}`;
     if (named.has(name)) return `\`${name}\` comes twice`;
     named.set(name, value);
   }
-  if (named.has('measurement')) {
-    const foreign = [...named.keys()].find((name) => !Object.hasOwn(snpNames, name));
-    return foreign === undefined ? named : `\`measurement\` is of SEV-SNP, \`${foreign}\` is of TDX`;
-  }
-  const missing = ['mr_td', 'rtmr1', 'rtmr2'].find((name) => !named.has(name));
+  const problem = named.has('measurement') || named.has('host_data') ? problemOfSnp(named) : problemOfTdx(named);
+  return problem ?? named;
+}
+
+function problemOfSnp(named: Measurement): string | undefined {
+  const foreign = [...named.keys()].find((name) => !Object.hasOwn(snpNames, name));
+  if (foreign !== undefined) return `\`measurement\` and \`host_data\` are of SEV-SNP, \`${foreign}\` is of TDX`;
+  const missing = ['measurement', 'host_data'].find((name) => !named.has(name));
+  return missing && `\`${missing}\` is missing: without it the host chooses it`;
+}
+
+function problemOfTdx(named: Measurement): string | undefined {
+  const missing = bootNames.find((name) => !named.has(name));
   if (missing !== undefined) return `\`${missing}\` is missing: without it the machine may have booted anything`;
-  if (!named.has('rtmr3') && !named.has('compose_hash')) return 'it must say what runs: `rtmr3` or `compose_hash`';
-  return named;
+  // RTMR3 covers everything that a dstack machine logs, its app id and key provider included.
+  if (named.has('rtmr3')) return undefined;
+  if (!named.has('compose_hash')) return 'it must say what runs: `rtmr3` or `compose_hash`';
+  const open = keyNames.find((name) => !named.has(name));
+  return open && `\`${open}\` is missing: without it a host that knows the machine's keys is accepted`;
 }
 
 /**
- * One accepted machine: comma-separated `name=hex`. TDX: `mr_td`, `rtmr1`, `rtmr2`, and the workload by `rtmr3` or
- * dstack's `compose_hash`. Optional: `rtmr0`, `mr_config_id`, `os_image_hash`, `app_id`. SEV-SNP: `measurement`, and
- * `host_data`.
+ * One accepted machine: comma-separated `name=value`. TDX: `mr_td`, `rtmr0` to `rtmr2`, and the workload by `rtmr3`, or
+ * by dstack's `compose_hash` with `app_id` and `key_provider` (`kms:<hex id>`). Optional: `mr_config_id`,
+ * `os_image_hash`. SEV-SNP: `measurement` and `host_data`. Hex is lower case.
  */
 export const measurementSchema = z
   .string()
@@ -64,6 +90,17 @@ export const providerPinsSchema = z.strictObject({
   minimum_evaluation_number: z.int().min(1).optional(),
   accepted_advisories: z.array(z.string()).optional(),
   minimum_tcb: minimumTcbSchema.optional(),
+  /**
+   * If given, only these processors (TDX: PPID) and chips (SEV-SNP: CHIP_ID) are accepted. Then a leaked key of another
+   * processor is useless.
+   */
+  platforms: z
+    .array(
+      z.string().regex(/^(?:[0-9a-f]{32}|[0-9a-f]{128})$/, 'must be 32 (PPID) or 128 (CHIP_ID) lower-case hex digits'),
+    )
+    .min(1)
+    .max(1000)
+    .optional(),
 });
 export type ProviderPins = z.infer<typeof providerPinsSchema>;
 
@@ -82,6 +119,7 @@ export function measuredTdx(report: TdReport, identity: DstackIdentity | undefin
     compose_hash: identity?.composeHash,
     os_image_hash: identity?.osImageHash,
     app_id: identity?.appId,
+    key_provider: identity?.keyProvider && `${identity.keyProvider.name}:${identity.keyProvider.id}`,
   };
 }
 
@@ -106,4 +144,12 @@ export function requirePinned(measured: Measured, { measurements }: ProviderPins
     return typeof pin !== 'string' && [...pin].every(([name, value]) => measured[name] === value);
   };
   if (!measurements.some(agrees)) throw new Refusal(`the machine is none that is pinned: ${shown}`);
+}
+
+/** Refuses a processor (PPID) or chip (CHIP_ID) that is not pinned. Without pins of processors, the check is skipped. */
+export function requirePlatform(platform: string | undefined, { platforms }: ProviderPins): void {
+  if (platforms === undefined) throw new Unmade(`no processors are pinned; this one is ${platform ?? 'unknown'}`);
+  if (platform === undefined || !platforms.includes(platform)) {
+    throw new Refusal(`the processor is none that is pinned: ${platform ?? 'unknown'}`);
+  }
 }

@@ -7,6 +7,7 @@ import { verifyNvidiaUnder } from '../nvidia/verify-nvidia.ts';
 import { nvidiaIntermediates } from '../pinned-roots.ts';
 import { verifySnpUnder } from '../snp/verify-snp.ts';
 import { verifyTdxUnder } from '../tdx/verify-tdx.ts';
+import { type DstackMachine, dstackLog } from '../testing/dstack-log.ts';
 import { Issuer } from '../testing/issuer.ts';
 import { failed, notMade, reasonOf } from '../testing/outcomes.ts';
 import {
@@ -29,7 +30,10 @@ import { type ProviderVerification, type ProviderVerifiers, verifyProviderUnder 
 
 const other = 'f'.repeat(64);
 const zeros = '00'.repeat(48);
-const pinned = `mr_td=${zeros},rtmr0=${zeros},rtmr1=${zeros},rtmr2=${zeros},rtmr3=${zeros}`;
+const boot = `mr_td=${zeros},rtmr0=${zeros},rtmr1=${zeros},rtmr2=${zeros}`;
+const pinned = `${boot},rtmr3=${zeros}`;
+const hash = 'cc'.repeat(32);
+const snpPinned = `measurement=${zeros},host_data=${'00'.repeat(32)}`;
 const expiresAt = now.getTime() + 55_000;
 
 const keys = await makeKeys(0x11);
@@ -124,7 +128,6 @@ describe('a provider with valid evidence', () => {
       verdict: open.length === 0 ? 'cryptographically_checked' : 'policy_matched',
       key: { family: enclaveOf(name).family, ...key },
       tlsSpkiSha256: hasTls ? [toHex(keys.spki)] : [],
-      contentVisible: false,
       isCurrent: true,
     });
     expect(notMade(result.checks)).toEqual(expect.arrayContaining([...open]));
@@ -136,7 +139,6 @@ describe('a provider with valid evidence', () => {
     const isBound = bound[name].hasTls === true;
     expect(result).toMatchObject({
       verdict: isBound ? 'policy_matched' : 'untrusted',
-      contentVisible: true,
       isCurrent: isBound,
     });
     expect(notMade(result.checks).includes('provider.tls_binding')).toBe(!isBound);
@@ -147,7 +149,7 @@ describe('a provider with valid evidence', () => {
     const document = { ...(await documentOf('tinfoil', { privacyClass: 'tee' })), evidence: { machine } };
     const asked: Partial<ProviderChallenge> = {
       privacyClass: 'tee',
-      pins: { measurements: [`measurement=${zeros}`] },
+      pins: { measurements: [snpPinned] },
     };
     expect(await verify('tinfoil', document, asked)).toMatchObject({ verdict: 'policy_matched', isCurrent: true });
     const without = { ...document, evidence: { machine: { ...machine, revocation_list: undefined } } };
@@ -156,7 +158,7 @@ describe('a provider with valid evidence', () => {
 
   it('on SEV-SNP, too, ends with the first of the revocation list and the certificates', async () => {
     const soon = '2026-01-15T00:02:00Z';
-    const asked: Partial<ProviderChallenge> = { privacyClass: 'tee', pins: { measurements: [`measurement=${zeros}`] } };
+    const asked: Partial<ProviderChallenge> = { privacyClass: 'tee', pins: { measurements: [snpPinned] } };
     const document = await documentOf('tinfoil', { privacyClass: 'tee' });
     const reportData = enclaveOf('tinfoil').sign(keys, nonceBytes);
     const endOf = async (machine: object) =>
@@ -198,7 +200,6 @@ describe('a provider with valid evidence', () => {
   it('is unavailable without a document', async () => {
     expect(await verify('venice, hashed nonce', undefined)).toMatchObject({
       verdict: 'unavailable',
-      contentVisible: true,
       isCurrent: false,
     });
   });
@@ -359,6 +360,65 @@ describe('the machine', () => {
   });
 });
 
+describe('a dstack machine whose host may know its keys', () => {
+  const software = { compose: hash, osImage: 'dd'.repeat(32) };
+  const own = { appId: 'aa'.repeat(20), keyProvider: { name: 'kms', id: `3059${'ab'.repeat(89)}` } };
+  const pin = [
+    `${boot},compose_hash=${hash},os_image_hash=${software.osImage}`,
+    `app_id=${own.appId},key_provider=kms:${own.keyProvider.id}`,
+  ].join(',');
+
+  /** The genuine, pinned software on a machine of that identity, with a key that its key provider gave it. */
+  const verifyOn = async (name: EnclaveName, identity: DstackMachine) => {
+    const { log, rtmr3 } = dstackLog({ ...software, ...identity });
+    const rtmrs = [...[0, 1, 2].map(() => new Uint8Array(48)), rtmr3];
+    const reportData = enclaveOf(name).sign(keys, nonceBytes);
+    const made = { machine: { rtmrs, reportData }, shown: { event_log: log } };
+    return verifyOf(name, made, { pins: { measurements: [pin] } });
+  };
+
+  const families = enclaveNames.filter((name) => /^(?:near|phala|venice)/.test(name));
+  it.each(families)('%s: is accepted as it was pinned', async (name) => {
+    expect((await verifyOn(name, own)).verdict).toBe('cryptographically_checked');
+  });
+
+  it.each<[string, Partial<DstackMachine>]>([
+    ['another KMS', { keyProvider: { name: 'kms', id: `3059${'cd'.repeat(89)}` } }],
+    ['another kind of key provider', { keyProvider: { name: 'local-sgx', id: own.keyProvider.id } }],
+    ['no key provider', { keyProvider: undefined }],
+    // The KMS derives keys from the app id. Whoever registered it may have more software of their own accepted for it.
+    ['another app id', { appId: 'ee'.repeat(20) }],
+  ])('with %s it is untrusted, in every family', async (_, changed) => {
+    for (const name of families) {
+      expect(told(await verifyOn(name, { ...own, ...changed }))).toMatchObject(untrustedBy('provider.measurement'));
+    }
+  });
+});
+
+describe('pinned processors', () => {
+  const name = 'near, with its TLS key';
+  const ppid = 'ab'.repeat(16);
+
+  it('refuse another one, and the reason shows what could be pinned', async () => {
+    const under = (platforms: string[]) => verifyOf(name, {}, { pins: { measurements: [pinned], platforms } });
+    const refused = await under([ppid]);
+    expect(told(refused)).toMatchObject(untrustedBy('provider.platform'));
+    const [own = ''] = /[0-9a-f]{32}$/.exec(reasonOf(refused.checks, 'provider.platform')) ?? [];
+    expect((await under([ppid, own])).verdict).toBe('cryptographically_checked');
+  });
+
+  it('refuse another SEV-SNP chip', async () => {
+    const machine = await snp.shown({ reportData: enclaveOf('tinfoil').sign(keys, nonceBytes) });
+    const document = { ...(await documentOf('tinfoil')), evidence: { machine } };
+    const under = (platforms: string[]) =>
+      verify('tinfoil', document, { pins: { measurements: [snpPinned], platforms } });
+    const refused = await under([ppid]);
+    expect(told(refused)).toMatchObject(untrustedBy('provider.platform'));
+    const [own = ''] = /[0-9a-f]{128}$/.exec(reasonOf(refused.checks, 'provider.platform')) ?? [];
+    expect((await under([own])).verdict).toBe('policy_matched');
+  });
+});
+
 describe('GPUs do not affect the verdict', () => {
   const name = 'near, with its TLS key';
   const item = { certificate: 'c', evidence: 'e' };
@@ -398,11 +458,16 @@ describe('GPUs do not affect the verdict', () => {
 describe('a pin', () => {
   it.each<[string, string]>([
     ['mr_td=00', '`mr_td` must be 96 lower-case hex digits'],
-    [`mr_td=${zeros}`, '`rtmr1` is missing'],
-    [`mr_td=${zeros},rtmr1=${zeros},rtmr2=${zeros}`, 'it must say what runs'],
+    [`mr_td=${zeros},rtmr1=${zeros},rtmr2=${zeros},rtmr3=${zeros}`, '`rtmr0` is missing'],
+    [boot, 'it must say what runs'],
+    [`${boot},compose_hash=${hash}`, '`app_id` is missing'],
+    [`${boot},compose_hash=${hash},app_id=${'aa'.repeat(20)}`, '`key_provider` is missing'],
+    [`${pinned},key_provider=04ab`, '`key_provider` must be a kind and an id in lower-case hex'],
+    [`measurement=${zeros}`, '`host_data` is missing'],
+    [`host_data=${hash}`, '`measurement` is missing'],
     [`mrtd=${zeros}`, '`mrtd` is none of'],
     [`${pinned},rtmr3=${zeros}`, '`rtmr3` comes twice'],
-    [`measurement=${zeros},mr_td=${zeros}`, '`mr_td` is of TDX'],
+    [`measurement=${zeros},mr_td=${zeros}`, 'of SEV-SNP, `mr_td` is of TDX'],
     ['', '`` is none of'],
   ])('%s is refused, and told why', (measurement, why) => {
     const parsed = providerPinsSchema.safeParse({ measurements: [measurement] });

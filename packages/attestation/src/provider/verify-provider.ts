@@ -22,7 +22,7 @@ import {
 } from './family-check.ts';
 import { type ProviderChallenge, requireRoute } from './provider-challenge.ts';
 import { type ProviderEvidence, providerEvidenceSchema } from './provider-evidence.ts';
-import { providerPinsSchema, requirePinned } from './provider-pins.ts';
+import { type ProviderPins, providerPinsSchema, requirePinned, requirePlatform } from './provider-pins.ts';
 
 /** A check of any part of a provider's evidence. */
 export type ProviderEvidenceCheckName = ProviderCheckName | MachineCheckName;
@@ -31,8 +31,6 @@ export interface ProviderVerification {
   readonly verdict: Verdict;
   readonly checks: readonly Check<ProviderEvidenceCheckName>[];
   readonly gpu: ProviderGpu;
-  /** Whether the broker sees the content of requests on this route. */
-  readonly contentVisible: boolean;
   /** The key that the evidence binds. Trust it only as far as the verdict. */
   readonly key: ProviderKey | undefined;
   /**
@@ -74,7 +72,6 @@ export async function verifyProviderUnder(
     verdict,
     checks: checks.list(),
     gpu: { standing: 'none', models: [] },
-    contentVisible: true,
     key: undefined,
     tlsSpkiSha256: [],
     sessionId: undefined,
@@ -97,17 +94,19 @@ export async function verifyProviderUnder(
     upstreamModel === undefined
       ? undefined
       : await checkFamily(evidence, { checks, challenge, upstreamModel, moment: asked.moment, machine });
-  const { measured } = machine;
-  if (measured !== undefined) await checks.make('provider.measurement', () => requirePinned(measured, pins));
+  const { measured, platform } = machine;
+  if (measured !== undefined) {
+    await checks.make('provider.measurement', () => requirePinned(measured, pins));
+    await checks.make('provider.platform', () => requirePlatform(platform, pins));
+  }
   const gpuEvidence = 'gpu' in evidence.evidence ? evidence.evidence.gpu : undefined;
   const gpu = await checkGpu(gpuEvidence, { nonce: findings?.gpuNonce, time, verifyNvidia: verifiers.verifyNvidia });
   const all = [...checks.list(), ...machine.checks];
-  const verdict = concludeVerdict(all, machine, challenge.privacyClass);
+  const verdict = concludeVerdict(all, machine, { privacyClass: challenge.privacyClass, pins });
   return {
     verdict,
     checks: all,
     gpu,
-    contentVisible: challenge.privacyClass !== 'e2ee',
     key: findings?.key,
     tlsSpkiSha256: findings?.tlsSpkiSha256 ?? [],
     sessionId: findings && sessionIdOf(evidence, machine, findings),
@@ -128,7 +127,7 @@ const hasPassed = (checks: readonly Check[], name: string): boolean =>
 function concludeVerdict(
   checks: readonly Check<ProviderEvidenceCheckName>[],
   { genuine, current }: Machine,
-  privacyClass: 'tee' | 'e2ee',
+  { privacyClass, pins }: { readonly privacyClass: 'tee' | 'e2ee'; readonly pins: ProviderPins },
 ): Verdict {
   const judged = judge<ProviderEvidenceCheckName>(checks, {
     policy_matched: [
@@ -137,6 +136,7 @@ function concludeVerdict(
       'provider.pins',
       'provider.route',
       'provider.measurement',
+      ...(pins.platforms === undefined ? [] : (['provider.platform'] as const)),
       privacyClass === 'e2ee' ? 'provider.key_binding' : 'provider.tls_binding',
       ...genuine,
     ],

@@ -1,3 +1,5 @@
+import { relaySentence } from '@sotto/wire';
+import type { EnclaveVerification } from '../enclave/verify-enclave.ts';
 import { ClientError } from '../errors.ts';
 import { acceptableVerdicts } from '../gateway/acceptance.ts';
 import type { OriginVerification } from '../gateway/verify-origin.ts';
@@ -43,9 +45,9 @@ export async function openService(terminal: Terminal, values: Values): Promise<O
     minimumVerdict: readWord('--require', values.require ?? 'hardware_verified', acceptableVerdicts),
     allowSimulated: values['allow-simulated'] ?? false,
     e2eeOnly: values.e2ee ?? false,
+    acceptRelayAttacks: values['accept-relay-attacks'] ?? false,
     onVerified: (verification) => terminal.note(verifiedLine(verification)),
-    onEnclaveVerified: ({ provider, model, verdict }) =>
-      terminal.note(`verified the enclave of ${printable(provider)} for ${printable(model)}: ${verdict}\n`),
+    onEnclaveVerified: (verification) => terminal.note(enclaveLine(verification)),
   };
   const { 'self-signed': selfSigned = false, relay } = values;
   const platform = asUsage(() => nodePlatform({ selfSigned, relay, isolated: anonymous !== undefined }));
@@ -77,6 +79,11 @@ const endsAt = (exchange: Exchange, until: number): Exchange => ({
     return exchange.ask(asked);
   },
 });
+
+function enclaveLine({ provider, model, verdict, relayAttacks }: EnclaveVerification): string {
+  const warning = relayAttacks?.includes('read_content') ? ` ${relaySentence(relayAttacks)}` : '';
+  return `verified the enclave of ${printable(provider)} for ${printable(model)}: ${verdict}.${warning}\n`;
+}
 
 function verifiedLine({ origin, verdict, teeType, keySet, verifiedAt }: OriginVerification): string {
   const until = keySet === undefined ? '' : `, key set until ${new Date(keySet.not_after * 1000).toISOString()}`;

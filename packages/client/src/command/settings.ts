@@ -14,6 +14,7 @@ export const serviceOptions = {
   'self-signed': { type: 'boolean' },
   'allow-simulated': { type: 'boolean' },
   e2ee: { type: 'boolean' },
+  'accept-relay-attacks': { type: 'boolean' },
 } as const;
 
 export const serviceHelp = `  --base-url URL       the confidential origin, which receives your content (default: the variable BASE_URL)
@@ -25,6 +26,8 @@ export const serviceHelp = `  --base-url URL       the confidential origin, whic
   --require VERDICT    the weakest verdict on which content is sent (default: hardware_verified)
   --self-signed        accept a certificate of any issuer, if the attestation names its TLS key
   --e2ee               encrypt every request for the provider's enclave, or refuse it
+  --accept-relay-attacks  with --e2ee, also use providers whose protocol lets a malicious broker read prompts and replies
+                       (families near, phala and venice; default: refuse them)
   --allow-simulated    for development: accept simulated evidence from a service on this machine`;
 
 /** Reads the inference key. It is never an argument: every process list shows arguments. */

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { type Check, meetsVerdict, type Verdict } from '@sotto/attestation';
+import { relaySentence } from '@sotto/wire';
 import { acceptableEnclaveVerdicts } from '../enclave/enclave-sessions.ts';
 import type { EnclaveVerification } from '../enclave/verify-enclave.ts';
 import { type AcceptableVerdict, acceptableVerdicts, isHonestSimulation } from '../gateway/acceptance.ts';
@@ -137,16 +138,22 @@ function standing({ origin, verdict, teeType, verifiedAt, tlsKeySeen, absence }:
 function enclaveLines(enclave: EnclaveVerification | EnclaveAbsence): string[] {
   if (!isVerified(enclave))
     return [`Provider             no evidence: ${printableLine(`${enclave.type}: ${enclave.message}`)}`];
-  const { provider, model, verdict, contentVisible, gpu, checks, tlsSpkiSha256 } = enclave;
+  const { provider, model, verdict, gpu, checks, tlsSpkiSha256 } = enclave;
   return [
     `Provider             ${printableLine(provider)}, for ${printableLine(model)}`,
     `Verdict              ${verdict}`,
-    `Content              ${contentVisible ? 'the service can read it' : 'only the enclave can read it'}`,
+    `Content              ${contentLine(enclave)}`,
     `GPUs                 ${gpu.standing}${gpu.reason === undefined ? '' : `: ${printableLine(gpu.reason)}`}`,
     '',
     ...checkLines(checks),
     ...tlsSpkiSha256.map((spki) => `TLS key of the enclave: sha256 ${spki}`),
   ];
+}
+
+/** Who can read the content of requests on a verified route. */
+function contentLine({ contentVisible, relayAttacks }: EnclaveVerification): string {
+  if (relayAttacks === undefined) return 'the service can read it';
+  return `${contentVisible ? 'the enclave, and a malicious broker' : 'only the enclave'} can read it. ${relaySentence(relayAttacks)}`;
 }
 
 const words = { passed: 'passed  ', failed: 'FAILED  ', not_made: 'skipped ' } as const;

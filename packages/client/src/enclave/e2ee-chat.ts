@@ -15,15 +15,22 @@ import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
 import type { Control } from '../private/control.ts';
 import type { ReadyContent, TicketedSender } from '../private/ticketed-sender.ts';
-import { chooseEnclave, type EnclaveModels, type EnclaveRoute, type IsPinned, readModels } from './enclave-route.ts';
+import {
+  type AcceptsRelayAttacks,
+  chooseEnclave,
+  type EnclaveModels,
+  type EnclaveRoute,
+  type PinnedFamily,
+  readModels,
+} from './enclave-route.ts';
 import type { EnclaveSessions } from './enclave-sessions.ts';
 
 export interface E2eeChatParts {
   readonly control: Control;
   readonly sender: TicketedSender;
   readonly enclaves: EnclaveSessions;
-  /** Whether the client's pins name the enclave of a route. */
-  readonly isPinned: IsPinned;
+  readonly pinnedFamily: PinnedFamily;
+  readonly acceptsRelayAttacks: AcceptsRelayAttacks;
   readonly now: () => number;
 }
 
@@ -42,7 +49,7 @@ export interface E2eeQuestion {
 /** Time in ms that the list of models is cached. */
 const listedMs = 5 * 60_000;
 
-/** Chat that only the provider's verified enclave can read. This process seals requests and opens replies, and no other can. */
+/** Chat that is encrypted for the provider's verified enclave. This process seals requests and opens replies. */
 export class E2eeChat {
   readonly #parts: E2eeChatParts;
   #models: { readonly list: EnclaveModels; readonly until: number } | undefined;
@@ -52,14 +59,16 @@ export class E2eeChat {
   }
 
   /**
-   * Takes a request as `fetch` would, and returns the decrypted answer. A refusal of the service is returned unchanged.
-   * Throws `e2ee_request_*` before it asks the service, and the reason if the enclave cannot be trusted.
+   * Takes a request as `fetch` would, and returns the decrypted answer. A refusal of the control origin is returned
+   * unchanged, one of the broker in our own words. Throws `e2ee_request_*` before it asks the service, and the reason if
+   * the enclave cannot be trusted.
    */
   async ask({ body, policy, receipt, asked, signal }: E2eeQuestion): Promise<ContentAnswer> {
     const chat = readTextChat(body);
     const listed = await this.#listed(signal);
     if (listed instanceof Response) return answerFrom(listed);
-    const route = chooseEnclave(listed, { model: chat.model, policy, isPinned: this.#parts.isPinned });
+    const { pinnedFamily, acceptsRelayAttacks } = this.#parts;
+    const route = chooseEnclave(listed, { model: chat.model, policy, pinnedFamily, acceptsRelayAttacks });
     const key = await this.#parts.enclaves.keyFor(route, signal);
     if (key instanceof Response) return answerFrom(key);
     const { maxOutputTokens } = route;

@@ -1,4 +1,13 @@
-import { modelAnswerSchema, type ProviderPolicyObject, parseModelReference, ServiceError } from '@sotto/wire';
+import type { ProviderFamily } from '@sotto/attestation';
+import {
+  isReadOnlyByEnclave,
+  modelAnswerSchema,
+  type ProviderPolicyObject,
+  parseModelReference,
+  relayAttacksOnFamily,
+  relaySentence,
+  ServiceError,
+} from '@sotto/wire';
 import * as z from 'zod';
 import { ClientError } from '../errors.ts';
 import { type ClientPins, pinsOfRoute } from '../pins/client-pins.ts';
@@ -17,14 +26,25 @@ export interface EnclaveRoute {
   readonly maxOutputTokens: number | undefined;
 }
 
-/** Whether the client's own pins name the enclave of a route. */
-export type IsPinned = (route: { readonly provider: string; readonly model: string }) => boolean;
+/** A provider and a model, by their public ids. */
+interface Named {
+  readonly provider: string;
+  readonly model: string;
+}
 
-/** Returns the test of whether these pins name the enclave of a route. */
-export const pinnedBy =
-  ({ providers }: ClientPins): IsPinned =>
-  (route) =>
-    pinsOfRoute(providers, route).upstreamModel !== undefined;
+/** The family that the client's own pins name for the enclave of a route. Undefined if they do not name the route. */
+export type PinnedFamily = (route: Named) => ProviderFamily | undefined;
+
+/** Whether the user accepts that a malicious broker may read the content of a route. */
+export type AcceptsRelayAttacks = (route: Named) => boolean;
+
+/** Returns the family that these pins name for a route. */
+export const familyPinnedBy =
+  ({ providers }: ClientPins): PinnedFamily =>
+  (route) => {
+    const { family, upstreamModel } = pinsOfRoute(providers, route);
+    return upstreamModel === undefined ? undefined : family;
+  };
 
 // The client reads only these fields of the list, loosely: a newer service may send more.
 const routeSchema = z.object({
@@ -49,7 +69,7 @@ export type EnclaveModels = z.infer<typeof listSchema>;
  */
 export async function readModels(control: Control, signal?: AbortSignal): Promise<EnclaveModels | Response> {
   const answer = await control.read('/v1/models', signal);
-  if (!answer.ok) return answer;
+  if (answer.status >= 400) return answer;
   const models = listSchema.safeParse(await answer.json().catch(() => undefined)).data;
   if (models === undefined) throw new ClientError('control_unreachable');
   return models;
@@ -57,14 +77,17 @@ export async function readModels(control: Control, signal?: AbortSignal): Promis
 
 /**
  * Chooses the enclave for a request among the model's end-to-end-encrypted routes that the policy allows. It sorts them
- * by `order`, then pinned ones first, then as listed. Throws the `ServiceError` that the service would return.
+ * by `order`, then pinned ones first, of these the ones that no relay can read, then as listed. Throws the
+ * `ServiceError` that the service would return, and `e2ee_relay_can_read` if a malicious broker could read every route
+ * that is left and the user has not accepted that.
  */
 export function chooseEnclave(
   models: EnclaveModels,
   asked: {
     readonly model: string;
     readonly policy: ProviderPolicyObject;
-    readonly isPinned: IsPinned;
+    readonly pinnedFamily: PinnedFamily;
+    readonly acceptsRelayAttacks: AcceptsRelayAttacks;
   },
 ): EnclaveRoute {
   const { id } = parseModelReference(asked.model);
@@ -79,11 +102,20 @@ export function chooseEnclave(
       names(ignore, provider) === -1 &&
       (only === undefined || names(only, provider) !== -1),
   );
-  const rank = ({ provider }: { readonly provider: string }): number => {
-    const at = names(order, provider);
-    return (at === -1 ? order.length : at) * 2 + (asked.isPinned({ provider, model: id }) ? 0 : 1);
+  const familyOf = ({ provider }: { readonly provider: string }) => asked.pinnedFamily({ provider, model: id });
+  /** An unpinned route goes last. Its verification fails and tells the user which pin is missing. */
+  const standing = (family: ProviderFamily | undefined): number =>
+    family === undefined ? 2 : isReadOnlyByEnclave(family) ? 0 : 1;
+  const rank = (route: { readonly provider: string }): number => {
+    const at = names(order, route.provider);
+    return (at === -1 ? order.length : at) * 3 + standing(familyOf(route));
   };
-  const [route] = allowed.toSorted((a, b) => rank(a) - rank(b));
+  const safe = allowed.filter(
+    (each) => standing(familyOf(each)) !== 1 || asked.acceptsRelayAttacks({ provider: each.provider, model: id }),
+  );
+  const [route] = safe.toSorted((a, b) => rank(a) - rank(b));
+  const [readable] = allowed;
+  if (route === undefined && readable !== undefined) throw relayCanRead(readable.provider, familyOf(readable));
   if (route === undefined) {
     throw new ServiceError('no_provider_route_meets_privacy', {
       message: 'No provider of this model that your policy allows is end-to-end encrypted.',
@@ -102,6 +134,15 @@ export function chooseEnclave(
   };
 }
 
+/** The refusal to send content that a malicious broker could read. */
+export function relayCanRead(provider: string, family: ProviderFamily | undefined): ClientError {
+  const detail =
+    family === undefined
+      ? {}
+      : { detail: `${provider} is of the family ${family}. ${relaySentence(relayAttacksOnFamily(family))}` };
+  return new ClientError('e2ee_relay_can_read', undefined, detail);
+}
+
 /**
  * Finds the enclave to verify among the model's routes of the class: the one of `provider`, else a pinned one, else the
  * first. Throws the `ServiceError` that the service would return.
@@ -112,7 +153,7 @@ export function findEnclave(
     readonly model: string;
     readonly provider: string | undefined;
     readonly privacyClass: 'tee' | 'e2ee';
-    readonly isPinned: IsPinned;
+    readonly pinnedFamily: PinnedFamily;
   },
 ): EnclaveQuestion {
   const { privacyClass } = asked;
@@ -122,7 +163,7 @@ export function findEnclave(
     ({ provider, privacy_class }) =>
       privacy_class === privacyClass && (asked.provider === undefined || matches(asked.provider, provider)),
   );
-  const pinned = routes.find(({ provider }) => asked.isPinned({ provider, model: model.id }));
+  const pinned = routes.find(({ provider }) => asked.pinnedFamily({ provider, model: model.id }) !== undefined);
   const route = pinned ?? routes[0];
   if (route !== undefined) return { model: model.id, provider: route.provider, privacyClass };
   const whose = asked.provider === undefined ? 'No provider' : 'No route of that provider';

@@ -1,7 +1,9 @@
 import { meetsVerdict } from '@sotto/attestation';
+import { isReadOnlyByEnclave } from '@sotto/wire';
 import { type AttestedKey, vouchForKey } from '../e2ee/enclave-key.ts';
 import { ClientError } from '../errors.ts';
 import { type AcceptableVerdict, acceptableVerdicts } from '../gateway/acceptance.ts';
+import { type AcceptsRelayAttacks, relayCanRead } from './enclave-route.ts';
 import type { EnclaveQuestion, EnclaveVerification } from './verify-enclave.ts';
 
 /** The verdicts on a provider's enclave that end-to-end encryption accepts as a minimum. */
@@ -16,6 +18,7 @@ type Route = Pick<EnclaveQuestion, 'model' | 'provider'>;
 export interface EnclaveSessionsOptions {
   readonly verify: (route: Route, signal?: AbortSignal) => Promise<EnclaveVerification | Response>;
   readonly minimumVerdict: AcceptableEnclaveVerdict;
+  readonly acceptsRelayAttacks: AcceptsRelayAttacks;
   readonly now: () => number;
   /** Called with every accepted verification. */
   readonly onVerified: (verification: EnclaveVerification) => void;
@@ -39,7 +42,7 @@ export class EnclaveSessions {
 
   /**
    * Returns a key to encrypt to, or the refusal of the service. Throws `attestation_untrusted` if the verdict is too
-   * weak.
+   * weak, and `e2ee_relay_can_read` if a malicious broker could read what is encrypted to the key.
    */
   async keyFor(route: Route, signal?: AbortSignal): Promise<AttestedKey | Response> {
     const name = nameOf(route);
@@ -64,10 +67,12 @@ export class EnclaveSessions {
   }
 
   #accept(verification: EnclaveVerification): AttestedKey {
-    const { verdict, checks, key, contentVisible, isCurrent, provider } = verification;
-    const { minimumVerdict } = this.#options;
-    if (meetsVerdict(verdict, minimumVerdict) && isCurrent && !contentVisible && key !== undefined)
-      return vouchForKey(key);
+    const { verdict, checks, key, isCurrent, provider } = verification;
+    const { minimumVerdict, acceptsRelayAttacks } = this.#options;
+    if (meetsVerdict(verdict, minimumVerdict) && isCurrent && key !== undefined) {
+      if (isReadOnlyByEnclave(key.family) || acceptsRelayAttacks(verification)) return vouchForKey(key);
+      throw relayCanRead(provider, key.family);
+    }
     const open = checks.filter(({ outcome }) => outcome !== 'passed').map(({ name }) => name);
     throw new ClientError('attestation_untrusted', undefined, {
       detail: `The verdict on the enclave of ${provider} is ${verdict}; ${minimumVerdict}, up to date, is required. Not passed: ${open.join(', ')}.${missingPin(verification)}`,

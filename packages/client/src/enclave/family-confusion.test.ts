@@ -78,6 +78,7 @@ async function relayed(provider: string, pinned: EnclavePins | undefined) {
     platform,
     {
       ...{ apiKey: 'key', controlOrigin, baseOrigin, allowSimulated: true, ticketsAhead: 0, e2eeOnly: true },
+      acceptRelayAttacks: true,
       pins: { gateway: {}, providers },
     },
     {

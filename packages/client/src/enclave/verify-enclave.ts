@@ -1,11 +1,12 @@
-import type { ProviderChallenge, ProviderVerification } from '@sotto/attestation';
-import { headerNames } from '@sotto/wire';
+import type { ProviderChallenge, ProviderKey, ProviderVerification } from '@sotto/attestation';
+import { e2eeProtocols, headerNames, isReadOnlyByEnclave, type RelayAttack, relayAttacksOn } from '@sotto/wire';
 import { withoutNoRetry } from '../answer.ts';
 import { secureRandom, toHex } from '../e2ee/bytes.ts';
 import { ClientError } from '../errors.ts';
 import type { ContentChannel, ContentRequest } from '../gateway/platform.ts';
 import { type ClientPins, pinsOfRoute } from '../pins/client-pins.ts';
 import type { Control } from '../private/control.ts';
+import { relayedRefusal } from './relayed-refusal.ts';
 
 /** Verifies the evidence of a provider's enclave. It contains the vendors' root certificates. */
 export type VerifyProvider = (document: unknown, challenge: ProviderChallenge) => Promise<ProviderVerification>;
@@ -17,6 +18,13 @@ export interface EnclaveVerification extends ProviderVerification {
   readonly nonce: string;
   /** Unix milliseconds. */
   readonly verifiedAt: number;
+  /**
+   * Whether the broker can read the content of requests on this route: on a `tee` route always, on an `e2ee` route if
+   * it is malicious and the enclave's protocol does not bind the reply's key.
+   */
+  readonly contentVisible: boolean;
+  /** What a malicious broker can do to encrypted requests, gravest first. Undefined for a `tee` route or without a key. */
+  readonly relayAttacks: readonly RelayAttack[] | undefined;
 }
 
 export interface EnclaveVerifierParts {
@@ -37,8 +45,8 @@ export interface EnclaveQuestion {
 
 /**
  * Verifies the enclave behind a route, with a ticket from the control origin and evidence for a fresh nonce. Only the
- * pins decide how the evidence is read and which model it must be for. Returns the refusal of either origin, without
- * `x-should-retry` if it is from the confidential origin. Throws `ClientError`s.
+ * pins decide how the evidence is read and which model it must be for. Returns the refusal of either origin. That of the
+ * confidential origin is in our own words, without `x-should-retry`. Throws `ClientError`s.
  */
 export async function verifyEnclave(
   { control, channel, pins, verifyProvider, now }: EnclaveVerifierParts,
@@ -59,17 +67,32 @@ export async function verifyEnclave(
     // The request did not contain content, so it is safe to report the failure as retryable.
     throw new ClientError('attestation_unavailable', undefined, { detail: 'The connection failed.', cause: error });
   });
-  const response = answer.toResponse();
   // The request did not contain content, so an SDK may retry it.
-  if (response.status !== 200) return withoutNoRetry(response);
-  const document: unknown = await response.json().catch(() => null);
+  if (answer.status >= 400) return withoutNoRetry((await relayedRefusal(answer)).toResponse());
+  if (answer.status !== 200) throw new ClientError('attestation_unavailable');
+  const document: unknown = await answer
+    .toResponse()
+    .json()
+    .catch(() => null);
   if (nonceOf(document) !== nonce) throw new ClientError('nonce_mismatch');
   const verifiedAt = now();
   const { family, upstreamModel, machines } = pinsOfRoute(pins.providers, { provider, model });
   const pinned = { family, upstreamModel, pins: machines };
   const challenge = { nonce, provider, model, privacyClass, ...pinned, now: new Date(verifiedAt) };
-  return { ...(await verifyProvider(document, challenge)), model, provider, nonce, verifiedAt };
+  const verification = await verifyProvider(document, challenge);
+  const { key } = verification;
+  const isSealed = privacyClass === 'e2ee' && key !== undefined;
+  return {
+    ...verification,
+    ...{ model, provider, nonce, verifiedAt },
+    contentVisible: !(isSealed && isReadOnlyByEnclave(key.family)),
+    relayAttacks: isSealed ? relayAttacksOn(protocolOf(key)) : undefined,
+  };
 }
+
+/** The protocol that an enclave with this key speaks. */
+const protocolOf = (key: ProviderKey) =>
+  key.family === 'phala' ? e2eeProtocols[`phala-${key.protocol}`] : e2eeProtocols[key.family];
 
 const nonceOf = (document: unknown): unknown =>
   typeof document === 'object' && document !== null && 'nonce' in document ? document.nonce : undefined;

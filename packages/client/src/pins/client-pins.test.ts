@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { pinsOfRoute, readPins } from './client-pins.ts';
 
 const zeros = '00'.repeat(48);
-const machine = `mr_td=${zeros},rtmr1=${zeros},rtmr2=${zeros},rtmr3=${zeros}`;
+const machine = `mr_td=${zeros},rtmr0=${zeros},rtmr1=${zeros},rtmr2=${zeros},rtmr3=${zeros}`;
 const chute = '6f1e5a52-0c0e-5c57-9a37-08e1c4f3a6b1';
 const acme = { family: 'near' as const, models: { 'lab/wide': 'Lab/Wide' }, measurements: [machine] };
 const read = (providers: object) => readPins(JSON.stringify({ gateway: {}, providers }));
@@ -52,13 +52,23 @@ describe('the pins of a route', () => {
   const of = (provider: string, model = 'lab/wide') => pinsOfRoute(providers, { provider, model });
 
   it('are those of its provider, or of the provider that it is a variant of', () => {
-    expect(of('acme')).toEqual({ family: 'near', upstreamModel: 'Lab/Wide', machines: { measurements: [machine] } });
+    expect(of('acme')).toEqual({
+      family: 'near',
+      upstreamModel: 'Lab/Wide',
+      machines: { measurements: [machine] },
+      acceptsRelayAttacks: false,
+    });
     expect(of('acme/us')).toEqual(of('acme'));
-    expect(of('acme/eu')).toEqual({ family: 'venice', upstreamModel: undefined, machines: {} });
+    expect(of('acme/eu')).toEqual({
+      family: 'venice',
+      upstreamModel: undefined,
+      machines: {},
+      acceptsRelayAttacks: false,
+    });
   });
 
   it('are empty for names that were not pinned, even those that every object inherits', () => {
-    const nothing = { family: undefined, upstreamModel: undefined, machines: undefined };
+    const nothing = { family: undefined, upstreamModel: undefined, machines: undefined, acceptsRelayAttacks: false };
     for (const name of ['acm', 'toString', 'constructor', '__proto__', '']) {
       expect(of(name)).toEqual(nothing);
       expect(of('acme', name).upstreamModel).toBeUndefined();

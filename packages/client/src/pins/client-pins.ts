@@ -43,6 +43,11 @@ const enclavePinsSchema = providerPinsSchema
      * trusted.
      */
     models: z.record(z.string().min(1).max(256), z.string().min(1).max(512)).optional(),
+    /**
+     * Accepts a family whose protocol lets a malicious broker read prompts and replies. Only the user's own pins may say
+     * so, never those that ship with this build.
+     */
+    accept_relay_attacks: z.boolean().optional(),
   })
   .superRefine(({ family, models = {} }, context) => {
     if (family !== 'chutes') return;
@@ -82,6 +87,7 @@ interface RoutePins {
   readonly family: ProviderFamily | undefined;
   readonly upstreamModel: string | undefined;
   readonly machines: ProviderPins | undefined;
+  readonly acceptsRelayAttacks: boolean;
 }
 
 /**
@@ -93,9 +99,11 @@ export function pinsOfRoute(
   { provider, model }: { readonly provider: string; readonly model: string },
 ): RoutePins {
   const found = own(providers, provider) ?? own(providers, provider.split('/')[0] ?? '');
-  if (found === undefined) return { family: undefined, upstreamModel: undefined, machines: undefined };
-  const { family, models = {}, ...machines } = found;
-  return { family, upstreamModel: own(models, model), machines };
+  if (found === undefined) {
+    return { family: undefined, upstreamModel: undefined, machines: undefined, acceptsRelayAttacks: false };
+  }
+  const { family, models = {}, accept_relay_attacks: acceptsRelayAttacks = false, ...machines } = found;
+  return { family, upstreamModel: own(models, model), machines, acceptsRelayAttacks };
 }
 
 /** The service chooses the names, so `constructor` must not find a property that every object inherits. */

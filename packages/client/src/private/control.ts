@@ -74,7 +74,7 @@ export class Control {
     { signal, failure }: { readonly signal: AbortSignal | undefined; readonly failure: ClientErrorCode },
   ): Promise<readonly [Ticket, ...Ticket[]] | Response> {
     const answer = await this.#send(path, { method: 'POST', body: JSON.stringify(request), signal });
-    if (!answer.ok) return answer;
+    if (answer.status >= 400) return answer;
     const parsed = ticketSchema.safeParse(await answer.json().catch(() => undefined));
     if (!parsed.success) {
       // The caller may have left while the answer arrived.

@@ -2,14 +2,14 @@ import { verifyGateway, verifyProvider } from '@sotto/attestation';
 import { operationPaths, ServiceError } from '@sotto/wire';
 import { answerOfRefusal } from '../answer.ts';
 import { E2eeChat } from '../enclave/e2ee-chat.ts';
-import { pinnedBy } from '../enclave/enclave-route.ts';
+import { type AcceptsRelayAttacks, familyPinnedBy } from '../enclave/enclave-route.ts';
 import { EnclaveSessions } from '../enclave/enclave-sessions.ts';
 import { type VerifyProvider, verifyEnclave } from '../enclave/verify-enclave.ts';
 import { GatewaySession } from '../gateway/gateway-session.ts';
 import type { Platform } from '../gateway/platform.ts';
 import type { OriginVerification, VerifyGateway } from '../gateway/verify-origin.ts';
 import { readOrigin, requireApart } from '../origin.ts';
-import { shippedPins } from '../pins/client-pins.ts';
+import { pinsOfRoute, shippedPins } from '../pins/client-pins.ts';
 import { Control } from './control.ts';
 import { PrivateExchange } from './private-exchange.ts';
 import { type DevelopmentOptions, type PrivateFetchOptions, requirePrivateOptions } from './private-options.ts';
@@ -75,6 +75,10 @@ export function makePrivateClient(
   });
   const sent = new SentRequests(now);
   const sender = new TicketedSender({ session, tickets, sent });
+  // Pins that ship with a build must not weaken what its user asked for.
+  const ownProviders = pins === shippedPins ? undefined : pins.providers;
+  const acceptsRelayAttacks: AcceptsRelayAttacks = (route) =>
+    options.acceptRelayAttacks === true || pinsOfRoute(ownProviders, route).acceptsRelayAttacks;
   const enclaves = new EnclaveSessions({
     verify: (route, signal) =>
       verifyEnclave(
@@ -83,10 +87,12 @@ export function makePrivateClient(
         signal,
       ),
     minimumVerdict: options.minimumEnclaveVerdict ?? 'policy_matched',
+    acceptsRelayAttacks,
     now,
     onVerified: options.onEnclaveVerified ?? (() => undefined),
   });
-  const e2ee = new E2eeChat({ control, sender, enclaves, isPinned: pinnedBy(pins), now });
+  const pinnedFamily = familyPinnedBy(pins);
+  const e2ee = new E2eeChat({ control, sender, enclaves, pinnedFamily, acceptsRelayAttacks, now });
   return {
     exchange: new PrivateExchange({ control, sender, e2ee, sent, e2eeOnly: options.e2eeOnly ?? false }),
     session,

@@ -46,6 +46,11 @@ export interface PrivateFetchOptions {
   readonly onVerified?: (verification: OriginVerification) => void;
   /** The weakest verdict on a provider's enclave to which content is encrypted. Default: `policy_matched`. */
   readonly minimumEnclaveVerdict?: AcceptableEnclaveVerdict;
+  /**
+   * Accepts providers whose protocol lets a malicious broker read end-to-end-encrypted prompts and replies (the families
+   * `near`, `phala` and `venice`). Default: false. Pins can accept them for one provider: `accept_relay_attacks`.
+   */
+  readonly acceptRelayAttacks?: boolean;
   /** Called with each accepted verification of a provider's enclave. */
   readonly onEnclaveVerified?: (verification: EnclaveVerification) => void;
   /** For tests: Unix milliseconds. */
@@ -66,6 +71,7 @@ const kinds = {
   maxAgeMs: optional(duration),
   onVerified: optional(callback),
   minimumEnclaveVerdict: optional(oneOf(acceptableEnclaveVerdicts)),
+  acceptRelayAttacks: optional(flag),
   onEnclaveVerified: optional(callback),
   now: optional(callback),
 } satisfies Record<keyof PrivateFetchOptions, OptionKind>;

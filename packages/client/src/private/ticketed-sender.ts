@@ -1,5 +1,6 @@
 import { headerNames, ServiceError, type TicketRequest } from '@sotto/wire';
 import { answerFrom, answerOfFailure, withoutNoRetry } from '../answer.ts';
+import { relayedRefusal } from '../enclave/relayed-refusal.ts';
 import { ClientError } from '../errors.ts';
 import type { GatewaySession } from '../gateway/gateway-session.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
@@ -35,7 +36,8 @@ export interface TicketedSenderParts {
 }
 
 /**
- * Sends content with a ticket, once. Returns the refusal of the control origin if there is one. Returns an answer if
+ * Sends content with a ticket, once. Returns the refusal of the control origin if there is one. The broker's answer to
+ * sealed content is returned unchanged only with status 200, because nothing vouches for another one. Returns an answer if
  * content may have been sent and lost. Throws `ClientError`s if none of the content has left, and the signal's reason
  * if the caller has given up.
  */
@@ -69,11 +71,15 @@ export class TicketedSender {
     return fresh instanceof Response ? answerFrom(fresh) : this.#sendOnce(request, fresh);
   }
 
-  async #sendOnce({ asked, content, signal }: TicketedRequest, { ticket }: TakenTicket): Promise<ContentAnswer> {
+  async #sendOnce(
+    { asked, content, isSealed, signal }: TicketedRequest,
+    { ticket }: TakenTicket,
+  ): Promise<ContentAnswer> {
     const { path, headers, body } = content;
     const withTicket = { ...headers, [headerNames.ticket]: ticket };
     try {
-      const answer = await this.#parts.session.send({ path, headers: withTicket, body, signal });
+      const sent = await this.#parts.session.send({ path, headers: withTicket, body, signal });
+      const answer = isSealed && sent.status !== 200 ? await relayedRefusal(sent) : sent;
       return answer.status === 429 ? answerFrom(withoutNoRetry(answer.toResponse())) : answer;
     } catch (error) {
       if (error instanceof ClientError) throw error;

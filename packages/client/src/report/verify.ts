@@ -1,6 +1,6 @@
 import { verifyGateway, verifyProvider } from '@sotto/attestation';
 import { ServiceError } from '@sotto/wire';
-import { findEnclave, pinnedBy, readModels } from '../enclave/enclave-route.ts';
+import { familyPinnedBy, findEnclave, readModels } from '../enclave/enclave-route.ts';
 import { type EnclaveVerification, verifyEnclave } from '../enclave/verify-enclave.ts';
 import { ClientError } from '../errors.ts';
 import type { Platform } from '../gateway/platform.ts';
@@ -26,7 +26,7 @@ export interface EnclaveAsked {
   /** Its public id. Default: a pinned enclave of the model, else the first. */
   readonly provider?: string | undefined;
   /**
-   * The use to verify it for. `e2ee` (the default): only the enclave reads the content. `tee`: the broker sees the
+   * The use to verify it for. `e2ee` (the default): the client encrypts for the enclave. `tee`: the broker sees the
    * content and sends it on. You choose, not the service.
    */
   readonly privacyClass?: 'e2ee' | 'tee' | undefined;
@@ -114,7 +114,7 @@ async function enclaveOf(
   try {
     const models = await readModels(control, signal);
     if (models instanceof Response) return await absenceOf(models);
-    const route = findEnclave(models, { model, provider, privacyClass, isPinned: pinnedBy(pins) });
+    const route = findEnclave(models, { model, provider, privacyClass, pinnedFamily: familyPinnedBy(pins) });
     const verification = await verifyEnclave({ control, channel, pins, verifyProvider, now }, route, signal);
     return verification instanceof Response ? await absenceOf(verification) : verification;
   } catch (error) {
@@ -161,7 +161,8 @@ export function reportJson({ gateway, enclave }: VerificationReport): string {
 
 function enclaveJson(enclave: EnclaveVerification | EnclaveAbsence): object {
   if (!isVerified(enclave)) return { verdict: 'unavailable', ...enclave };
-  const { provider, model, nonce, verifiedAt, verdict, contentVisible, isCurrent, gpu, checks, sessionId } = enclave;
+  const { provider, model, nonce, verifiedAt, verdict, contentVisible, relayAttacks } = enclave;
+  const { isCurrent, gpu, checks, sessionId } = enclave;
   return {
     provider,
     model,
@@ -169,6 +170,7 @@ function enclaveJson(enclave: EnclaveVerification | EnclaveAbsence): object {
     verified_at: new Date(verifiedAt).toISOString(),
     verdict,
     content_visible: contentVisible,
+    relay_attacks: relayAttacks ?? null,
     is_current: isCurrent,
     gpu,
     session_id: sessionId ?? null,

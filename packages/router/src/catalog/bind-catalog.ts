@@ -86,6 +86,7 @@ function toRoute(
     exclusiveParameters: route.exclusive_parameters ?? model.exclusive_parameters ?? [],
     rank,
     insecureHttp: provider.insecure_http === true,
+    enclaveFamily: provider.enclave_family,
   };
 }
 

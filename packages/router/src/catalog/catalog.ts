@@ -1,5 +1,5 @@
 import type { Price } from '@sotto/money';
-import type { Operation, PricingAnswer, PrivacyClass } from '@sotto/wire';
+import type { E2eeFamilyName, Operation, PricingAnswer, PrivacyClass } from '@sotto/wire';
 import type { ChatParameter, RangedParameter } from '../parameters/parameter-names.ts';
 
 export const modelTypes = ['text', 'embedding', 'image', 'tts'] as const;
@@ -53,6 +53,8 @@ export interface Route {
   readonly rank: number;
   /** Whether the broker reaches the provider without TLS, in a private network. */
   readonly insecureHttp: boolean;
+  /** The family of the provider's enclaves. Undefined if it has none. */
+  readonly enclaveFamily: E2eeFamilyName | undefined;
 }
 
 export interface Model {

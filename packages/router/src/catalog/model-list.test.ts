@@ -50,6 +50,19 @@ describe('modelList', () => {
     expect(other).not.toHaveProperty('insecure_http');
   });
 
+  it('shows what a malicious broker can do on routes that are encrypted end to end', () => {
+    const [near, tinfoil, tee] = entryOf(
+      oneModel(
+        { provider: 'acme', privacy: 'e2ee', enclaveFamily: 'near' },
+        { provider: 'bolt', privacy: 'e2ee', enclaveFamily: 'tinfoil' },
+        { provider: 'core', privacy: 'tee', enclaveFamily: 'near' },
+      ),
+    ).provider_routes;
+    expect(near?.relay_attacks?.[0]).toBe('read_content');
+    expect(tinfoil?.relay_attacks).toEqual(['repeat_request']);
+    expect(tee).not.toHaveProperty('relay_attacks');
+  });
+
   it('shows every route with its class, price, capabilities and limits', () => {
     const reasoning = { efforts: ['low'], canDisable: true };
     const catalog = oneModel({

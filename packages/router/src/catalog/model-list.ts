@@ -1,4 +1,10 @@
-import { autoModelId, type ModelAnswer, type ModelListAnswer, type RouteAnswer } from '@sotto/wire';
+import {
+  autoModelId,
+  type ModelAnswer,
+  type ModelListAnswer,
+  type RouteAnswer,
+  relayAttacksOnFamily,
+} from '@sotto/wire';
 import { noNeeds } from '../plan/needs.ts';
 import { planRequest } from '../plan/plan-request.ts';
 import type { PlanningContext } from '../plan/planning-context.ts';
@@ -69,5 +75,8 @@ function routeEntry(route: Route): RouteAnswer {
     max_output_tokens: route.maxOutputTokens ?? null,
     ...(route.supportedParameters === undefined ? {} : { supported_parameters: [...route.supportedParameters] }),
     ...(route.insecureHttp ? { insecure_http: true } : {}),
+    ...(route.privacyClass === 'e2ee' && route.enclaveFamily !== undefined
+      ? { relay_attacks: [...relayAttacksOnFamily(route.enclaveFamily)] }
+      : {}),
   };
 }

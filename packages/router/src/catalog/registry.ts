@@ -61,7 +61,17 @@ const providerSchema = z
       })
       .prefault({}),
     attestation: z
-      .strictObject({ family: z.enum(e2eeFamilies), measurements: z.array(z.string()).optional() })
+      .strictObject({
+        family: z.enum(e2eeFamilies),
+        measurements: z.array(z.string()).optional(),
+        /** If given, only these processors (TDX: PPID) and chips (SEV-SNP: CHIP_ID) are accepted. */
+        platforms: z
+          .array(
+            z.string().regex(/^(?:[0-9a-f]{32}|[0-9a-f]{128})$/, { error: 'must be 32 or 128 lower-case hex digits' }),
+          )
+          .min(1)
+          .optional(),
+      })
       .optional(),
     /** How this provider's API differs from the adapter's. */
     request: z
@@ -196,6 +206,8 @@ export const registryPublicSchema = z.strictObject({
       model_types: z.array(z.enum(modelTypes)).optional(),
       /** Whether brokers reach it without TLS, in a private network. Absent: no. */
       insecure_http: z.literal(true).optional(),
+      /** The family of its enclaves' evidence. Absent: it has no enclaves. */
+      enclave_family: z.enum(e2eeFamilies).optional(),
       /** Whether this broker can call it: its key is in the environment, or it does not need one. */
       available: z.boolean(),
     }),
@@ -230,8 +242,8 @@ export function publicRegistry(
       privacy_class: provider.privacy_class,
       ...(provider.models === undefined ? {} : { models: provider.models }),
       model_types: [...adapterModelTypes[provider.adapter]],
-      // An older control does not know the field.
       ...(provider.insecure_http ? { insecure_http: true } : {}),
+      ...(provider.attestation === undefined ? {} : { enclave_family: provider.attestation.family }),
       available: available(provider),
     })),
   };

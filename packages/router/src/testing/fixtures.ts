@@ -39,6 +39,7 @@ export interface RouteSketch {
   /** Position in the registry. Absent: the position in the model's list. */
   readonly rank?: number | undefined;
   readonly insecureHttp?: boolean | undefined;
+  readonly enclaveFamily?: Route['enclaveFamily'];
 }
 
 /** The default model in tests. */
@@ -63,6 +64,7 @@ export function aRoute(sketch: RouteSketch, modelId = theModel, position = 0): R
     exclusiveParameters: sketch.exclusiveParameters ?? [],
     rank: sketch.rank ?? position,
     insecureHttp: sketch.insecureHttp ?? false,
+    enclaveFamily: sketch.enclaveFamily,
   };
 }
 

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { type RelayAttack, relayAttacks } from '../e2ee/protocols.ts';
 import { privacyClassSchema } from '../field-schemas.ts';
 
 const instant = z.iso.datetime();
@@ -68,6 +69,8 @@ export const routeAnswerSchema = z.strictObject({
   supported_parameters: z.array(z.string()).optional(),
   /** Present if the broker reaches the provider without TLS, in a private network whose operator can read content. */
   insecure_http: z.literal(true).optional(),
+  /** For an `e2ee` route: what a malicious broker can do to encrypted requests, as far as the operator's registry tells. */
+  relay_attacks: z.array(z.enum(Object.keys(relayAttacks) as RelayAttack[])).optional(),
 });
 export type RouteAnswer = z.infer<typeof routeAnswerSchema>;
 

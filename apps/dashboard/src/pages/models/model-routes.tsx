@@ -1,4 +1,4 @@
-import type { ModelAnswer, PricingAnswer, RouteAnswer } from '@sotto/wire';
+import { type ModelAnswer, type PricingAnswer, type RouteAnswer, relaySentence } from '@sotto/wire';
 import { Link } from '@tanstack/react-router';
 import { formatCompact, formatPrice } from '../../format/format.ts';
 import { Badge, TierBadge, TierPromises } from '../../ui/badge.tsx';
@@ -35,7 +35,7 @@ function columnsFor(model: ModelAnswer): readonly Column<PlacedRoute>[] {
     {
       title: 'Provider',
       heading: true,
-      cell: ({ provider, insecure_http: isPlain }) => (
+      cell: ({ provider, insecure_http: isPlain, relay_attacks: attacks }) => (
         <span className="inline-flex flex-wrap items-center gap-2">
           {provider === 'other' ? (
             provider
@@ -46,6 +46,11 @@ function columnsFor(model: ModelAnswer): readonly Column<PlacedRoute>[] {
           )}
           {provider === model.auto_provider && provider !== 'other' && <Badge tone="good">Auto’s pick</Badge>}
           {isPlain === true && <Badge tone="warn">No TLS</Badge>}
+          {attacks?.includes('read_content') && (
+            <span title={relaySentence(attacks)}>
+              <Badge tone="warn">A malicious broker can read</Badge>
+            </span>
+          )}
         </span>
       ),
     },

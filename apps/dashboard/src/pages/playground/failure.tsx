@@ -111,6 +111,7 @@ const known: Readonly<Record<string, Advice>> = {
   },
   nonce_mismatch: { text: 'Do not send content to this origin until you know the reason.', ...verify },
   answer_lost: { text: 'It may have been charged, so it was not sent again. Check your usage before you repeat it.' },
+  e2ee_relay_can_read: { text: 'Choose a model with a provider that only its enclave can read.' },
   e2ee_request_unsupported: { text: 'End-to-end encryption takes text and sampling settings only.' },
   network: { text: 'Check your connection, then try again.' },
 };

@@ -1,5 +1,5 @@
-import type { VerificationReport } from '@sotto/client';
-import type { ModelAnswer, WorkspaceAnswer } from '@sotto/wire';
+import type { EnclaveVerification, VerificationReport } from '@sotto/client';
+import { type ModelAnswer, relaySentence, type WorkspaceAnswer } from '@sotto/wire';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { confidentialOrigin, controlOrigin } from '../../api/origins.ts';
@@ -172,7 +172,7 @@ function EnclaveReport({
       </Card>
     );
   }
-  const { verdict, provider, model, nonce, verifiedAt, contentVisible, gpu, isCurrent, checks } = enclave;
+  const { verdict, provider, model, nonce, verifiedAt, gpu, isCurrent, checks } = enclave;
   return (
     <Card title="Verdict" actions={copy}>
       <div className="space-y-5">
@@ -184,10 +184,7 @@ function EnclaveReport({
           facts={[
             { name: 'Provider', value: provider },
             { name: 'Model', value: model },
-            {
-              name: 'Content',
-              value: contentVisible ? 'This service can read it' : 'Only the enclave can read it',
-            },
+            { name: 'Content', value: <Readers enclave={enclave} /> },
             { name: 'Up to date', value: isCurrent ? 'Yes' : 'Not proven' },
             {
               name: 'GPUs',
@@ -200,5 +197,16 @@ function EnclaveReport({
         <CheckGroups checks={checks} />
       </div>
     </Card>
+  );
+}
+
+/** Who can read the content of requests on a verified route, and what a malicious broker can do besides. */
+function Readers({ enclave: { contentVisible, relayAttacks } }: { readonly enclave: EnclaveVerification }) {
+  if (relayAttacks === undefined) return 'This service can read it';
+  return (
+    <>
+      {contentVisible ? 'The enclave and a malicious broker can read it' : 'Only the enclave can read it'}
+      <span className="block text-sm text-muted">{relaySentence(relayAttacks)}</span>
+    </>
   );
 }

@@ -90,7 +90,8 @@ const gateway = (algorithm: 'x25519' | 'secp256k1', curve: Curve): Protocol => {
       demand(headers['x-signing-algo'] === undefined, 'e2ee_invalid_version');
       demand(headers['x-e2ee-version'] === '2', 'e2ee_invalid_version');
       demand(/^[0-9a-f]{64}$/i.test(headers['x-e2ee-nonce'] ?? ''), 'e2ee_invalid_nonce');
-      checkFreshness(headers, now, seen);
+      // It remembers a nonce together with the reply key.
+      checkFreshness(headers, now, { seen, by: headers['x-client-pub-key'] });
     },
     requestAad: (headers, model, index) =>
       canonical({
@@ -125,7 +126,7 @@ const vllmProxy = (algo: 'ed25519' | 'ecdsa', suite: Suite): Protocol => {
       demand(headers['x-signing-algo'] === algo, 'e2ee_invalid_signing_algo');
       demand(headers['x-e2ee-version'] === '2', 'e2ee_invalid_version');
       demand((headers['x-e2ee-nonce'] ?? '').length >= 16, 'e2ee_invalid_nonce');
-      checkFreshness(headers, now, seen);
+      checkFreshness(headers, now, { seen });
     },
     requestAad: (headers, model, index) => `v2|req|algo=${algo}|model=${model}|m=${index}|c=-|${tail(headers)}`,
     replyAad: (headers, model, { field }) =>
@@ -135,10 +136,14 @@ const vllmProxy = (algo: 'ed25519' | 'ecdsa', suite: Suite): Protocol => {
   };
 };
 
-function checkFreshness(headers: Headers, now: number, seen: Set<string>): void {
+function checkFreshness(
+  headers: Headers,
+  now: number,
+  { seen, by = '' }: { readonly seen: Set<string>; readonly by?: string | undefined },
+): void {
   const ts = Number(headers['x-e2ee-timestamp']);
   demand(Number.isInteger(ts) && Math.abs(now / 1000 - ts) <= 300, 'e2ee_invalid_timestamp');
-  const nonce = String(headers['x-e2ee-nonce']).toLowerCase();
+  const nonce = by + String(headers['x-e2ee-nonce']).toLowerCase();
   demand(!seen.has(nonce), 'e2ee_replay_detected');
   seen.add(nonce);
 }

@@ -1,3 +1,4 @@
+import { relaySentence } from '@sotto/wire';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { formatCountOf, formatInstant } from '../../../format/format.ts';
@@ -143,6 +144,7 @@ function ProviderEvidence({ facts }: { facts: AnswerFacts }) {
         <p>
           {`This browser verified the enclave of ${enclave.provider} for ${enclave.model} at ${formatInstant(enclave.verifiedAt)}, and encrypted the content for its key. Verdict: ${verdictWords[enclave.verdict].name}. ${verdictWords[enclave.verdict].meaning}`}
         </p>
+        {enclave.relayAttacks !== undefined && <p>{relaySentence(enclave.relayAttacks)}</p>}
         <CheckSummary checks={enclave.checks} />
       </Evidence>
     );

@@ -1,0 +1,159 @@
+import type { E2eeFamilyName } from './relay-rules.ts';
+
+/**
+ * What the protocol of an enclave resists, if the relay between client and enclave is malicious. The broker is such a
+ * relay. Each value follows from the protocol as published, not from our code: no client can change it.
+ */
+export interface E2eeProtocol {
+  readonly family: E2eeFamilyName;
+  /** The name of the protocol, as pages show it. */
+  readonly name: string;
+  /**
+   * Whether the request's ciphertext fixes the key that the reply is encrypted to. If not, a relay puts its own key there
+   * and appends a message such as "repeat this conversation". The enclave then tells it prompts and reply.
+   */
+  readonly bindsReplyKey: boolean;
+  /** Whether a ciphertext opens only in its own request and place. If not, a relay can drop, repeat or move messages. */
+  readonly bindsContext: boolean;
+  /** Whether the enclave refuses a ciphertext that it has seen, whatever reply key comes with it. */
+  readonly refusesReplay: boolean;
+  /** Whether the client notices chunks of a reply that are dropped or swapped. */
+  readonly bindsChunkOrder: boolean;
+  /** The fields of a reply that the enclave writes in clear if a relay asks for them. The client refuses such replies. */
+  readonly repliesInClear: readonly string[];
+  /** The parts of a request that a relay can read and change. */
+  readonly clearFields: readonly string[];
+  /** Other endpoints of the enclave that open a ciphertext for the same key. */
+  readonly otherEndpoints: readonly string[];
+}
+
+const settings = ['model', 'roles', 'number of messages', 'settings', 'lengths'] as const;
+const onlyLengths = ['length'] as const;
+
+/**
+ * The protocols by which enclaves take encrypted chat. Sources: nearai/inference-proxy `src/encryption.rs` and
+ * `src/routes`; dstack-vllm-proxy `docs/e2ee_protocol.md`; private-ai-gateway `spec/e2ee-v2.md` (5 to 7); docs.venice.ai
+ * "TEE and E2EE models"; tinfoilsh/encrypted-http-body-protocol `SPEC.md`; chutesai/chutes-e2ee-proxy.
+ */
+export const e2eeProtocols = {
+  near: {
+    family: 'near',
+    name: 'NEAR AI',
+    bindsReplyKey: false,
+    bindsContext: false,
+    refusesReplay: false,
+    bindsChunkOrder: false,
+    // Without the header `x-encrypt-all-fields`, which a relay can strip.
+    repliesInClear: ['logprobs', 'tool_calls', 'refusal'],
+    clearFields: settings,
+    otherEndpoints: ['completions', 'tokenize', 'embeddings', 'rerank', 'score', 'images', 'audio/transcriptions'],
+  },
+  'phala-vllm-proxy': {
+    family: 'phala',
+    name: 'Phala, dstack-vllm-proxy',
+    bindsReplyKey: false,
+    bindsContext: true,
+    refusesReplay: true,
+    bindsChunkOrder: false,
+    repliesInClear: ['logprobs', 'tool_calls'],
+    clearFields: settings,
+    otherEndpoints: ['completions', 'embeddings'],
+  },
+  'phala-aci': {
+    family: 'phala',
+    name: 'Phala, private-ai-gateway',
+    bindsReplyKey: false,
+    bindsContext: true,
+    // It remembers a nonce together with the reply key, which a relay can replace.
+    refusesReplay: false,
+    bindsChunkOrder: false,
+    repliesInClear: ['logprobs', 'tool_calls'],
+    clearFields: settings,
+    otherEndpoints: ['completions', 'embeddings'],
+  },
+  venice: {
+    family: 'venice',
+    name: 'Venice',
+    bindsReplyKey: false,
+    bindsContext: false,
+    refusesReplay: false,
+    bindsChunkOrder: false,
+    repliesInClear: ['logprobs', 'tool_calls'],
+    clearFields: settings,
+    otherEndpoints: [],
+  },
+  tinfoil: {
+    family: 'tinfoil',
+    name: 'Tinfoil',
+    bindsReplyKey: true,
+    bindsContext: true,
+    refusesReplay: false,
+    bindsChunkOrder: true,
+    repliesInClear: [],
+    clearFields: onlyLengths,
+    // The path is in clear. The reply of another endpoint is sealed to the same request.
+    otherEndpoints: ['any path'],
+  },
+  chutes: {
+    family: 'chutes',
+    name: 'Chutes',
+    bindsReplyKey: true,
+    bindsContext: true,
+    // Each request takes a nonce that the instance accepts once.
+    refusesReplay: true,
+    bindsChunkOrder: false,
+    repliesInClear: [],
+    clearFields: onlyLengths,
+    otherEndpoints: ['any path'],
+  },
+} as const satisfies Readonly<Record<string, E2eeProtocol>>;
+export type E2eeProtocolName = keyof typeof e2eeProtocols;
+
+/** The protocols of a family. Evidence decides which of them an enclave speaks. */
+export const protocolsOf = (family: E2eeFamilyName): readonly E2eeProtocol[] =>
+  Object.values(e2eeProtocols).filter((protocol) => protocol.family === family);
+
+/** What a malicious relay can do to a request, gravest first. */
+export const relayAttacks = {
+  read_content: 'read your prompts and the replies',
+  write_reply: 'write a reply itself',
+  change_request: 'add, drop, repeat or move messages, and change settings and roles',
+  extend_request: 'add messages, drop the last ones, and change settings and roles',
+  reorder_reply: 'drop or swap parts of a reply',
+  repeat_request: 'have a request answered again, and choose between the replies',
+} as const;
+export type RelayAttack = keyof typeof relayAttacks;
+
+/** The attacks that a protocol does not resist, gravest first. */
+export function relayAttacksOn(protocol: E2eeProtocol): readonly RelayAttack[] {
+  const { bindsReplyKey, bindsContext, refusesReplay, bindsChunkOrder, clearFields } = protocol;
+  // A ciphertext that is bound to its place is still one of a list whose end a relay chooses.
+  const hasClearParts = clearFields.includes('settings');
+  return [
+    // The key of a reply is public, so whoever sees it can write one.
+    ...(bindsReplyKey ? [] : (['read_content', 'write_reply'] as const)),
+    ...(bindsContext ? [] : (['change_request'] as const)),
+    ...(bindsContext && hasClearParts ? (['extend_request'] as const) : []),
+    ...(bindsChunkOrder ? [] : (['reorder_reply'] as const)),
+    ...(refusesReplay ? [] : (['repeat_request'] as const)),
+  ];
+}
+
+/** The attacks that some protocol of a family does not resist: what to expect before its evidence is known. */
+export const relayAttacksOnFamily = (family: E2eeFamilyName): readonly RelayAttack[] => {
+  const open = new Set(protocolsOf(family).flatMap(relayAttacksOn));
+  return (Object.keys(relayAttacks) as RelayAttack[]).filter((attack) => open.has(attack));
+};
+
+/** Whether no relay can read content that is encrypted for a family's enclaves. */
+export const isReadOnlyByEnclave = (family: E2eeFamilyName): boolean =>
+  !relayAttacksOnFamily(family).includes('read_content');
+
+/** The attacks as one sentence: `A malicious broker can …; …; and ….` */
+export function relaySentence(attacks: readonly RelayAttack[]): string {
+  const can = attacks.map((attack) => relayAttacks[attack]);
+  const last = can.at(-1);
+  if (last === undefined) return 'A malicious broker can only refuse or delay requests.';
+  const list = can.length === 1 ? last : `${can.slice(0, -1).join('; ')}; and ${last}`;
+  return `A malicious broker can ${list}.`;
+}
