@@ -20,7 +20,9 @@ const resistsIntro = `## What each protocol resists
 
 const openIntro = `## What stays open to a broker
 
-A broker can read and change the fields in clear, and can send a ciphertext to the other endpoints of the same key. If it asks for the fields in the last column, the enclave writes the reply's text there in clear. The client refuses such a reply, but the broker has read it.`;
+A broker can read and change the fields in clear, and can send a ciphertext to the other endpoints of the same key. If it asks for the fields in the last column, the enclave writes the reply's text there in clear. The client refuses such a reply, but the broker has read it.
+
+Some enclaves sign [receipts](../use/end-to-end-encryption.md#receipts-of-enclaves) that the client verifies. A receipt shows that a broker wrote or changed the reply. It never shows that a broker read the prompt.`;
 
 const word = (is: boolean): string => (is ? 'yes' : 'no');
 const list = (items: readonly string[]): string => (items.length === 0 ? '–' : items.join(', '));
@@ -52,12 +54,13 @@ export const encryptionProtocolsPage = (): string =>
     ),
     openIntro,
     table(
-      ['Protocol', 'Fields in clear', 'Other endpoints', 'Reply in clear'],
-      protocols.map(({ name, clearFields, otherEndpoints, repliesInClear }) => [
+      ['Protocol', 'Fields in clear', 'Other endpoints', 'Reply in clear', 'Receipts'],
+      protocols.map(({ name, clearFields, otherEndpoints, repliesInClear, signsReceipts }) => [
         name,
         list(clearFields),
         list(otherEndpoints),
         list(repliesInClear.map(code)),
+        word(signsReceipts),
       ]),
     ),
   ]

@@ -3,9 +3,12 @@ import { type AskE2ee, makeE2eeChat, makePrivateFetch, type PrivateFetch } from 
 import type { DevelopmentOptions, PrivateFetchOptions } from './private/private-options.ts';
 import { type VerificationReport, type VerifyOptions, verifyWith } from './report/verify.ts';
 
+export { verifyProviderReceipt, verifyReceipt } from '@sotto/attestation';
 export { type AttestedKey, type EnclaveKey, readPublicKey } from './e2ee/enclave-key.ts';
 export { type SealOptions, sealChat } from './e2ee/seal-chat.ts';
 export type { SealedRequest } from './e2ee/sealed-request.ts';
+export type { ReceiptCheck, ReceiptReport } from './enclave/check-receipts.ts';
+export type { EnclaveExchange } from './enclave/enclave-exchange.ts';
 export type { AcceptableEnclaveVerdict } from './enclave/enclave-sessions.ts';
 export type { EnclaveVerification } from './enclave/verify-enclave.ts';
 export { ClientError, type ClientErrorCode, clientErrors } from './errors.ts';

@@ -45,6 +45,7 @@ export type {
   MonthSpend,
   ProjectionPort,
   RateStatus,
+  ReceiptKind,
   ReceiptPort,
   RedeemReply,
   RedeemRequest,

@@ -147,6 +147,8 @@ describe('the service of `npm start`, by its own description', () => {
     await toBroker('getRequestReceipt', 200, { headers: secret });
     await toBroker('getRequestReceipt', 404, { headers: { 'x-router-receipt': hex(32) } });
     await toBroker('getRequestReceipt', 400);
+    await toBroker('getEnclaveReceipt', 404, { headers: secret });
+    await toBroker('getEnclaveReceipt', 400);
     await toBroker('createProviderEvidence', 401, { body: { nonce: hex(32) } });
     await toBroker('refuseProviderEvidenceByKey', 404);
   });
@@ -325,6 +327,7 @@ describe('the service of `npm start`, by its own description', () => {
       'signInWithOpenid',
     ]);
     expect(unseen(stage.broker, stage.broker.succeeded)).toEqual([
+      'getEnclaveReceipt',
       'createProviderEvidence',
       'refuseProviderEvidenceByKey',
     ]);
@@ -396,8 +399,9 @@ describe('providers in enclaves, by the description', () => {
 
   it("has an enclave's own receipt", async () => {
     const headers = bearer(account.inferenceKey);
+    const secret = { 'x-router-receipt': hex(32) };
     const body = { model: 'tee/near', messages: [{ role: 'user', content: 'Hello' }] };
-    const answer = await toBroker('createChatCompletion', 200, { headers, body });
+    const answer = await toBroker('createChatCompletion', 200, { headers: { ...headers, ...secret }, body });
     const providerRequestId = answer.headers.get('x-router-provider-request-id') ?? '';
     const asked = { headers, parameters: { providerRequestId } };
     await until(async () => {
@@ -405,5 +409,7 @@ describe('providers in enclaves, by the description', () => {
       return found.status === 200;
     }, 'the receipt is there');
     await toControl('getProviderReceipt', 200, asked);
+    await toBroker('getEnclaveReceipt', 200, { headers: secret });
+    await toBroker('getEnclaveReceipt', 404, { headers: { 'x-router-receipt': hex(32) } });
   });
 });

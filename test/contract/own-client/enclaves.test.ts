@@ -1,10 +1,13 @@
+import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { verifyNvidia, verifySnp } from '@sotto/attestation';
 import { verifyProviderUnder, verifyTdxUnder } from '@sotto/attestation/testing';
-import type { EnclavePins } from '@sotto/client';
+import type { EnclaveExchange, EnclavePins } from '@sotto/client';
+import { isReadOnlyByEnclave } from '@sotto/wire';
 import OpenAI from 'openai';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { checkReceipts } from '../../../packages/client/src/enclave/check-receipts.ts';
 import { nodePlatform } from '../../../packages/client/src/platform/node-platform.ts';
 import { fetchOver, makePrivateClient } from '../../../packages/client/src/private/create-private-fetch.ts';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
@@ -46,7 +49,9 @@ await describeInBothPlanes(
     /**
      * Creates a client that trusts the test's vendor in place of Intel. `changes` apply to the pins for `sealed-near`.
      */
-    function client(pinned = testMeasurement, changes: Partial<EnclavePins> = {}) {
+    const client = (...of: Parameters<typeof connect>) => connect(...of).openai;
+    function connect(pinned = testMeasurement, changes: Partial<EnclavePins> = {}, acceptRelayAttacks = true) {
+      const exchanges: EnclaveExchange[] = [];
       const { controlUrl: controlOrigin, baseUrl: baseOrigin } = planes.service;
       const providers = Object.fromEntries(
         enclaveKinds.map((kind) => [
@@ -55,13 +60,15 @@ await describeInBothPlanes(
         ]),
       );
       const { machine } = world().ground;
-      const { exchange, origin } = makePrivateClient(
+      const { exchange, origin, session } = makePrivateClient(
         nodePlatform({ selfSigned: false }),
         {
           apiKey: account.inferenceKey,
           controlOrigin,
           baseOrigin,
           allowSimulated: true,
+          acceptRelayAttacks,
+          onEnclaveExchange: (each) => exchanges.push(each),
           pins: { gateway: {}, providers },
         },
         {
@@ -77,12 +84,13 @@ await describeInBothPlanes(
             ),
         },
       );
-      return new OpenAI({
+      const openai = new OpenAI({
         apiKey: 'never-sent',
         baseURL: baseOrigin,
         fetch: fetchOver(exchange, origin),
         maxRetries: 0,
       });
+      return { openai, session, exchanges };
     }
     const ask = (kind: EnclaveKind, messages: { role: 'user' | 'assistant'; content: string }[], openai = client()) =>
       openai.chat.completions.create({ model: `sealed/${kind}`, messages, ...({ provider: policy } as object) });
@@ -112,6 +120,20 @@ await describeInBothPlanes(
         expect(planes.service.logs()).not.toContain(secret);
       });
 
+      it('is served without a further option only if a malicious broker could not read it', async () => {
+        const question = [{ role: 'user' as const, content: secret }];
+        const answered = ask(kind, question, client(testMeasurement, {}, false));
+        if (isReadOnlyByEnclave(familyOf(kind))) {
+          expect((await answered).choices[0]?.message.content).toBe(`You said: ${secret}`);
+          return;
+        }
+        const failure = await answered.catch((error: unknown) => error);
+        expect((failure as Error).cause).toMatchObject({
+          code: 'e2ee_relay_can_read',
+          message: expect.stringContaining('A malicious broker can read your prompts and the replies'),
+        });
+      });
+
       it('sends nothing if the measurements differ from the pinned ones', async () => {
         const failure = await ask(
           kind,
@@ -124,6 +146,39 @@ await describeInBothPlanes(
         });
       });
     });
+
+    it.each([
+      ['near', false],
+      ['near', true],
+      ['tinfoil', true],
+    ] as const)(
+      'verifies the receipts of an exchange with %s, streamed: %s, by the secret alone',
+      async (kind, stream) => {
+        const { openai, session, exchanges } = connect();
+        const receipt = randomBytes(32).toString('hex');
+        const asked = { model: `sealed/${kind}`, messages: [{ role: 'user' as const, content: secret }], stream };
+        const answer = await openai.chat.completions.create(
+          { ...asked, ...({ provider: policy } as object) },
+          { headers: { 'x-router-receipt': receipt } },
+        );
+        if (Symbol.asyncIterator in answer) for await (const _ of answer);
+        const [exchange] = exchanges;
+        if (exchange === undefined) throw new Error('no exchange was told');
+        const { broker = [], enclave = [] } = await checkReceipts({ session, exchange, secret: receipt });
+        const outcomes = (checks: readonly { readonly outcome: string }[]) =>
+          new Set(checks.map(({ outcome }) => outcome));
+        expect(outcomes(broker)).toEqual(new Set(['passed']));
+        if (kind === 'tinfoil') return expect(enclave).toBe('none');
+        expect(outcomes(enclave as [])).toEqual(new Set(['passed']));
+        // A reply that the broker wrote or changed has another hash than the enclave signed.
+        const forged = { ...exchange, responseSha256: 'ab'.repeat(32) };
+        const found = await checkReceipts({ session, exchange: forged, secret: receipt });
+        for (const checks of [found.broker, found.enclave]) {
+          expect(checks).toContainEqual(expect.objectContaining({ name: 'receipt.response', outcome: 'failed' }));
+        }
+        expect(planes.service.logs()).not.toContain(receipt);
+      },
+    );
 
     it.each<[string, Partial<EnclavePins>, string]>([
       ['another family', { family: 'venice' }, 'provider.route'],
@@ -176,7 +231,7 @@ await describeInBothPlanes(
       const found = await report({ gateway: {}, providers: { 'sealed-near': pinsOf('near') } });
       expect(found.code).toBe(1);
       expect(found.out).toMatch(
-        /Provider +sealed-near, for sealed\/near\nVerdict +untrusted\nContent +only the enclave can read it/,
+        /Provider +sealed-near, for sealed\/near\nVerdict +untrusted\nContent +the enclave, and a malicious broker can read it/,
       );
       expect(found.out).toMatch(/passed +provider\.route\n/);
       expect(found.out).toMatch(/FAILED +tdx\.pck_chain/);

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import type { ProviderFamily } from '@sotto/attestation';
 import type { ServerCredentials } from '@sotto/attestation/testing';
-import { type StandInEnclave, type StandInKind, standInEnclave } from '@sotto/client/testing';
+import { replyId, type StandInEnclave, type StandInKind, standInEnclave } from '@sotto/client/testing';
 import { listenOnLoopback } from '../free-port.ts';
 import { answerChat, type SeenRequest, sendJson } from '../provider.ts';
 import { evidenceAnswers, type Shown } from './evidence.ts';
@@ -162,7 +162,12 @@ export class EnclaveProvider {
     const headers = request.headers as Record<string, string | undefined>;
     const answer = await this.enclave.answer({ headers, body });
     response.writeHead(answer.status, answer.headers);
-    for (const piece of answer.pieces) response.write(piece);
+    const hash = createHash('sha256');
+    for (const piece of answer.pieces) {
+      hash.update(piece);
+      response.write(piece);
+    }
+    this.#keep(replyId, body, { response: hash.digest('hex'), signer: this.#sealedSigner() });
     response.end();
   }
 
@@ -184,21 +189,33 @@ export class EnclaveProvider {
     }) as typeof response.write;
     response.end = ((piece = '') => {
       hash.update(piece as string);
-      this.#keep('provider-own-id', body, hash.digest('hex'));
+      this.#keep('provider-own-id', body, { response: hash.digest('hex'), signer: this.#openSigner() });
       return end.call(response, piece, 'utf8');
     }) as typeof response.end;
     await answerChat()(seen, response);
   }
 
-  #keep(id: string, body: Buffer, response: string): void {
+  #keep(id: string, body: Buffer, { response, signer }: { response: string; signer: Signer | undefined }): void {
+    if (signer === undefined) return;
     const text = `${createHash('sha256').update(body).digest('hex')}:${response}`;
+    const signature = signer.sign(text).toString('hex');
+    const signing_address = Buffer.from(signer.address).toString('hex');
+    this.#signatures.set(id, { text, signature, signing_address, signing_algo: 'ed25519' });
+  }
+
+  /** Signs answers to content that arrived in clear. */
+  #openSigner(): Signer {
     const { privateKey, publicKey }: { privateKey: KeyObject; publicKey: KeyObject } = this.#signing;
-    this.#signatures.set(id, {
-      text,
-      signature: sign(null, Buffer.from(text), privateKey).toString('hex'),
-      signing_address: publicKey.export({ type: 'spki', format: 'der' }).subarray(-32).toString('hex'),
-      signing_algo: 'ed25519',
-    });
+    return {
+      sign: (text) => sign(null, Buffer.from(text), privateKey),
+      address: publicKey.export({ type: 'spki', format: 'der' }).subarray(-32),
+    };
+  }
+
+  /** Signs sealed answers with the key that content is encrypted to, if that key signs. */
+  #sealedSigner(): Signer | undefined {
+    const { sign: signWith } = this.enclave;
+    return signWith && { sign: signWith, address: this.enclave.nextKey().publicKey };
   }
 
   #sign(url: URL, response: ServerResponse): void {
@@ -208,6 +225,11 @@ export class EnclaveProvider {
     this.signatureDelay -= 1;
     sendJson(response, isThere ? 200 : 404, isThere ? signature : { error: { message: 'not found' } });
   }
+}
+
+interface Signer {
+  readonly sign: (text: string) => Buffer;
+  readonly address: Uint8Array;
 }
 
 type StandInKey = ReturnType<ReturnType<typeof standInEnclave>['nextKey']>;

@@ -28,7 +28,6 @@ export function evidenceSuite(planes: Planes, account: () => TestAccount, world:
         expect(outcomes(result.checks, 'failed')).toEqual([]);
         expect(result).toMatchObject({
           verdict: kind === 'tinfoil' ? 'policy_matched' : 'cryptographically_checked',
-          contentVisible: false,
           isCurrent: true,
         });
         const { publicKey } = world().provider(kind).enclave.nextKey();
@@ -49,7 +48,7 @@ export function evidenceSuite(planes: Planes, account: () => TestAccount, world:
         model: 'tee/near',
         privacyClass: 'tee',
       });
-      expect(result).toMatchObject({ verdict: 'policy_matched', contentVisible: true });
+      expect(result).toMatchObject({ verdict: 'policy_matched' });
       const again = await present(ticket, { nonce });
       expect([again.status, (await errorOf(again)).type]).toEqual([401, 'invalid_ticket']);
     });

@@ -14,6 +14,8 @@ export interface Approach {
   readonly receipt: RequestReceipt | undefined;
   /** The ID by which the client can ask for the provider's own receipt. Undefined if the provider has no enclave. */
   readonly providerRequestId: string | undefined;
+  /** The secret by which the client can ask this broker for both receipts. */
+  readonly receiptSecret: string | undefined;
 }
 
 /**
@@ -22,7 +24,7 @@ export interface Approach {
  */
 export function reachProvider<Success>(
   { enclaves, providerReceipts }: Pick<InferenceDependencies, 'enclaves' | 'providerReceipts'>,
-  { route, provider, receipt, providerRequestId: id }: Approach,
+  { route, provider, receipt, providerRequestId: id, receiptSecret }: Approach,
   begin: (provider: CallableProvider) => AttemptRun<Success>,
 ): AttemptRun<Success> {
   const witnessed = (upstream: Upstream, sessionId?: string): Upstream =>
@@ -32,7 +34,7 @@ export function reachProvider<Success>(
   }
   const watched = (upstream: Upstream, sessionId: string | undefined): CallableProvider => ({
     ...provider,
-    upstream: providerReceipts.watch({ id, route, provider, sessionId }, witnessed(upstream, sessionId)),
+    upstream: providerReceipts.watch({ id, route, provider, sessionId, receiptSecret }, witnessed(upstream, sessionId)),
   });
   // Content that is encrypted to the enclave needs no connection that ends in it.
   if (route.privacyClass === 'e2ee') return begin(watched(provider.upstream, undefined));

@@ -103,7 +103,7 @@ async function tryPlan<Question extends AdmissionQuestion>(
   deps: InferenceDependencies,
   serving: Serving<Question>,
 ): Promise<Tried | undefined> {
-  const { request, operation, question, admission, settlement, client, deadline, log } = serving;
+  const { request, operation, question, admission, settlement, client, deadline, log, receiptSecret } = serving;
   const receipt = openReceipt(deps, serving);
   const identity = { id: deps.randomId(), created: Math.floor(deps.now() / 1000), requestId: request.id };
   let providerRequestId: string | undefined;
@@ -118,7 +118,7 @@ async function tryPlan<Question extends AdmissionQuestion>(
     attempt(route, provider, limits) {
       settlement.lastTried = route;
       providerRequestId = hasEnclave(route) ? `preq_${deps.randomId()}` : undefined;
-      return reachProvider(deps, { route, provider, receipt, providerRequestId }, (reached) =>
+      return reachProvider(deps, { route, provider, receipt, providerRequestId, receiptSecret }, (reached) =>
         operation.attempt(question, { route, provider: reached, limits, identity }),
       );
     },

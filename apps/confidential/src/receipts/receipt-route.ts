@@ -1,7 +1,7 @@
 import { pathOf } from '@sotto/contract';
 import type { ConfidentialContracts } from '@sotto/contract/confidential';
 import type { AddressLimit } from '@sotto/server';
-import { openReceipt, type ReceiptPort, receiptIdOf } from '@sotto/state';
+import { openReceipt, type ReceiptKind, type ReceiptPort, receiptIdOf } from '@sotto/state';
 import { headerNames, ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import { readReceiptSecret } from './request-receipt.ts';
@@ -13,24 +13,34 @@ export interface ReceiptRouteDependencies {
 }
 
 /**
- * Registers `GET /v1/inference/receipt`. It returns the receipt of the request that was sent with the same
- * `x-router-receipt`, for an hour. Unknown and expired receipts look the same.
+ * Registers the routes that return the receipts of the request that was sent with the same `x-router-receipt`, for an
+ * hour: the broker's own, and that of the provider's enclave. Unknown and expired receipts look the same.
  */
-export function registerReceipts(app: FastifyInstance, { state, limit }: ReceiptRouteDependencies): void {
-  app.get(pathOf<ConfidentialContracts>('GET /v1/inference/receipt'), async (request, reply) => {
+export function registerReceipts(app: FastifyInstance, deps: ReceiptRouteDependencies): void {
+  registerReceipt(app, 'GET /v1/inference/receipt', { ...deps, kind: 'gateway' });
+  registerReceipt(app, 'GET /v1/inference/receipt/enclave', { ...deps, kind: 'provider' });
+}
+
+function registerReceipt(
+  app: FastifyInstance,
+  route: keyof ConfidentialContracts,
+  { state, limit, kind }: ReceiptRouteDependencies & { readonly kind: ReceiptKind },
+): void {
+  app.get(pathOf<ConfidentialContracts>(route), async (request, reply) => {
     const secret = readReceiptSecret(request.headers);
     if (secret === undefined) {
       throw new ServiceError('invalid_request', {
         message: `The header \`${headerNames.receipt}\` is required: the one that the request was sent with.`,
       });
     }
-    const sealed = await state.readReceipt('gateway', receiptIdOf(secret));
+    const sealed = await state.readReceipt(kind, receiptIdOf(secret));
     const document = sealed && openReceipt(secret, sealed);
     if (document === undefined) {
       // Only a wrong secret counts, so that others at an address, such as the exit of a relay, do not lock owners out.
-      const retryAfterS = limit.take(request.ip);
+      const isOwner = kind === 'provider' && (await state.readReceipt('gateway', receiptIdOf(secret))) !== undefined;
+      const retryAfterS = isOwner ? undefined : limit.take(request.ip);
       if (retryAfterS !== undefined) throw new ServiceError('rate_limited', { retryAfterS });
-      throw new ServiceError('not_found', { message: 'There is no receipt under this secret, or no longer.' });
+      throw new ServiceError('not_found', { message: absences[kind] });
     }
     return reply
       .header('cache-control', 'no-store')
@@ -39,3 +49,10 @@ export function registerReceipts(app: FastifyInstance, { state, limit }: Receipt
       .send(document);
   });
 }
+
+const absences: Readonly<Record<ReceiptKind, string>> = {
+  gateway: 'There is no receipt under this secret, or no longer.',
+  provider:
+    'There is no receipt of an enclave under this secret, or no longer. The enclave signs after its answer has ended: ' +
+    'try again for a minute. Not every provider gives receipts.',
+};

@@ -19,6 +19,8 @@ let state: ReturnType<typeof createMemoryState>;
 let receipts: ProviderReceipts;
 let settled: Promise<void>;
 
+const receiptSecret = 'ab'.repeat(32);
+
 beforeEach(() => {
   [asked, waited, answers] = [[], [], []];
   state = createMemoryState({ store: new MemoryStore(Date.now) });
@@ -31,7 +33,8 @@ beforeEach(() => {
       readReceipt: state.readReceipt,
       async keepReceipt(...kept) {
         await state.keepReceipt(...kept);
-        done();
+        // It is kept under the id, then under the client's secret.
+        if (kept[1] === receiptIdOf(receiptSecret)) done();
       },
     },
     sleep: async (ms) => {
@@ -76,7 +79,7 @@ const heard = (family: string, upstream: Upstream): string => {
     onFailure() {},
   };
   const provider = providerOf(family);
-  receipts.watch({ id, route, provider, sessionId: 'session' }, upstream).call(request, handler);
+  receipts.watch({ id, route, provider, sessionId: 'session', receiptSecret }, upstream).call(request, handler);
   return text;
 };
 
@@ -104,6 +107,8 @@ it('asks for a receipt until it is there, and keeps it with hashes of the exact 
     signature_kind: 'provider_tee',
   });
   expect(kept).not.toContain('secret');
+  const own = String(await state.readReceipt('provider', receiptIdOf(receiptSecret)));
+  expect(openReceipt(receiptSecret, own)).toBe(kept);
   expect(await state.readReceipt('provider', id)).toBeUndefined();
 });
 

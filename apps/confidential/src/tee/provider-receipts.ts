@@ -45,6 +45,8 @@ export interface SignedAnswer {
   readonly provider: CallableProvider;
   /** ID of the session that carried the content, if there was one. */
   readonly sessionId: string | undefined;
+  /** The secret that opens the receipt at this broker. Undefined if the client sent none. */
+  readonly receiptSecret: string | undefined;
 }
 
 /**
@@ -102,8 +104,10 @@ export class ProviderReceipts {
         response_sha256: exchange.responseSha256,
         ...signed,
       };
-      const sealed = sealReceipt(answer.id, JSON.stringify(receipt));
-      await state.keepReceipt('provider', receiptIdOf(answer.id), sealed, keptMs);
+      for (const opener of [answer.id, answer.receiptSecret]) {
+        if (opener === undefined) continue;
+        await state.keepReceipt('provider', receiptIdOf(opener), sealReceipt(opener, JSON.stringify(receipt)), keptMs);
+      }
       return;
     }
   }

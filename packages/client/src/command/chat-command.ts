@@ -1,12 +1,15 @@
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
-import { asString, operationPaths, parseJson } from '@sotto/wire';
+import { asString, headerNames, operationPaths, parseJson } from '@sotto/wire';
 import { ChatStreamReader } from '../dialects/chat-stream.ts';
+import { secureRandom, toHex } from '../e2ee/bytes.ts';
+import type { EnclaveExchange } from '../enclave/enclave-exchange.ts';
 import { ClientError } from '../errors.ts';
 import type { Exchange } from '../private/private-exchange.ts';
 import { openService } from './open-service.ts';
 import { required, serviceHelp, serviceOptions } from './settings.ts';
-import { type ExitCode, printable, type Terminal } from './terminal.ts';
+import { showReceipts } from './show-receipts.ts';
+import { type ExitCode, printable, type Terminal, UsageError } from './terminal.ts';
 
 export const chatHelp = `sotto chat: chat with a model through the verified private flow.
 
@@ -16,6 +19,8 @@ Ctrl-C stops an answer. /exit or Ctrl-D ends the chat.
   --model MODEL        the model to chat with, such as creator/model
   --system TEXT        the system message
   --provider PROVIDER  use only this provider
+  --receipts           with --e2ee: show the hashes of both ciphertexts, and verify the receipts of the broker and of the
+                       enclave. They show whether the broker changed or wrote the reply, not whether it read the prompt
 ${serviceHelp}
 
 Exit codes: 0 the chat ended; 1 the verdict is too weak, or the service refused the key or, with piped input, the last message;
@@ -38,17 +43,30 @@ interface Conversation {
 export async function chatCommand(terminal: Terminal, args: readonly string[]): Promise<ExitCode> {
   const { values } = parseArgs({
     args: [...args],
-    options: { ...serviceOptions, model: { type: 'string' }, system: { type: 'string' }, provider: { type: 'string' } },
+    options: {
+      ...serviceOptions,
+      model: { type: 'string' },
+      system: { type: 'string' },
+      provider: { type: 'string' },
+      receipts: { type: 'boolean' },
+    },
   });
   const model = required(
     '--model',
     values.model,
     'Pass one, such as --model creator/model. GET /v1/models lists them.',
   );
-  const client = await openService(terminal, values);
+  if (values.receipts && !values.e2ee) throw new UsageError('--receipts needs --e2ee.');
+  let exchanged: EnclaveExchange | undefined;
+  const client = await openService(terminal, values, {
+    onEnclaveExchange: (exchange) => {
+      exchanged = exchange;
+    },
+  });
   if (typeof client === 'number') return client;
   const show = (text: string): void => terminal.out(printable(text));
   const conversation = { exchange: client.exchange, model, provider: values.provider, show };
+  const receipts = values.receipts === true;
   let messages: readonly Message[] = values.system === undefined ? [] : [{ role: 'system', content: values.system }];
   const lines = createInterface({ input: terminal.input, terminal: false });
   let answering: AbortController | undefined;
@@ -69,14 +87,21 @@ export async function chatCommand(terminal: Terminal, args: readonly string[]): 
     if (text !== '') {
       answering = new AbortController();
       hasFailed = false;
+      exchanged = undefined;
+      const secret = receipts ? toHex(secureRandom(32)) : undefined;
       messages = await turn(conversation, [...messages, { role: 'user', content: text }], {
         signal: answering.signal,
+        secret,
         fail: (reason, status) => {
           terminal.note(`${printable(reason)}\n`);
           hasFailed = true;
           isRefused = status === 401 || status === 403;
         },
       });
+      if (secret !== undefined && exchanged !== undefined && !hasFailed) {
+        const asked = { session: client.session, exchange: exchanged, secret, signal: answering.signal };
+        hasFailed = !(await showReceipts(asked, (line) => terminal.note(`${printable(line)}\n`)));
+      }
       answering = undefined;
     }
     // No later message of this key can succeed.
@@ -96,12 +121,21 @@ export async function chatCommand(terminal: Terminal, args: readonly string[]): 
 async function turn(
   { exchange, model, provider, show }: Conversation,
   messages: readonly Message[],
-  { signal, fail }: { readonly signal: AbortSignal; readonly fail: (reason: string, status?: number) => void },
+  {
+    signal,
+    secret,
+    fail,
+  }: {
+    readonly signal: AbortSignal;
+    /** Opens the receipt of this turn. Undefined: no receipt is kept. */
+    readonly secret: string | undefined;
+    readonly fail: (reason: string, status?: number) => void;
+  },
 ): Promise<readonly Message[]> {
   let said = '';
   try {
     const body = JSON.stringify({ model, messages, stream: true, ...(provider === undefined ? {} : { provider }) });
-    const header = (): undefined => undefined;
+    const header = (name: string): string | undefined => (name === headerNames.receipt ? secret : undefined);
     const answer = await exchange.ask({ method: 'POST', path: operationPaths.chat, header, body, signal });
     if (answer.status !== 200) {
       fail(

@@ -7,6 +7,7 @@ import { readOrigin } from '../origin.ts';
 import { nodePlatform } from '../platform/node-platform.ts';
 import { makePrivateClient, type PrivateClient } from '../private/create-private-fetch.ts';
 import type { Exchange } from '../private/private-exchange.ts';
+import type { PrivateFetchOptions } from '../private/private-options.ts';
 import { takeAnonymously } from './purse-command.ts';
 import { asUsage, readKey, readPinsFile, readWord, requiredAddress, type serviceOptions } from './settings.ts';
 import { type ExitCode, exitCodeOf, printable, type Terminal } from './terminal.ts';
@@ -31,7 +32,11 @@ const walletMs = 24 * 60 * 60_000;
  * Opens the private way to the service that `serviceOptions` name, and verifies it before anything else. Notes each
  * accepted verification. If the service is not verified as required, notes the reason and resolves to the exit code.
  */
-export async function openService(terminal: Terminal, values: Values): Promise<OpenService | ExitCode> {
+export async function openService(
+  terminal: Terminal,
+  values: Values,
+  more: Pick<PrivateFetchOptions, 'onEnclaveExchange'> = {},
+): Promise<OpenService | ExitCode> {
   const baseOrigin = requiredAddress(terminal, '--base-url', values['base-url']);
   const controlOrigin = requiredAddress(terminal, '--control-url', values['control-url']);
   const { origin } = asUsage(() => readOrigin('--base-url', baseOrigin));
@@ -46,6 +51,7 @@ export async function openService(terminal: Terminal, values: Values): Promise<O
     allowSimulated: values['allow-simulated'] ?? false,
     e2eeOnly: values.e2ee ?? false,
     acceptRelayAttacks: values['accept-relay-attacks'] ?? false,
+    ...more,
     onVerified: (verification) => terminal.note(verifiedLine(verification)),
     onEnclaveVerified: (verification) => terminal.note(enclaveLine(verification)),
   };

@@ -15,6 +15,7 @@ import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
 import type { Control } from '../private/control.ts';
 import type { ReadyContent, TicketedSender } from '../private/ticketed-sender.ts';
+import { type EnclaveExchange, hashing, sha256Of } from './enclave-exchange.ts';
 import {
   type AcceptsRelayAttacks,
   chooseEnclave,
@@ -31,6 +32,8 @@ export interface E2eeChatParts {
   readonly enclaves: EnclaveSessions;
   readonly pinnedFamily: PinnedFamily;
   readonly acceptsRelayAttacks: AcceptsRelayAttacks;
+  /** Called when a reply has arrived whole, before its end is checked. */
+  readonly onExchange: (exchange: EnclaveExchange) => void;
   readonly now: () => number;
 }
 
@@ -81,7 +84,12 @@ export class E2eeChat {
       const content = contentOf(sealed, { stream: chat.stream, ticket, receipt });
       const came = await this.#parts.sender.send({ ticket, recurs: true, isSealed: true, asked, content, signal });
       const forget = (): void => this.#parts.enclaves.drop(route);
-      const answer = came.status === 200 ? await opened(sealed, chat, { answer: came, onUnopened: forget }) : came;
+      const { model, provider } = route;
+      const requestSha256 = sha256Of(sealed.body);
+      const onArrived = (responseSha256: string): void =>
+        this.#parts.onExchange({ model, provider, requestSha256, responseSha256, key });
+      const answer =
+        came.status === 200 ? await opened(sealed, chat, { answer: came, onUnopened: forget, onArrived }) : came;
       if (answer.status !== 200) forget();
       return answer;
     } finally {
@@ -140,7 +148,15 @@ function contentOf(
 async function opened(
   sealed: SealedRequest,
   { stream }: TextChat,
-  { answer, onUnopened }: { readonly answer: ContentAnswer; readonly onUnopened: () => void },
+  {
+    answer,
+    onUnopened,
+    onArrived,
+  }: {
+    readonly answer: ContentAnswer;
+    readonly onUnopened: () => void;
+    readonly onArrived: (sha256: string) => void;
+  },
 ): Promise<ContentAnswer> {
   const response = answer.toResponse();
   const headers = ownHeaders(answer);
@@ -148,12 +164,16 @@ async function opened(
     if (stream) {
       const { readable, writable } = sealed.openStream(response.headers) as TransformStream<Uint8Array, Uint8Array>;
       const source = response.body ?? new Blob([]).stream();
-      source.pipeTo(writable).catch((error: unknown) => {
-        if (error instanceof ClientError) onUnopened();
-      });
+      source
+        .pipeThrough(hashing(onArrived))
+        .pipeTo(writable)
+        .catch((error: unknown) => {
+          if (error instanceof ClientError) onUnopened();
+        });
       return answerFrom(new Response(readable, { headers: { ...headers, 'content-type': 'text/event-stream' } }));
     }
     const bytes: Bytes = new Uint8Array(await response.arrayBuffer());
+    onArrived(sha256Of(bytes));
     const json = await sealed.openWhole(response.headers, bytes);
     return answerFrom(new Response(json, { headers: { ...headers, 'content-type': 'application/json' } }));
   } catch (error) {

@@ -47,7 +47,7 @@ async function relayed(provider: string, pinned: EnclavePins | undefined) {
     readEvidence: async (origin, nonce) => ({ document: await simulatedEvidence(nonce, { origin }) }),
     openChannel: () => ({
       async send({ path, headers, body }) {
-        const bytes = Buffer.from(body);
+        const bytes = Buffer.from(body ?? '');
         if (path !== '/v1/tee/attestation') {
           const answer = await broker.answer({ headers, body: bytes });
           return answerFrom(

@@ -91,7 +91,7 @@ export async function verifyEnclave(
 }
 
 /** The protocol that an enclave with this key speaks. */
-const protocolOf = (key: ProviderKey) =>
+export const protocolOf = (key: ProviderKey) =>
   key.family === 'phala' ? e2eeProtocols[`phala-${key.protocol}`] : e2eeProtocols[key.family];
 
 const nonceOf = (document: unknown): unknown =>

@@ -11,14 +11,19 @@ export interface EvidenceReading {
   readonly tlsSpki?: Uint8Array | undefined;
 }
 
-/** A POST that carries content. */
-export interface ContentRequest {
-  /** With its leading `/v1`. */
-  readonly path: ConfidentialPath<'POST'>;
+/** A POST that carries content, or a GET of what belongs to content that was sent before. */
+export type ContentRequest = {
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Uint8Array<ArrayBuffer>;
   readonly signal: AbortSignal | undefined;
-}
+} & (
+  | {
+      readonly method?: 'POST';
+      /** With its leading `/v1`. */
+      readonly path: ConfidentialPath<'POST'>;
+      readonly body: string | Uint8Array<ArrayBuffer>;
+    }
+  | { readonly method: 'GET'; readonly path: ConfidentialPath<'GET'>; readonly body?: undefined }
+);
 
 /** An answer whose body has not been read. Read it once, through `body` or `toResponse`. */
 export interface ContentAnswer {

@@ -20,12 +20,12 @@ export const browserPlatform: Platform = {
   },
   openChannel(origin) {
     return {
-      async send({ path, headers, body, signal }: ContentRequest): Promise<ContentAnswer> {
+      async send({ method = 'POST', path, headers, body, signal }: ContentRequest): Promise<ContentAnswer> {
         const answer = await fetch(`${origin}${path}`, {
           ...apart,
-          method: 'POST',
+          method,
           headers: { ...headers },
-          body,
+          ...(body === undefined ? {} : { body }),
           ...(signal === undefined ? {} : { signal }),
         });
         return answerFrom(answer);

@@ -158,7 +158,7 @@ async function readEvidence(
 function channelOf(pool: Dispatcher): ContentChannel {
   let isClosed = false;
   return {
-    async send({ path, headers, body, signal }: ContentRequest): Promise<ContentAnswer> {
+    async send({ method = 'POST', path, headers, body, signal }: ContentRequest): Promise<ContentAnswer> {
       // The verification ended while this request was waiting.
       if (isClosed) throw new ClientError('connection_not_verified');
       const {
@@ -167,9 +167,9 @@ function channelOf(pool: Dispatcher): ContentChannel {
         body: stream,
       } = await pool.request({
         path,
-        method: 'POST',
+        method,
         headers,
-        body,
+        ...(body === undefined ? {} : { body }),
         ...(signal === undefined ? {} : { signal }),
       });
       return answerOf(statusCode, received, stream);

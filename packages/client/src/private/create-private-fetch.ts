@@ -1,7 +1,9 @@
 import { verifyGateway, verifyProvider } from '@sotto/attestation';
 import { operationPaths, ServiceError } from '@sotto/wire';
 import { answerOfRefusal } from '../answer.ts';
+import { checkReceipts, type ReceiptReport } from '../enclave/check-receipts.ts';
 import { E2eeChat } from '../enclave/e2ee-chat.ts';
+import type { EnclaveExchange } from '../enclave/enclave-exchange.ts';
 import { type AcceptsRelayAttacks, familyPinnedBy } from '../enclave/enclave-route.ts';
 import { EnclaveSessions } from '../enclave/enclave-sessions.ts';
 import { type VerifyProvider, verifyEnclave } from '../enclave/verify-enclave.ts';
@@ -92,7 +94,10 @@ export function makePrivateClient(
     onVerified: options.onEnclaveVerified ?? (() => undefined),
   });
   const pinnedFamily = familyPinnedBy(pins);
-  const e2ee = new E2eeChat({ control, sender, enclaves, pinnedFamily, acceptsRelayAttacks, now });
+  const e2ee = new E2eeChat({
+    ...{ control, sender, enclaves, pinnedFamily, acceptsRelayAttacks, now },
+    onExchange: options.onEnclaveExchange ?? (() => undefined),
+  });
   return {
     exchange: new PrivateExchange({ control, sender, e2ee, sent, e2eeOnly: options.e2eeOnly ?? false }),
     session,
@@ -105,6 +110,8 @@ export function makePrivateFetch(platform: Platform, options: PrivateFetchOption
   const { exchange, session, origin } = makePrivateClient(platform, options);
   return Object.assign(fetchOver(exchange, origin), {
     verified: () => session.verified(),
+    checkReceipts: (of: EnclaveExchange, secret: string, signal?: AbortSignal) =>
+      checkReceipts({ session, exchange: of, secret, signal }),
     close: () => session.close(),
   });
 }
@@ -127,6 +134,12 @@ export interface PrivateFetch {
   (input: string | URL | Request, init?: RequestInit): Promise<Response>;
   /** Verifies the confidential origin now if no verification is valid. Throws the errors of the first request. */
   verified(): Promise<OriginVerification>;
+  /**
+   * Fetches and verifies the receipts of an encrypted exchange (`onEnclaveExchange`): of the broker, and of the enclave.
+   * `secret` is the header `x-router-receipt` that was sent with it. It asks the broker, so that control does not learn
+   * of it. It waits for the enclave's receipt for half a minute at most.
+   */
+  checkReceipts(exchange: EnclaveExchange, secret: string, signal?: AbortSignal): Promise<ReceiptReport>;
   /** Closes the connections. Running requests may end. */
   close(): void;
 }

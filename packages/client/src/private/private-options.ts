@@ -1,3 +1,4 @@
+import type { EnclaveExchange } from '../enclave/enclave-exchange.ts';
 import { type AcceptableEnclaveVerdict, acceptableEnclaveVerdicts } from '../enclave/enclave-sessions.ts';
 import type { EnclaveVerification } from '../enclave/verify-enclave.ts';
 import { type AcceptableVerdict, type AcceptanceTerms, acceptableVerdicts } from '../gateway/acceptance.ts';
@@ -53,6 +54,8 @@ export interface PrivateFetchOptions {
   readonly acceptRelayAttacks?: boolean;
   /** Called with each accepted verification of a provider's enclave. */
   readonly onEnclaveVerified?: (verification: EnclaveVerification) => void;
+  /** Called when an encrypted reply has arrived, with the hashes of both ciphertexts. `checkReceipts` takes it. */
+  readonly onEnclaveExchange?: (exchange: EnclaveExchange) => void;
   /** For tests: Unix milliseconds. */
   readonly now?: () => number;
 }
@@ -73,6 +76,7 @@ const kinds = {
   minimumEnclaveVerdict: optional(oneOf(acceptableEnclaveVerdicts)),
   acceptRelayAttacks: optional(flag),
   onEnclaveVerified: optional(callback),
+  onEnclaveExchange: optional(callback),
   now: optional(callback),
 } satisfies Record<keyof PrivateFetchOptions, OptionKind>;
 

@@ -160,6 +160,23 @@ export const inferenceContracts = contracts({
     answer: requestReceiptSchema,
     errors: ['invalid_request', 'not_found', 'rate_limited', 'internal_error', 'service_unavailable'],
   },
+  'GET /v1/inference/receipt/enclave': {
+    operationId: 'getEnclaveReceipt',
+    summary: "Get an enclave's own receipt of an answer",
+    description:
+      'The same as at the control origin by id, but no key comes with the question. The enclave signs when its answer has ended. Kept for an hour.',
+    credentials: [],
+    headers: {
+      'x-router-receipt': {
+        ...receipt['x-router-receipt'],
+        description: 'The secret that you sent with the request.',
+        required: true,
+      },
+    },
+    returns: 'The receipt: hashes of the ciphertexts and a signature.',
+    answer: wire.providerReceiptSchema,
+    errors: ['invalid_request', 'not_found', 'rate_limited', 'internal_error', 'service_unavailable'],
+  },
 });
 
 /** Evidence about this broker and about the enclaves of providers. */

@@ -25,6 +25,11 @@ export interface E2eeProtocol {
   readonly clearFields: readonly string[];
   /** Other endpoints of the enclave that open a ciphertext for the same key. */
   readonly otherEndpoints: readonly string[];
+  /**
+   * Whether the enclave signs receipts that our client verifies. A receipt shows that a relay wrote the reply. It never
+   * shows that a relay read the prompt.
+   */
+  readonly signsReceipts: boolean;
 }
 
 const settings = ['model', 'roles', 'number of messages', 'settings', 'lengths'] as const;
@@ -47,6 +52,7 @@ export const e2eeProtocols = {
     repliesInClear: ['logprobs', 'tool_calls', 'refusal'],
     clearFields: settings,
     otherEndpoints: ['completions', 'tokenize', 'embeddings', 'rerank', 'score', 'images', 'audio/transcriptions'],
+    signsReceipts: true,
   },
   'phala-vllm-proxy': {
     family: 'phala',
@@ -58,6 +64,7 @@ export const e2eeProtocols = {
     repliesInClear: ['logprobs', 'tool_calls'],
     clearFields: settings,
     otherEndpoints: ['completions', 'embeddings'],
+    signsReceipts: true,
   },
   'phala-aci': {
     family: 'phala',
@@ -70,6 +77,7 @@ export const e2eeProtocols = {
     repliesInClear: ['logprobs', 'tool_calls'],
     clearFields: settings,
     otherEndpoints: ['completions', 'embeddings'],
+    signsReceipts: false,
   },
   venice: {
     family: 'venice',
@@ -81,6 +89,7 @@ export const e2eeProtocols = {
     repliesInClear: ['logprobs', 'tool_calls'],
     clearFields: settings,
     otherEndpoints: [],
+    signsReceipts: true,
   },
   tinfoil: {
     family: 'tinfoil',
@@ -93,6 +102,7 @@ export const e2eeProtocols = {
     clearFields: onlyLengths,
     // The path is in clear. The reply of another endpoint is sealed to the same request.
     otherEndpoints: ['any path'],
+    signsReceipts: false,
   },
   chutes: {
     family: 'chutes',
@@ -105,6 +115,7 @@ export const e2eeProtocols = {
     repliesInClear: [],
     clearFields: onlyLengths,
     otherEndpoints: ['any path'],
+    signsReceipts: false,
   },
 } as const satisfies Readonly<Record<string, E2eeProtocol>>;
 export type E2eeProtocolName = keyof typeof e2eeProtocols;

@@ -56,7 +56,8 @@ export class ChatReply implements ReplyOpener {
   async end(): Promise<string> {
     const text = await this.#write(await this.#parts.source.end());
     this.#assertComplete();
-    return text;
+    // Not before: bytes after the terminator would be part of the reply, too.
+    return text + sseDone;
   }
 
   close(): void {
@@ -64,11 +65,10 @@ export class ChatReply implements ReplyOpener {
   }
 
   async #write(payloads: readonly string[]): Promise<string> {
-    const wasDone = this.#isDone;
     const chunks = await this.#chunks(payloads);
     // Drop a chunk that carries only usage if the caller did not ask for usage.
     const said = chunks.filter((chunk) => chunk.choices.length > 0 || chunk.usage !== undefined);
-    return said.map((chunk) => sseFrame(JSON.stringify(chunk))).join('') + (this.#isDone && !wasDone ? sseDone : '');
+    return said.map((chunk) => sseFrame(JSON.stringify(chunk))).join('');
   }
 
   async #chunks(payloads: readonly string[]): Promise<OpenCompletion[]> {

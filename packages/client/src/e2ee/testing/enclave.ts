@@ -33,6 +33,8 @@ export interface StandInEnclave {
   nextKey(): EnclaveKey;
   /** Answers as the enclave would. A refused request gets the enclave's status and error. */
   answer(request: EnclaveRequest): Promise<EnclaveAnswer>;
+  /** Signs a text with its Ed25519 key, as receipts are. Absent if its key is of another kind. */
+  readonly sign?: ((text: string) => Buffer) | undefined;
 }
 
 export interface StandInOptions {

@@ -1,4 +1,4 @@
-import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import type { EnclaveKey } from '../enclave-key.ts';
 import { type ChatBody, chunksOf, completionOf, event, replyId } from './chat-answer.ts';
 import {
@@ -175,6 +175,7 @@ export function fieldEnclave(protocol: Protocol, options: StandInOptions = {}): 
   const pair = makePublished(suite);
   return {
     nextKey: () => ({ ...protocol.key, publicKey: new Uint8Array(pair.publicKey), model }) as EnclaveKey,
+    sign: pair.sign,
     async answer({ headers, body }) {
       try {
         protocol.check(headers, now());
@@ -242,13 +243,20 @@ function write(
   return { status: 200, headers, pieces: [Buffer.from(': ping\n\n'), ...events, event('[DONE]')] };
 }
 
-function makePublished({ curve, isEdwards }: Suite): { readonly secretKey: Buffer; readonly publicKey: Buffer } {
+interface Published {
+  readonly secretKey: Buffer;
+  readonly publicKey: Buffer;
+  readonly sign?: (text: string) => Buffer;
+}
+
+function makePublished({ curve, isEdwards }: Suite): Published {
   if (isEdwards !== true) return curve.makeKeyPair();
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const seed = privateKey.export({ format: 'der', type: 'pkcs8' }).subarray(-32);
   return {
     secretKey: montgomerySecretOf(seed),
     publicKey: publicKey.export({ format: 'der', type: 'spki' }).subarray(-32),
+    sign: (text) => sign(null, Buffer.from(text), privateKey),
   };
 }
 

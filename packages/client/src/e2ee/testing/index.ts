@@ -5,6 +5,7 @@ import { tinfoilEnclave } from './tinfoil-enclave.ts';
 
 export { type SimulatedGateway, simulatedEvidence, simulatedKeySet } from '../../gateway/testing/simulated-evidence.ts';
 export { vouchForKey } from '../enclave-key.ts';
+export { replyId } from './chat-answer.ts';
 export {
   type EnclaveAnswer,
   type EnclaveRequest,

@@ -42,7 +42,7 @@ export function standIn(
     readEvidence: async (origin, nonce) => ({ document: await simulatedEvidence(nonce, { origin }) }),
     openChannel: () => ({
       async send({ path, headers, body }) {
-        const bytes = Buffer.from(body);
+        const bytes = Buffer.from(body ?? '');
         toBroker.push({ path, headers: { ...headers }, body: bytes });
         if (path === '/v1/tee/attestation') {
           const { nonce } = JSON.parse(bytes.toString()) as { nonce: string };
