@@ -89,7 +89,7 @@ describe('a check that could not be made limits the verdict', () => {
 
 describe('a gateway that is untrusted', () => {
   const other = 'f'.repeat(64);
-  const rtmrs = [0, 0, 0, 7].map((fill) => new Uint8Array(48).fill(fill));
+  const withRegister = (at: number) => [0, 1, 2, 3].map((each) => new Uint8Array(48).fill(each === at ? 7 : 0));
   const platforms = { tdx: { ...pins.tdx, platforms: ['bb'.repeat(16)] } } as GatewayPins;
   const registries = { ...pins, provider_registries: [`sha256:${'0e'.repeat(32)}`] };
   const keys = (changes: object) => ({ keys: JSON.parse(JSON.stringify({ ...keySet, ...changes })) });
@@ -99,7 +99,13 @@ describe('a gateway that is untrusted', () => {
     ['another TLS key', {}, { tlsSpki: new Uint8Array(91) }, 'gateway.tls_key'],
     ['a TLS key that is no bytes', {}, { tlsSpki: 'key' as unknown as Bytes }, 'gateway.tls_key'],
     ['other measurements', { machine: { mrTd: new Uint8Array(48).fill(7) } }, {}, 'gateway.measurement'],
-    ['another RTMR3', { machine: { rtmrs } }, {}, 'gateway.measurement'],
+    // RTMR0 covers what the host gives the firmware, such as ACPI tables, which the kernel executes.
+    ...[0, 1, 2, 3].map((at): [string, TdxSettings, Partial<GatewayChallenge>, string] => [
+      `another RTMR${at}`,
+      { machine: { rtmrs: withRegister(at) } },
+      {},
+      'gateway.measurement',
+    ]),
     ['a debuggable machine', { machine: { tdAttributes: 1n } }, {}, 'tdx.td_attributes'],
     ['a revoked platform', { collateral: { pckCrl: { revoked: [7] } } }, {}, 'tdx.pck_crl'],
     ['an old evaluation', { collateral: { tcbInfo: { tcbEvaluationDataNumber: 17 } } }, {}, 'tdx.evaluation_number'],

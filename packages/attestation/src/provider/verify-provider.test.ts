@@ -338,6 +338,12 @@ describe('the machine', () => {
 
   it.each<[string, Made, string]>([
     ['is none that is pinned', { machine: { mrTd: new Uint8Array(48).fill(1) } }, 'provider.measurement'],
+    // RTMR0 covers what the host gives the firmware, such as ACPI tables, which the kernel executes.
+    ...[0, 1, 2, 3].map((at): [string, Made, string] => [
+      `has another RTMR${at}`,
+      { machine: { rtmrs: [0, 1, 2, 3].map((each) => new Uint8Array(48).fill(each === at ? 7 : 0)) } },
+      'provider.measurement',
+    ]),
     ['can be debugged', { machine: { tdAttributes: 1n } }, 'tdx.td_attributes'],
     ['was revoked', { collateral: { pckCrl: { revoked: [7] } } }, 'tdx.pck_crl'],
     ['has an event log of another machine', { shown: { event_log: [] } }, 'dstack.identity'],
