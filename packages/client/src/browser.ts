@@ -24,7 +24,8 @@ export { reportJson, type VerificationReport, type VerifyOptions } from './repor
  *
  * A browser never shows a page the TLS key of a connection. The check `gateway.tls_key` is therefore skipped, and the
  * verdict is at most `cryptographically_checked`. You rely on the certificate for content to reach the attested
- * machine. End-to-end encryption does not rely on it.
+ * machine. End-to-end encryption does not rely on it, unless
+ * `acceptRelayAttacks` is set.
  */
 export const createPrivateFetch = (options: PrivateFetchOptions & DevelopmentOptions): PrivateFetch =>
   makePrivateFetch(browserPlatform, options);
