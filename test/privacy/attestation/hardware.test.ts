@@ -233,7 +233,10 @@ describe('a broker inside a dstack guest', () => {
       docker_compose_file: `services:\n  broker:\n    image: r.example/sotto@${digest}\n`,
     });
     const composeHash = createHash('sha256').update(appCompose).digest('hex');
-    const log = ['system-preparing:', `compose-hash:${composeHash}`, 'system-ready:'].map((line) => {
+    const keyProvider = Buffer.from(JSON.stringify({ name: 'kms', id: '04ab' })).toString('hex');
+    const appId = composeHash.slice(0, 40);
+    const lines = [`app-id:${appId}`, `compose-hash:${composeHash}`, `key-provider:${keyProvider}`, 'system-ready:'];
+    const log = ['system-preparing:', ...lines].map((line) => {
       const [event = '', event_payload = ''] = line.split(':');
       return { imr: 3, event_type: 0x0800_0001, digest: '', event, event_payload };
     });
@@ -275,7 +278,12 @@ describe('a broker inside a dstack guest', () => {
     const byCompose: GatewayPins = {
       tdx: {
         minimum_evaluation_number: 18,
-        measurements: [{ mr_td: zeros, rtmr0: zeros, rtmr1: zeros, rtmr2: zeros, compose_hash: composeHash }],
+        measurements: [
+          {
+            ...{ mr_td: zeros, rtmr0: zeros, rtmr1: zeros, rtmr2: zeros },
+            ...{ compose_hash: composeHash, app_id: appId, key_provider: 'kms:04ab' },
+          },
+        ],
       },
     };
     const verified = await verify(seen, { origin: broker.origin, nonce, pins: byCompose });

@@ -1,6 +1,13 @@
 import * as z from 'zod';
 import { toHex } from '../bytes.ts';
 import type { DstackIdentity } from '../dstack/identity.ts';
+import {
+  keyProviderForm,
+  keyProviderTakes,
+  measuredIdentity,
+  openKeyName,
+  openKeyProblem,
+} from '../dstack/pinned-identity.ts';
 import { Refusal, Unmade } from '../refusal.ts';
 import { minimumTcbSchema, type SnpReport } from '../snp/report.ts';
 import type { PckPlatform } from '../tdx/pck-extension.ts';
@@ -8,10 +15,19 @@ import type { TdReport } from '../tdx/quote.ts';
 
 const hex = (bytes: number) =>
   z.string().regex(new RegExp(`^[0-9a-f]{${2 * bytes}}$`), `must be ${2 * bytes} lower-case hex digits`);
-/**
- * One TDX image: the firmware and boot registers, and the workload by RTMR3 or by dstack's compose hash. A broker takes
- * no key from dstack's KMS, so unlike pins of providers, a compose hash suffices.
- */
+/** The identity of a dstack machine. A compose hash needs the others: the key of the machine's disk follows from them. */
+const dstackIdentity = {
+  compose_hash: hex(32).optional(),
+  app_id: hex(20).optional(),
+  key_provider: z.string().regex(keyProviderForm, `must be ${keyProviderTakes}`).optional(),
+};
+
+function requireKeys(pin: Readonly<Record<string, unknown>>, context: z.RefinementCtx): void {
+  const open = pin.compose_hash === undefined ? undefined : openKeyName((name) => pin[name] !== undefined);
+  if (open !== undefined) context.addIssue({ code: 'custom', message: openKeyProblem(open) });
+}
+
+/** One TDX image: the firmware and boot registers, and the workload by RTMR3 or by dstack's identity. */
 const tdxMeasurement = z
   .strictObject({
     name: z.string().max(128).optional(),
@@ -20,24 +36,26 @@ const tdxMeasurement = z
     rtmr1: hex(48),
     rtmr2: hex(48),
     rtmr3: hex(48).optional(),
-    compose_hash: hex(32).optional(),
+    ...dstackIdentity,
     mr_config_id: hex(48).optional(),
   })
   .refine((pin) => pin.rtmr3 !== undefined || pin.compose_hash !== undefined, {
     error: 'must say what runs: rtmr3 or compose_hash',
-  });
+  })
+  .superRefine((pin, context) => (pin.rtmr3 === undefined ? requireKeys(pin, context) : undefined));
 
-/** One SEV-SNP image: the launch measurement, and its configuration by HOST_DATA or by dstack's compose hash. */
+/** One SEV-SNP image: the launch measurement, and its configuration by HOST_DATA or by dstack's identity. */
 const snpMeasurement = z
   .strictObject({
     name: z.string().max(128).optional(),
     measurement: hex(48),
     host_data: hex(32).optional(),
-    compose_hash: hex(32).optional(),
+    ...dstackIdentity,
   })
   .refine((pin) => pin.host_data !== undefined || pin.compose_hash !== undefined, {
     error: 'must say what runs: host_data or compose_hash',
-  });
+  })
+  .superRefine((pin, context) => (pin.host_data === undefined ? requireKeys(pin, context) : undefined));
 
 /**
  * The machines that a client accepts. They ship with the client and never come from the server that it checks.
@@ -85,14 +103,14 @@ export function matchTdx(report: TdReport, identity: DstackIdentity | undefined,
   if (tdx === undefined) throw new Unmade('no TDX measurements are pinned');
   const [rtmr0, rtmr1, rtmr2, rtmr3] = report.rtmrs.map(toHex);
   const measured = { mr_td: toHex(report.mrTd), rtmr0, rtmr1, rtmr2, rtmr3, mr_config_id: toHex(report.mrConfigId) };
-  requirePinned({ ...measured, compose_hash: identity?.composeHash }, tdx.measurements);
+  requirePinned({ ...measured, ...measuredIdentity(identity) }, tdx.measurements);
 }
 
 /** Refuses a SEV-SNP machine that is not pinned. The reason shows its measurements. */
 export function matchSnp(report: SnpReport, identity: DstackIdentity | undefined, { sev_snp }: GatewayPins): void {
   if (sev_snp === undefined) throw new Unmade('no SEV-SNP measurements are pinned');
   const measured = { measurement: toHex(report.measurement), host_data: toHex(report.hostData) };
-  requirePinned({ ...measured, compose_hash: identity?.composeHash }, sev_snp.measurements);
+  requirePinned({ ...measured, ...measuredIdentity(identity) }, sev_snp.measurements);
 }
 
 /** One pin must match in every value that it names. */

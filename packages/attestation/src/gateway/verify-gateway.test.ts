@@ -20,7 +20,7 @@ import {
 } from '../testing/gateway-documents.ts';
 import { failed, notMade, reasonOf } from '../testing/outcomes.ts';
 import { verdicts } from '../verdict.ts';
-import type { GatewayPins } from './pins.ts';
+import { type GatewayPins, gatewayPinsSchema } from './pins.ts';
 import { type GatewayChallenge, type GatewayVerification, verifyGatewayUnder } from './verify-gateway.ts';
 
 const verify = (document: unknown, changes: Partial<GatewayChallenge> = {}): Promise<GatewayVerification> =>
@@ -208,6 +208,30 @@ describe('a dstack machine', () => {
     const result = await verify(await tdxDocument({ machine, evidence: { event_log: log } }), { pins: byCompose });
     expect(failed(result.checks)).toEqual([]);
     expect(result.verdict).toBe('hardware_verified');
+  });
+
+  it.each<[string, Parameters<typeof dstackMachine>[1]]>([
+    ['another KMS', { keyProvider: { name: 'kms', id: '04cd' } }],
+    ['no key provider', { keyProvider: undefined }],
+    ['another app id', { appId: 'ee'.repeat(20) }],
+  ])('is untrusted with %s: its host may know the key of its disk', async (_, changed) => {
+    const other = dstackMachine('ab'.repeat(32), changed);
+    const document = await tdxDocument({ machine: other.machine, evidence: { event_log: other.log } });
+    const { verdict, checks } = await verify(document, { pins: byCompose });
+    expect([verdict, failed(checks)]).toEqual(['untrusted', ['gateway.measurement']]);
+  });
+
+  it('is pinned with all values that decide which keys it holds', () => {
+    const [pin] = byCompose.tdx.measurements;
+    const problemWithout = (name: string) => {
+      const { [name]: _, ...rest } = pin as Record<string, string>;
+      const read = gatewayPinsSchema.safeParse({ tdx: { ...byCompose.tdx, measurements: [rest] } });
+      return read.error?.issues[0]?.message;
+    };
+    expect(problemWithout('app_id')).toMatch(/`app_id` is missing: without it a host that knows the machine's keys/);
+    expect(problemWithout('key_provider')).toMatch(/`key_provider` is missing/);
+    const snp = { measurement: 'aa'.repeat(48), compose_hash: 'ab'.repeat(32) };
+    expect(gatewayPinsSchema.safeParse({ sev_snp: { measurements: [snp], minimum_tcb: {} } }).success).toBe(false);
   });
 
   it('is not known without the log, nor by one that does not replay', async () => {

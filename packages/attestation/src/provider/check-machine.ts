@@ -18,7 +18,7 @@ export interface Machine {
   readonly shown: Bytes;
   readonly reportData: Bytes | undefined;
   readonly measured: Measured | undefined;
-  /** The processor (PPID) or chip (CHIP_ID) in hex. Undefined if nothing proves it. */
+  /** The processor (PPID) or chip (CHIP_ID) in hex. It is as good as the checks of `genuine`. */
   readonly platform: string | undefined;
   /** The checks that must pass for a genuine machine whose memory the host cannot read. */
   readonly genuine: readonly MachineCheckName[];

@@ -1,6 +1,13 @@
 import * as z from 'zod';
 import { toHex } from '../bytes.ts';
 import type { DstackIdentity } from '../dstack/identity.ts';
+import {
+  keyProviderForm,
+  keyProviderTakes,
+  measuredIdentity,
+  openKeyName,
+  openKeyProblem,
+} from '../dstack/pinned-identity.ts';
 import { Refusal, Unmade } from '../refusal.ts';
 import { minimumTcbSchema, type SnpReport } from '../snp/report.ts';
 import type { TdReport } from '../tdx/quote.ts';
@@ -21,22 +28,13 @@ const tdxNames = {
   compose_hash: digits(32),
   os_image_hash: digits(32),
   app_id: digits(20),
-  key_provider: {
-    form: /^[a-z-]{1,64}:(?:[0-9a-f]{2})*$/,
-    takes: 'a kind and an id in lower-case hex, as `kms:04ab…`',
-  },
+  key_provider: { form: keyProviderForm, takes: keyProviderTakes },
 } as const;
 const snpNames = { measurement: digits(48), host_data: digits(32) } as const;
 const forms = new Map(Object.entries({ ...tdxNames, ...snpNames }));
 
 /** The registers that the host can change by the way it starts a machine. A pin that omits one accepts any value of it. */
 const bootNames = ['mr_td', 'rtmr0', 'rtmr1', 'rtmr2'] as const;
-/**
- * The values that decide which keys a dstack machine holds, besides its software. Its KMS derives them from the app id. A
- * host that runs the same software under its own KMS, or under its own app id, can know the keys.
- */
-const keyNames = ['app_id', 'key_provider'] as const;
-
 type Measurement = ReadonlyMap<string, string>;
 
 /** Reads `name=value,name=value`, or returns what is wrong with it. */
@@ -67,8 +65,8 @@ function problemOfTdx(named: Measurement): string | undefined {
   // RTMR3 covers everything that a dstack machine logs, its app id and key provider included.
   if (named.has('rtmr3')) return undefined;
   if (!named.has('compose_hash')) return 'it must say what runs: `rtmr3` or `compose_hash`';
-  const open = keyNames.find((name) => !named.has(name));
-  return open && `\`${open}\` is missing: without it a host that knows the machine's keys is accepted`;
+  const open = openKeyName((name) => named.has(name));
+  return open && openKeyProblem(open);
 }
 
 /**
@@ -116,10 +114,8 @@ export function measuredTdx(report: TdReport, identity: DstackIdentity | undefin
     rtmr2,
     rtmr3,
     mr_config_id: toHex(report.mrConfigId),
-    compose_hash: identity?.composeHash,
     os_image_hash: identity?.osImageHash,
-    app_id: identity?.appId,
-    key_provider: identity?.keyProvider && `${identity.keyProvider.name}:${identity.keyProvider.id}`,
+    ...measuredIdentity(identity),
   };
 }
 

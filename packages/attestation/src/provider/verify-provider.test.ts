@@ -468,7 +468,10 @@ describe('a pin', () => {
     [boot, 'it must say what runs'],
     [`${boot},compose_hash=${hash}`, '`app_id` is missing'],
     [`${boot},compose_hash=${hash},app_id=${'aa'.repeat(20)}`, '`key_provider` is missing'],
-    [`${pinned},key_provider=04ab`, '`key_provider` must be a kind and an id in lower-case hex'],
+    ...['04ab', 'kms:', 'tpm:', 'none:04ab', 'kms:04AB'].map((value): [string, string] => [
+      `${pinned},key_provider=${value}`,
+      '`key_provider` must be a kind and an id in lower-case hex',
+    ]),
     [`measurement=${zeros}`, '`host_data` is missing'],
     [`host_data=${hash}`, '`measurement` is missing'],
     [`mrtd=${zeros}`, '`mrtd` is none of'],

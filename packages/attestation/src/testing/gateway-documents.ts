@@ -1,6 +1,5 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { toBase64, toHex } from '../bytes.ts';
-import { parseEventLog, replay } from '../dstack/event-log.ts';
 import type { HardwareVerifiers } from '../gateway/check-hardware.ts';
 import type { GatewayPins } from '../gateway/pins.ts';
 import type { GatewayChallenge } from '../gateway/verify-gateway.ts';
@@ -9,6 +8,7 @@ import { verifySnpUnder } from '../snp/verify-snp.ts';
 import { type KeySet, keySetDigest } from '../statement/key-set.ts';
 import { type Audience, reportDataOf, statementBytes, statementPurposes } from '../statement/statement.ts';
 import { verifyTdxUnder } from '../tdx/verify-tdx.ts';
+import { type DstackMachine, dstackLog } from './dstack-log.ts';
 import { SnpMachine } from './snp-machine.ts';
 import { type CollateralSettings, type MachineSettings, TdxMachine } from './tdx-machine.ts';
 
@@ -99,21 +99,12 @@ export async function simulatedDocument(stated: Stated = {}) {
 }
 
 /** A dstack machine that logged this compose hash, and the pins that know it by that. */
-export function dstackMachine(composeHash: string) {
-  const log = [
-    'system-preparing:',
-    `app-id:${composeHash.slice(0, 40)}`,
-    `compose-hash:${composeHash}`,
-    'system-ready:',
-  ];
-  const events = log.map((line) => {
-    const [event = '', event_payload = ''] = line.split(':');
-    return { imr: 3, event_type: 0x0800_0001, digest: '', event, event_payload };
-  });
-  const rtmr3 = Uint8Array.from(replay(parseEventLog(events), 3));
-  const measurements = [{ ...boot, compose_hash: composeHash }];
+export function dstackMachine(composeHash: string, changed: Partial<DstackMachine> = {}) {
+  const own: DstackMachine = { appId: composeHash.slice(0, 40), keyProvider: { name: 'kms', id: '04ab' } };
+  const { log, rtmr3 } = dstackLog({ compose: composeHash, osImage: 'dd'.repeat(32), ...own, ...changed });
+  const measurements = [{ ...boot, compose_hash: composeHash, app_id: own.appId, key_provider: 'kms:04ab' }];
   return {
-    log: events,
+    log,
     machine: { rtmrs: [0, 0, 0].map(() => new Uint8Array(48)).concat(rtmr3) } satisfies MachineSettings,
     pins: { tdx: { minimum_evaluation_number: 18, measurements } } satisfies GatewayPins,
   };
