@@ -9,11 +9,12 @@ The broker relays encrypted requests. Its hardware evidence shows which software
 
 const attacksIntro = `## What a malicious broker can do
 
-The client refuses a provider whose protocol lets a broker read content, unless you [accept that](../use/end-to-end-encryption.md#accept-a-provider-that-a-broker-could-read). With every protocol, a broker can refuse or delay requests.`;
+The client refuses a provider whose protocol lets any broker read content, unless you [accept that](../use/end-to-end-encryption.md#accept-a-provider-that-a-broker-could-read). With every protocol, a broker can refuse or delay requests.`;
 
 const resistsIntro = `## What each protocol resists
 
 - **Reply key bound**: the request's ciphertext fixes the key that the reply is encrypted to. Without this, a broker puts its own key into the header, and appends a message that asks for the conversation.
+- **Program bound**: the evidence says which program on the machine holds the key. Without this, a broker that runs a program of its own on such machines shows that program's key.
 - **Context bound**: a ciphertext opens only in its own request and place.
 - **Replay refused**: the enclave refuses a ciphertext that it has seen, whatever reply key comes with it.
 - **Chunk order bound**: the client notices chunks of a reply that were dropped or swapped.`;
@@ -46,10 +47,10 @@ export const encryptionProtocolsPage = (): string =>
     ),
     resistsIntro,
     table(
-      ['Protocol', 'Reply key bound', 'Context bound', 'Replay refused', 'Chunk order bound'],
-      protocols.map(({ name, bindsReplyKey, bindsContext, refusesReplay, bindsChunkOrder }) => [
+      ['Protocol', 'Reply key bound', 'Program bound', 'Context bound', 'Replay refused', 'Chunk order bound'],
+      protocols.map(({ name, bindsReplyKey, bindsProgram, bindsContext, refusesReplay, bindsChunkOrder }) => [
         name,
-        ...[bindsReplyKey, bindsContext, refusesReplay, bindsChunkOrder].map(word),
+        ...[bindsReplyKey, bindsProgram, bindsContext, refusesReplay, bindsChunkOrder].map(word),
       ]),
     ),
     openIntro,

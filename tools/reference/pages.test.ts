@@ -32,7 +32,7 @@ describe('the generated reference', () => {
       '| `DATABASE_URL` | `data.database_url` | a URL such as postgresql://',
     );
     expect(read('docs/reference/errors.md')).toContain('| 429 | `rate_limited` |');
-    expect(read('docs/reference/encryption-protocols.md')).toContain('| Tinfoil | yes | yes | no | yes |');
+    expect(read('docs/reference/encryption-protocols.md')).toContain('| Tinfoil | yes | yes | yes | no | yes |');
     expect(read('docs/reference/headers.md')).toContain('| `x-router-ticket: …` | broker |');
   });
 });

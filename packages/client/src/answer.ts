@@ -64,6 +64,9 @@ const statuses: Partial<Record<ClientErrorCode, { readonly status: number; reado
   e2ee_request_unsupported: { status: 400, retry: false },
 };
 
+/** Whether the same request fails again, whatever the service does. */
+export const isFinal = (code: ClientErrorCode): boolean => statuses[code]?.status === 400;
+
 /**
  * Turns a failure that the client found into an answer in the service's envelope. SDKs retry an error that `fetch`
  * throws, so a failure that must not be retried is returned as an answer.

@@ -1,3 +1,5 @@
+import { defaultFamilies } from '@sotto/wire';
+
 /**
  * Every failure that the client itself finds, with its message: the failure, what happened to the content, and what to
  * do. Codes are stable. Messages never contain content, keys or another party's words.
@@ -26,8 +28,7 @@ export const clientErrors = {
     'The connection ended after the request was sent and before the answer began. The service may have run and charged it, so the client does not resend it. Check your usage before you repeat it.',
   retry_refused:
     'This request is a retry of one that was abandoned after it was sent. The service may have run and charged the first, so the client did not send this one. Check your usage before you repeat it.',
-  e2ee_relay_can_read:
-    'A malicious broker could read this chat: the protocol of this provider does not bind the key of the reply. Your content was not sent. Choose a provider whose pins name the family `tinfoil` or `chutes`. To accept the risk, set `acceptRelayAttacks` (`--accept-relay-attacks`).',
+  e2ee_relay_can_read: `A malicious broker could read this chat: the protocol of this provider does not bind the key of the reply. Your content was not sent. Choose a provider whose pins name the family ${defaultFamilies().join(' or ')}. To accept the risk, set \`acceptRelayAttacks\` (\`--accept-relay-attacks\`).`,
   e2ee_key_invalid: "The enclave's encryption key is malformed. Your content was not sent. Verify the enclave again.",
   e2ee_key_used: 'This encryption key was already used, and it allows one request. Verify the enclave again.',
   e2ee_key_expired: 'This encryption key has expired. Your content was not sent. Verify the enclave again.',

@@ -162,10 +162,12 @@ export {
   withdrawCreditsSchema,
 } from './credits.ts';
 export {
+  canRead,
+  defaultFamilies,
   type E2eeProtocol,
   type E2eeProtocolName,
   e2eeProtocols,
-  isReadOnlyByEnclave,
+  isRefusedByDefault,
   type RelayAttack,
   relayAttacks,
   relayAttacksOn,

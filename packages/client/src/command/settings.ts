@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
+import { defaultFamilies } from '@sotto/wire';
 import { ClientError } from '../errors.ts';
 import { type ClientPins, readPins, shippedPins } from '../pins/client-pins.ts';
 import { type Terminal, UsageError } from './terminal.ts';
@@ -27,7 +28,7 @@ export const serviceHelp = `  --base-url URL       the confidential origin, whic
   --self-signed        accept a certificate of any issuer, if the attestation names its TLS key
   --e2ee               encrypt every request for the provider's enclave, or refuse it
   --accept-relay-attacks  with --e2ee, also use providers whose protocol lets a malicious broker read prompts and replies
-                       (families near, phala and venice; default: refuse them)
+                       (all families but ${defaultFamilies().join(' and ')}; default: refuse them)
   --allow-simulated    for development: accept simulated evidence from a service on this machine`;
 
 /** Reads the inference key. It is never an argument: every process list shows arguments. */

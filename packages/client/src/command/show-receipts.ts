@@ -1,7 +1,10 @@
 import { checkReceipts, type ReceiptCheck, type ReceiptsAsked } from '../enclave/check-receipts.ts';
 import { ClientError } from '../errors.ts';
 
-/** Shows the hashes of an encrypted exchange and the checks of its receipts. Returns whether nothing failed. */
+/**
+ * Shows the hashes of an encrypted exchange and the checks of its receipts. Returns whether every receipt that there should
+ * be passed: a broker that changed the reply would rather withhold one.
+ */
 export async function showReceipts(asked: ReceiptsAsked, show: (line: string) => void): Promise<boolean> {
   const { requestSha256, responseSha256 } = asked.exchange;
   show(`request ciphertext    sha256 ${requestSha256}`);
@@ -16,7 +19,9 @@ export async function showReceipts(asked: ReceiptsAsked, show: (line: string) =>
           ? 'it did not come in half a minute'
           : conclusion(enclave);
     show(`receipt of the enclave: ${ofEnclave}`);
-    return ![...(broker ?? []), ...(Array.isArray(enclave) ? enclave : [])].some(hasFailed);
+    return [broker, ...(enclave === 'none' ? [] : [enclave])].every(
+      (checks) => checks !== undefined && !checks.some(hasFailed),
+    );
   } catch (error) {
     if (asked.signal?.aborted) return true;
     show(`receipts: ${error instanceof ClientError ? `${error.code}: ${error.message}` : 'the connection failed'}`);

@@ -23,6 +23,8 @@ export function commonFields(request: JsonObject, maxTokens: unknown, models: Mo
     max_tokens: outputWithin(asNumber(maxTokens), models.find(model)),
     temperature: asNumber(request.temperature),
     top_p: asNumber(request.top_p),
+    // Not of these dialects, but dropping it would send content where it forbids.
+    ...(request.provider == null ? {} : { provider: request.provider as ChatBody['provider'] }),
     ...(request.stream === true ? { stream: true, stream_options: { include_usage: true } } : {}),
   };
 }

@@ -4,7 +4,7 @@ import type { EnclaveKey } from './enclave-key.ts';
 import type { ReplyOpener, Sealing } from './family.ts';
 
 /** Limit of one reply, in bytes. It is above any model's longest answer with each token sealed and framed. */
-const maxReplyBytes = 256 * 1024 * 1024;
+export const maxReplyBytes = 256 * 1024 * 1024;
 
 /**
  * A sealed chat request that can open its one reply. Send `body` and `headers` unchanged. For an answer with status

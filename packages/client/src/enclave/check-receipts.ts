@@ -1,5 +1,6 @@
 import { verifyProviderReceipt, verifyReceipt } from '@sotto/attestation';
 import { headerNames, parseJson } from '@sotto/wire';
+import { readBounded } from '../bounded-body.ts';
 import type { GatewaySession } from '../gateway/gateway-session.ts';
 import type { ConfidentialPath } from '../service-paths.ts';
 import type { EnclaveExchange } from './enclave-exchange.ts';
@@ -17,41 +18,46 @@ export interface ReceiptReport {
 }
 
 export interface ReceiptsAsked {
-  readonly session: Pick<GatewaySession, 'send' | 'verified'>;
+  readonly session: Pick<GatewaySession, 'send'>;
   readonly exchange: EnclaveExchange;
   /** The header `x-router-receipt` that was sent with the request. */
   readonly secret: string;
   readonly signal?: AbortSignal | undefined;
-  /** Resolves after so many ms. */
-  readonly sleep?: (ms: number) => Promise<void>;
+  /** Resolves after so many ms, or rejects when the signal aborts. */
+  readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 /** The enclave signs after its answer has ended, and the broker asks it with pauses. In ms. */
 const pausesMs = [500, 1000, 2000, 4000, 8000, 16_000];
+/** The time in ms for all of it, and the most bytes of a receipt. */
+const patienceMs = 45_000;
+const maxReceiptBytes = 256 * 1024;
 
 /**
  * Fetches and verifies both receipts of an exchange: that of the broker, by its attested key, and that of the enclave, by
  * the attested key that the request was encrypted to. The broker is asked by the secret, never control, which would see
- * a key beside the request. A receipt of the enclave shows whether the broker wrote or changed the reply. It does not
+ * a key beside the request. Throws the signal's reason after 45 s. A receipt of the enclave shows whether the broker wrote or changed the reply. It does not
  * show whether the broker read the prompt.
  */
 export async function checkReceipts(asked: ReceiptsAsked): Promise<ReceiptReport> {
-  const { session, exchange } = asked;
-  const { requestSha256, responseSha256, key } = exchange;
-  const { keySet } = await session.verified(asked.signal);
-  const own = await read('/v1/inference/receipt', asked);
+  const { exchange } = asked;
+  const { requestSha256, responseSha256, key, keySet } = exchange;
+  const patience = AbortSignal.timeout(patienceMs);
+  const signal = asked.signal === undefined ? patience : AbortSignal.any([asked.signal, patience]);
+  const own = await read('/v1/inference/receipt', { ...asked, signal });
   const broker = own && keySet ? await verifyReceipt(own, keySet, { requestSha256, responseSha256 }) : undefined;
   if (!protocolOf(key).signsReceipts) return { broker, enclave: 'none' };
-  const signed = await awaited('/v1/inference/receipt/enclave', asked);
+  const signed = await awaited('/v1/inference/receipt/enclave', { ...asked, signal });
   if (signed === undefined) return { broker, enclave: undefined };
   return { broker, enclave: await verifyProviderReceipt(signed, { requestSha256, responseSha256, key }) };
 }
 
-async function awaited(path: ConfidentialPath<'GET'>, asked: ReceiptsAsked): Promise<unknown> {
+type Bounded = ReceiptsAsked & { readonly signal: AbortSignal };
+
+async function awaited(path: ConfidentialPath<'GET'>, asked: Bounded): Promise<unknown> {
   const { sleep = wait, signal } = asked;
   for (const pauseMs of [0, ...pausesMs]) {
-    if (pauseMs > 0) await sleep(pauseMs);
-    signal?.throwIfAborted();
+    if (pauseMs > 0) await sleep(pauseMs, signal);
     const receipt = await read(path, asked);
     if (receipt !== undefined) return receipt;
   }
@@ -59,10 +65,24 @@ async function awaited(path: ConfidentialPath<'GET'>, asked: ReceiptsAsked): Pro
 }
 
 /** Returns the receipt, or undefined if there is none. */
-async function read(path: ConfidentialPath<'GET'>, { session, secret, signal }: ReceiptsAsked): Promise<unknown> {
+async function read(path: ConfidentialPath<'GET'>, { session, secret, signal }: Bounded): Promise<unknown> {
   const answer = await session.send({ method: 'GET', path, headers: { [headerNames.receipt]: secret }, signal });
-  const text = await answer.toResponse().text();
-  return answer.status === 200 ? (parseJson(text) ?? null) : undefined;
+  const bytes = await readBounded(answer.body, maxReceiptBytes, signal);
+  if (answer.status !== 200) return undefined;
+  // A receipt that cannot be read is one that fails.
+  return parseJson(new TextDecoder().decode(bytes)) ?? null;
 }
 
-const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const wait = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', abort);
+      resolve();
+    }, ms);
+    const abort = (): void => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', abort, { once: true });
+  });

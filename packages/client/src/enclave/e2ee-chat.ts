@@ -1,3 +1,4 @@
+import type { KeySet } from '@sotto/attestation';
 import {
   headerNames,
   operationPaths,
@@ -7,9 +8,9 @@ import {
   type TicketRequest,
 } from '@sotto/wire';
 import { answerFrom, answerOfFailure } from '../answer.ts';
-import type { Bytes } from '../e2ee/bytes.ts';
+import { readBounded } from '../bounded-body.ts';
 import { sealChat } from '../e2ee/seal-chat.ts';
-import type { SealedRequest } from '../e2ee/sealed-request.ts';
+import { maxReplyBytes, type SealedRequest } from '../e2ee/sealed-request.ts';
 import { readTextChat, type TextChat } from '../e2ee/text-chat.ts';
 import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
@@ -25,6 +26,7 @@ import {
   readModels,
 } from './enclave-route.ts';
 import type { EnclaveSessions } from './enclave-sessions.ts';
+import { relayedRefusal, replyHeaders } from './relayed-refusal.ts';
 
 export interface E2eeChatParts {
   readonly control: Control;
@@ -32,6 +34,8 @@ export interface E2eeChatParts {
   readonly enclaves: EnclaveSessions;
   readonly pinnedFamily: PinnedFamily;
   readonly acceptsRelayAttacks: AcceptsRelayAttacks;
+  /** The attested key set of the broker. */
+  readonly keySet: (signal: AbortSignal) => Promise<KeySet | undefined>;
   /** Called when a reply has arrived whole, before its end is checked. */
   readonly onExchange: (exchange: EnclaveExchange) => void;
   readonly now: () => number;
@@ -62,18 +66,17 @@ export class E2eeChat {
   }
 
   /**
-   * Takes a request as `fetch` would, and returns the decrypted answer. A refusal of the control origin is returned
-   * unchanged, one of the broker in our own words. Throws `e2ee_request_*` before it asks the service, and the reason if
+   * Takes a request as `fetch` would, and returns the decrypted answer. Refusals of the service are in our own words. Throws `e2ee_request_*` before it asks the service, and the reason if
    * the enclave cannot be trusted.
    */
   async ask({ body, policy, receipt, asked, signal }: E2eeQuestion): Promise<ContentAnswer> {
     const chat = readTextChat(body);
     const listed = await this.#listed(signal);
-    if (listed instanceof Response) return answerFrom(listed);
+    if (listed instanceof Response) return relayedRefusal(answerFrom(listed));
     const { pinnedFamily, acceptsRelayAttacks } = this.#parts;
     const route = chooseEnclave(listed, { model: chat.model, policy, pinnedFamily, acceptsRelayAttacks });
     const key = await this.#parts.enclaves.keyFor(route, signal);
-    if (key instanceof Response) return answerFrom(key);
+    if (key instanceof Response) return relayedRefusal(answerFrom(key));
     const { maxOutputTokens } = route;
     const sealed = await sealChat(key, body, {
       now: this.#parts.now(),
@@ -86,8 +89,9 @@ export class E2eeChat {
       const forget = (): void => this.#parts.enclaves.drop(route);
       const { model, provider } = route;
       const requestSha256 = sha256Of(sealed.body);
+      const keySet = await this.#parts.keySet(signal);
       const onArrived = (responseSha256: string): void =>
-        this.#parts.onExchange({ model, provider, requestSha256, responseSha256, key });
+        this.#parts.onExchange({ model, provider, requestSha256, responseSha256, key, keySet });
       const answer =
         came.status === 200 ? await opened(sealed, chat, { answer: came, onUnopened: forget, onArrived }) : came;
       if (answer.status !== 200) forget();
@@ -158,10 +162,10 @@ async function opened(
     readonly onArrived: (sha256: string) => void;
   },
 ): Promise<ContentAnswer> {
-  const response = answer.toResponse();
-  const headers = ownHeaders(answer);
+  const headers = replyHeaders(answer);
   try {
     if (stream) {
+      const response = answer.toResponse();
       const { readable, writable } = sealed.openStream(response.headers) as TransformStream<Uint8Array, Uint8Array>;
       const source = response.body ?? new Blob([]).stream();
       source
@@ -172,16 +176,13 @@ async function opened(
         });
       return answerFrom(new Response(readable, { headers: { ...headers, 'content-type': 'text/event-stream' } }));
     }
-    const bytes: Bytes = new Uint8Array(await response.arrayBuffer());
+    const bytes = await readBounded(answer.body, maxReplyBytes);
+    if (bytes === undefined) throw new ClientError('e2ee_reply_too_large');
     onArrived(sha256Of(bytes));
-    const json = await sealed.openWhole(response.headers, bytes);
+    const json = await sealed.openWhole(new Headers(answer.headers.map(([name, value]) => [name, value])), bytes);
     return answerFrom(new Response(json, { headers: { ...headers, 'content-type': 'application/json' } }));
   } catch (error) {
     const known = error instanceof ClientError ? error : new ClientError('answer_lost', undefined, { cause: error });
     return answerFrom(answerOfFailure(known));
   }
 }
-
-/** The service's own headers, without those that describe the sealed body. */
-const ownHeaders = ({ headers }: ContentAnswer): Record<string, string> =>
-  Object.fromEntries(headers.filter(([name]) => /^x-(?:router|ratelimit|request)-/.test(name)));

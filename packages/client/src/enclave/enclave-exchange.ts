@@ -1,5 +1,5 @@
 import { sha256 } from '@noble/hashes/sha2.js';
-import type { ProviderKey } from '@sotto/attestation';
+import type { KeySet, ProviderKey } from '@sotto/attestation';
 import type { Bytes } from '../e2ee/bytes.ts';
 import { toHex } from '../e2ee/bytes.ts';
 
@@ -12,6 +12,8 @@ export interface EnclaveExchange {
   readonly responseSha256: string;
   /** The attested key that the request was encrypted to. Where a family signs receipts, it signs them with this key. */
   readonly key: ProviderKey;
+  /** The attested key set of the broker that relayed it. Its receipts are signed with a key of that set. */
+  readonly keySet: KeySet | undefined;
 }
 
 /** Hashes a reply as it arrives. `onEnd` gets the SHA-256 in hex when all of it has. */

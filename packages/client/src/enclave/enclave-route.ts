@@ -1,6 +1,7 @@
 import type { ProviderFamily } from '@sotto/attestation';
 import {
-  isReadOnlyByEnclave,
+  canRead,
+  isRefusedByDefault,
   modelAnswerSchema,
   type ProviderPolicyObject,
   parseModelReference,
@@ -104,14 +105,17 @@ export function chooseEnclave(
   );
   const familyOf = ({ provider }: { readonly provider: string }) => asked.pinnedFamily({ provider, model: id });
   /** An unpinned route goes last. Its verification fails and tells the user which pin is missing. */
-  const standing = (family: ProviderFamily | undefined): number =>
-    family === undefined ? 2 : isReadOnlyByEnclave(family) ? 0 : 1;
+  const standing = (family: ProviderFamily | undefined): number => {
+    if (family === undefined) return 3;
+    if (isRefusedByDefault(family)) return 2;
+    return canRead(relayAttacksOnFamily(family)) ? 1 : 0;
+  };
   const rank = (route: { readonly provider: string }): number => {
     const at = names(order, route.provider);
-    return (at === -1 ? order.length : at) * 3 + standing(familyOf(route));
+    return (at === -1 ? order.length : at) * 4 + standing(familyOf(route));
   };
   const safe = allowed.filter(
-    (each) => standing(familyOf(each)) !== 1 || asked.acceptsRelayAttacks({ provider: each.provider, model: id }),
+    (each) => standing(familyOf(each)) !== 2 || asked.acceptsRelayAttacks({ provider: each.provider, model: id }),
   );
   const [route] = safe.toSorted((a, b) => rank(a) - rank(b));
   const [readable] = allowed;

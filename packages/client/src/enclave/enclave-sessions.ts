@@ -1,5 +1,5 @@
 import { meetsVerdict } from '@sotto/attestation';
-import { isReadOnlyByEnclave } from '@sotto/wire';
+import { isRefusedByDefault } from '@sotto/wire';
 import { type AttestedKey, vouchForKey } from '../e2ee/enclave-key.ts';
 import { ClientError } from '../errors.ts';
 import { type AcceptableVerdict, acceptableVerdicts } from '../gateway/acceptance.ts';
@@ -70,7 +70,7 @@ export class EnclaveSessions {
     const { verdict, checks, key, isCurrent, provider } = verification;
     const { minimumVerdict, acceptsRelayAttacks } = this.#options;
     if (meetsVerdict(verdict, minimumVerdict) && isCurrent && key !== undefined) {
-      if (isReadOnlyByEnclave(key.family) || acceptsRelayAttacks(verification)) return vouchForKey(key);
+      if (!isRefusedByDefault(key.family) || acceptsRelayAttacks(verification)) return vouchForKey(key);
       throw relayCanRead(provider, key.family);
     }
     const open = checks.filter(({ outcome }) => outcome !== 'passed').map(({ name }) => name);

@@ -1,4 +1,4 @@
-import { e2eeProtocols, isReadOnlyByEnclave } from '@sotto/wire';
+import { defaultFamilies, e2eeProtocols } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
 import { secureRandom, toHex } from '../e2ee/bytes.ts';
 import type { FieldCipher } from '../e2ee/ciphers/field-cipher.ts';
@@ -8,6 +8,7 @@ import type { HeardMessage } from '../e2ee/testing/enclave.ts';
 import { fieldProtocols } from '../e2ee/testing/field-enclave.ts';
 import { type StandInEnclave, type StandInKind, standInEnclave, standInKinds } from '../e2ee/testing/index.ts';
 import { veniceCipher } from '../e2ee/venice/venice-family.ts';
+import { makeDialects } from '../proxy/serve-dialects.ts';
 import { json, model, standIn } from './testing/stand-in-client.ts';
 
 // The broker is malicious, and the enclave and its evidence are genuine. The broker replaces the key of the reply by its
@@ -34,6 +35,13 @@ const ciphers = {
   venice: veniceCipher,
 } satisfies Record<keyof typeof fieldProtocols, FieldCipher>;
 const fieldKinds = Object.keys(ciphers) as (keyof typeof ciphers)[];
+
+/** The error of an answer that no SDK sends again. */
+async function refusalOf(asked: Promise<Response>): Promise<{ type: string }> {
+  const answer = await asked;
+  expect([answer.status, answer.headers.get('x-should-retry')]).toEqual([400, 'false']);
+  return ((await answer.json()) as { error: { type: string } }).error;
+}
 
 /** A model that repeats the conversation if the last message asks for it. */
 const speak = (messages: readonly HeardMessage[]) => {
@@ -91,8 +99,10 @@ describe.each(fieldKinds)('a broker that replaces the key of the reply: %s', { t
     const pinned = { [kind]: { family, models: { [model]: upstream } } };
     for (const providers of [{}, pinned]) {
       const at = standIn(kind, { e2eeOnly: true, acceptRelayAttacks: false, pins: { gateway: {}, providers } });
-      const failure = await at.ask(question).catch((error: unknown) => error);
-      expect(failure).toMatchObject({ code: 'e2ee_relay_can_read', message: expect.stringMatching(/--accept-relay-/) });
+      expect(await refusalOf(at.ask(question))).toMatchObject({
+        type: 'e2ee_relay_can_read',
+        message: expect.stringMatching(/--accept-relay-attacks.*A malicious broker can read your prompts/),
+      });
       expect(at.chats()).toEqual([]);
       // With pins, the client need not even ask for evidence.
       expect(at.attestations()).toHaveLength(providers === pinned ? 0 : 1);
@@ -106,7 +116,8 @@ describe.each(fieldKinds)('a broker that replaces the key of the reply: %s', { t
     const under = (providers: Record<string, typeof pin | typeof accepted>) =>
       standIn(kind, { e2eeOnly: true, acceptRelayAttacks: false, pins: { gateway: {}, providers } }).ask(question);
     expect((await under({ [kind]: accepted })).status).toBe(200);
-    await expect(under({ [kind]: pin, other: accepted })).rejects.toMatchObject({ code: 'e2ee_relay_can_read' });
+    const other = under({ [kind]: pin, other: accepted });
+    expect(await refusalOf(other)).toMatchObject({ type: 'e2ee_relay_can_read' });
   });
 });
 
@@ -132,7 +143,7 @@ describe('a provider whose protocol binds the key of the reply', () => {
     const at = standIn('tinfoil', { acceptRelayAttacks: false, pins: { gateway: {}, providers } });
     at.lists(routes);
     const only = { ...question, provider: { minimum_privacy: 'e2ee', only: ['venice', 'near-ed25519'] } };
-    await expect(at.ask(only)).rejects.toMatchObject({ code: 'e2ee_relay_can_read' });
+    expect(await refusalOf(at.ask(only))).toMatchObject({ type: 'e2ee_relay_can_read' });
     expect([...at.attestations(), ...at.chats()]).toEqual([]);
   });
 
@@ -174,7 +185,7 @@ describe.each(standInKinds.flatMap((kind) => [true, false].map((stream) => [kind
 
     it('is not taken for the enclave with any status', async () => {
       const at = standIn(kind);
-      for (const status of [200, 201, 202, 203, 206, 226, 299, 300, 304, 400, 403, 418, 451, 499, 500, 503, 599]) {
+      for (const status of [200, 201, 202, 203, 206, 226, 299, 300, 304, 400, 403, 413, 418, 451, 499, 500, 503, 599]) {
         at.relays((answer, asked) => {
           if (asked === undefined) return answer;
           const headers = { 'x-router-privacy-class': 'e2ee', 'x-request-id': 'FORGED id', 'retry-after': 'FORGED' };
@@ -189,8 +200,8 @@ describe.each(standInKinds.flatMap((kind) => [true, false].map((stream) => [kind
         const answer = await at.ask({ ...question, stream });
         const text = await answer.text().catch((error: unknown) => String(error));
         expect(text).not.toContain('FORGED');
-        if (status !== 200) expect(JSON.stringify([...answer.headers])).not.toContain('FORGED');
-        if (status >= 400) expect(answer.status).toBe(status);
+        expect(JSON.stringify([...answer.headers])).not.toContain('FORGED');
+        if (status >= 400) expect(answer.status).toBe(status === 413 ? 400 : status);
         else if (status !== 200) expect([answer.status, text]).toEqual([424, expect.stringMatching(/e2ee_reply_not_/)]);
         else if (!stream) expect(answer.status).toBe(424);
       }
@@ -222,6 +233,7 @@ describe('a refusal that a broker passes on', () => {
     [429, { a: 1 }, 'rate_limited'],
     // An agent that believes that the context overflowed shortens the conversation.
     [400, 'context_too_large', 'invalid_request'],
+    [401, 'FORGED', 'unauthenticated'],
     [422, 'invalid_request', 'invalid_request'],
     [599, 'FORGED', 'service_unavailable'],
   ])('with status %i and type %o reads as %s', async (status, type, shown) => {
@@ -231,7 +243,7 @@ describe('a refusal that a broker passes on', () => {
   });
 
   it('keeps its id, its time to wait and whether to retry', async () => {
-    const own = { 'x-request-id': 'req_7', 'retry-after': '7', 'x-should-retry': 'false' };
+    const own = { 'x-request-id': 'req_0123456789abcdef', 'retry-after': '7', 'x-should-retry': 'false' };
     const { headers, body } = await ask(503, 'service_unavailable', {
       ...own,
       'x-note': 'FORGED',
@@ -242,7 +254,33 @@ describe('a refusal that a broker passes on', () => {
       'content-type': 'application/json',
       'cache-control': 'no-store',
     });
-    expect(body).toMatchObject({ error: { request_id: 'req_7' } });
+    expect(body).toMatchObject({ error: { request_id: own['x-request-id'] } });
+  });
+
+  it('by control is rewritten, too', async () => {
+    const at = standIn('tinfoil');
+    for (const path of ['/v1/models', '/v1/inference/attestation-tickets', '/v1/inference/tickets']) {
+      at.controls((asked) =>
+        asked === path ? json({ error: { type: 'context_too_large', message: 'FORGED' } }, 400) : undefined,
+      );
+      const answer = await at.ask(question);
+      const { error } = (await answer.json()) as { error: { type: string; message: string } };
+      expect([answer.status, error.type, error.message]).toEqual([
+        400,
+        'invalid_request',
+        expect.not.stringContaining('FORGED'),
+      ]);
+    }
+  });
+
+  it('that never ends, and evidence that never ends, are read to a limit', async () => {
+    const endless = () => new ReadableStream({ pull: (out) => out.enqueue(new Uint8Array(1 << 20).fill(32)) });
+    const refused = standIn('tinfoil');
+    refused.relays((answer, asked) => (asked === undefined ? answer : new Response(endless(), { status: 400 })));
+    expect((await refused.ask(question)).status).toBe(400);
+    const evident = standIn('tinfoil');
+    evident.relays(() => new Response(endless()));
+    await expect(evident.ask(question)).rejects.toMatchObject({ code: 'nonce_mismatch' });
   });
 
   it('of evidence is rewritten, too, and another success of it is none', async () => {
@@ -256,7 +294,27 @@ describe('a refusal that a broker passes on', () => {
   });
 });
 
-it('every family is read only by its enclave, or listed as one that a relay can read', () => {
-  const readable = Object.values(e2eeProtocols).filter(({ family }) => !isReadOnlyByEnclave(family));
-  expect(new Set(readable.map(({ family }) => family))).toEqual(new Set(['near', 'phala', 'venice']));
+describe('a request that asks for encryption in its body', () => {
+  const provider = { minimum_privacy: 'e2ee' };
+  it.each([
+    ['/v1/messages', { model, max_tokens: 50, provider, messages: [{ role: 'user', content: secret }] }],
+    ['/v1/responses', { model, provider, input: secret }],
+    ['/v1/chat/completions', { model, provider, input: secret }],
+  ])('is never sent in clear by the local proxy: %s', async (path, body) => {
+    const at = standIn('tinfoil');
+    const serve = makeDialects({
+      exchange: at.exchange,
+      models: { rules: [], fallback: undefined },
+      onNote: () => undefined,
+    });
+    const { signal } = new AbortController();
+    const asked = { method: 'POST', path, header: () => undefined, body: JSON.stringify(body), signal };
+    expect((await serve(asked)).status).toBe(200);
+    expect(at.chats().map(({ headers }) => JSON.parse(headers['x-router-e2ee'] ?? '{}').family)).toEqual(['tinfoil']);
+    expect(at.toBroker.filter((sent) => sent.body.includes(secret))).toEqual([]);
+  });
+});
+
+it('only families that bind the key of the reply are used without a further option', () => {
+  expect(defaultFamilies()).toEqual(['tinfoil', 'chutes']);
 });

@@ -1,6 +1,7 @@
 import type { ProviderChallenge, ProviderKey, ProviderVerification } from '@sotto/attestation';
-import { e2eeProtocols, headerNames, isReadOnlyByEnclave, type RelayAttack, relayAttacksOn } from '@sotto/wire';
+import { canRead, e2eeProtocols, headerNames, parseJson, type RelayAttack, relayAttacksOn } from '@sotto/wire';
 import { withoutNoRetry } from '../answer.ts';
+import { readBounded } from '../bounded-body.ts';
 import { secureRandom, toHex } from '../e2ee/bytes.ts';
 import { ClientError } from '../errors.ts';
 import type { ContentChannel, ContentRequest } from '../gateway/platform.ts';
@@ -20,12 +21,15 @@ export interface EnclaveVerification extends ProviderVerification {
   readonly verifiedAt: number;
   /**
    * Whether the broker can read the content of requests on this route: on a `tee` route always, on an `e2ee` route if
-   * it is malicious and the enclave's protocol does not bind the reply's key.
+   * it is malicious and the enclave's protocol lets it.
    */
   readonly contentVisible: boolean;
   /** What a malicious broker can do to encrypted requests, gravest first. Undefined for a `tee` route or without a key. */
   readonly relayAttacks: readonly RelayAttack[] | undefined;
 }
+
+/** More than any evidence has: a quote with its documents, and those of eight GPUs. */
+const maxEvidenceBytes = 16 * 1024 * 1024;
 
 export interface EnclaveVerifierParts {
   readonly control: Control;
@@ -70,10 +74,9 @@ export async function verifyEnclave(
   // The request did not contain content, so an SDK may retry it.
   if (answer.status >= 400) return withoutNoRetry((await relayedRefusal(answer)).toResponse());
   if (answer.status !== 200) throw new ClientError('attestation_unavailable');
-  const document: unknown = await answer
-    .toResponse()
-    .json()
-    .catch(() => null);
+  const bytes = await readBounded(answer.body, maxEvidenceBytes, signal).catch(() => undefined);
+  signal?.throwIfAborted();
+  const document: unknown = parseJson(new TextDecoder().decode(bytes)) ?? null;
   if (nonceOf(document) !== nonce) throw new ClientError('nonce_mismatch');
   const verifiedAt = now();
   const { family, upstreamModel, machines } = pinsOfRoute(pins.providers, { provider, model });
@@ -81,12 +84,12 @@ export async function verifyEnclave(
   const challenge = { nonce, provider, model, privacyClass, ...pinned, now: new Date(verifiedAt) };
   const verification = await verifyProvider(document, challenge);
   const { key } = verification;
-  const isSealed = privacyClass === 'e2ee' && key !== undefined;
+  const relayAttacks = privacyClass === 'e2ee' && key !== undefined ? relayAttacksOn(protocolOf(key)) : undefined;
   return {
     ...verification,
     ...{ model, provider, nonce, verifiedAt },
-    contentVisible: !(isSealed && isReadOnlyByEnclave(key.family)),
-    relayAttacks: isSealed ? relayAttacksOn(protocolOf(key)) : undefined,
+    contentVisible: relayAttacks === undefined || canRead(relayAttacks),
+    relayAttacks,
   };
 }
 

@@ -96,6 +96,7 @@ export function makePrivateClient(
   const pinnedFamily = familyPinnedBy(pins);
   const e2ee = new E2eeChat({
     ...{ control, sender, enclaves, pinnedFamily, acceptsRelayAttacks, now },
+    keySet: async (signal) => (await session.verified(signal)).keySet,
     onExchange: options.onEnclaveExchange ?? (() => undefined),
   });
   return {

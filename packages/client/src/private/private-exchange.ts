@@ -1,5 +1,5 @@
 import { headerNames, type Operation, operationAt, operationPaths, ServiceError } from '@sotto/wire';
-import { answerFrom, answerOfFailure, answerOfRefusal, sentStatus } from '../answer.ts';
+import { answerFrom, answerOfFailure, answerOfRefusal, isFinal, sentStatus } from '../answer.ts';
 import type { E2eeChat } from '../enclave/e2ee-chat.ts';
 import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
@@ -66,7 +66,7 @@ export class PrivateExchange implements Exchange {
     } catch (error) {
       if (error instanceof ServiceError) return answerFrom(answerOfRefusal(error));
       // The request stays wrong, and an SDK would retry a thrown error, so return an answer.
-      if (error instanceof ClientError && error.code.startsWith('e2ee_request_')) {
+      if (error instanceof ClientError && isFinal(error.code)) {
         return answerFrom(answerOfFailure(error));
       }
       throw error;

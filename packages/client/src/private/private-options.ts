@@ -48,8 +48,7 @@ export interface PrivateFetchOptions {
   /** The weakest verdict on a provider's enclave to which content is encrypted. Default: `policy_matched`. */
   readonly minimumEnclaveVerdict?: AcceptableEnclaveVerdict;
   /**
-   * Accepts providers whose protocol lets a malicious broker read end-to-end-encrypted prompts and replies (the families
-   * `near`, `phala` and `venice`). Default: false. Pins can accept them for one provider: `accept_relay_attacks`.
+   * Accepts providers whose protocol lets a malicious broker read end-to-end-encrypted prompts and replies. Default: false. Pins can accept them for one provider: `accept_relay_attacks`.
    */
   readonly acceptRelayAttacks?: boolean;
   /** Called with each accepted verification of a provider's enclave. */

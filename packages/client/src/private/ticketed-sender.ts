@@ -56,7 +56,7 @@ export class TicketedSender {
       recurs ? tickets.take(bound, signal) : tickets.fresh(bound, signal),
       session.verified(signal),
     ]);
-    if (ticket instanceof Response) return answerFrom(ticket);
+    if (ticket instanceof Response) return refusalOf(ticket, isSealed);
     if (ticket.privacyClass === 'e2ee' && !isSealed)
       throw new ServiceError('no_provider_route_meets_privacy', { message: inClear });
     const answer = await this.#sendOnce(request, ticket);
@@ -64,11 +64,11 @@ export class TicketedSender {
     const refused = answer.toResponse();
     if (!(await isRefusedTicket(refused.clone()))) return answerFrom(refused);
     // A kept ticket may have become invalid: its key's limits or preferences changed. The broker refuses it before it
-    // redeems the ticket or asks a provider, so nothing was bought. The refusal comes from the verified broker.
+    // redeems the ticket or asks a provider, so nothing was bought. A broker that lies about it gets the same content twice.
     tickets.drop(bound);
     await refused.body?.cancel();
     const fresh = await tickets.fresh(bound, signal);
-    return fresh instanceof Response ? answerFrom(fresh) : this.#sendOnce(request, fresh);
+    return fresh instanceof Response ? refusalOf(fresh, isSealed) : this.#sendOnce(request, fresh);
   }
 
   async #sendOnce(
@@ -89,6 +89,10 @@ export class TicketedSender {
     }
   }
 }
+
+/** A refusal of the control origin. On the sealed path all refusals are in our own words. */
+const refusalOf = async (refused: Response, isSealed: boolean): Promise<ContentAnswer> =>
+  isSealed ? relayedRefusal(answerFrom(refused)) : answerFrom(refused);
 
 const inClear =
   'Every provider that this request may use takes encrypted requests only, and this one is in clear: ask for ' +

@@ -1,4 +1,4 @@
-import type { E2eeFamilyName } from './relay-rules.ts';
+import { type E2eeFamilyName, e2eeFamilies } from './relay-rules.ts';
 
 /**
  * What the protocol of an enclave resists, if the relay between client and enclave is malicious. The broker is such a
@@ -13,6 +13,11 @@ export interface E2eeProtocol {
    * and appends a message such as "repeat this conversation". The enclave then tells it prompts and reply.
    */
   readonly bindsReplyKey: boolean;
+  /**
+   * Whether the evidence says which program on the machine holds the key. If not, a relay that runs a program of its own
+   * on the same kind of machine shows that program's key.
+   */
+  readonly bindsProgram: boolean;
   /** Whether a ciphertext opens only in its own request and place. If not, a relay can drop, repeat or move messages. */
   readonly bindsContext: boolean;
   /** Whether the enclave refuses a ciphertext that it has seen, whatever reply key comes with it. */
@@ -45,6 +50,7 @@ export const e2eeProtocols = {
     family: 'near',
     name: 'NEAR AI',
     bindsReplyKey: false,
+    bindsProgram: true,
     bindsContext: false,
     refusesReplay: false,
     bindsChunkOrder: false,
@@ -58,6 +64,7 @@ export const e2eeProtocols = {
     family: 'phala',
     name: 'Phala, dstack-vllm-proxy',
     bindsReplyKey: false,
+    bindsProgram: true,
     bindsContext: true,
     refusesReplay: true,
     bindsChunkOrder: false,
@@ -70,6 +77,7 @@ export const e2eeProtocols = {
     family: 'phala',
     name: 'Phala, private-ai-gateway',
     bindsReplyKey: false,
+    bindsProgram: true,
     bindsContext: true,
     // It remembers a nonce together with the reply key, which a relay can replace.
     refusesReplay: false,
@@ -83,6 +91,7 @@ export const e2eeProtocols = {
     family: 'venice',
     name: 'Venice',
     bindsReplyKey: false,
+    bindsProgram: true,
     bindsContext: false,
     refusesReplay: false,
     bindsChunkOrder: false,
@@ -95,6 +104,7 @@ export const e2eeProtocols = {
     family: 'tinfoil',
     name: 'Tinfoil',
     bindsReplyKey: true,
+    bindsProgram: true,
     bindsContext: true,
     refusesReplay: false,
     bindsChunkOrder: true,
@@ -108,6 +118,8 @@ export const e2eeProtocols = {
     family: 'chutes',
     name: 'Chutes',
     bindsReplyKey: true,
+    // It signs the key of an instance, not the name of its chute.
+    bindsProgram: false,
     bindsContext: true,
     // Each request takes a nonce that the instance accepts once.
     refusesReplay: true,
@@ -127,6 +139,7 @@ export const protocolsOf = (family: E2eeFamilyName): readonly E2eeProtocol[] =>
 /** What a malicious relay can do to a request, gravest first. */
 export const relayAttacks = {
   read_content: 'read your prompts and the replies',
+  pose_as_enclave: 'run a program of its own on such machines, and read what you encrypt for that program',
   write_reply: 'write a reply itself',
   change_request: 'add, drop, repeat or move messages, and change settings and roles',
   extend_request: 'add messages, drop the last ones, and change settings and roles',
@@ -137,12 +150,14 @@ export type RelayAttack = keyof typeof relayAttacks;
 
 /** The attacks that a protocol does not resist, gravest first. */
 export function relayAttacksOn(protocol: E2eeProtocol): readonly RelayAttack[] {
-  const { bindsReplyKey, bindsContext, refusesReplay, bindsChunkOrder, clearFields } = protocol;
+  const { bindsReplyKey, bindsProgram, bindsContext, refusesReplay, bindsChunkOrder, clearFields } = protocol;
   // A ciphertext that is bound to its place is still one of a list whose end a relay chooses.
   const hasClearParts = clearFields.includes('settings');
   return [
     // The key of a reply is public, so whoever sees it can write one.
-    ...(bindsReplyKey ? [] : (['read_content', 'write_reply'] as const)),
+    ...(bindsReplyKey ? [] : (['read_content'] as const)),
+    ...(bindsProgram ? [] : (['pose_as_enclave'] as const)),
+    ...(bindsReplyKey ? [] : (['write_reply'] as const)),
     ...(bindsContext ? [] : (['change_request'] as const)),
     ...(bindsContext && hasClearParts ? (['extend_request'] as const) : []),
     ...(bindsChunkOrder ? [] : (['reorder_reply'] as const)),
@@ -156,9 +171,20 @@ export const relayAttacksOnFamily = (family: E2eeFamilyName): readonly RelayAtta
   return (Object.keys(relayAttacks) as RelayAttack[]).filter((attack) => open.has(attack));
 };
 
-/** Whether no relay can read content that is encrypted for a family's enclaves. */
-export const isReadOnlyByEnclave = (family: E2eeFamilyName): boolean =>
-  !relayAttacksOnFamily(family).includes('read_content');
+/**
+ * Whether the client refuses a family unless the user accepts it: any relay can read what is encrypted for it. Reading by
+ * a relay that runs a machine of the same kind (`pose_as_enclave`) is told, and not refused.
+ */
+export const isRefusedByDefault = (family: E2eeFamilyName): boolean =>
+  relayAttacksOnFamily(family).includes('read_content');
+
+/** The families that are not refused by default. */
+export const defaultFamilies = (): readonly E2eeFamilyName[] =>
+  e2eeFamilies.filter((family) => !isRefusedByDefault(family));
+
+/** Whether some relay can read content, by one of these attacks. */
+export const canRead = (attacks: readonly RelayAttack[]): boolean =>
+  attacks.includes('read_content') || attacks.includes('pose_as_enclave');
 
 /** The attacks as one sentence: `A malicious broker can …; …; and ….` */
 export function relaySentence(attacks: readonly RelayAttack[]): string {

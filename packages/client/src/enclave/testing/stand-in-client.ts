@@ -35,6 +35,7 @@ export function standIn(
   const toBroker: { path: string; headers: Record<string, string>; body: Buffer }[] = [];
   let verified: Partial<ProviderVerification> = {};
   let relay: Relay = (answer) => answer;
+  let refuse: (path: string) => Response | undefined = () => undefined;
   let spy: (asked: EnclaveRequest) => Promise<void> = async () => undefined;
   let listed: object[] = [{ provider: kind, privacy_class: 'e2ee', max_output_tokens: 300 }];
   const platform: Platform = {
@@ -50,7 +51,7 @@ export function standIn(
         }
         await spy({ headers, body: bytes });
         const answer = await enclave.answer({ headers, body: bytes });
-        const own = { ...answer.headers, 'x-router-privacy-class': 'e2ee', 'x-request-id': 'req_1' };
+        const own = { ...answer.headers, 'x-router-privacy-class': 'e2ee', 'x-request-id': 'req_0123456789abcdef' };
         const whole = new Response(Buffer.concat(answer.pieces), { status: answer.status, headers: own });
         return answerFrom(await relay(whole, { headers, body: bytes }));
       },
@@ -60,6 +61,8 @@ export function standIn(
   const control = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
     const path = new URL(String(input)).pathname;
     toControl.push({ path, text: String(init?.body ?? '') });
+    const refusal = refuse(path);
+    if (refusal !== undefined) return refusal;
     if (path === '/v1/models') return json({ data: [{ id: model, provider_routes: listed }] });
     return json({ ticket: `ticket-${toControl.length}`, expires_at: new Date(Date.now() + 300_000).toISOString() });
   };
@@ -98,6 +101,10 @@ export function standIn(
     },
     relays: (next: Relay) => {
       relay = next;
+    },
+    /** Has control answer itself at some paths. */
+    controls: (next: typeof refuse) => {
+      refuse = next;
     },
     /** Sees each sealed request before the enclave does. */
     spies: (next: typeof spy) => {
