@@ -1,5 +1,6 @@
 import type { AttemptOutcome, DroppedRoute } from '@sotto/router';
 import type { ErrorTrace } from '@sotto/server';
+import { ownSecretProblem } from '@sotto/wire';
 import type { Logger } from 'pino';
 
 /**
@@ -26,8 +27,15 @@ export interface BrokerEvents {
   shed(fields: { readonly requests: number }): void;
   tracesLost(fields: { readonly spans: number }): void;
   attemptFailed(fields: { readonly requestId: string; readonly route: string; readonly outcome: AttemptOutcome }): void;
-  /** A provider of the registry cannot be called, because this broker has no key for it. */
-  providerWithoutKey(fields: { readonly provider: string; readonly variable: string }): void;
+  /**
+   * A provider of the registry cannot be called, because this broker has no key for it. `hasOwnSecret`: the variable
+   * holds a key of Sotto itself.
+   */
+  providerWithoutKey(fields: {
+    readonly provider: string;
+    readonly variable: string;
+    readonly hasOwnSecret: boolean;
+  }): void;
   /** A provider's `tee` routes cannot be served with its present registry entry. */
   teeRefused(fields: { readonly provider: string; readonly reason: string }): void;
   /** An enclave got no content. Logs the checks that did not pass, and why; of the evidence, only digests and names. */
@@ -69,8 +77,10 @@ export function brokerEvents(logger: Logger): BrokerEvents {
     shed: (fields) => logger.warn(fields, 'requests shed'),
     tracesLost: (fields) => logger.warn(fields, 'traces lost'),
     attemptFailed: (fields) => logger.warn(fields, 'attempt failed'),
-    providerWithoutKey: ({ provider, variable }) =>
-      logger.info({ provider, variable }, `\`${provider}\` has no key: set ${variable}`),
+    providerWithoutKey: ({ provider, variable, hasOwnSecret }) =>
+      hasOwnSecret
+        ? logger.warn({ provider, variable }, `\`${provider}\` has no key: ${variable} ${ownSecretProblem}`)
+        : logger.info({ provider, variable }, `\`${provider}\` has no key: set ${variable}`),
     teeRefused: (fields) => logger.warn(fields, 'tee routes are refused'),
     enclaveRefused: (fields) => logger.error(fields, 'enclave refused'),
     enclaveUnknown: (fields) => logger.warn(fields, 'no evidence of an enclave'),

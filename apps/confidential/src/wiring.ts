@@ -14,6 +14,7 @@ import {
   type ServerOptions,
 } from '@sotto/server';
 import { type BrokerState, HoldBook, LeaseKeeper, shardCount } from '@sotto/state';
+import { isOwnSecret } from '@sotto/wire';
 import type { FileProblem } from '@sotto/yaml';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
@@ -139,7 +140,11 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
     const { id, listed, api_key_env: variable } = provider;
     if (providers.isAvailable(provider)) metrics.willCall(listed ? id : otherProviderId);
     if (variable !== undefined && !providers.isAvailable(provider))
-      events.providerWithoutKey({ provider: id, variable });
+      events.providerWithoutKey({
+        provider: id,
+        variable,
+        hasOwnSecret: isOwnSecret(options.providerKey(variable) ?? ''),
+      });
     const reason = providers.isAvailable(provider) ? teeObstacle(provider) : undefined;
     if (reason !== undefined) events.teeRefused({ provider: provider.id, reason });
   }

@@ -1,5 +1,7 @@
 import { join, relative } from 'node:path';
+import { ownSecretProblem } from '@sotto/wire';
 import type { DemoAccount } from './demo/demo-account.ts';
+import type { KeylessProvider } from './files/prepare-files.ts';
 import { keep, keepText } from './kept-file.ts';
 
 export interface QuickstartFacts {
@@ -20,7 +22,7 @@ export interface QuickstartFacts {
   readonly looksAgain: boolean;
   /** Whether the operator gave the registry. */
   readonly hasOwnRegistry: boolean;
-  readonly withoutKey: readonly { readonly id: string; readonly variable: string }[];
+  readonly withoutKey: readonly KeylessProvider[];
 }
 
 /**
@@ -48,8 +50,6 @@ export async function writeQuickstart(facts: QuickstartFacts): Promise<string> {
       CONTROL_URL: controlUrl,
       INFERENCE_KEY: account.inferenceKey,
       MANAGEMENT_KEY: account.managementKey,
-      OPENAI_BASE_URL: baseUrl,
-      OPENAI_API_KEY: account.inferenceKey,
       EMAIL: account.email,
       PASSWORD: account.password,
     }),
@@ -115,13 +115,20 @@ function modelLines({
   hasOwnRegistry,
   withoutKey,
 }: QuickstartFacts): string[] {
-  const keys = withoutKey.map(({ variable }) => variable);
+  const unset = withoutKey.filter(({ hasOwnSecret }) => !hasOwnSecret);
+  const keys = unset.map(({ variable }) => variable);
   return [
     ...localLines,
     ...(looksAgain ? [`To look for local models again: kill -HUP ${process.pid}`] : []),
     ...(hasDemo
       ? ['The demo provider runs on this machine. It is not a language model: it repeats what you say.']
       : []),
+    ...withoutKey
+      .filter(({ hasOwnSecret }) => hasOwnSecret)
+      .map(
+        ({ id, variable }) =>
+          `\`${id}\` has no key: ${variable} ${ownSecretProblem}. Set the provider's key, or unset it.`,
+      ),
     ...(model === undefined ? ['No model can answer yet: no provider has its key.'] : []),
     ...(auto === 'only_anonymous'
       ? [
@@ -130,7 +137,7 @@ function modelLines({
         ]
       : []),
     ...(hasOwnRegistry
-      ? withoutKey.map(({ id, variable }) => `\`${id}\` has no key: set ${variable} and start again.`)
+      ? unset.map(({ id, variable }) => `\`${id}\` has no key: set ${variable} and start again.`)
       : keys.length > 0
         ? [`To use a real provider, set its key and start again: ${keys.join(', ')}.`]
         : []),

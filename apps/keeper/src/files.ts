@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { type GatewayPins, gatewayPinsSchema } from '@sotto/attestation';
 import { isSecretName } from '@sotto/server';
-import { parseJson, problemOf } from '@sotto/wire';
+import { isOwnSecret, ownSecretProblem, parseJson, problemOf } from '@sotto/wire';
 import { z } from 'zod';
 
 /** Thrown when a file of the keeper cannot be used. The message is one line and quotes no secret. */
@@ -44,6 +44,7 @@ export function parseSecrets(text: string): Readonly<Record<string, string>> {
       );
     }
     if (value === '') throw new FileError(`SECRETS_FILE: ${name} has no value`);
+    if (isOwnSecret(value)) throw new FileError(`SECRETS_FILE: ${name} ${ownSecretProblem}`);
     secrets.set(name, value);
   }
   if (secrets.size === 0) throw new FileError('SECRETS_FILE: it contains no secret');

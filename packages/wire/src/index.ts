@@ -203,6 +203,7 @@ export { nonceSchema, privacyClassSchema } from './field-schemas.ts';
 export { formatResetDuration, headerNames } from './headers.ts';
 export { asArray, asObject, asString, type JsonObject, parseJson } from './json.ts';
 export { assertModelsAllowed, autoModelId, type ModelSuffix, parseModelReference } from './model-id.ts';
+export { isOwnSecret, ownSecretProblem } from './own-secret.ts';
 export { preferredModel } from './preferred-model.ts';
 export { comparePrivacy, type PrivacyClass, privacyClasses, strongest } from './privacy.ts';
 export {

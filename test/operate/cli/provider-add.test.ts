@@ -31,7 +31,7 @@ async function add(
   const out: string[] = [];
   const error: string[] = [];
   const code = await runCli(['provider', 'add', ...args, '--registry', registryFile(), '--catalog', catalogFile()], {
-    environment: { ACME_API_KEY: 'secret' },
+    environment: { ACME_API_KEY: 'secret', OWN_KEY: 'sotto_inf_x' },
     readInput: async () => '',
     out: (line) => out.push(line),
     error: (line) => error.push(line),
@@ -96,6 +96,7 @@ describe('sotto-control provider add', () => {
     [['http://127.0.0.1:1'], /cannot reach http:\/\/127\.0\.0\.1:1\/v1\/models/],
     [['https://127.0.0.1:1', '--id', 'Acme!'], /--id must be the id of a provider/],
     [['http://127.0.0.1:1', '--api-key-env', 'NOBODY_SET_IT'], /NOBODY_SET_IT.* is not set/],
+    [['http://127.0.0.1:1', '--api-key-env', 'OWN_KEY'], /OWN_KEY, which begins with `sotto_`/],
   ])('refuses %j', async (args, message) => {
     const { code, error } = await add(...args);
     expect(code).not.toBe(0);

@@ -183,16 +183,18 @@ it('says which key a provider lacks, and what `/auto` needs if all providers are
     `{id: ${id}/m, model_type: text, context_length: 4096, routes: [{provider: ${id}, upstream_model: m, privacy_class: anonymous, pricing: {input: 1, output: 1}}]}`;
   await writeFile(
     join(folder, 'p.yaml'),
-    `providers: [${provider('acme', 'ACME_API_KEY')}, ${provider('bolt', 'BOLT_KEY')}]`,
+    `providers: [${provider('acme', 'ACME_API_KEY')}, ${provider('bolt', 'BOLT_KEY')}, ${provider('corp', 'CORP_KEY')}]`,
   );
-  await writeFile(join(folder, 'c.yaml'), `models: [${model('acme')}, ${model('bolt')}]`);
+  await writeFile(join(folder, 'c.yaml'), `models: [${model('acme')}, ${model('bolt')}, ${model('corp')}]`);
   const started = await start({
     PROVIDERS_FILE: join(folder, 'p.yaml'),
     CATALOG_FILE: join(folder, 'c.yaml'),
     LOCAL_MODELS: 'auto',
     BOLT_KEY: 'secret',
+    CORP_KEY: 'sotto_inf_x',
   });
   expect(started.output()).toContain('`acme` has no key: set ACME_API_KEY and start again.');
+  expect(started.output()).toContain('`corp` has no key: CORP_KEY begins with `sotto_`');
   expect(started.output()).toMatch(/`\/auto` allows `private` and stronger ones: it refuses/);
   await expect(say(clientOf(started), '/auto')).rejects.toMatchObject({
     status: 403,

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { serverKinds } from '@sotto/discovery';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { documentedBlock } from '../../kit/documented.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { endAll, freePorts, npmStart, root, type StartedByNpm } from '../../kit/npm-start.ts';
@@ -41,17 +42,19 @@ afterAll(async () => {
 });
 
 describe('npm start without any configuration, beside an Ollama', () => {
-  it('serves its model to `openai`, by the variables of `.sotto/env` alone', async () => {
-    await writeFile(
-      join(folder, 'ask.sh'),
-      `source .sotto/env; cd ${join(root, 'test')}; exec ${process.execPath} --input-type=module -e "
-        import OpenAI from 'openai';
-        const messages = [{ role: 'user', content: 'Hello' }];
-        const answer = await new OpenAI().chat.completions.create({ model: 'ollama/qwen3-8b', messages });
-        console.log(answer.choices[0].message.content);"`,
-    );
-    const [program = '', ...args] = [...under, 'bash', 'ask.sh'];
-    const { stdout } = await promisify(execFile)(program, args, { cwd: folder, env: { PATH: process.env.PATH } });
+  it('serves its model to a tool that reads the variables of OpenAI’s SDK', async () => {
+    const program = `
+      import OpenAI from 'openai';
+      const messages = [{ role: 'user', content: 'Hello' }];
+      const answer = await new OpenAI().chat.completions.create({ model: 'ollama/qwen3-8b', messages });
+      console.log(answer.choices[0].message.content);`;
+    const tool = join(folder, 'your-tool');
+    const inTest = `cd '${join(root, 'test')}' && exec '${process.execPath}' --input-type=module -e "${program}"`;
+    await writeFile(tool, `#!/bin/sh\n${inTest}\n`, { mode: 0o755 });
+    await writeFile(join(folder, 'ask.sh'), documentedBlock('docs/start/quickstart.md', 'openai'));
+    const [command = '', ...args] = [...under, 'bash', 'ask.sh'];
+    const env = { PATH: `${folder}:${process.env.PATH}` };
+    const { stdout } = await promisify(execFile)(command, args, { cwd: folder, env });
     expect(stdout.trim()).toBe('Locally: Hello');
   });
 

@@ -62,15 +62,17 @@ describe('npm start', () => {
     const file = join(dataDir, 'env');
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     const { quickstart } = first;
-    const names = ['BASE_URL', 'CONTROL_URL', 'INFERENCE_KEY', 'MANAGEMENT_KEY', 'OPENAI_BASE_URL', 'OPENAI_API_KEY'];
-    const shown = await shell(`source .sotto/env; printf '%s\\n' ${names.map((name) => `"$${name}"`).join(' ')}`);
+    const names = ['BASE_URL', 'CONTROL_URL', 'INFERENCE_KEY', 'MANAGEMENT_KEY', 'OPENAI_API_KEY'];
+    const shown = await shell(
+      `export OPENAI_API_KEY=of-openai; source .sotto/env; printf '%s\\n' ${names.map((name) => `"$${name}"`).join(' ')}`,
+    );
     expect(shown.trim().split('\n')).toEqual([
       quickstart.base_url,
       quickstart.control_url,
       quickstart.inference_key,
       quickstart.management_key,
-      quickstart.base_url,
-      quickstart.inference_key,
+      // It is the user's own.
+      'of-openai',
     ]);
   });
 
@@ -149,8 +151,10 @@ describe('npm start', () => {
     await nothingRuns();
   });
 
-  it('restarts with the same keys and the same balance', async () => {
-    const second = await npmStart(dataDir, ports);
+  it('restarts with the same keys and the same balance, and takes none of the keys for a key of OpenAI', async () => {
+    const second = await npmStart(dataDir, { ...ports, OPENAI_API_KEY: first.quickstart.inference_key });
+    expect(second.output()).toContain('`openai` has no key: OPENAI_API_KEY begins with `sotto_`');
+    expect(second.output()).not.toContain('openai/');
     expect(second.quickstart).toEqual(first.quickstart);
     const { control_url: controlUrl, management_key: key } = second.quickstart;
     const { available } = (await get(`${controlUrl}/balance`, bearer(key))).json as { available: number };

@@ -81,6 +81,7 @@ describe('the keeper does not start', () => {
     await writeFile(file('not-secret.env'), 'PROVIDERS_FILE=/tmp/x.yaml\n');
     await writeFile(file('empty.env'), '\n# nothing\n');
     await writeFile(file('half.env'), 'ACME_API_KEY=\n');
+    await writeFile(file('own.env'), 'ACME_API_KEY=sotto_inf_x\n');
   });
 
   it.each<[string, Record<string, string>, string]>([
@@ -100,6 +101,7 @@ describe('the keeper does not start', () => {
     ['with what is no secret', { SECRETS_FILE: 'not-secret.env' }, '`PROVIDERS_FILE` is not the name of a secret'],
     ['with no secret', { SECRETS_FILE: 'empty.env' }, 'SECRETS_FILE: it contains no secret'],
     ['with a secret without a value', { SECRETS_FILE: 'half.env' }, 'SECRETS_FILE: ACME_API_KEY has no value'],
+    ['with a key of Sotto for a provider', { SECRETS_FILE: 'own.env' }, 'ACME_API_KEY begins with `sotto_`'],
   ])('%s, and reports the error in one line', async (_, changes, message) => {
     const paths = Object.entries(changes).map(([name, value]) => [name, name.endsWith('_FILE') ? file(value) : value]);
     const env = { ...keeperSettings(await freePort()), ...Object.fromEntries(paths) };

@@ -1,5 +1,6 @@
 import { type Adapter, loadAdapter, openUpstream, privatePool, type Upstream } from '@sotto/providers';
 import { otherProviderId, type ProviderRegistry, type RegistryProvider } from '@sotto/router';
+import { isOwnSecret } from '@sotto/wire';
 
 /** A provider that can be called: its registry entry, its adapter and its connections. */
 export interface CallableProvider {
@@ -10,7 +11,10 @@ export interface CallableProvider {
   readonly headers: readonly string[];
 }
 
-/** The providers of the registry that this broker can call: those that need no key, or whose key it has. */
+/**
+ * The providers of the registry that this broker can call: those that need no key, or whose key it has. A key of Sotto itself
+ * does not count: the provider would receive it, with the prompt.
+ */
 export interface ProviderSet {
   get(providerId: string): CallableProvider | undefined;
   /** IDs by which clients may name the providers of the registry. Unlisted ones share `other`. */
@@ -37,7 +41,7 @@ export async function openProviders(
   for (const entry of registry.providers) {
     const adapter = await loadAdapter(entry.adapter);
     const apiKey = entry.api_key_env === undefined ? undefined : keyOf(entry.api_key_env);
-    if (entry.api_key_env !== undefined && !apiKey) continue;
+    if (entry.api_key_env !== undefined && (!apiKey || isOwnSecret(apiKey))) continue;
     const connectTimeoutMs = entry.timeouts.connect_ms;
     const headers = adapter.headers(apiKey);
     const pool = entry.insecure_http ? privatePool({ onRefused: () => onAddressRefused(entry.id) }) : undefined;

@@ -1,4 +1,4 @@
-import { type PrivacyClass, privacyClassSchema } from '@sotto/wire';
+import { isOwnSecret, ownSecretProblem, type PrivacyClass, privacyClassSchema } from '@sotto/wire';
 import type { z } from 'zod';
 import { CliError, type CliProcess, type Option, readText, UsageError } from './cli-process.ts';
 
@@ -22,6 +22,7 @@ export function keyOf({ environment }: CliProcess, variable: Option): string | u
   if (typeof variable !== 'string') throw new UsageError('--api-key-env must be the name of an environment variable');
   const key = environment[variable];
   if (!key) throw new CliError(`--api-key-env names ${variable}, which is not set`);
+  if (isOwnSecret(key)) throw new CliError(`--api-key-env names ${variable}, which ${ownSecretProblem}`);
   return key;
 }
 

@@ -6,6 +6,7 @@ import { builtInCatalog } from '@sotto/control';
 import { addProvider, type ProviderFiles, serverEntry, serverKinds, serverModels } from '@sotto/discovery';
 import { checkCatalog, parseRegistry, publicRegistry, type RegistryProvider } from '@sotto/router';
 import { readFileOrPart } from '@sotto/server';
+import { isOwnSecret } from '@sotto/wire';
 import type { FileProblem } from '@sotto/yaml';
 import { demoCatalogEntries, demoProviderId, demoRegistryEntry } from '../demo/demo-files.ts';
 import { writeWhole } from '../kept-file.ts';
@@ -68,7 +69,9 @@ async function writeOwn(
   const first = await findLocalServers(localModels);
   const named = namedServers(localModels, first.servers);
   const builtIn = await readFile(builtInCatalog, 'utf8');
-  const hasKey = (await builtInProviders()).some(({ api_key_env: name }) => name !== undefined && environment[name]);
+  const hasKey = (await builtInProviders()).some(
+    ({ api_key_env: name }) => name !== undefined && stateOfKey(environment[name]) === 'usable',
+  );
   const filesWith = (servers: readonly LocalServer[]): ProviderFiles => {
     let files: ProviderFiles = {
       registry: baseRegistry(demoUrl),
@@ -185,12 +188,25 @@ export async function providersOf(file: string): Promise<readonly RegistryProvid
   return read.ok ? read.value.providers : undefined;
 }
 
+/** A provider that cannot be called, because the environment has no key for it. */
+export interface KeylessProvider {
+  readonly id: string;
+  readonly variable: string;
+  /** Whether the variable holds a key of Sotto itself. */
+  readonly hasOwnSecret: boolean;
+}
+
 /** The providers of a registry file that need a key which the environment lacks. */
 export async function providersWithoutKey(
   file: string,
   environment: Readonly<Record<string, string | undefined>>,
-): Promise<readonly { readonly id: string; readonly variable: string }[]> {
-  return ((await providersOf(file)) ?? []).flatMap(({ id, api_key_env: variable }) =>
-    variable !== undefined && !environment[variable] ? [{ id, variable }] : [],
-  );
+): Promise<readonly KeylessProvider[]> {
+  return ((await providersOf(file)) ?? []).flatMap(({ id, api_key_env: variable }) => {
+    if (variable === undefined) return [];
+    const state = stateOfKey(environment[variable]);
+    return state === 'usable' ? [] : [{ id, variable, hasOwnSecret: state === 'own' }];
+  });
 }
+
+const stateOfKey = (value: string | undefined): 'missing' | 'own' | 'usable' =>
+  !value ? 'missing' : isOwnSecret(value) ? 'own' : 'usable';

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { isOwnSecret } from '@sotto/wire';
 import { type Agent, type AgentStart, agents, foreignKeys } from '../agents/index.ts';
 import { type OfferedModel, readOfferedModels } from '../dialects/offered-model.ts';
 import { askForModels, type Exchange } from '../private/private-exchange.ts';
@@ -124,12 +125,15 @@ async function listModels(exchange: Exchange): Promise<readonly OfferedModel[] |
   return `${error?.type ?? answer.status}: ${error?.message ?? 'The models could not be listed.'}`;
 }
 
-/** The user's environment, without keys by which the agent would reach other services. */
+/**
+ * The user's environment, without keys by which the agent would reach other services. Keys of this service are for the proxy
+ * alone, whatever the variable: an agent could send them to the service that the variable is named after.
+ */
 function environmentOf({ environment }: Terminal, keeps: boolean): Record<string, string> {
   const left = new Set(keeps ? ['INFERENCE_KEY', 'MANAGEMENT_KEY'] : foreignKeys);
   return Object.fromEntries(
     Object.entries(environment).filter(
-      (entry): entry is [string, string] => entry[1] !== undefined && !left.has(entry[0]),
+      (entry): entry is [string, string] => entry[1] !== undefined && !left.has(entry[0]) && !isOwnSecret(entry[1]),
     ),
   );
 }
