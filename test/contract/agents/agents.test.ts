@@ -11,6 +11,7 @@ import { type FakeProvider, startProvider } from '../../kit/provider.ts';
 import { runSotto } from '../../kit/run-sotto.ts';
 import type { TestAccount } from '../../kit/service.ts';
 import { noteSkip } from '../../kit/skips.ts';
+import { startWebProxy } from '../../kit/web-proxy.ts';
 import { doTheTask, fillTheContext, summary, task, usage } from './scripted-model.ts';
 
 /** The folder of the installed agents' programs, which `.ci/run` sets. */
@@ -34,6 +35,36 @@ const alone: Readonly<Record<string, (prompt: string) => readonly string[]>> = {
 
 /** The agents that speak chat completions, which the broker serves without the proxy. */
 const direct = ['cline', 'continue', 'opencode', 'pi', 'qwen'];
+
+/** The variables by which a company sends its programs through a proxy. */
+const proxiesAt = (url: string): Record<string, string> =>
+  Object.fromEntries(
+    ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'].flatMap((name) => [
+      [name, url],
+      [name.toLowerCase(), url],
+    ]),
+  );
+/** Lists that do not except this machine. */
+const exceptions = { NO_PROXY: 'corp.test other.test', no_proxy: 'corp.test' };
+
+/** Files of the user's own by which an agent may learn of a proxy, by their paths from the home and the work folder. */
+function ownSettings(variables: Readonly<Record<string, string>>): Record<string, string> {
+  const lines = (set: object): string =>
+    Object.entries(set)
+      .map(([name, value]) => `${name}="${value}"\n`)
+      .join('');
+  const all = { ...variables, ...exceptions };
+  return {
+    'home/.claude/settings.json': JSON.stringify({ env: { ...all, ANTHROPIC_BASE_URL: variables.HTTP_PROXY } }),
+    'work/.claude/settings.local.json': JSON.stringify({ env: all }),
+    // Codex lets this file replace the environment, so one that names exceptions is refused.
+    'home/.codex/.env': lines(variables),
+    'home/.qwen/settings.json': JSON.stringify({ proxy: variables.HTTP_PROXY, env: all }),
+    'home/.qwen/.env': lines(all),
+    'home/.env': lines(all),
+    'work/.env': lines(all),
+  };
+}
 
 /** Whether an agent is there to be run. If not, the run says so. */
 function isInstalled(name: string): boolean {
@@ -80,9 +111,9 @@ await describeInBothPlanes(
       account = await planes.service.createAccount();
     });
 
-    /** The environment of a user who has the agents installed and no configuration of them. */
-    const environment = (): Record<string, string> => ({
-      HOME: join(folder, 'home'),
+    /** The environment of a user who has the agents installed and no configuration of them, or that of the folder `home`. */
+    const environment = (home = join(folder, 'home')): Record<string, string> => ({
+      HOME: home,
       TMPDIR: folder,
       PATH: [dirname(process.execPath), programs, process.env.PATH ?? ''].join(delimiter),
     });
@@ -94,11 +125,11 @@ await describeInBothPlanes(
       provider.seen.splice(0);
     };
 
-    const runSottoRun = (name: string, options: readonly string[], prompt: string) => {
+    const runSottoRun = (name: string, options: readonly string[], prompt: string, own = environment()) => {
       const { baseUrl, controlUrl } = planes.service;
       const at = ['--base-url', baseUrl, '--control-url', controlUrl, '--allow-simulated'];
       const args = ['run', name, ...at, ...options, '--', ...(alone[name]?.(prompt) ?? [])];
-      return runSotto(args, { ...environment(), INFERENCE_KEY: account.inferenceKey }, work);
+      return runSotto(args, { ...own, INFERENCE_KEY: account.inferenceKey }, work);
     };
 
     /** Holds the run to what was asked: the file is mended, and the answer has what only the command could tell. */
@@ -130,6 +161,36 @@ await describeInBothPlanes(
         expect(sent).not.toContain('sotto_local_');
         expect(planes.service.logs()).not.toContain(task.file);
       });
+
+      it.skipIf(!isInstalled(name)).each(['the environment', 'its own settings'])(
+        'sends nothing of the run to a proxy of %s',
+        async (where) => {
+          const proxy = await startWebProxy();
+          const user = await mkdtemp(join(folder, 'user-'));
+          work = join(user, 'work');
+          await Promise.all([mkdir(work), mkdir(join(user, 'home'))]);
+          const variables = proxiesAt(proxy.url);
+          const own = environment(join(user, 'home'));
+          if (where === 'the environment') Object.assign(own, variables, exceptions, { NODE_USE_ENV_PROXY: '1' });
+          else {
+            for (const [file, text] of Object.entries(ownSettings(variables))) {
+              await mkdir(dirname(join(user, file)), { recursive: true });
+              await writeFile(join(user, file), text);
+            }
+          }
+          provider.answer(doTheTask(() => work));
+          await writeFile(join(work, task.file), `${task.before}\n`);
+          provider.seen.splice(0);
+          const run = runSottoRun(name, ['--model', model], task.prompt, own);
+          run.child.stdin?.end();
+          expect(await run.ended, `${run.out()}\n${run.err()}`).toBe(0);
+          await expectDone(run.out());
+          // Agents still ask their makers through it. A path without a host would be a request that took it for the service.
+          const local = proxy.asked.filter((each) => !URL.canParse(each) || new URL(each).hostname === '127.0.0.1');
+          expect(local).toEqual([]);
+          await proxy.stop();
+        },
+      );
 
       if (!direct.includes(name)) return;
       it.skipIf(!isInstalled(name))('does it in compatibility mode', async () => {

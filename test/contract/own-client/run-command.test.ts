@@ -6,6 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { runSotto, type SottoRun } from '../../kit/run-sotto.ts';
+import { startWebProxy } from '../../kit/web-proxy.ts';
 import { apiKey, CommandStage, messages, model } from './stages.ts';
 import { type Answer, completion, json, refusal } from './stand-in.ts';
 
@@ -31,11 +32,18 @@ beforeEach(() => {
 });
 
 /** Puts a program of this name before all others on the PATH, runs it by `sotto run`, and returns the run. */
-async function run(agent: string, script: string, args: readonly string[] = [], forAgent: readonly string[] = []) {
+async function run(
+  agent: string,
+  script: string,
+  args: readonly string[] = [],
+  forAgent: readonly string[] = [],
+  environment: Readonly<Record<string, string>> = {},
+) {
   const program = join(stage.folder, agent);
   await writeFile(program, `#!${process.execPath}\n${script}`);
   await chmod(program, 0o755);
   return runSotto(['run', agent, ...args, ...stage.atService(), '--', ...forAgent], {
+    ...environment,
     INFERENCE_KEY: apiKey,
     OPENAI_API_KEY: 'sk-of-another-service',
     OTHER_API_KEY: apiKey,
@@ -89,6 +97,65 @@ describe('sotto run', () => {
     const { out } = await endOf(await run('claude', script, ['--keep-env']));
     expect(JSON.parse(out)).toMatchObject({ OPENAI_API_KEY: 'sk-of-another-service' });
     expect(out).not.toContain(apiKey);
+  });
+
+  it.each<Record<string, string>>([
+    {},
+    { NO_PROXY: 'corp.example' },
+    { no_proxy: 'corp.example', NO_PROXY: 'other.example' },
+    { NO_PROXY: '*', no_proxy: 'corp.example' },
+  ])('sends nothing to a proxy of the environment, with the exceptions %j', async (exceptions) => {
+    const proxy = await startWebProxy();
+    const proxies = { HTTP_PROXY: proxy.url, http_proxy: proxy.url, ALL_PROXY: proxy.url, NODE_USE_ENV_PROXY: '1' };
+    const other = "fetch('http://other.test/').catch(() => {}).then(() => console.log(JSON.stringify(process.env)));";
+    const own = await run('claude', asking(1) + other, ['--model', model], [], { ...proxies, ...exceptions });
+    const { out } = await endOf(own);
+    expect(out).toMatch(/^200 .*Done\./m);
+    // The agent's other requests go to the proxy as before, and the program that asks them knows of no other proxy.
+    expect(proxy.asked.map((each) => new URL(each).host)).toEqual(['other.test']);
+    expect(out).toContain(`"HTTP_PROXY":"${proxy.url}"`);
+    await proxy.stop();
+  });
+
+  it('uses no proxy at all where the user excepts every host', async () => {
+    const proxy = await startWebProxy();
+    const environment = { HTTP_PROXY: proxy.url, ALL_PROXY: proxy.url, NODE_USE_ENV_PROXY: '1', NO_PROXY: '*' };
+    const { out } = await endOf(await run('claude', asking(1), ['--model', model], [], environment));
+    expect(out).toMatch(/^200 .*Done\./m);
+    expect(proxy.asked).toEqual([]);
+    await proxy.stop();
+  });
+
+  describe('with a file of variables for Codex', () => {
+    const script = `
+      const setting = (name) => process.argv.find((each) => each.startsWith(name + '=')).split('"')[1];
+      console.log(setting('model_providers.sotto.base_url'), process.env.NO_PROXY);`;
+    const withFile = async (text: string, environment: Record<string, string> = {}) => {
+      await writeFile(join(stage.folder, '.env'), text);
+      const at = { CODEX_HOME: stage.folder, ...environment };
+      return endOf(await run('codex', script, ['--model', model], [], at));
+    };
+
+    it.each([
+      ['HTTP_PROXY=http://proxy.test\nNO_PROXY=corp.example\n', {}, 'NO_PROXY'],
+      ['export no_proxy="*"\n', { ALL_PROXY: 'http://proxy.test' }, 'no_proxy'],
+    ])('starts nothing if it puts a proxy between: %j', async (text, environment, name) => {
+      const { code, out, err } = await withFile(text, environment);
+      expect([code, out]).toEqual([2, '']);
+      expect(err).toContain(`${join(stage.folder, '.env')} sets ${name} to `);
+      expect(err).toContain(`Add 127.0.0.1 to ${name} in that file.`);
+      expect(stage.service.control).toEqual([]);
+    });
+
+    it.each([
+      ['NO_PROXY=corp.example\n', {}],
+      ['HTTP_PROXY=http://proxy.test\n', { NO_PROXY: 'corp.example' }],
+      ['NO_PROXY=corp.example,127.0.0.1\n', { HTTP_PROXY: 'http://proxy.test' }],
+    ])('starts if it does not: %j', async (text, environment) => {
+      const { code, out } = await withFile(text, environment);
+      expect(code).toBe(0);
+      expect(out).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1 (corp\.example,)?127\.0\.0\.1\n$/);
+    });
   });
 
   it('refuses programs without the token of the run, in the dialect that they read', async () => {
@@ -318,6 +385,20 @@ describe('sotto run', () => {
     expect(own.out().trim().endsWith('\nclaude')).toBe(true);
   });
 
+  it('prints settings by which a proxy of the network is not asked', async () => {
+    const printed = runSotto(['run', '--print', 'qwen', '--model', model]);
+    expect(await printed.ended).toBe(0);
+    await writeFile(join(stage.folder, 'qwen'), '#!/bin/sh\necho "$NO_PROXY $no_proxy"');
+    await chmod(join(stage.folder, 'qwen'), 0o755);
+    const shown = async (environment: object) => {
+      const env = { PATH: `${stage.folder}:${process.env.PATH ?? ''}`, ...environment };
+      return (await promisify(execFile)('sh', ['-euc', printed.out()], { env })).stdout.trim();
+    };
+    expect(await shown({})).toBe('127.0.0.1, 127.0.0.1,');
+    expect(await shown({ NO_PROXY: 'a' })).toBe('127.0.0.1,a 127.0.0.1,a');
+    expect(await shown({ NO_PROXY: 'a', no_proxy: 'b' })).toBe('127.0.0.1,a 127.0.0.1,b');
+  });
+
   it('prints settings whose files go into a new folder of the user each time', async () => {
     const printed = runSotto(['run', '--print', 'pi', '--model', model]);
     expect(await printed.ended).toBe(0);
@@ -354,4 +435,25 @@ it('sotto proxy prints a token and asks for it, or takes the one that it is give
   expect(shown).toBe('mine');
   given.child.kill('SIGTERM');
   await given.ended;
+});
+
+it.each<[string, Record<string, string>, RegExp | undefined]>([
+  [
+    'names a proxy',
+    { ALL_PROXY: 'http://proxy.test' },
+    /ALL_PROXY is set and NO_PROXY is not set\. A tool .* in clear/,
+  ],
+  [
+    'excepts other hosts',
+    { HTTP_PROXY: 'http://proxy.test', NO_PROXY: '127.0.0.1', no_proxy: 'corp.example' },
+    /HTTP_PROXY is set and no_proxy does not list 127\.0\.0\.1/,
+  ],
+  ['excepts this machine', { HTTP_PROXY: 'http://proxy.test', NO_PROXY: '127.0.0.1' }, undefined],
+])('sotto proxy says what a tool does whose environment %s', async (_, environment, warning) => {
+  const own = runSotto(['proxy', '--port', '0', ...stage.atService()], { INFERENCE_KEY: apiKey, ...environment });
+  await own.outMatches(/API key: /);
+  own.child.kill('SIGTERM');
+  await own.ended;
+  if (warning === undefined) expect(own.err()).not.toContain('in clear');
+  else expect(own.err()).toMatch(warning);
 });

@@ -1,6 +1,7 @@
 import { type Agent, claude, cline, codex, continueCli, opencode, pi, qwen } from './known-agents.ts';
 
 export type { Agent, AgentStart } from './known-agents.ts';
+export { besideProxies, proxyInTheWay } from './proxy-variables.ts';
 
 /** The agents that `sotto run` can start, by the name that it takes. */
 export const agents: Readonly<Record<string, Agent>> = {

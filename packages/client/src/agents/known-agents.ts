@@ -32,6 +32,8 @@ export interface Agent {
   readonly install: string;
   /** Whether it needs `--model`, because it knows no model by itself. */
   readonly needsModel: boolean;
+  /** A file with variables of the user, in the form of `.env`. They replace those of the agent's environment. */
+  readonly variablesFile?: (environment: Readonly<Record<string, string | undefined>>, home: string) => string;
   start(way: AgentWay): AgentStart;
 }
 
@@ -47,6 +49,8 @@ export const claude: Agent = {
     environment: {
       ANTHROPIC_BASE_URL: origin,
       ANTHROPIC_AUTH_TOKEN: token,
+      // Its settings files have variables, too, which would replace these: another address, or a proxy.
+      CLAUDE_CODE_PROVIDER_MANAGED_BY_HOST: '1',
       ...(model === undefined
         ? {}
         : {
@@ -78,6 +82,7 @@ export const codex: Agent = {
   program: 'codex',
   install: 'npm install -g @openai/codex',
   needsModel: true,
+  variablesFile: ({ CODEX_HOME }, home) => `${CODEX_HOME || `${home}/.codex`}/.env`,
   start: ({ origin, token: value, model, contextLength }) => {
     const settings: readonly (readonly [name: string, value: string | number | boolean])[] = [
       ['model_provider', 'sotto'],

@@ -16,6 +16,9 @@ export const modelHelp = `  --map NAME=MODEL     the model for a name that a too
                        Repeat it for more names: the first that matches wins
   --model MODEL        the model for names that neither --map nor the catalog has`;
 
+/** The only address that the proxy listens on, so that other machines cannot reach it. */
+export const localHost = '127.0.0.1';
+
 /** A proxy that listens on this machine. */
 export interface LocalProxy {
   readonly server: Server;
@@ -43,7 +46,7 @@ export async function startProxy(
     }),
   );
   const { port: taken } = await listen(server, port);
-  return { server, origin: `http://127.0.0.1:${taken}` };
+  return { server, origin: `http://${localHost}:${taken}` };
 }
 
 /** A token that only the proxy and the programs that it is for know. */
@@ -62,7 +65,6 @@ function listen(server: Server, port: number): Promise<AddressInfo> {
         new UsageError(`Cannot listen on port ${port} (${error.code ?? error.name}). Choose another with --port.`),
       ),
     );
-    // Listen on loopback only, so that other machines cannot reach the proxy.
-    server.listen(port, '127.0.0.1', () => resolve(server.address() as AddressInfo));
+    server.listen(port, localHost, () => resolve(server.address() as AddressInfo));
   });
 }

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import { parseArgs } from 'node:util';
-import { modelHelp, modelOptions, newToken, startProxy } from './local-proxy.ts';
+import { proxyInTheWay } from '../agents/index.ts';
+import { localHost, modelHelp, modelOptions, newToken, startProxy } from './local-proxy.ts';
 import { openService } from './open-service.ts';
 import { anonymousHelp, anonymousOptions } from './purse-command.ts';
 import { serviceHelp, serviceOptions } from './settings.ts';
@@ -11,6 +12,9 @@ export const proxyHelp = `sotto proxy: serve the verified private flow as an add
 Set the base URL of an OpenAI tool to http://127.0.0.1:4999/v1, and ANTHROPIC_BASE_URL of Claude Code to http://127.0.0.1:4999.
 Set its API key to the token that the proxy prints, which is new at each start unless SOTTO_LOCAL_TOKEN has one. The proxy
 refuses other programs, and never sends the token on.
+
+A tool that uses a proxy of your network (HTTP_PROXY, ALL_PROXY, its own settings) would send prompts and the token to that
+proxy in clear. Set NO_PROXY=127.0.0.1 for it.
 
 ${serviceHelp}
   --port PORT          the port to listen on (default: 4999)
@@ -43,6 +47,14 @@ export async function proxyCommand(terminal: Terminal, args: readonly string[]):
   try {
     const token = values.open ? undefined : (terminal.environment.SOTTO_LOCAL_TOKEN ?? newToken());
     const { server, origin } = await startProxy(terminal, { exchange, values, token, port });
+    const between = proxyInTheWay(terminal.environment, localHost);
+    if (between !== undefined) {
+      const missing =
+        between.exempt === undefined ? 'NO_PROXY is not set' : `${between.exempt} does not list ${localHost}`;
+      terminal.note(
+        `${between.proxy} is set and ${missing}. A tool with these variables sends prompts and the token to that proxy in clear. Add ${localHost} to NO_PROXY and no_proxy of your tools.\n`,
+      );
+    }
     const ended = interrupted(terminal, server);
     terminal.out(`${origin}/v1\n${token === undefined ? '' : `API key: ${token}\n`}`);
     await ended;

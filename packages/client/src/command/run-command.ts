@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { constants, tmpdir } from 'node:os';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { constants, homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { parseArgs, parseEnv } from 'node:util';
 import { isOwnSecret } from '@sotto/wire';
-import { type Agent, type AgentStart, agents, foreignKeys } from '../agents/index.ts';
+import { type Agent, type AgentStart, agents, besideProxies, foreignKeys, proxyInTheWay } from '../agents/index.ts';
 import { type OfferedModel, readOfferedModels } from '../dialects/offered-model.ts';
 import { askForModels, type Exchange } from '../private/private-exchange.ts';
 import { RunMeter, type RunTotals } from '../proxy/run-meter.ts';
-import { modelHelp, modelOptions, newToken, startProxy } from './local-proxy.ts';
+import { localHost, modelHelp, modelOptions, newToken, startProxy } from './local-proxy.ts';
 import { openService } from './open-service.ts';
 import { anonymousHelp, anonymousOptions } from './purse-command.ts';
 import { endTree, guardRun, type RunGuard } from './run-guard.ts';
@@ -58,6 +58,7 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
   if (values.print) return print(terminal, agent, values.model);
 
   const capUsd = readCap(values['max-cost']);
+  await requireNoProxyBetween(terminal, agent);
   const client = await openService(terminal, values);
   if (typeof client === 'number') return client;
   const meter = new RunMeter(client.exchange, capUsd);
@@ -82,7 +83,8 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
         await mkdir(dirname(join(folder, file)), { recursive: true });
         await writeFile(join(folder, file), text, { mode: 0o600 });
       }
-      const environment = { ...environmentOf(terminal, values['keep-env'] ?? false), ...start.environment };
+      const ofUser = besideProxies(environmentOf(terminal, values['keep-env'] ?? false), localHost);
+      const environment = { ...ofUser, ...start.environment };
       return await inForeground(terminal, agent, { args: [...start.args, ...forAgent], environment, guard });
     } finally {
       server.closeAllConnections();
@@ -138,6 +140,23 @@ function environmentOf({ environment }: Terminal, keeps: boolean): Record<string
   );
 }
 
+/**
+ * Throws a `UsageError` if the user's file of variables for the agent replaces the list of hosts without a proxy. The agent
+ * would send prompts and the token of the run to the proxy, in clear.
+ */
+async function requireNoProxyBetween({ environment }: Terminal, { program, variablesFile }: Agent): Promise<void> {
+  const file = variablesFile?.(environment, environment.HOME || homedir());
+  const text = file === undefined ? undefined : await readFile(file, 'utf8').catch(() => undefined);
+  if (text === undefined) return;
+  const variables = parseEnv(text);
+  const found = proxyInTheWay({ ...environment, NO_PROXY: '', no_proxy: '', ...variables }, localHost);
+  if (found?.exempt === undefined) return;
+  const { proxy, exempt } = found;
+  throw new UsageError(
+    `${file} sets ${exempt} to "${variables[exempt]}", and ${proxy} is set: ${program} would send prompts and the token of this run to that proxy. Add ${localHost} to ${exempt} in that file.`,
+  );
+}
+
 /** Time in ms that the agent and its processes get to end when `sotto` is told to end. */
 const graceMs = 5_000;
 
@@ -190,7 +209,7 @@ function summary({ requests, cost, unstated, classes }: RunTotals): string {
 /** Prints how to use the agent with a proxy that runs by itself. */
 function print(terminal: Terminal, agent: Agent, model: string | undefined): ExitCode {
   const start = agent.start({
-    origin: 'http://127.0.0.1:4999',
+    origin: `http://${localHost}:4999`,
     token: 'TOKEN',
     model,
     contextLength: undefined,
@@ -223,6 +242,8 @@ function printed(
     `# Install the agent: ${install}`,
     // A folder with a name that is known in advance could be another user's.
     ...(written.length === 0 ? [] : ['folder=$(mktemp -d)']),
+    '# A proxy of your network would see prompts and the token.',
+    `export NO_PROXY="${localHost},\${NO_PROXY:-\${no_proxy:-}}" no_proxy="${localHost},\${no_proxy:-\${NO_PROXY:-}}"`,
     ...Object.entries(environment).map(([name, value]) => `export ${name}=${quoted(value)}`),
     ...[...folders].map((each) => `mkdir -p ${quoted(each)}`),
     ...written.map(([path, text]) => `cat > ${quoted(path)} <<'END'\n${text}\nEND`),

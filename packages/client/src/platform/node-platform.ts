@@ -73,7 +73,7 @@ export function nodePlatform({ selfSigned, relay: address, isolated }: NodePlatf
     };
   return {
     seesTlsKeys: true,
-    ...(given === undefined ? {} : { controlFetch: fetchThrough(isolated ? onNewCircuit(given) : given).send }),
+    controlFetch: fetchThrough(isolated && given !== undefined ? onNewCircuit(given) : given).send,
     readEvidence: (origin, nonce, signal) => readEvidence(origin, nonce, { connectorWith, signal }),
     openChannel(origin, spkiSha256) {
       const judge: Judge = (spki) => {
@@ -92,13 +92,16 @@ export function nodePlatform({ selfSigned, relay: address, isolated }: NodePlatf
   };
 }
 
-/** A `fetch` whose connections all go through the relay, and the end of its connections. */
+/**
+ * A `fetch` whose connections all go through the relay, if there is one, and the end of its connections. Unlike the global
+ * `fetch`, it never takes a proxy from the environment: a local service would be reached through it, with the key in clear.
+ */
 interface RelayedFetch {
   readonly send: typeof fetch;
   readonly close: () => void;
 }
 
-function fetchThrough(relay: Relay): RelayedFetch {
+function fetchThrough(relay: Relay | undefined): RelayedFetch {
   // Session resumption is off: it would show that two connections are of one process.
   const dispatcher = new Agent({
     connect: connectorBy(relay, { timeout: connectMs, allowH2: false, maxCachedSessions: 0 }),
