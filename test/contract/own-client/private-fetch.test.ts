@@ -94,14 +94,14 @@ describe('privateFetch', () => {
   });
 
   it('keeps tickets ready, separately for each kind of request, and uses none twice', async () => {
-    const { openai } = clients.privately({ ticketsAhead: 2 });
+    const { openai } = clients.refilledByHand({ ticketsAhead: 2 });
     const chat = (more: object = {}) => openai.chat.completions.create({ model, messages, ...more });
     await chat();
-    await until(async () => clients.service.tickets.length === 3, 'two tickets wait', 5000);
     await chat({ reasoning_effort: 'low' });
-    await until(async () => clients.service.tickets.length === 6, 'two more wait', 5000);
+    clients.refill();
+    await until(async () => clients.service.tickets.length === 6, 'two of each kind wait', 5000);
     // One request for the first ticket of each kind, and one that fills its pool.
-    expect(questions().map(({ count }) => count)).toEqual([undefined, 2, undefined, 2]);
+    expect(questions().map(({ count }) => count)).toEqual([undefined, undefined, 2, 2]);
     await Promise.all([chat(), chat(), chat({ reasoning_effort: 'low' })]);
     const used = clients.service.broker.map(({ headers }) => headers['x-router-ticket']);
     expect(new Set(used).size).toBe(used.length);
@@ -111,38 +111,16 @@ describe('privateFetch', () => {
       const { reasoning_effort } = JSON.parse(text) as { reasoning_effort?: string };
       expect(boundTo(headers['x-router-ticket'])?.reasoning_effort).toBe(reasoning_effort);
     }
+    // Nothing that control sees follows a request at once.
+    expect(questions()).toHaveLength(4);
+    clients.refill();
     await until(async () => clients.service.tickets.length === 9, 'the pools are full again', 5000);
   });
 
-  it('fills its pool one by one at a service that does not know `count`', async () => {
-    clients.service.onControl((seen, response) => {
-      const asked = JSON.parse(seen.text) as { count?: number };
-      if (asked.count !== undefined) return json(response, 400, refusal('invalid_request'));
-      const ticket = `single-${clients.service.tickets.push('single')}`;
-      json(response, 200, { ticket, expires_at: new Date(Date.now() + 300_000).toISOString() });
-    });
-    const { openai } = clients.privately({ ticketsAhead: 2 });
-    for (const tickets of [3, 4]) {
-      await openai.chat.completions.create({ model, messages });
-      await until(async () => clients.service.tickets.length === tickets, `${tickets} tickets`, 5000);
-    }
-    expect(questions().filter(({ count }) => count !== undefined)).toHaveLength(1);
-    clients.service.onControl(undefined);
-  });
-
-  it('does not use a ticket that is about to expire', async () => {
-    let now = Date.now();
-    const { openai } = clients.privately({ ticketsAhead: 1, now: () => now, maxAgeMs: 3_600_000 });
-    await openai.chat.completions.create({ model, messages });
-    await until(async () => clients.service.tickets.length === 2, 'one waits', 5000);
-    now += 290_000;
-    await openai.chat.completions.create({ model, messages });
-    expect(clients.service.broker[1]?.headers['x-router-ticket']).toBe('ticket-3');
-  });
-
   it('tries once more, and only once, with a fresh ticket if a kept one is rejected', async () => {
-    const { openai } = clients.privately({ ticketsAhead: 1 });
+    const { openai } = clients.refilledByHand({ ticketsAhead: 1 });
     await openai.chat.completions.create({ model, messages });
+    clients.refill();
     await until(async () => clients.service.tickets.length === 2, 'one waits', 5000);
     // Control has answered. Nothing shows when the client has read the answer.
     await setTimeout(250);

@@ -1,6 +1,8 @@
 import { createPrivateFetch, type PrivateFetch, type PrivateFetchOptions } from '@sotto/client';
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
+import { nodePlatform } from '../../../packages/client/src/platform/node-platform.ts';
+import { makePrivateFetch } from '../../../packages/client/src/private/create-private-fetch.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { echo, type StandInService, startStandIn } from './stand-in.ts';
 
@@ -45,9 +47,11 @@ export class CommandStage {
 export class PrivateClients {
   #service: StandInService | undefined;
   readonly #made: { close(): void }[] = [];
+  #refills: (() => void)[] = [];
 
   constructor() {
     afterEach(async () => {
+      this.#refills = [];
       for (const each of this.#made.splice(0)) each.close();
       await this.#service?.stop();
     });
@@ -63,9 +67,28 @@ export class PrivateClients {
   }
 
   privately(options: Partial<PrivateFetchOptions> & { selfSigned?: boolean; relay?: string } = {}) {
+    return this.#around(createPrivateFetch({ ...this.#toService, ...options }));
+  }
+
+  /** The same, with refills of tickets that wait for `refill`. */
+  refilledByHand(options: Partial<PrivateFetchOptions>) {
+    const schedule = (refill: () => void): void => void this.#refills.push(refill);
+    const platform = nodePlatform({ selfSigned: false });
+    return this.#around(makePrivateFetch(platform, { ...this.#toService, ...options }, { schedule }));
+  }
+
+  /** Lets the time of the next refill come. */
+  refill(): void {
+    for (const refill of this.#refills.splice(0)) refill();
+  }
+
+  get #toService() {
     const { controlUrl, baseUrl } = this.service;
-    const origins = { controlOrigin: controlUrl, baseOrigin: baseUrl };
-    const fetch = createPrivateFetch({ apiKey, ...origins, allowSimulated: true, ...options });
+    return { apiKey, controlOrigin: controlUrl, baseOrigin: baseUrl, allowSimulated: true };
+  }
+
+  #around(fetch: PrivateFetch) {
+    const { baseUrl } = this.service;
     this.#made.push(fetch);
     // The SDK keeps its default retries.
     return {

@@ -48,7 +48,7 @@ export class Control {
     );
   }
 
-  /** The same for several tickets, all for the same request. An earlier version of the service refuses `count` with 400. */
+  /** The same for several tickets, all for the same request. */
   mintSeveral(request: TicketRequest, count: number): Promise<readonly Ticket[] | Response> {
     const failure = 'inference_ticket_failed';
     return this.#mintAt('/v1/inference/tickets', { ...request, count }, { signal: undefined, failure });

@@ -16,7 +16,7 @@ import { Control } from './control.ts';
 import { PrivateExchange } from './private-exchange.ts';
 import { type DevelopmentOptions, type PrivateFetchOptions, requirePrivateOptions } from './private-options.ts';
 import { SentRequests } from './sent-requests.ts';
-import { TicketPool } from './ticket-pool.ts';
+import { TicketPool, type TicketPoolOptions } from './ticket-pool.ts';
 import { TicketedSender } from './ticketed-sender.ts';
 
 /**
@@ -27,6 +27,7 @@ interface Replaced {
   readonly verifyGateway?: VerifyGateway;
   readonly verifyProvider?: VerifyProvider;
   readonly fetch?: typeof fetch;
+  readonly schedule?: TicketPoolOptions['schedule'];
 }
 
 /** A private way to one service. */
@@ -74,6 +75,8 @@ export function makePrivateClient(
     mintSeveral: (request, count) => control.mintSeveral(request, count),
     now,
     size: ticketsAhead,
+    random: Math.random,
+    schedule: replaced.schedule ?? inBackground,
   });
   const sent = new SentRequests(now);
   const sender = new TicketedSender({ session, tickets, sent });
@@ -106,9 +109,19 @@ export function makePrivateClient(
   };
 }
 
+/** Calls back after a time in ms, if the process is still running then. Browsers have no `unref`. */
+const inBackground: TicketPoolOptions['schedule'] = (callback, ms) => {
+  const timer: { unref?: () => void } | number = setTimeout(callback, ms);
+  if (typeof timer === 'object') timer.unref?.();
+};
+
 /** Returns the private client as a `fetch`. */
-export function makePrivateFetch(platform: Platform, options: PrivateFetchOptions & DevelopmentOptions): PrivateFetch {
-  const { exchange, session, origin } = makePrivateClient(platform, options);
+export function makePrivateFetch(
+  platform: Platform,
+  options: PrivateFetchOptions & DevelopmentOptions,
+  replaced: Replaced = {},
+): PrivateFetch {
+  const { exchange, session, origin } = makePrivateClient(platform, options, replaced);
   return Object.assign(fetchOver(exchange, origin), {
     verified: () => session.verified(),
     checkReceipts: (of: EnclaveExchange, secret: string, signal?: AbortSignal) =>

@@ -6,60 +6,65 @@ export interface TicketPoolOptions {
   /** Gets several tickets at once. */
   readonly mintSeveral: (request: TicketRequest, count: number) => Promise<readonly Ticket[] | Response>;
   readonly now: () => number;
-  /** Number of tickets kept ready for requests of one kind; 0 keeps none. */
+  /** The least number of tickets kept ready for requests of one kind; 0 keeps none. */
   readonly size: number;
+  /** Returns a number from 0 to below 1. */
+  readonly random: () => number;
+  /** Calls back after a time in ms. */
+  readonly schedule: (callback: () => void, ms: number) => void;
 }
 
 export type TakenTicket = Ticket & { readonly isFresh: boolean };
 
+/** Time in ms between refills. Longer hides more, and leaves more requests without a ready ticket. */
+export const refillMs = 60_000;
 /** The most kinds of request to keep tickets for. The least recently used kind is dropped first. */
 const maxKinds = 32;
 /** Time in ms that a ticket must remain valid, so that its request can still reach the broker. */
 const marginMs = 20_000;
-
 /** The most tickets that the service mints in one request. */
 const maxTogether = 16;
-
-/** Delay in ms before refilling, so that the request of the taken ticket goes first. */
-const refillAfterMs = 25;
+/** The most tickets to keep for one kind, however many it needs. */
+const maxReady = 64;
 
 interface Kind {
-  readonly ready: Ticket[];
+  readonly request: TicketRequest;
+  ready: Ticket[];
+  /** Requests since the last refill. */
+  taken: number;
   isFilling: boolean;
 }
 
 /**
- * Tickets fetched ahead. A request then need not wait for the control origin, and the time of a ticket reveals less
- * about the time of its request. Tickets are kept apart by everything that they bind. Each ticket is given out once.
+ * Tickets fetched ahead, apart by everything that they bind. Each is given out once. A request that finds one need not wait
+ * for the control origin, and does not show it when it runs: refills have times of their own. One falls on every full
+ * `refillMs` after a random start, so it shows how many requests ran since the last one, and nothing about when.
+ *
+ * A request that finds no ticket gets one at once, which shows its time.
  */
 export class TicketPool {
   readonly #options: TicketPoolOptions;
   readonly #kinds = new Map<string, Kind>();
-  /** Undefined until a refill has shown it: an earlier version of the service mints only one ticket per request. */
-  #mintsSeveral: boolean | undefined;
+  /** Where the times of refills begin, in ms after a full `refillMs` of the clock. */
+  readonly #phaseMs: number;
+  #isScheduled = false;
 
   constructor(options: TicketPoolOptions) {
     this.#options = options;
+    this.#phaseMs = options.random() * refillMs;
   }
 
   /** Returns a ready or fresh ticket for this request, or the refusal of the control origin. */
   async take(request: TicketRequest, signal?: AbortSignal): Promise<TakenTicket | Response> {
-    const key = JSON.stringify(request);
-    const kind = this.#kinds.get(key) ?? { ready: [], isFilling: false };
-    this.#kinds.delete(key);
-    this.#kinds.set(key, kind);
-    for (const oldest of this.#kinds.keys()) {
-      if (this.#kinds.size <= maxKinds) break;
-      this.#kinds.delete(oldest);
+    if (this.#options.size === 0) return this.fresh(request, signal);
+    const kind = this.#kindOf(request);
+    kind.taken += 1;
+    this.#scheduleRefill();
+    const usableFrom = this.#options.now() + marginMs;
+    for (let ticket = kind.ready.shift(); ticket !== undefined; ticket = kind.ready.shift()) {
+      if (ticket.expiresAt > usableFrom) return { ...ticket, isFresh: false };
     }
-    const found = this.#takeReady(kind);
-    if (found !== undefined) {
-      this.#fill(request, kind);
-      return { ...found, isFresh: false };
-    }
-    const minted = await this.fresh(request, signal);
-    if (!(minted instanceof Response)) this.#fill(request, kind);
-    return minted;
+    return this.fresh(request, signal);
   }
 
   /** Mints a ticket for this call. */
@@ -73,50 +78,54 @@ export class TicketPool {
     this.#kinds.delete(JSON.stringify(request));
   }
 
-  #takeReady({ ready }: Kind): Ticket | undefined {
-    const usableFrom = this.#options.now() + marginMs;
-    for (let ticket = ready.shift(); ticket !== undefined; ticket = ready.shift()) {
-      if (ticket.expiresAt > usableFrom) return ticket;
+  #kindOf(request: TicketRequest): Kind {
+    const key = JSON.stringify(request);
+    const kind = this.#kinds.get(key) ?? { request, ready: [], taken: 0, isFilling: false };
+    this.#kinds.delete(key);
+    this.#kinds.set(key, kind);
+    for (const oldest of this.#kinds.keys()) {
+      if (this.#kinds.size <= maxKinds) break;
+      this.#kinds.delete(oldest);
     }
-    return undefined;
+    return kind;
   }
 
-  /** Refills in the background. It ignores failures: the next request that mints a ticket reports them. */
-  #fill(request: TicketRequest, kind: Kind): void {
-    if (kind.isFilling || kind.ready.length >= this.#options.size) return;
+  #scheduleRefill(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    const sinceLastMs = (this.#options.now() - this.#phaseMs) % refillMs;
+    this.#options.schedule(() => {
+      this.#isScheduled = false;
+      // In an order that does not show which kind was used last.
+      const inOrder = [...this.#kinds].toSorted(([one], [other]) => (one < other ? -1 : 1));
+      for (const [, kind] of inOrder) this.#refill(kind);
+    }, refillMs - sinceLastMs);
+  }
+
+  /** Refills a kind that was used since the last refill, for as many requests as came since then. */
+  #refill(kind: Kind): void {
+    if (kind.taken === 0 || kind.isFilling) return;
+    const { now, size } = this.#options;
+    // A ticket that expires before the next refill would leave a request without one.
+    const neededUntil = now() + refillMs + marginMs;
+    kind.ready = kind.ready.filter(({ expiresAt }) => expiresAt > neededUntil);
+    const missing = Math.min(Math.max(size, kind.taken), maxReady) - kind.ready.length;
+    kind.taken = 0;
     kind.isFilling = true;
-    setTimeout(() => {
-      this.#mintInto(request, kind).catch(() => {
+    // Failures are ignored: the next request that mints a ticket reports them.
+    this.#mintInto(kind, missing)
+      .catch(() => undefined)
+      .finally(() => {
         kind.isFilling = false;
       });
-    }, refillAfterMs);
   }
 
-  async #mintInto(request: TicketRequest, kind: Kind): Promise<void> {
-    while (kind.ready.length < this.#options.size) {
-      const minted = await this.#refill(request, this.#options.size - kind.ready.length);
-      if (minted === undefined) break;
+  async #mintInto(kind: Kind, missing: number): Promise<void> {
+    for (let left = missing; left > 0; ) {
+      const minted = await this.#options.mintSeveral(kind.request, Math.min(left, maxTogether));
+      if (minted instanceof Response) return minted.body?.cancel();
       kind.ready.push(...minted);
+      left -= minted.length;
     }
-    kind.isFilling = false;
-  }
-
-  /** Returns new tickets, or undefined if the service refuses them. */
-  async #refill(request: TicketRequest, missing: number): Promise<readonly Ticket[] | undefined> {
-    const { mint, mintSeveral } = this.#options;
-    if (missing > 1 && this.#mintsSeveral !== false) {
-      const minted = await mintSeveral(request, Math.min(missing, maxTogether));
-      if (!(minted instanceof Response)) {
-        this.#mintsSeveral = true;
-        return minted;
-      }
-      await minted.body?.cancel();
-      if (minted.status !== 400 || this.#mintsSeveral === true) return undefined;
-      this.#mintsSeveral = false;
-    }
-    const minted = await mint(request);
-    if (!(minted instanceof Response)) return [minted];
-    await minted.body?.cancel();
-    return undefined;
   }
 }
