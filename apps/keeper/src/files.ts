@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { type GatewayPins, gatewayPinsSchema } from '@sotto/attestation';
 import { isSecretName } from '@sotto/server';
-import { isOwnSecret, ownSecretProblem, parseJson, problemOf } from '@sotto/wire';
+import { isOwnSecret, ownSecretProblem, parseJson, problemOf, repeatedName } from '@sotto/wire';
 import { z } from 'zod';
 
 /** Thrown when a file of the keeper cannot be used. The message is one line and quotes no secret. */
@@ -18,6 +18,10 @@ const pinsSchema = z.strictObject({ gateway: gatewayPinsSchema, providers: z.unk
 export function parsePins(text: string): GatewayPins {
   const value = parseJson(text);
   if (value === undefined) throw new FileError('PINS_FILE: it is not valid JSON');
+  const repeated = repeatedName(text);
+  if (repeated !== undefined) {
+    throw new FileError(`PINS_FILE: it has \`${repeated}\` twice, and only the last one would count; remove one`);
+  }
   const parsed = pinsSchema.safeParse(value);
   if (!parsed.success) {
     throw new FileError(`PINS_FILE: ${problemOf(parsed.error, 'it')} (docs/use/verifying.md#pins)`);

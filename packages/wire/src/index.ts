@@ -206,6 +206,7 @@ export { assertModelsAllowed, autoModelId, type ModelSuffix, parseModelReference
 export { isOwnSecret, ownSecretProblem } from './own-secret.ts';
 export { preferredModel } from './preferred-model.ts';
 export { comparePrivacy, type PrivacyClass, privacyClasses, strongest } from './privacy.ts';
+export { repeatedName } from './repeated-name.ts';
 export {
   type AccountQuery,
   type ActQuery,

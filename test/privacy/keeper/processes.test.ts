@@ -78,6 +78,7 @@ describe('the keeper does not start', () => {
     await writeFile(file('bad-pins.json'), JSON.stringify({ gateway: { tdx: { measurements: [] } } }));
     await writeFile(file('odd-pins.json'), JSON.stringify({ ...goodPins, gatway: {} }));
     await writeFile(file('text.json'), 'pins');
+    await writeFile(file('twice.json'), JSON.stringify(goodPins).replace('{', '{"gateway":{},'));
     await writeFile(file('not-secret.env'), 'PROVIDERS_FILE=/tmp/x.yaml\n');
     await writeFile(file('empty.env'), '\n# nothing\n');
     await writeFile(file('half.env'), 'ACME_API_KEY=\n');
@@ -90,6 +91,7 @@ describe('the keeper does not start', () => {
     ['with a certificate that is none', { TLS_CERT_FILE: 'pins.json' }, 'Set them to a certificate with its chain'],
     ['without pins', { PINS_FILE: 'nowhere.json' }, 'which cannot be read'],
     ['with pins that are no JSON', { PINS_FILE: 'text.json' }, 'PINS_FILE: it is not valid JSON'],
+    ['with pins that name the machines twice', { PINS_FILE: 'twice.json' }, 'PINS_FILE: it has `gateway` twice'],
     [
       'with malformed pins',
       { PINS_FILE: 'bad-pins.json' },

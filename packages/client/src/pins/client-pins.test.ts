@@ -17,6 +17,12 @@ describe('a file of pins', () => {
     ['no JSON', '{', /^it is not valid JSON$/],
     ['no object', '[]', /^it must be an object$/],
     ['no gateway', '{}', /^`gateway` must be an object$/],
+    ['two lists of machines', '{"gateway":{"tdx":{}},"gateway":{}}', /^it has `gateway` twice, .*; remove one$/],
+    [
+      'a provider twice',
+      '{"gateway":{},"providers":{"acme":{"family":"near"},"acme":{"family":"near"}}}',
+      /^it has `providers\.acme` twice/,
+    ],
     ['another word for it', '{"gateway":{},"provider":{}}', /^it has an unknown field: `provider`$/],
   ])('is refused with %s', (_, text, message) => {
     expect(readPins(text)).toMatch(message);

@@ -6,7 +6,14 @@ import {
   providerFamilies,
   providerPinsSchema,
 } from '@sotto/attestation';
-import { type CreditIssuer, creditIssuerSchema, parseJson, problemOf, providerIdSchema } from '@sotto/wire';
+import {
+  type CreditIssuer,
+  creditIssuerSchema,
+  parseJson,
+  problemOf,
+  providerIdSchema,
+  repeatedName,
+} from '@sotto/wire';
 import * as z from 'zod';
 import shipped from './pins.json' with { type: 'json' };
 
@@ -72,6 +79,8 @@ const clientPinsSchema = z.strictObject({
 export function readPins(text: string): ClientPins | string {
   const value = parseJson(text);
   if (value === undefined) return 'it is not valid JSON';
+  const repeated = repeatedName(text);
+  if (repeated !== undefined) return `it has \`${repeated}\` twice, and only the last one would count; remove one`;
   const parsed = clientPinsSchema.safeParse(value);
   return parsed.success ? parsed.data : problemOf(parsed.error, 'it');
 }
