@@ -25,13 +25,29 @@ export function installSotto(folder: string): void {
   writeFileSync(join(folder, 'sotto'), script, { mode: 0o755 });
 }
 
+/** The same command, which also lets a relay carry plain http to the services of tests. */
+const plainRelayMain = fileURLToPath(new URL('./plain-relay-sotto.ts', import.meta.url));
+
+/** Runs `sotto` as `runSotto` does, with relays that carry plain http to the services of tests. */
+export const runSottoOverPlainRelay: typeof runSotto = (args, environment, cwd) =>
+  runProgram(plainRelayMain, args, environment, cwd);
+
 /** Runs the `sotto` command from source, in its own process. `cwd` is the folder where it is typed. */
 export function runSotto(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
   cwd?: string,
 ): SottoRun {
-  const child = spawn(process.execPath, [...fromSource, main, ...args], {
+  return runProgram(main, args, environment, cwd);
+}
+
+function runProgram(
+  program: string,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+  cwd?: string,
+): SottoRun {
+  const child = spawn(process.execPath, [...fromSource, program, ...args], {
     ...(cwd === undefined ? {} : { cwd }),
     env: { PATH: process.env.PATH ?? '', ...environment },
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -20,7 +20,7 @@ export type { PrivateFetchOptions } from './private/private-options.ts';
 export { reportJson, type VerificationReport, type VerifyOptions } from './report/verify.ts';
 
 /** Options that only Node supports. */
-export type NodeOptions = Partial<Omit<NodePlatformOptions, 'isolated'>>;
+export type NodeOptions = Partial<Omit<NodePlatformOptions, 'isolated' | 'relaysPlainHttp'>>;
 
 /**
  * Returns a `fetch` for any OpenAI SDK that speaks the private flow. Set the SDK's `baseURL` to the confidential origin

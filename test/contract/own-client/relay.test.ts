@@ -1,4 +1,4 @@
-import { createPrivateFetch } from '@sotto/client';
+import { createE2eeChat, createPrivateFetch, verify } from '@sotto/client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startRelay, type TestRelay } from '../../kit/relay.ts';
 import { runSotto } from '../../kit/run-sotto.ts';
@@ -99,4 +99,46 @@ it('is an option of the command', async () => {
   expect(relay.asked).toEqual([hostOf(baseUrl)]);
   const wrong = runSotto(['verify', baseUrl, '--relay', 'nowhere']);
   expect(await wrong.ended).toBe(2);
+});
+
+describe('a relay and a service without TLS', () => {
+  const control = 'https://control.invalid';
+  const address = () => `socks5://127.0.0.1:${relay.port}`;
+  const plain = 'http://127.0.0.1:4000/v1';
+  const refused = expect.objectContaining({
+    code: 'option_invalid',
+    message: expect.stringContaining('`relay` cannot carry http://127.0.0.1:4000: it has no TLS'),
+  });
+
+  it.each([
+    ['control origin', { controlOrigin: plain, baseOrigin: 'https://broker.invalid' }],
+    ['confidential origin', { controlOrigin: control, baseOrigin: plain }],
+  ])('are refused together by the library: the %s', (_, origins) => {
+    const options = { apiKey, ...origins, relay: address(), allowSimulated: true };
+    expect(() => createPrivateFetch(options)).toThrow(refused);
+    expect(() => createE2eeChat(options)).toThrow(refused);
+    expect(relay.asked).toEqual([]);
+  });
+
+  it('are refused together by `verify`, for both origins', async () => {
+    await expect(verify(plain, { relay: address() })).rejects.toThrow(refused);
+    const enclave = { model, apiKey, controlOrigin: clients.service.controlUrl };
+    const report = await verify(clients.service.baseUrl, { relay: address(), selfSigned: true, enclave });
+    expect(report.enclave).toMatchObject({ type: 'option_invalid' });
+    expect(relay.asked).toEqual([hostOf(clients.service.baseUrl)]);
+    expect(clients.service.control).toEqual([]);
+  });
+
+  it.each([
+    ['chat', '--model', model, '--base-url', plain, '--control-url', control],
+    ['chat', '--model', model, '--base-url', 'https://broker.invalid', '--control-url', plain],
+    ['proxy', '--base-url', plain, '--control-url', control],
+    ['run', 'claude', '--base-url', plain, '--control-url', control],
+    ['verify', plain],
+  ])('are refused together by the command: %s %s %s %s %s', async (...args) => {
+    const own = runSotto([...args, '--allow-simulated', '--relay', address()], { INFERENCE_KEY: apiKey });
+    expect(await own.ended).toBe(2);
+    expect(own.err()).toContain('`relay` cannot carry http://127.0.0.1:4000');
+    expect(relay.asked).toEqual([]);
+  });
 });

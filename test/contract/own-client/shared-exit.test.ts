@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { createPrivateFetch, type PrivateFetch } from '@sotto/client';
+import type { PrivateFetch } from '@sotto/client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { nodePlatform } from '../../../packages/client/src/platform/node-platform.ts';
+import { makePrivateFetch } from '../../../packages/client/src/private/create-private-fetch.ts';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { bearer, expectError, get, hello, post } from '../../kit/client.ts';
@@ -39,9 +41,12 @@ await describeInBothPlanes(
     /** A new user whose client connects through the relay. Its key was never used. */
     const newUser = async () => {
       const { inferenceKey } = await planes.service.createAccount();
-      const fetch = createPrivateFetch({
+      const platform = nodePlatform({
+        ...{ selfSigned: false, relay: `socks5://127.0.0.1:${relay.port}`, relaysPlainHttp: true },
+      });
+      const fetch = makePrivateFetch(platform, {
         ...{ apiKey: inferenceKey, controlOrigin: planes.service.controlUrl, baseOrigin: planes.service.baseUrl },
-        ...{ relay: `socks5://127.0.0.1:${relay.port}`, allowSimulated: true, ticketsAhead: 0 },
+        ...{ allowSimulated: true, ticketsAhead: 0 },
       });
       opened.push(fetch);
       const ask = async (headers: Record<string, string> = {}): Promise<number> => {

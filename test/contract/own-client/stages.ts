@@ -67,7 +67,11 @@ export class PrivateClients {
   }
 
   privately(options: Partial<PrivateFetchOptions> & { selfSigned?: boolean; relay?: string } = {}) {
-    return this.#around(createPrivateFetch({ ...this.#toService, ...options }));
+    const { selfSigned = false, relay, ...others } = options;
+    if (relay === undefined) return this.#around(createPrivateFetch({ ...this.#toService, ...options }));
+    // The control origin of the stand-in has no TLS.
+    const platform = nodePlatform({ selfSigned, relay, relaysPlainHttp: true });
+    return this.#around(makePrivateFetch(platform, { ...this.#toService, ...others }));
   }
 
   /** The same, with refills of tickets that wait for `refill`. */

@@ -15,7 +15,7 @@ import { bearer, expectError, get, post, send } from '../../kit/client.ts';
 import { peopleOf } from '../../kit/people.ts';
 import { startProvider } from '../../kit/provider.ts';
 import { startRelay } from '../../kit/relay.ts';
-import { runSotto, type SottoRun } from '../../kit/run-sotto.ts';
+import { runSottoOverPlainRelay, type SottoRun } from '../../kit/run-sotto.ts';
 import { until } from '../../kit/service.ts';
 import { expectSound, issuerName, letRest, makeCode, makeHome, makeIssuer, payingPerson } from '../../kit/wallets.ts';
 
@@ -65,7 +65,7 @@ await describeInWorld(
     ];
     const pinned = (pins = stage.world.issuer.pins) => ['--pins', pins];
     const run = (home: string, args: readonly string[], environment: Record<string, string> = {}): SottoRun => {
-      const own = runSotto(args, { HOME: home, ...environment }, home);
+      const own = runSottoOverPlainRelay(args, { HOME: home, ...environment }, home);
       runs.push(own);
       return own;
     };

@@ -12,7 +12,7 @@ import { type RecordingProxy, startRecordingProxy } from '../../kit/recording-pr
 import { redisSkipReason, startOwnRedis } from '../../kit/redis.ts';
 import { monitorRedis } from '../../kit/redis-wire.ts';
 import { startRelay, type TestRelay } from '../../kit/relay.ts';
-import { runSotto } from '../../kit/run-sotto.ts';
+import { runSottoOverPlainRelay } from '../../kit/run-sotto.ts';
 import { type Service, startService } from '../../kit/service.ts';
 import { noteSkip } from '../../kit/skips.ts';
 import { letRest, makeCode, makeHome, makeIssuer, payingPerson, type TestIssuer } from '../../kit/wallets.ts';
@@ -108,7 +108,7 @@ describe.skipIf(redis === undefined)('anonymous wallets, in every sink:', () => 
       issuer.pins,
     ];
     const code = await makeCode(service, person.session);
-    const bought = runSotto(['purse', 'buy', ...reached], { HOME: home });
+    const bought = runSottoOverPlainRelay(['purse', 'buy', ...reached], { HOME: home });
     bought.child.stdin?.end(`${code}\n`);
     expect(await bought.ended, bought.err()).toBe(0);
     const { rows } = await service.pool.query<{ wallet_id: string; user_id: string; id: string }>(
@@ -127,7 +127,7 @@ describe.skipIf(redis === undefined)('anonymous wallets, in every sink:', () => 
     first = await sinks();
 
     letRest(purse);
-    const proxy = runSotto(
+    const proxy = runSottoOverPlainRelay(
       ['proxy', '--anonymous', '--port', '0', '--base-url', service.baseUrl, '--allow-simulated', ...reached],
       { HOME: home },
     );
@@ -144,7 +144,7 @@ describe.skipIf(redis === undefined)('anonymous wallets, in every sink:', () => 
     proxy.child.kill('SIGINT');
     expect(await proxy.ended, proxy.err()).toBe(0);
     // Another wallet is paid by crypto.
-    const paying = runSotto(['purse', 'pay', 'usd-10', ...reached], { HOME: home });
+    const paying = runSottoOverPlainRelay(['purse', 'pay', 'usd-10', ...reached], { HOME: home });
     await paying.outMatches(/lightning:/);
     const ordered = secretsOf();
     Object.assign(btcpay.invoices[0] ?? {}, { status: 'Settled', payments: ['Settled'] });

@@ -1,35 +1,10 @@
 #!/usr/bin/env node
+import { processTerminal } from './process-terminal.ts';
 import { sotto } from './sotto.ts';
-import type { Terminal } from './terminal.ts';
-
-/** The only module of this package that touches the process. */
-const terminal: Terminal = {
-  environment: process.env,
-  userId: process.getuid?.(),
-  input: process.stdin,
-  out: (text) => void process.stdout.write(text),
-  note: (text) => void process.stderr.write(text),
-  onInterrupt(listener) {
-    const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-    let hasClosed = false;
-    const onSignal = (signal: (typeof signals)[number]): void => {
-      // A terminal that closes sends this twice. The second one must not cut what the first one left time for.
-      if (signal === 'SIGHUP' && hasClosed) return;
-      hasClosed ||= signal === 'SIGHUP';
-      listener(signal);
-    };
-    for (const signal of signals) process.on(signal, onSignal);
-    return () => {
-      for (const signal of signals) process.off(signal, onSignal);
-      // The command may still have work to end, such as closing an anonymous wallet.
-      if (hasClosed) process.on('SIGHUP', () => undefined);
-    };
-  },
-};
 
 // The reader of a pipe may have left. Progress and errors are dropped then; without a reader of the answer, the command
 // ends.
 process.stderr.on('error', () => undefined);
 process.stdout.on('error', () => process.exit(1));
 
-process.exitCode = await sotto(terminal, process.argv.slice(2));
+process.exitCode = await sotto(processTerminal, process.argv.slice(2));

@@ -56,7 +56,9 @@ export async function openService(
     onEnclaveVerified: (verification) => terminal.note(enclaveLine(verification)),
   };
   const { 'self-signed': selfSigned = false, relay } = values;
-  const platform = asUsage(() => nodePlatform({ selfSigned, relay, isolated: anonymous !== undefined }));
+  const { relaysPlainHttp } = terminal;
+  const isolated = anonymous !== undefined;
+  const platform = asUsage(() => nodePlatform({ selfSigned, relay, isolated, relaysPlainHttp }));
   const client = asUsage(() => makePrivateClient(platform, options));
   try {
     await client.session.verified();

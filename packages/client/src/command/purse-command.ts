@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util';
 import { type CreditIssuer, creditNusd } from '@sotto/wire';
 import { readOrigin } from '../origin.ts';
 import type { ClientPins } from '../pins/client-pins.ts';
-import { readRelay } from '../platform/relay.ts';
+import { readRelay, requireTlsThrough } from '../platform/relay.ts';
 import { readSigningKey } from '../purse/blind-rsa.ts';
 import {
   CreditRefusal,
@@ -82,9 +82,10 @@ async function purseOf(terminal: Terminal, values: PurseValues): Promise<OpenPur
   const { origin } = asUsage(() =>
     readOrigin('--control-url', requiredAddress(terminal, '--control-url', values['control-url'])),
   );
-  const relay = required('--relay', values.relay, 'Without a relay, the service sees who you are.');
-  const { kind, user } = asUsage(() => readRelay(relay));
-  if (kind !== 'socks5' || user !== undefined)
+  const address = required('--relay', values.relay, 'Without a relay, the service sees who you are.');
+  const relay = asUsage(() => readRelay(address, terminal.relaysPlainHttp));
+  asUsage(() => requireTlsThrough(relay, origin));
+  if (relay.kind !== 'socks5' || relay.user !== undefined)
     throw new UsageError(
       '--relay must be socks5://host:port without a user: each connection shows another one, to be apart from the rest.',
     );

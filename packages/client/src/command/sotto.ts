@@ -56,7 +56,7 @@ export async function sotto(terminal: Terminal, args: readonly string[]): Promis
   try {
     return await command.run(terminal, rest);
   } catch (error) {
-    if (error instanceof UsageError || isParseError(error)) {
+    if (error instanceof UsageError || isParseError(error) || isOptionError(error)) {
       terminal.note(`${error.message}\nSee \`sotto ${name} --help\`.\n`);
       return 2;
     }
@@ -71,6 +71,10 @@ export async function sotto(terminal: Terminal, args: readonly string[]): Promis
     throw error;
   }
 }
+
+/** The client's objection to an option that the command passed on. */
+const isOptionError = (error: unknown): error is ClientError =>
+  error instanceof ClientError && (error.code === 'option_invalid' || error.code === 'origin_invalid');
 
 const isParseError = (error: unknown): error is Error =>
   error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS_');

@@ -4,6 +4,8 @@ import type { ClientError, ClientErrorCode } from '../errors.ts';
 /** The parts of the process that commands need. */
 export interface Terminal {
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** For tests, whose services have no TLS: whether a relay carries plain http. */
+  readonly relaysPlainHttp?: boolean;
   /** The user id of the process; undefined on Windows. */
   readonly userId: number | undefined;
   readonly input: Readable & { readonly isTTY?: boolean };

@@ -56,6 +56,8 @@ export interface Platform {
   readonly seesTlsKeys: boolean;
   /** The `fetch` that reaches the control origin, if it is not the global one. */
   readonly controlFetch?: typeof fetch;
+  /** Throws `option_invalid` for an origin that a relay would reach without TLS. */
+  requireReachable?(origin: string): void;
   readEvidence(origin: string, nonce: string, signal: AbortSignal): Promise<EvidenceReading>;
   /** @param spkiSha256 - the keys that a connection may prove, SHA-256 of SPKI in hex; undefined without TLS. */
   openChannel(origin: string, spkiSha256: ReadonlySet<string> | undefined): ContentChannel;

@@ -32,7 +32,10 @@ export interface OriginQuestion {
   readonly withinMs?: number | undefined;
 }
 
-/** Asks the origin for evidence with a fresh nonce and verifies it. It does not throw for a failure of the origin. */
+/**
+ * Asks the origin for evidence with a fresh nonce and verifies it. It does not throw for a failure of the origin. Throws
+ * `option_invalid` for an origin that the relay must not carry.
+ */
 export async function verifyOrigin({
   platform,
   verifyGateway,
@@ -43,6 +46,7 @@ export async function verifyOrigin({
   withinMs = 60_000,
 }: OriginQuestion): Promise<OriginVerification> {
   signal?.throwIfAborted();
+  platform.requireReachable?.(origin);
   const nonce = toHex(secureRandom(32));
   // All requests wait for the same verification, so evidence that arrives slowly must not block them forever.
   const late = AbortSignal.timeout(withinMs);

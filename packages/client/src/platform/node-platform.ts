@@ -14,7 +14,7 @@ import {
   parseEvidence,
 } from '../gateway/platform.ts';
 import { flag, optional, requireOptions, text } from '../options.ts';
-import { connectorBy, onNewCircuit, type Relay, readRelay } from './relay.ts';
+import { connectorBy, onNewCircuit, type Relay, readRelay, requireTlsThrough } from './relay.ts';
 
 export interface NodePlatformOptions {
   /**
@@ -29,6 +29,8 @@ export interface NodePlatformOptions {
   readonly relay?: string | undefined;
   /** Whether each plane is reached through a circuit of its own, which no other process or client uses. Needs a SOCKS5 relay. */
   readonly isolated?: boolean | undefined;
+  /** For tests, whose services have no TLS: whether the relay carries plain http. */
+  readonly relaysPlainHttp?: boolean | undefined;
 }
 
 const connectMs = 10_000;
@@ -45,12 +47,16 @@ type Judge = (spki: Uint8Array | undefined) => ClientError | undefined;
  * Node: connections are undici's, and each one's TLS key is checked before the first byte is sent. Throws
  * `option_invalid`.
  */
-export function nodePlatform({ selfSigned, relay: address, isolated }: NodePlatformOptions): Platform {
+export function nodePlatform(options: NodePlatformOptions): Platform {
+  const { selfSigned, relay: address, isolated, relaysPlainHttp } = options;
   requireOptions(
-    { selfSigned, relay: address, isolated },
-    { selfSigned: flag, relay: optional(text), isolated: optional(flag) },
+    { selfSigned, relay: address, isolated, relaysPlainHttp },
+    { selfSigned: flag, relay: optional(text), isolated: optional(flag), relaysPlainHttp: optional(flag) },
   );
-  const given = address === undefined ? undefined : readRelay(address);
+  const given = address === undefined ? undefined : readRelay(address, relaysPlainHttp);
+  const requireReachable = (origin: string): void => {
+    if (given !== undefined) requireTlsThrough(given, origin);
+  };
   const relay = isolated && given !== undefined ? onNewCircuit(given) : given;
   // Session resumption is off: a resumed connection would show the key of an earlier one.
   const dial = connectorBy(relay, {
@@ -74,8 +80,13 @@ export function nodePlatform({ selfSigned, relay: address, isolated }: NodePlatf
   return {
     seesTlsKeys: true,
     controlFetch: fetchThrough(isolated && given !== undefined ? onNewCircuit(given) : given).send,
-    readEvidence: (origin, nonce, signal) => readEvidence(origin, nonce, { connectorWith, signal }),
+    requireReachable,
+    async readEvidence(origin, nonce, signal) {
+      requireReachable(origin);
+      return readEvidence(origin, nonce, { connectorWith, signal });
+    },
     openChannel(origin, spkiSha256) {
+      requireReachable(origin);
       const judge: Judge = (spki) => {
         if (spkiSha256 === undefined) return undefined;
         const isNamed = spki !== undefined && spkiSha256.has(createHash('sha256').update(spki).digest('hex'));
@@ -107,6 +118,7 @@ function fetchThrough(relay: Relay | undefined): RelayedFetch {
     connect: connectorBy(relay, { timeout: connectMs, allowH2: false, maxCachedSessions: 0 }),
   });
   const send = async (input: string, init?: RequestInit): Promise<Response> => {
+    if (relay !== undefined) requireTlsThrough(relay, input);
     const answer = await undiciFetch(input, { ...(init as object), dispatcher });
     // Callers test for the global `Response`, and undici's own is another class. Its body is read here, because undici
     // cancels the body of an answer that nobody refers to.
@@ -117,7 +129,7 @@ function fetchThrough(relay: Relay | undefined): RelayedFetch {
 }
 
 /** Returns a `fetch` through the relay on a circuit of its own. */
-export const isolatedFetch = (address: string): RelayedFetch => fetchThrough(onNewCircuit(readRelay(address)));
+export const isolatedFetch = (relay: Relay): RelayedFetch => fetchThrough(onNewCircuit(relay));
 
 function spkiOf(socket: unknown): Uint8Array | undefined {
   if (!(socket instanceof TLSSocket)) return undefined;

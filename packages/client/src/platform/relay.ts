@@ -15,6 +15,8 @@ export interface Relay {
   readonly port: number;
   readonly user: string | undefined;
   readonly password: string | undefined;
+  /** For tests, whose services have no TLS: whether it carries plain http. */
+  readonly carriesPlainHttp: boolean;
 }
 
 const kinds: Readonly<Record<string, { readonly kind: Relay['kind']; readonly port: number }>> = {
@@ -27,7 +29,7 @@ const takes =
   'must be of the form socks5://host:port or http://host:port, with user:password@ before the host if it needs them';
 
 /** Reads the address of a relay. Throws `option_invalid`. */
-export function readRelay(address: string): Relay {
+export function readRelay(address: string, carriesPlainHttp = false): Relay {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   const known = url && kinds[url.protocol];
   const user = url && decoded(url.username);
@@ -49,7 +51,19 @@ export function readRelay(address: string): Relay {
     port: url.port === '' ? known.port : Number(url.port),
     user: user === '' ? undefined : user,
     password: password === '' ? undefined : password,
+    carriesPlainHttp,
   };
+}
+
+/**
+ * Requires TLS for an address that the relay would carry. Otherwise the relay would read the key and the content. Throws
+ * `option_invalid`.
+ */
+export function requireTlsThrough({ carriesPlainHttp }: Relay, address: string): void {
+  const { origin, protocol } = new URL(address);
+  if (protocol === 'https:' || carriesPlainHttp) return;
+  const detail = `\`relay\` cannot carry ${origin}: it has no TLS, so the relay would read your key and content. Use an https origin, or no relay.`;
+  throw new ClientError('option_invalid', 'relay', { detail });
 }
 
 /** Returns undefined for a malformed escape. */

@@ -115,6 +115,7 @@ export class Control {
       });
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
+      if (error instanceof ClientError) throw error;
       throw new ClientError('control_unreachable', undefined, { cause: error });
     }
   }

@@ -53,6 +53,7 @@ export function makePrivateClient(
   const confidential = readOrigin('baseOrigin', options.baseOrigin);
   const controlOrigin = readOrigin('controlOrigin', options.controlOrigin);
   requireApart(controlOrigin, confidential);
+  for (const each of [controlOrigin, confidential]) platform.requireReachable?.(each.origin);
   const { origin } = confidential;
   const control = new Control({
     apiKey,

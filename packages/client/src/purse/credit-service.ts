@@ -2,6 +2,7 @@ import { creditsPerLot, parseJson, signedCreditsSchema, walletOrderSchema } from
 import * as z from 'zod';
 import { ClientError } from '../errors.ts';
 import { isolatedFetch } from '../platform/node-platform.ts';
+import type { Relay } from '../platform/relay.ts';
 import type { ControlPath } from '../service-paths.ts';
 
 /** Thrown for what the user must know or do, as a sentence. */
@@ -49,7 +50,7 @@ export interface SignedLot {
 const orderSchema = z.object(walletOrderSchema.shape);
 export type WalletOrder = z.infer<typeof orderSchema>;
 
-export function creditService({ origin, relay }: { readonly origin: string; readonly relay: string }): CreditService {
+export function creditService({ origin, relay }: { readonly origin: string; readonly relay: Relay }): CreditService {
   const post = async (path: ControlPath<'POST'>, body: object): Promise<string> => {
     const { send, close } = isolatedFetch(relay);
     let answer: Response;
