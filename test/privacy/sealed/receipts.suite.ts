@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { type KeySet, receiptSchema, verifyReceipt } from '@sotto/attestation';
 import { describe, expect, it } from 'vitest';
+import { runSotto } from '../../kit/run-sotto.ts';
 import { until } from '../../kit/service.ts';
 import { open, type Prepared, prepare } from './ask.ts';
 import { answerOf, beginSuite, type SealedStage } from './world.ts';
@@ -99,6 +100,54 @@ export function receiptsSuite(stage: SealedStage): void {
             forwarded_sha256: sha256(world.plain.seen.at(-1)?.text ?? ''),
           },
         ]);
+      }
+    });
+
+    it('is checked by `sotto verify-bill`: the arithmetic, and the signature by the key that the broker attests', async () => {
+      const { service } = stage;
+      const secret = secretNow();
+      const answer = await fetch(`${service.baseUrl}/chat/completions`, {
+        method: 'POST',
+        headers: {
+          ...{ authorization: `Bearer ${account.inferenceKey}`, 'content-type': 'application/json' },
+          'x-router-receipt': secret,
+        },
+        body: JSON.stringify({ model: 'plain/model', messages: [{ role: 'user', content: 'Say it.' }] }),
+      });
+      expect(answer.status, await answer.text()).toBe(200);
+      const receipt = receiptSchema.parse(await (await receiptOf(secret)).json());
+      const check = async (document: object, ...args: string[]) => {
+        const own = runSotto(['verify-bill', '-', ...args]);
+        own.child.stdin?.end(JSON.stringify(document));
+        return [await own.ended, own.out() + own.err()] as const;
+      };
+      const at = ['--base-url', service.baseUrl, '--allow-simulated'];
+      const [code, text] = await check(receipt, ...at);
+      expect(code, text).toBe(0);
+      expect(text).toMatch(/: adds up \(/);
+      expect(text).toContain(
+        `Signature valid: by the key ${receipt.key_id}, which ${new URL(service.baseUrl).origin} attests`,
+      );
+      expect(text).toContain('simulated evidence, which proves nothing');
+      const zero = { ...receipt, signature: '0'.repeat(128) };
+      const cheaper = { ...receipt, bill: receipt.bill && { ...receipt.bill, charge_nusd: '0' } };
+      for (const forged of [zero, cheaper]) {
+        const [invalid, said] = await check(forged, ...at);
+        expect([invalid, said]).toEqual([1, expect.stringContaining('SIGNATURE NOT VALID: ')]);
+      }
+      expect(JSON.parse((await check(zero, ...at, '--json'))[1])).toMatchObject({
+        result: 'exact',
+        signature: { state: 'invalid', reason: expect.stringContaining(receipt.key_id) },
+      });
+      for (const [args, reason, document] of [
+        [[], 'pass --base-url', receipt],
+        [['--base-url', service.baseUrl], 'hardware_verified is required', receipt],
+        [['--base-url', 'http://127.0.0.1:1'], 'the verdict on http://127.0.0.1:1 is unavailable', receipt],
+        [at, 'does not attest the key receipt-other', { ...receipt, key_id: 'receipt-other' }],
+      ] as const) {
+        const [unknown, said] = await check(document, ...args);
+        expect([unknown, said]).toEqual([3, expect.stringContaining(reason)]);
+        expect(said).toContain('SIGNATURE NOT CHECKED: ');
       }
     });
 

@@ -15,6 +15,11 @@ export interface ReceiptCharge {
   readonly costNusd: Nusd;
 }
 
+/** The receipt of a request that was not served. */
+export interface FreeReceipt {
+  readonly free: true;
+}
+
 /** Whether a document claims to be a receipt of the broker. The claim is not verified here. */
 export const isReceipt = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'version' in value && value.version === 'sotto.receipt.v1';
@@ -24,7 +29,7 @@ export const isReceipt = (value: unknown): boolean =>
  * nothing is charged. Returns a sentence about the problem if the value is not a receipt. `verifyReceipt` checks the
  * broker's signature.
  */
-export function readReceiptCharge(value: unknown): ReceiptCharge | { readonly free: true } | string {
+export function readReceiptCharge(value: unknown): ReceiptCharge | FreeReceipt | string {
   const parsed = receiptSchema.safeParse(value);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;

@@ -1,12 +1,21 @@
 import { parseArgs } from 'node:util';
+import { receiptSchema } from '@sotto/attestation';
 import { nusdToDecimal } from '@sotto/money';
 import { parseJson } from '@sotto/wire';
 import { type PriceList, readPrices } from '../bill/price-list.ts';
 import { readBill } from '../bill/read-bill.ts';
-import { isReceipt, judgeReceipt, type ReceiptFinding, readReceiptCharge } from '../bill/receipt-charge.ts';
+import {
+  type FreeReceipt,
+  isReceipt,
+  judgeReceipt,
+  type ReceiptCharge,
+  type ReceiptFinding,
+  readReceiptCharge,
+} from '../bill/receipt-charge.ts';
 import { type ChargeFinding, verifyCharge } from '../bill/verify-charge.ts';
 import { readOrigin } from '../origin.ts';
 import type { ControlPath } from '../service-paths.ts';
+import { checkSignature, signatureJson, signatureLine, signerOptions } from './receipt-signature.ts';
 import { asUsage, onlyOne, readText } from './settings.ts';
 import { type ExitCode, printableLine, type Terminal, UsageError } from './terminal.ts';
 
@@ -14,14 +23,23 @@ export const verifyBillHelp = `sotto verify-bill FILE|-: recompute every charge 
 
 A bill is a page of GET /v1/usage, one answer with its usage, or a receipt (GET /v1/inference/receipt).
 A usage page or an answer needs a price list: the current one, or the one that was valid when you were charged.
-A receipt contains its own usage, price and catalog digest, so a price list is optional. Its signature is not checked.
+A receipt contains its own usage, price and catalog digest, so a price list is optional. Its signature is checked by the key
+that the broker attests now, which is another one after a restart. A usage page and an answer are not signed.
 
   --control-url URL    fetch the current prices from the control origin (GET /v1/catalog/models; sends no key)
   --prices FILE        read the prices from a file with that answer
   --json               print the findings as JSON
 
-Exit codes: 0 every charge adds up or is lower; 1 a charge is too high; 2 wrong command line; 3 no price list, or a charge
-without a price.
+For the signature of a receipt:
+  --base-url URL       the confidential origin whose broker signed it (default: the variable BASE_URL)
+  --pins FILE          the machines to accept (default: those that this build ships with)
+  --require VERDICT    the weakest verdict on the broker (default: hardware_verified)
+  --self-signed        connect even if no trusted authority signed the certificate
+  --allow-simulated    for development: accept simulated evidence from a service on this machine
+  --relay URL          connect through a SOCKS5 or HTTP proxy, such as socks5://127.0.0.1:9050
+
+Exit codes: 0 every charge adds up or is lower, and a receipt is signed; 1 a charge is too high, or a signature is not valid;
+2 wrong command line; 3 no price list, a charge without a price, or a signature that could not be checked.
 `;
 
 /** Runs `sotto verify-bill FILE|-`. */
@@ -29,7 +47,10 @@ export async function verifyBillCommand(terminal: Terminal, args: readonly strin
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: { json: { type: 'boolean' }, prices: { type: 'string' }, 'control-url': { type: 'string' } },
+    options: {
+      ...signerOptions,
+      ...{ json: { type: 'boolean' }, prices: { type: 'string' }, 'control-url': { type: 'string' } },
+    },
   });
   const file = onlyOne('FILE', positionals);
   const text = file === '-' ? await readAll(terminal) : readText('FILE', file);
@@ -44,6 +65,7 @@ export async function verifyBillCommand(terminal: Terminal, args: readonly strin
   }
   const findings = bill.charges.map((charge) => verifyCharge(charge, prices.prices));
   terminal.out(values.json ? `${JSON.stringify(findings.map(asJson), undefined, 2)}\n` : asText(findings));
+  terminal.note('It is not signed: only the arithmetic was checked. A receipt is signed (`x-router-receipt`).\n');
   if (bill.hasMore)
     terminal.note('The bill has more pages. Request the next one with `cursor` set to `next_cursor`.\n');
   if (findings.some(({ result }) => result === 'above')) return 1;
@@ -58,43 +80,54 @@ const receiptWords: Readonly<Record<ReceiptFinding, string>> = {
   other_catalog: 'adds up; not compared, because the price list is of another catalog',
 };
 
+type ReceiptValues = Parameters<typeof checkSignature>[2] & {
+  readonly json?: boolean | undefined;
+  readonly prices?: string | undefined;
+  readonly 'control-url'?: string | undefined;
+};
+
 async function verifyReceiptBill(
   terminal: Terminal,
-  given: {
-    readonly file: string;
-    readonly document: unknown;
-    readonly json?: boolean | undefined;
-    readonly prices?: string | undefined;
-    readonly 'control-url'?: string | undefined;
-  },
+  { file, document, ...values }: ReceiptValues & { readonly file: string; readonly document: unknown },
 ): Promise<ExitCode> {
-  const charge = readReceiptCharge(given.document);
-  if (typeof charge === 'string') throw new UsageError(`${given.file} is not a bill: ${charge}.`);
-  if ('free' in charge) {
-    terminal.out(
-      given.json ? `${JSON.stringify({ result: 'free' })}\n` : 'The request was not served and not charged.\n',
-    );
-    return 0;
-  }
-  const hasList = given.prices !== undefined || given['control-url'] !== undefined;
-  const list = hasList ? await pricesFrom(given.prices, given['control-url']) : undefined;
+  const charge = readReceiptCharge(document);
+  if (typeof charge === 'string') throw new UsageError(`${file} is not a bill: ${charge}.`);
+  const hasList = values.prices !== undefined || values['control-url'] !== undefined;
+  const list = hasList ? await pricesFrom(values.prices, values['control-url']) : undefined;
   if (typeof list === 'string') {
     terminal.note(`${list}\n`);
     return 3;
   }
-  const result = judgeReceipt(charge, list);
+  const signature = await checkSignature(terminal, receiptSchema.parse(document), values);
+  const result = 'free' in charge ? 'free' : judgeReceipt(charge, list);
+  const shown = values.json
+    ? JSON.stringify({ ...chargeJson(charge), result, signature: signatureJson(signature) }, undefined, 2)
+    : [...chargeLines(charge, result), signatureLine(signature), unboundLine].map(printableLine).join('\n');
+  terminal.out(`${shown}\n`);
+  if (signature.state === 'invalid' || result === 'above' || result === 'other_price') return 1;
+  return signature.state === 'unchecked' || result === 'other_catalog' ? 3 : 0;
+}
+
+const unboundLine =
+  'Not checked: whether it is the receipt of your request. Compare `received_sha256` and `returned_sha256` with the SHA-256 of both bodies.';
+
+function chargeLines(charge: ReceiptCharge | FreeReceipt, result: ReceiptFinding | 'free'): string[] {
+  if ('free' in charge || result === 'free') return ['The request was not served and not charged.'];
   const { model, provider, chargeNusd, costNusd, catalogDigest, estimated } = charge;
-  const [charged, cost] = [nusdToDecimal(chargeNusd), nusdToDecimal(costNusd)];
-  if (given.json) {
-    const shown = { model, provider, charged_usd: charged, cost_usd: cost, catalog_digest: catalogDigest, result };
-    terminal.out(`${JSON.stringify(shown, undefined, 2)}\n`);
-  } else {
-    const counted = estimated ? ', tokens counted by the service' : '';
-    const line = `${charged} USD for ${model} by ${provider}${counted}: ${receiptWords[result]} (its usage costs ${cost} USD)`;
-    terminal.out(`${printableLine(line)}\nCatalog ${printableLine(catalogDigest)}\n`);
-  }
-  if (result === 'above' || result === 'other_price') return 1;
-  return result === 'other_catalog' ? 3 : 0;
+  const counted = estimated ? ', tokens counted by the service' : '';
+  return [
+    `${nusdToDecimal(chargeNusd)} USD for ${model} by ${provider}${counted}: ${receiptWords[result]} (its usage costs ${nusdToDecimal(costNusd)} USD)`,
+    `Catalog ${catalogDigest}`,
+  ];
+}
+
+function chargeJson(charge: ReceiptCharge | FreeReceipt): object {
+  if ('free' in charge) return {};
+  const { model, provider, chargeNusd, costNusd, catalogDigest } = charge;
+  return {
+    ...{ model, provider, charged_usd: nusdToDecimal(chargeNusd), cost_usd: nusdToDecimal(costNusd) },
+    catalog_digest: catalogDigest,
+  };
 }
 
 /** Returns the prices, or a sentence if the service does not give any. */
