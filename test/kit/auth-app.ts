@@ -32,6 +32,7 @@ export async function authApp() {
       secrets: ['a secret for tests, forty characters long'],
       origin: publicOrigin,
       trustedOrigins: [dashboard],
+      maxPasskeys: 20,
       onSignUp,
       onClaimed: async () => {},
       deleteAccount: async () => undefined,

@@ -3,7 +3,7 @@ import { confidentialOrigin } from '@sotto/contract/confidential';
 import type { MediaSwitches } from '@sotto/router';
 import { createServer, registerHealth, registerOpenApi, type ServerOptions, setting } from '@sotto/server';
 import { StateUnavailableError } from '@sotto/state';
-import { ServiceError } from '@sotto/wire';
+import { maxContentBytes, ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import { type AttestationRouteDependencies, registerGatewayAttestation } from './gateway/attestation-route.ts';
 import type { InferenceDependencies } from './inference/deps.ts';
@@ -27,8 +27,6 @@ export interface BrokerAppOptions {
   readonly gateway: AttestationRouteDependencies | undefined;
 }
 
-/** Large enough for many inline images and long contexts. */
-const bodyLimit = 32 * 1024 * 1024;
 /** A ticket travels in a header and contains the workspace's lists. */
 const maxHeaderBytes = 48 * 1024;
 
@@ -48,7 +46,7 @@ export function buildApp({
   gateway,
 }: BrokerAppOptions): FastifyInstance {
   const app = createServer({
-    bodyLimit,
+    bodyLimit: maxContentBytes,
     maxHeaderBytes,
     trustProxy,
     proxies,

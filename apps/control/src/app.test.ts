@@ -1,4 +1,5 @@
 import { channel } from 'node:diagnostics_channel';
+import { usualMaxima } from '@sotto/contract';
 import { controlOrigin } from '@sotto/contract/control';
 import { createMemoryState, MemoryStore } from '@sotto/state';
 import { drizzle } from 'drizzle-orm/node-postgres';
@@ -23,6 +24,7 @@ const auth = buildAuth({
   onClaimed: async () => {},
   deleteAccount: async () => undefined,
   mailer: undefined,
+  maxPasskeys: 1,
   onMailFailed: () => {},
   openid,
   signUp: { mode: async () => ({ mode: 'open', isInherited: false }), admits: async () => true },
@@ -58,6 +60,7 @@ async function registeredRoutes(): Promise<string[]> {
     issuer: new Issuer('issuer.example', []),
     ticketTtlMs: 1,
     limits: { requests: 1, tokens: 1, control: 1 },
+    maxima: usualMaxima,
     limitsRedis: undefined,
     trustProxy: false,
     billing: { plan: plan.settings, rails: { test: true, stripe: undefined, btcpay: undefined } },

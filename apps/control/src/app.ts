@@ -1,7 +1,8 @@
+import { limitOf } from '@sotto/contract';
 import { controlOrigin } from '@sotto/contract/control';
 import { createServer, registerHealth, type ServerOptions, type Tracing } from '@sotto/server';
 import { StateUnavailableError } from '@sotto/state';
-import { ServiceError } from '@sotto/wire';
+import { maxControlBytes, ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
 import { type ApiCredentials, RememberedKeys, verifyCredentials } from './credentials/api-credentials.ts';
@@ -9,7 +10,7 @@ import type { SessionDependencies } from './credentials/session-credentials.ts';
 import { isDatabaseUnavailable } from './database/database.ts';
 import type { Domain } from './domain.ts';
 import type { ControlEvents } from './events.ts';
-import { ownLimit, registerRateLimits, uncounted } from './limits/rate-limits.ts';
+import { limitByKey, ownLimit, registerRateLimits, uncounted } from './limits/rate-limits.ts';
 import type { Dashboard } from './pages/dashboard.ts';
 import { serving } from './serve/serve.ts';
 import { type SessionSecrets, signCookiesAgain } from './sessions/session-secrets.ts';
@@ -24,14 +25,13 @@ export interface ControlAppOptions {
   readonly dashboard: Dashboard;
   /** Shown to clients that ask for a path of the broker here. */
   readonly confidentialOrigin: string;
-  readonly limits: { readonly control: number; readonly minting: number; readonly redis: Redis | undefined };
+  readonly limits: { readonly control: number; readonly requests: number; readonly redis: Redis | undefined };
   readonly events: ControlEvents;
   readonly isReady: () => Promise<boolean>;
   readonly trustProxy: ServerOptions['trustProxy'];
   readonly now: () => number;
 }
 
-const bodyLimit = 256 * 1024;
 /** One account or address gets at most a quarter of this, which is sixty-four bodies of the largest size. */
 const arrivingBytes = 64 * 1024 * 1024;
 const maxHeaderBytes = 16 * 1024;
@@ -45,7 +45,7 @@ const openPaths = controlOrigin.routes
 export async function buildApp(options: ControlAppOptions): Promise<FastifyInstance> {
   const { events, dashboard } = options;
   const app = createServer({
-    bodyLimit,
+    bodyLimit: maxControlBytes,
     arrivingBytes,
     maxHeaderBytes,
     trustProxy: options.trustProxy,
@@ -91,10 +91,9 @@ export async function buildApp(options: ControlAppOptions): Promise<FastifyInsta
   const serve = serving(app, {
     sessions,
     credentials,
-    // Outgoing: a mail or a request to an address that did not ask for it.
     limits: {
-      minting: ownLimit(options.limits.minting),
-      outgoing: ownLimit(Math.ceil(options.limits.control / 20)),
+      minting: limitByKey(limitOf('minting', options.limits.requests).max),
+      outgoing: ownLimit(limitOf('outgoing', options.limits.control).max),
       uncounted,
     },
   });

@@ -1,4 +1,5 @@
 import type { BlockList } from 'node:net';
+import type { Maxima } from '@sotto/contract';
 import type { MediaSwitches } from '@sotto/router';
 import { type Environment, type Leave, readSettings, type Settings, setting, type TrustProxy } from '@sotto/server';
 import { z } from 'zod';
@@ -7,6 +8,7 @@ import {
   environmentSchema as billingSchema,
   readBillingSettings,
 } from './billing/billing-settings.ts';
+import { maximumSettings, readMaxima } from './limits/maximum-settings.ts';
 import type { Address } from './reach.ts';
 import {
   readSignInSettings,
@@ -94,7 +96,8 @@ export const environmentSchema = z.object({
   RATE_LIMIT_CONTROL: setting
     .count('a number of requests per minute')
     .default(600)
-    .describe('Requests to control per minute, by credential once it is verified, else by address.'),
+    .describe('Requests to control per minute, by account once a credential is verified, else by address.'),
+  ...maximumSettings,
   METRICS_PORT: setting.portOrOff.describe('Port for Prometheus metrics, at `/metrics` on `HOST`.'),
   TRUST_PROXY: setting.trustProxy.describe('Proxies whose forwarded headers control believes.'),
   LOG_LEVEL: setting.logLevel.default('info').describe('Least severe level that is logged.'),
@@ -129,6 +132,8 @@ export interface ControlConfig {
   readonly ticketTtlMs: number;
   readonly usageRetention: number | undefined;
   readonly limits: { readonly requests: number; readonly tokens: number; readonly control: number };
+  /** The most that one account may have. */
+  readonly maxima: Maxima;
   /** Undefined: no metrics are served. */
   readonly metricsPort: number | undefined;
   readonly trustProxy: TrustProxy;
@@ -197,6 +202,7 @@ export function readConfig(environment: Environment): Settings<ControlConfig> {
       ticketTtlMs: env.TICKET_TTL_S * 1000,
       usageRetention: env.USAGE_RETENTION_MONTHS,
       limits: { requests: env.RATE_LIMIT_REQUESTS, tokens: env.RATE_LIMIT_TOKENS, control: env.RATE_LIMIT_CONTROL },
+      maxima: readMaxima(env),
       metricsPort: env.METRICS_PORT,
       trustProxy: env.TRUST_PROXY,
       logLevel: env.LOG_LEVEL,

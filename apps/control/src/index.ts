@@ -17,6 +17,7 @@ export { insertKey } from './keys/key-store.ts';
 export { type BookingResult, bookSettlements } from './ledger/book-settlements.ts';
 export { creditAccount } from './ledger/post-transaction.ts';
 export type { AttributedSettlement } from './ledger/record-usage.ts';
+export { maximumSettings, maximumVariables, readMaxima } from './limits/maximum-settings.ts';
 export { printMail } from './mail/mail.ts';
 export { smtpMail } from './mail/smtp-mail.ts';
 export { ControlMetrics } from './metrics/control-metrics.ts';

@@ -1,6 +1,7 @@
 import type { BlockList } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import type { Maxima } from '@sotto/contract';
 import { isSwitchedOn, type MediaSwitches } from '@sotto/router';
 import { type Leave, leaveServer, openTracing, repeat } from '@sotto/server';
 import type { EpochKeeper, State } from '@sotto/state';
@@ -71,6 +72,8 @@ export interface ControlOptions {
   /** Months for which the rows of single requests are kept (USAGE_RETENTION_MONTHS). Default: for ever. */
   readonly usageRetention?: number | undefined;
   readonly limits: ControlConfig['limits'];
+  /** The most that one account may have. */
+  readonly maxima: Maxima;
   readonly limitsRedis: Redis | undefined;
   readonly trustProxy: ControlConfig['trustProxy'];
   readonly traces?: ControlConfig['traces'];
@@ -114,6 +117,7 @@ const noteMs = 20_000;
 /** Builds the control plane. It opens no port before `app.listen`. */
 export async function buildControl(options: ControlOptions): Promise<Control> {
   const { state, logger, secrets, origin, limits, mailer, now = Date.now } = options;
+  const { maxima } = options;
   const metrics = new ControlMetrics();
   const events = metrics.counting(controlEvents(logger));
   const { pool, db, close } = openDatabase(options.databaseUrl);
@@ -161,6 +165,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
       return undefined;
     },
     mailer,
+    maxPasskeys: maxima.passkeys,
     onMailFailed: failed('mail'),
     openid: options.openid,
     signUp,
@@ -181,7 +186,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     isAlone: options.isAlone ?? false,
   });
   const connect = options.connectedApps
-    ? buildConnect({ pool, projector, origin, sessionSecrets, events, now })
+    ? buildConnect({ pool, projector, origin, sessionSecrets, events, maxima, now })
     : undefined;
   const offers = (operation: Operation): boolean =>
     isSwitchedOn(options.media, operation) && keeper.isServed(operation);
@@ -236,8 +241,8 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     }),
     buildRouting({ pool, keeper, projector }),
     buildUsage({ pool, state, retention: options.usageRetention, events, now }),
-    buildKeys({ pool, projector, keeper, limits }),
-    buildWorkspaces({ pool, projector, origin, mailer, events, now, controlLimit: limits.control }),
+    buildKeys({ pool, projector, keeper, maxima, limits }),
+    buildWorkspaces({ pool, projector, origin, mailer, events, maxima, now, controlLimit: limits.control }),
     buildOperator({ pool, projector, keeper, signUp, grants, mailer, origin, events, now }),
     grants,
     buildAccountDeletion({ pool, state, project }),
@@ -270,7 +275,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     findAccessToken: connect?.findAccessToken,
     dashboard,
     confidentialOrigin,
-    limits: { control: limits.control, minting: limits.requests * 2, redis: options.limitsRedis },
+    limits: { control: limits.control, requests: limits.requests, redis: options.limitsRedis },
     events,
     isReady,
     trustProxy: options.trustProxy,

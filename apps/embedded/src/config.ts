@@ -5,8 +5,10 @@ import {
   type BillingSettings,
   billingSchema,
   billingVariables,
+  maximumSettings,
   readBillingSettings,
   readCreditKeysFile,
+  readMaxima,
   readSignInSettings,
   type SignInSettings,
   signInSchema,
@@ -77,6 +79,7 @@ export const environmentSchema = z.object({
   RATE_LIMIT_REQUESTS: setting.count('a number of requests per minute').default(600),
   RATE_LIMIT_TOKENS: setting.count('a number of tokens per minute').default(2_000_000),
   RATE_LIMIT_CONTROL: setting.count('a number of requests per minute').default(600),
+  ...maximumSettings,
   CONFIDENTIAL_TLS: z
     .literal('off', { error: 'takes `off` in embedded mode, which listens on loopback only' })
     .default('off')
@@ -138,6 +141,7 @@ export interface EmbeddedConfig {
   readonly ticketTtlMs: number;
   readonly usageRetention: number | undefined;
   readonly limits: { readonly requests: number; readonly tokens: number; readonly control: number };
+  readonly maxima: ReturnType<typeof readMaxima>;
   /** Undefined: no metrics are served. With two processes, the broker uses the next port. */
   readonly metricsPort: number | undefined;
   /** Undefined: nothing is traced. */
@@ -220,6 +224,7 @@ export function readConfig(environment: Environment, projectDir: string): Config
       ticketTtlMs: env.TICKET_TTL_S * 1000,
       usageRetention: env.USAGE_RETENTION_MONTHS,
       limits: { requests: env.RATE_LIMIT_REQUESTS, tokens: env.RATE_LIMIT_TOKENS, control: env.RATE_LIMIT_CONTROL },
+      maxima: readMaxima(env),
       // In production, evidence that proves nothing would mislead clients.
       attestation: isProduction && env.ATTESTATION === 'auto' ? 'off' : env.ATTESTATION,
       logLevel: env.LOG_LEVEL,

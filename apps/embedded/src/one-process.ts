@@ -70,6 +70,7 @@ export async function startOneProcess(options: OneProcessOptions): Promise<Runni
     ticketTtlMs: config.ticketTtlMs,
     usageRetention: config.usageRetention,
     limits: config.limits,
+    maxima: config.maxima,
     limitsRedis: undefined,
     trustProxy: false,
     traces: config.traces,

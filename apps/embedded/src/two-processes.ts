@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { maximumVariables } from '@sotto/control';
 import { providersOf } from './files/prepare-files.ts';
 import { type LogFormat, prettyOut } from './log.ts';
 import type { OneProcessOptions } from './one-process.ts';
@@ -71,6 +72,7 @@ export async function startTwoProcesses(options: OneProcessOptions): Promise<Run
       RATE_LIMIT_REQUESTS: String(config.limits.requests),
       RATE_LIMIT_TOKENS: String(config.limits.tokens),
       RATE_LIMIT_CONTROL: String(config.limits.control),
+      ...maximumVariables(config.maxima),
     },
   });
   const stop = async (): Promise<void> => {

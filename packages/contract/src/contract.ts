@@ -1,5 +1,7 @@
 import type { ErrorType } from '@sotto/wire';
 import type { z } from 'zod';
+import type { RateLimitName } from './limits.ts';
+import type { MaximumName } from './maxima.ts';
 import type { AnswerDescription, Content, Credential, HeaderNote, Note } from './route.ts';
 
 /** A route, by its method and its path with parameters in braces. */
@@ -19,11 +21,13 @@ export type Identified =
   | 'settlement'
   | 'workspace';
 
-/** A parameter of a path. With `id` it must be a UUID: a malformed id gets 404, like an unknown one. */
-export interface PathParameter {
-  readonly note: Note;
-  readonly id?: Identified;
-}
+/**
+ * A parameter of a path. With `id` it must be a UUID. A malformed id and a text that is too long get 404, as an unknown one does.
+ */
+export type PathParameter = { readonly note: Note } & (
+  | { readonly id: Identified; readonly maxLength?: never }
+  | { readonly maxLength: number; readonly id?: never }
+);
 
 /**
  * The requests and answers of a route. The compiler checks the service (`serve`) and the dashboard (`call`) against it, and the
@@ -65,8 +69,12 @@ export interface Contract {
   readonly examples?: { readonly body?: unknown; readonly answer?: unknown };
   /** Errors in addition to those of credentials, parameters, query and body. */
   readonly errors?: readonly ErrorType[];
-  /** A rate limit of its own, by control's name for it. */
+  /** A rate limit of its own, instead of the one of every route. */
   readonly limit?: 'minting' | 'outgoing' | 'uncounted';
+  /** Rate limits besides. The handler counts them. */
+  readonly limits?: readonly RateLimitName[];
+  /** Creates something of which an account has at most a number. At the maximum the answer is `conflict`. */
+  readonly maximum?: MaximumName;
   /** `public`: the same for every caller, so that caches may keep it. */
   readonly cache?: 'public';
   /** Opens a route without credentials to pages of other origins. Routes that accept only keys are always open to them. */

@@ -1,7 +1,9 @@
 import type { ErrorType } from '@sotto/wire';
-import type { Contract, Contracts } from './contract.ts';
+import type { Contract, Contracts, PathParameter } from './contract.ts';
 import { anywhere, ofBodies, ofKeys, ofOperators, ofOwners, ofSessions } from './errors.ts';
-import { type AnswerDescription, type Credential, json, type RouteDescription } from './route.ts';
+import { describeLimits } from './limits.ts';
+import { type Maximum, maxima } from './maxima.ts';
+import { type AnswerDescription, type Credential, json, type Note, type RouteDescription } from './route.ts';
 
 /** Converts the routes of one tag for the document. */
 export const describeRoutes = (tag: string, routes: Contracts): RouteDescription[] =>
@@ -22,9 +24,10 @@ function describeRoute(tag: string, key: string, contract: Contract): RouteDescr
     operationId,
     tag,
     summary,
-    description,
+    description: [description, ...boundsOf(contract)].filter((each) => each !== undefined).join('\n\n') || undefined,
     credentials,
-    pathParameters: params && Object.fromEntries(Object.entries(params).map(([name, { note }]) => [name, note])),
+    pathParameters:
+      params && Object.fromEntries(Object.entries(params).map(([name, param]) => [name, pathNote(param)])),
     query,
     headers,
     body: bodyOf(contract),
@@ -33,6 +36,29 @@ function describeRoute(tag: string, key: string, contract: Contract): RouteDescr
     isOpenToPages: isOpenToPages(contract),
   };
 }
+
+/** Describes the rate limits of a route, and the maximum of what it creates. */
+function boundsOf({ limit, limits = [], maximum }: Contract): string[] {
+  const counted = [...(limit === undefined || limit === 'uncounted' ? [] : [limit]), ...limits];
+  const most: Maximum | undefined = maximum && maxima[maximum];
+  return [
+    ...(limit === 'uncounted' ? ['No rate limit.'] : []),
+    ...(counted.length === 0 ? [] : [describeLimits(counted)]),
+    ...(most === undefined
+      ? []
+      : [
+          [`At most \`${most.setting}\` (${most.usual} by default) ${most.what}.`, most.note]
+            .filter((each) => each !== undefined)
+            .join(' '),
+        ]),
+  ];
+}
+
+/** Adds the bound of a parameter to its note. */
+const pathNote = ({ note, id, maxLength }: PathParameter): Note => ({
+  ...(typeof note === 'string' ? { description: note } : note),
+  ...(id === undefined ? { minLength: 1, maxLength } : { format: 'uuid' }),
+});
 
 function bodyOf({ body, otherBodies = [], examples = {} }: Contract): RouteDescription['body'] {
   if (typeof body === 'string') {

@@ -12,7 +12,5 @@ export const nonceSchema = z
   .regex(/^[0-9a-fA-F]{64}$/, { error: 'must be exactly 64 hex digits, fresh for each verification' })
   .transform((nonce) => nonce.toLowerCase());
 
-/** Text without NUL, which PostgreSQL refuses in columns and parameters. */
-export const storableText = z
-  .string()
-  .refine((text) => !text.includes('\0'), { error: 'must not contain a NUL character' });
+/** An e-mail address: RFC 5321 allows at most 254 characters. */
+export const emailSchema = z.email().max(254);

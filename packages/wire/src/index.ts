@@ -239,6 +239,7 @@ export {
   type UpdateApp,
   updateAppSchema,
 } from './requests/connect-request.ts';
+export { maxAuthBytes, maxContentBytes, maxControlBytes } from './requests/content-bounds.ts';
 export {
   countEmbeddingInputs,
   type EmbeddingsRequest,
@@ -257,6 +258,7 @@ export {
   speechSettings,
 } from './requests/media-request.ts';
 export { type Message, messageSchema } from './requests/messages.ts';
+export { listQuerySchema } from './requests/page-query.ts';
 export { faultsOf, parseRequest, problemOf, requestError } from './requests/parse-request.ts';
 export {
   type Boundary,
@@ -333,5 +335,6 @@ export {
   workspaceNameSchema,
 } from './requests/workspace-request.ts';
 export { SseEventTooLargeError, SseParser, sseDone, sseFrame } from './sse.ts';
+export { assertStorable, isStorable } from './storable.ts';
 export { isRoleAtLeast, type WorkspaceRole, workspaceRoles } from './workspace-role.ts';
 export { type KnownOrigins, type OriginName, pathsOfOrigin, wrongTurn } from './wrong-turns.ts';

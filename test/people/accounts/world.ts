@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
+import { usualMaxima } from '@sotto/contract';
 import {
   buildControl,
   builtInBilling,
@@ -96,6 +97,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<AccountsWor
       media: { image: false, speech: false },
       ticketTtlMs: 1000,
       limits: { requests: 1000, tokens: 1000, control: limit },
+      maxima: usualMaxima,
       limitsRedis: undefined,
       trustProxy: '127.0.0.1',
       billing: { plan: plan.settings, rails: { test: true, stripe: undefined, btcpay: undefined } },

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { usualMaxima } from '@sotto/contract';
 import {
   buildControl,
   builtInBilling,
@@ -96,6 +97,7 @@ export async function bareControl(
     },
     media: { image: false, speech: false },
     ticketTtlMs: 300_000,
+    maxima: usualMaxima,
     limits: { control: 1e6, requests: 1e6, tokens: 1e9 },
     limitsRedis: undefined,
     billing: await noBilling(),

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { usualMaxima } from '@sotto/contract';
 import { monthOf } from '@sotto/state';
 import { beforeEach, expect, it } from 'vitest';
 import { openTestDatabase, settledChat } from '../../../../test/kit/database.ts';
@@ -37,7 +38,12 @@ async function passHalf(keys: number) {
   for (let made = 0; made < keys; made += 1) {
     const key = { ...owner, kind: 'inference', name: `key ${made}`, openaiCompatible: true } as const;
     const { id: keyId } = await insertKey(pool, { ...key, creditLimitNusd: undefined });
-    const { budget } = await setBudget(pool, owner, { limit_usd: 1e-8, member_id: undefined, key_id: keyId }, now);
+    const { budget } = await setBudget(
+      pool,
+      { ...owner, maxima: usualMaxima },
+      { limit_usd: 1e-8, member_id: undefined, key_id: keyId },
+      now,
+    );
     budgetIds.push(budget.id);
     const settlement = { ...settledChat, id: randomUUID(), chargeNusd: '5', at: now, month: monthOf(now) };
     await bookSettlements(pool, [{ settlement, owner: { ...owner, keyId } }]);

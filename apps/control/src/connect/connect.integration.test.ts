@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { usualMaxima } from '@sotto/contract';
 import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { describe, expect, it } from 'vitest';
@@ -28,13 +29,17 @@ async function newAccount() {
 
 async function newApp(): Promise<OfApp> {
   const { accountId } = await newAccount();
-  const app = await createApp(pool, accountId, {
-    name: 'Notebook',
-    homepage: 'https://app.example',
-    type: 'confidential',
-    redirect_uris: [redirectUri],
-    scopes: ['openid', 'inference'],
-  });
+  const app = await createApp(
+    pool,
+    { accountId, maxima: usualMaxima },
+    {
+      name: 'Notebook',
+      homepage: 'https://app.example',
+      type: 'confidential',
+      redirect_uris: [redirectUri],
+      scopes: ['openid', 'inference'],
+    },
+  );
   return { accountId, appId: app.id };
 }
 
@@ -44,6 +49,7 @@ const grantFor = (accountId: string, { appId }: OfApp, more: Partial<NewGrant> =
   redirectUri,
   scopes: ['inference'],
   workspaceId: undefined,
+  maxima: usualMaxima,
   creditLimitNusd: 1n,
   ...more,
 });
@@ -137,7 +143,7 @@ it('the owner who claims an account finds no app that an earlier user registered
   const keyIds = await claimAccount(pool, rows[0]?.user_id ?? '', [claimWorkspaces, disableApps]);
   expect(keyIds).toHaveLength(1);
   expect(await isActive(grantId)).toBe(false);
-  expect(await listApps(pool, app.accountId)).toEqual([]);
+  expect((await listApps(pool, app.accountId, { limit: 1 })).data).toEqual([]);
 });
 
 it('a grant that several callers end at once ends once', async () => {

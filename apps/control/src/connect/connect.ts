@@ -1,3 +1,4 @@
+import type { Maxima } from '@sotto/contract';
 import { appContracts, grantContracts } from '@sotto/contract/control';
 import { repeat } from '@sotto/server';
 import { ServiceError } from '@sotto/wire';
@@ -22,7 +23,11 @@ export interface Connect extends Domain {
 const keysMs = 30_000;
 const purgeMs = 60_000;
 
-export function buildConnect(deps: ProtocolKeeperDependencies): Connect {
+export interface ConnectDependencies extends ProtocolKeeperDependencies {
+  readonly maxima: Maxima;
+}
+
+export function buildConnect(deps: ConnectDependencies): Connect {
   const keeper = new ProtocolKeeper(deps);
   const { pool, origin, projector, now } = deps;
   return {
@@ -31,7 +36,7 @@ export function buildConnect(deps: ProtocolKeeperDependencies): Connect {
       serveApps(serve, deps);
       serveGrants(serve, deps);
       const provider = async () => (await keeper.protocol()).provider;
-      serveInteractions(serve, { pool, projector, provider, origin, now });
+      serveInteractions(serve, { pool, projector, provider, origin, maxima: deps.maxima, now });
       await app.register(protocolRoutes, { keeper, onUnexpected: deps.events.connectFailed });
     },
     tasks: (failed) => [
@@ -65,13 +70,13 @@ function serveGrants(serve: Serve, { pool, projector }: ProtocolKeeperDependenci
 }
 
 /** Serves the apps that an account has registered. A secret is returned only once. */
-function serveApps(serve: Serve, { pool, projector, origin }: ProtocolKeeperDependencies): void {
+function serveApps(serve: Serve, { pool, projector, origin, maxima }: ConnectDependencies): void {
   serve(appContracts)({
-    'GET /v1/connect/apps': async ({ caller }) => ({ data: await listApps(pool, caller.accountId) }),
+    'GET /v1/connect/apps': ({ caller, query }) => listApps(pool, caller.accountId, query),
 
     'POST /v1/connect/apps': ({ caller, body }) => {
       refuseOwnAddresses(origin, body);
-      return createApp(pool, caller.accountId, body);
+      return createApp(pool, { accountId: caller.accountId, maxima }, body);
     },
 
     'PATCH /v1/connect/apps/{id}': async ({ caller: { accountId }, params, body }) => {

@@ -211,5 +211,9 @@ export const verifyCredentials =
     const id = sessionIdOf(request);
     const session = id === undefined ? undefined : await readSession(auth, request.headers);
     if (id === undefined || session === undefined) return undefined;
-    return { id, kind: 'session', owner: `user:${session.userId}` };
+    const { rows } = await credentials.pool.query<{ id: string }>('select id from accounts where user_id = $1', [
+      session.userId,
+    ]);
+    // The first request of a new user creates the account.
+    return { id, kind: 'session', owner: rows[0] === undefined ? `user:${session.userId}` : `account:${rows[0].id}` };
   };

@@ -5,6 +5,7 @@ import { type KeyAnswer, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import type { SqlRow } from '../database/columns.ts';
 import type { apiKeys } from '../database/schema.ts';
+import { oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
 
 /** What a key may do. */
 interface KeyRules {
@@ -86,17 +87,19 @@ export async function insertKey(
  * Lists the keys that an account pays for, or those of a workspace, regardless of payer. Keys of apps are listed as
  * grants instead.
  */
-export async function listKeys(
+export function listKeys(
   pool: pg.Pool,
   of: { readonly accountId: string } | { readonly workspaceId: string },
-): Promise<KeyAnswer[]> {
-  const [column, id] = 'workspaceId' in of ? ['workspace_id', of.workspaceId] : ['account_id', of.accountId];
-  const { rows } = await pool.query<KeyRow>(
-    `select ${columns} from api_keys where ${column} = $1
-       and not exists (select from connect_grants g where g.key_id = api_keys.id) order by created_at, id`,
-    [id],
-  );
-  return rows.map(toAnswer);
+  page: PageQuery,
+): Promise<{ data: KeyAnswer[]; next_cursor: string | null }> {
+  const [column, owner] = 'workspaceId' in of ? ['workspace_id', of.workspaceId] : ['account_id', of.accountId];
+  const select = `select ${columns} from api_keys where ${column} = $1
+    and not exists (select from connect_grants g where g.key_id = api_keys.id)`;
+  const list = { select, values: [owner], at: 'created_at', id: 'id' };
+  return oldestFirst<KeyRow, KeyAnswer>(pool, list, page, {
+    endOf: (row) => ({ at: row.created_at, id: row.id }),
+    toAnswer,
+  });
 }
 
 /**

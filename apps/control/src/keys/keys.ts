@@ -1,3 +1,4 @@
+import type { Maxima } from '@sotto/contract';
 import { keyContracts } from '@sotto/contract/control';
 import type { KeyKind } from '@sotto/state';
 import { autoModelId, ServiceError, type UpdateKey } from '@sotto/wire';
@@ -6,6 +7,7 @@ import { byAccount, recordAct } from '../acts/record-act.ts';
 import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import type { Domain } from '../domain.ts';
+import { assertBelowMaximum } from '../limits/maximum.ts';
 import { projectKeys } from '../projection/project-keys.ts';
 import type { Projector } from '../projection/projector.ts';
 import { notFound } from '../serve/not-found.ts';
@@ -18,6 +20,7 @@ export interface KeysDependencies {
   readonly pool: pg.Pool;
   readonly projector: Projector;
   readonly keeper: Pick<CatalogKeeper, 'catalog'>;
+  readonly maxima: Maxima;
   /** The rate limits of the deployment, per key and minute. */
   readonly limits: { readonly requests: number; readonly tokens: number };
 }
@@ -28,10 +31,10 @@ export const buildKeys = (deps: KeysDependencies): Domain => ({ register: ({ ser
 function serveKeys(serve: Serve, deps: KeysDependencies): void {
   const { pool, projector } = deps;
   serve(keyContracts)({
-    'GET /v1/keys': async ({ caller: { accountId }, query: { workspace_id: workspaceId } }) => {
-      if (workspaceId === undefined) return { data: await listKeys(pool, { accountId }) };
+    'GET /v1/keys': async ({ caller: { accountId }, query: { workspace_id: workspaceId, ...page } }) => {
+      if (workspaceId === undefined) return listKeys(pool, { accountId }, page);
       await requireWorkspace(pool, { accountId, workspaceId, action: 'read' });
-      return { data: await listKeys(pool, { workspaceId }) };
+      return listKeys(pool, { workspaceId }, page);
     },
 
     'POST /v1/keys': async ({ caller: { accountId }, body }) => {
@@ -42,6 +45,7 @@ function serveKeys(serve: Serve, deps: KeysDependencies): void {
           workspaceId: body.workspace_id,
           action: body.kind === 'management' ? 'makeManagementKeys' : 'useOwnKeys',
         });
+        await assertBelowMaximum(client, 'keys', { accountId: workspace.accountId, maxima: deps.maxima });
         const created = await insertKey(client, {
           accountId: workspace.accountId,
           createdBy: accountId,

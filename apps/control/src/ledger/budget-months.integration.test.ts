@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { usualMaxima } from '@sotto/contract';
 import type { AccountRef, Settlement } from '@sotto/state';
 import { expect, it } from 'vitest';
 import { makeOwners, openTestDatabase, settledChat, whileHeld } from '../../../../test/kit/database.ts';
@@ -31,7 +32,12 @@ async function book(owner: AccountRef, ...settlements: Settlement[]) {
   return Object.fromEntries(spent);
 }
 const setOne = (owner: AccountRef) =>
-  setBudget(pool, owner, { limit_usd: 1, member_id: undefined, key_id: undefined }, november);
+  setBudget(
+    pool,
+    { ...owner, maxima: usualMaxima },
+    { limit_usd: 1, member_id: undefined, key_id: undefined },
+    november,
+  );
 
 it('books a late charge to the month of its hold, once, and tells the sum again', async () => {
   const owner = await makeOwner();
@@ -69,7 +75,7 @@ it('notes an alert once if two keys of one batch pass it together', async () => 
   const other = { ...owner, keyId: (await insertKey(pool, key)).id };
   const { budget } = await setBudget(
     pool,
-    owner,
+    { ...owner, maxima: usualMaxima },
     { limit_usd: 1e-8, member_id: undefined, key_id: undefined },
     Date.now(),
   );

@@ -22,12 +22,15 @@ declare module 'fastify' {
 interface RouteLimit {
   /** Requests per minute, counted for this route alone. */
   readonly max: number;
-  /** Counts by address, even if the request has a credential. `nothing`: the route has no limit. */
-  readonly by?: 'address' | 'nothing';
+  /**
+   * Default: by account. `key`: by credential, as inference is. `address`: even if the request has a credential. `nothing`: the route
+   * has no limit.
+   */
+  readonly by?: 'key' | 'address' | 'nothing';
 }
 
 export interface RateLimitOptions {
-  /** Requests per minute by valid credential, or by address without one. */
+  /** Requests per minute by the account of a valid credential, or by address without one. */
   readonly control: number;
   /** A connection for limits that several control processes share. Undefined: this process counts alone. */
   readonly redis: Redis | undefined;
@@ -55,8 +58,8 @@ const maxCounted = 50_000;
 
 /**
  * Limits every request to control except health checks, the dashboard’s files and preflights, which cost less than the
- * count. A request with a valid credential counts by that alone, because many users may share an address, such as the
- * exit of a relay. Requests without one count by address, and so do made-up credentials. To verify costs one lookup,
+ * count. A request with a valid credential counts by its account alone, because many users may share an address, such as the
+ * exit of a relay, and one user may have many sessions and keys. Requests without one count by address, and so do made-up credentials. To verify costs one lookup,
  * only for a credential that is well-formed and new, and an address may fail only ten times as often as its limit. While the store is unavailable no limit applies, because the limits
  * protect no money.
  */
@@ -75,7 +78,7 @@ export async function registerRateLimits(
     ...(redis === undefined ? { cache: maxCounted } : { store: limitStore(redis, limitKeys(sessionSecret)) }),
   });
   const count = app.createRateLimit();
-  const counted = async (request: FastifyRequest): Promise<Counted> => {
+  const countRequest = async (request: FastifyRequest): Promise<Counted> => {
     const found = await count(request);
     if (found.isAllowed) throw new Error('a limiter without an allow list has allowed a request');
     return found;
@@ -87,7 +90,7 @@ export async function registerRateLimits(
     if (before === undefined || times === 0) return;
     // What does not fit as a whole uses up nothing more.
     if (before.remaining < times) throw new ServiceError('rate_limited', { retryAfterS: before.ttl / 1000 });
-    const all = await Promise.all(Array.from({ length: times }, () => counted(request)));
+    const all = await Promise.all(Array.from({ length: times }, () => countRequest(request)));
     for (const each of all.sort((one, other) => other.remaining - one.remaining)) enforce(reply, each);
   });
   app.addHook('onRequest', async (request, reply) => {
@@ -98,14 +101,15 @@ export async function registerRateLimits(
     const address = networkOf(request.ip);
     const credential = byAddress ? undefined : await credentials.find(request, address);
     if (credential !== undefined) app.arrivingBodies.countBy(request, { id: credential.owner });
-    const caller = credential?.id ?? `address:${address}`;
+    const counted = config.limit?.by === 'key' ? credential?.id : credential?.owner;
+    const caller = counted ?? `address:${address}`;
     // Requests without a credential share one count over all routes that do not demand a count by address.
     const own = credential !== undefined || byAddress ? config.limit : undefined;
     buckets.set(
       request,
       own === undefined ? { key: caller, max: control } : { key: `${method} ${url}:${caller}`, max: own.max },
     );
-    const found = await counted(request);
+    const found = await countRequest(request);
     first.set(request, found);
     enforce(reply, found);
   });
@@ -127,7 +131,10 @@ function enforce(reply: FastifyReply, { max, remaining, ttl, isExceeded }: Count
   if (isExceeded) throw new ServiceError('rate_limited', { retryAfterS: ttl / 1000 });
 }
 
-/** The `config` of a route with its own limit, per credential and minute. */
+/** The `config` of a route with its own limit, per key and minute. */
+export const limitByKey = (max: number): FastifyContextConfig => ({ limit: { by: 'key', max } });
+
+/** The `config` of a route with its own limit, per account and minute. */
 export const ownLimit = (max: number): FastifyContextConfig => ({ limit: { max } });
 
 /** The `config` of a route with its own limit, per address and minute, even with a credential. */

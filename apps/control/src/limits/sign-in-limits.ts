@@ -1,3 +1,4 @@
+import { type Contract, limitOf, type RateLimitName } from '@sotto/contract';
 import { networkOf } from '@sotto/server';
 import { hashSecret } from '@sotto/state';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -6,29 +7,14 @@ import type { FindDevice } from '../sessions/known-devices.ts';
 import { type AttemptLimit, attemptLimit } from './attempt-limit.ts';
 import { verifiedCredentialOf } from './verified-credentials.ts';
 
-/** Counts a request for `path` (without `/v1/auth`) with its body. Throws `rate_limited` if it exceeds a limit. */
-export type SignInLimits = (request: FastifyRequest, path: string, body: object) => Promise<void>;
+/** Counts a request for a route with its body. Throws `rate_limited` if it exceeds a limit of the route. */
+export type SignInLimits = (request: FastifyRequest, route: Pick<Contract, 'limits'>, body: object) => Promise<void>;
 
 export interface SignInLimitOptions {
   /** RATE_LIMIT_CONTROL. Every limit here is a fraction of it, so that one setting scales all of them. */
   readonly control: number;
   readonly findDevice: FindDevice;
 }
-
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
-
-/** Requests with a password, code, token or key that an attacker might guess. */
-const guesses =
-  /^\/(?:sign-in\/|verify-email$|reset-password$|change-password$|confirm-password$|change-email$|delete-account$|two-factor\/|passkey\/(?:verify|generate)-|callback\/)/;
-/** Requests that send a mail to an address in the request. */
-const mails = /^\/(?:sign-up\/email|request-password-reset|send-verification-email|change-email)$/;
-/** Requests that contain the password of the signed-in user. */
-const passwords =
-  /^\/(?:change-password|confirm-password|change-email|delete-account|two-factor\/(?:enable|disable|generate-backup-codes))$/;
-
-/** Requests with a code of the second factor. After sign-in, better-auth does not lock it. */
-const codes = /^\/two-factor\/verify-(?:totp|backup-code)$/;
 
 /** The limits of one account. They apply to accounts that do not exist as well, so that they reveal nothing. */
 interface AccountLimits {
@@ -44,61 +30,59 @@ interface AccountLimits {
  * request, or by the session or known device instead.
  */
 export function signInLimits(app: FastifyInstance, { control, findDevice }: SignInLimitOptions): SignInLimits {
-  const limit = (prefix: string, share: number, windowMs: number) =>
-    attemptLimit(app, { prefix, max: Math.ceil(control / share), windowMs });
-  const guessesByAddress = limit('guess', 10, minuteMs);
-  const mailsByAddress = limit('mail', 20, minuteMs);
-  const passwordsBySession = limit('password', 60, minuteMs);
-  const codesBySession = limit('code', 20, hourMs);
+  const limit = (name: RateLimitName) => attemptLimit(app, { prefix: name, ...limitOf(name, control) });
+  const guessesByAddress = limit('guess');
+  const mailsByAddress = limit('mail');
+  const passwordsByAccount = limit('password');
+  const codesByAccount = limit('code');
   const signIns: AccountLimits = {
-    byBoth: [limit('sign-in', 60, minuteMs), limit('sign-in-hour', 30, hourMs)],
-    // So low that an attacker with many addresses cannot guess a password either.
-    byAccount: limit('account', 6, hourMs),
-    byDevice: limit('sign-in-device', 20, hourMs),
+    byBoth: [limit('signIn'), limit('signInHour')],
+    byAccount: limit('signInAccount'),
+    byDevice: limit('signInDevice'),
   };
-  // Separate from other mail: an attacker who uses up this limit has sent the owner links to set a password.
   const resets: AccountLimits = {
-    byBoth: [limit('reset', 200, hourMs)],
-    byAccount: limit('reset-to', 120, 15 * minuteMs),
-    byDevice: limit('reset-device', 200, 15 * minuteMs),
+    byBoth: [limit('reset')],
+    byAccount: limit('resetAccount'),
+    byDevice: limit('resetDevice'),
   };
   const otherMails: AccountLimits = {
-    byBoth: [limit('mail-both', 200, hourMs)],
-    byAccount: limit('mail-to', 120, 15 * minuteMs),
+    byBoth: [limit('otherMail')],
+    byAccount: limit('otherMailAccount'),
     byDevice: undefined,
   };
-  const limitsOf = (path: string): AccountLimits | undefined => {
-    if (path === '/sign-in/email') return signIns;
-    if (path === '/request-password-reset') return resets;
-    return mails.test(path) ? otherMails : undefined;
-  };
+  const limitsOf = (has: (name: RateLimitName) => boolean): AccountLimits | undefined =>
+    has('signIn') ? signIns : has('reset') ? resets : has('otherMail') ? otherMails : undefined;
 
-  return async (request, path, body) => {
+  return async (request, { limits: names = [] }, body) => {
+    const has = (name: RateLimitName): boolean => names.includes(name);
     const network = networkOf(request.ip);
-    const email = emailOf(path, body);
-    const limits = limitsOf(path);
+    const email = emailOf(body);
+    const limits = limitsOf(has);
     const device = email && limits?.byDevice && (await findDevice(request.headers.cookie, email));
+    const credential = verifiedCredentialOf(request);
+    const session = credential?.kind === 'session' ? credential : undefined;
     // A session or a known device is limited by itself, below, so that others at its address do not lock it out.
-    const isSignedIn = passwords.test(path) && verifiedCredentialOf(request)?.kind === 'session';
-    if (guesses.test(path) && !isSignedIn && !device) await guessesByAddress(request, network);
+    const isSignedIn = has('password') && session !== undefined;
+    if (has('guess') && !isSignedIn && !device) await guessesByAddress(request, network);
     // A session may request mail to any address, so that counts by the caller’s address, too.
-    if (mails.test(path) && !device) await mailsByAddress(request, network);
-    const bySession = passwords.test(path) ? passwordsBySession : codes.test(path) ? codesBySession : undefined;
-    // Counts every session in the request, so that an attacker cannot add another one to get a fresh count for a
-    // stolen one.
-    if (bySession !== undefined)
-      for (const token of sessionTokensOf(request.headers.cookie)) await bySession(request, hashSecret(token));
+    if (has('mail') && !device) await mailsByAddress(request, network);
+    const byAccount = has('password') ? passwordsByAccount : has('code') ? codesByAccount : undefined;
+    if (byAccount !== undefined) {
+      if (session !== undefined) await byAccount(request, session.owner);
+      // Also counts each session in the request, because several are not verified: the thief of one could add another.
+      else for (const token of sessionTokensOf(request.headers.cookie)) await byAccount(request, hashSecret(token));
+    }
     if (email === undefined || limits === undefined) return;
     if (device) return limits.byDevice?.(request, device);
-    // Hashed to limit its length, because a body may contain an address of any length.
+    // Hashed, so that no counter names an address.
     const account = hashSecret(email);
     for (const byBoth of limits.byBoth) await byBoth(request, `${network}:${account}`);
     await limits.byAccount(request, account);
   };
 }
 
-/** Returns the address in a body. Ignores fields that the route does not read. */
-function emailOf(path: string, body: { readonly newEmail?: unknown; readonly email?: unknown }): string | undefined {
-  const named = path === '/change-email' ? body.newEmail : body.email;
+/** Returns the address in a body, which has only fields that the route reads. */
+function emailOf(body: { readonly newEmail?: unknown; readonly email?: unknown }): string | undefined {
+  const named = body.newEmail ?? body.email;
   return typeof named === 'string' ? named.trim().toLowerCase() : undefined;
 }

@@ -6,7 +6,7 @@ export interface VerifiedCredential {
   /** Its id for limits, which contains only a hash. */
   readonly id: string;
   readonly kind: 'bearer' | 'session';
-  /** Its account or user. One owner may have many credentials. */
+  /** Its account. One account may have many credentials. */
   readonly owner: string;
 }
 

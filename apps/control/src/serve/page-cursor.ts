@@ -1,4 +1,5 @@
 import { ServiceError } from '@sotto/wire';
+import type pg from 'pg';
 
 /** The end of a page: time and id of its last row. */
 interface PageCursor {
@@ -28,6 +29,34 @@ export function pageOf<Row, Answer>(
   const last = page.at(-1);
   const more = rows.length > limit && last !== undefined;
   return { data: page.map((row) => toAnswer(row)), next_cursor: more ? writeCursor(endOf(last)) : null };
+}
+
+/** A list to page: its SQL up to a condition, the values of that, and the SQL of the time and the id that its rows are in order of. */
+interface ListQuery {
+  readonly select: string;
+  readonly values: readonly unknown[];
+  readonly at: string;
+  readonly id: string;
+}
+
+/** Reads a page of a list, the oldest first. `select` ends with a condition. Postgres has microseconds, which a cursor has not. */
+export async function oldestFirst<Row extends pg.QueryResultRow, Answer>(
+  client: pg.Pool | pg.PoolClient,
+  { select, values, at, id }: ListQuery,
+  { limit, cursor }: PageQuery,
+  reading: { readonly endOf: (row: Row) => PageCursor; readonly toAnswer: (row: Row) => Answer },
+): Promise<{ data: Answer[]; next_cursor: string | null }> {
+  const after = readCursor(cursor);
+  const [time, after1, after2, most] = [
+    `date_trunc('milliseconds', ${at})`,
+    ...[1, 2, 3].map((place) => `$${values.length + place}`),
+  ];
+  const { rows } = await client.query<Row>(
+    `${select} and (${after1}::timestamptz is null or (${time}, ${id}) > (${after1}::timestamptz, ${after2}::uuid))
+     order by ${time}, ${id} limit ${most}`,
+    [...values, after?.at ?? null, after?.id ?? null, limit + 1],
+  );
+  return pageOf(rows, limit, reading);
 }
 
 const writeCursor = ({ at, id }: PageCursor): string => Buffer.from(`${at.toISOString()} ${id}`).toString('base64url');

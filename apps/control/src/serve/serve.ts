@@ -1,7 +1,7 @@
 import type { AnswerOf, BodyOf, Contract, Contracts, ParamsOf, QueryOf } from '@sotto/contract';
 import { readJsonBody } from '@sotto/server';
 import type { KeyKind } from '@sotto/state';
-import { parseRequest } from '@sotto/wire';
+import { assertStorable, isStorable, parseRequest, ServiceError } from '@sotto/wire';
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type ApiCredentials, rememberKey, requireKey } from '../credentials/api-credentials.ts';
 import type { PresentedKey } from '../credentials/presented-key.ts';
@@ -98,12 +98,14 @@ function serveRoute(app: FastifyInstance, deps: ServeDependencies, { key, contra
 
 function readQuery({ query, parsesQuery }: Contract, request: FastifyRequest): unknown {
   if (query === undefined) return undefined;
+  assertStorable(request.query, 'The query');
   return parsesQuery === true ? request.query : parseRequest(query.schema, request.query);
 }
 
 function readBody({ body: schema, parsesBody }: Contract, { body }: FastifyRequest): unknown {
   if (schema === undefined || typeof schema === 'string') return undefined;
   const sent = readJsonBody(body);
+  assertStorable(sent, 'The body');
   return parsesBody === true ? sent : parseRequest(schema, sent);
 }
 
@@ -137,12 +139,15 @@ function callerReader(
   return (request) => readKey(credentials, request, kinds);
 }
 
-/** Reads the parameters of a path. A malformed id is `not_found`, as an unknown id is. */
+/** Reads the parameters of a path. A malformed id and a text that nothing is called are `not_found`, as an unknown id is. */
 function readParams({ params = {} }: Contract, given: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(params).map(([name, { id }]) => {
+    Object.entries(params).map(([name, { id, maxLength }]) => {
       const text = given[name] ?? '';
-      if (id === undefined) return [name, text];
+      if (id === undefined) {
+        if (text.length > maxLength || !isStorable(text)) throw new ServiceError('not_found');
+        return [name, text];
+      }
       if (!isUuid(text)) throw notFound(id);
       return [name, text.toLowerCase()];
     }),

@@ -26,7 +26,7 @@ import { freshProof } from './fresh-proof.ts';
 import { guardIncrements, hashTokens } from './hashed-token-adapter.ts';
 import { knownDevices } from './known-devices.ts';
 import { type OpenidSettings, openidProvider, refuseUnverified } from './openid-provider.ts';
-import { keepPasskeys, passkeyReview, passkeys } from './passkeys.ts';
+import { keepPasskeys, limitPasskeys, passkeyReview, passkeys } from './passkeys.ts';
 import { passwordRaceGuard } from './password-race-guard.ts';
 import { sessionRevocation } from './revocation.ts';
 import { sessionGates } from './session-gates.ts';
@@ -75,6 +75,7 @@ export interface AuthDependencies {
   readonly mailer: Mailer | undefined;
   /** Called when a mail could not be sent. Requests do not wait for mail. */
   readonly onMailFailed: (error: unknown) => void;
+  readonly maxPasskeys: number;
   readonly openid: OpenidSettings | undefined;
   readonly signUp: Pick<SignUpPolicy, 'mode' | 'admits'>;
   readonly now: () => number;
@@ -103,6 +104,7 @@ export function buildAuth(dependencies: AuthDependencies) {
     // nor sign up again.
     transaction: true,
   });
+  const withMaximum = limitPasskeys(dependencies.maxPasskeys, now);
   const mails = authMails(origin);
   const devices = knownDevices({ db, secrets });
   const raceGuard = passwordRaceGuard({ db, now });
@@ -121,7 +123,7 @@ export function buildAuth(dependencies: AuthDependencies) {
     secret: secrets[0],
     // Set the list as well: `BETTER_AUTH_SECRETS` in the environment overrides a lone `secret`.
     secrets: versionedSecrets(secrets),
-    database: (options: BetterAuthOptions) => hashTokens(guardIncrements(adapter(options))),
+    database: (options: BetterAuthOptions) => hashTokens(withMaximum(guardIncrements(adapter(options)))),
     databaseHooks: {
       user: {
         create: {

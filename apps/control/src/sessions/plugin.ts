@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Contract } from '@sotto/contract';
 import { readJsonBody } from '@sotto/server';
-import { parseJson } from '@sotto/wire';
+import { assertStorable, maxAuthBytes, parseJson } from '@sotto/wire';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type Auth, authBasePath } from './auth.ts';
+import { authContract, readAuthBody } from './auth-requests.ts';
 import { isScripted } from './same-origin.ts';
-
-const bodyLimitBytes = 64 * 1024;
 
 /** Builds the body of an error answer. `code` and `message` are undefined if better-auth gives none. */
 export type ToEnvelope = (
@@ -27,8 +27,8 @@ export interface AuthRoutesOptions {
    * Called for a request that better-auth answers with 401, with its path. Throws a better error if it knows the cause.
    */
   readonly onUnauthenticated?: (request: FastifyRequest, path: string) => Promise<void>;
-  /** Called before better-auth, with the path after `/v1/auth` and the body's fields. Throws to refuse the request. */
-  readonly admit?: (request: FastifyRequest, path: string, body: object) => Promise<void>;
+  /** Called before better-auth, with the route and the body's fields. Throws to refuse the request. */
+  readonly admit?: (request: FastifyRequest, route: Contract, body: object) => Promise<void>;
 }
 
 /**
@@ -48,16 +48,19 @@ export const authRoutes: FastifyPluginAsync<AuthRoutesOptions> = async (app, opt
   app.route({
     method: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
     url: `${authBasePath}/*`,
-    bodyLimit: bodyLimitBytes,
+    bodyLimit: maxAuthBytes,
     handler: async (request, reply) => {
       const startedAt = performance.now();
       const path = pathAndQuery(request.url).split('?', 1)[0]?.slice(authBasePath.length) ?? '';
       // better-auth's router treats some other spellings of a path as the same. Limits go by one spelling, so refuse
       // the others.
       if (!plainPath.test(path)) return reply.code(404).send(toEnvelope(404, undefined, undefined, request.id));
+      const contract = authContract(request.method, `${authBasePath}${path}`);
+      if (contract === undefined) return reply.code(404).send(toEnvelope(404, undefined, undefined, request.id));
+      assertStorable(request.query, 'The query');
       // Parse the body once, so that better-auth reads the same fields that limits are counted by.
-      const body = hasBody(request) ? readJsonBody(request.body) : {};
-      await admit?.(request, path, body);
+      const body = readAuthBody(contract, hasBody(request) ? readJsonBody(request.body) : {});
+      await admit?.(request, contract, body);
       const ask = (): Promise<Response> =>
         auth.handler(toWebRequest(request, { origin, body })).catch((error: unknown) => {
           // The message may contain SQL parameters, and so an email address. Log only the name.

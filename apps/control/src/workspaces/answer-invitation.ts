@@ -12,6 +12,7 @@ import type pg from 'pg';
 import { byAccount, recordAct } from '../acts/record-act.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { notFound } from '../serve/not-found.ts';
+import { oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
 import { revokeWorkspaceKeys } from './revoke-keys.ts';
 import { findWorkspace } from './workspace-access.ts';
 import { toAnswer as toWorkspaceAnswer } from './workspace-store.ts';
@@ -31,16 +32,26 @@ interface Offer {
   email: string;
   role: WorkspaceRole;
   invited_by: string | null;
+  created_at: Date;
   expires_at: Date;
 }
 
 /** Returns the pending invitations of an address. The caller has checked that the address is theirs. */
-export async function listWaiting(pool: pg.Pool, email: string, now: number): Promise<WaitingInvitationAnswer[]> {
-  const { rows } = await pool.query<Offer>(
-    `${selectOffers} where i.email = $1 and i.expires_at > $2 and w.deleted_at is null order by i.created_at, i.id`,
-    [email.toLowerCase(), new Date(now)],
-  );
-  return rows.map((offer) => ({ id: offer.id, ...toAnswer(offer) }));
+export function listWaiting(
+  pool: pg.Pool,
+  email: string,
+  { page, now }: { readonly page: PageQuery; readonly now: number },
+): Promise<{ data: WaitingInvitationAnswer[]; next_cursor: string | null }> {
+  const list = {
+    select: `${selectOffers} where i.email = $1 and i.expires_at > $2 and w.deleted_at is null`,
+    values: [email.toLowerCase(), new Date(now)],
+    at: 'i.created_at',
+    id: 'i.id',
+  };
+  return oldestFirst<Offer, WaitingInvitationAnswer>(pool, list, page, {
+    endOf: (offer) => ({ at: offer.created_at, id: offer.id }),
+    toAnswer: (offer) => ({ id: offer.id, ...toAnswer(offer) }),
+  });
 }
 
 /** Returns what a person without an account may know of an invitation whose token they have. */
@@ -137,7 +148,7 @@ async function useOffer(client: pg.PoolClient, invited: Invited, now: number): P
 }
 
 const selectOffers = `select i.id, i.workspace_id, w.name as workspace, w.account_id as owner_id, i.email, i.role,
-    u.email as invited_by, i.expires_at
+    u.email as invited_by, i.created_at, i.expires_at
   from workspace_invitations i join workspaces w on w.id = i.workspace_id
   join accounts a on a.id = i.invited_by left join auth_user u on u.id = a.user_id`;
 

@@ -10,18 +10,29 @@ import type { budgets } from '../database/schema.ts';
 import { moveAlerts } from '../ledger/budget-alerts.ts';
 import { keysOfBudget, largestSum, scopeOf } from '../ledger/budget-months.ts';
 import { lockAccount } from '../ledger/post-transaction.ts';
+import { assertBelowMaximum, type Creation } from '../limits/maximum.ts';
 import { notFound } from '../serve/not-found.ts';
+import { oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
 import { lockWorkspace, requireWorkspace } from './workspace-access.ts';
 import type { InWorkspace } from './workspace-store.ts';
 
-type Row = SqlRow<typeof budgets, 'id' | 'workspace_id' | 'member_id' | 'key_id' | 'limit_nusd'> & {
+type Row = SqlRow<typeof budgets, 'id' | 'workspace_id' | 'member_id' | 'key_id' | 'limit_nusd' | 'created_at'> & {
   spent_nusd: string;
 };
 
-export async function listBudgets(pool: pg.Pool, caller: InWorkspace, now: number): Promise<BudgetAnswer[]> {
+export async function listBudgets(
+  pool: pg.Pool,
+  caller: InWorkspace,
+  { page, now }: { readonly page: PageQuery; readonly now: number },
+): Promise<{ data: BudgetAnswer[]; next_cursor: string | null }> {
   await requireWorkspace(pool, { ...caller, action: 'read' });
   const month = monthOf(now);
-  return (await readBudgets(pool, caller.workspaceId, month)).map((row) => toAnswer(row, month));
+  const select = `${selectBudgets} where b.workspace_id = $1 and b.limit_nusd is not null`;
+  const list = { select, values: [caller.workspaceId, month], at: 'b.created_at', id: 'b.id' };
+  return oldestFirst<Row, BudgetAnswer>(pool, list, page, {
+    endOf: (row) => ({ at: row.created_at, id: row.id }),
+    toAnswer: (row) => toAnswer(row, month),
+  });
 }
 
 /**
@@ -30,7 +41,7 @@ export async function listBudgets(pool: pg.Pool, caller: InWorkspace, now: numbe
  */
 export async function setBudget(
   pool: pg.Pool,
-  caller: InWorkspace,
+  caller: InWorkspace & Pick<Creation, 'maxima'>,
   { limit_usd, member_id, key_id }: SetBudget,
   now: number,
 ): Promise<{ readonly budget: BudgetAnswer; readonly keyIds: readonly string[] }> {
@@ -45,6 +56,13 @@ export async function setBudget(
     for (const id of [...new Set([accountId, member_id ?? accountId])].sort()) await lockAccount(client, id);
     if (member_id !== undefined) await requireMember(client, { workspaceId, accountId, memberId: member_id });
     if (key_id !== undefined) await requireKey(client, { workspaceId, accountId, keyId: key_id });
+    // Only a budget that is not there yet counts as another one.
+    const present = await client.query(
+      `select 1 from budgets where workspace_id = $1 and member_id is not distinct from $2 and key_id is not distinct from $3
+         and limit_nusd is not null`,
+      [workspaceId, member_id ?? null, key_id ?? null],
+    );
+    if (present.rowCount === 0) await assertBelowMaximum(client, 'budgets', { accountId, maxima: caller.maxima });
     const { rows } = await client.query<{ id: string }>(
       `insert into budgets (id, workspace_id, member_id, key_id, limit_nusd) values ($1, $2, $3, $4, $5)
        on conflict (workspace_id, member_id, key_id) do update
@@ -53,7 +71,8 @@ export async function setBudget(
       [randomUUID(), workspaceId, member_id ?? null, key_id ?? null, limitNusd],
     );
     const month = monthOf(now);
-    const budget = (await readBudgets(client, workspaceId, month)).find(({ id }) => id === rows[0]?.id);
+    const read = await client.query<Row>(`${selectBudgets} where b.id = $1`, [rows[0]?.id, month]);
+    const [budget] = read.rows;
     if (budget === undefined) throw new Error('the budget was not set');
     await moveAlerts(client, {
       ...{ budgetId: budget.id, accountId, month, limitNusd },
@@ -88,17 +107,12 @@ export async function removeBudget(pool: pg.Pool, caller: InWorkspace, budgetId:
   });
 }
 
-async function readBudgets(client: pg.Pool | pg.PoolClient, workspaceId: string, month: string): Promise<Row[]> {
-  const { rows } = await client.query<Row>(
-    `select b.id, b.workspace_id, b.member_id, b.key_id, b.limit_nusd,
-       (select ${largestSum}::text from api_keys k join key_months m on m.key_id = k.id
-        where m.month = $2 and ${keysOfBudget('w.account_id')}) as spent_nusd
-     from budgets b join workspaces w on w.id = b.workspace_id
-     where b.workspace_id = $1 and b.limit_nusd is not null order by b.created_at, b.id`,
-    [workspaceId, month],
-  );
-  return rows;
-}
+/** `$2` is the month. */
+const selectBudgets = `
+  select b.id, b.workspace_id, b.member_id, b.key_id, b.limit_nusd, b.created_at,
+    (select ${largestSum}::text from api_keys k join key_months m on m.key_id = k.id
+     where m.month = $2 and ${keysOfBudget('w.account_id')}) as spent_nusd
+  from budgets b join workspaces w on w.id = b.workspace_id`;
 
 const toAnswer = (row: Row, month: string): BudgetAnswer => ({
   ...{ id: row.id, scope: scopeOf(row), member_id: row.member_id, key_id: row.key_id, month },

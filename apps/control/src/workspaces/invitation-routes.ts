@@ -29,7 +29,8 @@ export function serveInvitations(
     'POST /v1/invitations/preview': ({ body }) => previewInvitation(pool, body.token, now()),
     'POST /v1/invitations/accept': ({ caller, body }) => accept({ ...caller, by: body }),
     'POST /v1/invitations/decline': ({ caller, body }) => declineInvitation(pool, { ...caller, by: body }, now()),
-    'GET /v1/invitations': async ({ caller }) => ({ data: await listWaiting(pool, addressee(caller).email, now()) }),
+    'GET /v1/invitations': async ({ caller, query }) =>
+      listWaiting(pool, addressee(caller).email, { page: query, now: now() }),
     'POST /v1/invitations/{id}/accept': ({ caller, params }) => accept({ ...addressee(caller), by: { id: params.id } }),
     'POST /v1/invitations/{id}/decline': ({ caller, params }) =>
       declineInvitation(pool, { ...addressee(caller), by: { id: params.id } }, now()),

@@ -6,13 +6,14 @@ import { byAccount, recordAct } from '../acts/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import type { workspaceInvitations } from '../database/workspace-schema.ts';
+import { assertBelowMaximum, type Creation } from '../limits/maximum.ts';
 import { notFound } from '../serve/not-found.ts';
+import { oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
 import { assertMay } from './permissions.ts';
 import { lockWorkspace, requireWorkspace } from './workspace-access.ts';
 import type { InWorkspace } from './workspace-store.ts';
 
 const lifeMs = 7 * 24 * 60 * 60 * 1000;
-const maxPending = 100;
 
 type Row = Omit<SqlRow<typeof workspaceInvitations>, 'workspace_id' | 'token_hash' | 'invited_by'>;
 
@@ -30,7 +31,7 @@ export interface NewInvitation {
  */
 export async function inviteAddress(
   pool: pg.Pool,
-  { accountId, workspaceId }: InWorkspace,
+  { accountId, workspaceId, maxima }: InWorkspace & Pick<Creation, 'maxima'>,
   { email, role }: CreateInvitation,
   now: number,
 ): Promise<NewInvitation> {
@@ -54,10 +55,7 @@ export async function inviteAddress(
       'delete from workspace_invitations where workspace_id = $1 and (email = $2 or expires_at <= $3)',
       [workspace.id, email, new Date(now)],
     );
-    const pending = await client.query('select 1 from workspace_invitations where workspace_id = $1', [workspace.id]);
-    if ((pending.rowCount ?? 0) >= maxPending) {
-      throw new ServiceError('conflict', { message: `At most ${maxPending} invitations of a workspace can wait.` });
-    }
+    await assertBelowMaximum(client, 'invitations', { accountId: workspace.accountId, maxima });
     const token = `sotto_inv_${randomBytes(32).toString('base64url')}`;
     const { rows } = await client.query<Row>(
       `insert into workspace_invitations (id, workspace_id, email, role, token_hash, invited_by, expires_at)
@@ -80,15 +78,20 @@ export async function inviteAddress(
 export async function listInvitations(
   pool: pg.Pool,
   { accountId, workspaceId }: InWorkspace,
-  now: number,
-): Promise<WorkspaceInvitationAnswer[]> {
+  { page, now }: { readonly page: PageQuery; readonly now: number },
+): Promise<{ data: WorkspaceInvitationAnswer[]; next_cursor: string | null }> {
   const workspace = await requireWorkspace(pool, { accountId, workspaceId, action: 'manageMembers' });
-  const { rows } = await pool.query<Row>(
-    `select id, email, role, created_at, expires_at from workspace_invitations
-     where workspace_id = $1 and expires_at > $2 order by created_at, id`,
-    [workspace.id, new Date(now)],
-  );
-  return rows.map(toAnswer);
+  const list = {
+    select: `select id, email, role, created_at, expires_at from workspace_invitations
+     where workspace_id = $1 and expires_at > $2`,
+    values: [workspace.id, new Date(now)],
+    at: 'created_at',
+    id: 'id',
+  };
+  return oldestFirst<Row, WorkspaceInvitationAnswer>(pool, list, page, {
+    endOf: (row) => ({ at: row.created_at, id: row.id }),
+    toAnswer,
+  });
 }
 
 /** Withdraws an invitation. Throws `not_found` if it is not pending any more. */

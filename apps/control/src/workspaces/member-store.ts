@@ -5,6 +5,7 @@ import type { SqlRow } from '../database/columns.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import type { workspaceMembers } from '../database/workspace-schema.ts';
 import { notFound } from '../serve/not-found.ts';
+import { oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
 import { mayDo } from './permissions.ts';
 import { revokeWorkspaceKeys } from './revoke-keys.ts';
 import { lockWorkspace, requireWorkspace } from './workspace-access.ts';
@@ -20,17 +21,23 @@ type Row = SqlRow<typeof workspaceMembers, 'account_id'> & {
 export async function listMembers(
   pool: pg.Pool,
   { accountId, workspaceId }: InWorkspace,
-): Promise<WorkspaceMemberAnswer[]> {
+  page: PageQuery,
+): Promise<{ data: WorkspaceMemberAnswer[]; next_cursor: string | null }> {
   const workspace = await requireWorkspace(pool, { accountId, workspaceId, action: 'read' });
-  const { rows } = await pool.query<Row>(
-    `select i.account_id, u.email, i.role, i.joined_at from (
+  const list = {
+    // The owner is the first: no member joined before the workspace was there.
+    select: `select i.account_id, u.email, i.role, i.joined_at from (
        select account_id, 'owner' as role, created_at as joined_at from workspaces where id = $1
        union all select account_id, role, created_at from workspace_members where workspace_id = $1) i
-     join accounts a on a.id = i.account_id left join auth_user u on u.id = a.user_id
-     order by i.role = 'owner' desc, i.joined_at, i.account_id`,
-    [workspace.id],
-  );
-  return rows.map(toAnswer);
+     join accounts a on a.id = i.account_id left join auth_user u on u.id = a.user_id where true`,
+    values: [workspace.id],
+    at: 'i.joined_at',
+    id: 'i.account_id',
+  };
+  return oldestFirst<Row, WorkspaceMemberAnswer>(pool, list, page, {
+    endOf: (row) => ({ at: row.joined_at, id: row.account_id }),
+    toAnswer,
+  });
 }
 
 /** A member of a workspace, and the caller's account. */

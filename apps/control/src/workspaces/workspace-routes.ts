@@ -1,3 +1,4 @@
+import type { Maxima } from '@sotto/contract';
 import { workspaceContracts } from '@sotto/contract/control';
 import type { WorkspaceRole } from '@sotto/wire';
 import type pg from 'pg';
@@ -16,6 +17,7 @@ import { createWorkspace, deleteWorkspace, listWorkspaces, renameWorkspace } fro
 export interface WorkspaceRoutesDependencies {
   readonly pool: pg.Pool;
   readonly projector: Projector;
+  readonly maxima: Maxima;
   /** Undefined if mail cannot be sent. The inviter then passes the token on. */
   readonly mailer: Mailer | undefined;
   /** The public control origin. Links lead to its pages. */
@@ -28,11 +30,12 @@ export interface WorkspaceRoutesDependencies {
 
 /** Serves workspaces, their members and invitations. Every account has a default workspace. */
 export function serveWorkspaces(serve: Serve, deps: WorkspaceRoutesDependencies): void {
-  const { pool, projector, now } = deps;
+  const { pool, projector, maxima, now } = deps;
   serve(workspaceContracts)({
-    'GET /v1/workspaces': async ({ caller }) => ({ data: await listWorkspaces(pool, caller.accountId) }),
+    'GET /v1/workspaces': ({ caller, query }) => listWorkspaces(pool, caller.accountId, query),
 
-    'POST /v1/workspaces': ({ caller, body }) => createWorkspace(pool, caller.accountId, body.name),
+    'POST /v1/workspaces': ({ caller, body }) =>
+      createWorkspace(pool, { accountId: caller.accountId, maxima }, body.name),
 
     'PATCH /v1/workspaces/{id}': ({ caller: { accountId }, params, body }) =>
       renameWorkspace(pool, { accountId, workspaceId: params.id }, body.name),
@@ -41,9 +44,8 @@ export function serveWorkspaces(serve: Serve, deps: WorkspaceRoutesDependencies)
       await projectKeys(projector, await deleteWorkspace(pool, { accountId, workspaceId: params.id }));
     },
 
-    'GET /v1/workspaces/{id}/members': async ({ caller: { accountId }, params }) => ({
-      data: await listMembers(pool, { accountId, workspaceId: params.id }),
-    }),
+    'GET /v1/workspaces/{id}/members': ({ caller: { accountId }, params, query }) =>
+      listMembers(pool, { accountId, workspaceId: params.id }, query),
 
     'PATCH /v1/workspaces/{id}/members/{memberId}': async ({ caller: { accountId }, params, body }) => {
       const of = { accountId, workspaceId: params.id, memberId: params.memberId };
@@ -57,12 +59,11 @@ export function serveWorkspaces(serve: Serve, deps: WorkspaceRoutesDependencies)
       await projectKeys(projector, await removeMember(pool, of));
     },
 
-    'GET /v1/workspaces/{id}/budgets': async ({ caller: { accountId }, params }) => ({
-      data: await listBudgets(pool, { accountId, workspaceId: params.id }, now()),
-    }),
+    'GET /v1/workspaces/{id}/budgets': ({ caller: { accountId }, params, query }) =>
+      listBudgets(pool, { accountId, workspaceId: params.id }, { page: query, now: now() }),
 
     'PUT /v1/workspaces/{id}/budgets': async ({ caller: { accountId }, params, body }) => {
-      const { budget, keyIds } = await setBudget(pool, { accountId, workspaceId: params.id }, body, now());
+      const { budget, keyIds } = await setBudget(pool, { accountId, workspaceId: params.id, maxima }, body, now());
       // The keys first: one that an earlier version projected does not name its budgets yet.
       await projectKeys(projector, keyIds);
       await projectBudgets(projector, params.id);
@@ -74,15 +75,14 @@ export function serveWorkspaces(serve: Serve, deps: WorkspaceRoutesDependencies)
       await projectBudgets(projector, params.id);
     },
 
-    'GET /v1/workspaces/{id}/invitations': async ({ caller: { accountId }, params }) => ({
-      data: await listInvitations(pool, { accountId, workspaceId: params.id }, now()),
-    }),
+    'GET /v1/workspaces/{id}/invitations': ({ caller: { accountId }, params, query }) =>
+      listInvitations(pool, { accountId, workspaceId: params.id }, { page: query, now: now() }),
 
     'POST /v1/workspaces/{id}/invitations': async ({ caller: { accountId, email }, params, body, request }) => {
       const workspaceId = params.id;
       await requireWorkspace(pool, { accountId, workspaceId, action: 'manageMembers' });
       await deps.admitMail(request, body.email);
-      const { invitation, workspace } = await inviteAddress(pool, { accountId, workspaceId }, body, now());
+      const { invitation, workspace } = await inviteAddress(pool, { accountId, workspaceId, maxima }, body, now());
       // Do not wait: the answer's time would reveal how long the mail took. The answer contains the token anyway.
       void deps.mailer
         ?.send(invitationMail({ ...invitation, workspace, invitedBy: email, origin: deps.origin }))

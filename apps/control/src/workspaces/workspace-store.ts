@@ -5,38 +5,45 @@ import { byAccount, recordAct } from '../acts/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import type { workspaces } from '../database/schema.ts';
+import { assertBelowMaximum, type Creation } from '../limits/maximum.ts';
+import { oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
 import { revokeWorkspaceKeys } from './revoke-keys.ts';
 import { lockWorkspace, type WorkspaceAccess } from './workspace-access.ts';
 
-const maxWorkspaces = 100;
-
 type Row = SqlRow<typeof workspaces, 'id' | 'name' | 'is_default' | 'created_at'> & { role: WorkspaceRole };
 
-/** Returns the workspaces that an account owns, the default one first, and then those that it is a member of. */
-export async function listWorkspaces(pool: pg.Pool, accountId: string): Promise<WorkspaceAnswer[]> {
-  const { rows } = await pool.query<Row>(
-    `select w.id, w.name, w.is_default and w.account_id = $1 as is_default, w.created_at,
+/** Returns the workspaces that an account owns or is a member of, the oldest first. */
+export function listWorkspaces(
+  pool: pg.Pool,
+  accountId: string,
+  page: PageQuery,
+): Promise<{ data: WorkspaceAnswer[]; next_cursor: string | null }> {
+  const list = {
+    select: `select w.id, w.name, w.is_default and w.account_id = $1 as is_default, w.created_at,
        case when w.account_id = $1 then 'owner' else m.role end as role
      from workspaces w left join workspace_members m on m.workspace_id = w.id and m.account_id = $1
      where w.deleted_at is null
-       and (w.account_id = $1 or w.id in (select workspace_id from workspace_members where account_id = $1))
-     order by 3 desc, w.account_id = $1 desc, w.created_at, w.id`,
-    [accountId],
-  );
-  return rows.map(fromRow);
+       and (w.account_id = $1 or w.id in (select workspace_id from workspace_members where account_id = $1))`,
+    values: [accountId],
+    at: 'w.created_at',
+    id: 'w.id',
+  };
+  return oldestFirst<Row, WorkspaceAnswer>(pool, list, page, {
+    endOf: (row) => ({ at: row.created_at, id: row.id }),
+    toAnswer: fromRow,
+  });
 }
 
 /** Creates a workspace. Throws `conflict` if the account has reached the maximum. */
-export async function createWorkspace(pool: pg.Pool, accountId: string, name: string): Promise<WorkspaceAnswer> {
+export async function createWorkspace(
+  pool: pg.Pool,
+  { accountId, maxima }: Creation,
+  name: string,
+): Promise<WorkspaceAnswer> {
   return inTransaction(pool, async (client) => {
-    // The lock makes simultaneous requests count one after the other.
+    // A deletion of the account locks its workspaces, too.
     await lockWorkspace(client, { accountId, workspaceId: undefined, action: 'read' });
-    const { rowCount } = await client.query('select 1 from workspaces where account_id = $1 and deleted_at is null', [
-      accountId,
-    ]);
-    if ((rowCount ?? 0) >= maxWorkspaces) {
-      throw new ServiceError('conflict', { message: `An account has at most ${maxWorkspaces} workspaces.` });
-    }
+    await assertBelowMaximum(client, 'workspaces', { accountId, maxima });
     const { rows } = await client.query<Row>(
       `insert into workspaces (id, account_id, name, preferences) values ($1, $2, $3, $4)
        returning id, name, is_default, created_at, 'owner' as role`,

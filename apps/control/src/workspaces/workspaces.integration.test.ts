@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { usualMaxima } from '@sotto/contract';
 import { initialPreferences, ServiceError, type WorkspaceRole } from '@sotto/wire';
 import type pg from 'pg';
 import { describe, expect, it } from 'vitest';
@@ -35,10 +36,14 @@ interface Shared {
 
 async function shared(): Promise<Shared> {
   const owner = await person();
-  return { owner, workspaceId: (await createWorkspace(pool, owner.accountId, 'Shared')).id };
+  return {
+    owner,
+    workspaceId: (await createWorkspace(pool, { accountId: owner.accountId, maxima: usualMaxima }, 'Shared')).id,
+  };
 }
 
-const as = ({ accountId }: Person, { workspaceId }: Shared) => ({ accountId, workspaceId });
+const as = ({ accountId }: Person, { workspaceId }: Shared) => ({ accountId, workspaceId, maxima: usualMaxima });
+const page = { limit: 100 };
 
 async function offer(who: Person, to: Person, place: Shared, role: WorkspaceRole): Promise<Invited> {
   const { invitation } = await inviteAddress(pool, as(who, place), { email: to.email, role }, now);
@@ -52,7 +57,9 @@ async function join(place: Shared, role: WorkspaceRole): Promise<Person> {
 }
 
 const rolesIn = async (place: Shared): Promise<ReadonlyMap<string, WorkspaceRole>> =>
-  new Map((await listMembers(pool, as(place.owner, place))).map(({ account_id, role }) => [account_id, role]));
+  new Map(
+    (await listMembers(pool, as(place.owner, place), page)).data.map(({ account_id, role }) => [account_id, role]),
+  );
 
 const makeKey = (who: Person, { workspaceId }: Shared) =>
   inTransaction(pool, async (client) => {
@@ -138,7 +145,9 @@ describe('at the same time', () => {
     const place = await shared();
     const ann = await person();
     const invited = await offer(place.owner, ann, place, 'member');
-    const [waiting] = await listInvitations(pool, as(place.owner, place), now);
+    const {
+      data: [waiting],
+    } = await listInvitations(pool, as(place.owner, place), { page, now });
     const ends = await allAtOnce(place, [
       () => acceptInvitation(pool, invited, now),
       () => withdrawInvitation(pool, as(place.owner, place), waiting?.id ?? ''),
@@ -162,7 +171,7 @@ describe('at the same time', () => {
     for (const end of ends) expect(['done', 'not_found']).toContain(end);
     expect(await workingKeys(place)).toEqual([]);
     for (const { accountId } of [ann, ben, place.owner]) {
-      expect((await listWorkspaces(pool, accountId)).map(({ id }) => id)).not.toContain(place.workspaceId);
+      expect((await listWorkspaces(pool, accountId, page)).data.map(({ id }) => id)).not.toContain(place.workspaceId);
     }
     const { rows } = await pool.query('select 1 from workspace_members where workspace_id = $1', [place.workspaceId]);
     expect(rows).toEqual([]);
@@ -232,7 +241,9 @@ describe('at the same time', () => {
        select gen_random_uuid(), $1, 'w', $2 from generate_series(1, 97)`,
       [accountId, JSON.stringify(initialPreferences)],
     );
-    const ends = await Promise.all(Array.from({ length: 8 }, () => endOf(createWorkspace(pool, accountId, 'more'))));
+    const ends = await Promise.all(
+      Array.from({ length: 8 }, () => endOf(createWorkspace(pool, { accountId, maxima: usualMaxima }, 'more'))),
+    );
     expect(ends.filter((end) => end === 'done')).toHaveLength(2);
     expect(ends.filter((end) => end === 'conflict')).toHaveLength(6);
   });
@@ -275,7 +286,7 @@ describe('invitations', () => {
     for (const use of [acceptInvitation, declineInvitation, readOffer]) {
       expect(await endOf(use(pool, invited, now + 7 * dayMs))).toBe('not_found');
     }
-    expect(await listInvitations(pool, as(place.owner, place), now + 7 * dayMs)).toEqual([]);
+    expect((await listInvitations(pool, as(place.owner, place), { page, now: now + 7 * dayMs })).data).toEqual([]);
   });
 
   it('are void once they are declined or replaced, or their creator is not an admin any more', async () => {
@@ -285,7 +296,9 @@ describe('invitations', () => {
     await declineInvitation(pool, declined, now);
     const replaced = await offer(ann, ben, place, 'admin');
     const last = await offer(ann, ben, place, 'viewer');
-    expect((await listInvitations(pool, as(ann, place), now)).map(({ role }) => role)).toEqual(['viewer']);
+    expect((await listInvitations(pool, as(ann, place), { page, now })).data.map(({ role }) => role)).toEqual([
+      'viewer',
+    ]);
     await changeRole(pool, { ...as(place.owner, place), memberId: ann.accountId }, 'member');
     for (const void_ of [declined, replaced, last]) {
       expect(await endOf(acceptInvitation(pool, void_, now))).toBe('not_found');

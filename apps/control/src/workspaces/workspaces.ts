@@ -1,3 +1,4 @@
+import { limitOf } from '@sotto/contract';
 import { auditContracts } from '@sotto/contract/control';
 import { hashSecret } from '@sotto/state';
 import type { FastifyInstance } from 'fastify';
@@ -25,7 +26,7 @@ export const buildWorkspaces = (deps: WorkspacesDependencies): Domain => ({
 
 /** Limits the invitations mailed to one address, by all inviters together, to a part of `RATE_LIMIT_CONTROL`. */
 function invitationLimit(app: FastifyInstance, control: number): AttemptLimit {
-  const byAddress = attemptLimit(app, { prefix: 'invite', max: Math.ceil(control / 120), windowMs: 15 * 60_000 });
+  const byAddress = attemptLimit(app, { prefix: 'invite', ...limitOf('invitation', control) });
   return (request, email) => byAddress(request, hashSecret(email));
 }
 

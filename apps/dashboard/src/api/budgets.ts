@@ -1,12 +1,11 @@
 import { queryOptions } from '@tanstack/react-query';
-import { call } from './call.ts';
+import { call, callAll } from './call.ts';
 
 /** The monthly budgets of a workspace. */
 export const budgetsQuery = (workspaceId: string) =>
   queryOptions({
     queryKey: ['workspaces', workspaceId, 'budgets'],
-    queryFn: async ({ signal }) =>
-      (await call('GET /v1/workspaces/{id}/budgets', { params: { id: workspaceId }, signal })).data,
+    queryFn: ({ signal }) => callAll('GET /v1/workspaces/{id}/budgets', { params: { id: workspaceId }, signal }),
   });
 
 /** The webhook that receives the alerts of a workspace, or null. Only admins may read it. */

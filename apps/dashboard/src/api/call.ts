@@ -41,6 +41,31 @@ export const call = <Key extends Route>(
     : [options: CallOptions<ControlContracts[Key]>]
 ): Promise<Answer<Key>> => send(route, options ?? {}) as Promise<Answer<Key>>;
 
+/** The routes whose answers are pages of a list. */
+type PagedRoute = {
+  [Key in Route]: Answer<Key> extends { readonly data: readonly unknown[]; readonly next_cursor: string | null }
+    ? Key
+    : never;
+}[Route];
+
+/** Reads all pages of a list, which an account's maximum bounds. */
+export async function callAll<Key extends PagedRoute>(
+  route: Key,
+  options: Omit<CallOptions<ControlContracts[Key]>, 'body'>,
+): Promise<Answer<Key>['data']> {
+  const { query, ...rest }: AnyOptions = options;
+  const all: unknown[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const page = (await send(route, { ...rest, query: { ...query, limit: pageLimit, cursor } })) as Answer<Key>;
+    all.push(...page.data);
+    if (page.next_cursor === null) return all as Answer<Key>['data'];
+    cursor = page.next_cursor;
+  }
+}
+
+/** The longest page of the lists that `callAll` reads. */
+const pageLimit = 500;
+
 /** The routes that take a body and nothing else. */
 export type BodyRoute = {
   [Key in Route]: keyof ParamsOf<ControlContracts[Key]> extends never

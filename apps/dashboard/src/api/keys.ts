@@ -1,6 +1,6 @@
 import type { CreateKey } from '@sotto/wire';
 import { queryOptions } from '@tanstack/react-query';
-import { call } from './call.ts';
+import { call, callAll } from './call.ts';
 
 /** All lists of keys. */
 export const allKeys = { queryKey: ['keys'] } as const;
@@ -9,7 +9,7 @@ export const allKeys = { queryKey: ['keys'] } as const;
 export const keysQuery = (workspaceId?: string) =>
   queryOptions({
     queryKey: [...allKeys.queryKey, workspaceId ?? 'all'],
-    queryFn: async ({ signal }) => (await call('GET /v1/keys', { query: { workspace_id: workspaceId }, signal })).data,
+    queryFn: ({ signal }) => callAll('GET /v1/keys', { query: { workspace_id: workspaceId }, signal }),
   });
 
 /** Creates a key. Only this answer holds the secret, in `key`. */

@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
-import { call } from './call.ts';
+import { call, callAll } from './call.ts';
 
 /** Options of a list that the service answers by pages, each with the cursor of the next one. */
 export const byCursor = {
@@ -33,8 +33,7 @@ export const capabilitiesQuery = queryOptions({
 export const membersQuery = (workspaceId: string) =>
   queryOptions({
     queryKey: ['workspaces', workspaceId, 'members'],
-    queryFn: async ({ signal }) =>
-      (await call('GET /v1/workspaces/{id}/members', { params: { id: workspaceId }, signal })).data,
+    queryFn: ({ signal }) => callAll('GET /v1/workspaces/{id}/members', { params: { id: workspaceId }, signal }),
   });
 
 /** The public catalog: every model with its routes. */

@@ -2,15 +2,20 @@ import type { WorkspaceAnswer } from '@sotto/wire';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { createContext, use, useCallback, useMemo, useState } from 'react';
-import { call } from '../api/call.ts';
+import { callAll } from '../api/call.ts';
 import { balanceQuery, billingCatalogQuery } from '../api/queries.ts';
 import { linkClass } from '../ui/button.tsx';
 import { ErrorState, Loading, type LoadingProps, Notice } from '../ui/surface.tsx';
 
 export const workspacesQuery = queryOptions({
   queryKey: ['workspaces'],
-  queryFn: async ({ signal }) => (await call('GET /v1/workspaces', { signal })).data,
+  queryFn: async ({ signal }) => byOwner(await callAll('GET /v1/workspaces', { signal })),
 });
+
+/** The default workspace first, then the user's own, then those that the user joined. */
+const byOwner = (workspaces: readonly WorkspaceAnswer[]): WorkspaceAnswer[] =>
+  workspaces.toSorted((one, other) => placeOf(one) - placeOf(other));
+const placeOf = ({ is_default, role }: WorkspaceAnswer): number => (is_default ? 0 : role === 'owner' ? 1 : 2);
 
 interface ChosenWorkspace {
   /** The workspace that pages show; undefined until the list is loaded. */

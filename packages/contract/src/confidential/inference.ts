@@ -43,6 +43,7 @@ export const inferenceContracts = contracts({
     summary: 'Create a chat completion',
     description:
       'Send a ticket (private flow) or a key (compatibility mode). If you send both, the key is used and the ticket stays valid. Unknown fields are ignored and not forwarded. A body that is encrypted for an enclave needs the header `x-router-e2ee`.',
+    limits: ['inference'],
     credentials: ['ticket', 'inferenceKey'],
     headers: {
       ...receipt,
@@ -98,6 +99,7 @@ export const inferenceContracts = contracts({
   'POST /v1/embeddings': {
     operationId: 'createEmbeddings',
     summary: 'Create embeddings',
+    limits: ['inference'],
     credentials: ['ticket', 'inferenceKey'],
     headers: receipt,
     body: wire.embeddingsRequestSchema,
@@ -111,6 +113,7 @@ export const inferenceContracts = contracts({
     operationId: 'createImage',
     summary: 'Generate an image',
     description: 'Needs a ticket with `operation: "image"`. Available if the operator enabled image generation.',
+    limits: ['inference'],
     credentials: ['ticket'],
     headers: receipt,
     body: wire.imageRequestSchema,
@@ -125,6 +128,7 @@ export const inferenceContracts = contracts({
     summary: 'Synthesize speech',
     description:
       'Needs a ticket with `operation: "speech"`, which binds the length of the text. Available if the operator enabled speech synthesis.',
+    limits: ['inference'],
     credentials: ['ticket'],
     headers: receipt,
     body: wire.speechRequestSchema,

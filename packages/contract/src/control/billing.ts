@@ -73,7 +73,7 @@ export const billingContracts = contracts({
     operationId: 'getReceipt',
     summary: 'Get a receipt',
     credentials: ['session'],
-    params: { receiptNumber: { note: 'The number of a receipt of this account.' } },
+    params: { receiptNumber: { note: 'The number of a receipt of this account.', maxLength: 64 } },
     query: {
       schema: wire.receiptQuerySchema,
       notes: { format: 'Overrides the header `accept`. The default is JSON.' },

@@ -7,12 +7,14 @@ import {
   grantListQuerySchema,
   interactionAnswerSchema,
   interactionDoneAnswerSchema,
+  listQuerySchema,
   updateAppSchema,
 } from '@sotto/wire';
 import { contracts } from '../contract.ts';
+import { pageNotes } from '../route.ts';
 
 const app = { note: 'The id of an enabled app of this account.', id: 'app' } as const;
-const uid = { note: 'The id in the address of the consent page.' };
+const uid = { note: 'The id in the address of the consent page.', maxLength: 100 };
 
 /** Apps that an account has registered. */
 export const appContracts = contracts({
@@ -20,8 +22,9 @@ export const appContracts = contracts({
     operationId: 'listApps',
     summary: 'List your apps',
     credentials: ['session'],
+    query: { schema: listQuerySchema, notes: pageNotes },
     answer: appListAnswerSchema,
-    returns: 'The enabled apps of this account.',
+    returns: 'A page of the enabled apps of this account, oldest first.',
     errors: ['not_found'],
   },
   'POST /v1/connect/apps': {
@@ -44,6 +47,7 @@ export const appContracts = contracts({
       },
     },
     errors: ['not_found', 'conflict'],
+    maximum: 'apps',
   },
   'PATCH /v1/connect/apps/{id}': {
     operationId: 'updateApp',
@@ -123,6 +127,7 @@ export const interactionContracts = contracts({
     summary: 'Allow or deny an app',
     description: 'Redirect the browser to `redirect_to`, which leads back to the app.',
     credentials: ['session'],
+    maximum: 'keys',
     params: { uid },
     body: answerInteractionSchema,
     answer: interactionDoneAnswerSchema,

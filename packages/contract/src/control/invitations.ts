@@ -1,5 +1,6 @@
 import * as wire from '@sotto/wire';
 import { contracts } from '../contract.ts';
+import { pageNotes } from '../route.ts';
 
 const id = { note: 'The id of an invitation in `GET /v1/invitations`.', id: 'invitation' } as const;
 const examples = { body: { token: 'as the invitation has it' } };
@@ -52,8 +53,9 @@ export const invitationContracts = contracts({
     summary: 'List invitations to you',
     description: 'Needs a verified email address.',
     credentials: ['session'],
+    query: { schema: wire.listQuerySchema, notes: pageNotes },
     answer: wire.waitingInvitationListAnswerSchema,
-    returns: 'The invitations.',
+    returns: 'A page of invitations, oldest first.',
     errors: ['email_not_verified'],
   },
   'POST /v1/invitations/{id}/accept': {

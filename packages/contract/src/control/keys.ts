@@ -1,5 +1,6 @@
 import * as wire from '@sotto/wire';
 import { contracts } from '../contract.ts';
+import { pageNotes } from '../route.ts';
 
 const id = { note: 'The id of a key of this account.', id: 'key' } as const;
 
@@ -11,10 +12,13 @@ export const keyContracts = contracts({
     credentials: ['session'],
     query: {
       schema: wire.keyListQuerySchema,
-      notes: { workspace_id: 'Lists the keys of this workspace. The default is all keys that the account pays for.' },
+      notes: {
+        ...pageNotes,
+        workspace_id: 'Lists the keys of this workspace. The default is all keys that the account pays for.',
+      },
     },
     answer: wire.keyListAnswerSchema,
-    returns: 'The keys, without their secrets.',
+    returns: 'A page of keys, oldest first, without their secrets.',
     errors: ['not_found'],
   },
   'POST /v1/keys': {
@@ -26,7 +30,8 @@ export const keyContracts = contracts({
     answer: wire.newKeyAnswerSchema,
     returns: 'The key. Only this answer has its secret, `key`.',
     examples: { body: { name: 'laptop', kind: 'inference', credit_limit_usd: 5 } },
-    errors: ['not_found'],
+    errors: ['not_found', 'conflict'],
+    maximum: 'keys',
   },
   'PATCH /v1/keys/{id}': {
     operationId: 'updateKey',

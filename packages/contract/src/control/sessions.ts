@@ -10,6 +10,7 @@ export const sessionContracts = contracts({
   'POST /v1/auth/sign-up/email': {
     operationId: 'signUp',
     summary: 'Sign up',
+    limits: ['mail', 'otherMail', 'otherMailAccount'],
     credentials: [],
     body: authRequests.signUpSchema,
     answer: authAnswers.signedUpSchema,
@@ -21,6 +22,7 @@ export const sessionContracts = contracts({
     operationId: 'signIn',
     summary: 'Sign in',
     description: 'The answer sets the session cookie, which is valid for 30 days and renewed daily.',
+    limits: ['guess', 'signIn', 'signInHour', 'signInAccount', 'signInDevice'],
     credentials: [],
     body: authRequests.signInSchema,
     answer: authAnswers.signedInSchema,
@@ -85,6 +87,7 @@ export const sessionContracts = contracts({
   'POST /v1/auth/change-password': {
     operationId: 'changePassword',
     summary: 'Change the password',
+    limits: ['guess', 'password'],
     credentials: ['session'],
     body: authRequests.changePasswordSchema,
     answer: authAnswers.passwordChangedSchema,

@@ -17,6 +17,7 @@ export const signInContracts = contracts({
     operationId: 'sendVerificationEmail',
     summary: 'Send a link to verify an address',
     description: 'The answer is the same for every address. At most five links to one address are valid at a time.',
+    limits: ['mail', 'otherMail', 'otherMailAccount'],
     credentials: [],
     body: authRequests.emailOnlySchema,
     ...done,
@@ -28,6 +29,7 @@ export const signInContracts = contracts({
     summary: 'Verify an address',
     description:
       'Send the token after `#` in the link. It is valid once, for an hour. If you are not signed in, also send the password, which signs you in. Works for the address of a sign-up and for a changed address.',
+    limits: ['guess'],
     credentials: [],
     body: authRequests.verifyEmailSchema,
     answer: authAnswers.emailVerifiedSchema,
@@ -40,6 +42,7 @@ export const signInContracts = contracts({
     summary: 'Change the address',
     description:
       'Sends a link to the new address. The change takes effect when you follow it, and the old address is notified.',
+    limits: ['guess', 'password', 'mail', 'otherMail', 'otherMailAccount'],
     credentials: ['session'],
     body: authRequests.changeEmailSchema,
     ...done,
@@ -50,6 +53,7 @@ export const signInContracts = contracts({
     operationId: 'requestPasswordReset',
     summary: 'Send a link to reset the password',
     description: 'The answer is the same for every address.',
+    limits: ['mail', 'reset', 'resetAccount', 'resetDevice'],
     credentials: [],
     body: authRequests.emailOnlySchema,
     answer: authAnswers.resetRequestedSchema,
@@ -62,6 +66,7 @@ export const signInContracts = contracts({
     summary: 'Reset the password',
     description:
       'Send the token after `#` in the link. It is valid once, for an hour. Ends all sessions and keeps passkeys. If the address was not verified before, it is now, and existing keys and members of the account are removed.',
+    limits: ['guess'],
     credentials: [],
     body: authRequests.resetPasswordSchema,
     ...done,
@@ -73,6 +78,7 @@ export const signInContracts = contracts({
     summary: 'Enrol an authenticator app',
     description:
       'Takes effect with the first code to `POST /v1/auth/two-factor/verify-totp`. Only this answer has the backup codes.',
+    limits: ['guess', 'password'],
     credentials: ['session'],
     body: authRequests.passwordOnlySchema,
     answer: authAnswers.totpEnrolmentSchema,
@@ -85,6 +91,7 @@ export const signInContracts = contracts({
     summary: 'Verify a code of the authenticator app',
     description:
       'Completes a sign-in, with the cookie of its first step, or confirms a new app. A code is valid once. Five wrong codes end the sign-in, and ten in a row lock the second factor for 15 minutes.',
+    limits: ['guess', 'code'],
     credentials: [],
     body: authRequests.secondFactorCodeSchema,
     answer: authAnswers.secondFactorPassedSchema,
@@ -95,6 +102,7 @@ export const signInContracts = contracts({
   'POST /v1/auth/two-factor/verify-backup-code': {
     operationId: 'verifyBackupCode',
     summary: 'Verify a backup code',
+    limits: ['guess', 'code'],
     credentials: [],
     body: authRequests.secondFactorCodeSchema,
     answer: authAnswers.secondFactorPassedSchema,
@@ -105,6 +113,7 @@ export const signInContracts = contracts({
   'POST /v1/auth/two-factor/generate-backup-codes': {
     operationId: 'generateBackupCodes',
     summary: 'Create new backup codes',
+    limits: ['guess', 'password'],
     credentials: ['session'],
     body: authRequests.passwordOnlySchema,
     answer: authAnswers.backupCodesSchema,
@@ -115,6 +124,7 @@ export const signInContracts = contracts({
   'POST /v1/auth/two-factor/disable': {
     operationId: 'disableSecondFactor',
     summary: 'Disable the second factor',
+    limits: ['guess', 'password'],
     credentials: ['session'],
     body: authRequests.passwordOnlySchema,
     ...done,
@@ -125,6 +135,7 @@ export const signInContracts = contracts({
     operationId: 'confirmPassword',
     summary: 'Confirm the password',
     description: 'Required before you add a passkey, so that a stolen session cookie cannot add one.',
+    limits: ['guess', 'password'],
     credentials: ['session'],
     body: authRequests.passwordOnlySchema,
     answer: authAnswers.passwordConfirmedSchema,
@@ -137,6 +148,7 @@ export const signInContracts = contracts({
     summary: 'Start adding a passkey',
     description:
       'Call `POST /v1/auth/confirm-password` first. If the account has no password, sign in again at most five minutes before. The next step needs the cookie that this sets.',
+    limits: ['guess'],
     credentials: ['session'],
     answer: authAnswers.webauthnOptionsSchema,
     returns: 'Options for `navigator.credentials.create`. Read them with `parseCreationOptionsFromJSON`.',
@@ -146,6 +158,7 @@ export const signInContracts = contracts({
     operationId: 'registerPasskey',
     summary: 'Add a passkey',
     description: 'Send the `confirmation` of `POST /v1/auth/confirm-password`, which is used up.',
+    limits: ['guess'],
     credentials: ['session'],
     body: authRequests.registerPasskeySchema,
     answer: authAnswers.passkeySchema,
@@ -157,11 +170,13 @@ export const signInContracts = contracts({
         confirmation: 'as it was answered',
       },
     },
-    errors: [...ofAuth, 'unauthenticated', 'email_not_verified', 'session_not_fresh'],
+    errors: [...ofAuth, 'unauthenticated', 'email_not_verified', 'session_not_fresh', 'conflict'],
+    maximum: 'passkeys',
   },
   'GET /v1/auth/passkey/generate-authenticate-options': {
     operationId: 'beginPasskeySignIn',
     summary: 'Start signing in with a passkey',
+    limits: ['guess'],
     credentials: [],
     answer: authAnswers.webauthnOptionsSchema,
     returns: 'Options for `navigator.credentials.get`. Read them with `parseRequestOptionsFromJSON`.',
@@ -171,6 +186,7 @@ export const signInContracts = contracts({
     operationId: 'signInWithPasskey',
     summary: 'Sign in with a passkey',
     description: 'The authenticator must verify the user by fingerprint or PIN. No second factor is needed.',
+    limits: ['guess'],
     credentials: [],
     body: authRequests.passkeySignInSchema,
     answer: authAnswers.passkeySignedInSchema,
@@ -227,6 +243,7 @@ export const signInContracts = contracts({
   'POST /v1/auth/sign-in/social': {
     operationId: 'signInWithOpenid',
     summary: "Sign in with the operator's OpenID provider",
+    limits: ['guess'],
     credentials: [],
     body: authRequests.openidSignInSchema,
     answer: authAnswers.openidRedirectSchema,
@@ -239,8 +256,9 @@ export const signInContracts = contracts({
     summary: 'Complete an OpenID sign-in',
     description:
       'The OpenID provider sends the browser here. Redirects to `callbackURL`, or with `?error=` to `errorCallbackURL`.',
+    limits: ['guess'],
     credentials: [],
-    params: { id: { note: '`openid`.' } },
+    params: { id: { note: '`openid`.', maxLength: 64 } },
     status: 302,
     returns: 'A redirect to the page where the sign-in began.',
     answerHeaders: ['location'],
@@ -259,6 +277,7 @@ export const signInContracts = contracts({
     summary: 'Delete your account',
     description:
       'Ends every session, revokes all keys and deletes your workspaces, sign-in ways and address at once. Requests that are under way end and are charged. Then the rest of the balance is forfeited. The ledger, receipts and usage stay, without a user. A workspace with other members, an open order or the operator role is a conflict.',
+    limits: ['guess', 'password'],
     credentials: ['session'],
     body: authRequests.deleteAccountSchema,
     ...done,

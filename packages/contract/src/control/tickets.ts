@@ -65,7 +65,7 @@ export const ticketContracts = contracts({
     description:
       'The enclave signs it when the answer has ended. It is kept for an hour. Not every provider has receipts.',
     credentials: ['inferenceKey', 'accessToken'],
-    params: { providerRequestId: { note: 'The header `x-router-provider-request-id` of the answer.' } },
+    params: { providerRequestId: { note: 'The header `x-router-provider-request-id` of the answer.', maxLength: 100 } },
     answer: wire.providerReceiptSchema,
     returns: 'The receipt: hashes and a signature.',
     errors: ['not_found'],

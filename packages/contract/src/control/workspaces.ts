@@ -1,7 +1,9 @@
 import * as wire from '@sotto/wire';
 import { contracts } from '../contract.ts';
+import { pageNotes } from '../route.ts';
 
 const id = { note: 'The id of a workspace of which you are a member.', id: 'workspace' } as const;
+const page = { schema: wire.listQuerySchema, notes: pageNotes };
 const memberId = { note: "The member's account id.", id: 'member' } as const;
 
 /** Workspaces, their members and invitations. */
@@ -10,8 +12,9 @@ export const workspaceContracts = contracts({
     operationId: 'listWorkspaces',
     summary: 'List workspaces',
     credentials: ['session'],
+    query: page,
     answer: wire.workspaceListAnswerSchema,
-    returns: 'The workspaces of the account, then those that it joined.',
+    returns: 'A page of the workspaces that the account owns or joined, oldest first.',
   },
   'POST /v1/workspaces': {
     operationId: 'createWorkspace',
@@ -23,6 +26,7 @@ export const workspaceContracts = contracts({
     returns: 'The workspace.',
     examples: { body: { name: 'Research' } },
     errors: ['conflict'],
+    maximum: 'workspaces',
   },
   'PATCH /v1/workspaces/{id}': {
     operationId: 'renameWorkspace',
@@ -49,8 +53,9 @@ export const workspaceContracts = contracts({
     summary: 'List members',
     credentials: ['session'],
     params: { id },
+    query: page,
     answer: wire.workspaceMemberListAnswerSchema,
-    returns: 'The members, the owner first.',
+    returns: 'A page of members: the owner, then the others as they joined.',
   },
   'PATCH /v1/workspaces/{id}/members/{memberId}': {
     operationId: 'changeMemberRole',
@@ -77,8 +82,9 @@ export const workspaceContracts = contracts({
     summary: 'List monthly budgets',
     credentials: ['session'],
     params: { id },
+    query: page,
     answer: wire.budgetListAnswerSchema,
-    returns: 'The budgets, with what this month has cost.',
+    returns: 'A page of budgets, oldest first, with what this month has cost.',
   },
   'PUT /v1/workspaces/{id}/budgets': {
     operationId: 'setBudget',
@@ -91,6 +97,8 @@ export const workspaceContracts = contracts({
     answer: wire.budgetAnswerSchema,
     returns: 'The budget.',
     examples: { body: { limit_usd: 50 } },
+    errors: ['conflict'],
+    maximum: 'budgets',
   },
   'DELETE /v1/workspaces/{id}/budgets/{budgetId}': {
     operationId: 'removeBudget',
@@ -105,8 +113,9 @@ export const workspaceContracts = contracts({
     summary: 'List pending invitations',
     credentials: ['session'],
     params: { id },
+    query: page,
     answer: wire.workspaceInvitationListAnswerSchema,
-    returns: 'The invitations.',
+    returns: 'A page of invitations, oldest first.',
   },
   'POST /v1/workspaces/{id}/invitations': {
     operationId: 'createInvitation',
@@ -120,6 +129,8 @@ export const workspaceContracts = contracts({
     examples: { body: { email: 'ben@example.com', role: 'member' } },
     errors: ['conflict'],
     limit: 'outgoing',
+    limits: ['invitation'],
+    maximum: 'invitations',
   },
   'DELETE /v1/workspaces/{id}/invitations/{invitationId}': {
     operationId: 'withdrawInvitation',

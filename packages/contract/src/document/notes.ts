@@ -1,9 +1,17 @@
+import { maxContentBytes } from '@sotto/wire';
 import type { JsonSchema } from '../route.ts';
 
 const modelId = 'A model id, or `/auto`. The suffix `:nitro` sorts providers by throughput, `:floor` by price.';
 const policy = 'The id of one provider, or a policy. Anything you omit uses the preferences of the workspace.';
 const effort = 'How much to reason. Each model has its own levels.';
 const usd = 'USD.';
+const text = { type: 'string', minLength: 1, maxLength: maxContentBytes };
+const tokens = {
+  type: 'array',
+  minItems: 1,
+  maxItems: 1_000_000,
+  items: { type: 'integer', minimum: 0, maximum: 4_294_967_295 },
+};
 
 /**
  * Descriptions and schema keywords that the generated schemas lack, by component and field. A name without a field means the
@@ -46,15 +54,10 @@ export const notes: Readonly<Record<string, string | JsonSchema>> = {
   'EmbeddingsRequest.input': {
     description: 'A text, up to 2048 texts, a token array, or up to 2048 token arrays.',
     anyOf: [
-      { type: 'string', minLength: 1 },
-      { type: 'array', minItems: 1, maxItems: 2048, items: { type: 'string', minLength: 1 } },
-      { type: 'array', minItems: 1, items: { type: 'integer', minimum: 0 } },
-      {
-        type: 'array',
-        minItems: 1,
-        maxItems: 2048,
-        items: { type: 'array', minItems: 1, items: { type: 'integer', minimum: 0 } },
-      },
+      text,
+      { type: 'array', minItems: 1, maxItems: 2048, items: text },
+      tokens,
+      { type: 'array', minItems: 1, maxItems: 2048, items: tokens },
     ],
   },
   'EmbeddingsRequest.provider': policy,

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { workspaceRoleSchema } from '../field-schemas.ts';
 import { appScopeSchema } from '../requests/connect-request.ts';
+import { pageOfSchema } from './page.ts';
 
 const instant = z.iso.datetime();
 
@@ -23,7 +24,7 @@ export const appAnswerSchema = z.strictObject({
 export type AppAnswer = z.infer<typeof appAnswerSchema>;
 
 /** Answer of `GET /connect/apps`. */
-export const appListAnswerSchema = z.strictObject({ data: z.array(appAnswerSchema) });
+export const appListAnswerSchema = pageOfSchema(appAnswerSchema);
 
 /** The access that a user granted to an app. Active while `ended_at` is null. */
 export const grantAnswerSchema = z.strictObject({

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { type RelayAttack, relayAttacks } from '../e2ee/protocols.ts';
 import { privacyClassSchema } from '../field-schemas.ts';
+import { pageOfSchema } from './page.ts';
 
 const instant = z.iso.datetime();
 const usd = z.number();
@@ -292,4 +293,4 @@ export type KeyAnswer = z.infer<typeof keyAnswerSchema>;
 /** Answer of `POST /keys` and of a rotation, the only ones that have the secret. */
 export const newKeyAnswerSchema = keyAnswerSchema.required({ key: true });
 
-export const keyListAnswerSchema = z.strictObject({ data: z.array(keyAnswerSchema) });
+export const keyListAnswerSchema = pageOfSchema(keyAnswerSchema);

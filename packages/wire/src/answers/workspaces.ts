@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { workspaceRoleSchema } from '../field-schemas.ts';
+import { pageOfSchema } from './page.ts';
 
 const instant = z.iso.datetime();
 
@@ -13,8 +14,8 @@ export const workspaceAnswerSchema = z.strictObject({
 });
 export type WorkspaceAnswer = z.infer<typeof workspaceAnswerSchema>;
 
-/** Answer of `GET /workspaces`: the account's own workspaces, then those that it joined. */
-export const workspaceListAnswerSchema = z.strictObject({ data: z.array(workspaceAnswerSchema) });
+/** Answer of `GET /workspaces`: workspaces that the account owns or joined. */
+export const workspaceListAnswerSchema = pageOfSchema(workspaceAnswerSchema);
 
 /** A member of a workspace. `email` is null if the account has no user who signs in. */
 export const workspaceMemberAnswerSchema = z.strictObject({
@@ -26,7 +27,7 @@ export const workspaceMemberAnswerSchema = z.strictObject({
 export type WorkspaceMemberAnswer = z.infer<typeof workspaceMemberAnswerSchema>;
 
 /** Answer of `GET /workspaces/:id/members`: the owner first. */
-export const workspaceMemberListAnswerSchema = z.strictObject({ data: z.array(workspaceMemberAnswerSchema) });
+export const workspaceMemberListAnswerSchema = pageOfSchema(workspaceMemberAnswerSchema);
 
 /** A monthly budget. Its member or key is null if it limits others. */
 export const budgetAnswerSchema = z.strictObject({
@@ -44,7 +45,7 @@ export const budgetAnswerSchema = z.strictObject({
 export type BudgetAnswer = z.infer<typeof budgetAnswerSchema>;
 
 /** Answer of `GET /workspaces/:id/budgets`. */
-export const budgetListAnswerSchema = z.strictObject({ data: z.array(budgetAnswerSchema) });
+export const budgetListAnswerSchema = pageOfSchema(budgetAnswerSchema);
 
 /** A pending invitation. Only the answer that created it has `token`. */
 export const workspaceInvitationAnswerSchema = z.strictObject({
@@ -61,7 +62,7 @@ export type WorkspaceInvitationAnswer = z.infer<typeof workspaceInvitationAnswer
 export const newWorkspaceInvitationAnswerSchema = workspaceInvitationAnswerSchema.required({ token: true });
 
 /** Answer of `GET /workspaces/:id/invitations`. */
-export const workspaceInvitationListAnswerSchema = z.strictObject({ data: z.array(workspaceInvitationAnswerSchema) });
+export const workspaceInvitationListAnswerSchema = pageOfSchema(workspaceInvitationAnswerSchema);
 
 /** Answer of `POST /invitations/read`: the workspace that the token invites to. */
 export const invitationOfferAnswerSchema = z.strictObject({
@@ -82,7 +83,7 @@ export const waitingInvitationAnswerSchema = invitationOfferAnswerSchema.extend(
 export type WaitingInvitationAnswer = z.infer<typeof waitingInvitationAnswerSchema>;
 
 /** Answer of `GET /invitations`. */
-export const waitingInvitationListAnswerSchema = z.strictObject({ data: z.array(waitingInvitationAnswerSchema) });
+export const waitingInvitationListAnswerSchema = pageOfSchema(waitingInvitationAnswerSchema);
 
 /** Where the budget alerts of a workspace are sent. */
 const webhookSchema = z.strictObject({ url: z.string(), created_at: instant });

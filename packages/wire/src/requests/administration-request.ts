@@ -1,21 +1,20 @@
 import * as z from 'zod';
 import { type ActName, actNameSchema } from '../answers/administration.ts';
-import { storableText } from '../field-schemas.ts';
+import { pageFields } from './page-query.ts';
 
-const limit = z.coerce.number().pipe(z.int().min(1).max(100)).default(20);
-const cursor = z.string().min(1).max(200).optional();
-
-const acts = z.string().transform((text, context): readonly ActName[] => {
-  const asked = text.split(',').map((name) => actNameSchema.safeParse(name).data);
-  if (!asked.includes(undefined)) return asked.filter((name) => name !== undefined);
-  context.addIssue({ code: 'custom', message: 'must be a comma list of acts such as `key_created,key_revoked`' });
-  return z.NEVER;
-});
+const acts = z
+  .string()
+  .max(2000)
+  .transform((text, context): readonly ActName[] => {
+    const asked = text.split(',').map((name) => actNameSchema.safeParse(name).data);
+    if (!asked.includes(undefined)) return asked.filter((name) => name !== undefined);
+    context.addIssue({ code: 'custom', message: 'must be a comma list of acts such as `key_created,key_revoked`' });
+    return z.NEVER;
+  });
 
 /** Query of the audit logs. CSV has every matching row. */
 export const actQuerySchema = z.strictObject({
-  limit,
-  cursor,
+  ...pageFields(100, 20),
   format: z.enum(['json', 'csv']).optional(),
   act: acts.optional(),
   actor_account_id: z.uuid().optional(),
@@ -27,10 +26,9 @@ export const operatorActQuerySchema = actQuerySchema.extend({ account_id: z.uuid
 
 /** Query of `GET /operator/accounts`. */
 export const accountQuerySchema = z.strictObject({
-  limit,
-  cursor,
+  ...pageFields(100, 20),
   /** A part of the address, or an account id. */
-  search: storableText.trim().min(1).max(254).optional(),
+  search: z.string().trim().min(1).max(254).optional(),
 });
 export type AccountQuery = z.infer<typeof accountQuerySchema>;
 
@@ -38,7 +36,7 @@ export type AccountQuery = z.infer<typeof accountQuerySchema>;
 export const creditAccountSchema = z.strictObject({
   amount_usd: z.number().gt(0).max(1_000_000),
   /** An invoice number, for example. Each reference credits once. */
-  reference: storableText.trim().min(1).max(200),
+  reference: z.string().trim().min(1).max(200),
 });
 
 /** Body of `PUT /operator/accounts/:id/monthly-grant`. */
@@ -49,8 +47,8 @@ export const setMonthlyGrantSchema = z.strictObject({
 
 /** Body of `POST /operator/invitations`. */
 export const inviteToSignUpSchema = z.strictObject({
-  email: storableText.trim().toLowerCase().max(254).pipe(z.email()),
+  email: z.string().trim().toLowerCase().max(254).pipe(z.email()),
 });
 
 /** Body of `POST /operator/rejected-settlements/:id/dismiss`. */
-export const dismissSettlementSchema = z.strictObject({ why: storableText.trim().min(1).max(500) });
+export const dismissSettlementSchema = z.strictObject({ why: z.string().trim().min(1).max(500) });

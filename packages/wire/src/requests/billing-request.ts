@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { railNameSchema } from '../answers/billing.ts';
-import { storableText } from '../field-schemas.ts';
+import { pageFields } from './page-query.ts';
 import { omittable } from './without-nulls.ts';
 
-export const packageIdSchema = storableText.min(1).max(64);
+export const packageIdSchema = z.string().min(1).max(64);
 const usd = z.number().min(0).max(1_000_000);
 
 const formId = z
@@ -21,7 +21,8 @@ export const createOrderSchema = z.strictObject({
 });
 export type CreateOrder = z.infer<typeof createOrderSchema>;
 
-const receiptDetails = storableText
+const receiptDetails = z
+  .string()
   .trim()
   .min(1)
   .max(400)
@@ -50,10 +51,7 @@ export const billingSettingsSchema = z
 export type BillingSettings = z.infer<typeof billingSettingsSchema>;
 
 /** Query of the lists of orders and receipts. */
-export const billingPageQuerySchema = z.strictObject({
-  limit: z.coerce.number().pipe(z.int().min(1).max(100)).default(20),
-  cursor: z.string().min(1).max(200).optional(),
-});
+export const billingPageQuerySchema = z.strictObject(pageFields(100, 20));
 
 /** Query of one receipt. Without `format`, the `accept` header decides. */
 export const receiptQuerySchema = z.strictObject({ format: z.enum(['json', 'html', 'pdf']).optional() });

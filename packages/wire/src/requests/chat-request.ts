@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { contentSchema } from './content-bounds.ts';
 import { jsonObjectSchema, maxJsonDepth } from './json-object.ts';
 import { cacheControlSchema, maxMessages, messageSchema } from './messages.ts';
 import { providerPolicySchema } from './provider-policy.ts';
@@ -20,13 +21,13 @@ const isSeed = (value: unknown): value is number | bigint =>
 /** A 64-bit integer, as a bigint if a number would lose digits. */
 const seedSchema = z
   .custom<number | bigint>(isSeed, { error: 'must be an integer of at most 64 bits, sent once' })
-  .meta({ type: 'integer', format: 'int64' });
+  .meta({ type: 'integer', format: 'int64', minimum: -(2 ** 63), maximum: 2 ** 63 });
 
 const toolSchema = z.object({
   type: z.literal('function').default('function'),
   function: z.object({
     name: z.string().regex(/^[a-zA-Z0-9_.-]{1,128}$/, { error: 'must be a function name of letters, digits, _ . -' }),
-    description: omittable(z.string()),
+    description: omittable(contentSchema),
     parameters: omittable(jsonObjectSchema),
     strict: z.boolean().nullish(),
   }),
@@ -36,7 +37,7 @@ const toolSchema = z.object({
 const toolChoiceSchema = z.union(
   [
     z.enum(['none', 'auto', 'required']),
-    z.object({ type: z.literal('function'), function: z.object({ name: z.string().min(1) }) }),
+    z.object({ type: z.literal('function'), function: z.object({ name: z.string().min(1).max(128) }) }),
   ],
   { error: 'must be `none`, `auto`, `required` or a function to call' },
 );
@@ -50,7 +51,7 @@ const responseFormatSchema = z.discriminatedUnion(
       type: z.literal('json_schema'),
       json_schema: z.object({
         name: z.string().min(1).max(64),
-        description: omittable(z.string()),
+        description: omittable(contentSchema),
         schema: omittable(jsonObjectSchema),
         strict: z.boolean().nullish(),
       }),
@@ -69,12 +70,14 @@ export const chatRequestSchema = z.object({
   messages: z.preprocess(withToolCalls, z.array(messageSchema).min(1).max(maxMessages)),
   temperature: z.number().min(0).max(2).nullish(),
   top_p: z.number().min(0).max(1).nullish(),
-  stop: z.union([z.string(), z.array(z.string()).max(16)], { error: 'must be a string or up to 16 strings' }).nullish(),
+  stop: z
+    .union([contentSchema, z.array(contentSchema).max(16)], { error: 'must be a string or up to 16 strings' })
+    .nullish(),
   seed: seedSchema.nullish(),
   frequency_penalty: z.number().min(-2).max(2).nullish(),
   presence_penalty: z.number().min(-2).max(2).nullish(),
   repetition_penalty: z.number().min(0).max(2).nullish(),
-  top_k: z.int().min(0).nullish(),
+  top_k: z.int().min(0).max(1_000_000_000).nullish(),
   min_p: z.number().min(0).max(1).nullish(),
   max_tokens: outputTokens.nullish(),
   max_completion_tokens: outputTokens.nullish(),
@@ -88,7 +91,10 @@ export const chatRequestSchema = z.object({
   reasoning: reasoningSchema.nullish(),
   provider: providerPolicySchema.nullish(),
   user: z.string().max(256).nullish(),
-  modalities: z.array(z.literal('text', { error: 'must be `text`: no other output is produced here' })).nullish(),
+  modalities: z
+    .array(z.literal('text', { error: 'must be `text`: no other output is produced here' }))
+    .max(16)
+    .nullish(),
   n: z.literal(1, { error: 'must be 1: one choice is produced per request' }).nullish(),
 });
 export type ChatRequest = z.infer<typeof chatRequestSchema>;

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { storableText } from '../field-schemas.ts';
 import { omittable } from './without-nulls.ts';
 
 /** Scopes that a connected app can request. */
@@ -17,7 +16,7 @@ function isAppAddress(text: string): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && loopbackHosts.has(url.hostname));
 }
 
-const address = storableText.min(1).max(500).refine(isAppAddress, {
+const address = z.string().min(1).max(500).refine(isAppAddress, {
   error: 'must be an https address (or http on localhost, 127.0.0.1 or [::1]) without fragment, user or password',
 });
 const addresses = z
@@ -28,7 +27,8 @@ const addresses = z
   });
 
 // Users decide by this text, so it has no characters that hide or reverse the text around them.
-const appName = storableText
+const appName = z
+  .string()
   .trim()
   .min(1)
   .max(60)
@@ -37,6 +37,7 @@ const appName = storableText
 const scopes = z
   .array(appScopeSchema)
   .min(1)
+  .max(appScopes.length)
   .refine((list) => new Set(list).size === list.length, { error: 'must not name a scope twice' });
 
 /** Body of `POST /connect/apps`. Redirect URIs are compared exactly, character by character. */

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { maxContentBytes } from './content-bounds.ts';
 
 /** Deepest nesting of a free-form JSON value. The broker must be able to serialize what it parsed. */
 export const maxJsonDepth = 64;
@@ -40,4 +41,4 @@ export const jsonObjectSchema = z
     abort: true,
   })
   .refine((value) => isJsonWithinDepth(value), { error: `must not nest deeper than ${maxJsonDepth} levels` })
-  .meta({ type: 'object', additionalProperties: {} });
+  .meta({ type: 'object', additionalProperties: {}, 'x-max-bytes': maxContentBytes });

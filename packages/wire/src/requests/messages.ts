@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { contentBound, contentSchema } from './content-bounds.ts';
 import { reasoningDetailSchema } from './reasoning.ts';
 import { omittable } from './without-nulls.ts';
 
@@ -15,9 +16,12 @@ const named: ReadonlySet<string> = new Set(
  * Address of an image: https, which the provider fetches, or a base64 `data:` URL. With any other scheme, a provider might fetch
  * from inside its network or read its own files.
  */
-export const imageUrlSchema = z.string().refine((url) => address.test(url) || imageData.test(url), {
-  error: ({ input }) => `must be an https address or a base64 \`data:\` URL of an image${faultOf(String(input))}`,
-});
+export const imageUrlSchema = z
+  .string()
+  .refine((url) => address.test(url) || imageData.test(url), {
+    error: ({ input }) => `must be an https address or a base64 \`data:\` URL of an image${faultOf(String(input))}`,
+  })
+  .meta(contentBound);
 
 function faultOf(url: string): string {
   const scheme = /^([a-z0-9]{2,10}):/i.exec(url)?.[1]?.toLowerCase() ?? '';
@@ -27,6 +31,11 @@ function faultOf(url: string): string {
 
 /** Most messages of one chat request. */
 export const maxMessages = 4096;
+/** Most parts of one message. */
+const maxParts = 65_536;
+
+/** A name or an id that a provider chose in an earlier answer, however long. */
+const requiredContent = z.string().min(1).meta(contentBound);
 
 /**
  * Marks the end of a prefix that the provider may cache, for providers with explicit caching (Anthropic). Callers cannot choose
@@ -36,33 +45,36 @@ export const cacheControlSchema = z
   .object({ type: z.literal('ephemeral', { error: 'must be `ephemeral`' }) })
   .nullish();
 
-const textPart = z.object({ type: z.literal('text'), text: z.string(), cache_control: cacheControlSchema });
+const textPart = z.object({ type: z.literal('text'), text: contentSchema, cache_control: cacheControlSchema });
 const imagePart = z.object({
   type: z.literal('image_url'),
   image_url: z.object({ url: imageUrlSchema, detail: omittable(z.enum(['auto', 'low', 'high'])) }),
   cache_control: cacheControlSchema,
 });
-const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
+const refusalPart = z.object({ type: z.literal('refusal'), refusal: contentSchema });
 
-const textContent = z.union([z.string(), z.array(textPart).min(1)], {
+const textContent = z.union([contentSchema, z.array(textPart).min(1).max(maxParts)], {
   error: 'must be a string or an array of text parts',
 });
 const seenPart = z.discriminatedUnion('type', [textPart, imagePart], {
   error: 'must be a part of the type `text` or `image_url`: files, audio and video are not supported',
 });
 /** Content of user and tool messages, which can include images such as screenshots. */
-const seenContent = z.union([z.string(), z.array(seenPart).min(1)], {
+const seenContent = z.union([contentSchema, z.array(seenPart).min(1).max(maxParts)], {
   error: 'must be a string or an array of `text` and `image_url` parts',
 });
 /** Some clients send an empty list beside tool calls. */
-const assistantContent = z.union([z.string(), z.array(z.discriminatedUnion('type', [textPart, refusalPart]))], {
-  error: 'must be a string, null or an array of `text` and `refusal` parts',
-});
+const assistantContent = z.union(
+  [contentSchema, z.array(z.discriminatedUnion('type', [textPart, refusalPart])).max(maxParts)],
+  {
+    error: 'must be a string, null or an array of `text` and `refusal` parts',
+  },
+);
 
 const toolCallSchema = z.object({
-  id: z.string().min(1),
+  id: requiredContent,
   type: z.literal('function'),
-  function: z.object({ name: z.string().min(1), arguments: z.string() }),
+  function: z.object({ name: requiredContent, arguments: contentSchema }),
 });
 
 const name = omittable(z.string().min(1).max(64));
@@ -77,15 +89,15 @@ export const messageSchema = z.discriminatedUnion(
     z.object({
       role: z.literal('assistant'),
       content: assistantContent.nullish(),
-      refusal: z.string().nullish(),
+      refusal: contentSchema.nullish(),
       /** Reasoning of an earlier answer. Some models need it again during a tool loop. */
-      reasoning: z.string().nullish(),
-      reasoning_content: z.string().nullish(),
+      reasoning: contentSchema.nullish(),
+      reasoning_content: contentSchema.nullish(),
       reasoning_details: z.array(reasoningDetailSchema).max(65_536).nullish(),
       tool_calls: omittable(z.array(toolCallSchema).max(128)),
       name,
     }),
-    z.object({ role: z.literal('tool'), content: seenContent, tool_call_id: z.string().min(1) }),
+    z.object({ role: z.literal('tool'), content: seenContent, tool_call_id: requiredContent }),
   ],
   { error: 'must have a `role` of system, developer, user, assistant or tool' },
 );

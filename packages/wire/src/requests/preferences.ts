@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { privacyClassSchema } from '../field-schemas.ts';
+import { modelIdSchema } from './chat-request.ts';
 import { maxPriceSchema, providerIdSchema, requestSorts } from './provider-policy.ts';
 
 export const boundaries = ['Standard', 'Private', 'Maximum'] as const;
@@ -25,7 +26,7 @@ export const preferencesSchema = z.strictObject({
   auto: z.strictObject({
     strategy: z.enum(['balanced', 'cheapest', 'fastest', 'most_private']),
     tiers: boundarySchema,
-    models: z.strictObject({ mode: z.enum(['all', 'only', 'except']), ids: z.array(z.string()).max(500) }),
+    models: z.strictObject({ mode: z.enum(['all', 'only', 'except']), ids: z.array(modelIdSchema).max(500) }),
   }),
   max_price: maxPriceSchema.nullable(),
 });

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { ServiceError } from '../errors.ts';
+import { contentSchema } from './content-bounds.ts';
 
 /** A reasoning effort, such as `low` or `high`. Each model has its own levels. */
 export const reasoningEffortSchema = z
@@ -11,7 +12,7 @@ export const reasoningSchema = z.strictObject({
   effort: reasoningEffortSchema.nullish(),
   enabled: z.boolean().nullish(),
   /** A field of OpenAI's Responses API, without effect: the answer has all reasoning that the provider sends. */
-  summary: z.unknown().optional(),
+  summary: z.string().max(64).nullish(),
   max_tokens: z
     .undefined({ error: 'is not supported: reasoning tokens share the `max_completion_tokens` ceiling' })
     .nullish(),
@@ -63,7 +64,7 @@ const shared = {
   /** Format of the signature or encryption. Only providers that know the format accept the piece back. */
   format: z.string().max(64).nullish(),
   /** Pieces with the same index belong together, in order. */
-  index: z.int().min(0).nullish(),
+  index: z.int().min(0).max(1_000_000).nullish(),
   id: z.string().max(256).nullish(),
 };
 
@@ -76,13 +77,13 @@ export const reasoningDetailSchema = z.discriminatedUnion(
   [
     z.object({
       type: z.literal('reasoning.text'),
-      text: z.string().nullish(),
-      signature: z.string().nullish(),
+      text: contentSchema.nullish(),
+      signature: contentSchema.nullish(),
       ...shared,
     }),
     /** `id`: the tool call that it belongs to, if any. */
-    z.object({ type: z.literal('reasoning.encrypted'), data: z.string(), ...shared }),
-    z.object({ type: z.literal('reasoning.summary'), summary: z.string(), ...shared }),
+    z.object({ type: z.literal('reasoning.encrypted'), data: contentSchema, ...shared }),
+    z.object({ type: z.literal('reasoning.summary'), summary: contentSchema, ...shared }),
   ],
   { error: 'must have a `type` of reasoning.text, reasoning.encrypted or reasoning.summary' },
 );

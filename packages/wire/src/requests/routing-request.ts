@@ -1,10 +1,14 @@
 import * as z from 'zod';
 import { modelIdSchema, modelsSchema } from './chat-request.ts';
+import { maxControlBytes } from './content-bounds.ts';
 import { jsonObjectSchema } from './json-object.ts';
 import { providerPolicySchema } from './provider-policy.ts';
 
 /** A draft of preferences. The router checks whether its fields agree. */
-const draftPreferences = jsonObjectSchema;
+const draftPreferences = jsonObjectSchema.meta({
+  ...jsonObjectSchema.meta(),
+  'x-max-bytes': maxControlBytes,
+});
 const tokens = z.int().min(0).max(100_000_000);
 
 /** Body of `POST /routing/preview`: a request without its content, and optionally a draft of preferences. */

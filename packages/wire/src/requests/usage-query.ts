@@ -1,18 +1,21 @@
 import * as z from 'zod';
 import { usageErrors, usageStatuses } from '../answers/control.ts';
-import { storableText } from '../field-schemas.ts';
+import { listPageFields } from './page-query.ts';
 
 /** A day such as `2026-11-21`, which is its midnight UTC, or an ISO 8601 instant with `Z` or an offset. */
-const time = z.string().transform((text, context) => {
-  const at = new Date(isDateOrInstant(text) ? text : Number.NaN);
-  // PostgreSQL and ISO 8601 both write these years with four digits. An offset may lead out of the range.
-  if (at.getUTCFullYear() >= 1970 && at.getUTCFullYear() <= 9999) return at;
-  context.addIssue({
-    code: 'custom',
-    message: 'must be a date such as `2026-11-21` or an instant such as `2026-11-21T08:00:00Z`, from 1970 to 9999',
+const time = z
+  .string()
+  .max(64)
+  .transform((text, context) => {
+    const at = new Date(isDateOrInstant(text) ? text : Number.NaN);
+    // PostgreSQL and ISO 8601 both write these years with four digits. An offset may lead out of the range.
+    if (at.getUTCFullYear() >= 1970 && at.getUTCFullYear() <= 9999) return at;
+    context.addIssue({
+      code: 'custom',
+      message: 'must be a date such as `2026-11-21` or an instant such as `2026-11-21T08:00:00Z`, from 1970 to 9999',
+    });
+    return z.NEVER;
   });
-  return z.NEVER;
-});
 
 const dateOrInstant = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 const isDateOrInstant = (text: string): boolean => dateOrInstant.safeParse(text).success;
@@ -20,7 +23,7 @@ const isDateOrInstant = (text: string): boolean => dateOrInstant.safeParse(text)
 const filters = {
   from: time.optional(),
   to: time.optional(),
-  model: storableText.min(1).max(256).optional(),
+  model: z.string().min(1).max(256).optional(),
   key_id: z.uuid().optional(),
   workspace_id: z.uuid().optional(),
   /** Overrides the header `accept`. */
@@ -38,12 +41,11 @@ function refuseEmptyRange({ from, to }: { from?: Date | undefined; to?: Date | u
  */
 export const usageQuerySchema = z
   .strictObject({
-    limit: z.coerce.number().pipe(z.int().min(1).max(500)).default(100),
-    cursor: z.string().min(1).max(200).optional(),
+    ...listPageFields,
     ...filters,
     status: z.enum(usageStatuses).optional(),
     error: z.enum(usageErrors).optional(),
-    provider: storableText.min(1).max(256).optional(),
+    provider: z.string().min(1).max(256).optional(),
     /** The account that created the key. */
     member_id: z.uuid().optional(),
   })
@@ -63,15 +65,18 @@ export const usageGroups = [
 export type UsageGroup = (typeof usageGroups)[number];
 
 const group = z.enum(usageGroups);
-const groups = z.string().transform((text, context): readonly UsageGroup[] => {
-  const asked = text.split(',').map((name) => group.safeParse(name).data);
-  if (!asked.includes(undefined)) return usageGroups.filter((name) => asked.includes(name));
-  context.addIssue({
-    code: 'custom',
-    message: `must be a comma list of ${usageGroups.map((name) => `\`${name}\``).join(', ')}`,
+const groups = z
+  .string()
+  .max(500)
+  .transform((text, context): readonly UsageGroup[] => {
+    const asked = text.split(',').map((name) => group.safeParse(name).data);
+    if (!asked.includes(undefined)) return usageGroups.filter((name) => asked.includes(name));
+    context.addIssue({
+      code: 'custom',
+      message: `must be a comma list of ${usageGroups.map((name) => `\`${name}\``).join(', ')}`,
+    });
+    return z.NEVER;
   });
-  return z.NEVER;
-});
 
 /** Query of `GET /usage/daily`. Days are whole UTC days: `from` is rounded down and `to` up to midnight. */
 export const usageDailyQuerySchema = z
@@ -80,4 +85,4 @@ export const usageDailyQuerySchema = z
 export type UsageDailyQuery = z.infer<typeof usageDailyQuerySchema>;
 
 /** Query of `GET /models/uptime`. */
-export const uptimeQuerySchema = z.strictObject({ model: z.string() });
+export const uptimeQuerySchema = z.strictObject({ model: z.string().max(256) });

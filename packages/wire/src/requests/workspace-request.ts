@@ -1,8 +1,9 @@
 import * as z from 'zod';
-import { storableText, workspaceRoleSchema } from '../field-schemas.ts';
+import { workspaceRoleSchema } from '../field-schemas.ts';
+import { listPageFields } from './page-query.ts';
 import { omittable } from './without-nulls.ts';
 
-const workspaceName = storableText.trim().min(1).max(100);
+const workspaceName = z.string().trim().min(1).max(100);
 
 /** Body of `POST /workspaces` and of `PATCH /workspaces/:id`. */
 export const workspaceNameSchema = z.strictObject({ name: workspaceName });
@@ -13,13 +14,13 @@ export type MemberRole = z.infer<typeof memberRoleSchema>['role'];
 
 /** Body of `POST /workspaces/:id/invitations`. The role `owner` transfers the workspace. */
 export const createInvitationSchema = z.strictObject({
-  email: storableText.trim().toLowerCase().max(254).pipe(z.email()),
+  email: z.string().trim().toLowerCase().max(254).pipe(z.email()),
   role: workspaceRoleSchema,
 });
 export type CreateInvitation = z.infer<typeof createInvitationSchema>;
 
 /** Body of `POST /invitations/read`, `/invitations/accept` and `/invitations/decline`. */
-export const invitationTokenSchema = z.strictObject({ token: storableText.min(1).max(200) });
+export const invitationTokenSchema = z.strictObject({ token: z.string().min(1).max(200) });
 
 /** Body of `PUT /workspaces/:id/budgets`. Without a member or key, limits the workspace. */
 export const setBudgetSchema = z
@@ -36,7 +37,7 @@ export type SetBudget = z.infer<typeof setBudgetSchema>;
 
 /** Body of `PUT /workspaces/:id/webhook`. The service sends there only by https, to public addresses. */
 export const setAlertWebhookSchema = z.strictObject({
-  url: storableText.max(2000).refine(isWebhookUrl, {
+  url: z.string().max(2000).refine(isWebhookUrl, {
     error: 'must be a URL such as https://hooks.example.com/sotto, without a user name, a password or a fragment',
   }),
 });
@@ -47,16 +48,19 @@ function isWebhookUrl(text: string): boolean {
   return url?.protocol === 'https:' && url.username === '' && url.password === '' && !text.includes('#');
 }
 
-const keyName = storableText.trim().min(1).max(100);
+const keyName = z.string().trim().min(1).max(100);
 /** Credit limit of a key in USD, bounded so that nano-USD stay below 2^53. */
 const creditLimit = z.number().min(0).max(1_000_000);
 
+/** The largest number that the column holds. The deployment's own limit is lower. */
+const perMinute = z.int().min(1).max(2_147_483_647);
+
 /** When a key expires, which model ids its requests may name, and its own rate limits. */
 const keyRules = {
-  expires_at: z.iso.datetime().nullish(),
-  allowed_models: z.array(storableText.min(1).max(256)).min(1).max(100).nullish(),
-  requests_per_minute: z.int().min(1).nullish(),
-  tokens_per_minute: z.int().min(1).nullish(),
+  expires_at: z.iso.datetime().max(64).nullish(),
+  allowed_models: z.array(z.string().min(1).max(256)).min(1).max(100).nullish(),
+  requests_per_minute: perMinute.nullish(),
+  tokens_per_minute: perMinute.nullish(),
 };
 
 /** Body of `POST /keys`. */
@@ -85,4 +89,4 @@ export type UpdateKey = z.infer<typeof updateKeySchema>;
 export const rotateKeySchema = z.strictObject({ overlap_hours: z.number().min(0).max(168).default(24) });
 
 /** Query of `GET /keys`. Without a workspace, lists all keys that the account pays for. */
-export const keyListQuerySchema = z.strictObject({ workspace_id: z.uuid().optional() });
+export const keyListQuerySchema = z.strictObject({ workspace_id: z.uuid().optional(), ...listPageFields });

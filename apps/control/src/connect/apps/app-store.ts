@@ -6,11 +6,10 @@ import { byAccount, recordAct } from '../../acts/record-act.ts';
 import type { SqlRow } from '../../database/columns.ts';
 import type { connectApps } from '../../database/connect-schema.ts';
 import { inTransaction } from '../../database/in-transaction.ts';
+import { assertBelowMaximum, type Creation } from '../../limits/maximum.ts';
 import { notFound } from '../../serve/not-found.ts';
+import { oldestFirst, type PageQuery } from '../../serve/page-cursor.ts';
 import { endGrants } from '../grants/end-grants.ts';
-
-/** More apps than a developer has, and few enough to list on one page. */
-const maxApps = 50;
 
 type Row = Omit<SqlRow<typeof connectApps>, 'account_id' | 'secret_hash' | 'disabled_at'>;
 
@@ -26,28 +25,26 @@ export interface ChangedApp {
 }
 
 /** Returns the enabled apps of an account, the oldest first. */
-export async function listApps(pool: pg.Pool, accountId: string): Promise<AppAnswer[]> {
-  const { rows } = await pool.query<Row>(
-    `select ${columns} from connect_apps where account_id = $1 and disabled_at is null order by created_at, id`,
-    [accountId],
-  );
-  return rows.map(toAnswer);
+export function listApps(
+  pool: pg.Pool,
+  accountId: string,
+  page: PageQuery,
+): Promise<{ data: AppAnswer[]; next_cursor: string | null }> {
+  const select = `select ${columns} from connect_apps where account_id = $1 and disabled_at is null`;
+  const list = { select, values: [accountId], at: 'created_at', id: 'id' };
+  return oldestFirst<Row, AppAnswer>(pool, list, page, {
+    endOf: (row) => ({ at: row.created_at, id: row.id }),
+    toAnswer,
+  });
 }
 
 /**
  * Registers an app. The answer contains the secret of a confidential app, which is not stored. Throws `conflict` at the
  * limit.
  */
-export async function createApp(pool: pg.Pool, accountId: string, asked: CreateApp): Promise<AppAnswer> {
+export async function createApp(pool: pg.Pool, { accountId, maxima }: Creation, asked: CreateApp): Promise<AppAnswer> {
   return inTransaction(pool, async (client) => {
-    // The lock makes simultaneous requests count one after the other.
-    await client.query('select 1 from accounts where id = $1 for update', [accountId]);
-    const { rowCount } = await client.query(
-      'select 1 from connect_apps where account_id = $1 and disabled_at is null',
-      [accountId],
-    );
-    if ((rowCount ?? 0) >= maxApps)
-      throw new ServiceError('conflict', { message: `An account has at most ${maxApps} apps.` });
+    await assertBelowMaximum(client, 'apps', { accountId, maxima });
     const secret = asked.type === 'confidential' ? newSecret() : undefined;
     const { rows } = await client.query<Row>(
       `insert into connect_apps (id, account_id, name, homepage, type, redirect_uris, post_logout_redirect_uris, scopes,

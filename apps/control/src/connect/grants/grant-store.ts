@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Maxima } from '@sotto/contract';
 import { type Nusd, nusdToUsd } from '@sotto/money';
 import { type AppScope, type GrantAnswer, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
@@ -6,6 +7,7 @@ import type { SqlRow } from '../../database/columns.ts';
 import type { connectApps, connectGrants } from '../../database/connect-schema.ts';
 import type { apiKeys } from '../../database/schema.ts';
 import { insertKey } from '../../keys/key-store.ts';
+import { assertBelowMaximum } from '../../limits/maximum.ts';
 import { notFound } from '../../serve/not-found.ts';
 import { assertMay } from '../../workspaces/permissions.ts';
 import { lockWorkspace } from '../../workspaces/workspace-access.ts';
@@ -98,6 +100,7 @@ export interface NewGrant {
   readonly scopes: readonly AppScope[];
   /** Undefined: the account's default workspace. */
   readonly workspaceId: string | undefined;
+  readonly maxima: Maxima;
   /** Undefined: no limit. */
   readonly creditLimitNusd: Nusd | undefined;
 }
@@ -128,6 +131,7 @@ export async function createGrant(client: pg.PoolClient, grant: NewGrant): Promi
   );
   const [app] = rows;
   if (app === undefined) throw changedMeanwhile();
+  await assertBelowMaximum(client, 'keys', { accountId: workspace.accountId, maxima: grant.maxima });
   // Drop the key's secret: only the app's tokens can use this key.
   const { id: keyId } = await insertKey(client, {
     accountId: workspace.accountId,

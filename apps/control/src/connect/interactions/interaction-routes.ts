@@ -1,5 +1,6 @@
+import type { Maxima } from '@sotto/contract';
 import { interactionContracts } from '@sotto/contract/control';
-import { type AnswerInteraction, type AppScope, ServiceError } from '@sotto/wire';
+import { type AnswerInteraction, type AppScope, ServiceError, type WorkspaceAnswer } from '@sotto/wire';
 import type { FastifyRequest } from 'fastify';
 import type pg from 'pg';
 import type { SignedIn } from '../../credentials/session-credentials.ts';
@@ -7,6 +8,7 @@ import { inTransaction } from '../../database/in-transaction.ts';
 import { readLimit } from '../../keys/key-store.ts';
 import { projectKeys } from '../../projection/project-keys.ts';
 import type { Projector } from '../../projection/projector.ts';
+import { pagesOf } from '../../serve/page-cursor.ts';
 import type { Serve } from '../../serve/serve.ts';
 import { needsSecureCookies } from '../../sessions/cookies.ts';
 import { mayDo } from '../../workspaces/permissions.ts';
@@ -21,6 +23,7 @@ export interface InteractionRoutesDependencies {
   readonly provider: () => Promise<OidcProvider>;
   /** The public control origin. */
   readonly origin: string;
+  readonly maxima: Maxima;
   readonly now: () => number;
 }
 
@@ -54,7 +57,9 @@ export function serveInteractions(serve: Serve, deps: InteractionRoutesDependenc
   serve(interactionContracts)({
     'GET /v1/connect/interactions/{uid}': async ({ caller, params, request }) => {
       const { person, request: asked, signInAgain } = await open(caller, params.uid, request);
-      const workspaces = await listWorkspaces(pool, person.accountId);
+      const workspaces: WorkspaceAnswer[] = [];
+      for await (const each of pagesOf((cursor) => listWorkspaces(pool, person.accountId, { limit: 500, cursor })))
+        workspaces.push(each);
       return {
         app: {
           name: asked.name,
@@ -106,6 +111,7 @@ export function serveInteractions(serve: Serve, deps: InteractionRoutesDependenc
             redirectUri: request.redirectUri,
             scopes: request.scopes,
             workspaceId: answer.workspace_id,
+            maxima: deps.maxima,
             creditLimitNusd,
           })
         : undefined,

@@ -1,6 +1,6 @@
 import type { AppScope } from '@sotto/wire';
 import { queryOptions } from '@tanstack/react-query';
-import { call } from '../../api/call.ts';
+import { call, callAll } from '../../api/call.ts';
 
 /** The apps that this account has connected: active ones first, then past ones. */
 export const grantsQuery = queryOptions({
@@ -19,7 +19,7 @@ export const workspaceGrantsQuery = (workspaceId: string) =>
 /** The enabled apps that this account has registered. */
 export const appsQuery = queryOptions({
   queryKey: ['apps'],
-  queryFn: async ({ signal }) => (await call('GET /v1/connect/apps', { signal })).data,
+  queryFn: ({ signal }) => callAll('GET /v1/connect/apps', { signal }),
 });
 
 /** Scopes in short, for lists, and what they let an app do. */

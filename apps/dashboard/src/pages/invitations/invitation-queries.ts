@@ -1,10 +1,10 @@
 import { queryOptions } from '@tanstack/react-query';
-import { call } from '../../api/call.ts';
+import { call, callAll } from '../../api/call.ts';
 
 /** The invitations to the user's address. */
 export const waitingInvitationsQuery = queryOptions({
   queryKey: ['invitations'],
-  queryFn: async ({ signal }) => (await call('GET /v1/invitations', { signal })).data,
+  queryFn: ({ signal }) => callAll('GET /v1/invitations', { signal }),
 });
 
 /** The invitation of a link, by its token. */

@@ -1,7 +1,7 @@
 import { type WorkspaceAnswer, type WorkspaceInvitationAnswer, type WorkspaceRole, workspaceRoles } from '@sotto/wire';
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { type Answer, call } from '../../api/call.ts';
+import { type Answer, call, callAll } from '../../api/call.ts';
 import { errorAt } from '../../api/errors.ts';
 import { controlOrigin } from '../../api/origins.ts';
 import { useChange } from '../../api/use-change.ts';
@@ -18,7 +18,7 @@ import { givenRoles, roleWords } from './role-words.ts';
 const invitationsQuery = (id: string) =>
   queryOptions({
     queryKey: ['workspaces', id, 'invitations'],
-    queryFn: async ({ signal }) => (await call('GET /v1/workspaces/{id}/invitations', { params: { id }, signal })).data,
+    queryFn: ({ signal }) => callAll('GET /v1/workspaces/{id}/invitations', { params: { id }, signal }),
   });
 
 /** Invites people, and lists the invitations without an answer. */

@@ -1,0 +1,44 @@
+import { type Maxima, type MaximumName, maxima } from '@sotto/contract';
+import { ServiceError } from '@sotto/wire';
+import type pg from 'pg';
+
+const ended = (column: string): string => `(${column} is null or ${column} > now() - interval '1 day')`;
+
+/** SQL that counts what the account `$1` has. Ended things count for a day, so that making and ending them in turn is bounded too. */
+const counts: Readonly<Record<MaximumName, string>> = {
+  keys: `select count(*) from api_keys where account_id = $1 and ${ended('revoked_at')}`,
+  workspaces: `select count(*) from workspaces where account_id = $1 and ${ended('deleted_at')}`,
+  budgets: `select count(*) from budgets b join workspaces w on w.id = b.workspace_id
+    where w.account_id = $1 and w.deleted_at is null and b.limit_nusd is not null`,
+  apps: `select count(*) from connect_apps where account_id = $1 and ${ended('disabled_at')}`,
+  invitations: `select count(*) from workspace_invitations i join workspaces w on w.id = i.workspace_id
+    where w.account_id = $1 and w.deleted_at is null and i.expires_at > now()`,
+  passkeys: 'select count(*) from auth_passkey p join accounts a on a.user_id = p.user_id where a.id = $1',
+};
+
+/** The account that something is about to be created for, and the maxima in force. */
+export interface Creation {
+  readonly accountId: string;
+  readonly maxima: Maxima;
+}
+
+/**
+ * Throws `conflict` if an account has the most that it may have. Call it in the transaction that creates another one, just before.
+ *
+ * Two simultaneous creations at the last place: both take the same lock, which ends with the transaction. The second counts after the
+ * first has committed, in a statement of its own, so it sees the new row. The lock is of its own, because bookings hold the account's
+ * row. Nothing waits for another lock while it holds this one, so it cannot close a circle.
+ */
+export async function assertBelowMaximum(
+  client: pg.PoolClient,
+  name: MaximumName,
+  { accountId, maxima: { [name]: most } }: Creation,
+): Promise<void> {
+  await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${name} ${accountId}`]);
+  const { rows } = await client.query<{ count: string }>(counts[name], [accountId]);
+  const count = Number(rows[0]?.count ?? 0);
+  if (count < most) return;
+  const { what, note }: { readonly what: string; readonly note?: string } = maxima[name];
+  const message = `There are ${count} ${what}; the most is ${most}.${note === undefined ? '' : ` ${note}`}`;
+  throw new ServiceError('conflict', { message });
+}
