@@ -55,7 +55,9 @@ export async function authApp() {
       if (!(error instanceof ServiceError)) throw error;
       reply.code(error.status).send(errorEnvelope(error, request.id));
     });
-    await instance.register(authRoutes, { auth, origin: publicOrigin, toEnvelope });
+    await instance.register(authRoutes, {
+      ...{ auth, origin: publicOrigin, allowedOrigins: [publicOrigin, dashboard], toEnvelope },
+    });
     instance.route({
       method: ['GET', 'POST'],
       url: '/v1/whoami',

@@ -9,7 +9,7 @@ import type { CapabilitiesAnswer, Operation } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import { buildAccountDeletion, deleteAccount } from './account-deletion/account-deletion.ts';
+import { buildAccountDeletion, removeAccount } from './account-deletion/account-deletion.ts';
 import { claimAccount, ensureAccount } from './accounts/ensure-account.ts';
 import { buildAlerts } from './alerts/alerts.ts';
 import { buildApp } from './app.ts';
@@ -158,12 +158,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
       if (mailer === undefined) await pool.query('delete from sign_up_invitations where email = $1', [email]);
     },
     onClaimed: async (userId) => projectKeys(projector, await claimAccount(pool, userId, claimSteps)),
-    deleteAccount: async (userId) => {
-      const deletion = await deleteAccount(pool, userId, claimSteps);
-      if ('obstacle' in deletion) return deletion.obstacle;
-      await projectKeys(projector, deletion.keyIds);
-      return undefined;
-    },
+    deleteAccount: (userId) => removeAccount({ pool, projector, onFailed: failed('account deletion') }, userId),
     mailer,
     maxPasskeys: maxima.passkeys,
     onMailFailed: failed('mail'),
@@ -245,7 +240,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     buildWorkspaces({ pool, projector, origin, mailer, events, maxima, now, controlLimit: limits.control }),
     buildOperator({ pool, projector, keeper, signUp, grants, mailer, origin, events, now }),
     grants,
-    buildAccountDeletion({ pool, state, project }),
+    buildAccountDeletion({ pool, projector, state, project }),
     buildAlerts({
       ...{ pool, sessionSecrets, origin, mailer, events, now },
       network: { networks: options.webhookNetworks },

@@ -79,7 +79,7 @@ describe.each([
   function overBound({ type, maxLength, maxItems, maximum, items, 'x-max-bytes': bytes }: JsonSchema): unknown {
     if (bytes !== undefined) return undefined;
     if (typeof maxLength === 'number') return maxLength < maxAuthBytes ? 'a'.repeat(maxLength + 1) : undefined;
-    if (type === 'array' && Number(maxItems) <= 100_000)
+    if (type === 'array' && Number(maxItems) <= 70_000)
       return Array(Number(maxItems) + 1).fill(sampleOf(items as JsonSchema));
     return typeof maximum === 'number' ? maximum * 2 + 1 : undefined;
   }

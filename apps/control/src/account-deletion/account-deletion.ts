@@ -1,88 +1,40 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { repeat } from '@sotto/server';
 import { type EpochPort, type ProjectionPort, shardOfWallet } from '@sotto/state';
-import type pg from 'pg';
-import type { ClaimStep } from '../accounts/ensure-account.ts';
-import { byAccount, recordAct } from '../acts/record-act.ts';
 import { expireWithin } from '../billing/monthly-grants/expire-grants.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import type { Domain } from '../domain.ts';
 import { debitWithin, ledgerAccounts, lockAccount } from '../ledger/post-transaction.ts';
+import { unlessUnavailable } from '../projection/project-keys.ts';
+import type { Projector } from '../projection/projector.ts';
+import { deleteAccount } from './delete-account.ts';
+import { type EndingDependencies, endAccount } from './end-account.ts';
 
-/** Why an account cannot be deleted now, or the ids of its revoked keys, for the projector. */
-export type Deletion = { readonly obstacle: string } | { readonly keyIds: readonly string[] };
-
-/**
- * Deletes a user and all that names them, in one transaction: ways to sign in, sessions, address, keys, workspaces, apps
- * and memberships. The account stays without a user, because the ledger, receipts and usage refer to it. Requests that
- * are under way are charged to it. `closeAccount` books its rest later.
- */
-export async function deleteAccount(pool: pg.Pool, userId: string, steps: readonly ClaimStep[]): Promise<Deletion> {
-  return inTransaction(pool, async (client): Promise<Deletion> => {
-    // Bookings and orders lock the account first, too. A row that refers to the account may be inserted meanwhile.
-    const locked = await client.query<{ id: string }>('select id from accounts where user_id = $1 for no key update', [
-      userId,
-    ]);
-    const [account] = locked.rows;
-    if (account === undefined) throw new Error('the user has no account');
-    // A query of its own: one that waits for the lock does not see the order that was placed meanwhile.
-    const { rows } = await client.query<{ is_operator: boolean; is_paying: boolean }>(
-      `select exists (select from operators where user_id = $1) as is_operator,
-         exists (select from orders where account_id = $2 and status in ('created', 'pending')) as is_paying`,
-      [userId, account.id],
-    );
-    const obstacle = rows[0]?.is_operator
-      ? 'You administer this deployment. Have the operator role revoked first'
-      : rows[0]?.is_paying
-        ? 'A payment is under way. Wait until it is paid or has expired'
-        : await findShared(client, account.id);
-    if (obstacle !== undefined) return { obstacle };
-
-    const keyIds: string[] = [];
-    for (const step of steps) keyIds.push(...(await step(client, userId)));
-    // Names are what the user wrote. Ids stay, because usage refers to them.
-    await client.query(
-      "update workspaces set deleted_at = coalesce(deleted_at, now()), name = 'Deleted workspace' where account_id = $1",
-      [account.id],
-    );
-    await client.query(
-      'delete from workspace_webhooks where workspace_id in (select id from workspaces where account_id = $1)',
-      [account.id],
-    );
-    await client.query(
-      // Lock the keys in the order in which bookings update them, so that the two cannot deadlock.
-      `with named as (select id from api_keys where account_id = $1 or created_by = $1 order by id for update)
-       update api_keys set name = 'Deleted key' from named where api_keys.id = named.id`,
-      [account.id],
-    );
-    for (const table of ['billing_settings', 'rail_customers'])
-      await client.query(`delete from ${table} where account_id = $1`, [account.id]);
-    await client.query(
-      "update accounts set name = 'Deleted account', deleted_at = now(), disabled_at = coalesce(disabled_at, now()) where id = $1",
-      [account.id],
-    );
-    await recordAct(client, { actor: byAccount(account.id), act: 'account_deleted', accountId: account.id });
-    // Takes sessions, passkeys and the second factor with it, and clears `accounts.user_id`.
-    await client.query('delete from auth_user where id = $1', [userId]);
-    return { keyIds };
-  });
+export interface DeletionDependencies extends EndingDependencies {
+  readonly projector: Pick<Projector, 'keys' | 'account'>;
+  readonly onFailed: (error: unknown) => void;
 }
 
+/** How long the answer to a deletion waits until every broker knows that the keys are revoked. */
+const answerWithinMs = 5_000;
+
 /**
- * Returns a sentence about a workspace of the account that other users still need. Locks the workspaces, so that no
- * invitation is accepted after the look.
+ * Deletes the account of a user. Returns why it cannot be done, or undefined. When this resolves, no request is admitted for the
+ * account. If it has so many keys that revoking them takes longer than five seconds, the task below revokes the others.
  */
-async function findShared(client: pg.PoolClient, accountId: string): Promise<string | undefined> {
-  await client.query('select 1 from workspaces where account_id = $1 order by id for update', [accountId]);
-  const { rows } = await client.query<{ name: string }>(
-    `select name from workspaces w where account_id = $1 and deleted_at is null
-       and exists (select from workspace_members m where m.workspace_id = w.id) order by created_at limit 1`,
-    [accountId],
-  );
-  return rows[0] && `Your workspace “${rows[0].name}” has other members. Transfer it or remove them first`;
+export async function removeAccount(deps: DeletionDependencies, userId: string): Promise<string | undefined> {
+  const deletion = await deleteAccount(deps.pool, userId);
+  if ('obstacle' in deletion) return deletion.obstacle;
+  const { accountId } = deletion;
+  await deps.projector.account(accountId).catch(unlessUnavailable);
+  const ending = (async () => {
+    while (await endAccount(deps, accountId));
+  })().catch(deps.onFailed);
+  await Promise.race([ending, sleep(answerWithinMs, undefined, { ref: false })]);
+  return undefined;
 }
 
-export interface ClosingDependencies {
-  readonly pool: pg.Pool;
+export interface ClosingDependencies extends EndingDependencies {
   readonly state: Pick<ProjectionPort, 'readWallet'> & Pick<EpochPort, 'isOpen'>;
   /** Writes an account's balance to the state. */
   readonly project: (accountId: string) => Promise<void>;
@@ -98,7 +50,8 @@ async function closeAccount({ pool, state }: ClosingDependencies, accountId: str
     const account = await lockAccount(client, accountId);
     const { rows } = await client.query<{ is_due: boolean }>(
       `select deleted_at is not null and closed_at is null and not exists (
-         select from api_keys where (account_id = a.id or created_by = a.id) and projected_generation < generation
+         select from api_keys where (account_id = a.id or created_by = a.id)
+           and (revoked_at is null or projected_generation < generation)
        ) as is_due from accounts a where id = $1`,
       [accountId],
     );
@@ -122,15 +75,23 @@ async function closeAccount({ pool, state }: ClosingDependencies, accountId: str
 const closeMs = 5_000;
 const batch = 50;
 
-/** Closes deleted accounts. Every control process runs this: the accounts' locks keep them apart. */
+/**
+ * Ends and closes deleted accounts, one step of each at a time, so that an account with many keys does not hold up the others. A
+ * deletion that was interrupted goes on here. Every control process runs this: the rows' locks keep them apart.
+ */
 export function buildAccountDeletion(deps: ClosingDependencies): Domain {
-  const closeDue = async (): Promise<void> => {
-    // A shard that is being rebuilt does not know all holds.
-    if (!(await deps.state.isOpen())) return;
+  const closeDue = async (): Promise<boolean> => {
     const { rows } = await deps.pool.query<{ id: string }>(
       `select id from accounts where deleted_at is not null and closed_at is null order by random() limit ${batch}`,
     );
-    for (const { id } of rows) if (await closeAccount(deps, id)) await deps.project(id);
+    let hasMore = false;
+    for (const { id } of rows) {
+      const isEnding = await endAccount(deps, id);
+      hasMore ||= isEnding;
+      // A shard that is being rebuilt does not know all holds.
+      if (!isEnding && (await deps.state.isOpen()) && (await closeAccount(deps, id))) await deps.project(id);
+    }
+    return hasMore;
   };
   return { tasks: (failed) => [repeat(closeMs, closeDue, failed('closing of deleted accounts'))] };
 }

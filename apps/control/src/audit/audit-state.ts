@@ -10,6 +10,7 @@ import type pg from 'pg';
 import type { SqlRow } from '../database/columns.ts';
 import type { accounts, apiKeys, budgets } from '../database/schema.ts';
 import { type BudgetOwner, keysOfBudget, largestSum, oldestMonth, stateIdOf } from '../ledger/budget-months.ts';
+import { spendableNusd } from '../ledger/post-transaction.ts';
 import type { Finding } from './audit-ledger.ts';
 
 type AccountRow = SqlRow<typeof accounts, 'id' | 'wallet_id' | 'balance_nusd' | 'version'>;
@@ -171,7 +172,7 @@ async function readExpected(
   accountIds: readonly string[],
 ): Promise<Map<string, (Expected | ExpectedBudget)[]>> {
   const accounts = await pool.query<AccountRow>(
-    'select id, wallet_id, balance_nusd, version from accounts where id = any($1::uuid[])',
+    `select id, wallet_id, ${spendableNusd} as balance_nusd, version from accounts where id = any($1::uuid[])`,
     [accountIds],
   );
   const keys = await pool.query<KeyRow>(

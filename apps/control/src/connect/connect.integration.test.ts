@@ -19,7 +19,7 @@ const { pool } = await openTestDatabase();
 
 const redirectUri = 'https://app.example/callback';
 const projected: string[] = [];
-const projector = { key: async (id: string) => void projected.push(id) } as never;
+const projector = { keys: async (ids: readonly string[]) => void projected.push(...ids) } as never;
 
 async function newAccount() {
   const userId = randomUUID();

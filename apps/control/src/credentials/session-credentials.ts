@@ -5,7 +5,7 @@ import { type AccountIds, ensureAccount } from '../accounts/ensure-account.ts';
 import { orDatabaseFailure } from '../database/database.ts';
 import type { Auth } from '../sessions/auth.ts';
 import { isFreshFactor } from '../sessions/factor-proof.ts';
-import { assertSameOrigin } from '../sessions/same-origin.ts';
+import { assertSameOrigin, foreignOrigin } from '../sessions/same-origin.ts';
 import { readSession } from '../sessions/session-reader.ts';
 import { refuseKey } from './api-credentials.ts';
 
@@ -33,9 +33,7 @@ export interface SignedIn extends AccountIds {
  * key instead, or `forbidden` for a request from another site or of a disabled account.
  */
 export async function requireSession(deps: SessionDependencies, request: FastifyRequest): Promise<SignedIn> {
-  const verdict = assertSameOrigin(request, deps.allowedOrigins);
-  if (!verdict.ok)
-    throw new ServiceError('forbidden', { message: 'This request does not come from an allowed origin.' });
+  if (!assertSameOrigin(request, deps.allowedOrigins).ok) throw foreignOrigin();
   const session = await readSession(deps.auth, request.headers).catch(async (error: unknown) => {
     // While the database restarts, a signed-in user must get `service_unavailable`, not `unauthenticated` or an
     // internal error.

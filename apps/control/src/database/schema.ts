@@ -124,6 +124,7 @@ export const apiKeys = pgTable(
   },
   (table) => [
     index('api_keys_account_idx').on(table.accountId),
+    index('api_keys_creator_idx').on(table.createdBy),
     index('api_keys_workspace_idx').on(table.workspaceId),
     index('api_keys_unprojected_idx').on(table.id).where(sql`${table.projectedGeneration} < ${table.generation}`),
   ],

@@ -40,7 +40,10 @@ export interface BookingResult {
   readonly waivedNusd: Nusd;
 }
 
-type AccountRow = SqlRow<typeof accounts, 'id' | 'wallet_id' | 'balance_nusd' | 'version' | 'granted_month'>;
+type AccountRow = SqlRow<
+  typeof accounts,
+  'id' | 'wallet_id' | 'balance_nusd' | 'version' | 'granted_month' | 'deleted_at'
+>;
 
 /**
  * Books settlements in one Postgres transaction. Each is booked at most once, by its id. It writes charges as double
@@ -69,13 +72,19 @@ async function bookWithin(client: pg.PoolClient, claimed: readonly AttributedSet
   const accountIds = [...new Set(claimed.flatMap(({ owner }) => owner?.accountId ?? []))];
   // Locks are taken in one order, so that two bookings never deadlock.
   const locked = await client.query<AccountRow>(
-    'select id, wallet_id, balance_nusd, version, granted_month from accounts where id = any($1::uuid[]) order by id for update',
+    'select id, wallet_id, balance_nusd, version, granted_month, deleted_at from accounts where id = any($1::uuid[]) order by id for update',
     [accountIds],
   );
   const accounts = new Map(
     locked.rows.map((row) => [
       row.id,
-      { walletId: row.wallet_id, balance: BigInt(row.balance_nusd), version: Number(row.version), charged: false },
+      {
+        walletId: row.wallet_id,
+        balance: BigInt(row.balance_nusd),
+        version: Number(row.version),
+        isDeleted: row.deleted_at !== null,
+        charged: false,
+      },
     ]),
   );
   const recorded = claimed.map((entry) => ({ ...entry, settlement: recordable(entry.settlement) }));
@@ -176,9 +185,10 @@ async function bookWithin(client: pg.PoolClient, claimed: readonly AttributedSet
     unattributedHoldIds: batch
       .filter(({ settlement, owner }) => settlement.kind === 'charge' && !accounts.has(owner?.accountId ?? ''))
       .map(({ settlement }) => settlement.id),
-    wallets: [...accounts].map(([accountId, { walletId, balance, version, charged }]) => ({
+    wallets: [...accounts].map(([accountId, { walletId, balance, version, isDeleted, charged }]) => ({
       walletId,
-      balanceNusd: balance,
+      // As `spendableNusd` has it.
+      balanceNusd: isDeleted ? 0n : balance,
       version: charged ? version + 1 : version,
       keys: keys.filter((key) => key.accountId === accountId),
       budgets: budgets.filter((budget) => budget.accountId === accountId),

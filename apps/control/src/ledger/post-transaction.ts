@@ -28,6 +28,12 @@ export const ledgerAccounts = {
   suspense: 'suspense',
 } as const;
 
+/**
+ * SQL: the part of an account's balance that requests may be admitted by, which is the balance of its wallet in the state. A deleted
+ * account has none, so that none of its keys can spend before it is revoked. The rest stays in the ledger.
+ */
+export const spendableNusd = 'case when deleted_at is null then balance_nusd else 0 end';
+
 export interface Credit {
   readonly accountId: string;
   readonly amountNusd: Nusd;

@@ -69,8 +69,9 @@ export function signInLimits(app: FastifyInstance, { control, findDevice }: Sign
     const byAccount = has('password') ? passwordsByAccount : has('code') ? codesByAccount : undefined;
     if (byAccount !== undefined) {
       if (session !== undefined) await byAccount(request, session.owner);
-      // Also counts each session in the request, because several are not verified: the thief of one could add another.
-      else for (const token of sessionTokensOf(request.headers.cookie)) await byAccount(request, hashSecret(token));
+      // Counts every session in the request, too, so that an attacker cannot add another one to get a fresh count for a
+      // stolen one.
+      for (const token of sessionTokensOf(request.headers.cookie)) await byAccount(request, hashSecret(token));
     }
     if (email === undefined || limits === undefined) return;
     if (device) return limits.byDevice?.(request, device);

@@ -8,6 +8,8 @@ interface ChangedKeys {
   readonly where: string;
   readonly values: readonly unknown[];
   readonly revokes: boolean;
+  /** The most keys to change. Default: all. */
+  readonly most?: number;
 }
 
 /**
@@ -16,10 +18,11 @@ interface ChangedKeys {
  */
 export async function changeKeys(
   client: pg.PoolClient,
-  { where, values, revokes }: ChangedKeys,
+  { where, values, revokes, most }: ChangedKeys,
 ): Promise<readonly string[]> {
   const { rows } = await client.query<{ id: string }>(
-    `with changing as (select k.id from api_keys k where ${where} order by k.id for update)
+    `with changing as (select k.id from api_keys k where ${where} order by k.id
+       ${most === undefined ? '' : `limit ${most}`} for update)
      update api_keys set ${revokes ? 'revoked_at = now(), ' : ''}generation = generation + 1
      from changing where api_keys.id = changing.id returning api_keys.id`,
     [...values],
@@ -31,8 +34,8 @@ export async function changeKeys(
  * Projects changed keys. When this resolves, every broker knows them. If the state is unavailable, brokers reject
  * requests anyway, and the projector catches up once it is back.
  */
-export async function projectKeys(projector: Pick<Projector, 'key'>, keyIds: readonly string[]): Promise<void> {
-  await Promise.all(keyIds.map((id) => projector.key(id))).catch(unlessUnavailable);
+export async function projectKeys(projector: Pick<Projector, 'keys'>, keyIds: readonly string[]): Promise<void> {
+  await projector.keys(keyIds).catch(unlessUnavailable);
 }
 
 /** Projects the budgets of a workspace. When this resolves, they are enforced, or no request is admitted. */

@@ -22,6 +22,7 @@ import {
   oldestMonth,
   stateIdOf,
 } from '../ledger/budget-months.ts';
+import { spendableNusd } from '../ledger/post-transaction.ts';
 
 export interface ProjectorDependencies {
   readonly pool: pg.Pool;
@@ -33,7 +34,7 @@ export interface ProjectorDependencies {
 
 type WalletRow = SqlRow<typeof accounts, 'id' | 'wallet_id' | 'balance_nusd' | 'version'>;
 
-const walletQuery = 'select id, wallet_id, balance_nusd, version from accounts';
+const walletQuery = `select id, wallet_id, ${spendableNusd} as balance_nusd, version from accounts`;
 
 type KeyRow = Omit<
   SqlRow<typeof apiKeys>,
@@ -96,6 +97,15 @@ export class Projector {
   async key(keyId: string): Promise<void> {
     const { rows } = await this.#deps.pool.query<KeyRow>(`${keyQuery} where k.id = $1`, [keyId]);
     for (const row of rows) await this.#deps.state.putKey(this.#toProjection(row));
+  }
+
+  /** Projects keys from Postgres, a page of them at a time. */
+  async keys(keyIds: readonly string[]): Promise<void> {
+    for (let at = 0; at < keyIds.length; at += pageSize) {
+      const page = keyIds.slice(at, at + pageSize);
+      const { rows } = await this.#deps.pool.query<KeyRow>(`${keyQuery} where k.id = any($1::uuid[])`, [page]);
+      await Promise.all(rows.map((row) => this.#deps.state.putKey(this.#toProjection(row))));
+    }
   }
 
   /** Projects the budgets of a workspace from Postgres. */

@@ -87,7 +87,7 @@ export async function putWorkspacePreferences(
       JSON.stringify(preferences),
     ]);
     await recordAct(client, { actor: byAccount(accountId), act: 'preferences_changed', workspaceId: workspace.id });
-    const keys = { where: 'k.workspace_id = $1', values: [workspace.id], revokes: false };
+    const keys = { where: 'k.workspace_id = $1 and k.revoked_at is null', values: [workspace.id], revokes: false };
     return { preferences, keyIds: await changeKeys(client, keys) };
   });
 }

@@ -6,7 +6,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type Auth, authBasePath } from './auth.ts';
 import { authContract, readAuthBody } from './auth-requests.ts';
-import { isScripted } from './same-origin.ts';
+import { assertSameOrigin, foreignOrigin, isScripted } from './same-origin.ts';
 
 /** Builds the body of an error answer. `code` and `message` are undefined if better-auth gives none. */
 export type ToEnvelope = (
@@ -20,6 +20,8 @@ export interface AuthRoutesOptions {
   readonly auth: Pick<Auth, 'handler'>;
   /** The public control origin, without `/v1`. */
   readonly origin: string;
+  /** The origins whose pages may call with cookies. */
+  readonly allowedOrigins: readonly string[];
   readonly toEnvelope: ToEnvelope;
   /** Called for every answer of 500 or above. Throws a better error if it knows the cause. */
   readonly onFailed?: (error: unknown) => Promise<void>;
@@ -43,7 +45,7 @@ const minimumMs: Readonly<Record<string, number>> = {
 
 /** Mounts better-auth under `/v1/auth`. Success bodies are its own; `toEnvelope` builds error bodies. */
 export const authRoutes: FastifyPluginAsync<AuthRoutesOptions> = async (app, options) => {
-  const { auth, origin, toEnvelope, onFailed, onUnauthenticated, admit } = options;
+  const { auth, origin, allowedOrigins, toEnvelope, onFailed, onUnauthenticated, admit } = options;
 
   app.route({
     method: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
@@ -57,6 +59,7 @@ export const authRoutes: FastifyPluginAsync<AuthRoutesOptions> = async (app, opt
       if (!plainPath.test(path)) return reply.code(404).send(toEnvelope(404, undefined, undefined, request.id));
       const contract = authContract(request.method, `${authBasePath}${path}`);
       if (contract === undefined) return reply.code(404).send(toEnvelope(404, undefined, undefined, request.id));
+      if (!assertSameOrigin(request, allowedOrigins).ok) throw foreignOrigin();
       assertStorable(request.query, 'The query');
       // Parse the body once, so that better-auth reads the same fields that limits are counted by.
       const body = readAuthBody(contract, hasBody(request) ? readJsonBody(request.body) : {});

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { ServiceError } from '@sotto/wire';
 import { hasSessionCookie } from './cookies.ts';
 
 /** Whether a request may use its session cookie; `failed` names the check that refused it. */
@@ -31,6 +32,10 @@ export function assertSameOrigin(request: CrossSiteEvidence, allowedOrigins: rea
   if (origin !== undefined) return allowedOrigins.includes(origin) ? accepted : { ok: false, failed: 'foreign_origin' };
   return isScripted(request) ? accepted : { ok: false, failed: 'no_origin' };
 }
+
+/** The error of a request that the check refused. */
+export const foreignOrigin = (): ServiceError =>
+  new ServiceError('forbidden', { message: 'This request does not come from an allowed origin.' });
 
 /**
  * Whether a state-changing request shows that no browser page of another site sent it. Browsers add `Origin` or

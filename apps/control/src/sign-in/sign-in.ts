@@ -32,6 +32,7 @@ export function buildSignIn({ pool, sessionSecrets, origin, controlLimit, now }:
       await app.register(authRoutes, {
         auth: sessions.auth,
         origin,
+        allowedOrigins: sessions.allowedOrigins,
         toEnvelope: authEnvelope,
         admit: signInLimits(app, { control: controlLimit, findDevice: sessions.auth.findDevice }),
         onUnauthenticated: async (request, path) => {

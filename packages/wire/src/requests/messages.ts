@@ -31,8 +31,8 @@ function faultOf(url: string): string {
 
 /** Most messages of one chat request. */
 export const maxMessages = 4096;
-/** Most parts of one message. */
-const maxParts = 65_536;
+/** Most parts of one message. The weight of the largest JSON body allows fewer. */
+const maxParts = 200_000;
 
 /** A name or an id that a provider chose in an earlier answer, however long. */
 const requiredContent = z.string().min(1).meta(contentBound);
