@@ -14,7 +14,7 @@ export const password = 'correct horse battery';
 const types: Record<number, string> = { 401: 'unauthenticated', 403: 'forbidden', 404: 'not_found', 413: 'too_large' };
 const toEnvelope: ToEnvelope = (status, code, message, requestId) => {
   const type = types[status] ?? (status < 500 ? 'invalid_request' : 'internal_error');
-  return { error: { message: message ?? type, type, code, request_id: requestId } };
+  return { status, body: { error: { message: message ?? type, type, code, request_id: requestId } } };
 };
 
 /**

@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { redisSkipReason, startTestRedis, type TestRedis } from '../../kit/redis.ts';
 import { noteSkip } from '../../kit/skips.ts';
-import { type AccountsWorld, openWorld, signIn, type Visitor } from './world.ts';
+import { type AccountsWorld, openWorld, type Person, password, type Visitor } from './world.ts';
 
 const redis: TestRedis | undefined = await startTestRedis();
 if (redis === undefined) noteSkip('request limits of several controls together', redisSkipReason);
@@ -31,18 +31,19 @@ async function ask(
   return statuses;
 }
 
-/** A session of a new account, and this many keys of it. */
-async function owner(world: AccountsWorld, keys: number) {
-  const visitor = await signIn(world.visitor(), await world.signUp());
-  const [{ id }] = (await visitor.get('/workspaces')).json.data;
-  const made: string[] = [];
-  for (let index = 0; index < keys; index += 1) {
-    const key = await visitor.post('/keys', { name: 'x', kind: 'management', workspace_id: id });
-    expect(key.status, key.text).toBe(201);
-    made.push(key.json.key);
-  }
-  const cookie = [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-  return { keys: made, cookie };
+/** A key of a new account. The command line makes both, because requests would count. */
+async function newKey(world: AccountsWorld): Promise<string> {
+  const made = await world.cli(['account', 'create', '--name', 'x']);
+  const { lines } = await world.cli(['key', 'create', '--account', made.lines[0] ?? '', '--kind', 'management']);
+  return lines[0] ?? '';
+}
+
+/** The cookie of a new session. Each comes from another address, because few sign-ins of one are admitted. */
+async function newSession(world: AccountsWorld, { email }: Person, from: Headers): Promise<string> {
+  const visitor = world.visitor();
+  const answer = await visitor.post('/auth/sign-in/email', { email, password }, from);
+  expect(answer.status, answer.text).toBe(200);
+  return [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
 }
 
 describe('the limit of requests', () => {
@@ -51,7 +52,9 @@ describe('the limit of requests', () => {
   let cookie: string;
   beforeAll(async () => {
     world = await openWorld({ limit });
-    ({ keys, cookie } = await owner(world, 8));
+    // Of eight accounts, because the credentials of one account share its limit.
+    keys = await Promise.all(Array.from({ length: 8 }, () => newKey(world)));
+    cookie = await newSession(world, await world.signUp(), from('10.10.0.1'));
   });
   afterAll(async () => {
     await world?.stop();
@@ -122,11 +125,20 @@ describe('the limit of requests', () => {
     expect(await ask(world.visitor(), 3, '/usage', () => first)).toEqual({ 200: 3 });
   });
 
-  it('counts a credential separately from its first request on, from any address', async () => {
+  it('counts the sessions and keys of one account together', async () => {
+    const person = await world.signUp();
+    const cookies: string[] = [];
+    for (let at = 1; at <= 5; at += 1) cookies.push(await newSession(world, person, from(`10.10.${at}.1`)));
+    const headers = (index: number) => ({ ...from(`10.9.${index}.1`), cookie: cookies[index % 5] ?? '' });
+    expect(await ask(world.visitor(), 2 * limit, '/workspaces', headers)).toEqual({ 200: limit, 429: limit });
+    expect(await ask(world.visitor(), 1, '/workspaces', () => ({ ...from('10.9.0.1'), cookie }))).toEqual({ 200: 1 });
+  });
+
+  it('counts an account separately from its first request on, from any address', async () => {
     const key = bearer(nextKey());
     const headers = (index: number) => ({ ...from(`10.5.${index}.1`), ...key });
     expect(await ask(world.visitor(), 2 * limit, '/usage', headers)).toEqual({ 200: limit, 429: limit });
-    // Neither its address nor another key is limited.
+    // Neither its address nor another account is limited.
     expect(await ask(world.visitor(), 1, '/capabilities', () => from('10.5.0.1'))).toEqual({ 200: 1 });
     const other = { ...from('10.5.0.1'), ...bearer(nextKey()) };
     expect(await ask(world.visitor(), 1, '/usage', () => other)).toEqual({ 200: 1 });
@@ -210,9 +222,9 @@ describe.skipIf(redis === undefined)('several controls on one Redis', () => {
   });
 
   it('share the counts, and each admits valid credentials during a flood', async () => {
-    const { keys } = await owner(world, 1);
+    const secret = await newKey(world);
     const address = from('10.1.0.1');
-    const key = { ...address, ...bearer(keys[0] ?? '') };
+    const key = { ...address, ...bearer(secret) };
     expect(await ask(world.visitor(), 1, '/usage', () => key)).toEqual({ 200: 1 });
     const other = (await world.another()).visitor();
     const made = (index: number) => ({ ...address, ...bearer(`made-up-${index}`) });
@@ -225,9 +237,9 @@ describe.skipIf(redis === undefined)('several controls on one Redis', () => {
   });
 
   it('limit no caller while Redis is away', async () => {
-    const { keys } = await owner(world, 1);
+    const secret = await newKey(world);
     limitsRedis.disconnect();
-    const key = { ...from('10.2.0.1'), ...bearer(keys[0] ?? '') };
+    const key = { ...from('10.2.0.1'), ...bearer(secret) };
     expect(await ask(world.visitor(), limit + 5, '/capabilities', () => from('10.2.0.1'))).toEqual({ 200: limit + 5 });
     expect(await ask(world.visitor(), limit + 5, '/usage', () => key)).toEqual({ 200: limit + 5 });
     const made = (index: number) => ({ ...from('10.2.0.1'), ...bearer(`made-up-${index}`) });

@@ -47,7 +47,10 @@ export interface AccountsWorld {
 }
 
 export type WorldOptions = Partial<
-  Pick<ControlOptions, 'mailer' | 'openid' | 'limitsRedis' | 'now' | 'signUp' | 'connectedApps' | 'webhookNetworks'>
+  Pick<
+    ControlOptions,
+    'mailer' | 'openid' | 'maxima' | 'limitsRedis' | 'now' | 'signUp' | 'connectedApps' | 'webhookNetworks'
+  >
 > & {
   /** Replaces the secret that the world creates. */
   readonly sessionSecrets?: readonly [string, string?];

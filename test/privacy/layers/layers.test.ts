@@ -116,6 +116,14 @@ describe('the layers', () => {
     }
   });
 
+  it('start no program and run no text as code in a process that serves', () => {
+    const serving = files.filter(({ part, path }) => part !== 'apps/embedded' && !path.startsWith('packages/client/'));
+    // `npm start` is a parent of both processes.
+    expect(files.some(({ part, text }) => part === 'apps/embedded' && text.includes('node:child_process'))).toBe(true);
+    const starters = serving.filter(({ text }) => /node:(?:child_process|vm)|\bnew Function\(|\beval\(/.test(text));
+    expect(starters.map(({ path }) => path)).toEqual([]);
+  });
+
   it('leave the reading of bodies to the one place that bounds their memory', () => {
     expect(files.filter(({ text }) => text.includes('parseAs')).map(({ path }) => path)).toEqual([]);
     const readers = files.filter(({ text }) => /takeBodies\(|arrivingBodies\.read\(/.test(text));

@@ -25,6 +25,7 @@ import { factorProof } from './factor-proof.ts';
 import { freshProof } from './fresh-proof.ts';
 import { guardIncrements, hashTokens } from './hashed-token-adapter.ts';
 import { knownDevices } from './known-devices.ts';
+import { noteFailures } from './noted-failures.ts';
 import { type OpenidSettings, openidProvider, refuseUnverified } from './openid-provider.ts';
 import { keepPasskeys, limitPasskeys, passkeyReview, passkeys } from './passkeys.ts';
 import { passwordRaceGuard } from './password-race-guard.ts';
@@ -123,7 +124,7 @@ export function buildAuth(dependencies: AuthDependencies) {
     secret: secrets[0],
     // Set the list as well: `BETTER_AUTH_SECRETS` in the environment overrides a lone `secret`.
     secrets: versionedSecrets(secrets),
-    database: (options: BetterAuthOptions) => hashTokens(withMaximum(guardIncrements(adapter(options)))),
+    database: (options: BetterAuthOptions) => noteFailures(hashTokens(withMaximum(guardIncrements(adapter(options))))),
     databaseHooks: {
       user: {
         create: {

@@ -4,17 +4,19 @@ import { readJsonBody } from '@sotto/server';
 import { assertStorable, maxAuthBytes, parseJson } from '@sotto/wire';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { atOnce } from '../limits/at-once.ts';
 import { type Auth, authBasePath } from './auth.ts';
 import { authContract, readAuthBody } from './auth-requests.ts';
+import { notingFailures } from './noted-failures.ts';
 import { assertSameOrigin, foreignOrigin, isScripted } from './same-origin.ts';
 
-/** Builds the body of an error answer. `code` and `message` are undefined if better-auth gives none. */
+/** Builds an error answer. `code` and `message` are undefined if better-auth gives none. */
 export type ToEnvelope = (
   status: number,
   code: string | undefined,
   message: string | undefined,
   requestId: string,
-) => unknown;
+) => { readonly status: number; readonly body: unknown };
 
 export interface AuthRoutesOptions {
   readonly auth: Pick<Auth, 'handler'>;
@@ -23,7 +25,7 @@ export interface AuthRoutesOptions {
   /** The origins whose pages may call with cookies. */
   readonly allowedOrigins: readonly string[];
   readonly toEnvelope: ToEnvelope;
-  /** Called for every answer of 500 or above. Throws a better error if it knows the cause. */
+  /** Called for every answer of 500 or above, with the failure behind it. Throws a better error if it knows one. */
   readonly onFailed?: (error: unknown) => Promise<void>;
   /**
    * Called for a request that better-auth answers with 401, with its path. Throws a better error if it knows the cause.
@@ -47,34 +49,49 @@ const minimumMs: Readonly<Record<string, number>> = {
 export const authRoutes: FastifyPluginAsync<AuthRoutesOptions> = async (app, options) => {
   const { auth, origin, allowedOrigins, toEnvelope, onFailed, onUnauthenticated, admit } = options;
 
+  const inTurn = atOnce(hashesAtOnce);
   app.route({
     method: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
     url: `${authBasePath}/*`,
     bodyLimit: maxAuthBytes,
     handler: async (request, reply) => {
       const startedAt = performance.now();
+      const sendError = (status: number): FastifyReply => {
+        const answer = toEnvelope(status, undefined, undefined, request.id);
+        return reply.code(answer.status).send(answer.body);
+      };
       const path = pathAndQuery(request.url).split('?', 1)[0]?.slice(authBasePath.length) ?? '';
       // better-auth's router treats some other spellings of a path as the same. Limits go by one spelling, so refuse
       // the others.
-      if (!plainPath.test(path)) return reply.code(404).send(toEnvelope(404, undefined, undefined, request.id));
+      if (!plainPath.test(path)) return sendError(404);
       const contract = authContract(request.method, `${authBasePath}${path}`);
-      if (contract === undefined) return reply.code(404).send(toEnvelope(404, undefined, undefined, request.id));
+      if (contract === undefined) return sendError(404);
       if (!assertSameOrigin(request, allowedOrigins).ok) throw foreignOrigin();
       assertStorable(request.query, 'The query');
       // Parse the body once, so that better-auth reads the same fields that limits are counted by.
       const body = readAuthBody(contract, hasBody(request) ? readJsonBody(request.body) : {});
       await admit?.(request, contract, body);
-      const ask = (): Promise<Response> =>
-        auth.handler(toWebRequest(request, { origin, body })).catch((error: unknown) => {
-          // The message may contain SQL parameters, and so an email address. Log only the name.
-          request.log.error({ error: error instanceof Error ? error.name : typeof error }, 'auth_failed');
-          return new Response(null, { status: 500 });
-        });
-      const first = await ask();
-      const response = isTakenMeanwhile(path, first) ? await ask() : first;
+      let failure: unknown;
+      const ask = async (): Promise<Response> => {
+        const asked = await notingFailures(() =>
+          auth.handler(toWebRequest(request, { origin, body })).catch((error: unknown) => {
+            // The message may contain SQL parameters, and so an email address. Log only the name.
+            request.log.error({ error: error instanceof Error ? error.name : typeof error }, 'auth_failed');
+            failure = error;
+            return new Response(null, { status: 500 });
+          }),
+        );
+        failure = asked.failure ?? failure;
+        return asked.result;
+      };
+      const answer = async (): Promise<Response> => {
+        const first = await ask();
+        return isTakenMeanwhile(path, first) ? ask() : first;
+      };
+      const response = await (contract.limits === undefined ? answer() : inTurn(answer));
       const leftMs = (minimumMs[path] ?? 0) - (performance.now() - startedAt);
       if (leftMs > 0) await sleep(leftMs);
-      if (response.status >= 500) await onFailed?.(response);
+      if (response.status >= 500) await onFailed?.(failure);
       if (response.status === 401) await onUnauthenticated?.(request, path);
       return sendWebResponse(response, { request, reply, toEnvelope });
     },
@@ -86,6 +103,12 @@ export const authRoutes: FastifyPluginAsync<AuthRoutesOptions> = async (app, opt
  * sign-up with a known address. Otherwise two simultaneous requests would reveal whether an address is new.
  */
 const isTakenMeanwhile = (path: string, { status }: Response): boolean => path === '/sign-up/email' && status === 422;
+
+/**
+ * Most of these requests hash a password, which keeps a core busy for a tenth of a second, and a sign-up holds a database connection
+ * meanwhile. More at once would only wait for a connection until they fail.
+ */
+const hashesAtOnce = { running: 16, waiting: 128 } as const;
 
 const plainPath = /^(?:\/[A-Za-z0-9_-]+)+$/;
 
@@ -151,7 +174,6 @@ interface Exchange {
 
 async function sendWebResponse(response: Response, { request, reply, toEnvelope }: Exchange): Promise<FastifyReply> {
   const isError = response.status >= 400;
-  reply.code(response.status);
   for (const [name, value] of response.headers) {
     if (name === 'set-cookie' || name === 'content-length' || (isError && name === 'content-type')) continue;
     reply.header(name, value);
@@ -160,7 +182,8 @@ async function sendWebResponse(response: Response, { request, reply, toEnvelope 
   if (cookies.length > 0) reply.header('set-cookie', cookies);
   reply.header('cache-control', 'no-store');
 
-  if (!isError) return reply.send(Buffer.from(await response.arrayBuffer()));
+  if (!isError) return reply.code(response.status).send(Buffer.from(await response.arrayBuffer()));
   const said = betterAuthErrorSchema.safeParse(parseJson(await response.text())).data;
-  return reply.send(toEnvelope(response.status, said?.code, said?.message, request.id));
+  const { status, body } = toEnvelope(response.status, said?.code, said?.message, request.id);
+  return reply.code(status).send(body);
 }

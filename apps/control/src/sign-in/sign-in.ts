@@ -3,13 +3,13 @@ import { repeat } from '@sotto/server';
 import { type ErrorType, errorEnvelope, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { refuseKey } from '../credentials/api-credentials.ts';
-import { orDatabaseFailure } from '../database/database.ts';
+import { isDatabaseUnavailable, orDatabaseFailure } from '../database/database.ts';
 import type { Domain, RouteContext } from '../domain.ts';
 import { signInLimits } from '../limits/sign-in-limits.ts';
 import { isUnused } from '../operator/sign-up-invitations.ts';
 import { authBasePath } from '../sessions/auth.ts';
 import { hasSessionCookie } from '../sessions/cookies.ts';
-import { authRoutes } from '../sessions/plugin.ts';
+import { authRoutes, type ToEnvelope } from '../sessions/plugin.ts';
 import { resealFactors, type SessionSecrets } from '../sessions/session-secrets.ts';
 
 export interface SignInDependencies {
@@ -41,6 +41,7 @@ export function buildSignIn({ pool, sessionSecrets, origin, controlLimit, now }:
           if (isForSessions && !hasSessionCookie(request.headers.cookie)) await refuseKey(sessions, request);
         },
         onFailed: async (error) => {
+          if (isDatabaseUnavailable(error)) throw error;
           const failure = await orDatabaseFailure(pool, error);
           if (failure !== error) throw failure;
         },
@@ -93,12 +94,11 @@ function authEnvelope(
   code: string | undefined,
   message: string | undefined,
   requestId: string,
-): unknown {
+): ReturnType<ToEnvelope> {
   const known = authTypesByCode[code ?? ''];
   const type = known ?? authTypes[status] ?? 'internal_error';
   const isSaid = known !== undefined || type === 'internal_error' || !message;
-  return errorEnvelope(
-    new ServiceError(type, isSaid ? {} : { message: `${message}.`.replace(/\.\.$/, '.') }),
-    requestId,
-  );
+  const error = new ServiceError(type, isSaid ? {} : { message: `${message}.`.replace(/\.\.$/, '.') });
+  // Not better-auth's status: each type has one of its own.
+  return { status: error.status, body: errorEnvelope(error, requestId) };
 }

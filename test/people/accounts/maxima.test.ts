@@ -1,0 +1,130 @@
+import { type Maxima, maxima } from '@sotto/contract';
+import { describe, expect, it } from 'vitest';
+import { Authenticator } from '../../kit/authenticator.ts';
+import { confirm, registration, verified } from './people.ts';
+import { type Answer, useWorld, type Visitor } from './world.ts';
+
+const most = 4;
+const world = await useWorld({
+  connectedApps: true,
+  maxima: Object.fromEntries(Object.keys(maxima).map((name) => [name, most])) as Maxima,
+});
+/** A second process of the same deployment. A lock in memory would not stop it. */
+const other = await world.another({ origin: world.origin });
+
+/** The same browser at the other process. */
+function twin(visitor: Visitor): Visitor {
+  const copy = other.visitor();
+  for (const [name, value] of visitor.cookies) copy.cookies.set(name, value);
+  return copy;
+}
+
+const app = {
+  name: 'Notebook',
+  homepage: 'https://app.example',
+  type: 'public',
+  redirect_uris: ['https://app.example/callback'],
+  scopes: ['openid'],
+};
+
+/** How to create each thing in a workspace, where it is listed, and how many an account has from the beginning. */
+const things = {
+  keys: { make: (at, visitor) => visitor.post('/keys', { name: `${at}`, kind: 'inference' }), list: () => '/keys' },
+  workspaces: {
+    make: (at, visitor) => visitor.post('/workspaces', { name: `${at}` }),
+    list: () => '/workspaces',
+    first: 1,
+  },
+  apps: { make: (_, visitor) => visitor.post('/connect/apps', app), list: () => '/connect/apps' },
+  invitations: {
+    make: (at, visitor, place) =>
+      visitor.post(`/workspaces/${place}/invitations`, { email: `${at}@people.example`, role: 'viewer' }),
+    list: (place) => `/workspaces/${place}/invitations`,
+  },
+} as const satisfies Readonly<
+  Record<
+    string,
+    {
+      readonly make: (at: number, visitor: Visitor, place: string) => Promise<Answer>;
+      readonly list: (place: string) => string;
+      readonly first?: number;
+    }
+  >
+>;
+
+describe.each(Object.entries(things))('%s of one account', (name, thing) => {
+  it('have a maximum, which simultaneous requests to two processes cannot pass, and are listed in pages', async () => {
+    const { visitor } = await verified(world);
+    const [{ id: place }] = (await visitor.get('/workspaces')).json.data;
+    const visitors = [visitor, twin(visitor)] as const;
+    const made = await Promise.all(
+      Array.from({ length: 2 * most }, (_, at) => thing.make(at, visitors[at % 2 === 0 ? 0 : 1], place)),
+    );
+    const first = 'first' in thing ? thing.first : 0;
+    expect(made.map(({ status }) => status).filter((status) => status < 300)).toHaveLength(most - first);
+    const refused = made.find(({ status }) => status === 409);
+    expect(refused?.json.error).toMatchObject({ type: 'conflict' });
+    expect(refused?.json.error.message).toContain(
+      `There are ${most} ${maxima[name as keyof typeof things].what}; the most is ${most}.`,
+    );
+
+    const listed: string[] = [];
+    for (let cursor = ''; ; ) {
+      const page = (await visitor.get(`${thing.list(place)}?limit=3${cursor}`)).json;
+      expect(page.data.length).toBeLessThanOrEqual(3);
+      listed.push(...page.data.map(({ id }: { readonly id: string }) => id));
+      if (page.next_cursor === null) break;
+      cursor = `&cursor=${page.next_cursor}`;
+    }
+    expect(new Set(listed).size).toBe(most);
+    expect(listed).toHaveLength(most);
+  });
+});
+
+describe('a maximum', () => {
+  it('also counts what was ended within a day, so that making and ending in turn comes to an end', async () => {
+    const { visitor } = await verified(world);
+    for (let at = 0; at < most; at += 1) {
+      const { id } = (await visitor.post('/keys', { name: 'x', kind: 'inference' })).json;
+      expect((await visitor.send('DELETE', `/keys/${id}`)).status).toBe(204);
+    }
+    expect((await visitor.post('/keys', { name: 'x', kind: 'inference' })).status).toBe(409);
+    await world.pool.query("update api_keys set revoked_at = now() - interval '25 hours' where revoked_at is not null");
+    expect((await visitor.post('/keys', { name: 'x', kind: 'inference' })).status).toBe(201);
+  });
+
+  it('of budgets counts those that are set, over all workspaces, and lets one be set again', async () => {
+    const { visitor } = await verified(world);
+    const [{ id: place }] = (await visitor.get('/workspaces')).json.data;
+    const keys: string[] = [];
+    for (let at = 0; at < most; at += 1)
+      keys.push((await visitor.post('/keys', { name: 'x', kind: 'inference' })).json.id);
+    const set = (who: Visitor, budget: object) =>
+      who.send('PUT', `/workspaces/${place}/budgets`, { limit_usd: 1, ...budget });
+    expect((await set(visitor, {})).status).toBe(200);
+    const visitors = [visitor, twin(visitor)] as const;
+    const made = await Promise.all(keys.map((key_id, at) => set(visitors[at % 2 === 0 ? 0 : 1], { key_id })));
+    expect(made.map(({ status }) => status).sort()).toEqual([...Array(most - 1).fill(200), 409]);
+    expect((await set(visitor, { limit_usd: 2 })).status).toBe(200);
+    const page = (await visitor.get(`/workspaces/${place}/budgets?limit=2`)).json;
+    expect([page.data.length, page.next_cursor === null]).toEqual([2, false]);
+  });
+
+  it('of passkeys holds for registrations at the same time', async () => {
+    const { visitor } = await verified(world);
+    const bodies = [];
+    for (let at = 0; at < most + 2; at += 1) {
+      // Each browser has the challenge of its own registration.
+      const browser = at % 2 === 0 ? world.visitor() : other.visitor();
+      for (const [name, value] of visitor.cookies) browser.cookies.set(name, value);
+      const confirmation = await confirm(browser);
+      bodies.push({ browser, body: { ...(await registration(world, browser, new Authenticator())), confirmation } });
+    }
+    const made = await Promise.all(
+      bodies.map(({ browser, body }) => browser.post('/auth/passkey/verify-registration', body)),
+    );
+    expect(made.map(({ status }) => status).sort()).toEqual([...Array(most).fill(200), 409, 409]);
+    expect((await visitor.get('/auth/passkey/list-user-passkeys')).json).toHaveLength(most);
+    expect(made.find(({ status }) => status === 409)?.json.error.message).toContain(`the most is ${most}`);
+  });
+});
