@@ -10,7 +10,7 @@ export interface Maximum {
   readonly note?: string;
 }
 
-const day = 'One that was ended counts for a day more, so that the maximum also bounds how many are made in a day.';
+const day = 'An ended one counts for another day, so this also limits how many an account creates in a day.';
 
 /** The maxima of an account. Settings, the reference and the errors of the routes that create something follow from these rows. */
 export const maxima = {

@@ -101,6 +101,28 @@ await describeInBothPlanes(
       provider.answer(answerChat());
     });
 
+    it('refuses its keys at once, before they are revoked', async () => {
+      const person = await customer();
+      expect((await ask(person.key)).status).toBe(200);
+      await whileHeld(
+        planes.service.pool,
+        {
+          rows: 'select 1 from api_keys where id = $1 for update',
+          values: [person.keyId],
+          waiting: 'with changing as',
+          meanwhile: async () => {
+            expectError(await ask(person.key), 402, 'insufficient_balance');
+            expectError(await get(url('/models'), bearer(person.key)), 401, 'invalid_api_key');
+            await expectCleanBooks();
+          },
+        },
+        [async () => expect((await remove(person)).status).toBe(200)],
+      );
+      expectError(await ask(person.key), 401, 'invalid_api_key');
+      await hasClosed(person);
+      await expectCleanBooks();
+    });
+
     it('takes every trace of the person, and frees the address for a new account', async () => {
       const person = await customer();
       const cookies = (await remove(person)).headers.getSetCookie();

@@ -49,6 +49,27 @@ describe('a stranger', () => {
     for (const tookMs of Object.values(fastest)) expect(tookMs).toBeGreaterThanOrEqual(395);
   });
 
+  it('that floods sign-in gets 503 with the time to wait, and never 500', async () => {
+    const holder = await world.pool.connect();
+    try {
+      // Requests that run wait for this table. The others wait for them, or are too many.
+      await holder.query('begin; lock table auth_verification in access exclusive mode');
+      const flood = Array.from({ length: 160 }, () =>
+        world.visitor().post('/auth/verify-email', { token: 'x', password }),
+      );
+      const refused = await Promise.race(flood);
+      expect([refused.status, refused.json.error.type]).toEqual([503, 'service_unavailable']);
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+      await holder.query('commit');
+      const statuses = (await Promise.all(flood)).map(({ status }) => status);
+      expect([...new Set(statuses)].sort()).toEqual([400, 503]);
+      expect(statuses.filter((status) => status === 503).length).toBeLessThanOrEqual(160 - 16 - 128);
+    } finally {
+      await holder.query('rollback');
+      holder.release();
+    }
+  });
+
   it('cannot use pages of other sites on any route that changes something', async () => {
     const person = await world.verified();
     const paths = [

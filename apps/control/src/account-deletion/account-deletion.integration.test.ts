@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { openTestDatabase, whileHeld } from '../../../../test/kit/database.ts';
+import { createAccount } from '../accounts/ensure-account.ts';
+import { inTransaction } from '../database/in-transaction.ts';
+import { insertKey } from '../keys/key-store.ts';
+import { lockWorkspace } from '../workspaces/workspace-access.ts';
+import { buildAccountDeletion, removeAccount } from './account-deletion.ts';
+import { deleteAccount } from './delete-account.ts';
+import { endAccount } from './end-account.ts';
+
+const { pool } = await openTestDatabase();
+
+async function person() {
+  const userId = randomUUID();
+  await pool.query('insert into auth_user (id, name, email) values ($1, $1, $1)', [userId]);
+  return { userId, ...(await createAccount(pool, { userId, name: 'x' })) };
+}
+
+/** Gives an account this many keys, faster than one by one. */
+const makeKeys = (owner: { readonly accountId: string; readonly defaultWorkspaceId: string }, count: number) =>
+  pool.query(
+    `insert into api_keys (id, account_id, workspace_id, created_by, kind, name, hash, preview, projected_generation)
+     select gen_random_uuid(), $1, $2, $1, 'inference', 'mine', gen_random_uuid()::text, 'x', 1 from generate_series(1, $3)`,
+    [owner.accountId, owner.defaultWorkspaceId, count],
+  );
+
+const left = async (accountId: string) => {
+  const { rows } = await pool.query<{ active: string; named: string }>(
+    `select count(*) filter (where revoked_at is null) as active, count(*) filter (where name = 'mine') as named
+     from api_keys where account_id = $1 or created_by = $1`,
+    [accountId],
+  );
+  return { active: Number(rows[0]?.active), named: Number(rows[0]?.named) };
+};
+
+/** A projector that notes what brokers are told. It fails while `isAway`. */
+function brokers() {
+  const told = { keys: [] as string[], wallets: [] as string[], isAway: false };
+  const projector = {
+    keys: async (ids: readonly string[]) => {
+      if (told.isAway) throw new Error('the process ends here');
+      told.keys.push(...ids);
+    },
+    account: async (id: string) => void told.wallets.push(id),
+  };
+  return { told, projector };
+}
+
+describe('an account with many keys', () => {
+  it('is deleted in steps of a bounded size, and the answer comes when every broker knows', async () => {
+    const ann = await person();
+    await makeKeys(ann, 1_300);
+    const { told, projector } = brokers();
+    const sizes: number[] = [];
+    const counting = {
+      ...projector,
+      keys: async (ids: readonly string[]) => {
+        sizes.push(ids.length);
+        return projector.keys(ids);
+      },
+    };
+    expect(await removeAccount({ pool, projector: counting, onFailed: () => {} }, ann.userId)).toBeUndefined();
+    expect(await left(ann.accountId)).toEqual({ active: 0, named: 0 });
+    expect(Math.max(...sizes)).toBe(500);
+    expect(new Set(told.keys).size).toBe(1_300);
+    // Brokers learn first that the wallet has nothing to spend.
+    expect(told.wallets).toEqual([ann.accountId]);
+  });
+
+  it('goes on where a process stopped in the middle, and is unusable meanwhile', async () => {
+    const ann = await person();
+    await makeKeys(ann, 1_100);
+    const { told, projector } = brokers();
+    const deletion = await deleteAccount(pool, ann.userId);
+    expect(deletion).toEqual({ accountId: ann.accountId });
+    // The first step commits, and the process ends before it tells the brokers.
+    told.isAway = true;
+    await expect(endAccount({ pool, projector }, ann.accountId)).rejects.toThrow('ends here');
+    expect((await left(ann.accountId)).active).toBe(600);
+
+    // No session, and nothing that a key could spend or be made in.
+    const { rows } = await pool.query(
+      `select a.user_id, a.disabled_at is not null as disabled, a.projected_version < a.version as is_due, w.deleted_at is not null as gone
+       from accounts a join workspaces w on w.account_id = a.id where a.id = $1`,
+      [ann.accountId],
+    );
+    expect(rows).toEqual([{ user_id: null, disabled: true, is_due: true, gone: true }]);
+    const locking = inTransaction(pool, (client) =>
+      lockWorkspace(client, { accountId: ann.accountId, workspaceId: ann.defaultWorkspaceId, action: 'useOwnKeys' }),
+    );
+    await expect(locking).rejects.toMatchObject({ type: 'not_found' });
+
+    // Another process finds it by its rows. It closes the account only after brokers know of every key.
+    told.isAway = false;
+    const closed: string[] = [];
+    const domain = buildAccountDeletion({
+      pool,
+      projector,
+      state: { isOpen: async () => true, readWallet: async () => ({ heldNusd: 0n, unbookedNusd: 0n }) as never },
+      project: async (id) => void closed.push(id),
+    });
+    const failures: unknown[] = [];
+    const [task] = domain.tasks?.(() => (error) => failures.push(error)) ?? [];
+    task?.start();
+    await expect.poll(async () => (await left(ann.accountId)).active).toBe(0);
+    expect(closed).toEqual([]);
+    // The projector's own catching up tells them of the keys of the first step.
+    await pool.query('update api_keys set projected_generation = generation where account_id = $1', [ann.accountId]);
+    await expect.poll(() => closed, { timeout: 20_000 }).toEqual([ann.accountId]);
+    await task?.stop();
+    expect([failures, await left(ann.accountId)]).toEqual([[], { active: 0, named: 0 }]);
+  });
+
+  it('and a key that is being created in the same moment: it is refused, or revoked with the others', async () => {
+    const ann = await person();
+    const create = () =>
+      inTransaction(pool, async (client) => {
+        const { accountId, defaultWorkspaceId: workspaceId } = ann;
+        await lockWorkspace(client, { accountId, workspaceId, action: 'useOwnKeys' });
+        const key = { accountId, workspaceId, kind: 'inference', name: 'mine', openaiCompatible: true } as const;
+        return insertKey(client, { ...key, creditLimitNusd: undefined });
+      }).catch(() => undefined);
+    const { projector } = brokers();
+    await whileHeld<unknown>(
+      pool,
+      {
+        rows: 'select 1 from workspaces where id = $1 for update',
+        values: [ann.defaultWorkspaceId],
+        waiting: 'select 1 from workspaces',
+      },
+      [create, () => removeAccount({ pool, projector, onFailed: () => {} }, ann.userId), create],
+    );
+    expect((await left(ann.accountId)).active).toBe(0);
+  });
+});
