@@ -101,8 +101,8 @@ export class Projector {
 
   /** Projects keys from Postgres, a page of them at a time. */
   async keys(keyIds: readonly string[]): Promise<void> {
-    for (let at = 0; at < keyIds.length; at += pageSize) {
-      const page = keyIds.slice(at, at + pageSize);
+    for (let at = 0; at < keyIds.length; at += refreshPage) {
+      const page = keyIds.slice(at, at + refreshPage);
       const { rows } = await this.#deps.pool.query<KeyRow>(`${keyQuery} where k.id = any($1::uuid[])`, [page]);
       await Promise.all(rows.map((row) => this.#deps.state.putKey(this.#toProjection(row))));
     }

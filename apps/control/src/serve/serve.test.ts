@@ -17,6 +17,14 @@ const routes = contracts({
     answer: z.strictObject({ said: z.string() }),
     returns: 'What it said.',
   },
+  'POST /v1/names/{name}': {
+    operationId: 'nameThing',
+    summary: 'Name a thing',
+    credentials: [],
+    params: { name: { note: 'A name.', maxLength: 40 } },
+    status: 204,
+    returns: 'Named.',
+  },
   'DELETE /v1/things': {
     operationId: 'deleteThings',
     summary: 'Delete them',
@@ -52,6 +60,7 @@ function appOf() {
     'POST /v1/things/{id}': async ({ params, query, body }) => ({
       said: `${body.name} ${params.id} ${query.times ?? 1}`,
     }),
+    'POST /v1/names/{name}': async () => {},
     'DELETE /v1/things': async () => {},
     'GET /v1/things': async () => ({ data: [] }),
   });
@@ -76,6 +85,10 @@ describe('a route by its contract', () => {
 
   it.each([
     ['an id that cannot be one', '/v1/things/7', { name: 1 }, 404, 'not_found'],
+    ['a name that is too long', `/v1/names/${'x'.repeat(41)}`, { name: 1 }, 404, 'not_found'],
+    ['a name that nothing can have', '/v1/names/a%00b', { name: 1 }, 404, 'not_found'],
+    ['half of a surrogate pair', `/v1/things/${id}`, { name: '\ud800' }, 400, 'invalid_request'],
+    ['a NUL in the query', `/v1/things/${id}?times=%00`, { name: 'x' }, 400, 'invalid_request'],
     ['a wrong query', `/v1/things/${id}?times=often`, { name: 1 }, 400, 'invalid_request'],
     ['a wrong body', `/v1/things/${id}`, { name: 1 }, 400, 'invalid_request'],
   ])('rejects %s before its handler runs', async (_, url, body, status, type) => {

@@ -1,3 +1,4 @@
+import type { Maxima } from '@sotto/contract';
 import { hashSecret } from '@sotto/state';
 import {
   type InvitationOfferAnswer,
@@ -11,6 +12,7 @@ import {
 import type pg from 'pg';
 import { byAccount, recordAct } from '../acts/record-act.ts';
 import { inTransaction } from '../database/in-transaction.ts';
+import { assertBelowMaximum, type Creation } from '../limits/maximum.ts';
 import { notFound } from '../serve/not-found.ts';
 import { oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
 import { revokeWorkspaceKeys } from './revoke-keys.ts';
@@ -78,7 +80,7 @@ export async function readOffer(pool: pg.Pool, invited: Invited, now: number): P
 export async function acceptInvitation(
   pool: pg.Pool,
   invited: Invited,
-  now: number,
+  { maxima, now }: { readonly maxima: Maxima; readonly now: number },
 ): Promise<{ readonly workspace: WorkspaceAnswer; readonly keyIds: readonly string[] }> {
   return inTransaction(pool, async (client) => {
     // A deletion of the account waits until this is stored, or was before it. Locked first, as the deletion does.
@@ -99,7 +101,8 @@ export async function acceptInvitation(
         [...place, offer.role, workspaceRoles],
       );
     }
-    const keyIds = offer.role === 'owner' ? await handOver(client, offer, invited.accountId) : [];
+    const keyIds =
+      offer.role === 'owner' ? await handOver(client, offer, { accountId: invited.accountId, maxima }) : [];
     await recordAct(client, {
       actor: byAccount(invited.accountId),
       act: offer.role === 'owner' ? 'workspace_transferred' : 'member_joined',
@@ -117,8 +120,10 @@ export async function declineInvitation(pool: pg.Pool, invited: Invited, now: nu
   await inTransaction(pool, (client) => useOffer(client, invited, now));
 }
 
-async function handOver(client: pg.PoolClient, offer: Offer, accountId: string): Promise<readonly string[]> {
+async function handOver(client: pg.PoolClient, offer: Offer, to: Creation): Promise<readonly string[]> {
   const { workspace_id: workspaceId, owner_id: ownerId } = offer;
+  const { accountId } = to;
+  await assertBelowMaximum(client, 'workspaces', to);
   const left = await client.query('delete from workspace_members where workspace_id = $1 and account_id = $2', [
     workspaceId,
     accountId,

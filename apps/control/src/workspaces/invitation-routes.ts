@@ -16,10 +16,10 @@ import type { WorkspaceRoutesDependencies } from './workspace-routes.ts';
 /** Serves the answers to invitations. Tokens are sent in bodies, because URLs end up in logs. */
 export function serveInvitations(
   serve: Serve,
-  { pool, projector, now }: Pick<WorkspaceRoutesDependencies, 'pool' | 'projector' | 'now'>,
+  { pool, projector, maxima, now }: Pick<WorkspaceRoutesDependencies, 'pool' | 'projector' | 'maxima' | 'now'>,
 ): void {
   const accept = async (who: Invited): Promise<WorkspaceAnswer> => {
-    const { workspace, keyIds } = await acceptInvitation(pool, who, now());
+    const { workspace, keyIds } = await acceptInvitation(pool, who, { maxima, now: now() });
     await projectKeys(projector, keyIds);
     if (workspace.role === 'owner') await projectBudgets(projector, workspace.id);
     return workspace;

@@ -50,9 +50,12 @@ async function offer(who: Person, to: Person, place: Shared, role: WorkspaceRole
   return { ...to, by: { token: invitation.token } };
 }
 
+const accept = (from: pg.Pool, invited: Invited, at: number) =>
+  acceptInvitation(from, invited, { maxima: usualMaxima, now: at });
+
 async function join(place: Shared, role: WorkspaceRole): Promise<Person> {
   const who = await person();
-  await acceptInvitation(pool, await offer(place.owner, who, place, role), now);
+  await accept(pool, await offer(place.owner, who, place, role), now);
   return who;
 }
 
@@ -136,7 +139,7 @@ describe('at the same time', () => {
     const place = await shared();
     const ann = await person();
     const invited = await offer(place.owner, ann, place, 'member');
-    const accept = () => acceptInvitation(pool, invited, now);
+    const accept = () => accept(pool, invited, now);
     expect((await allAtOnce(place, [accept, accept, accept])).sort()).toEqual(['done', 'not_found', 'not_found']);
     expect((await rolesIn(place)).get(ann.accountId)).toBe('member');
   });
@@ -149,7 +152,7 @@ describe('at the same time', () => {
       data: [waiting],
     } = await listInvitations(pool, as(place.owner, place), { page, now });
     const ends = await allAtOnce(place, [
-      () => acceptInvitation(pool, invited, now),
+      () => accept(pool, invited, now),
       () => withdrawInvitation(pool, as(place.owner, place), waiting?.id ?? ''),
     ]);
     expect(ends.toSorted()).toEqual(['done', 'not_found']);
@@ -165,7 +168,7 @@ describe('at the same time', () => {
       () => makeKey(ann, place),
       () => deleteWorkspace(pool, as(place.owner, place)),
       () => makeKey(place.owner, place),
-      () => acceptInvitation(pool, invited, now),
+      () => accept(pool, invited, now),
     ]);
     expect(ends[1]).toBe('done');
     for (const end of ends) expect(['done', 'not_found']).toContain(end);
@@ -225,7 +228,7 @@ describe('at the same time', () => {
     const invited = await offer(place.owner, ann, place, 'owner');
     const ends = await allAtOnce(place, [
       () => removeMember(pool, { ...as(place.owner, place), memberId: ann.accountId }),
-      () => acceptInvitation(pool, invited, now),
+      () => accept(pool, invited, now),
     ]);
     expect(ends.filter((end) => end === 'done')).toHaveLength(1);
     const { rows } = await pool.query<{ account_id: string }>('select account_id from workspaces where id = $1', [
@@ -255,7 +258,7 @@ describe('invitations', () => {
     const [ann, eve] = [await person(), await person()];
     const invited = await offer(place.owner, ann, place, 'admin');
     const stolen = { ...eve, by: invited.by };
-    for (const use of [acceptInvitation, declineInvitation, readOffer]) {
+    for (const use of [accept, declineInvitation, readOffer]) {
       expect(await endOf(use(pool, stolen, now))).toBe('forbidden');
     }
     expect(await readOffer(pool, invited, now)).toMatchObject({
@@ -263,7 +266,7 @@ describe('invitations', () => {
       role: 'admin',
       invited_by: place.owner.email,
     });
-    expect(await endOf(acceptInvitation(pool, invited, now))).toBe('done');
+    expect(await endOf(accept(pool, invited, now))).toBe('done');
   });
 
   it('raise the role of a member, and never lower it', async () => {
@@ -271,7 +274,10 @@ describe('invitations', () => {
     const ann = await join(place, 'member');
     const roleAfter = async (role: WorkspaceRole) => {
       const elsewhere = { ...ann, email: `${randomUUID()}@people.example` };
-      const { workspace } = await acceptInvitation(pool, await offer(place.owner, elsewhere, place, role), now);
+      const { workspace } = await acceptInvitation(pool, await offer(place.owner, elsewhere, place, role), {
+        maxima: usualMaxima,
+        now,
+      });
       return workspace.role;
     };
     expect(await roleAfter('viewer')).toBe('member');
@@ -283,7 +289,7 @@ describe('invitations', () => {
     const place = await shared();
     const invited = await offer(place.owner, await person(), place, 'member');
     expect(await endOf(readOffer(pool, invited, now + 7 * dayMs - 1))).toBe('done');
-    for (const use of [acceptInvitation, declineInvitation, readOffer]) {
+    for (const use of [accept, declineInvitation, readOffer]) {
       expect(await endOf(use(pool, invited, now + 7 * dayMs))).toBe('not_found');
     }
     expect((await listInvitations(pool, as(place.owner, place), { page, now: now + 7 * dayMs })).data).toEqual([]);
@@ -301,7 +307,7 @@ describe('invitations', () => {
     ]);
     await changeRole(pool, { ...as(place.owner, place), memberId: ann.accountId }, 'member');
     for (const void_ of [declined, replaced, last]) {
-      expect(await endOf(acceptInvitation(pool, void_, now))).toBe('not_found');
+      expect(await endOf(accept(pool, void_, now))).toBe('not_found');
     }
   });
 
@@ -339,7 +345,10 @@ describe('invitations', () => {
     expect(await endOf(inviteAddress(pool, as(ben, place), { email: ann.email, role: 'owner' }, now))).toBe(
       'forbidden',
     );
-    const { workspace, keyIds } = await acceptInvitation(pool, await offer(place.owner, ann, place, 'owner'), now);
+    const { workspace, keyIds } = await acceptInvitation(pool, await offer(place.owner, ann, place, 'owner'), {
+      maxima: usualMaxima,
+      now,
+    });
     expect(workspace).toMatchObject({ id: place.workspaceId, role: 'owner' });
     expect(keyIds).toHaveLength(1);
     expect(await workingKeys(place)).toEqual([]);

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { addressOf, call, callWith } from './call.ts';
+import { addressOf, call, callAll, callWith } from './call.ts';
 import { ApiError } from './errors.ts';
 
 afterEach(() => vi.unstubAllGlobals());
@@ -19,6 +19,22 @@ it('fills in the parameters of a path, and leaves out of its query what is undef
     }),
   ).toBe('/v1/billing/receipts/a%2F1?format=pdf');
   expect(addressOf('GET /v1/usage', { query: { format: 'csv', key_id: undefined } })).toBe('/v1/usage?format=csv');
+});
+
+it('reads all pages of a list, each by the cursor of the one before', async () => {
+  const page = (ids: readonly string[], next_cursor: string | null) =>
+    Response.json({ data: ids.map((id) => ({ id })), next_cursor });
+  const fetched = answering(page(['a', 'b'], 'c1'), page(['c'], 'c2'), page([], null));
+  expect(await callAll('GET /v1/keys', { query: { workspace_id: 'w' } })).toEqual([
+    { id: 'a' },
+    { id: 'b' },
+    { id: 'c' },
+  ]);
+  expect(fetched.mock.calls.map(([address]) => address)).toEqual([
+    '/v1/keys?workspace_id=w&limit=500',
+    '/v1/keys?workspace_id=w&limit=500&cursor=c1',
+    '/v1/keys?workspace_id=w&limit=500&cursor=c2',
+  ]);
 });
 
 it('sends a JSON body with all but GET and DELETE', async () => {

@@ -37,6 +37,7 @@ export const invitationContracts = contracts({
     returns: 'The workspace, with your new role.',
     examples,
     errors: ['not_found', 'conflict'],
+    maximum: 'workspaces',
   },
   'POST /v1/invitations/decline': {
     operationId: 'declineInvitation',
@@ -67,6 +68,7 @@ export const invitationContracts = contracts({
     answer: wire.workspaceAnswerSchema,
     returns: 'The workspace, with your new role.',
     errors: ['conflict', 'email_not_verified'],
+    maximum: 'workspaces',
   },
   'POST /v1/invitations/{id}/decline': {
     operationId: 'declineWaitingInvitation',
