@@ -50,12 +50,12 @@ async function offer(who: Person, to: Person, place: Shared, role: WorkspaceRole
   return { ...to, by: { token: invitation.token } };
 }
 
-const accept = (from: pg.Pool, invited: Invited, at: number) =>
+const acceptOffer = (from: pg.Pool, invited: Invited, at: number) =>
   acceptInvitation(from, invited, { maxima: usualMaxima, now: at });
 
 async function join(place: Shared, role: WorkspaceRole): Promise<Person> {
   const who = await person();
-  await accept(pool, await offer(place.owner, who, place, role), now);
+  await acceptOffer(pool, await offer(place.owner, who, place, role), now);
   return who;
 }
 
@@ -139,7 +139,7 @@ describe('at the same time', () => {
     const place = await shared();
     const ann = await person();
     const invited = await offer(place.owner, ann, place, 'member');
-    const accept = () => accept(pool, invited, now);
+    const accept = () => acceptOffer(pool, invited, now);
     expect((await allAtOnce(place, [accept, accept, accept])).sort()).toEqual(['done', 'not_found', 'not_found']);
     expect((await rolesIn(place)).get(ann.accountId)).toBe('member');
   });
@@ -152,7 +152,7 @@ describe('at the same time', () => {
       data: [waiting],
     } = await listInvitations(pool, as(place.owner, place), { page, now });
     const ends = await allAtOnce(place, [
-      () => accept(pool, invited, now),
+      () => acceptOffer(pool, invited, now),
       () => withdrawInvitation(pool, as(place.owner, place), waiting?.id ?? ''),
     ]);
     expect(ends.toSorted()).toEqual(['done', 'not_found']);
@@ -168,7 +168,7 @@ describe('at the same time', () => {
       () => makeKey(ann, place),
       () => deleteWorkspace(pool, as(place.owner, place)),
       () => makeKey(place.owner, place),
-      () => accept(pool, invited, now),
+      () => acceptOffer(pool, invited, now),
     ]);
     expect(ends[1]).toBe('done');
     for (const end of ends) expect(['done', 'not_found']).toContain(end);
@@ -228,7 +228,7 @@ describe('at the same time', () => {
     const invited = await offer(place.owner, ann, place, 'owner');
     const ends = await allAtOnce(place, [
       () => removeMember(pool, { ...as(place.owner, place), memberId: ann.accountId }),
-      () => accept(pool, invited, now),
+      () => acceptOffer(pool, invited, now),
     ]);
     expect(ends.filter((end) => end === 'done')).toHaveLength(1);
     const { rows } = await pool.query<{ account_id: string }>('select account_id from workspaces where id = $1', [
@@ -258,7 +258,7 @@ describe('invitations', () => {
     const [ann, eve] = [await person(), await person()];
     const invited = await offer(place.owner, ann, place, 'admin');
     const stolen = { ...eve, by: invited.by };
-    for (const use of [accept, declineInvitation, readOffer]) {
+    for (const use of [acceptOffer, declineInvitation, readOffer]) {
       expect(await endOf(use(pool, stolen, now))).toBe('forbidden');
     }
     expect(await readOffer(pool, invited, now)).toMatchObject({
@@ -266,7 +266,7 @@ describe('invitations', () => {
       role: 'admin',
       invited_by: place.owner.email,
     });
-    expect(await endOf(accept(pool, invited, now))).toBe('done');
+    expect(await endOf(acceptOffer(pool, invited, now))).toBe('done');
   });
 
   it('raise the role of a member, and never lower it', async () => {
@@ -289,7 +289,7 @@ describe('invitations', () => {
     const place = await shared();
     const invited = await offer(place.owner, await person(), place, 'member');
     expect(await endOf(readOffer(pool, invited, now + 7 * dayMs - 1))).toBe('done');
-    for (const use of [accept, declineInvitation, readOffer]) {
+    for (const use of [acceptOffer, declineInvitation, readOffer]) {
       expect(await endOf(use(pool, invited, now + 7 * dayMs))).toBe('not_found');
     }
     expect((await listInvitations(pool, as(place.owner, place), { page, now: now + 7 * dayMs })).data).toEqual([]);
@@ -307,7 +307,7 @@ describe('invitations', () => {
     ]);
     await changeRole(pool, { ...as(place.owner, place), memberId: ann.accountId }, 'member');
     for (const void_ of [declined, replaced, last]) {
-      expect(await endOf(accept(pool, void_, now))).toBe('not_found');
+      expect(await endOf(acceptOffer(pool, void_, now))).toBe('not_found');
     }
   });
 
