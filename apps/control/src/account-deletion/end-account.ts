@@ -13,8 +13,8 @@ export interface EndingDependencies {
 const stepSize = 500;
 
 /**
- * Does one step of what is left of a deleted account: revokes keys that it pays for or created, ends grants of its apps, and takes
- * the names off its keys. The rows themselves say what is left, so any process can go on where another one stopped. Returns whether
+ * Takes one step to end a deleted account. It revokes keys that the account pays for or created, ends grants of its apps, and removes
+ * the names of its keys. The rows themselves tell what is left, so any process can go on where another one stopped. Returns whether
  * there may be more.
  */
 export async function endAccount({ pool, projector }: EndingDependencies, accountId: string): Promise<boolean> {

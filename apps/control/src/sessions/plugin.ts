@@ -4,7 +4,7 @@ import { readJsonBody } from '@sotto/server';
 import { assertStorable, maxAuthBytes, parseJson } from '@sotto/wire';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { atOnce } from '../limits/at-once.ts';
+import { atOnce } from './at-once.ts';
 import { type Auth, authBasePath } from './auth.ts';
 import { authContract, readAuthBody } from './auth-requests.ts';
 import { notingFailures } from './noted-failures.ts';
