@@ -63,7 +63,6 @@ describe('a stranger', () => {
       await holder.query('commit');
       const statuses = (await Promise.all(flood)).map(({ status }) => status);
       expect([...new Set(statuses)].sort()).toEqual([400, 503]);
-      expect(statuses.filter((status) => status === 503).length).toBeLessThanOrEqual(160 - 16 - 128);
     } finally {
       await holder.query('rollback');
       holder.release();
