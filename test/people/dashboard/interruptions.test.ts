@@ -216,10 +216,10 @@ await describeDashboard('interruptions', (stage) => {
     for (const path of ['/keys', '/usage', '/budgets', '/audit', '/routing', '/playground']) {
       const page = await stage.open('/status', { as: person });
       const json = { error: { message: 'Not now.', type: 'permission_denied', request_id: 'req_1' } };
-      await page.route('**/v1/workspaces', (route) => route.fulfill({ status: 403, json }));
+      await page.route('**/v1/workspaces?*', (route) => route.fulfill({ status: 403, json }));
       await page.goto(path);
       await page.getByRole('main').getByRole('alert').getByText('Not now.').waitFor();
-      await page.unroute('**/v1/workspaces');
+      await page.unroute('**/v1/workspaces?*');
       await page.getByRole('button', { name: 'Try again' }).click();
       await page.getByRole('button', { name: 'Workspace: Default Workspace' }).waitFor();
       await page.getByText('Not now.').waitFor({ state: 'hidden' });

@@ -163,7 +163,7 @@ async function inviteAndGiveRole(stage: Stage, page: Page): Promise<void> {
 
   await page.reload();
   await page.getByLabel(`Role of ${guest}`).selectOption('admin');
-  await page.waitForResponse((answer) => answer.url().endsWith('/members') && answer.ok());
+  await page.waitForResponse((answer) => answer.url().includes('/members?') && answer.ok());
   await theirs.reload();
   await theirs.getByRole('row', { name: /Default Workspace.*Admin/ }).waitFor();
 }

@@ -43,7 +43,7 @@ await describeDashboard('workspaces', (stage) => {
 
     await page.reload();
     await page.getByLabel(`Role of ${guest.email}`).selectOption('admin');
-    await page.waitForResponse((answer) => answer.url().endsWith('/members') && answer.ok());
+    await page.waitForResponse((answer) => answer.url().includes('/members?') && answer.ok());
     await theirs.reload();
     await theirs.getByRole('heading', { name: 'Invitations' }).waitFor();
 

@@ -5,6 +5,7 @@ import { type AccountIds, ensureAccount } from '../accounts/ensure-account.ts';
 import { orDatabaseFailure } from '../database/database.ts';
 import type { Auth } from '../sessions/auth.ts';
 import { isFreshFactor } from '../sessions/factor-proof.ts';
+import { orNotedFailure } from '../sessions/noted-failures.ts';
 import { assertSameOrigin, foreignOrigin } from '../sessions/same-origin.ts';
 import { readSession } from '../sessions/session-reader.ts';
 import { refuseKey } from './api-credentials.ts';
@@ -34,7 +35,7 @@ export interface SignedIn extends AccountIds {
  */
 export async function requireSession(deps: SessionDependencies, request: FastifyRequest): Promise<SignedIn> {
   if (!assertSameOrigin(request, deps.allowedOrigins).ok) throw foreignOrigin();
-  const session = await readSession(deps.auth, request.headers).catch(async (error: unknown) => {
+  const session = await orNotedFailure(() => readSession(deps.auth, request.headers)).catch(async (error: unknown) => {
     // While the database restarts, a signed-in user must get `service_unavailable`, not `unauthenticated` or an
     // internal error.
     throw await orDatabaseFailure(deps.pool, error);

@@ -1,6 +1,6 @@
 import type { DBAdapter, DBTransactionAdapter } from 'better-auth';
 import { expect, it } from 'vitest';
-import { noteFailures, notingFailures } from './noted-failures.ts';
+import { noteFailures, notingFailures, orNotedFailure } from './noted-failures.ts';
 
 const timeout = new Error('timeout exceeded when trying to connect');
 
@@ -39,4 +39,17 @@ it('keeps the failures of simultaneous requests apart', async () => {
     notingFailures(async () => 1),
   ]);
   expect([failed.failure, fine.failure]).toEqual([timeout, undefined]);
+});
+
+it('is thrown by a read that found nothing or met another error, and other errors stay', async () => {
+  const count = () => adapter.count({ model: 'session' });
+  await expect(orNotedFailure(() => count().catch(() => undefined))).rejects.toBe(timeout);
+  const replaced = () =>
+    count().catch(() => {
+      throw new Error('something of its own');
+    });
+  await expect(orNotedFailure(replaced)).rejects.toBe(timeout);
+  await expect(orNotedFailure(() => Promise.reject(new Error('another')))).rejects.toThrow('another');
+  expect(await orNotedFailure(async () => undefined)).toBeUndefined();
+  expect(await orNotedFailure(async () => 'a session')).toBe('a session');
 });

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { DBAdapter, DBTransactionAdapter } from 'better-auth';
+import { isDatabaseUnavailable } from '../database/database.ts';
 
 /** The last failure of the database in a request. better-auth replaces it by an error of its own, without a cause. */
 interface Noted {
@@ -15,6 +16,23 @@ export async function notingFailures<T>(
   const notes: Noted = {};
   const result = await noted.run(notes, work);
   return { result, failure: notes.failure };
+}
+
+/**
+ * Runs a read of better-auth. If the database was unavailable, throws its failure in place of an error of better-auth or of no result,
+ * so that a signed-in user is not told to sign in.
+ */
+export async function orNotedFailure<T>(work: () => Promise<T | undefined>): Promise<T | undefined> {
+  let thrown: { readonly error: unknown } | undefined;
+  const { result, failure } = await notingFailures(() =>
+    work().catch((error: unknown) => {
+      thrown = { error };
+      return undefined;
+    }),
+  );
+  if (result === undefined && isDatabaseUnavailable(failure)) throw failure;
+  if (thrown !== undefined) throw thrown.error;
+  return result;
 }
 
 /** Notes the first failure, because better-auth may throw another one for it. */

@@ -25,7 +25,10 @@ export interface AuthRoutesOptions {
   /** The origins whose pages may call with cookies. */
   readonly allowedOrigins: readonly string[];
   readonly toEnvelope: ToEnvelope;
-  /** Called for every answer of 500 or above, with the failure behind it. Throws a better error if it knows one. */
+  /**
+   * Called for every answer of 500 or above and every error with a failure behind it, such as 401 because no session could be read.
+   * Throws a better error if it knows one.
+   */
   readonly onFailed?: (error: unknown) => Promise<void>;
   /**
    * Called for a request that better-auth answers with 401, with its path. Throws a better error if it knows the cause.
@@ -91,7 +94,7 @@ export const authRoutes: FastifyPluginAsync<AuthRoutesOptions> = async (app, opt
       const response = await (contract.limits === undefined ? answer() : inTurn(answer));
       const leftMs = (minimumMs[path] ?? 0) - (performance.now() - startedAt);
       if (leftMs > 0) await sleep(leftMs);
-      if (response.status >= 500) await onFailed?.(failure);
+      if (response.status >= 500 || (response.status >= 400 && failure !== undefined)) await onFailed?.(failure);
       if (response.status === 401) await onUnauthenticated?.(request, path);
       return sendWebResponse(response, { request, reply, toEnvelope });
     },
