@@ -25,6 +25,7 @@ async function registeredRoutes(media: BrokerAppOptions['media']): Promise<strin
     tee: untouched,
     media,
     isReady: async () => true,
+    requestMemory: 2 ** 30,
     trustProxy: false,
     tls: undefined,
     isForLoopback: false,
@@ -44,7 +45,7 @@ describe('a broker without TLS on more than loopback', () => {
       ...{ receipts: untouched, tee: untouched, gateway: undefined },
       inference: { events: { refused: () => {} }, admission: {} } as never,
       media: { image: false, speech: false },
-      ...{ isReady: async () => true, trustProxy: false, tls: undefined, isForLoopback: true },
+      ...{ isReady: async () => true, requestMemory: 2 ** 30, trustProxy: false, tls: undefined, isForLoopback: true },
     });
     const { statusCode } = await app.inject({ url, headers: { host } });
     await app.close();

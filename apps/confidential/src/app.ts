@@ -3,8 +3,9 @@ import { confidentialOrigin } from '@sotto/contract/confidential';
 import type { MediaSwitches } from '@sotto/router';
 import { createServer, registerHealth, registerOpenApi, type ServerOptions, setting } from '@sotto/server';
 import { StateUnavailableError } from '@sotto/state';
-import { maxContentBytes, ServiceError } from '@sotto/wire';
+import { ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
+import { bodyWeight, largestBodyIn } from './admission/request-memory.ts';
 import { type AttestationRouteDependencies, registerGatewayAttestation } from './gateway/attestation-route.ts';
 import type { InferenceDependencies } from './inference/deps.ts';
 import { registerInference } from './inference-routes.ts';
@@ -18,6 +19,8 @@ export interface BrokerAppOptions {
   readonly tee: TeeAttestationDependencies;
   readonly media: MediaSwitches;
   readonly isReady: () => Promise<boolean>;
+  /** The bytes of memory that requests may hold because of their bodies. */
+  readonly requestMemory: number;
   readonly trustProxy: ServerOptions['trustProxy'];
   readonly proxies?: ServerOptions['proxies'];
   readonly tls: ServerOptions['tls'];
@@ -39,6 +42,7 @@ export function buildApp({
   tee,
   media,
   isReady,
+  requestMemory,
   trustProxy,
   proxies,
   tls,
@@ -46,7 +50,9 @@ export function buildApp({
   gateway,
 }: BrokerAppOptions): FastifyInstance {
   const app = createServer({
-    bodyLimit: maxContentBytes,
+    bodyLimit: largestBodyIn(requestMemory),
+    bodyBudget: requestMemory,
+    bodyWeight,
     maxHeaderBytes,
     trustProxy,
     proxies,

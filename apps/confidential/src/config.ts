@@ -46,6 +46,8 @@ export interface BrokerConfig extends EarlyConfig {
   readonly provenanceFile: string | undefined;
   /** Undefined: no metrics are served. */
   readonly metricsPort: number | undefined;
+  /** The bytes of memory that requests may hold because of their bodies. Undefined: by the memory of the process. */
+  readonly requestMemory: number | undefined;
   readonly trustProxy: TrustProxy;
   /** Balancers that name their clients by the PROXY protocol. Undefined: none. */
   readonly proxies: BlockList | undefined;
@@ -89,6 +91,7 @@ export function readConfig(environment: Environment): ConfigResult {
       host: env.HOST,
       port: env.CONFIDENTIAL_PORT,
       sharesPort: env.CONFIDENTIAL_SHARE_PORT === 'on',
+      requestMemory: env.REQUEST_MEMORY_MIB === undefined ? undefined : env.REQUEST_MEMORY_MIB * 1024 * 1024,
       redisUrl: env.REDIS_URL,
       media: { image: env.IMAGE_GENERATION === 'on', speech: env.SPEECH_SYNTHESIS === 'on' },
       origin,

@@ -29,7 +29,7 @@ export function registerInference(app: FastifyInstance, deps: InferenceDependenc
   // Use a separate scope, because no other route takes bodies of this type.
   app.register((scope, _options, done) => {
     scope.addContentTypeParser('application/octet-stream', (request, payload: IncomingMessage, read) => {
-      if (isSealed(request)) scope.arrivingBodies.read(request, payload, read);
+      if (isSealed(request)) scope.requestBodies.read(request, payload, read);
       else read(new ServiceError('unsupported_media_type'));
     });
     registerOperation(scope, deps, 'POST /v1/chat/completions', (request) => (isSealed(request) ? sealedChat : chat));
@@ -62,7 +62,7 @@ function registerOperation<Of extends Operation>(
   const beforeBody = async (request: FastifyRequest): Promise<void> => {
     const startedAt = now();
     try {
-      app.arrivingBodies.countBy(request, bodyHolder(await credentialOf(admission, askedBy(request))));
+      app.requestBodies.countBy(request, bodyHolder(await credentialOf(admission, askedBy(request))));
     } catch (error) {
       const operation = operationOf(request).name;
       traces?.begin(operation, startedAt)?.end({ operation, ...refusalOf(error) }, now());
@@ -73,7 +73,8 @@ function registerOperation<Of extends Operation>(
     pathOf(key),
     { config: { beforeBody }, errorHandler: completing(admission, askedBy) },
     async (request, reply) => {
-      await run(deps, operationOf(request), { request, reply });
+      const freeMemory = app.requestBodies.keep(request);
+      await run(deps, operationOf(request), { request, reply, freeMemory }).finally(freeMemory);
       return reply;
     },
   );

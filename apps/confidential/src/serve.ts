@@ -83,6 +83,7 @@ async function start(given: Environment): Promise<void> {
     providerKey: (name) => environment[name],
     secrets: config.secrets,
     media: config.media,
+    requestMemory: config.requestMemory,
     trustProxy: config.trustProxy,
     proxies: config.proxies,
     isForLoopback: config.isForLoopback,

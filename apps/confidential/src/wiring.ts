@@ -19,6 +19,7 @@ import type { FileProblem } from '@sotto/yaml';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { KeyCache } from './admission/key-cache.ts';
+import { memoryOfProcess, requestMemoryOf } from './admission/request-memory.ts';
 import { buildApp } from './app.ts';
 import { Deadlines } from './attempts/deadline.ts';
 import type { BrokerConfig } from './config.ts';
@@ -53,6 +54,7 @@ export interface BrokerOptions {
   readonly secrets: BrokerConfig['secrets'];
   /** The gated operations that this deployment offers. */
   readonly media: MediaSwitches;
+  readonly requestMemory?: BrokerConfig['requestMemory'];
   readonly trustProxy: BrokerConfig['trustProxy'];
   readonly proxies?: BrokerConfig['proxies'];
   readonly tls?: ServerOptions['tls'];
@@ -217,6 +219,7 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
     media: options.media,
     isReady: async () =>
       !draining && published && view.catalog !== undefined && leases.isSettled && (await state.isReady()),
+    requestMemory: options.requestMemory ?? requestMemoryOf(memoryOfProcess()),
     trustProxy: options.trustProxy,
     proxies: options.proxies,
     tls: options.tls,

@@ -33,7 +33,7 @@ export interface ControlAppOptions {
 }
 
 /** One account or address gets at most a quarter of this, which is sixty-four bodies of the largest size. */
-const arrivingBytes = 64 * 1024 * 1024;
+const bodyBudget = 64 * 1024 * 1024;
 const maxHeaderBytes = 16 * 1024;
 
 /** The routes that pages of other origins may call. */
@@ -46,7 +46,7 @@ export async function buildApp(options: ControlAppOptions): Promise<FastifyInsta
   const { events, dashboard } = options;
   const app = createServer({
     bodyLimit: maxControlBytes,
-    arrivingBytes,
+    bodyBudget,
     maxHeaderBytes,
     trustProxy: options.trustProxy,
     answerUnknown: dashboard.answer,

@@ -23,7 +23,7 @@ export interface KeeperOptions {
 /** Evidence carries the vendors' documents. The largest is AMD's revocation list, about ten kilobytes today. */
 const bodyLimit = 2 * 1024 * 1024;
 /** Memory that all bodies still arriving may take together. */
-const arrivingBytes = 32 * 1024 * 1024;
+const bodyBudget = 32 * 1024 * 1024;
 const nonceLifeMs = 60_000;
 /** Per address. A broker needs two requests to get its secrets, and only when it starts. */
 const requestsPerMinute = 120;
@@ -47,7 +47,7 @@ const releaseSchema = z.object({
 export function buildKeeper({ origin, tls, pins, secrets, verify, events, now }: KeeperOptions): FastifyInstance {
   const app = createServer({
     bodyLimit,
-    arrivingBytes,
+    bodyBudget,
     maxHeaderBytes: 16 * 1024,
     trustProxy: false,
     // Accept any issuer of the client's certificate: only the evidence says whose key it is.

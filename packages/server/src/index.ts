@@ -1,5 +1,5 @@
-export { mayBeLarge } from './bodies/arriving-bodies.ts';
-export type { BodyHolder } from './bodies/shared-budget.ts';
+export { mayBeLarge } from './bodies/request-bodies.ts';
+export { type BodyHolder, partOfOne } from './bodies/shared-budget.ts';
 export { bearerToken } from './credentials.ts';
 export { type ErrorTrace, exitMessage, traceOf } from './error-trace.ts';
 export { areJsonTextsWithinBounds, readJsonBody } from './json-body.ts';

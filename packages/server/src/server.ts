@@ -12,8 +12,8 @@ import {
   wrongTurn,
 } from '@sotto/wire';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { ArrivingBodies, takeBodies } from './bodies/arriving-bodies.ts';
 import { largeBytes } from './bodies/arriving-body.ts';
+import { RequestBodies, takeBodies } from './bodies/request-bodies.ts';
 import { type ErrorTrace, traceOf } from './error-trace.ts';
 import { LoadGate } from './load-gate.ts';
 import { answerClientError, answerConnect, refuseOddRequests } from './odd-requests.ts';
@@ -25,8 +25,10 @@ import { cutSlowReaders, type SlowReadersOptions } from './slow-readers.ts';
 export interface ServerOptions {
   /** The largest request body in bytes. */
   readonly bodyLimit: number;
-  /** The bytes that unfinished bodies may hold together. Default: 512 MiB. */
-  readonly arrivingBytes?: number;
+  /** The bytes of memory that requests may hold together because of their bodies. Default: 512 MiB. */
+  readonly bodyBudget?: number;
+  /** The bytes of memory that a request holds at most for each byte of its body. Default: 1. */
+  readonly bodyWeight?: number;
   /** Time without a byte after which a body is rejected, in ms. Default: 10 s. */
   readonly bodyIdleMs?: number;
   /** Time that clients get to read responses. Default: five minutes without a byte, ten minutes for the rest. */
@@ -60,7 +62,7 @@ export interface ServerOptions {
  * request ids, 405 beside 404, and no caching. Bodies stay bytes until a handler reads them.
  */
 export function createServer(options: ServerOptions): FastifyInstance {
-  const { arrivingBytes = 512 * 1024 * 1024, bodyIdleMs = 10_000 } = options;
+  const { bodyBudget = 512 * 1024 * 1024, bodyWeight = 1, bodyIdleMs = 10_000 } = options;
   const refuse = (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const known = toServiceError(error, options, request.id);
     options.onRefused?.(known, request);
@@ -81,10 +83,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
     },
     frameworkErrors: (error, request, reply) => refuse(error, request, reply),
   });
-  const bodies = new ArrivingBodies({ budget: arrivingBytes, idleMs: bodyIdleMs });
+  const bodies = new RequestBodies({ budget: bodyBudget, weight: bodyWeight, idleMs: bodyIdleMs });
   const looking = setInterval(() => bodies.tick(), bodies.tickMs).unref();
   app.addHook('onClose', async () => clearInterval(looking));
-  app.decorate('arrivingBodies', bodies);
+  app.decorate('requestBodies', bodies);
   app.removeAllContentTypeParsers();
   takeBodies(app, 'application/json');
   app.setErrorHandler(refuse);
@@ -93,7 +95,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.addHook('preClose', async () => {
     closing = true;
   });
-  app.addHook('onRequest', (_request, reply, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
+    bodies.answers(request, reply.raw);
     if (!closing) return done();
     reply.header('connection', 'close');
     return done(new ServiceError('service_unavailable'));

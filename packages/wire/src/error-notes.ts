@@ -110,7 +110,7 @@ export const errorNotes = {
     'Send the settings that the ticket was issued for.',
   ),
   payload_too_large: note(
-    'The body exceeds the limit: 32 MiB at the broker, 256 KiB at control.',
+    'The body exceeds the limit: 32 MiB at the broker, less on a small machine; 256 KiB at control.',
     'Send a smaller body.',
   ),
   unsupported_media_type: note(

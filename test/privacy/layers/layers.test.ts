@@ -126,7 +126,7 @@ describe('the layers', () => {
 
   it('leave the reading of bodies to the one place that bounds their memory', () => {
     expect(files.filter(({ text }) => text.includes('parseAs')).map(({ path }) => path)).toEqual([]);
-    const readers = files.filter(({ text }) => /takeBodies\(|arrivingBodies\.read\(/.test(text));
+    const readers = files.filter(({ text }) => /takeBodies\(|requestBodies\.read\(/.test(text));
     expect(readers.length).toBeGreaterThan(1);
   });
 });

@@ -64,6 +64,8 @@ export interface AdmissionQuestion {
   holdOf(attempts: readonly Route[]): Nusd;
   /** The most that an attempt on a route of the plan can use. Its part of the hold was computed from this. */
   bounds(route: Route): TokenBounds;
+  /** Drops the content, once no further attempt can begin. Sizes, settings and bounds stay. */
+  forget(): void;
 }
 
 export interface AdmissionDependencies extends CredentialDependencies {

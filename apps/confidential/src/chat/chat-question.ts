@@ -35,7 +35,7 @@ export interface ChatQuestion extends AdmissionQuestion {
 
 /** Reads the body of `POST /chat/completions` for admission and the attempts. Throws if it is invalid. */
 export function readChatQuestion(body: object, providers: ProviderSet): ChatQuestion {
-  const chat = parseRequest(chatRequestSchema, body);
+  let chat: ChatRequest = parseRequest(chatRequestSchema, body);
   const reasoning = reasoningSelection(chat);
   const ceiling = requestedCeiling(chat);
   refuseHeavyArguments(chat);
@@ -49,7 +49,9 @@ export function readChatQuestion(body: object, providers: ProviderSet): ChatQues
   // All text of the parameters counts towards the bound, whatever a provider makes of it.
   const size = { ...measured, promptTokensAtMost: measured.promptTokensAtMost + parameters.bytes };
   return {
-    chat,
+    get chat() {
+      return chat;
+    },
     needs,
     size,
     bindings: { operation: 'chat', model: chat.model, models: chat.models, provider: chat.provider, reasoning },
@@ -63,6 +65,11 @@ export function readChatQuestion(body: object, providers: ProviderSet): ChatQues
     holdOf: (attempts) => holdOf(attempts, size),
     bounds: (route) => attemptBounds(route, size),
     parametersFor: parameters.for,
+    forget() {
+      const { model, stream, stream_options } = chat;
+      chat = { model, stream, stream_options, messages: [] };
+      parameters.forget();
+    },
   };
 }
 
@@ -123,6 +130,8 @@ interface ProviderParameters {
    * Parameters for providers that cannot serve the request are not checked.
    */
   refusalBy(routes: readonly Route[]): ReturnType<typeof refuse> | undefined;
+  /** Drops all of them. */
+  forget(): void;
 }
 
 /** Reads the provider parameters of a raw body. Throws if their form is wrong. */
@@ -155,6 +164,9 @@ function readParameters(body: object, providers: ProviderSet): ProviderParameter
         }
       }
       return undefined;
+    },
+    forget() {
+      named.length = 0;
     },
   };
 }

@@ -26,8 +26,9 @@ export function embeddingsOperation(): Operation<EmbeddingsQuestion> {
     read: ({ body }) => readEmbeddingsQuestion(readJsonBody(body)),
     attempt(question, { route, provider: { adapter, upstream }, limits }) {
       const { embeddings, size } = question;
+      const { dimensions } = embeddings;
       // `dimensions` in a request were already checked when its body was read.
-      const learned = embeddings.dimensions == null ? dimensionsOf.get(route.id) : undefined;
+      const learned = dimensions == null ? dimensionsOf.get(route.id) : undefined;
       const tooMany = learned === undefined ? undefined : tooManyVectors(embeddings, learned);
       if (tooMany !== undefined) return unsupportedAttempt(tooMany);
       // The registry's fixed fields are for chat requests only.
@@ -40,7 +41,7 @@ export function embeddingsOperation(): Operation<EmbeddingsQuestion> {
         tooLarge: tooLargeAnswer(embeddings, () => servedByTokens(question, route, { producedBytes: 0 })),
         success: ({ answer, reported }) => ({
           served() {
-            if (embeddings.dimensions == null) dimensionsOf.set(route.id, answer.dimensions);
+            if (dimensions == null) dimensionsOf.set(route.id, answer.dimensions);
             return servedByTokens(question, route, { reported, producedBytes: 0 });
           },
           pieces({ usage, chargeNusd }) {
@@ -78,6 +79,9 @@ export function readEmbeddingsQuestion(body: object): EmbeddingsQuestion {
     plan: (context) => planRequest(embeddings, needs, context),
     holdOf: (attempts) => holdOf(attempts, size, embeddingBounds),
     bounds: (route) => embeddingBounds(route, size),
+    forget() {
+      embeddings.input = [];
+    },
   };
 }
 

@@ -54,5 +54,8 @@ function readImageQuestion(body: object): ImageQuestion {
     plan: (context) => planRequest(image, needs, context),
     holdOf: (attempts) => holdOf(attempts, noTokens, imageBounds),
     bounds: imageBounds,
+    forget() {
+      image.prompt = '';
+    },
   };
 }

@@ -57,6 +57,7 @@ async function serveWithFault(at: number) {
   const faults = new Faults(at);
   const settled: { readonly holdId: string; readonly chargeNusd: bigint }[] = [];
   const placed: string[] = [];
+  const freed: number[] = [];
   const holds = {
     redeem: async ({ holdId }: { holdId: string }) => {
       placed.push(holdId);
@@ -105,7 +106,7 @@ async function serveWithFault(at: number) {
     bindings: { operation: 'chat', model: 'm', provider: undefined, reasoning: {} },
     plan: () => ({ ok: true, value: { routes: [route], maxAttempts: 1, autoModelIds: new Set(), shares: [] } }),
     holdOf: () => 1_000_000n,
-    ...faults.within({ bounds: () => bounds }),
+    ...faults.within({ bounds: () => bounds, forget() {} }),
   } as unknown as AdmissionQuestion;
   const questions = faults.within(question);
   const operation: Operation = {
@@ -125,12 +126,12 @@ async function serveWithFault(at: number) {
   const raw = Object.assign(new EventEmitter(), { writeHead() {}, end() {}, destroy() {}, writableEnded: false });
   const request = { headers: { authorization: `Bearer ${key}` }, id: 'request' } as unknown as FastifyRequest;
   const reply = { raw, request, sent: false, header() {}, hijack() {} } as unknown as FastifyReply;
-  const served = run(deps, operation, { request, reply });
+  const served = run(deps, operation, { request, reply, freeMemory: () => freed.push(settled.length) });
   const error: unknown = await served.then(
     () => undefined,
     (thrown: unknown) => thrown,
   );
-  return { faults, error, placed, settled };
+  return { faults, error, placed, settled, freed };
 }
 
 describe('a hold', () => {
@@ -138,12 +139,14 @@ describe('a hold', () => {
     let steps = 0;
     let charged = 0;
     for (;;) {
-      const { faults, error, placed, settled } = await serveWithFault(steps + 1);
+      const { faults, error, placed, settled, freed } = await serveWithFault(steps + 1);
       expect(placed).toHaveLength(1);
       expect(settled.map(({ holdId }) => holdId)).toEqual(placed);
       if (settled[0]?.chargeNusd !== 0n) charged += 1;
       if (!faults.haveHappened) {
         expect(error).toBeUndefined();
+        // The content is let go of before the settlement, once the attempt has output.
+        expect(freed).toEqual([0]);
         break;
       }
       expect(error).toMatchObject({ message: 'injected' });

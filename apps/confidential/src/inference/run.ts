@@ -20,6 +20,8 @@ import { RequestLog } from './request-log.ts';
 export interface Exchange {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
+  /** Called as soon as nothing refers to the request's content any more. */
+  readonly freeMemory: () => void;
 }
 
 /**
@@ -44,6 +46,9 @@ export async function run<Question extends AdmissionQuestion>(
     const serving = { ...exchange, ...admitted, operation, settlement, log, client, deadline };
     try {
       const tried = await tryPlan(deps, serving);
+      // An attempt that has output is the last one. A long stream must not keep its long prompt in memory.
+      serving.question.forget();
+      exchange.freeMemory();
       if (tried !== undefined) await answer(deps, serving, tried);
     } catch (error) {
       fail(serving, error);
@@ -105,6 +110,8 @@ async function tryPlan<Question extends AdmissionQuestion>(
 ): Promise<Tried | undefined> {
   const { request, operation, question, admission, settlement, client, deadline, log, receiptSecret } = serving;
   const receipt = openReceipt(deps, serving);
+  // The question has what the attempts need. Fastify would keep the bytes until the answer has left.
+  request.body = undefined;
   const identity = { id: deps.randomId(), created: Math.floor(deps.now() / 1000), requestId: request.id };
   let providerRequestId: string | undefined;
   const tried = await tryRoutes<Output>({

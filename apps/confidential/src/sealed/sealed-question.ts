@@ -53,9 +53,10 @@ export function readSealedQuestion(
     const message = `The header \`${picked.header}\` is missing or malformed: the family \`${family}\` needs it.`;
     throw new ServiceError('invalid_request', { message });
   }
-  const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
+  let bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
   const sealed = readSealedBody(bytes, { stream, reasoning, rule, variant: picked.variant });
   const { needs, size } = measureSealed({ ...sealed, reasoning });
+  const model = sealed.chat?.model;
   const chuteId = family === 'chutes' ? String(received['x-chute-id']) : undefined;
   let terms: SealedTerms | undefined;
   const termsNow = (): SealedTerms => {
@@ -66,7 +67,9 @@ export function readSealedQuestion(
     rule,
     variant: picked.variant,
     stream,
-    bytes,
+    get bytes() {
+      return bytes;
+    },
     headers: picked.headers,
     needs,
     size,
@@ -77,13 +80,16 @@ export function readSealedQuestion(
       if (!planned.ok) return planned;
       const [route] = planned.value.routes;
       if (route === undefined) throw new Error('a plan without a route');
-      assertMeantFor(route, providers, { family, model: sealed.chat?.model, chuteId });
+      assertMeantFor(route, providers, { family, model, chuteId });
       const neighbours = rule.metering === 'frames' ? neighboursOf(route, providers, context.catalog) : [];
       terms = sealedTerms(rule.metering, { route, neighbours, size });
       return planned;
     },
     holdOf: () => sealedHold(termsNow()),
     bounds: () => termsNow().bounds,
+    forget() {
+      bytes = Buffer.alloc(0);
+    },
   };
 }
 

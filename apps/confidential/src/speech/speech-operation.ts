@@ -68,6 +68,8 @@ function readSpeechQuestion(body: object): SpeechQuestion {
     plan: (context) => planRequest(speech, needs, context),
     holdOf: (attempts) => holdOf(attempts, noTokens, () => speechBounds(input.length)),
     bounds: () => speechBounds(input.length),
+    // The text is short: the contract allows 4096 characters.
+    forget() {},
   };
 }
 

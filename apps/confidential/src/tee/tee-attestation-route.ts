@@ -38,7 +38,7 @@ export function registerTeeAttestation(app: FastifyInstance, deps: TeeAttestatio
   /** How many callers wait, by provider. */
   const waiting = new Map<string, number>();
   const beforeBody = async (request: FastifyRequest): Promise<void> => {
-    app.arrivingBodies.countBy(request, bodyHolder(await ticketOf(deps.admission, request)));
+    app.requestBodies.countBy(request, bodyHolder(await ticketOf(deps.admission, request)));
   };
   const options = { config: { beforeBody }, errorHandler: completing(deps.admission, askedBy) };
   app.post(pathOf<ConfidentialContracts>('POST /v1/tee/attestation'), options, async (request, reply) => {

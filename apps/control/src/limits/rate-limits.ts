@@ -100,7 +100,7 @@ export async function registerRateLimits(
     const byAddress = config.limit?.by === 'address';
     const address = networkOf(request.ip);
     const credential = byAddress ? undefined : await credentials.find(request, address);
-    if (credential !== undefined) app.arrivingBodies.countBy(request, { id: credential.owner });
+    if (credential !== undefined) app.requestBodies.countBy(request, { id: credential.owner });
     const counted = config.limit?.by === 'key' ? credential?.id : credential?.owner;
     const caller = counted ?? `address:${address}`;
     // Requests without a credential share one count over all routes that do not demand a count by address.

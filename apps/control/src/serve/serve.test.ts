@@ -48,7 +48,7 @@ const id = '00000000-0000-4000-8000-00000000000A';
 function appOf() {
   const app = createServer({
     bodyLimit: 1024,
-    arrivingBytes: 1024,
+    bodyBudget: 1024,
     maxHeaderBytes: 16_384,
     trustProxy: false,
     isOpenToPages: () => false,

@@ -1,6 +1,8 @@
+import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { RelayedRequest, UpstreamRequest } from '../adapter.ts';
 import { type MakePool, plainPool, unattestedKey } from './pool.ts';
+import { largeBodyBytes, slicesOf } from './sliced-body.ts';
 
 /** The address of a provider and the headers that authenticate us. */
 export interface UpstreamAddress {
@@ -70,12 +72,18 @@ export function openUpstream(
       const relayed = 'contentType' in request ? request : undefined;
       const call = new Call(handler, relayed?.answerHeaders);
       const own = ['content-type', relayed?.contentType ?? 'application/json', ...(relayed?.headers ?? [])];
+      let body: string | Uint8Array | Readable = request.body;
+      if (body.length > largeBodyBytes) {
+        const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+        own.push('content-length', String(bytes.length));
+        body = Readable.from(slicesOf(bytes), { objectMode: false });
+      }
       pool.dispatch(
         {
           path: basePath + request.path,
           method: 'POST',
           headers: [...fixed, ...own, 'accept', request.accept],
-          body: request.body,
+          body,
           headersTimeout: 0,
           bodyTimeout: 0,
         },

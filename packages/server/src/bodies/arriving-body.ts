@@ -67,8 +67,11 @@ export class ArrivingBody {
     this.#bytes += piece.length;
   }
 
+  /** Returns the body and lets go of it. Listeners of the connection keep this object until the response has closed. */
   whole(): Buffer {
-    return this.#buffer.subarray(0, this.#bytes);
+    const buffer = this.#buffer;
+    this.#buffer = empty;
+    return buffer.subarray(0, this.#bytes);
   }
 
   /**

@@ -56,3 +56,6 @@ function add(counts: Map<string, number>, key: string, bytes: number): void {
   if (sum > 0) counts.set(key, sum);
   else counts.delete(key);
 }
+
+/** Returns the largest part of an empty budget that a single holder can take. */
+export const partOfOne = (budget: number): number => Math.floor((budget * part.holder) / (1 + part.holder));

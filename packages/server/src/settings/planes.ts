@@ -82,6 +82,12 @@ export const brokerSchema = z.object({
   PROVENANCE_FILE: kinds.file
     .optional()
     .describe('JSON with `repository`, `commit` and `image_digest`, shown with the evidence.'),
+  REQUEST_MEMORY_MIB: kinds
+    .count('a number of MiB', 1024 * 1024)
+    .optional()
+    .describe(
+      'Memory that running requests may hold because of their bodies. The default is half of what the process may use.',
+    ),
   METRICS_PORT: kinds.portOrOff.describe('Port for Prometheus metrics, at `/metrics` on `HOST`.'),
   TRUST_PROXY: kinds.trustProxy.describe(
     'Proxies whose forwarded headers the broker believes. Not together with `PROXY_PROTOCOL`.',

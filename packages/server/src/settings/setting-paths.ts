@@ -81,6 +81,7 @@ const broker = {
   TRUST_PROXY: 'broker.trust_proxy',
   PROXY_PROTOCOL: 'broker.proxy_protocol',
   CONFIDENTIAL_SHARE_PORT: 'broker.share_port',
+  REQUEST_MEMORY_MIB: 'broker.request_memory_mib',
   TLS_CERT_FILE: 'broker.tls.cert_file',
   TLS_KEY_FILE: 'broker.tls.key_file',
   TLS_REQUEST_FILE: 'broker.tls.request_file',

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '@sotto/wire';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { networkOf } from '../network.ts';
@@ -11,13 +11,15 @@ declare module 'fastify' {
     beforeBody?: (request: FastifyRequest) => Promise<void>;
   }
   interface FastifyInstance {
-    readonly arrivingBodies: ArrivingBodies;
+    readonly requestBodies: RequestBodies;
   }
 }
 
-export interface ArrivingBodiesOptions {
-  /** The bytes that unfinished bodies may hold together. */
+export interface RequestBodiesOptions {
+  /** The bytes of memory that requests may hold together because of their bodies. */
   readonly budget: number;
+  /** The bytes of memory that a request holds at most for each byte of its body. */
+  readonly weight: number;
   /** Time without a byte after which a body is rejected, in ms. */
   readonly idleMs: number;
 }
@@ -29,18 +31,38 @@ type BodyRead = (error: Error | null, body?: Buffer) => void;
 const leastRate = 4 * 1024;
 
 /**
- * Reads bodies, and limits the memory that clients can occupy with large bodies that never end. It counts the bytes
- * that have arrived, not `content-length`, and only until the body is whole: its request is then handled at once.
+ * Reads bodies, and limits the memory that requests hold because of them. It counts the bytes that have arrived, not
+ * `content-length`. They count until the response has closed or, if a handler keeps them, until it lets them go.
  */
-export class ArrivingBodies {
+export class RequestBodies {
   readonly #budget: SharedBudget;
+  readonly #weight: number;
   readonly #idleMs: number;
   readonly #arriving = new Map<ArrivingBody, (error: ServiceError) => void>();
   readonly #holders = new WeakMap<FastifyRequest, BodyHolder>();
+  readonly #responses = new WeakMap<FastifyRequest, ServerResponse>();
+  readonly #holdings = new WeakMap<FastifyRequest, Holding>();
 
-  constructor({ budget, idleMs }: ArrivingBodiesOptions) {
+  constructor({ budget, weight, idleMs }: RequestBodiesOptions) {
     this.#budget = new SharedBudget(budget);
+    this.#weight = weight;
     this.#idleMs = idleMs;
+  }
+
+  /** Notes the response to a request. Call this before its body is read. */
+  answers(request: FastifyRequest, response: ServerResponse): void {
+    this.#responses.set(request, response);
+  }
+
+  /**
+   * Keeps the memory of a request’s body counted even if its response closes. Returns a function that ends the count.
+   * Call it as soon as nothing refers to the content any more, and in any case when the work for the request is over.
+   */
+  keep(request: FastifyRequest): () => void {
+    const holding = this.#holdings.get(request);
+    if (holding === undefined) return () => {};
+    holding.isKept = true;
+    return () => holding.end();
   }
 
   /**
@@ -56,7 +78,7 @@ export class ArrivingBodies {
     return this.#idleMs / 10;
   }
 
-  /** The bytes of memory that unfinished bodies hold. */
+  /** The bytes of memory that requests hold because of their bodies. */
   get held(): number {
     return this.#budget.held;
   }
@@ -90,14 +112,19 @@ export class ArrivingBodies {
   ): void {
     const atMost = announcedBytes(request.headers) ?? bodyLimit;
     const holder = this.#holders.get(request) ?? { id: networkOf(request.ip) };
+    const holding = new Holding(this.#budget, holder);
     const body = new ArrivingBody({ atMost, leastInWindow: (leastRate * this.#idleMs) / 1000 });
     let isOver = false;
     const over = (error: ServiceError | null): void => {
       isOver = true;
       this.#arriving.delete(body);
-      this.#budget.give(holder, body.capacity);
-      if (error === null) done(null, body.whole());
-      else done(error);
+      if (error !== null) {
+        holding.end();
+        done(error);
+        return;
+      }
+      this.#holdUntilAnswered(request, holding);
+      done(null, body.whole());
     };
     const lose = (): void => {
       // An error captures a stack, which costs more than a small body. Most bodies close after they ended, so create
@@ -108,7 +135,7 @@ export class ArrivingBodies {
       if (isOver) return;
       const more = body.capacityWith(piece.length) - body.capacity;
       if (body.bytes + piece.length > bodyLimit) over(tooLarge());
-      else if (this.#budget.take(holder, more)) body.append(piece);
+      else if (holding.grow(more * this.#weight)) body.append(piece);
       else over(overBudget());
     };
     const end = (): void => {
@@ -123,6 +150,19 @@ export class ArrivingBodies {
     }
   }
 
+  /** Ends a holding when the response closes, unless a handler keeps it until then. */
+  #holdUntilAnswered(request: FastifyRequest, holding: Holding): void {
+    const response = this.#responses.get(request);
+    if (response === undefined || response.closed) {
+      holding.end();
+      return;
+    }
+    this.#holdings.set(request, holding);
+    response.once('close', () => {
+      if (!holding.isKept) holding.end();
+    });
+  }
+
   #timeout(stalled: Stalled): ServiceError {
     const messages = {
       still: `No byte of the body has come for ${this.#idleMs / 1000} s. Send the request again.`,
@@ -132,10 +172,37 @@ export class ArrivingBodies {
   }
 }
 
+/** The memory that one request holds because of its body. */
+class Holding {
+  readonly #budget: SharedBudget;
+  readonly #holder: BodyHolder;
+  #bytes = 0;
+  isKept = false;
+
+  constructor(budget: SharedBudget, holder: BodyHolder) {
+    this.#budget = budget;
+    this.#holder = holder;
+  }
+
+  /** Takes more bytes. Returns false, and takes nothing, if the budget has too few. */
+  grow(bytes: number): boolean {
+    if (!this.#budget.take(this.#holder, bytes)) return false;
+    this.#bytes += bytes;
+    return true;
+  }
+
+  /** Returns all bytes. Further calls do nothing. */
+  end(): void {
+    const bytes = this.#bytes;
+    this.#bytes = 0;
+    if (bytes > 0) this.#budget.give(this.#holder, bytes);
+  }
+}
+
 /** Makes a scope accept bodies of a content type, as bytes. */
 export function takeBodies(app: FastifyInstance, contentType: string): void {
   app.addContentTypeParser(contentType, (request, payload: IncomingMessage, done) =>
-    app.arrivingBodies.read(request, payload, done),
+    app.requestBodies.read(request, payload, done),
   );
 }
 
@@ -154,7 +221,7 @@ const tooLarge = (): ServiceError => new ServiceError('payload_too_large');
 const overBudget = (): ServiceError =>
   new ServiceError('service_unavailable', {
     message:
-      'Too many bodies are arriving at once, altogether or from you alone. Send this one again after `retry-after`.',
+      'Too many large requests are running at once, altogether or from you alone. Send this one again after `retry-after`.',
   });
 
 /** The error for a client that left, or sent bytes that are not HTTP, before the body was whole. */
