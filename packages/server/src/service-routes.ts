@@ -1,5 +1,6 @@
 import type { PathOf, serviceContracts } from '@sotto/contract';
 import Fastify, { type FastifyInstance } from 'fastify';
+import { PublicAnswer } from './answers/public-answer.ts';
 
 type Path = PathOf<typeof serviceContracts>;
 
@@ -22,13 +23,12 @@ export function registerHealth(app: FastifyInstance, isReady: () => Promise<bool
 
 /** Registers `GET /v1/openapi.json`, the description of an origin. It is serialized once. */
 export function registerOpenApi(app: FastifyInstance, document: object): void {
-  const text = JSON.stringify(document);
-  app.get('/v1/openapi.json' satisfies Path, async (_request, reply) => {
+  const answer = new PublicAnswer(JSON.stringify(document));
+  app.get('/v1/openapi.json' satisfies Path, (request, reply) => {
     reply
       .header('cache-control', 'public, max-age=60, stale-while-revalidate=600')
-      .header('access-control-allow-origin', '*')
-      .type('application/json; charset=utf-8');
-    return text;
+      .header('access-control-allow-origin', '*');
+    return answer.send(request, reply);
   });
 }
 

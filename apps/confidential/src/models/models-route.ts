@@ -1,8 +1,8 @@
 import { pathOf } from '@sotto/contract';
 import type { ConfidentialContracts } from '@sotto/contract/confidential';
 import { bestOfBand, modelList } from '@sotto/router';
-import { bearerToken } from '@sotto/server';
-import { ServiceError } from '@sotto/wire';
+import { AnswerCache, bearerToken } from '@sotto/server';
+import { type ModelListAnswer, ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import { type AdmissionDependencies, assertCompatible } from '../admission/admit.ts';
 import { findKey } from '../admission/credential.ts';
@@ -11,10 +11,14 @@ const withoutKey =
   'Here, the list of models needs an API key: send `Authorization: Bearer` and your inference key. ' +
   'GET /v1/catalog/models of the control origin needs none.';
 
+/** Lists of models, which differ by preferences. Each may be a megabyte, and computing one takes as long as 30 requests. */
+const keptLists = { keptMs: 2_000, most: 16 };
+
 /**
  * Registers `GET /v1/models` for compatibility mode. Without an API key it answers 404, as if there were no such path.
  */
 export function registerModels(app: FastifyInstance, deps: Pick<AdmissionDependencies, 'keys' | 'view'>): void {
+  const lists = new AnswerCache<ModelListAnswer>({ ...keptLists, now: () => performance.now() });
   app.get(pathOf<ConfidentialContracts>('GET /v1/models'), async (request, reply) => {
     const bearer = bearerToken(request);
     if (bearer === undefined) throw new ServiceError('not_found', { message: withoutKey });
@@ -24,10 +28,13 @@ export function registerModels(app: FastifyInstance, deps: Pick<AdmissionDepende
     const { catalog } = deps.view;
     if (catalog === undefined) throw new ServiceError('service_unavailable');
     reply.header('cache-control', 'no-store').header('x-request-id', request.id);
-    return modelList(
-      { catalog, preferences: key.record.preferences, status: deps.view.status(), random: bestOfBand },
-      Math.floor(catalog.version / 1000),
-      key.record.allowedModels,
+    const { preferences, allowedModels } = key.record;
+    return lists.get(catalog, JSON.stringify([preferences, allowedModels]), () =>
+      modelList(
+        { catalog, preferences, status: deps.view.status(), random: bestOfBand },
+        Math.floor(catalog.version / 1000),
+        allowedModels,
+      ),
     );
   });
 }

@@ -8,7 +8,7 @@ import {
   type RouteTally,
   windowHours,
 } from '@sotto/router';
-import { repeat } from '@sotto/server';
+import { AnswerCache, repeat } from '@sotto/server';
 import {
   type CapabilitiesAnswer,
   initialPreferences,
@@ -33,6 +33,8 @@ export interface CatalogDependencies {
 const followMs = 500;
 const measureMs = 2_000;
 const figuresMs = 15_000;
+/** Lists of models, which differ by preferences. Each may be a megabyte. */
+const keptLists = { keptMs: 2_000, most: 16 };
 
 export function buildCatalog(deps: CatalogDependencies): Domain {
   const { keeper } = deps;
@@ -75,12 +77,26 @@ function serveCatalog(
   figuresOf: (catalog: Catalog) => Figures,
 ): void {
   const figures = (): Figures => figuresOf(keeper.requireCatalog());
+  const now = () => performance.now();
+  const lists = new AnswerCache<ModelListAnswer>({ ...keptLists, now });
+  const listFor = (preferences: Preferences, allowed?: readonly string[]): ModelListAnswer =>
+    lists.get(keeper.requireCatalog(), JSON.stringify([preferences, allowed]), () =>
+      listModels(keeper, preferences, allowed),
+    );
+  const catalogs = new AnswerCache<ModelListAnswer & { readonly catalog_digest: string }>({
+    keptMs: 2_000,
+    most: 1,
+    now,
+  });
   serve(catalogContracts)({
-    'GET /v1/models': async ({ caller }) => listModels(keeper, caller.preferences, caller.allowedModels),
-    'GET /v1/catalog/models': async () => ({
-      ...listModels(keeper, initialPreferences),
-      catalog_digest: `sha256:${keeper.catalog?.digest}`,
-    }),
+    'GET /v1/models': async ({ caller }) => listFor(caller.preferences, caller.allowedModels),
+    'GET /v1/catalog/models': async () => {
+      const catalog = keeper.requireCatalog();
+      return catalogs.get(catalog, '', () => ({
+        ...listModels(keeper, initialPreferences),
+        catalog_digest: `sha256:${catalog.digest}`,
+      }));
+    },
     'GET /v1/capabilities': async () => capabilities(),
 
     'GET /v1/status': async () => ({ ...figures().status, planes: planes() }),

@@ -1,11 +1,13 @@
 import { routingContracts } from '@sotto/contract/control';
 import { readPreferences } from '@sotto/router';
-import { type Preferences, preferencesSchema, ServiceError } from '@sotto/wire';
+import { AnswerCache } from '@sotto/server';
+import { type EligibleModelsAnswer, type Preferences, preferencesSchema, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { byAccount, recordAct } from '../acts/record-act.ts';
 import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import type { Domain } from '../domain.ts';
+import { TimeShare } from '../limits/time-share.ts';
 import { changeKeys, projectKeys } from '../projection/project-keys.ts';
 import type { Projector } from '../projection/projector.ts';
 import type { Serve } from '../serve/serve.ts';
@@ -22,8 +24,20 @@ export const buildRouting = (deps: RoutingDependencies): Domain => ({
   register: ({ serve }) => serveRouting(serve, deps),
 });
 
+/** Lists of the models that preferences allow. Each may be a third of a megabyte. */
+const keptEligible = { keptMs: 2_000, most: 32 };
+/** Anybody may ask about a draft, and each draft is another question. */
+const shareOfDrafts = { part: 0.2, burstMs: 500 };
+
 /** Serves preferences, the models that they allow, and previews of routing. */
 function serveRouting(serve: Serve, { pool, keeper, projector }: RoutingDependencies): void {
+  const now = () => performance.now();
+  const eligible = new AnswerCache<EligibleModelsAnswer>({ ...keptEligible, now });
+  const drafts = new TimeShare({ ...shareOfDrafts, now });
+  const eligibleFor = (preferences: Preferences, compute = (work: () => EligibleModelsAnswer) => work()) =>
+    eligible.get(keeper.requireCatalog(), JSON.stringify(preferences), () =>
+      compute(() => eligibleModels(keeper.planning(preferences))),
+    );
   serve(routingContracts)({
     'GET /v1/routing/preferences': ({ caller, query }) =>
       readWorkspacePreferences(pool, caller.accountId, query.workspace_id),
@@ -38,7 +52,7 @@ function serveRouting(serve: Serve, { pool, keeper, projector }: RoutingDependen
 
     'GET /v1/routing/effective': async ({ caller: { preferences } }) => ({
       preferences,
-      ...eligibleModels(keeper.planning(preferences)),
+      ...eligibleFor(preferences),
     }),
 
     'POST /v1/routing/preview': async ({ caller, body }) => {
@@ -48,7 +62,7 @@ function serveRouting(serve: Serve, { pool, keeper, projector }: RoutingDependen
     },
 
     'POST /v1/routing/eligible-models': async ({ body }) =>
-      eligibleModels(keeper.planning(preferencesOf(body.preferences))),
+      eligibleFor(preferencesOf(body.preferences), (work) => drafts.run(work)),
   });
 }
 

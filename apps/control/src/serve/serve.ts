@@ -1,5 +1,5 @@
 import type { AnswerOf, BodyOf, Contract, Contracts, ParamsOf, QueryOf } from '@sotto/contract';
-import { readJsonBody } from '@sotto/server';
+import { PublicAnswers, readJsonBody } from '@sotto/server';
 import type { KeyKind } from '@sotto/state';
 import { assertStorable, isStorable, parseRequest, ServiceError } from '@sotto/wire';
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -59,11 +59,12 @@ export const serving =
   (app: FastifyInstance, deps: ServeDependencies): Serve =>
   (routes) =>
   (handlers) => {
+    const publicAnswers = new PublicAnswers();
     const byKey: Readonly<Record<string, Handler | undefined>> = handlers;
     for (const [key, contract] of Object.entries(routes)) {
       const handler = byKey[key];
       if (handler === undefined) throw new Error(`${key} has no handler`);
-      serveRoute(app, deps, { key, contract, handler });
+      serveRoute(app, deps, { key, contract, handler, publicAnswers });
     }
   };
 
@@ -74,9 +75,14 @@ interface ServedRoute {
   readonly key: string;
   readonly contract: Contract;
   readonly handler: Handler;
+  readonly publicAnswers: PublicAnswers;
 }
 
-function serveRoute(app: FastifyInstance, deps: ServeDependencies, { key, contract, handler }: ServedRoute): void {
+function serveRoute(
+  app: FastifyInstance,
+  deps: ServeDependencies,
+  { key, contract, handler, publicAnswers }: ServedRoute,
+): void {
   const [method = '', path = ''] = key.split(' ');
   const callerOf = callerReader(deps, key, contract);
   app.route({
@@ -90,7 +96,10 @@ function serveRoute(app: FastifyInstance, deps: ServeDependencies, { key, contra
       const body = readBody(contract, request);
       reply.code(contract.status ?? 200).header('cache-control', 'no-store');
       const answer = await handler({ caller, params, query, body, request, reply } as never);
-      if (contract.cache === 'public') reply.headers(publicCache);
+      if (contract.cache === 'public') {
+        reply.headers(publicCache);
+        return publicAnswers.of(key, answer as object).send(request, reply);
+      }
       return contract.answer === undefined && answer !== reply ? reply.send() : answer;
     },
   });

@@ -21,8 +21,12 @@ export interface WalletHashes {
   readonly closeHash: string;
 }
 
+/** Credits whose signatures are right, for a wallet. */
 export interface Deposit extends WalletHashes {
-  readonly tokens: readonly Buffer[];
+  /** In the order in which they were sent. */
+  readonly credits: readonly Credit[];
+  /** Names the credits, in whatever order they were sent. */
+  readonly depositDigest: string;
 }
 
 /** The account and the key of a wallet, to write to the state. */
@@ -48,24 +52,44 @@ class Refused extends Error {
  */
 export async function depositCredits(deps: DepositDependencies, deposit: Deposit): Promise<Wallet> {
   const { pool } = deps;
-  const credits = readCredits(deps, deposit.tokens);
-  const sorted = [...credits].sort((a, b) => a.keyId.localeCompare(b.keyId) || a.nonce.compare(b.nonce));
-  const digest = createHash('sha256');
-  for (const { keyId, nonce } of sorted) digest.update(keyId).update(nonce);
-  const depositDigest = digest.digest('base64url');
+  // Anybody can show spent credits again. That must not cost a transaction, which decides about those that look new.
+  const refused = await refusalOf(pool, deposit);
+  if (refused !== undefined) return earlierWallet(pool, deposit, refused);
   try {
-    return await inTransaction(pool, (client) => depositWithin(client, deposit, sorted, depositDigest));
+    return await inTransaction(pool, (client) => depositWithin(client, deposit));
   } catch (error) {
     if (!(error instanceof Refused || isUniqueViolation(error))) throw error;
     if (error instanceof Refused && error.stopped !== undefined) await stop(deps, error.stopped);
-    const earlier = await findWallet(pool, deposit, depositDigest);
-    if (earlier !== undefined) return earlier;
-    throw await refusalOf(pool, credits);
+    return earlierWallet(pool, deposit, (await refusalOf(pool, deposit)) ?? isTaken());
   }
 }
 
+/**
+ * Returns the wallet that the same deposit made earlier. Throws the refusal if there is none. Call it after the refusal
+ * was found: the same deposit may have been committed just before.
+ */
+async function earlierWallet(pool: pg.Pool, deposit: Deposit, refusal: ServiceError): Promise<Wallet> {
+  const earlier = await findWallet(pool, deposit, deposit.depositDigest);
+  if (earlier === undefined) throw refusal;
+  return earlier;
+}
+
+/** Reads a deposit. Throws if one of the tokens is not a credit, or is repeated. Asks no database. */
+export function readDeposit(
+  issuer: Issuer,
+  { tokens, ...hashes }: WalletHashes & { readonly tokens: readonly Buffer[] },
+): Deposit {
+  const credits = readCredits(issuer, tokens);
+  const digest = createHash('sha256');
+  for (const { keyId, nonce } of inOrder(credits)) digest.update(keyId).update(nonce);
+  return { ...hashes, credits, depositDigest: digest.digest('base64url') };
+}
+
+const inOrder = (credits: readonly Credit[]): Credit[] =>
+  [...credits].sort((a, b) => a.keyId.localeCompare(b.keyId) || a.nonce.compare(b.nonce));
+
 /** Verifies all credits. Nothing is looked up for a deposit with a forged one, which the first signature mostly reveals. */
-function readCredits({ issuer }: DepositDependencies, tokens: readonly Buffer[]): Credit[] {
+function readCredits(issuer: Issuer, tokens: readonly Buffer[]): Credit[] {
   const seen = new Set<string>();
   return tokens.map((token, at) => {
     const credit = issuer.read(token);
@@ -80,12 +104,8 @@ function readCredits({ issuer }: DepositDependencies, tokens: readonly Buffer[])
   });
 }
 
-async function depositWithin(
-  client: pg.PoolClient,
-  hashes: Deposit,
-  sorted: readonly Credit[],
-  depositDigest: string,
-): Promise<Wallet> {
+async function depositWithin(client: pg.PoolClient, { credits, depositDigest, ...hashes }: Deposit): Promise<Wallet> {
+  const sorted = inOrder(credits);
   // Before the nonces: whoever waits for those of another deposit must not make that one wait.
   if (!(await claimHashes(client, hashes, 'shared'))) throw new Refused();
   const spent = await client.query(
@@ -118,13 +138,18 @@ async function depositWithin(
  */
 export async function claimHashes(
   client: pg.PoolClient,
-  { keyHash, closeHash }: WalletHashes,
+  hashes: WalletHashes,
   how: 'shared' | 'alone',
 ): Promise<boolean> {
   await client.query(
     `select pg_advisory_xact_lock${how === 'shared' ? '_shared' : ''}(hashtext('sotto wallet hashes'))`,
   );
-  const { rowCount } = await client.query(
+  return areFree(client, hashes);
+}
+
+/** Returns whether no key, wallet or order for a wallet has one of the hashes now. */
+export async function areFree(db: pg.Pool | pg.PoolClient, { keyHash, closeHash }: WalletHashes): Promise<boolean> {
+  const { rowCount } = await db.query(
     `select from api_keys where hash = $1
      union all select from key_secrets where hash = $1
      union all select from wallets where key_hash = $1 or close_hash = $2
@@ -187,13 +212,19 @@ export async function findWallet(
   return rows[0] && { accountId: rows[0].account_id, keyId: rows[0].key_id };
 }
 
-/** Says which credits are spent. Everybody who asks has shown their signatures. */
-async function refusalOf(pool: pg.Pool, credits: readonly Credit[]): Promise<ServiceError> {
+/**
+ * Says which credits are spent, or that a hash is taken. Undefined: neither. Everybody who asks has shown the credits'
+ * signatures.
+ */
+async function refusalOf(pool: pg.Pool, { credits, ...hashes }: Deposit): Promise<ServiceError | undefined> {
   const { rows } = await pool.query<{ at: number }>(
     `select t.at::int from unnest($1::text[], $2::bytea[]) with ordinality as t (key_id, nonce, at)
      join spent_credits s on s.key_id = t.key_id and s.nonce = t.nonce order by 1`,
     [credits.map(({ keyId }) => keyId), credits.map(({ nonce }) => nonce)],
   );
   if (rows.length > 0) return new ServiceError('credits_spent', { param: rows.map(({ at }) => at - 1).join(',') });
-  return new ServiceError('conflict', { message: 'There is a wallet with this key or this secret.' });
+  return (await areFree(pool, hashes)) ? undefined : isTaken();
 }
+
+const isTaken = (): ServiceError =>
+  new ServiceError('conflict', { message: 'There is a wallet with this key or this secret.' });

@@ -45,7 +45,7 @@ import { postgresSettlementLedger } from '../ledger/settlement-ledger.ts';
 import { Projector } from '../projection/projector.ts';
 import { Settler } from '../settler/settler.ts';
 import { postgresEpochLedger } from '../shards/epoch-ledger.ts';
-import { depositCredits, findWallet, type Wallet } from './deposit.ts';
+import { depositCredits, findWallet, readDeposit, type Wallet } from './deposit.ts';
 import { type Issuer, readCreditKeysFile, readIssuer } from './issuer.ts';
 import { closeWallet, endReservations, hasMore, type Lot, type LotDependencies, withdrawLot } from './lots.ts';
 
@@ -166,10 +166,15 @@ class World {
   }
 
   /** Withdraws as many lots as 50 new credits of each key need, and deposits the credits. */
-  async wallet({ tokens = credits(50), keyHash = hashSecret(randomUUID()), secret = randomUUID() as string } = {}) {
-    const deposit = { keyHash, closeHash: hashSecret(secret), tokens };
+  async wallet({
+    tokens = credits(50),
+    keyHash = hashSecret(randomUUID()),
+    secret = randomUUID() as string,
+    database = pool,
+  } = {}) {
+    const deposit = readDeposit(issuer, { keyHash, closeHash: hashSecret(secret), tokens });
     const made = await depositCredits(
-      { pool, issuer, events: { auditFinding: ({ what }) => this.findings.push(what) } },
+      { pool: database, issuer, events: { auditFinding: ({ what }) => this.findings.push(what) } },
       deposit,
     );
     return this.projected(made, { keyHash, secret });
@@ -648,6 +653,29 @@ describe.each(drivers)('anonymous wallets, with the state in $driver', ({ start 
       await expect(world.wallet({ keyHash: wallet.keyHash })).rejects.toEqual(refused('conflict'));
     });
 
+    it('that is refused, or was accepted before, opens no transaction, and neither does such an order', async () => {
+      await world.fund();
+      const tokens = credits(50);
+      const { accountId, ...own } = await world.wallet({ tokens });
+      const database = withoutTransactions();
+      await expect(world.wallet({ tokens, database })).rejects.toMatchObject({ type: 'credits_spent' });
+      expect((await world.wallet({ tokens, ...own, database })).accountId).toBe(accountId);
+      for (const taken of [{ keyHash: own.keyHash }, { secret: own.secret }]) {
+        await expect(world.wallet({ ...taken, database })).rejects.toEqual(refused('conflict'));
+      }
+      const asked = { keyHash: own.keyHash, closeHash: hashSecret(randomUUID()), packageId: 'usd-10' };
+      const ordered = orderWallet({ ...(await world.orders()), pool: database }, asked);
+      await expect(ordered).rejects.toEqual(refused('conflict'));
+      await expect(world.wallet({ database })).rejects.toThrow('a transaction');
+    });
+
+    it('repeated at once gets the same wallet each time', async () => {
+      await world.fund();
+      const own = { tokens: credits(50), keyHash: hashSecret(randomUUID()), secret: randomUUID() as string };
+      const made = await Promise.all(Array.from({ length: 12 }, () => world.wallet(own)));
+      expect(new Set(made.map(({ accountId }) => accountId)).size).toBe(1);
+    });
+
     it('of credits that another deposit has, in another order and at once, succeeds for one of them', async () => {
       await world.fund(2);
       const common = credits(13);
@@ -925,6 +953,10 @@ test.each([
 ] as const)('the settings %o with a monthly grant of %s', (env, monthlyGrantNusd, result) => {
   expect(readCreditKeysFile({ CREDIT_KEYS_FILE: undefined, ...env }, { monthlyGrantNusd })).toEqual(result);
 });
+
+/** The database for code that must only query it. A transaction needs a connection of its own. */
+const withoutTransactions = (): typeof pool =>
+  ({ query: pool.query.bind(pool), connect: () => Promise.reject(new Error('a transaction')) }) as never;
 
 describe('the file of issuer keys', () => {
   const read = async (text: string) => {

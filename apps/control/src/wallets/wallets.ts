@@ -4,8 +4,16 @@ import { repeat } from '@sotto/server';
 import { hashSecret } from '@sotto/state';
 import { ServiceError, type WalletOrder } from '@sotto/wire';
 import type { Domain } from '../domain.ts';
+import { ConcurrencyLimit } from '../limits/concurrency-limit.ts';
 import { unlessUnavailable } from '../projection/project-keys.ts';
-import { type DepositDependencies, depositCredits, findWallet, type Wallet, type WalletHashes } from './deposit.ts';
+import {
+  type DepositDependencies,
+  depositCredits,
+  findWallet,
+  readDeposit,
+  type Wallet,
+  type WalletHashes,
+} from './deposit.ts';
 import { closeWallet, endReservations, hasMore, type Lot, type LotDependencies, withdrawLot } from './lots.ts';
 
 export interface WalletDependencies extends LotDependencies, DepositDependencies {
@@ -17,10 +25,17 @@ const codeMs = 10 * 60_000;
 /** How recent a sign-in must be, of any kind. */
 const freshMs = 5 * 60_000;
 const endMs = 15_000;
+/**
+ * Anybody may make wallets, through relays that many share. So all callers together are limited, and not each address.
+ * Orders wait for a payment service and have a limit of their own, so that they do not delay deposits.
+ */
+const mostAtOnce = { running: 4, waiting: 100 };
 
 /** Anonymous wallets: accounts without a user, which blind credits or crypto pay for. Built only if `ANONYMOUS_WALLETS` is on. */
 export function buildWallets(deps: WalletDependencies): Domain {
   const { pool, projector, issuer, now } = deps;
+  const deposits = new ConcurrencyLimit(mostAtOnce);
+  const orders = new ConcurrencyLimit(mostAtOnce);
   return {
     register({ serve }) {
       serve(walletContracts)({
@@ -45,13 +60,15 @@ export function buildWallets(deps: WalletDependencies): Domain {
         'POST /v1/wallets': async ({ body, reply }) => {
           const hashes = { keyHash: body.key_hash, closeHash: body.close_hash };
           let wallet: Wallet | undefined;
-          if (body.package_id !== undefined) {
-            const order = await deps.orderWallet({ ...hashes, packageId: body.package_id });
+          const { package_id: packageId } = body;
+          if (packageId !== undefined) {
+            const order = await orders.run(() => deps.orderWallet({ ...hashes, packageId }));
             if (order !== undefined) return reply.code(202).send(order);
             wallet = await findWallet(pool, hashes);
           } else {
             const tokens = (body.credits ?? []).map((credit) => Buffer.from(credit, 'base64url'));
-            wallet = await depositCredits(deps, { ...hashes, tokens });
+            const deposit = readDeposit(issuer, { ...hashes, tokens });
+            wallet = await deposits.run(() => depositCredits(deps, deposit));
           }
           if (wallet === undefined) throw new Error('a paid wallet is missing');
           // If the state is unavailable, the projector catches up.

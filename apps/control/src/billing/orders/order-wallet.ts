@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { ServiceError, type WalletOrder } from '@sotto/wire';
 import type pg from 'pg';
 import { inTransaction } from '../../database/in-transaction.ts';
-import { claimHashes, type WalletHashes } from '../../wallets/deposit.ts';
+import { areFree, claimHashes, type WalletHashes } from '../../wallets/deposit.ts';
 import { type OrderRow, orderColumns, toOrderAnswer, toRecord } from './order-record.ts';
 import {
   insertNew,
@@ -41,6 +41,7 @@ async function place(deps: PlaceDependencies, asked: AskedWallet): Promise<Place
   const bought = packageOf(plan, asked.packageId);
   // Refused before the lock, so that a flood of orders does not delay deposits.
   await assertFew(pool, now());
+  if (!(await areFree(pool, asked))) return placedMeanwhile(pool, asked);
   return inTransaction(pool, async (client) => {
     const isFree = await claimHashes(client, asked, 'alone');
     const meanwhile = await findPlaced(client, asked);
@@ -53,6 +54,13 @@ async function place(deps: PlaceDependencies, asked: AskedWallet): Promise<Place
     });
     return { order, isNew: true };
   });
+}
+
+/** Finds an order that another request placed just now. Throws if its hashes belong to something else. */
+async function placedMeanwhile(pool: pg.Pool, asked: AskedWallet): Promise<PlacedOrder> {
+  const meanwhile = await findPlaced(pool, asked);
+  if (meanwhile === undefined) throw isTaken();
+  return meanwhile;
 }
 
 async function findPlaced(db: pg.Pool | pg.PoolClient, asked: AskedWallet): Promise<PlacedOrder | undefined> {
