@@ -141,6 +141,16 @@ async function throughProxy(): Promise<FaultProxy> {
   return proxy;
 }
 
+test('an answer that came while this process was blocked is not late', async () => {
+  const asked = [state.readRegistry(), state.lookupKey('none'), state.readPenalties()];
+  // The commands leave at the end of this turn.
+  await turn();
+  await turn();
+  // Stops this process, as parsing large bodies does. Redis goes on.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1.5 * commandTimeoutMs);
+  await expect(Promise.all(asked)).resolves.toHaveLength(3);
+});
+
 test('scripts that Redis has forgotten are brought again', async () => {
   expect(await redeem()).toMatchObject({ result: 'admitted' });
   await raw.script('FLUSH');

@@ -108,14 +108,16 @@ describe('where loopback is allowed', async () => {
 describe('where nothing else is allowed', async () => {
   const world = await useWorld();
 
-  it.each(['localhost', '127.0.0.1', '[::1]', '10.0.0.1', '169.254.169.254', '[::ffff:127.0.0.1]', '2130706433'])(
-    'connects to no address that is not public: %s',
-    async (host) => {
-      const { owner, path } = await workspaceIn(world);
-      const before = receiver.connections();
-      await owner.visitor.send('PUT', path, { url: `https://${host}:${receiver.port}/` });
-      expect((await owner.visitor.post(`${path}/test`)).json).toEqual({ outcome: 'address_not_public', status: null });
-      expect(receiver.connections()).toBe(before);
-    },
-  );
+  it.each([
+    ...['localhost', '127.0.0.1', '[::1]', '10.0.0.1', '169.254.169.254', '[::ffff:127.0.0.1]', '2130706433'],
+    // This machine as "any address", in other spellings, and through translators of IPv4 (NAT64, 6to4).
+    ...['0.0.0.0', '0', '[::]', '0x7f.1', '0177.0.0.1', '127.1', '[::ffff:7f00:1]', '[::ffff:0:0]', '[::127.0.0.1]'],
+    ...['[64:ff9b::7f00:1]', '[64:ff9b:1::7f00:1]', '[2002:7f00:1::]', '127.0.0.1.'],
+  ])('connects to no address that is not public: %s', async (host) => {
+    const { owner, path } = await workspaceIn(world);
+    const before = receiver.connections();
+    await owner.visitor.send('PUT', path, { url: `https://${host}:${receiver.port}/` });
+    expect((await owner.visitor.post(`${path}/test`)).json).toEqual({ outcome: 'address_not_public', status: null });
+    expect(receiver.connections()).toBe(before);
+  });
 });

@@ -50,6 +50,8 @@ export abstract class Attempt implements UpstreamHandler {
   #failing:
     | { readonly status: number; readonly retryAfterS: number | undefined; readonly body: Buffer[]; bytes: number }
     | undefined;
+  /** How often the idle limit was restarted. */
+  #heard = 0;
   #over = false;
   /** Whether the provider has nothing more to send. */
   #hasEnded = false;
@@ -144,6 +146,7 @@ export abstract class Attempt implements UpstreamHandler {
 
   /** Restarts the idle limit, because a piece came. */
   protected heard(): void {
+    this.#heard += 1;
     this.#timer?.refresh();
   }
 
@@ -171,10 +174,18 @@ export abstract class Attempt implements UpstreamHandler {
     this.onBroken(outcome);
   }
 
+  /**
+   * Gives up, unless a piece comes meanwhile. If the process was blocked, its answer may have come, but not have
+   * been read: Node runs timers before it reads, and reads before it runs immediates.
+   */
   #timeOut(): void {
-    if (this.#over) return;
-    if (this.#failing === undefined) this.giveUp('timeout');
-    else this.#failByAnswer();
+    const timer = this.#timer;
+    const heard = this.#heard;
+    setImmediate(() => {
+      if (this.#over || this.#timer !== timer || this.#heard !== heard) return;
+      if (this.#failing === undefined) this.giveUp('timeout');
+      else this.#failByAnswer();
+    });
   }
 
   #failByAnswer(): void {

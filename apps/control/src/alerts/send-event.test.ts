@@ -35,6 +35,13 @@ it.each([
   ['a private address beside an allowed one', ['127.0.0.1', '10.0.0.1']],
   ['a metadata service', ['169.254.169.254']],
   ['loopback that is not allowed', ['127.0.0.2']],
+  ['any address of this machine', ['0.0.0.0']],
+  ['any address of this machine in IPv6', ['::']],
+  ['loopback that is mapped into IPv6', ['::ffff:127.0.0.2']],
+  ['loopback that is mapped into IPv6, in hex', ['::ffff:7f00:2']],
+  ['a private address behind NAT64', ['64:ff9b::a00:1']],
+  ['a private address behind a local NAT64', ['64:ff9b:1::a00:1']],
+  ['a private address behind 6to4', ['2002:a00:1::1']],
   ['no address', []],
 ])('connects to none of the addresses of a name with %s', async (_, addresses) => {
   expect(await sendTo([addresses])).toMatchObject({ outcome: 'address_not_public', connections: 0 });

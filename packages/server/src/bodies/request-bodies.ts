@@ -3,6 +3,7 @@ import { ServiceError } from '@sotto/wire';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { networkOf } from '../network.ts';
 import { ArrivingBody, largeBytes, type Stalled } from './arriving-body.ts';
+import { BodyPacer, pacedBytes } from './body-pacer.ts';
 import { type BodyHolder, SharedBudget } from './shared-budget.ts';
 
 declare module 'fastify' {
@@ -38,6 +39,11 @@ export class RequestBodies {
   readonly #budget: SharedBudget;
   readonly #weight: number;
   readonly #idleMs: number;
+  readonly #pacer = new BodyPacer({
+    now: () => performance.now(),
+    afterThisTurn: (task) => setImmediate(task),
+    after: (task, ms) => setTimeout(task, ms),
+  });
   readonly #arriving = new Map<ArrivingBody, (error: ServiceError) => void>();
   readonly #holders = new WeakMap<FastifyRequest, BodyHolder>();
   readonly #responses = new WeakMap<FastifyRequest, ServerResponse>();
@@ -124,7 +130,8 @@ export class RequestBodies {
         return;
       }
       this.#holdUntilAnswered(request, holding);
-      done(null, body.whole());
+      if (body.bytes <= pacedBytes) done(null, body.whole());
+      else this.#pacer.take(() => (holding.isEnded ? done(brokenOff()) : done(null, body.whole())));
     };
     const lose = (): void => {
       // An error captures a stack, which costs more than a small body. Most bodies close after they ended, so create
@@ -178,6 +185,7 @@ class Holding {
   readonly #holder: BodyHolder;
   #bytes = 0;
   isKept = false;
+  isEnded = false;
 
   constructor(budget: SharedBudget, holder: BodyHolder) {
     this.#budget = budget;
@@ -193,6 +201,7 @@ class Holding {
 
   /** Returns all bytes. Further calls do nothing. */
   end(): void {
+    this.isEnded = true;
     const bytes = this.#bytes;
     this.#bytes = 0;
     if (bytes > 0) this.#budget.give(this.#holder, bytes);

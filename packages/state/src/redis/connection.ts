@@ -19,7 +19,8 @@ export function connectRedis(url: string, { commandTimeoutMs, name }: RedisConne
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    commandTimeout: commandTimeoutMs,
+    // Only for calls without a limit of their own (`script-runner.ts`), which would blame Redis for a blocked process.
+    commandTimeout: 2 * commandTimeoutMs,
     // Closes a silent connection, because TCP alone would keep a dead peer for many minutes.
     socketTimeout: 2 * commandTimeoutMs,
     connectTimeout: 2000,

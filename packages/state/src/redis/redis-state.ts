@@ -50,7 +50,10 @@ export function createRedisState({
     denied?.();
     denied = undefined;
   };
-  const runner = new ScriptRunner(connection, new Membership(newClient), { now: () => performance.now(), onRefusal });
+  const runner = new ScriptRunner(connection, new Membership(newClient), {
+    ...{ now: () => performance.now(), onRefusal },
+    timeoutMs: commandTimeoutMs,
+  });
   const now = (): string => (clock === undefined ? '' : String(clock()));
   const epochs = redisEpochs(runner, now);
   let untold = onExposed;

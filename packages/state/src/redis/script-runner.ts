@@ -56,15 +56,17 @@ export class ScriptRunner {
   readonly membership: Membership;
   readonly #breaker: Breaker;
   readonly #commands = new Map<ScriptName | BatchName, Command>();
+  readonly #timeoutMs: number;
   #gathering = false;
   #batches: (() => void)[] = [];
 
-  /** `onRefusal` is called with every error that Redis answers. */
+  /** `onRefusal` is called with every error that Redis answers. `timeoutMs` limits the wait for each answer. */
   constructor(
     connection: RedisConnection,
     membership: Membership,
-    { now, onRefusal }: Pick<BreakerOptions, 'now' | 'onRefusal'>,
+    { now, onRefusal, timeoutMs }: Pick<BreakerOptions, 'now' | 'onRefusal'> & { readonly timeoutMs: number },
   ) {
+    this.#timeoutMs = timeoutMs;
     this.connection = connection;
     this.membership = membership;
     this.#breaker = new Breaker({ threshold: 10, openMs: 500, now, onRefusal });
@@ -80,7 +82,7 @@ export class ScriptRunner {
 
   /** Runs a script on one key. */
   run(name: ScriptName, key: string, args: readonly Argument[]): Promise<unknown> {
-    return this.#breaker.run(() => {
+    return this.#ask(() => {
       this.#gather();
       return this.#command(name)(key, args);
     });
@@ -88,7 +90,7 @@ export class ScriptRunner {
 
   /** Runs a script for several requests. `shards` must have one element in a cluster. */
   runBatch(name: BatchName, shards: readonly number[], args: readonly Argument[]): Promise<unknown> {
-    return this.#breaker.run(() => this.#command(name)(shards.length, shards.map(epochKey), args));
+    return this.#ask(() => this.#command(name)(shards.length, shards.map(epochKey), args));
   }
 
   /** Whether the shards are on one server, so that one script can run on several of them. */
@@ -110,6 +112,10 @@ export class ScriptRunner {
   atTurnEnd(send: () => void): void {
     this.#batches.push(send);
     this.#gather();
+  }
+
+  #ask<T>(call: () => Promise<T>): Promise<T> {
+    return this.#breaker.run(() => inTime(call(), this.#timeoutMs));
   }
 
   #command(name: ScriptName | BatchName): Command {
@@ -153,8 +159,26 @@ export class ScriptRunner {
 
   /** Runs plain commands with the timeout and breaker of the scripts. */
   plain<T>(call: (connection: RedisConnection) => Promise<T>): Promise<T> {
-    return this.#breaker.run(() => call(this.connection));
+    return this.#ask(() => call(this.connection));
   }
+}
+
+/**
+ * Limits the wait for an answer. If the process was blocked, the answer may have come, but not have been read. So this
+ * reads what came before it gives up: Node runs timers before it reads, and reads before it runs immediates.
+ */
+function inTime<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const giveUp = (): void => reject(new Error('Command timed out'));
+    const timer = setTimeout(() => setImmediate(giveUp), timeoutMs);
+    const over =
+      <Value>(settle: (value: Value) => void) =>
+      (value: Value): void => {
+        clearTimeout(timer);
+        settle(value);
+      };
+    answer.then(over(resolve), over(reject));
+  });
 }
 
 const epochKey = (shard: number): string => `${shardPrefix(shard)}epoch`;
