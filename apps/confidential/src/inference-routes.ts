@@ -74,7 +74,11 @@ function registerOperation<Of extends Operation>(
     { config: { beforeBody }, errorHandler: completing(admission, askedBy) },
     async (request, reply) => {
       const freeMemory = app.requestBodies.keep(request);
-      await run(deps, operationOf(request), { request, reply, freeMemory }).finally(freeMemory);
+      try {
+        await run(deps, operationOf(request), { request, reply, freeMemory });
+      } finally {
+        freeMemory();
+      }
       return reply;
     },
   );

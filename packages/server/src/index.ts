@@ -1,5 +1,5 @@
 export { AnswerCache } from './answers/answer-cache.ts';
-export { PublicAnswer, PublicAnswers } from './answers/public-answer.ts';
+export { PublicAnswers } from './answers/public-answer.ts';
 export { mayBeLarge } from './bodies/request-bodies.ts';
 export { type BodyHolder, partOfOne } from './bodies/shared-budget.ts';
 export { bearerToken } from './credentials.ts';

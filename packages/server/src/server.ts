@@ -87,6 +87,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const looking = setInterval(() => bodies.tick(), bodies.tickMs).unref();
   app.addHook('onClose', async () => clearInterval(looking));
   app.decorate('requestBodies', bodies);
+  app.decorateRequest('answeredBy', undefined);
+  app.decorateRequest('holding', undefined);
   app.removeAllContentTypeParsers();
   takeBodies(app, 'application/json');
   app.setErrorHandler(refuse);
@@ -96,7 +98,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     closing = true;
   });
   app.addHook('onRequest', (request, reply, done) => {
-    bodies.answers(request, reply.raw);
+    request.answeredBy = reply.raw;
     if (!closing) return done();
     reply.header('connection', 'close');
     return done(new ServiceError('service_unavailable'));

@@ -14,6 +14,12 @@ declare module 'fastify' {
   interface FastifyInstance {
     readonly requestBodies: RequestBodies;
   }
+  interface FastifyRequest {
+    /** The response, whose end frees the memory of the body. */
+    answeredBy: ServerResponse | undefined;
+    /** The memory that the request holds because of its body. */
+    holding: Holding | undefined;
+  }
 }
 
 export interface RequestBodiesOptions {
@@ -46,8 +52,6 @@ export class RequestBodies {
   });
   readonly #arriving = new Map<ArrivingBody, (error: ServiceError) => void>();
   readonly #holders = new WeakMap<FastifyRequest, BodyHolder>();
-  readonly #responses = new WeakMap<FastifyRequest, ServerResponse>();
-  readonly #holdings = new WeakMap<FastifyRequest, Holding>();
 
   constructor({ budget, weight, idleMs }: RequestBodiesOptions) {
     this.#budget = new SharedBudget(budget);
@@ -55,17 +59,12 @@ export class RequestBodies {
     this.#idleMs = idleMs;
   }
 
-  /** Notes the response to a request. Call this before its body is read. */
-  answers(request: FastifyRequest, response: ServerResponse): void {
-    this.#responses.set(request, response);
-  }
-
   /**
    * Keeps the memory of a request’s body counted even if its response closes. Returns a function that ends the count.
    * Call it as soon as nothing refers to the content any more, and in any case when the work for the request is over.
    */
   keep(request: FastifyRequest): () => void {
-    const holding = this.#holdings.get(request);
+    const { holding } = request;
     if (holding === undefined) return () => {};
     holding.isKept = true;
     return () => holding.end();
@@ -159,12 +158,12 @@ export class RequestBodies {
 
   /** Ends a holding when the response closes, unless a handler keeps it until then. */
   #holdUntilAnswered(request: FastifyRequest, holding: Holding): void {
-    const response = this.#responses.get(request);
+    const response = request.answeredBy;
     if (response === undefined || response.closed) {
       holding.end();
       return;
     }
-    this.#holdings.set(request, holding);
+    request.holding = holding;
     response.once('close', () => {
       if (!holding.isKept) holding.end();
     });
