@@ -44,7 +44,7 @@ it('handles large bodies one after the other, with five times as long for others
   expect(rest()).toBe(150);
   endTurn();
   expect(rest()).toBe(50);
-  // Nobody waits any more, so the next one is handled at once.
+  // The line is empty, so the next one is handled at once.
   take('d', 10, handled);
   expect(handled).toEqual(['a', 'b', 'c', 'd']);
 });
