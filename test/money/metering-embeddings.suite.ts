@@ -32,6 +32,11 @@ export function meteringEmbeddingsSuite(stage: MoneyStage): void {
         expect(estimated.rows).toMatchObject([{ status: 'completed', estimated: true }]);
         expect(estimated.nusd).toBeGreaterThan(0n);
 
+        await embeds({ kind: 'answer', usage: { prompt_tokens: 0, total_tokens: 0 } }, 'compat');
+        const unbelieved = await charged();
+        expect(unbelieved.rows).toMatchObject([{ status: 'completed', estimated: true }]);
+        expect(unbelieved.nusd).toBeGreaterThan(0n);
+
         await embeds({ kind: 'answer', usage: { prompt_tokens: absurd } }, 'compat');
         const capped = await charged();
         expect(capped.nusd).toBeGreaterThan(estimated.nusd);

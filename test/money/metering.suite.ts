@@ -13,6 +13,7 @@ interface Case {
   readonly tokens: TokenCounts;
 }
 
+const streamed = { stream: true } as const;
 const details = (cached: number, written?: number): object => ({
   prompt_tokens_details: { cached_tokens: cached, ...(written === undefined ? {} : { cache_write_tokens: written }) },
 });
@@ -189,6 +190,8 @@ export function meteringSuite(stage: MoneyStage): void {
         ['a prompt alone', { prompt_tokens: 10 }],
         ['a prompt and null', { prompt_tokens: 10, completion_tokens: null, total_tokens: null }],
         ['a completion alone', { completion_tokens: 20 }],
+        ['only zeros', usageOf(0, 0)],
+        ['no output beside the text', usageOf(10, 0)],
       ])('%s', async (_name, usage) => {
         for (const stream of [false, true]) {
           const answer = await asks('m/one', { kind: 'answer', usage, text: words }, { stream });
@@ -202,6 +205,15 @@ export function meteringSuite(stage: MoneyStage): void {
           );
           expect(nano(shownUsage(answer)?.cost)).toBe(nusd);
         }
+      });
+
+      it('details that only an earlier usage of the stream had', async () => {
+        const later = usageOf(1000, 2, { prompt_tokens_details: null });
+        await asks('m/cached', { kind: 'answer', earlyUsage: usageOf(1000, 1, details(900)), usage: later }, streamed);
+        expect(await charged()).toMatchObject({
+          nusd: costOf({ prompt: 1000, completion: 2, cached: 900 }, pricings['m/cached']),
+          rows: [{ status: 'completed', estimated: false }],
+        });
       });
 
       it('a total that says what the completion was', async () => {

@@ -52,7 +52,8 @@ export class VectorsReader implements AnswerReader<EmbeddingsResult> {
     return {
       ok: true,
       answer: { vectors: vectors.map(({ json }) => json), dimensions: vectors[0]?.dimensions ?? 0 },
-      reported,
+      // Every input has tokens. A count of zero would make the vectors free.
+      reported: reported?.usage.promptTokens === 0 ? undefined : reported,
       producedBytes: 0,
     };
   }

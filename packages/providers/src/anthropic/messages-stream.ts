@@ -15,7 +15,6 @@ import { blockDetails, readMessagesUsage } from './read-message.ts';
  */
 export class MessagesStream extends JsonEventStream {
   readonly #calls = new OpenToolCalls();
-  #startUsage: unknown;
 
   constructor(options: ChatStreamOptions) {
     super(options, { fields: ['text', 'thinking'], before: 'event: content_block_delta\n' });
@@ -31,7 +30,8 @@ export class MessagesStream extends JsonEventStream {
   protected override event(event: JsonObject): void {
     switch (event.type) {
       case 'message_start':
-        this.#startUsage = asObject(event.message)?.usage;
+        // At the start, the count of the output is that of a token or two.
+        this.report({ ...asObject(asObject(event.message)?.usage), output_tokens: undefined }, readMessagesUsage);
         break;
       case 'content_block_start':
         this.#start(event.index, asObject(event.content_block) ?? {});
@@ -90,7 +90,7 @@ export class MessagesStream extends JsonEventStream {
     const stopReason = asString(delta.stop_reason);
     if (stopReason === 'tool_use' && this.#calls.isSpliced) this.fail('malformed_answer');
     else if (stopReason !== undefined) this.write({ finishReason: finishReasonOfMessages(stopReason) });
-    this.report(readMessagesUsage(usage, this.#startUsage));
+    this.report(usage, readMessagesUsage);
   }
 
   protected override failureIn({ error }: JsonObject): AttemptOutcome | undefined {

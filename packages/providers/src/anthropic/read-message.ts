@@ -48,19 +48,15 @@ export function blockDetails(block: JsonObject, index: number | undefined): Reas
 
 /**
  * Reads the `usage` of a message. Its `input_tokens` exclude tokens that were read from the cache or written to it. In
- * a stream the last `message_delta` counts. It may omit fields of `message_start`, which `before` holds, but not the
- * output: at the start, its count is that of a token or two.
+ * a stream it is that of the last `message_delta`, merged with that of `message_start`.
  */
-export function readMessagesUsage(value: unknown, before?: unknown): ReportedUsage | undefined {
-  const raw: JsonObject = { ...asObject(before), ...known(asObject(value)) };
-  const input = asCount(raw.input_tokens);
-  const completion = asCount(asObject(value)?.output_tokens);
-  if (input === undefined || completion === undefined) return undefined;
+export function readMessagesUsage(value: unknown): ReportedUsage | undefined {
+  const raw = asObject(value);
+  const input = asCount(raw?.input_tokens);
+  const completion = asCount(raw?.output_tokens);
+  if (raw === undefined || input === undefined || completion === undefined) return undefined;
   const cached = asCount(raw.cache_read_input_tokens) ?? 0;
   const cacheWrite = asCount(raw.cache_creation_input_tokens) ?? 0;
   const reasoning = asCount(asObject(raw.output_tokens_details)?.thinking_tokens);
   return reportedUsage({ prompt: input + cached + cacheWrite, cached, cacheWrite, completion, reasoning });
 }
-
-const known = (raw: JsonObject = {}): JsonObject =>
-  Object.fromEntries(Object.entries(raw).filter(([, value]) => value != null));

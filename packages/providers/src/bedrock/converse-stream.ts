@@ -57,7 +57,7 @@ export class ConverseStream extends TranslatedStream {
         break;
       case 'metadata':
         this.#hasUsage = true;
-        this.report(readConverseUsage(event.usage));
+        this.report(event.usage, readConverseUsage);
         break;
       // Ignore `messageStart`, and event types that Bedrock may add.
       default:

@@ -75,7 +75,7 @@ class GenerateStream extends JsonEventStream {
     const outcome = candidate === undefined ? outcomeWithout(raw) : undefined;
     if (outcome !== undefined) this.fail(outcome);
     else if (candidate !== undefined) this.#candidate(candidate);
-    this.report(readUsageMetadata(raw.usageMetadata));
+    this.report(raw.usageMetadata, readUsageMetadata);
   }
 
   #candidate({ content, reasoning, details, toolCalls, finishReason }: Candidate): void {

@@ -7,6 +7,7 @@ import { type CompleteChunk, failedFinish, isOutput, readChunk, writeChunk } fro
 import { embeddedFailure } from './classify-failure.ts';
 import { ThinkTags } from './think-tags.ts';
 import { ToolCallIds } from './tool-call-ids.ts';
+import { readUsage } from './usage.ts';
 
 /**
  * Reads an OpenAI-shaped stream. Events that match a learned template are copied by bytes. All others are parsed,
@@ -84,7 +85,7 @@ export class OpenAiChatStream extends AnswerStream {
       this.#write(chunk);
       this.#learn(data, chunk);
     }
-    this.report(chunk.reported);
+    this.report(chunk.usage, readUsage);
   }
 
   #write(chunk: CompleteChunk): void {
@@ -122,7 +123,7 @@ export class OpenAiChatStream extends AnswerStream {
     const isReasoning = read.reasoning === text && read.content === undefined;
     const isContent = read.content === text && read.reasoning === undefined;
     const isPlain = toolCalls.length === 0 && finishReason === undefined && read.refusal === undefined;
-    const isBare = read.failure === undefined && read.reported === undefined && event.usage == null;
+    const isBare = read.failure === undefined && read.usage === undefined && event.usage == null;
     if (!(isContent || isReasoning) || !isPlain || !isBare) return undefined;
     if (isReasoning && stripReasoning) return '';
     const chunk = { ...read, toolCalls: [], finishReason: undefined };

@@ -1,10 +1,9 @@
 import type { AttemptOutcome } from '@sotto/router';
 import type { ChatChunk, FinishReason } from '@sotto/wire';
-import type { AnswerIdentity, ReportedUsage } from '../adapter.ts';
+import type { AnswerIdentity } from '../adapter.ts';
 import { asArray, asObject, asString, type JsonObject } from '../json.ts';
 import { embeddedFailure } from './classify-failure.ts';
 import { type ReadToolCall, readContent, readToolCalls, type ToolCallPiece } from './content.ts';
-import { readUsage } from './usage.ts';
 
 /** The fields of a provider's stream event that this service uses. */
 export interface ProviderChunk {
@@ -18,7 +17,8 @@ export interface ProviderChunk {
   readonly finishReason: FinishReason | typeof failedFinish | undefined;
   /** Whether the event has a first choice. Events with only usage do not. */
   readonly hasChoice: boolean;
-  readonly reported: ReportedUsage | undefined;
+  /** The provider's usage object, if the event has one. */
+  readonly usage: JsonObject | undefined;
 }
 
 export function readChunk(raw: JsonObject): ProviderChunk {
@@ -35,13 +35,13 @@ export function readChunk(raw: JsonObject): ProviderChunk {
     toolCalls: readToolCalls(delta.tool_calls),
     finishReason: finish ? readFinishReason(finish) : undefined,
     hasChoice: choice !== undefined,
-    reported: reportedIn(raw, choice),
+    usage: usageIn(raw, choice),
   };
 }
 
 /** Most providers report usage beside the choices. Groq uses its own field, and Moonshot the last choice. */
-function reportedIn(raw: JsonObject, choice: JsonObject | undefined): ReportedUsage | undefined {
-  return readUsage(raw.usage ?? asObject(raw.x_groq)?.usage ?? choice?.usage);
+function usageIn(raw: JsonObject, choice: JsonObject | undefined): JsonObject | undefined {
+  return asObject(raw.usage ?? asObject(raw.x_groq)?.usage ?? choice?.usage);
 }
 
 /** Whether an event is output. Text of another provider must not follow output. */

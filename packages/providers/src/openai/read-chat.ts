@@ -1,5 +1,6 @@
 import type { AnswerReading, ChatAnswer, ChatStreamOptions } from '../adapter.ts';
 import { asArray, asObject, asString, type JsonObject, objectIn } from '../json.ts';
+import { plausibleUsage } from '../translate/reported-usage.ts';
 import { chatAnswer } from '../translate/whole-answer.ts';
 import { failedFinish, readFinishReason } from './chunk.ts';
 import { embeddedFailure } from './classify-failure.ts';
@@ -25,6 +26,7 @@ export function readChat(body: Buffer, { identity, stripReasoning }: ChatStreamO
   if (finishReason === failedFinish) return { ok: false, outcome: 'server_error' };
   const refusal = asString(message.refusal) ?? null;
   const called = toolCalls.map((call) => call.function.name + call.function.arguments);
+  const producedBytes = Buffer.byteLength((content ?? '') + (reasoning ?? '') + (refusal ?? '') + called.join(''));
   return {
     ok: true,
     answer: chatAnswer(
@@ -37,8 +39,8 @@ export function readChat(body: Buffer, { identity, stripReasoning }: ChatStreamO
       },
       finishReason,
     ),
-    reported: readUsage(raw.usage),
-    producedBytes: Buffer.byteLength((content ?? '') + (reasoning ?? '') + (refusal ?? '') + called.join('')),
+    reported: plausibleUsage(readUsage(raw.usage), producedBytes),
+    producedBytes,
   };
 }
 

@@ -4,6 +4,7 @@ import { type CompleteChunk, failedFinish, isOutput, readChunk, writeChunk } fro
 import { embeddedFailure } from '../openai/classify-failure.ts';
 import { ThinkTags } from '../openai/think-tags.ts';
 import { ToolCallIds } from '../openai/tool-call-ids.ts';
+import { readUsage } from '../openai/usage.ts';
 import { ours } from './fixtures.ts';
 
 /** The result of reading a stream. */
@@ -79,8 +80,9 @@ export function readSlowly(stream: Buffer, { stripReasoning }: { readonly stripR
       const toolCalls = ids.complete(chunk.toolCalls);
       if (finishReason !== undefined) toolCalls.push(...ids.close());
       if (chunk.hasChoice && (!isFinished || finishReason !== undefined)) write({ ...chunk, toolCalls, finishReason });
-      if (chunk.reported === undefined) return;
-      read.reported = chunk.reported;
+      const reported = readUsage(chunk.usage);
+      if (reported === undefined) return;
+      read.reported = reported;
       read.reportedAtBytes = read.producedBytes;
     }
   };

@@ -42,7 +42,7 @@ describe('events that pretend to be text', () => {
   it.each([
     ['a finish reason', 'abc"},"finish_reason":"stop"}],"x":[{"y":{"z":"', { isComplete: true, failure: undefined }],
     ['an error', 'abc"}}],"error":{"code":503},"x":[{"y":{"z":"', { failure: 'server_error' }],
-    ['usage', 'abc"}}],"usage":{"prompt_tokens":3,"total_tokens":3},"x":[{"y":{"z":"', { failure: undefined }],
+    ['usage', 'abc"}}],"usage":{"prompt_tokens":3,"total_tokens":4},"x":[{"y":{"z":"', { failure: undefined }],
     ['a second text', 'no","content":"abc', { failure: undefined }],
     ['reasoning', 'abc","reasoning":"def', { failure: undefined }],
     [

@@ -1,4 +1,8 @@
 import type { ReportedUsage } from '../adapter.ts';
+import type { JsonObject } from '../json.ts';
+
+/** Reads the usage object of one API. Undefined if it is not usable. */
+export type UsageReader = (usage: JsonObject) => ReportedUsage | undefined;
 
 /** Token counts as providers report them, converted to the meanings of our meter. */
 export interface TokenCounts {
@@ -33,3 +37,12 @@ export function reportedUsage(counts: TokenCounts): ReportedUsage | undefined {
     },
   };
 }
+
+/**
+ * Returns usage that can be right for an answer of this size. Undefined for one without output tokens beside output: it
+ * would make the answer free.
+ */
+export const plausibleUsage = (
+  reported: ReportedUsage | undefined,
+  producedBytes: number,
+): ReportedUsage | undefined => (producedBytes > 0 && reported?.usage.completionTokens === 0 ? undefined : reported);

@@ -1,8 +1,11 @@
 import type { AttemptOutcome } from '@sotto/router';
 import { type FinishReason, type ReasoningDetail, sseFrame } from '@sotto/wire';
 import type { ChatStreamOptions, ChatStreamReader, ReportedUsage } from '../adapter.ts';
+import { asObject, type JsonObject } from '../json.ts';
 import type { ToolCallPiece } from '../openai/content.ts';
 import { type CopiedRun, latin1 } from './copied-events.ts';
+import { mergeUsage } from './merge-usage.ts';
+import { plausibleUsage, type UsageReader } from './reported-usage.ts';
 import { shownDetails } from './whole-answer.ts';
 
 /** One piece of an answer on its way to the client. */
@@ -22,6 +25,7 @@ export abstract class AnswerStream implements ChatStreamReader {
   #out = '';
   #finished = false;
   #terminated = false;
+  #usage: JsonObject = {};
   hasOutput = false;
   failure: AttemptOutcome | undefined;
   reported: ReportedUsage | undefined;
@@ -81,8 +85,12 @@ export abstract class AnswerStream implements ChatStreamReader {
     }
   }
 
-  /** Records the provider's usage so far. The last report counts. */
-  protected report(reported: ReportedUsage | undefined): void {
+  /** Records the provider's usage so far, as its API writes it. The last usable report counts. */
+  protected report(usage: unknown, read: UsageReader): void {
+    const later = asObject(usage);
+    if (later === undefined) return;
+    this.#usage = mergeUsage(this.#usage, later);
+    const reported = plausibleUsage(read(this.#usage), this.producedBytes);
     if (reported === undefined) return;
     this.reported = reported;
     this.reportedAtBytes = this.producedBytes;

@@ -1,5 +1,6 @@
 import type { ChatCompletion, FinishReason, ReasoningDetail } from '@sotto/wire';
 import type { AnswerIdentity, AnswerReading, ChatAnswer, ChatStreamOptions, ReportedUsage } from '../adapter.ts';
+import { plausibleUsage } from './reported-usage.ts';
 
 /** A whole answer, read from the provider's own shape. */
 interface WholeAnswer {
@@ -19,7 +20,8 @@ export function writeWholeAnswer(
   const { content, reasoning, toolCalls, finishReason, reported } = said;
   const details = shownDetails(said.details, stripReasoning);
   const calls = toolCalls.map(({ id, ...called }) => ({ id, type: 'function' as const, function: called }));
-  const produced = toolCalls.map((call) => call.name + call.arguments).join('');
+  const called = toolCalls.map((call) => call.name + call.arguments).join('');
+  const producedBytes = Buffer.byteLength(content + reasoning + called);
   return {
     ok: true,
     answer: chatAnswer(
@@ -33,8 +35,8 @@ export function writeWholeAnswer(
       },
       finishReason,
     ),
-    reported,
-    producedBytes: Buffer.byteLength(content + reasoning + produced),
+    reported: plausibleUsage(reported, producedBytes),
+    producedBytes,
   };
 }
 
