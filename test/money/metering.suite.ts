@@ -194,16 +194,27 @@ export function meteringSuite(stage: MoneyStage): void {
         ['no output beside the text', usageOf(10, 0)],
       ])('%s', async (_name, usage) => {
         for (const stream of [false, true]) {
-          const answer = await asks('m/one', { kind: 'answer', usage, text: words }, { stream });
+          const answer = await asks('m/untold', { kind: 'answer', usage, text: words }, { stream });
           const { nusd, rows } = await charged();
           const [row] = rows;
           expect(rows).toMatchObject([{ status: 'completed', estimated: true }]);
           // A quarter of the bytes of the answer (docs/use/billing.md), so the count is never zero.
           expect(row?.completion_tokens).toBe(Math.ceil(words.length / 4));
           expect(nusd).toBe(
-            costOf({ prompt: row?.prompt_tokens ?? 0, completion: row?.completion_tokens ?? 0 }, pricings['m/one']),
+            costOf({ prompt: row?.prompt_tokens ?? 0, completion: row?.completion_tokens ?? 0 }, pricings['m/untold']),
           );
           expect(nano(shownUsage(answer)?.cost)).toBe(nusd);
+        }
+      });
+
+      it('by the tokens per byte of the route’s answers, once there are twenty', async () => {
+        // A token for every two bytes, as for digits or emoji.
+        const dense = { kind: 'answer', usage: usageOf(10, 25), text: '1234567890'.repeat(5) } as const;
+        await Promise.all(Array.from({ length: 20 }, () => asks('m/dense', dense)));
+        await charged(20);
+        for (const stream of [false, true]) {
+          await asks('m/dense', { ...dense, usage: null }, { stream });
+          expect((await charged()).rows).toMatchObject([{ estimated: true, completion_tokens: 25 }]);
         }
       });
 

@@ -20,6 +20,10 @@ export const pricings = {
   },
   'm/tiny': { input: 0.000001, output: 0.000003 },
   'm/free': { input: 0, output: 0 },
+  /** Only for requests with the same tokens per byte of text. */
+  'm/dense': { input: 0.5, output: 1.5 },
+  /** Its providers never report usage, so its tokens per byte of text stay unknown. */
+  'm/untold': { input: 0.5, output: 1.5 },
 } as const satisfies Record<string, Pricing>;
 
 /** For `m/thinks`, which reasons, and `m/sees`, which takes images. `m/thinks-quick` has a short time limit. */

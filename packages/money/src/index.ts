@@ -33,4 +33,5 @@ export {
   topUpFee,
 } from './order.ts';
 export { comparablePrice, type Price, type PriceTier } from './price.ts';
+export { type TakenPart, usageUntil } from './usage-until.ts';
 export { availableNusd, booked, hold, type Spendable, settle, withFunds } from './wallet.ts';

@@ -21,6 +21,8 @@ export interface CountedOutput {
   readonly promptTokens: number;
   /** UTF-8 bytes of text that the provider produced. */
   readonly producedBytes: number;
+  /** The tokens that a byte of text stands for. Default: the average of common tokenizers on English text. */
+  readonly tokensPerByte?: number;
   /** Estimated tokens of output that the provider does not show, such as hidden reasoning. */
   readonly hiddenTokens?: number;
 }
@@ -41,10 +43,15 @@ export interface Metered {
 export const bytesPerToken = 4;
 
 /** Estimates the usage of a request whose provider reported none, or an implausible one. */
-export const countedUsage = ({ promptTokens, producedBytes, hiddenTokens = 0 }: CountedOutput): Usage => ({
+export const countedUsage = ({
+  promptTokens,
+  producedBytes,
+  tokensPerByte = 1 / bytesPerToken,
+  hiddenTokens = 0,
+}: CountedOutput): Usage => ({
   ...noUsage,
   promptTokens,
-  completionTokens: Math.ceil(producedBytes / bytesPerToken) + hiddenTokens,
+  completionTokens: Math.ceil(producedBytes * tokensPerByte) + hiddenTokens,
 });
 
 /** Computes the charge of a request from its end. The charge is 0 if the operator pays. */

@@ -237,6 +237,14 @@ describe('meter', () => {
     expect(meter({ ...given, end: 'client_left' })).toMatchObject({ chargeNusd: 0n, waivable: false });
   });
 
+  it('estimates the tokens of text by the density of its route', () => {
+    const given = { ...reading, reported: undefined, counted: { ...counted, tokensPerByte: 0.5 } };
+    expect(meter({ ...given, end: 'client_left' })).toMatchObject({
+      usage: { completionTokens: 201 },
+      estimated: true,
+    });
+  });
+
   it('adds hidden output to shown output', () => {
     const counts = { promptTokens: 100, producedBytes: 401, hiddenTokens: 300 };
     expect(meter({ ...reading, reported: undefined, counted: counts, end: 'client_left' })).toMatchObject({

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Deadlines, type Expiry } from '../attempts/deadline.ts';
 import type { StreamSink } from '../attempts/flowing-attempt.ts';
 import type { ClientLink } from './client-link.ts';
@@ -10,11 +10,17 @@ const heldBackFromMs = 0;
 const stalledFromMs = 1000;
 
 /** Opens a stream of one piece to a client that takes it or does not. */
-function setup({ takes = true, isWhole = false } = {}) {
+function setup({ takes = true, isWhole = false, awaitsUsage = false, hasLeft = false } = {}) {
   const clock = { now: 0 };
   const deadline = new Deadlines().open(60_000);
   const response = new EventEmitter();
-  const client = { hasLeft: false, response, onLeft() {}, write: () => takes } as unknown as ClientLink;
+  let onLeft: (() => void) | undefined;
+  const client = {
+    ...{ hasLeft, response, write: () => takes },
+    onLeft(callback: typeof onLeft) {
+      onLeft = callback;
+    },
+  };
   const calls: string[] = [];
   let sink: StreamSink | undefined;
   const attempt: FlowingAnswer['attempt'] = {
@@ -23,6 +29,7 @@ function setup({ takes = true, isWhole = false } = {}) {
       return isWhole && !calls.includes('abort');
     },
     abort: () => void calls.push('abort'),
+    clientLeft: () => awaitsUsage,
     pause: () => void calls.push('pause'),
     resume: () => void calls.push('resume'),
     flowTo(to) {
@@ -32,8 +39,11 @@ function setup({ takes = true, isWhole = false } = {}) {
   };
   const flow = (): Promise<StreamFlow> => {
     const flowing = streamToClient(
-      { attempt, contentType: 'text/event-stream', heldBackFromMs },
-      { client, deadline, begin() {}, monotonicNow: () => clock.now },
+      { attempt, contentType: 'text/event-stream', heldBackFromMs, hidesOutput: true },
+      {
+        ...{ client: client as unknown as ClientLink, deadline, monotonicNow: () => clock.now },
+        begin: () => void calls.push('begin'),
+      },
     );
     void flowing.then(() => deadline.clear());
     return flowing;
@@ -42,14 +52,19 @@ function setup({ takes = true, isWhole = false } = {}) {
     deadline.expire(why);
     return (await flowing).end;
   };
-  return { clock, calls, response, deadline, flow, endsAs, end: () => sink?.end('broke') };
+  const leave = (): void => {
+    client.hasLeft = true;
+    onLeft?.();
+  };
+  const end = (ending: 'complete' | 'broke' = 'broke'): void => sink?.end(ending);
+  return { clock, calls, response, deadline, flow, endsAs, leave, end };
 }
 
 describe('streamToClient during a shutdown', () => {
   it('reports the shutdown to a client that keeps up', async () => {
     const { flow, endsAs, calls } = setup();
     expect(await endsAs('shut_down', flow())).toBe('shut_down');
-    expect(calls).toEqual(['abort']);
+    expect(calls).toEqual(['begin', 'abort']);
   });
 
   it('reports the shutdown if nothing was sent yet', async () => {
@@ -92,5 +107,61 @@ describe('streamToClient during a shutdown', () => {
     clock.now = stalledFromMs;
     end();
     expect((await flowing).end).toBe(takes ? 'broke' : 'broke_while_held_back');
+  });
+});
+
+describe('streamToClient of a client that leaves', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('ends the attempt at once where no usage is to come', async () => {
+    const { flow, leave, calls } = setup();
+    const flowing = flow();
+    leave();
+    expect((await flowing).end).toBe('client_left');
+    expect(calls).toEqual(['begin', 'abort']);
+  });
+
+  it('lets the attempt run until its usage has come, and takes in what the client held back', async () => {
+    const { flow, leave, end, calls } = setup({ awaitsUsage: true, takes: false });
+    const flowing = flow();
+    leave();
+    expect(calls).toEqual(['begin', 'pause', 'resume']);
+    end('complete');
+    expect((await flowing).end).toBe('client_left');
+  });
+
+  it('waits for the usage for at most five seconds', async () => {
+    const { flow, leave, calls } = setup({ awaitsUsage: true });
+    const flowing = flow();
+    leave();
+    vi.advanceTimersByTime(4_999);
+    expect(calls).toEqual(['begin']);
+    vi.advanceTimersByTime(1);
+    expect((await flowing).end).toBe('client_left');
+    expect(calls).toEqual(['begin', 'abort']);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('counts no silence after it has left', async () => {
+    const { flow, leave, end, clock } = setup({ awaitsUsage: true });
+    const flowing = flow();
+    clock.now = 1_500;
+    leave();
+    clock.now = 5_000;
+    end('complete');
+    expect((await flowing).silentMs).toBe(1_500);
+  });
+
+  it('awaits the usage too if it left as the output began', async () => {
+    const { flow, end, calls } = setup({ awaitsUsage: true, hasLeft: true });
+    const flowing = flow();
+    expect(calls).toEqual([]);
+    end('complete');
+    expect((await flowing).end).toBe('client_left');
   });
 });

@@ -38,8 +38,11 @@ export const requestEnds: Readonly<Record<StreamEnd, RequestEnd>> = {
 /** An answer that has output and flows from here on. */
 export interface FlowingAnswer {
   readonly attempt: Pick<Attempt, 'abort' | 'pause' | 'resume'> & {
-    /** True while a whole answer lacks only its usage. */
-    readonly awaitsUsage?: boolean;
+    /**
+     * Tells the attempt that the client has left, so that it pays for no later output. Returns whether the usage is still
+     * to come. Absent if no usage comes.
+     */
+    clientLeft?(): boolean;
     /** True once an answer lacks at most its usage and its end. */
     readonly isWhole?: boolean;
     flowTo(sink: StreamSink): void;
@@ -49,7 +52,7 @@ export interface FlowingAnswer {
   readonly relayedHeaders?: readonly string[];
   /** How long a client must take nothing before this counts against it, in ms. */
   readonly heldBackFromMs: number;
-  /** Whether the provider may bill output that it does not show before its usage. */
+  /** Whether the provider may bill output that it does not show. */
   readonly hidesOutput?: boolean;
 }
 
@@ -57,8 +60,8 @@ export interface FlowingAnswer {
 const heldBackGraceMs = 5_000;
 /** During a shutdown, a client that has taken nothing for this long has itself kept its stream from ending. */
 const stalledFromMs = 1_000;
-/** Time in ms to wait for the usage after the client has left. Without usage, hidden output would be free. */
-const usageWaitMs = { wholeAnswer: 150, hiddenOutput: 5_000 } as const;
+/** Time in ms to wait for the usage after the client has left. Otherwise leaving early could be cheaper than staying. */
+const usageWaitMs = 5_000;
 /** During a pause of at least this length, the provider may have produced output that it does not show. */
 const silentFromMs = 1_000;
 
@@ -80,12 +83,8 @@ export function streamToClient(
   { client, deadline, begin, monotonicNow }: StreamTarget,
 ): Promise<StreamFlow> {
   const { response } = client;
-  if (client.hasLeft) {
-    attempt.abort();
-    return Promise.resolve({ end: 'client_left', flowMs: 0, heldBackMs: 0, silentMs: 0, pieces: 0 });
-  }
   // Proxies must not buffer the stream.
-  begin('content-type', contentType, ...relayedHeaders, 'x-accel-buffering', 'no');
+  if (!client.hasLeft) begin('content-type', contentType, ...relayedHeaders, 'x-accel-buffering', 'no');
   return new Promise((resolve) => {
     const begunAt = monotonicNow();
     let heldBackSince: number | undefined;
@@ -104,7 +103,7 @@ export function streamToClient(
       deadline.onExpired(undefined);
       response.off('drain', letGo);
       const endedAt = monotonicNow();
-      hear(endedAt);
+      if (!client.hasLeft) hear(endedAt);
       if (heldBackSince !== undefined) heldBackMs += endedAt - heldBackSince;
       resolve({ end, flowMs: endedAt - begunAt, heldBackMs, silentMs, pieces });
     };
@@ -130,8 +129,8 @@ export function streamToClient(
     };
     const sink: StreamSink = {
       write(piece) {
-        if (hidesOutput) hear(monotonicNow());
         if (client.hasLeft) return;
+        if (hidesOutput) hear(monotonicNow());
         pieces += 1;
         if (client.write(piece) || heldBackSince !== undefined) return;
         heldBackSince = monotonicNow();
@@ -144,15 +143,18 @@ export function streamToClient(
         over(isClientsDoing() ? 'broke_while_held_back' : 'broke');
       },
     };
-    client.onLeft(() => {
-      const awaitsUsage = attempt.isWhole === true ? attempt.awaitsUsage === true : hidesOutput;
-      if (!awaitsUsage) return leave();
-      // While the usage is awaited, the provider's output counts as taken.
-      usageWait = setTimeout(leave, hidesOutput ? usageWaitMs.hiddenOutput : usageWaitMs.wholeAnswer);
+    const depart = (): void => {
+      hear(monotonicNow());
+      if (attempt.clientLeft?.() !== true) {
+        leave();
+        return;
+      }
+      usageWait = setTimeout(leave, usageWaitMs);
       if (heldBackSince === undefined) return;
       response.off('drain', letGo);
       letGo();
-    });
+    };
+    client.onLeft(depart);
     const expire = (why: Expiry): void => {
       if (client.hasLeft) {
         leave();
@@ -166,6 +168,7 @@ export function streamToClient(
     // The deadline may have expired between the attempt's start and here.
     if (deadline.expired !== undefined) return expire(deadline.expired);
     deadline.onExpired(expire);
+    if (client.hasLeft) depart();
     attempt.flowTo(sink);
   });
 }

@@ -1,13 +1,5 @@
-import { nusdToUsd } from '@sotto/money';
-import {
-  type Adapter,
-  BufferedReader,
-  type ChatStreamReader,
-  type ChatTarget,
-  type ReportedUsage,
-  shownUsage,
-  type UpstreamRequest,
-} from '@sotto/providers';
+import { nusdToUsd, type Usage, usageUntil } from '@sotto/money';
+import { type Adapter, BufferedReader, type ChatTarget, shownUsage, type UpstreamRequest } from '@sotto/providers';
 import { hidesOutput, outputCeiling, reasoningOn } from '@sotto/router';
 import { type ErrorType, errorEnvelope, sseDone, sseFrame } from '@sotto/wire';
 import type { StreamEnd } from '../answers/stream-to-client.ts';
@@ -31,11 +23,19 @@ interface ChatCall extends AttemptContext {
   readonly reading: Parameters<Adapter['openChatStream']>[0];
 }
 
-/** Asks for a stream or for one JSON answer. `hiddenTokens` estimates the output of a silence, given in ms. */
+/** Estimates of the output of one route, for what its provider does not report. */
+export interface OutputEstimates {
+  /** Output tokens that a byte of text is likely to have. */
+  tokensPerByte(): number;
+  /** Output tokens that the route may have produced in a silence, given in ms. */
+  hiddenTokens(silentMs: number): number;
+}
+
+/** Asks for a stream or for one JSON answer. */
 export function beginChat(
   question: ChatQuestion,
   context: AttemptContext,
-  hiddenTokens: (silentMs: number) => number,
+  estimates: OutputEstimates,
 ): AttemptRun<Output> {
   const { route, provider, identity } = context;
   const request = provider.adapter.chatRequest(question.chatFor(route), chatTarget(question, context));
@@ -45,7 +45,7 @@ export function beginChat(
     stripReasoning: question.stripReasoning,
   };
   const call = { ...context, question, request, reading };
-  return question.chat.stream === true ? streamedChat(call, hiddenTokens) : wholeChat(call);
+  return question.chat.stream === true ? streamedChat(call, estimates) : wholeChat(call, estimates);
 }
 
 /** Returns what differs between the routes of a chat request. */
@@ -59,8 +59,9 @@ const chatTarget = (question: ChatQuestion, { route, provider: { entry } }: Atte
 
 function streamedChat(
   { question, route, provider: { adapter, upstream }, limits, identity: { requestId }, request, reading }: ChatCall,
-  hiddenTokens: (silentMs: number) => number,
+  estimates: OutputEstimates,
 ): AttemptRun<StreamedOutput> {
+  const mayHide = hidesOutput(route, question.needs);
   return beginFlowing({
     ...{ upstream, request },
     open: (onStart) => new StreamAttempt({ adapter, limits, onStart, reader: adapter.openChatStream(reading) }),
@@ -70,15 +71,17 @@ function streamedChat(
         contentType: 'text/event-stream; charset=utf-8',
         // Text comes in small pieces, so a client that does not take them at once holds the stream back.
         heldBackFromMs: 0,
-        hidesOutput: hidesOutput(route, question.needs),
+        hidesOutput: mayHide,
       },
       served({ end, tookMs, silentMs }) {
-        const { producedBytes } = attempt.reader;
+        const producedBytes = attempt.takenBytes ?? attempt.reader.producedBytes;
+        const reported = paidUsage(attempt, mayHide, estimates);
+        if (reported !== undefined) return servedByTokens(question, route, { reported, producedBytes });
         return servedByTokens(question, route, {
-          reported: usageOf(attempt.reader),
           producedBytes,
+          tokensPerByte: estimates.tokensPerByte(),
           // If the provider completes its answer without usage, assume that it showed all of its output.
-          hiddenTokens: end === 'complete' ? 0 : hiddenTokens(tookMs + silentMs),
+          hiddenTokens: end === 'complete' ? 0 : estimates.hiddenTokens(tookMs + silentMs),
         });
       },
       lastFrames(end, { usage, chargeNusd }) {
@@ -89,12 +92,12 @@ function streamedChat(
           return frame({ ...chunk, choices: [{ index: 0, delta: {}, finish_reason: 'error' }], error });
         }
         if (question.chat.stream_options?.include_usage !== true) return sseDone;
-        const shown = { ...shownUsage(usageOf(attempt.reader), usage), cost: nusdToUsd(chargeNusd) };
+        const shown = { ...shownUsage(attempt.reported, usage), cost: nusdToUsd(chargeNusd) };
         return frame({ ...chunk, choices: [], usage: shown }) + sseDone;
       },
       measured: ({ end, tookMs, flowMs, heldBackMs }, metered) => ({
         ...{ kind: 'streamed', end, ttftMs: tookMs, flowMs, heldBackMs },
-        output: measuredOutput(metered, attempt.reader.producedBytes),
+        output: measuredOutput(metered, { bytes: attempt.reader.producedBytes, mayHide }),
       }),
     }),
   });
@@ -103,11 +106,22 @@ function streamedChat(
 const frame = (chunk: object): string => sseFrame(JSON.stringify(chunk));
 
 /**
- * Returns the provider's usage if it covers everything that was produced. Some providers send a usage with the first
- * piece. By that, a client that left before the last one would have the answer for free.
+ * Returns the part of the provider's usage that the client pays for. If it left in the middle, the provider may have
+ * worked on while its usage was awaited.
  */
-const usageOf = ({ reported, reportedAtBytes, producedBytes }: ChatStreamReader): ReportedUsage | undefined =>
-  reportedAtBytes < producedBytes ? undefined : reported;
+function paidUsage(
+  { reported, takenBytes, reader }: StreamAttempt,
+  mayHide: boolean,
+  estimates: OutputEstimates,
+): Usage | undefined {
+  if (reported === undefined || takenBytes === undefined) return reported?.usage;
+  const { completionTokens, reasoningTokens } = reported.usage;
+  const coveredBytes = reader.reportedAtBytes;
+  // Some providers do not say how much was reasoning, and some show it, so it is also what the text does not explain.
+  const unexplained = Math.max(0, completionTokens - Math.ceil(coveredBytes * estimates.tokensPerByte()));
+  const hiddenTokens = mayHide ? Math.min(reasoningTokens || completionTokens, unexplained) : 0;
+  return usageUntil(reported.usage, { takenBytes, coveredBytes, hiddenTokens });
+}
 
 const providerBroke = {
   message: 'The provider broke off in the middle of the answer, which is incomplete.',
@@ -130,13 +144,20 @@ const endErrors: Readonly<
 
 const maxBytes = 64 * 1024 * 1024;
 
-function wholeChat({ question, route, provider, limits, request, reading }: ChatCall): AttemptRun<WholeOutput> {
+function wholeChat(
+  { question, route, provider, limits, request, reading }: ChatCall,
+  estimates: OutputEstimates,
+): AttemptRun<WholeOutput> {
   const { adapter, upstream } = provider;
   return beginWhole({
     ...{ adapter, upstream, request, limits, maxBytes },
     reader: new BufferedReader((body) => adapter.readChat(body, reading)),
     success: ({ answer, reported, producedBytes }) => ({
-      served: () => servedByTokens(question, route, { reported, producedBytes }),
+      served: () =>
+        servedByTokens(question, route, {
+          ...{ reported: reported?.usage, producedBytes },
+          ...(reported === undefined ? { tokensPerByte: estimates.tokensPerByte() } : {}),
+        }),
       pieces({ usage, chargeNusd }) {
         const shown = { ...shownUsage(reported, usage), cost: nusdToUsd(chargeNusd) };
         return [JSON.stringify({ ...answer, usage: shown })];
@@ -144,7 +165,7 @@ function wholeChat({ question, route, provider, limits, request, reading }: Chat
       measured: ({ tookMs }, metered) => ({
         kind: 'whole',
         durationMs: tookMs,
-        output: measuredOutput(metered, producedBytes),
+        output: measuredOutput(metered, { bytes: producedBytes, mayHide: hidesOutput(route, question.needs) }),
       }),
     }),
   });

@@ -9,8 +9,9 @@ import { type ChatQuestion, readChatQuestion, withExactSeed } from './chat-quest
 /** Chat in plain text, whole and streamed. */
 export function chatOperation({
   admission: { view },
+  measurements,
   providers,
-}: Pick<InferenceDependencies, 'admission' | 'providers'>): Operation<ChatQuestion> {
+}: Pick<InferenceDependencies, 'admission' | 'measurements' | 'providers'>): Operation<ChatQuestion> {
   /**
    * Estimates the output that a route may have produced in silence. A whole answer is produced in silence; a stream
    * hides only its reasoning.
@@ -24,7 +25,10 @@ export function chatOperation({
       return readChatQuestion(Buffer.isBuffer(bytes) ? withExactSeed(body, bytes) : body, providers);
     },
     attempt: (question, context) =>
-      beginChat(question, context, (silentMs) => hiddenTokens(question, context.route, silentMs)),
+      beginChat(question, context, {
+        tokensPerByte: () => measurements.tokensPerByte(context.route.id),
+        hiddenTokens: (silentMs) => hiddenTokens(question, context.route, silentMs),
+      }),
     abandoned: (question, { route, tookMs }) =>
       servedByTokens(question, route, { producedBytes: 0, hiddenTokens: hiddenTokens(question, route, tookMs) }),
   };

@@ -36,7 +36,7 @@ function begun() {
   if (provider === undefined) throw new Error('the provider was not called');
   provider.onResponse(200, headers);
   provider.onBytes(Buffer.from(words));
-  return { provider, ends, isAborted: () => isAborted };
+  return { attempt, provider, ends, isAborted: () => isAborted };
 }
 
 describe('the provider’s connection, after the terminator', () => {
@@ -73,5 +73,49 @@ describe('the provider’s connection, after the terminator', () => {
     expect(ends).toEqual(['complete']);
     expect(vi.getTimerCount()).toBe(0);
     expect(isAborted()).toBe(false);
+  });
+});
+
+describe('a client that leaves', () => {
+  const finish = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n';
+  const usageOf = (tokens: number): string =>
+    `data: {"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":${tokens}}}\n\n`;
+  const afterRead = (): Promise<unknown> => new Promise((resolve) => setImmediate(resolve));
+
+  it('has taken what was received until then, and the usage is awaited', async () => {
+    const { attempt, provider, ends } = begun();
+    provider.onBytes(Buffer.from(words));
+    expect(attempt.clientLeft()).toBe(true);
+    provider.onBytes(Buffer.from(words + finish));
+    await afterRead();
+    expect(attempt.reported).toBeUndefined();
+    provider.onBytes(Buffer.from(usageOf(6) + terminator));
+    await afterRead();
+    expect(attempt).toMatchObject({ takenBytes: 4, reported: { usage: { completionTokens: 6 } } });
+    expect(attempt.reader.reportedAtBytes).toBe(6);
+    expect(ends).toEqual(['complete']);
+  });
+
+  it('after the finish reason has taken all of the answer', async () => {
+    const { attempt, provider } = begun();
+    provider.onBytes(Buffer.from(finish));
+    expect(attempt.clientLeft()).toBe(true);
+    expect(attempt.takenBytes).toBeUndefined();
+  });
+
+  it('is not waited for where the usage is known, even if the provider goes on', async () => {
+    const { attempt, provider } = begun();
+    provider.onBytes(Buffer.from(usageOf(1)));
+    expect(attempt.clientLeft()).toBe(false);
+    expect(attempt).toMatchObject({ takenBytes: 2, reported: { usage: { completionTokens: 1 } } });
+  });
+
+  it('ends the provider’s work as soon as a usage covers what it took', async () => {
+    const { attempt, provider, ends, isAborted } = begun();
+    expect(attempt.clientLeft()).toBe(true);
+    provider.onBytes(Buffer.from(words + usageOf(2)));
+    await afterRead();
+    expect(attempt).toMatchObject({ takenBytes: 2, reported: { usage: { completionTokens: 2 } } });
+    expect({ ends, isAborted: isAborted() }).toEqual({ ends: ['complete'], isAborted: true });
   });
 });

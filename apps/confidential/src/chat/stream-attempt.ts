@@ -1,4 +1,4 @@
-import type { ChatStreamReader, UpstreamHeaders } from '@sotto/providers';
+import type { ChatStreamReader, ReportedUsage, UpstreamHeaders } from '@sotto/providers';
 import type { AttemptOutcome } from '@sotto/router';
 import { FlowingAttempt, type FlowingAttemptOptions } from '../attempts/flowing-attempt.ts';
 
@@ -20,6 +20,7 @@ export class StreamAttempt extends FlowingAttempt {
   #silentBytes = 0;
   #unread = '';
   #json: Buffer[] | undefined;
+  #takenBytes: number | undefined;
 
   constructor(options: StreamAttemptOptions) {
     super(options);
@@ -31,10 +32,26 @@ export class StreamAttempt extends FlowingAttempt {
     return !this.isOver && this.reader.isComplete;
   }
 
-  /** Whether the answer is whole and only its usage is missing. A client that leaves now has received all of it. */
-  get awaitsUsage(): boolean {
+  /** Notes that the client has left. Returns whether the usage of what it took is still to come. */
+  clientLeft(): boolean {
+    this.#readAll();
+    // A client that leaves after the finish reason has taken all of the answer.
+    if (!this.reader.isComplete) this.#takenBytes = this.reader.producedBytes;
+    return !this.isOver && this.reported === undefined;
+  }
+
+  /** The bytes of text that the client took before it left. Undefined unless it left in the middle of the answer. */
+  get takenBytes(): number | undefined {
+    return this.#takenBytes;
+  }
+
+  /**
+   * The provider's usage if it covers all that the client took. Some providers send a usage with the first piece. By
+   * that, a client that left before the last one would have the answer for free.
+   */
+  get reported(): ReportedUsage | undefined {
     const { reported, reportedAtBytes, producedBytes } = this.reader;
-    return this.isWhole && (reported === undefined || reportedAtBytes < producedBytes);
+    return reportedAtBytes < (this.#takenBytes ?? producedBytes) ? undefined : reported;
   }
 
   protected override onSuccess({ contentType }: UpstreamHeaders): void {
@@ -110,7 +127,13 @@ export class StreamAttempt extends FlowingAttempt {
         if (reader.events > maxSilentEvents || this.#silentBytes > maxSilentBytes) this.giveUp('malformed_answer');
       }
     }
-    if (reader.isTerminated && !this.isOver) this.#complete();
+    if (this.isOver) return;
+    if (reader.isTerminated) this.#complete();
+    // Only the usage was awaited. Each further token would be the operator's.
+    else if (this.#takenBytes !== undefined && !reader.isComplete && this.reported !== undefined) {
+      this.abort();
+      this.outlet.end('complete');
+    }
   }
 
   #complete(): void {

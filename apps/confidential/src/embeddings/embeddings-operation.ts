@@ -42,7 +42,7 @@ export function embeddingsOperation(): Operation<EmbeddingsQuestion> {
         success: ({ answer, reported }) => ({
           served() {
             if (dimensions == null) dimensionsOf.set(route.id, answer.dimensions);
-            return servedByTokens(question, route, { reported, producedBytes: 0 });
+            return servedByTokens(question, route, { reported: reported?.usage, producedBytes: 0 });
           },
           pieces({ usage, chargeNusd }) {
             const promptTokens = usage.promptTokens || size.promptTokensLikely;

@@ -72,8 +72,12 @@ export interface Timing extends StreamFlow {
 }
 
 /** Returns the output for measuring an answer's speed. */
-export const measuredOutput = ({ usage, estimated }: Metered, bytes: number): MeasuredOutput => ({
+export const measuredOutput = (
+  { usage, estimated }: Metered,
+  { bytes, mayHide }: Required<Pick<MeasuredOutput, 'bytes' | 'mayHide'>>,
+): MeasuredOutput => ({
   tokens: estimated ? undefined : usage.completionTokens,
   reasoningTokens: usage.reasoningTokens,
+  mayHide,
   bytes,
 });

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type MeasuredAttempt, type Measurements, MeasurementTallies, windowHours } from '@sotto/router';
+import { type MeasuredAttempt, type Measurements, MeasurementTallies, TextDensities, windowHours } from '@sotto/router';
 import { type HealthPort, hourOf, MeasurementFollower } from '@sotto/state';
 
 /** At most this many records are sent at once, so that Redis is not held up. */
@@ -11,6 +11,7 @@ export class MeasurementLog {
   readonly #now: () => number;
   readonly #tallies = new MeasurementTallies(() => randomBytes(6).toString('base64url'));
   readonly #follower: MeasurementFollower;
+  readonly #densities = new TextDensities();
 
   constructor(state: HealthPort, now: () => number) {
     this.#state = state;
@@ -24,6 +25,12 @@ export class MeasurementLog {
 
   add(routeId: string, attempt: MeasuredAttempt): void {
     this.#tallies.count(hourOf(this.#now()), routeId, attempt);
+    if (attempt.tokensPerByte !== undefined) this.#densities.add(routeId, attempt.tokensPerByte);
+  }
+
+  /** Output tokens that a byte of a route's text is likely to have. */
+  tokensPerByte(routeId: string): number {
+    return this.#densities.tokensPerByte(routeId);
   }
 
   /**

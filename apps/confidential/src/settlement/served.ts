@@ -1,5 +1,4 @@
-import { type MeterReading, noUsage, type Price, type TokenBounds, type Usage } from '@sotto/money';
-import type { ReportedUsage } from '@sotto/providers';
+import { type CountedOutput, type MeterReading, noUsage, type Price, type TokenBounds, type Usage } from '@sotto/money';
 import type { Route } from '@sotto/router';
 import type { AdmissionQuestion } from '../admission/admit.ts';
 
@@ -11,23 +10,20 @@ export interface Served extends Pick<MeterReading, 'reported' | 'counted' | 'bou
 }
 
 /** An answer as the broker counted it. */
-export interface CountedAnswer {
+export interface CountedAnswer extends Omit<CountedOutput, 'promptTokens'> {
   /** The usage that the provider reported, if it did. */
-  readonly reported?: ReportedUsage | undefined;
-  readonly producedBytes: number;
-  /** An estimate of the output tokens that the provider did not show. */
-  readonly hiddenTokens?: number;
+  readonly reported?: Usage | undefined;
 }
 
 /** Describes an answer that is charged by tokens. */
 export const servedByTokens = (
   question: AdmissionQuestion,
   route: Route,
-  { reported, producedBytes, hiddenTokens = 0 }: CountedAnswer,
+  { reported, ...counted }: CountedAnswer,
 ): Served => ({
   route,
-  reported: reported?.usage,
-  counted: { promptTokens: question.size.promptTokensLikely, producedBytes, hiddenTokens },
+  reported,
+  counted: { promptTokens: question.size.promptTokensLikely, ...counted },
   bounds: question.bounds(route),
 });
 

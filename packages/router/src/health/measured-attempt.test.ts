@@ -27,7 +27,7 @@ describe('what counts (docs/reference/measurements.md)', () => {
     expect(measureAttempt({ kind: 'failed', outcome })).toBeUndefined();
   });
   it('success: a stream that came to its end', () => {
-    expect(streamed()).toEqual({ success: true, ttftMs: 300, tokensPerSecond: 100 });
+    expect(streamed()).toEqual({ success: true, ttftMs: 300, tokensPerSecond: 100, tokensPerByte: 0.25 });
   });
   it('failure: a stream that the provider broke off; its first token was still measured', () => {
     expect(streamed({ end: 'broke' })).toEqual({ success: false, ttftMs: 300 });
@@ -39,7 +39,10 @@ describe('what counts (docs/reference/measurements.md)', () => {
     },
   );
   it('success: a chat answered whole, which has no first token and no speed after it', () => {
-    expect(whole(4000)).toEqual({ success: true, wholeMs: 4000, wholeTokensPerSecond: 50.25 });
+    expect(whole(4000)).toEqual({
+      ...{ success: true, wholeMs: 4000, wholeTokensPerSecond: 50.25 },
+      tokensPerByte: 0.25,
+    });
   });
   it('success: vectors and media, with the time to their answer', () => {
     expect(measureAttempt({ kind: 'answered', ttftMs: 80 })).toEqual({ success: true, ttftMs: 80 });
@@ -73,5 +76,25 @@ describe('speed', () => {
   it('leaves out reasoning that was billed and not streamed', () => {
     expect(speed({}, { tokens: 5000, reasoningTokens: 4799, bytes: 804 })).toBe(100);
     expect(speed({}, { tokens: 201, reasoningTokens: 150, bytes: 804 })).toBe(100);
+  });
+});
+
+describe('tokens per byte', () => {
+  it('are those of a whole answer that showed all of its output', () => {
+    expect(streamed({}, { tokens: 300, bytes: 400 })?.tokensPerByte).toBe(0.75);
+    expect(whole(4000, { tokens: 300, bytes: 400 })?.tokensPerByte).toBe(0.75);
+  });
+  it.each<[string, Partial<MeasuredOutput>]>([
+    ['its provider reported no tokens', { tokens: undefined }],
+    ['it reasoned', { reasoningTokens: 1 }],
+    ['its route may hide reasoning', { mayHide: true }],
+    ['it had fewer than ten tokens', { tokens: 9 }],
+    ['it had more tokens than bytes', { tokens: 300, bytes: 299 }],
+  ])('are unknown if %s', (_, produced) => {
+    expect(streamed({}, produced)?.tokensPerByte).toBeUndefined();
+    expect(whole(4000, produced)?.tokensPerByte).toBeUndefined();
+  });
+  it('are unknown if the stream broke', () => {
+    expect(streamed({ end: 'broke' })?.tokensPerByte).toBeUndefined();
   });
 });

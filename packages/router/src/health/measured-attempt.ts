@@ -15,6 +15,8 @@ export interface MeasuredAttempt {
   readonly wholeMs?: number | undefined;
   /** For a chat that was not streamed: all output tokens divided by the time to the whole answer. */
   readonly wholeTokensPerSecond?: number | undefined;
+  /** Output tokens per byte of text. Brokers do not share it. */
+  readonly tokensPerByte?: number | undefined;
 }
 
 /**
@@ -25,6 +27,8 @@ export interface MeasuredOutput {
   readonly tokens: number | undefined;
   /** How many of `tokens` were reasoning, which some providers bill and never show. */
   readonly reasoningTokens: number;
+  /** Whether `tokens` may include output that was not shown. Default: false. */
+  readonly mayHide?: boolean;
   /** Received bytes of text, reasoning and tool arguments. */
   readonly bytes: number;
 }
@@ -70,9 +74,13 @@ export function measureAttempt(end: AttemptEnd): MeasuredAttempt | undefined {
         success: true,
         wholeMs: end.durationMs,
         wholeTokensPerSecond: speedOf(end.output.tokens ?? 0, end.durationMs),
+        ...densityOf(end.output),
       };
     case 'streamed':
-      if (end.end === 'complete') return { success: true, ttftMs: end.ttftMs, tokensPerSecond: speedOfStream(end) };
+      if (end.end === 'complete') {
+        const { ttftMs, output } = end;
+        return { success: true, ttftMs, tokensPerSecond: speedOfStream(end), ...densityOf(output) };
+      }
       return end.end === 'broke' ? { success: false, ttftMs: end.ttftMs } : undefined;
     default:
       return end satisfies never;
@@ -99,4 +107,15 @@ function speedOf(tokens: number, durationMs: number): number | undefined {
   if (tokens < leastTokens || durationMs < leastMs) return undefined;
   const tokensPerSecond = (tokens * 1000) / durationMs;
   return tokensPerSecond > mostTokensPerSecond ? undefined : tokensPerSecond;
+}
+
+/** No tokenizer has more tokens than bytes, so such a count is about output that was not shown. */
+function densityOf({
+  tokens = 0,
+  reasoningTokens,
+  mayHide = false,
+  bytes,
+}: MeasuredOutput): Pick<MeasuredAttempt, 'tokensPerByte'> {
+  const isKnown = !mayHide && reasoningTokens === 0 && tokens >= leastTokens && tokens <= bytes;
+  return isKnown ? { tokensPerByte: tokens / bytes } : {};
 }

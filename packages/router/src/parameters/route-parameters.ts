@@ -75,9 +75,6 @@ export function reasoningOn(route: Route, needs: Needs): { readonly effort: stri
   return effort === undefined ? undefined : { effort };
 }
 
-/**
- * Whether an answer may cost more than it shows before its usage arrives. Reasons are reasoning that is billed but not
- * streamed, and images, whose tokens only the provider knows.
- */
+/** Whether an answer may have more output than it shows: reasoning that is billed but not streamed. */
 export const hidesOutput = (route: Route, needs: Needs): boolean =>
-  needs.vision || (route.capabilities.reasoning !== undefined && reasoningOn(route, needs) !== 'off');
+  route.capabilities.reasoning !== undefined && reasoningOn(route, needs) !== 'off';
