@@ -34,6 +34,7 @@ export async function authApp() {
       trustedOrigins: [dashboard],
       maxPasskeys: 20,
       onSignUp,
+      onIdentityChanged: async () => {},
       onClaimed: async () => {},
       deleteAccount: async () => undefined,
       mailer: undefined,

@@ -21,6 +21,7 @@ const auth = buildAuth({
   origin,
   trustedOrigins: [],
   onSignUp: async () => {},
+  onIdentityChanged: async () => {},
   onClaimed: async () => {},
   deleteAccount: async () => undefined,
   mailer: undefined,

@@ -4,13 +4,13 @@ import { fileURLToPath } from 'node:url';
 import type { Maxima } from '@sotto/contract';
 import { isSwitchedOn, type MediaSwitches } from '@sotto/router';
 import { type Leave, leaveServer, openTracing, repeat } from '@sotto/server';
-import type { EpochKeeper, State } from '@sotto/state';
+import { type EpochKeeper, monthOf, type State } from '@sotto/state';
 import type { CapabilitiesAnswer, Operation } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { buildAccountDeletion, removeAccount } from './account-deletion/account-deletion.ts';
-import { claimAccount, ensureAccount } from './accounts/ensure-account.ts';
+import { claimAccount, ensureAccount, findAccount } from './accounts/ensure-account.ts';
 import { buildAlerts } from './alerts/alerts.ts';
 import { buildApp } from './app.ts';
 import { buildAudit } from './audit/audit.ts';
@@ -132,7 +132,8 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
   };
   const { monthlyGrantNusd } = options.billing;
   const project = (accountId: string): Promise<void> => projector.account(accountId);
-  const grants = buildMonthlyGrants({ pool, state, monthlyGrantNusd, project, now });
+  const needsVerified = mailer?.how === 'sent';
+  const grants = buildMonthlyGrants({ pool, state, monthlyGrantNusd, needsVerified, project, now });
   // If the state is unavailable or being rebuilt, the projector catches up with the account later.
   const onAccountCreated = async ({ accountId }: { accountId: string }): Promise<void> => {
     await grants.giveTo(accountId).catch(failed('monthly grants'));
@@ -157,8 +158,13 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
       // With mail, an invitation stays until its address is verified. Otherwise a stranger could use it up.
       if (mailer === undefined) await pool.query('delete from sign_up_invitations where email = $1', [email]);
     },
+    // If it fails, a task gives the grant later, and the deletion of the account remembers its identities.
+    onIdentityChanged: async (userId) => {
+      const account = await findAccount(pool, userId).catch(failed('monthly grants'));
+      if (account !== undefined) await grants.giveTo(account.accountId).catch(failed('monthly grants'));
+    },
     onClaimed: async (userId) => projectKeys(projector, await claimAccount(pool, userId, claimSteps)),
-    deleteAccount: (userId) => removeAccount({ pool, projector, onFailed: failed('account deletion') }, userId),
+    deleteAccount: (userId) => removeAccount({ pool, projector, now, onFailed: failed('account deletion') }, userId),
     mailer,
     maxPasskeys: maxima.passkeys,
     onMailFailed: failed('mail'),

@@ -49,7 +49,7 @@ export interface AccountsWorld {
 export type WorldOptions = Partial<
   Pick<
     ControlOptions,
-    'mailer' | 'openid' | 'maxima' | 'limitsRedis' | 'now' | 'signUp' | 'connectedApps' | 'webhookNetworks'
+    'billing' | 'mailer' | 'openid' | 'maxima' | 'limitsRedis' | 'now' | 'signUp' | 'connectedApps' | 'webhookNetworks'
   >
 > & {
   /** Replaces the secret that the world creates. */

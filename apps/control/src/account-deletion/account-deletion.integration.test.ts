@@ -60,7 +60,7 @@ describe('an account with many keys', () => {
         return projector.keys(ids);
       },
     };
-    expect(await removeAccount({ pool, projector: counting, onFailed: () => {} }, ann.userId)).toBeUndefined();
+    expect(await removeAccount({ pool, projector: counting, now: Date.now, onFailed: () => {} }, ann.userId)).toBeUndefined();
     expect(await left(ann.accountId)).toEqual({ active: 0, named: 0 });
     expect(Math.max(...sizes)).toBe(500);
     expect(new Set(told.keys).size).toBe(1_300);
@@ -72,7 +72,7 @@ describe('an account with many keys', () => {
     const ann = await person();
     await makeKeys(ann, 1_100);
     const { told, projector } = brokers();
-    const deletion = await deleteAccount(pool, ann.userId);
+    const deletion = await deleteAccount(pool, ann.userId, '2026-01');
     expect(deletion).toEqual({ accountId: ann.accountId });
     // The first step commits, and the process ends before it tells the brokers.
     told.isAway = true;
@@ -129,7 +129,7 @@ describe('an account with many keys', () => {
         values: [ann.defaultWorkspaceId],
         waiting: 'select 1 from workspaces',
       },
-      [create, () => removeAccount({ pool, projector, onFailed: () => {} }, ann.userId), create],
+      [create, () => removeAccount({ pool, projector, now: Date.now, onFailed: () => {} }, ann.userId), create],
     );
     expect((await left(ann.accountId)).active).toBe(0);
   });

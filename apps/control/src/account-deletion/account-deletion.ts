@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { repeat } from '@sotto/server';
-import { type EpochPort, type ProjectionPort, shardOfWallet } from '@sotto/state';
+import { type EpochPort, monthOf, type ProjectionPort, shardOfWallet } from '@sotto/state';
 import { expireWithin } from '../billing/monthly-grants/expire-grants.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import type { Domain } from '../domain.ts';
@@ -12,6 +12,7 @@ import { type EndingDependencies, endAccount } from './end-account.ts';
 
 export interface DeletionDependencies extends EndingDependencies {
   readonly projector: Pick<Projector, 'keys' | 'account'>;
+  readonly now: () => number;
   readonly onFailed: (error: unknown) => void;
 }
 
@@ -23,7 +24,7 @@ const answerWithinMs = 5_000;
  * account. If it has so many keys that revoking them takes longer than five seconds, the task below revokes the others.
  */
 export async function removeAccount(deps: DeletionDependencies, userId: string): Promise<string | undefined> {
-  const deletion = await deleteAccount(deps.pool, userId);
+  const deletion = await deleteAccount(deps.pool, userId, monthOf(deps.now()));
   if ('obstacle' in deletion) return deletion.obstacle;
   const { accountId } = deletion;
   await deps.projector.account(accountId).catch(unlessUnavailable);

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { byAccount, recordAct } from '../acts/record-act.ts';
+import { rememberDeleted } from '../billing/monthly-grants/monthly-grants.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 
 /** Why an account cannot be deleted now, or the account that is deleted. */
@@ -10,9 +11,11 @@ export type Deletion = { readonly obstacle: string } | { readonly accountId: str
  * workspaces, apps and memberships. From its commit control accepts no session and no key of the account, and its wallet holds
  * nothing for brokers (`spendableNusd`). `endAccount` then revokes its keys step by step, because there may be many.
  *
+ * `month` is the present one. The account's identities are remembered for it, so that a new account of theirs gets no second grant.
+ *
  * The account stays without a user, because the ledger, receipts and usage refer to it. Requests that are under way are charged to it.
  */
-export async function deleteAccount(pool: pg.Pool, userId: string): Promise<Deletion> {
+export async function deleteAccount(pool: pg.Pool, userId: string, month: string): Promise<Deletion> {
   return inTransaction(pool, async (client): Promise<Deletion> => {
     // Bookings and orders lock the account first, too. A row that refers to the account may be inserted meanwhile.
     const locked = await client.query<{ id: string }>('select id from accounts where user_id = $1 for no key update', [
@@ -34,6 +37,7 @@ export async function deleteAccount(pool: pg.Pool, userId: string): Promise<Dele
         : await findShared(client, account.id);
     if (obstacle !== undefined) return { obstacle };
 
+    await rememberDeleted(client, account.id, month);
     await leaveWorkspaces(client, account.id);
     // Names are what the user wrote. Ids stay, because usage refers to them.
     await client.query(

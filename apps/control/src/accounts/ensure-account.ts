@@ -57,7 +57,8 @@ export async function insertAccount(
   return ids;
 }
 
-async function findAccount(
+/** Returns the account of a user, if it has one. */
+export async function findAccount(
   pool: pg.Pool,
   userId: string,
 ): Promise<(AccountIds & { readonly isDisabled: boolean }) | undefined> {

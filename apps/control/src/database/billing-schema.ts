@@ -178,6 +178,8 @@ export const monthlyGrants = pgTable(
     /** The charges that the grant has paid. */
     spentNusd: nusd('spent_nusd').notNull().default(sql`0`),
     expiredNusd: nusd('expired_nusd').notNull().default(sql`0`),
+    /** One of the account's identities has had a grant of the month before. Only an operator's own amount is given. */
+    refused: boolean('refused').notNull().default(false),
   },
   (table) => [
     primaryKey({ columns: [table.accountId, table.month] }),
@@ -189,4 +191,22 @@ export const monthlyGrants = pgTable(
       sql`${table.spentNusd} >= 0 and ${table.expiredNusd} >= 0 and ${table.spentNusd} + ${table.expiredNusd} <= ${table.amountNusd}`,
     ),
   ],
+);
+
+/** The key of each month, 32 random bytes in base64url, under which its identities are hashed. */
+export const grantKeys = pgTable('grant_keys', { month: text('month').primaryKey(), key: text('key').notNull() });
+
+/**
+ * Keyed hashes of the identities to which a month's grants went. No row names an account. They are deleted with the key of their
+ * month, soon after it ends.
+ */
+export const grantIdentities = pgTable(
+  'grant_identities',
+  {
+    month: text('month')
+      .notNull()
+      .references(() => grantKeys.month, { onDelete: 'cascade' }),
+    hash: text('hash').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.month, table.hash] })],
 );

@@ -63,6 +63,8 @@ export interface AuthDependencies {
    * must therefore be idempotent, and the first use of a session must call it again.
    */
   readonly onSignUp: (user: SignedUpUser) => Promise<void>;
+  /** Called after the address of a user, its verification or a way to sign in has changed. Must not throw. */
+  readonly onIdentityChanged: (userId: string) => Promise<void>;
   /**
    * Removes what a person who never verified the address may have left in an account. Called when the owner of the
    * address sets a password by mail, after the sessions have ended. A throw fails that request with 500.
@@ -88,7 +90,8 @@ export interface AuthDependencies {
  * if a secret is too short or an origin is not an exact one.
  */
 export function buildAuth(dependencies: AuthDependencies) {
-  const { db, secrets, origin, trustedOrigins, onSignUp, mailer, openid, signUp, now } = dependencies;
+  const { db, secrets, origin, trustedOrigins, onSignUp, onIdentityChanged, mailer, openid, signUp, now } =
+    dependencies;
   if (secrets.some(({ length }) => length < minSecretLength))
     throw new Error(`the session secret needs ${minSecretLength} characters`);
   const adapter = drizzleAdapter(db, {
@@ -132,6 +135,12 @@ export function buildAuth(dependencies: AuthDependencies) {
           before: async ({ email }) => assertMaySignUp(signUp, email),
           after: ({ id, email, name }) => onSignUp({ id, email, name }),
         },
+        update: {
+          // No user: it was deleted meanwhile.
+          after: async (user: SignedUpUser | null) => {
+            if (user !== null) await onIdentityChanged(user.id);
+          },
+        },
       },
       session: {
         create: {
@@ -141,7 +150,7 @@ export function buildAuth(dependencies: AuthDependencies) {
       },
       // Sign-in needs only the person's identity. Do not store the provider's tokens, which may give access to more.
       account: {
-        create: { before: withoutTokens },
+        create: { before: withoutTokens, after: ({ userId }) => onIdentityChanged(userId) },
         update: {
           before: async (row, ctx) => {
             if (ctx?.path !== '/change-password' || typeof row.password !== 'string') return withoutTokens(row);

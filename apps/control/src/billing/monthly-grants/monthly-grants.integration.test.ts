@@ -106,7 +106,7 @@ class World {
   project = (): Promise<void> => this.projector.account(this.owner.accountId);
 
   async give(defaultNusd: bigint): Promise<void> {
-    await giveGrant(pool, this.owner.accountId, { month: this.month, defaultNusd });
+    await giveGrant(pool, this.owner.accountId, { month: this.month, defaultNusd, needsVerified: true });
     await this.project();
   }
   credit = (amountNusd: bigint): Promise<unknown> =>
@@ -221,7 +221,8 @@ describe.each(drivers)('monthly grants with the state in $name', ({ open, runs }
     const { accountId } = world.owner;
     const set = (amountNusd: bigint | undefined) =>
       setMonthlyGrant(pool, { accountId, amountNusd, actor: commandLine });
-    const isDue = async () => (await findDue(pool, { month: world.month, defaultNusd: 100n })).includes(accountId);
+    const isDue = async () =>
+      (await findDue(pool, { month: world.month, defaultNusd: 100n, needsVerified: true })).includes(accountId);
     expect(await isDue()).toBe(true);
     await world.give(100n);
     await set(150n);
