@@ -3,6 +3,7 @@ import { builtInBilling, readBillingPlan, smtpMail } from '@sotto/control';
 import { afterAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../kit/free-port.ts';
 import { openMailbox } from '../../kit/mailbox.ts';
+import { until } from '../../kit/service.ts';
 import { type OpenidServer, startProvider, throughProvider } from './openid-server.ts';
 import { password, useWorld, type Visitor } from './world.ts';
 
@@ -30,7 +31,20 @@ afterAll(async () => {
 });
 
 const fresh = (): string => `${randomUUID()}@people.example`;
-const granted = async (visitor: Visitor): Promise<number> => (await visitor.get('/billing/grant')).json.amount;
+const grantedNow = async (visitor: Visitor): Promise<number> => (await visitor.get('/billing/grant')).json.amount;
+/** Waits until the service has given or refused the grant. */
+async function granted(visitor: Visitor): Promise<number> {
+  const { email } = (await visitor.get('/auth/get-session')).json.user;
+  await until(async () => {
+    const { rowCount } = await world.pool.query(
+      `select from monthly_grants g join accounts a on a.id = g.account_id join auth_user u on u.id = a.user_id
+       where u.email = $1`,
+      [email],
+    );
+    return rowCount === 1;
+  }, 'the grant is decided');
+  return grantedNow(visitor);
+}
 
 async function follow(email: string, subject: string, visitor: Visitor): Promise<void> {
   const token = await mailbox.token(email, subject);
@@ -53,7 +67,7 @@ describe('the monthly grant', () => {
     const email = `${name}@people.example`;
     for (const [index, expected] of [grantUsd, 0, 0, 0].entries()) {
       const visitor = await join(email);
-      expect(await granted(visitor), `account ${index}`).toBe(expected);
+      expect(await grantedNow(visitor), `account ${index}`).toBe(expected);
       await leave(visitor, email);
     }
     expect(await granted(await join(`${name}+other@people.example`))).toBe(0);
@@ -69,11 +83,11 @@ describe('the monthly grant', () => {
   it('counts for every address that the account has had', async () => {
     const [first, second, third] = [fresh(), fresh(), fresh()];
     const visitor = await join(first);
+    expect(await granted(visitor)).toBe(grantUsd);
     for (const newEmail of [second, third]) {
       expect((await visitor.post('/auth/change-email', { newEmail, password })).status).toBe(200);
       await follow(newEmail, 'Confirm your new address', visitor);
     }
-    expect(await granted(visitor)).toBe(grantUsd);
     // While the account is there, and after it is gone.
     expect(await granted(await join(first))).toBe(0);
     await leave(visitor, third);

@@ -178,7 +178,7 @@ export const monthlyGrants = pgTable(
     /** The charges that the grant has paid. */
     spentNusd: nusd('spent_nusd').notNull().default(sql`0`),
     expiredNusd: nusd('expired_nusd').notNull().default(sql`0`),
-    /** One of the account's identities has had a grant of the month before. Only an operator's own amount is given. */
+    /** One of the account's identities has had the month's grant in another account. Forgotten after the month. */
     refused: boolean('refused').notNull().default(false),
   },
   (table) => [
@@ -186,6 +186,7 @@ export const monthlyGrants = pgTable(
     index('monthly_grants_left_idx')
       .on(table.accountId, table.month)
       .where(sql`${table.amountNusd} > ${table.spentNusd} + ${table.expiredNusd}`),
+    index('monthly_grants_refused_idx').on(table.month).where(sql`${table.refused}`),
     check(
       'monthly_grants_parts',
       sql`${table.spentNusd} >= 0 and ${table.expiredNusd} >= 0 and ${table.spentNusd} + ${table.expiredNusd} <= ${table.amountNusd}`,

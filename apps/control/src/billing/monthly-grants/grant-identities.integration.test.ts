@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { monthOf } from '@sotto/state';
 import { describe, expect, it } from 'vitest';
 import { openTestDatabase, whileHeld } from '../../../../../test/kit/database.ts';
 import { until } from '../../../../../test/kit/until.ts';
@@ -264,17 +263,19 @@ describe('what is remembered', () => {
     );
     expect(columns.rows.map(({ column_name }) => column_name)).toEqual(['hash', 'month']);
     const counts = async () => {
-      const { rows } = await pool.query<{ keys: number; hashes: number }>(
+      const { rows } = await pool.query<{ keys: number; hashes: number; refused: number }>(
         `select (select count(*)::int from grant_keys where month = $1) as keys,
-           (select count(*)::int from grant_identities where month = $1) as hashes`,
+           (select count(*)::int from grant_identities where month = $1) as hashes,
+           (select count(*)::int from monthly_grants where month = $1 and (refused or amount_nusd = 0)) as refused`,
         [november],
       );
       return rows[0];
     };
-    await forgetIdentities(pool, Date.parse('2026-12-01T00:59:59Z'), monthOf);
-    expect((await counts())?.keys).toBe(1);
-    await forgetIdentities(pool, Date.parse('2026-12-01T01:00:00Z'), monthOf);
-    expect(await counts()).toEqual({ keys: 0, hashes: 0 });
+    await forgetIdentities(pool, Date.parse('2026-12-01T00:59:59Z'));
+    expect(await counts()).toMatchObject({ keys: 1 });
+    expect((await counts())?.refused).toBeGreaterThan(0);
+    await forgetIdentities(pool, Date.parse('2026-12-01T01:00:00Z'));
+    expect(await counts()).toEqual({ keys: 0, hashes: 0, refused: 0 });
   });
 
   it('leaves the books right', async () => {

@@ -1,8 +1,9 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import { monthOf } from '@sotto/state';
 import type pg from 'pg';
 import { foldAddress } from './fold-address.ts';
 
-/** What can prove that two accounts belong to one person: the address, and the subjects of the OpenID provider. */
+/** The address and the OpenID subjects of an account. Two accounts with one of them in common belong to one person. */
 export interface Identities {
   /** Undefined if the account has no user. */
   readonly address: { readonly email: string; readonly isVerified: boolean } | undefined;
@@ -65,7 +66,13 @@ async function keyOf(client: pg.PoolClient, month: string): Promise<Buffer> {
 /** Processes whose clocks differ by less than this agree on the months that are over. */
 const skewMs = 3_600_000;
 
-/** Deletes the keys of past months with all that was remembered under them, an hour after each month's end. */
-export async function forgetIdentities(pool: pg.Pool, now: number, monthOf: (at: number) => string): Promise<void> {
-  await pool.query('delete from grant_keys where month < $1', [monthOf(now - skewMs)]);
+/**
+ * Deletes the keys of past months with all that was remembered under them, an hour after each month's end. It also forgets which
+ * accounts were refused.
+ */
+export async function forgetIdentities(pool: pg.Pool, now: number): Promise<void> {
+  const month = monthOf(now - skewMs);
+  await pool.query('delete from grant_keys where month < $1', [month]);
+  await pool.query('delete from monthly_grants where refused and amount_nusd = 0 and month < $1', [month]);
+  await pool.query('update monthly_grants set refused = false where refused and month < $1', [month]);
 }

@@ -66,7 +66,7 @@ export function buildMonthlyGrants(deps: MonthlyGrantsDependencies): MonthlyGran
     tasks: (failed) => [
       ...(monthlyGrantNusd === undefined ? [] : [repeat(giveMs, giveDue, failed('monthly grants'))]),
       repeat(expireMs, expireDue, failed('expiry of grants')),
-      repeat(forgetMs, () => forgetIdentities(pool, now(), monthOf), failed('identities of grants')),
+      repeat(forgetMs, () => forgetIdentities(pool, now()), failed('identities of grants')),
     ],
   };
 }
