@@ -2,7 +2,7 @@ import { budgetAnswerSchema, budgetListAnswerSchema } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { costOf, expectSettled, nano, operatorAccount, usageOf } from '../kit/books.ts';
 import { ask, bearer, type Called, call, errorOf, type Flow, mint } from '../kit/call.ts';
-import { get, send } from '../kit/client.ts';
+import { expectError, get, post, send } from '../kit/client.ts';
 import { peopleOf } from '../kit/people.ts';
 import { scripted } from '../kit/scripted-provider.ts';
 import { until } from '../kit/service.ts';
@@ -27,8 +27,31 @@ const body = (index: number) => ({
   ],
 });
 
+/** Numbers at which other languages' integers wrap around, as JSON. */
+const wrapping = ['18446744073709551615', '18446744073709551616', '9223372036854775808', '4294967297', '-1', '1e308'];
+
 /** Concurrent requests never overdraw a wallet or the limit of a key. */
 export function admissionSuite(stage: MoneyStage): void {
+  describe('a count that would wrap around', () => {
+    it.each([
+      ['/chat/completions', 'm/one', 'n'],
+      ['/chat/completions', 'm/one', 'max_tokens'],
+      ['/chat/completions', 'm/one', 'max_completion_tokens'],
+      ['/embeddings', 'm/embed', 'dimensions'],
+    ])('is refused and costs nothing (%s of %s: `%s`)', async (path, model, field) => {
+      const payer = await stage.service.createAccount({ usd: 1 });
+      const content = scripted({ '*': { kind: 'answer', usage: usageOf(10, 20) } });
+      const asks = JSON.stringify({ model, messages: [{ role: 'user', content }], input: content });
+      for (const count of wrapping) {
+        const text = asks.replace('{', `{"${field}":${count},`);
+        const answer = await post(`${stage.service.baseUrl}${path}`, text, bearer(payer.inferenceKey));
+        expectError(answer, 400, 'invalid_request');
+        expect(answer.text).toContain(`"param":"${field}"`);
+      }
+      expect(await expectSettled(stage.service, payer, 1_000_000_000n)).toBe(1_000_000_000n);
+    });
+  });
+
   describe('concurrent requests run exactly as far as the money goes', () => {
     /** The amount that one request needs set aside, as the 402 error states it. */
     let hold = 0n;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bearer, expectError, post } from '../../kit/client.ts';
+import { bearer, expectError, get, hello, post, send } from '../../kit/client.ts';
 import { until } from '../../kit/service.ts';
 import { describeBilling, type Person } from './world.ts';
 
@@ -48,6 +48,38 @@ await describeBilling(
     };
 
     describe('settings', () => {
+      // A write that put back what it has read before would undo the charges in between.
+      it('leave the balance alone, however their writes and charges of requests interleave', async () => {
+        const { service, till, person } = await suite.visited();
+        await till.give(person, 5);
+        const { key } = (await post(till.url('/keys'), { name: 'x', kind: 'inference' }, person.session)).json as {
+          key: string;
+        };
+        const preferences = till.url('/routing/preferences');
+        const known = (await get(preferences, person.session)).json as object;
+        const writes = [
+          () => till.putSettings(person, { low_balance_usd: 1, auto_top_up: null }),
+          () => post(till.url('/auth/update-user'), { name: 'Ann' }, person.session),
+          () => send('PUT', preferences, { headers: person.session, body: known }),
+        ];
+        const chat = () =>
+          post(`${service.baseUrl}/chat/completions`, { model: 'm/one', messages: hello, max_tokens: 50 }, bearer(key));
+        for (let round = 0; round < 5; round += 1) {
+          const answers = await Promise.all(
+            Array.from({ length: 4 }, () => [chat, ...writes].map((act) => act())).flat(),
+          );
+          expect(answers.map(({ status, text }) => `${status} ${status === 200 ? '' : text}`)).toEqual(
+            answers.map(() => '200 '),
+          );
+        }
+        // Twenty requests of 10 prompt and 20 completion tokens.
+        await till.hasBalance(person, 5 - 20 * 0.00005);
+        const refused = await till.putSettings(person, { low_balance_usd: 1, auto_top_up: null, balance: 5 });
+        expect([refused.status, refused.text.includes('balance')]).toEqual([400, true]);
+        const audit = await service.runControl(['audit']);
+        expect(audit.code, audit.output).toBe(0);
+      });
+
       it('are empty at first, and are replaced as a whole', async () => {
         const { till, person } = await suite.visited();
         expect(await till.settings(person)).toEqual({

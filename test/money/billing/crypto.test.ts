@@ -75,6 +75,21 @@ await describeBilling(
       expect(await till.ledger(person)).toEqual([]);
     });
 
+    it('gives a signed delivery no order of another rail, whichever of its ids it names', async () => {
+      const { till, world, person, id } = await suite.ordered(medium);
+      const card = await till.order(person, { package_id: 'medium', rail: 'card' });
+      // Both payments are over the right amount, and each names the order of the other rail.
+      const session = JSON.stringify(till.payByCard(card.id));
+      const ownSession = world.stripe.sessionOf(card.id).id;
+      const stolen = session.replaceAll(card.id, id).replaceAll(ownSession, invoiceOf(id).id);
+      expect((await till.told(JSON.parse(stolen) as object)).outcome).toBe('unknown_order');
+      const delivery = settled(id);
+      Object.assign(invoiceOf(id), { id: ownSession, metadata: { orderId: card.id } });
+      expect((await till.toldByBtcpay({ ...delivery, invoiceId: ownSession })).outcome).toBe('unknown_order');
+      for (const order of [id, card.id]) expect((await till.read(person, order)).status).toBe('pending');
+      expect(await till.ledger(person)).toEqual([]);
+    });
+
     it('explains deliveries about invoices that it does not know, tests of the webhook and other stores', async () => {
       const { till, world, person, id } = await suite.ordered(medium);
       const delivery = (invoiceId: string, more: object = {}) => ({

@@ -89,9 +89,6 @@ interface GrantTerms extends Pick<MonthlyGrantsDependencies, 'needsVerified'> {
   readonly defaultNusd: Nusd;
 }
 
-/** SQL: the account `a` is an anonymous wallet, which a person may have any number of. */
-const isWallet = 'exists (select from wallets w where w.account_id = a.id)';
-
 const batch = 200;
 
 /** Returns some of the accounts that `giveGrant` would give something. */
@@ -104,7 +101,7 @@ export async function findDue(
     `select a.id from accounts a left join monthly_grants g on g.account_id = a.id and g.month = $1
        left join auth_user u on u.id = a.user_id
      where a.disabled_at is null and coalesce(a.monthly_grant_nusd, $2) > coalesce(g.amount_nusd, 0)
-       and (u.email_verified or u.id is null or not $3) and not ${isWallet}
+       and (u.email_verified or u.id is null or not $3)
        and not (coalesce(g.refused, false) and a.monthly_grant_nusd is null)
      order by random() limit ${batch}`,
     [month, defaultNusd, needsVerified],
@@ -125,7 +122,7 @@ export async function giveGrant(pool: pg.Pool, accountId: string, terms: GrantTe
   await inTransaction(pool, async (client) => {
     const { rows: accounts } = await client.query<{ amount_nusd: string; is_own: boolean; version: string }>(
       `select coalesce(monthly_grant_nusd, $2)::text as amount_nusd, monthly_grant_nusd is not null as is_own, version
-       from accounts a where id = $1 and disabled_at is null and not ${isWallet} for update`,
+       from accounts a where id = $1 and disabled_at is null for update`,
       [accountId, defaultNusd],
     );
     const [account] = accounts;
