@@ -60,7 +60,9 @@ describe('an account with many keys', () => {
         return projector.keys(ids);
       },
     };
-    expect(await removeAccount({ pool, projector: counting, now: Date.now, onFailed: () => {} }, ann.userId)).toBeUndefined();
+    expect(
+      await removeAccount({ pool, projector: counting, now: Date.now, onFailed: () => {} }, ann.userId),
+    ).toBeUndefined();
     expect(await left(ann.accountId)).toEqual({ active: 0, named: 0 });
     expect(Math.max(...sizes)).toBe(500);
     expect(new Set(told.keys).size).toBe(1_300);
