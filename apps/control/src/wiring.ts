@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Maxima } from '@sotto/contract';
 import { isSwitchedOn, type MediaSwitches } from '@sotto/router';
 import { type Leave, leaveServer, openTracing, repeat } from '@sotto/server';
-import { type EpochKeeper, monthOf, type State } from '@sotto/state';
+import type { EpochKeeper, State } from '@sotto/state';
 import type { CapabilitiesAnswer, Operation } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
