@@ -2,7 +2,7 @@
 // directly, because npx and pnpm do not forward SIGTERM. It is plain JavaScript for Node 18 and later, without dependencies.
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ensureDashboard } from './dashboard.mjs';
+import { ensureDashboard, ensurePlayground } from './dashboard.mjs';
 import { findNode } from './find-node.mjs';
 import { ensureInstalled } from './install.mjs';
 import { inForeground, supervise, superviseNode, typedIn } from './supervise.mjs';
@@ -58,13 +58,15 @@ const commands = {
     if (args[0] === 'serve') await ensureDashboard(context);
     return superviseNode(context, [source, join(root, 'apps/control/src/main.ts'), ...args], { cwd: typedIn() });
   },
-  sotto: (context, args) =>
-    inForeground(context, [
+  sotto: async (context, args) => {
+    if (args[0] === 'playground') await ensurePlayground(context);
+    return inForeground(context, [
       source,
       '--disable-warning=ExperimentalWarning',
       join(root, 'packages/client/src/command/main.ts'),
       ...args,
-    ]),
+    ]);
+  },
   bench: (context, args) => {
     const [file, rest] = ownBenches.has(args[0]) ? [args[0], args.slice(1)] : ['main', args];
     return superviseNode(context, [source, `tools/bench/${file}.ts`, ...rest]);
@@ -72,6 +74,7 @@ const commands = {
   fuzz: (context, args) =>
     superviseNode(context, [source, '--disable-warning=ExperimentalWarning', 'tools/fuzz/run.ts', ...args]),
   package: async (context, args) => {
+    await ensurePlayground(context);
     const { code } = await superviseNode(context, ['node_modules/typescript/bin/tsc', '-b', 'packages/client']);
     return code === 0 ? superviseNode(context, ['packages/client/build/build-package.ts', ...args]) : { code };
   },

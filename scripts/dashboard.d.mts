@@ -1,1 +1,2 @@
 export function ensureDashboard(context: { readonly root: string; readonly node: string }): Promise<void>;
+export function ensurePlayground(context: { readonly root: string; readonly node: string }): Promise<void>;

@@ -5,7 +5,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { alone } from './alone.mjs';
 import { supervise } from './supervise.mjs';
 
-/** Sources of the page, relative to the root. */
+/** Sources of both pages, relative to the root. */
 const sources = [
   'apps/dashboard',
   'packages/client/src',
@@ -20,27 +20,39 @@ const notSources = new Set(['node_modules', 'built', 'built.next', 'dist']);
  * Builds the dashboard into `apps/dashboard/built`, with a compressed copy of each file, if the build is missing or its
  * sources have changed. Prints one line to stderr. If the bundler fails, shows its output and throws.
  */
-export async function ensureDashboard({ root, node }) {
-  const app = join(root, 'apps/dashboard');
-  const built = join(app, 'built');
+export const ensureDashboard = (context) =>
+  ensurePage(context, { name: 'the dashboard', built: 'apps/dashboard/built', args: [], finish: compress });
+
+/** The same for the page of `sotto playground`, which the client's package holds. */
+export const ensurePlayground = (context) =>
+  ensurePage(context, {
+    name: 'the playground',
+    built: 'packages/client/playground',
+    args: ['--mode', 'playground'],
+    finish: (folder) => renameSync(join(folder, 'playground.html'), join(folder, 'index.html')),
+  });
+
+async function ensurePage({ root, node }, { name, built: path, args, finish }) {
+  const built = join(root, path);
   const stamp = join(built, '.sources');
   const wanted = fingerprint(root);
   const isBuilt = () => existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted;
   if (isBuilt()) return;
   await alone(root, async () => {
     if (isBuilt()) return;
-    const next = join(app, 'built.next');
-    await build(node, app, next);
+    const next = `${built}.next`;
+    await build({ root, node, name, args, next });
+    finish(next);
     writeFileSync(join(next, '.sources'), wanted);
     rmSync(built, { recursive: true, force: true });
     renameSync(next, built);
   });
 }
 
-async function build(node, app, next) {
-  console.error('Building the dashboard…');
-  const { code, output, isStopped } = await supervise(node, ['node_modules/vite/bin/vite.js', 'build'], {
-    cwd: app,
+async function build({ root, node, name, args, next }) {
+  console.error(`Building ${name}…`);
+  const { code, output, isStopped } = await supervise(node, ['node_modules/vite/bin/vite.js', 'build', ...args], {
+    cwd: join(root, 'apps/dashboard'),
     env: { ...process.env, NODE_ENV: 'production', SOTTO_DASHBOARD_OUT: next },
     capture: true,
     wholeGroup: true,
@@ -48,9 +60,8 @@ async function build(node, app, next) {
   if (isStopped) process.exit(code || 130);
   if (code !== 0) {
     process.stderr.write(output);
-    throw new Error('cannot build the dashboard; see the output above');
+    throw new Error(`cannot build ${name}; see the output above`);
   }
-  compress(next);
 }
 
 /** Writes `.br` and `.gz` copies of scripts, styles and icons. The HTML page is generated for each answer. */

@@ -16,7 +16,10 @@ const devPage: Plugin = {
   transformIndexHtml: (html) => html.replaceAll('SOTTO_CONFIDENTIAL_ORIGIN', confidentialOrigin),
 };
 
-export default defineConfig({
+/** `--mode playground` builds the page of `sotto playground`, which the command serves as it was built. */
+const playground = 'playground';
+
+export default defineConfig(({ mode }) => ({
   plugins: [react(), tailwindcss(), devPage],
   server: {
     host: '127.0.0.1',
@@ -24,10 +27,11 @@ export default defineConfig({
     proxy: { '/v1': { target: controlOrigin, changeOrigin: true, headers: { origin: controlOrigin } } },
   },
   resolve: { conditions: ['@sotto/source', ...defaultClientConditions] },
-  html: { cspNonce: noncePlaceholder },
+  ...(mode === playground ? {} : { html: { cspNonce: noncePlaceholder } }),
   build: {
     outDir: process.env.SOTTO_DASHBOARD_OUT ?? 'built',
     emptyOutDir: true,
+    rolldownOptions: { input: mode === playground ? 'playground.html' : 'index.html' },
     target: 'es2022',
     // Inlined files would need `data:` in the content security policy.
     assetsInlineLimit: 0,
@@ -35,4 +39,4 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
   },
-});
+}));

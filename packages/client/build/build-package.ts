@@ -2,8 +2,10 @@ import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BuildOptions, build } from 'esbuild';
+import { readPage } from '../src/playground/page-files.ts';
 
-// Builds the folder that is published as `@sotto/client`, from the source and the declarations that `tsc -b` emitted.
+// Builds the folder that is published as `@sotto/client`, from the source, the declarations that `tsc -b` emitted, and the built
+// page of `sotto playground`. Prints the folder and the SHA-256 of the page, which the command prints, too.
 // Its one argument is the output folder; the default is `dist/package`.
 
 const here = fileURLToPath(new URL('..', import.meta.url));
@@ -48,7 +50,20 @@ await copyDeclarations();
 await writeFile(join(out, 'package.json'), `${JSON.stringify(await packageManifest(here), undefined, 2)}\n`);
 await cp(join(here, 'README.md'), join(out, 'README.md'));
 await cp(join(packages, '../LICENSE'), join(out, 'LICENSE'));
-console.log(out);
+const pageSha256 = await copyPage();
+console.log(`${out}\nSHA-256 of the playground's page: ${pageSha256}`);
+
+/** Copies the page, and resolves to its digest. */
+async function copyPage(): Promise<string> {
+  const page = readPage(join(here, 'playground'));
+  if (page === undefined) throw new Error('the page of the playground is not built; `npm run package` builds it');
+  for (const [name, { bytes }] of page.files) {
+    const to = join(out, 'playground', name);
+    await mkdir(dirname(to), { recursive: true });
+    await writeFile(to, bytes);
+  }
+  return page.sha256;
+}
 
 /** Copies the declarations. They name each other by path, so that the published package needs none of the others. */
 async function copyDeclarations(): Promise<void> {
@@ -100,7 +115,7 @@ async function packageManifest(folder: string): Promise<object> {
         default: './node/index.js',
       },
     },
-    files: ['node', 'browser', 'types', 'README.md', 'LICENSE'],
+    files: ['node', 'browser', 'playground', 'types', 'README.md', 'LICENSE'],
     dependencies: { socks: dependencies.socks, undici: dependencies.undici, zod: dependencies.zod },
   };
 }

@@ -5,6 +5,7 @@ import OpenAI from 'openai';
 import { afterAll, beforeAll } from 'vitest';
 import { nodePlatform } from '../../../packages/client/src/platform/node-platform.ts';
 import { makePrivateClient, type PrivateClient } from '../../../packages/client/src/private/create-private-fetch.ts';
+import { programsWith } from '../../../packages/client/src/proxy/local-caller.ts';
 import { type ProxyOptions, proxyHandler } from '../../../packages/client/src/proxy/proxy-handler.ts';
 import type { PlanesSetup } from '../../kit/both-planes.ts';
 import { filesOf, type Prices, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
@@ -283,7 +284,9 @@ export function localProxy(world: ClientWorld, models: NonNullable<ProxyOptions[
     client = makePrivateClient(nodePlatform({ selfSigned: false }), options);
     const { exchange } = client;
     const onNote = (text: string): void => void notes.push(text);
-    server = createServer(proxyHandler({ exchange, models, onNote, onUnexpected: onNote }));
+    server = createServer(
+      proxyHandler({ exchange, requireCaller: programsWith(undefined), models, onNote, onUnexpected: onNote }),
+    );
     origin = `http://127.0.0.1:${await listenOnLoopback(server)}`;
   });
   afterAll(async () => {

@@ -57,6 +57,7 @@ const sideDoors: readonly string[] = [
   '@sotto/attestation/documents',
   '@sotto/contract/control',
   '@sotto/contract/confidential',
+  '@sotto/client/playground',
 ];
 const ours = (specifier: string): string | undefined => /^@sotto\/([^/]+)/.exec(specifier)?.[1];
 
@@ -155,7 +156,7 @@ describe('the broker', () => {
 
 describe('code for browsers', () => {
   const nodeOnly =
-    /^packages\/client\/src\/(?:agents\/|command\/|dialects\/|proxy\/|purse\/|platform\/(?:node-platform|relay)|index\.ts$|.*\/testing\/)/;
+    /^packages\/client\/src\/(?:agents\/|command\/|dialects\/|playground\/|proxy\/|purse\/|platform\/(?:node-platform|relay)|index\.ts$|.*\/testing\/)/;
   const shared = files.filter(({ path }) => path.startsWith('packages/client/src/') && !nodeOnly.test(path));
 
   it('contains files to scan', () => {

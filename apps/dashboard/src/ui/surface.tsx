@@ -4,6 +4,7 @@ import { CircleAlert, Inbox } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { ApiError, errorElsewhere, sentenceOf } from '../api/errors.ts';
 import { Button } from './button.tsx';
+import { Sentence } from './text.tsx';
 
 interface PageProps {
   readonly title: string;
@@ -81,7 +82,9 @@ export function ErrorState({ error, onRetry, children }: ErrorStateProps) {
     <div role="alert" className="flex flex-wrap items-center gap-3 rounded-2xl border border-danger bg-danger-soft p-4">
       <CircleAlert aria-hidden className="size-5 shrink-0 text-danger" />
       <div className="min-w-0 flex-1 basis-60">
-        <p>{sentenceOf(error)}</p>
+        <p>
+          <Sentence text={sentenceOf(error)} />
+        </p>
         {error instanceof ApiError && error.requestId !== undefined && (
           <p className="text-sm break-all text-muted">Request {error.requestId}</p>
         )}

@@ -12,7 +12,7 @@ export const wayWords: Readonly<Record<Way, { readonly label: string; readonly t
   },
   e2ee: {
     label: 'End-to-end encrypted',
-    text: 'Your browser also encrypts content for the provider’s verified enclave.',
+    text: 'Content is also encrypted for the provider’s verified enclave before it leaves this machine.',
   },
   compatibility: {
     label: 'Compatibility mode',

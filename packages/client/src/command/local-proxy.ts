@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type ModelRule, readModelRule } from '../dialects/model-map.ts';
 import type { Exchange } from '../private/private-exchange.ts';
+import { programsWith } from '../proxy/local-caller.ts';
 import { proxyHandler } from '../proxy/proxy-handler.ts';
 import { printableLine, type Terminal, UsageError } from './terminal.ts';
 
@@ -16,17 +17,17 @@ export const modelHelp = `  --map NAME=MODEL     the model for a name that a too
                        Repeat it for more names: the first that matches wins
   --model MODEL        the model for names that neither --map nor the catalog has`;
 
-/** The only address that the proxy listens on, so that other machines cannot reach it. */
+/** The only address that these servers listen on, so that other machines cannot reach them. */
 export const localHost = '127.0.0.1';
 
-/** A proxy that listens on this machine. */
-export interface LocalProxy {
+/** A server that only this machine can reach. */
+export interface LocalServer {
   readonly server: Server;
   /** Without a path, such as `http://127.0.0.1:4999`. */
   readonly origin: string;
 }
 
-/** Starts the proxy. Port 0 is any free one. Throws a `UsageError` if the port cannot be used. */
+/** Starts the proxy. Throws a `UsageError` if a rule is malformed or the port cannot be used. */
 export async function startProxy(
   terminal: Terminal,
   options: {
@@ -35,21 +36,26 @@ export async function startProxy(
     readonly token: string | undefined;
     readonly port: number;
   },
-): Promise<LocalProxy> {
+): Promise<LocalServer> {
   const { exchange, values, token, port } = options;
-  const server = createServer(
-    proxyHandler({
-      ...{ exchange, token },
-      models: { rules: (values.map ?? []).map(readRule), fallback: values.model },
-      onNote: (text) => terminal.note(`${printableLine(text)}\n`),
-      onUnexpected: (name) => terminal.note(`A request failed: ${name}\n`),
-    }),
-  );
+  const handler = proxyHandler({
+    exchange,
+    requireCaller: programsWith(token),
+    models: { rules: (values.map ?? []).map(readRule), fallback: values.model },
+    onNote: (text) => terminal.note(`${printableLine(text)}\n`),
+    onUnexpected: (name) => terminal.note(`A request failed: ${name}\n`),
+  });
+  return listenLocally(handler, port);
+}
+
+/** Starts a server for this machine alone. Port 0 is any free one. Throws a `UsageError` if the port cannot be used. */
+export async function listenLocally(handler: RequestListener, port: number): Promise<LocalServer> {
+  const server = createServer(handler);
   const { port: taken } = await listen(server, port);
   return { server, origin: `http://${localHost}:${taken}` };
 }
 
-/** A token that only the proxy and the programs that it is for know. */
+/** A token that only the server and the programs that it is for know. */
 export const newToken = (): string => `sotto_local_${randomBytes(24).toString('base64url')}`;
 
 function readRule(text: string): ModelRule {

@@ -35,7 +35,7 @@ const walletMs = 24 * 60 * 60_000;
 export async function openService(
   terminal: Terminal,
   values: Values,
-  more: Pick<PrivateFetchOptions, 'onEnclaveExchange'> = {},
+  more: Pick<PrivateFetchOptions, 'onEnclaveExchange' | 'onEnclaveVerified' | 'onVerified'> = {},
 ): Promise<OpenService | ExitCode> {
   const baseOrigin = requiredAddress(terminal, '--base-url', values['base-url']);
   const controlOrigin = requiredAddress(terminal, '--control-url', values['control-url']);
@@ -52,8 +52,14 @@ export async function openService(
     e2eeOnly: values.e2ee ?? false,
     acceptRelayAttacks: values['accept-relay-attacks'] ?? false,
     ...more,
-    onVerified: (verification) => terminal.note(verifiedLine(verification)),
-    onEnclaveVerified: (verification) => terminal.note(enclaveLine(verification)),
+    onVerified: (verification) => {
+      terminal.note(verifiedLine(verification));
+      more.onVerified?.(verification);
+    },
+    onEnclaveVerified: (verification) => {
+      terminal.note(enclaveLine(verification));
+      more.onEnclaveVerified?.(verification);
+    },
   };
   const { 'self-signed': selfSigned = false, relay } = values;
   const { relaysPlainHttp } = terminal;

@@ -65,14 +65,15 @@ export async function proxyCommand(terminal: Terminal, args: readonly string[]):
   }
 }
 
-function readPort(text: string): number {
+/** Reads `--port`. */
+export function readPort(text: string): number {
   const port = Number(text);
   if (/^\d{1,5}$/.test(text) && port <= 65_535) return port;
   throw new UsageError(`--port must be a number from 0 (any free port) to 65535; got "${text}".`);
 }
 
 /** Resolves when the server has stopped. After the first interrupt it waits up to `drainMs` for running answers. */
-function interrupted(terminal: Terminal, server: Server): Promise<void> {
+export function interrupted(terminal: Terminal, server: Server): Promise<void> {
   return new Promise((resolve) => {
     let isStopping = false;
     const stop = terminal.onInterrupt(() => {

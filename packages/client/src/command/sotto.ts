@@ -1,6 +1,7 @@
 import { ClientError } from '../errors.ts';
 import { PurseError } from '../purse/credit-service.ts';
 import { chatCommand, chatHelp } from './chat-command.ts';
+import { playgroundCommand, playgroundHelp } from './playground-command.ts';
 import { proxyCommand, proxyHelp } from './proxy-command.ts';
 import { purseCommand, purseHelp } from './purse-command.ts';
 import { runCommand, runHelp } from './run-command.ts';
@@ -19,6 +20,7 @@ const commands: ReadonlyMap<string, Command> = new Map([
   ['run', { help: runHelp, run: runCommand }],
   ['proxy', { help: proxyHelp, run: proxyCommand }],
   ['chat', { help: chatHelp, run: chatCommand }],
+  ['playground', { help: playgroundHelp, run: playgroundCommand }],
   ['purse', { help: purseHelp, run: purseCommand }],
   ['verify-bill', { help: verifyBillHelp, run: verifyBillCommand }],
 ]);
@@ -29,6 +31,7 @@ const help = `sotto: use a model gateway that you verify instead of trust.
   sotto run AGENT      run a coding agent, such as claude or codex, over the private flow
   sotto proxy          serve the verified private flow to every tool on this machine
   sotto chat           chat with a model through the private flow
+  sotto playground     the same on a page that this machine serves
   sotto purse          buy and keep blind credits, for --anonymous
   sotto verify-bill FILE   recompute the charges of a bill
 

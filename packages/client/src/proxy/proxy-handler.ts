@@ -1,5 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '@sotto/wire';
 import { answerFrom, answerOfFailure, answerOfRefusal } from '../answer.ts';
 import { errorAnswer } from '../dialects/messages/errors.ts';
@@ -7,13 +6,13 @@ import type { ModelRule } from '../dialects/model-map.ts';
 import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
 import type { Exchange } from '../private/private-exchange.ts';
+import type { RequireCaller } from './local-caller.ts';
 import { makeDialects, type ServeDialect } from './serve-dialects.ts';
 import { failureOf, writtenAnswer } from './serve-translation.ts';
 
 export interface ProxyOptions {
   readonly exchange: Exchange;
-  /** The token that every request must show, where tools send their API key. Undefined: none is asked for. */
-  readonly token?: string | undefined;
+  readonly requireCaller: RequireCaller;
   /** Which models tools mean by names that the catalog does not have. Default: every name is passed on. */
   readonly models?: { readonly rules: readonly ModelRule[]; readonly fallback: string | undefined };
   /** Called once for each thing that a translation leaves out, without content. */
@@ -23,13 +22,12 @@ export interface ProxyOptions {
 }
 
 const maxBodyBytes = 64 * 1024 * 1024;
-const localHost = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/;
 /** Headers that apply to a single connection. */
 const hopByHop = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'trailer']);
 
 /**
  * Serves the private flow to programs on this machine, in the dialects of `makeDialects`. It drops the credentials that
- * they send. It refuses web pages, which could otherwise spend the user's balance and read the answers.
+ * they send.
  */
 export function proxyHandler(options: ProxyOptions): (request: IncomingMessage, response: ServerResponse) => void {
   const serveDialect = makeDialects({
@@ -38,7 +36,7 @@ export function proxyHandler(options: ProxyOptions): (request: IncomingMessage, 
     ...options,
   });
   return (request, response) => {
-    serve({ serveDialect, token: options.token }, request, response).catch((error: unknown) => {
+    serve({ serveDialect, requireCaller: options.requireCaller }, request, response).catch((error: unknown) => {
       if (!response.destroyed) options.onUnexpected(nameOf(error));
       response.destroy();
     });
@@ -52,7 +50,7 @@ function nameOf(error: unknown): string {
 
 interface Serving {
   readonly serveDialect: ServeDialect;
-  readonly token: string | undefined;
+  readonly requireCaller: RequireCaller;
 }
 
 async function serve(serving: Serving, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -62,14 +60,12 @@ async function serve(serving: Serving, request: IncomingMessage, response: Serve
 }
 
 async function answerTo(
-  { serveDialect, token }: Serving,
+  { serveDialect, requireCaller }: Serving,
   request: IncomingMessage,
   signal: AbortSignal,
 ): Promise<ContentAnswer> {
   try {
-    requireLocal(request);
-    if (token !== undefined && !showsToken(request.headers, token))
-      throw new ServiceError('invalid_api_key', { message: wrongToken });
+    requireCaller(request);
     return await serveDialect({
       method: request.method ?? 'GET',
       path: pathOf(request),
@@ -88,24 +84,8 @@ async function answerTo(
   }
 }
 
-const wrongToken =
-  'This proxy serves only programs that send its token as their API key. The token stands where the proxy was started.';
-
 /** Whether the caller reads errors in Anthropic's shape. */
 const readsMessages = ({ url = '' }: IncomingMessage): boolean => /^\/v1\/messages(?:[/?]|$)/.test(url);
-
-function requireLocal({ headers }: IncomingMessage): void {
-  // A web page could bypass its own origin with a foreign host name that resolves to this machine (DNS rebinding).
-  if (!localHost.test(headers.host ?? '')) {
-    throw new ServiceError('forbidden', {
-      message: 'This proxy serves only this machine. Address it as 127.0.0.1 or localhost.',
-    });
-  }
-  const site = headers['sec-fetch-site'];
-  if (headers.origin !== undefined || (site !== undefined && site !== 'none')) {
-    throw new ServiceError('forbidden', { message: 'This proxy does not serve web pages.' });
-  }
-}
 
 function pathOf({ url = '/' }: IncomingMessage): string {
   if (url.startsWith('/v1/')) return url;
@@ -149,12 +129,3 @@ function drained(response: ServerResponse): Promise<void> {
     response.on('drain', go).on('close', go);
   });
 }
-
-/** Whether a request shows the token of this proxy, where tools send their API key. Compares in constant time. */
-function showsToken(headers: IncomingHttpHeaders, token: string): boolean {
-  const bearer = /^Bearer (\S+)$/i.exec(headers.authorization ?? '')?.[1];
-  const key = headers['x-api-key'];
-  return [bearer, key].some((shown) => typeof shown === 'string' && timingSafeEqual(digest(shown), digest(token)));
-}
-
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

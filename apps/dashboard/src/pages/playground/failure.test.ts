@@ -22,12 +22,12 @@ it('says what to do about every failure of a request that somebody can do someth
     expect(errorTable[type], type).toBeDefined();
     expect(adviseOn(errorOf(type)), type).toBeDefined();
   }
-  expect(adviseOn(errorOf('insufficient_balance'))?.to).toBe('/billing');
-  expect(adviseOn(errorOf('privacy_boundary_not_met'))?.to).toBe('/routing');
+  expect(adviseOn(errorOf('insufficient_balance'))?.link?.to).toBe('/billing');
+  expect(adviseOn(errorOf('privacy_boundary_not_met'))?.link?.to).toBe('/routing');
 });
 
 it('leads to what refused the money: balance, budget or key', () => {
-  const at = (message: string) => adviseOn(errorOf('insufficient_balance', undefined, message))?.to;
+  const at = (message: string) => adviseOn(errorOf('insufficient_balance', undefined, message))?.link?.to;
   expect(at('Nothing is left of the workspace’s budget until 2026-12-01 00:00 UTC.')).toBe('/budgets');
   expect(at('The request needs 0.2 USD, and 0.1 USD is left of the limit of the key.')).toBe('/keys');
   expect(at('The balance is used up: 0 USD is available.')).toBe('/billing');
@@ -36,7 +36,7 @@ it('leads to what refused the money: balance, budget or key', () => {
 it('never advises to send content to a broker that failed its check', () => {
   for (const type of ['attestation_untrusted', 'attestation_unavailable', 'nonce_mismatch']) {
     const advice = adviseOn(errorOf(type));
-    expect(advice).toMatchObject({ to: '/verify', text: expect.stringMatching(/^Do not send/) });
+    expect(advice).toMatchObject({ link: { to: '/verify' }, text: expect.stringMatching(/^Do not send/) });
     expect(advice?.text).not.toContain('compatibility');
   }
 });

@@ -1,13 +1,13 @@
 import { errorTable } from '@sotto/wire';
-import { Link } from '@tanstack/react-router';
 import { CircleAlert } from 'lucide-react';
 import { ApiError, sentenceOf } from '../../api/errors.ts';
 import { formatCountOf } from '../../format/format.ts';
-import { linkClass } from '../../ui/button.tsx';
 import { Sentence } from '../../ui/text.tsx';
+import { type HelpfulPage, useSurroundings } from './surroundings.ts';
 
 /** A failed request: the error, the advice, and the request id to quote when asking for help. */
 export function Failure({ error }: { error: unknown }) {
+  const { linkTo } = useSurroundings();
   const advice = adviseOn(error);
   return (
     <div role="alert" className="flex gap-3 rounded-xl border border-danger bg-danger-soft p-3">
@@ -18,12 +18,7 @@ export function Failure({ error }: { error: unknown }) {
         </p>
         {advice !== undefined && (
           <p>
-            {advice.text}{' '}
-            {advice.to !== undefined && (
-              <Link to={advice.to} className={linkClass}>
-                {advice.linkText}
-              </Link>
-            )}
+            {advice.text} {advice.link !== undefined && linkTo(advice.link.to, advice.link.text)}
           </p>
         )}
         {error instanceof ApiError && (
@@ -38,18 +33,14 @@ export function Failure({ error }: { error: unknown }) {
 }
 
 function ErrorType({ type }: { type: string }) {
+  const { linkToError } = useSurroundings();
   const name = <code className="font-mono">{type}</code>;
   const row = rowOf(type);
-  if (row === undefined) return name;
-  return (
-    <Link to="/guides/$" params={{ _splat: 'reference/errors' }} hash={row} className={linkClass}>
-      {name}
-    </Link>
-  );
+  return row === undefined ? name : linkToError(row, name);
 }
 
 /** The types that this page gives to failures itself. */
-const ownTypes: ReadonlySet<string> = new Set(['network', 'unexpected_answer', 'incomplete']);
+const ownTypes: ReadonlySet<string> = new Set(['network', 'unexpected_answer', 'incomplete', 'command_ended']);
 
 /** The row of the reference about a type of error; undefined if it has none. */
 export function rowOf(type: string): string | undefined {
@@ -60,20 +51,17 @@ export function rowOf(type: string): string | undefined {
 /** Advice on an error: a sentence, and a page that helps. */
 interface Advice {
   readonly text: string;
-  readonly to?: '/billing' | '/routing' | '/verify' | '/keys' | '/budgets';
-  readonly linkText?: string;
+  readonly link?: { readonly to: HelpfulPage; readonly text: string };
 }
 
-const routing = { to: '/routing', linkText: 'Routing' } as const;
-const verify = { to: '/verify', linkText: 'Verify' } as const;
-const keys = { to: '/keys', linkText: 'Keys' } as const;
+const routing = { link: { to: '/routing', text: 'Routing' } } as const;
+const verify = { link: { to: '/verify', text: 'Verify' } } as const;
+const keys = { link: { to: '/keys', text: 'Keys' } } as const;
+const billing = { link: { to: '/billing', text: 'Billing' } } as const;
+const budgets = { link: { to: '/budgets', text: 'Budgets' } } as const;
 
 const known: Readonly<Record<string, Advice>> = {
-  insufficient_balance: {
-    text: 'Add funds, or lower the limit of output tokens.',
-    to: '/billing',
-    linkText: 'Billing',
-  },
+  insufficient_balance: { text: 'Add funds, or lower the limit of output tokens.', ...billing },
   no_provider_route_meets_privacy: { text: 'Choose a weaker minimum privacy here or for the workspace.', ...routing },
   privacy_boundary_not_met: { text: 'The workspace’s privacy boundary keeps this model out.', ...routing },
   no_provider_route: {
@@ -119,8 +107,7 @@ const known: Readonly<Record<string, Advice>> = {
 /** One type of error has three causes, and only its message says which. */
 function adviceOf({ type, message }: ApiError): Advice | undefined {
   if (type !== 'insufficient_balance') return known[type];
-  if (/\bbudget\b/.test(message))
-    return { text: 'Raise the budget, or wait for the next month.', to: '/budgets', linkText: 'Budgets' };
+  if (/\bbudget\b/.test(message)) return { text: 'Raise the budget, or wait for the next month.', ...budgets };
   if (/\bkey\b/.test(message)) return { text: 'Raise the limit of the key, or use another key.', ...keys };
   return known[type];
 }

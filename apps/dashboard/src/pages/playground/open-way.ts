@@ -1,4 +1,5 @@
 import type { ClientPins, EnclaveVerification, OriginVerification } from '@sotto/client';
+import type { ShownEnclave, ShownGateway } from '@sotto/client/playground';
 import type { PrivacyClass } from '@sotto/wire';
 import { useRef } from 'react';
 import { unreachable } from '../../api/errors.ts';
@@ -20,30 +21,34 @@ type ContentPath = '/chat/completions' | MediaPath;
 export type MediaPath = '/images/generations' | '/audio/speech';
 
 /** An answer: the requested model, and what the broker reports of it. */
-interface Answered {
+export interface Answered {
   readonly model: string;
   readonly provider?: string | undefined;
   readonly tier?: PrivacyClass | undefined;
 }
 
 /** The verifications for an answer. */
-interface Vouched {
-  readonly gateway?: OriginVerification | undefined;
-  readonly enclave?: EnclaveVerification | undefined;
+export interface Vouched {
+  readonly gateway?: ShownGateway | undefined;
+  readonly enclave?: ShownEnclave | undefined;
 }
 
 export interface OpenWay {
   /** Sends JSON to a path of the confidential origin. Throws errors that pages can show. */
   send(path: ContentPath, body: object, signal: AbortSignal): Promise<Response>;
   /** The verifications behind an answer: of the broker, and of the enclave that the content was encrypted for, if it was. */
-  vouched(answer: Answered): Vouched;
+  vouched(answer: Answered): Promise<Vouched>;
 }
 
-const nameOf = ({ model, provider }: Answered): string => JSON.stringify([model, provider]);
+/** The enclave that the content of an answer was encrypted for. Routes of other tiers take no encrypted content. */
+export const enclaveOf = ({ model, provider, tier }: Answered, verified: readonly ShownEnclave[]) =>
+  tier === 'e2ee' ? verified.find((enclave) => enclave.model === model && enclave.provider === provider) : undefined;
+
+const nameOf = ({ model, provider }: EnclaveVerification): string => JSON.stringify([model, provider]);
 
 /** Opens a way. It keeps its verification, so that the next request need not wait. */
 async function openWay({ way, key, allowSimulated, pins }: WayOptions): Promise<OpenWay> {
-  if (way === 'compatibility') return { send: withKey(key), vouched: () => ({}) };
+  if (way === 'compatibility') return { send: withKey(key), vouched: async () => ({}) };
   const { createPrivateFetch, createE2eeChat } = await loadClient();
   let gateway: OriginVerification | undefined;
   // The client keeps enclaves that it has verified, so the last one need not be the one that answered.
@@ -62,10 +67,9 @@ async function openWay({ way, key, allowSimulated, pins }: WayOptions): Promise<
       enclaves.set(nameOf(verification), verification);
     },
   };
-  const vouched: OpenWay['vouched'] = (answer) => ({
+  const vouched: OpenWay['vouched'] = async (answer) => ({
     gateway,
-    // Routes of other tiers take no encrypted content.
-    enclave: answer.tier === 'e2ee' ? enclaves.get(nameOf(answer)) : undefined,
+    enclave: enclaveOf(answer, [...enclaves.values()]),
   });
   try {
     if (way === 'e2ee') {

@@ -22,3 +22,7 @@ export function readPlaygroundSearch(search: Readonly<Record<string, unknown>>):
     ...(way === undefined ? {} : { way }),
   };
 }
+
+/** The choices after a change. Another mode has other models and ways, so it begins with its defaults. */
+export const changed = (search: PlaygroundSearch, part: PlaygroundSearch): PlaygroundSearch =>
+  part.mode === undefined ? { ...search, ...part } : part.mode === 'chat' ? {} : { mode: part.mode };

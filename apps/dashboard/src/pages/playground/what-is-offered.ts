@@ -1,6 +1,6 @@
 import { type ModelAnswer, preferredModel } from '@sotto/wire';
 import { autoModelId, isOffered } from '../../models/model-options.ts';
-import type { Mode, Way } from './playground-search.ts';
+import type { Mode, PlaygroundSearch, Way } from './playground-search.ts';
 
 const modelTypes: Readonly<Record<Mode, ModelAnswer['model_type']>> = { chat: 'text', image: 'image', speech: 'tts' };
 
@@ -21,4 +21,34 @@ export function waysFor(mode: Mode, model: ModelAnswer | undefined): readonly Wa
   if (mode !== 'chat') return ['private'];
   if (hasSealed && routes.every(({ privacy_class }) => privacy_class === 'e2ee')) return ['e2ee'];
   return hasSealed ? ['private', 'e2ee', 'compatibility'] : ['private', 'compatibility'];
+}
+
+export interface Offered {
+  readonly models: readonly ModelAnswer[];
+  readonly modes: readonly Mode[];
+  /** The ways that the page can send content by. */
+  readonly ways: readonly Way[];
+}
+
+/** The choices of the user where they are offered, and a default in place of others. */
+export interface Chosen {
+  readonly mode: Mode;
+  /** The models of the mode. */
+  readonly models: readonly ModelAnswer[];
+  readonly modelId: string;
+  /** Undefined: `/auto`. */
+  readonly model: ModelAnswer | undefined;
+  readonly way: Way;
+  /** The ways of the model. */
+  readonly ways: readonly Way[];
+}
+
+export function chooseFrom(offered: Offered, search: PlaygroundSearch): Chosen {
+  const mode = offered.modes.find((one) => one === search.mode) ?? 'chat';
+  const models = modelsOf(offered.models, mode);
+  const modelId = chosenModel(models, mode, search.model);
+  const model = models.find(({ id }) => id === modelId);
+  const ways = waysFor(mode, model).filter((one) => offered.ways.includes(one));
+  const way = ways.find((one) => one === search.way) ?? ways[0] ?? offered.ways[0] ?? 'private';
+  return { mode, models, modelId, model, way, ways };
 }

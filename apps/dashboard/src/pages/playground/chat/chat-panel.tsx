@@ -8,6 +8,7 @@ import { Card, Notice } from '../../../ui/surface.tsx';
 import { PrivacyPath } from '../../../verification/privacy-path.tsx';
 import type { OpenWay } from '../open-way.ts';
 import type { Way } from '../playground-search.ts';
+import { ScriptNote } from '../script-note.tsx';
 import { type ChatSettings, chatBody, effortsOf, outputOf, providersOf } from './chat-settings.ts';
 import { isKeptFrom, messagesOf } from './conversation.ts';
 import { TurnView } from './turn-view.tsx';
@@ -87,17 +88,20 @@ export function ChatPanel({ modelId, model, models, settings, way, open, obstacl
             {`${formatCountOf(kept, 'earlier exchange')} went by a more private way, so the next question does not repeat ${kept === 1 ? 'it' : 'them'}. The model sees only what follows.`}
           </Notice>
         )}
-        <Composer
-          text={text}
-          onText={(typed) => question.update(() => typed)}
-          isRunning={isRunning}
-          obstacle={obstacle}
-          onStop={stop}
-          onSend={() => {
-            send(text.trim());
-            question.update(() => '');
-          }}
-        />
+        <div className="space-y-2">
+          <Composer
+            text={text}
+            onText={(typed) => question.update(() => typed)}
+            isRunning={isRunning}
+            obstacle={obstacle}
+            onStop={stop}
+            onSend={() => {
+              send(text.trim());
+              question.update(() => '');
+            }}
+          />
+          <ScriptNote className="px-3" />
+        </div>
       </div>
     </Card>
   );
@@ -114,7 +118,7 @@ function BeforeTheFirst({ way, onExample }: { way: Way; onExample: (example: str
   return (
     <div className="space-y-4">
       <p className="text-sm text-muted">
-        Each answer comes with a receipt like this: who received what, and what your browser checked.
+        Each answer comes with a receipt like this: who received what, and what was checked.
       </p>
       <PrivacyPath label="Who will learn what" way={way} />
       <div className="flex flex-wrap gap-2">

@@ -1,4 +1,4 @@
-import type { EnclaveVerification, OriginVerification } from '@sotto/client';
+import type { ShownEnclave, ShownGateway } from '@sotto/client/playground';
 import type { PrivacyClass, UsageAnswer } from '@sotto/wire';
 import { tiers } from '../../../ui/badge.tsx';
 import type { Way } from '../playground-search.ts';
@@ -19,9 +19,9 @@ export interface AnswerFacts {
   readonly totalMs?: number | undefined;
   readonly usage?: UsageAnswer | undefined;
   /** The verification before the content was sent; absent in compatibility mode. */
-  readonly gateway?: OriginVerification | undefined;
+  readonly gateway?: ShownGateway | undefined;
   /** The verified enclave that the content was encrypted for. */
-  readonly enclave?: EnclaveVerification | undefined;
+  readonly enclave?: ShownEnclave | undefined;
 }
 
 type AnswerState = 'waiting' | 'streaming' | 'done' | 'stopped' | 'failed';

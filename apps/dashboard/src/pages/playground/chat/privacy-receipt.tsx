@@ -1,12 +1,11 @@
 import { relaySentence } from '@sotto/wire';
-import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { formatCountOf, formatInstant } from '../../../format/format.ts';
 import { tiers } from '../../../ui/badge.tsx';
-import { linkClass } from '../../../ui/button.tsx';
 import { byOutcome, CheckGroups } from '../../../verification/checks.tsx';
 import { type Mark, type Place, PrivacyPath } from '../../../verification/privacy-path.tsx';
 import { browserMinimum, meets, type Verdict, verdictWords } from '../../../verification/verdicts.tsx';
+import { useSurroundings } from '../surroundings.ts';
 import type { AnswerFacts } from './conversation.ts';
 
 interface PrivacyReceiptProps {
@@ -15,7 +14,7 @@ interface PrivacyReceiptProps {
   readonly isOpen: boolean;
 }
 
-/** Who received what for one answer, and what this browser checked about each. Nothing without an answer. */
+/** Who received what for one answer, and what was checked about each. Nothing without an answer. */
 export function PrivacyReceipt({ facts, isOpen }: PrivacyReceiptProps) {
   if (facts.provider === undefined && facts.tier === undefined) return null;
   const { way, provider } = facts;
@@ -49,30 +48,28 @@ function evidenceOf(facts: AnswerFacts): Readonly<Record<Place, ReactNode>> {
 }
 
 function YouEvidence({ facts }: { facts: AnswerFacts }) {
+  const { sender, senderProof } = useSurroundings();
   return (
     <Evidence>
       {facts.way === 'compatibility' ? (
-        <p>This page sent the key and the content in one request, to the broker.</p>
+        <p>{`${sender} sent the key and the content in one request, to the broker.`}</p>
       ) : (
         <p>
-          {`This page sent the key to control only. It sent the content ${isSealed(facts) ? 'encrypted, ' : ''}to ${facts.gateway?.origin ?? 'the broker'} only.`}
+          {`${sender} sent the key to control only. It sent the content ${isSealed(facts) ? 'encrypted, ' : ''}to ${facts.gateway?.origin ?? 'the broker'} only.`}
         </p>
       )}
-      <p>
-        You can see both in your browser’s network tools. This page comes from control, so you trust its script here.
-        Your own client, such as the <code>sotto</code> command, does the same without it.
-      </p>
+      <p>{senderProof}</p>
     </Evidence>
   );
 }
 
 function ControlEvidence({ facts }: { facts: AnswerFacts }) {
+  const { sender } = useSurroundings();
   if (facts.way === 'compatibility') {
     return (
       <Evidence>
         <p>
-          This page asked control nothing for this answer. Control knows whose key it is, and books the cost. The broker
-          sends it no content.
+          {`${sender} asked control nothing for this answer. Control knows whose key it is, and books the cost. The broker sends it no content.`}
         </p>
         <NotAttested />
       </Evidence>
@@ -90,11 +87,10 @@ function ControlEvidence({ facts }: { facts: AnswerFacts }) {
   );
 }
 
-const NotAttested = () => (
-  <p>Control is not attested: it needs no evidence to be kept from content, because this page sends it none.</p>
-);
+const NotAttested = () => <p>Control is not attested. It receives no content, so none depends on its machine.</p>;
 
 function BrokerEvidence({ facts }: { facts: AnswerFacts }) {
+  const { sender, unseenTlsKey, linkTo } = useSurroundings();
   const { gateway, requestId, attempts = 1 } = facts;
   return (
     <Evidence>
@@ -106,20 +102,14 @@ function BrokerEvidence({ facts }: { facts: AnswerFacts }) {
       ) : (
         <>
           <p>
-            {`This browser verified ${gateway.origin} at ${formatInstant(gateway.verifiedAt)}, before it sent the content. Verdict: ${verdictWords[gateway.verdict].name}. `}
+            {`${sender} verified ${gateway.origin} at ${formatInstant(gateway.verifiedAt)}, before it sent the content. Verdict: ${verdictWords[gateway.verdict].name}. `}
             {gateway.teeType === 'simulated'
               ? 'The evidence is simulated: no hardware signed it, and it proves nothing about the machine.'
               : verdictWords[gateway.verdict].meaning}
           </p>
-          {!gateway.tlsKeySeen && (
-            <p>A browser cannot see the TLS key of its connection, so that part depends on the certificate.</p>
-          )}
+          {!gateway.tlsKeySeen && <p>{unseenTlsKey}</p>}
           <CheckSummary checks={gateway.checks} />
-          <p>
-            <Link to="/verify" className={linkClass}>
-              Verify it again
-            </Link>
-          </p>
+          <p>{linkTo('/verify', 'Verify it again')}</p>
         </>
       )}
       {attempts > 1 && (
@@ -137,12 +127,13 @@ function BrokerEvidence({ facts }: { facts: AnswerFacts }) {
 }
 
 function ProviderEvidence({ facts }: { facts: AnswerFacts }) {
+  const { sender } = useSurroundings();
   const { tier, enclave, provider = 'The provider' } = facts;
   if (enclave !== undefined) {
     return (
       <Evidence>
         <p>
-          {`This browser verified the enclave of ${enclave.provider} for ${enclave.model} at ${formatInstant(enclave.verifiedAt)}, and encrypted the content for its key. Verdict: ${verdictWords[enclave.verdict].name}. ${verdictWords[enclave.verdict].meaning}`}
+          {`${sender} verified the enclave of ${enclave.provider} for ${enclave.model} at ${formatInstant(enclave.verifiedAt)}, and encrypted the content for its key. Verdict: ${verdictWords[enclave.verdict].name}. ${verdictWords[enclave.verdict].meaning}`}
         </p>
         {enclave.relayAttacks !== undefined && <p>{relaySentence(enclave.relayAttacks)}</p>}
         <CheckSummary checks={enclave.checks} />
@@ -158,8 +149,8 @@ function ProviderEvidence({ facts }: { facts: AnswerFacts }) {
       </p>
       <p>
         {tier === 'tee' || tier === 'e2ee'
-          ? 'The broker checks that evidence. This browser did not: it relies on the broker here.'
-          : 'There is no technical evidence for this tier, and this browser checked none.'}
+          ? `The broker checks that evidence. ${sender} did not: it relies on the broker here.`
+          : 'There is no technical evidence for this tier, so none was checked.'}
       </p>
     </Evidence>
   );
@@ -183,10 +174,10 @@ function CheckSummary({ checks }: { checks: Checks }) {
 
 const Evidence = ({ children }: { children: ReactNode }) => <div className="max-w-prose space-y-2">{children}</div>;
 
-/** Whether this browser encrypted the request for an enclave that it had verified. */
+/** Whether the request was encrypted for a verified enclave. */
 const isSealed = ({ enclave }: AnswerFacts): boolean => enclave !== undefined;
 
-/** The words on the boxes. Only a check that this browser made, on evidence of real hardware, reads as verified. */
+/** The words on the boxes. Only a check on evidence of real hardware that was made here reads as verified. */
 export function marksOf(facts: AnswerFacts): Readonly<Record<'broker' | 'provider', Mark>> {
   return { broker: brokerMark(facts), provider: providerMark(facts) };
 }

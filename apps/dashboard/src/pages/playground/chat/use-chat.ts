@@ -1,9 +1,8 @@
-import { useQueryClient } from '@tanstack/react-query';
 import { refusalOf } from '../../../api/errors.ts';
-import { balanceQuery } from '../../../api/queries.ts';
 import { makeTabState } from '../../../session/tab-state.ts';
 import type { OpenWay } from '../open-way.ts';
 import type { Way } from '../playground-search.ts';
+import { useSurroundings } from '../surroundings.ts';
 import type { RequestBody } from './chat-settings.ts';
 import { factsOf, type Turn } from './conversation.ts';
 import { readError, readStream } from './read-stream.ts';
@@ -35,7 +34,7 @@ interface Question {
 /** The conversation of this tab: it goes on while other pages are looked at, and ends with the tab. */
 export function useChat() {
   const { turns, running } = conversation.use();
-  const client = useQueryClient();
+  const { onCharged } = useSurroundings();
 
   const ask = ({ text, way, open, bodyAfter, again = false }: Question): void => {
     const id = crypto.randomUUID();
@@ -59,7 +58,7 @@ export function useChat() {
       });
     void askChat({ way, open, body, signal: controller.signal, onChange }).then(() => {
       update((before) => (before.running?.id === id ? { ...before, running: undefined } : before));
-      void client.invalidateQueries({ queryKey: balanceQuery.queryKey });
+      onCharged();
     });
   };
 
@@ -104,7 +103,7 @@ async function askChat({ way, open, body, signal, onChange }: AskChatOptions): P
     signal.throwIfAborted();
     const answer = await opened.send('/chat/completions', body, signal);
     facts = { ...facts, ...factsOf(answer.headers) };
-    facts = { ...facts, ...opened.vouched({ ...facts, model: facts.askedModel }) };
+    facts = { ...facts, ...(await opened.vouched({ ...facts, model: facts.askedModel })) };
     if (!answer.ok) throw await refusalOf(answer);
     show({ state: 'streaming' });
     await readStream(answer, (piece) => {

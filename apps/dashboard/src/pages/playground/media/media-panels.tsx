@@ -1,8 +1,6 @@
 import type { ImagesAnswer, ModelAnswer } from '@sotto/wire';
-import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { refusalOf } from '../../../api/errors.ts';
-import { balanceQuery } from '../../../api/queries.ts';
 import { useChange } from '../../../api/use-change.ts';
 import { formatCount, formatPrice, formatUsd } from '../../../format/format.ts';
 import { makeTabState } from '../../../session/tab-state.ts';
@@ -17,6 +15,8 @@ import { PrivacyReceipt } from '../chat/privacy-receipt.tsx';
 import { readError } from '../chat/read-stream.ts';
 import { Failure } from '../failure.tsx';
 import type { MediaPath, OpenWay } from '../open-way.ts';
+import { ScriptNote } from '../script-note.tsx';
+import { useSurroundings } from '../surroundings.ts';
 
 interface MediaPanelProps {
   readonly model: ModelAnswer;
@@ -53,6 +53,7 @@ export function ImagePanel({ model, open, obstacle }: MediaPanelProps) {
           value={prompt}
           onChange={(event) => change({ prompt: event.target.value })}
         />
+        <ScriptNote className="-mt-2" />
         <div className="flex flex-wrap gap-3">
           <SelectField
             label="Size"
@@ -181,6 +182,7 @@ export function SpeechPanel({ model, open, obstacle }: MediaPanelProps) {
           error={isTooLong ? `At most ${formatCount(mostSpeechCharacters)} characters.` : undefined}
           onChange={(event) => change({ text: event.target.value })}
         />
+        <ScriptNote className="-mt-2" />
         <TextField
           label="Voice"
           placeholder="The provider’s own"
@@ -246,7 +248,7 @@ interface MediaQuestion {
 /** Requests one image or one piece of speech by ticket, and keeps the file until the next request. */
 function useMedia(open: () => Promise<OpenWay>) {
   const controller = useRef<AbortController>(undefined);
-  const client = useQueryClient();
+  const { onCharged } = useSurroundings();
   const asking = useChange({
     mutationFn: async ({ path, body, read }: MediaQuestion): Promise<Made> => {
       const startedAt = performance.now();
@@ -255,7 +257,7 @@ function useMedia(open: () => Promise<OpenWay>) {
       const answer = await way.send(path, body, controller.current.signal);
       if (!answer.ok) throw await refusalOf(answer);
       const headers = factsOf(answer.headers);
-      const vouched = way.vouched({ ...headers, model: body.model });
+      const vouched = await way.vouched({ ...headers, model: body.model });
       const facts = { way: 'private', askedModel: body.model, ...headers, ...vouched } as const;
       const file = await read(answer).catch((error: unknown) => {
         throw readError(error);
@@ -263,7 +265,7 @@ function useMedia(open: () => Promise<OpenWay>) {
       const url = URL.createObjectURL(file);
       return { url, facts: { ...facts, totalMs: performance.now() - startedAt } };
     },
-    onSettled: () => client.invalidateQueries({ queryKey: balanceQuery.queryKey }),
+    onSettled: onCharged,
   });
   const url = asking.data?.url;
   useEffect(() => {

@@ -1,0 +1,50 @@
+import type { EnclaveVerification } from '../enclave/verify-enclave.ts';
+import type { OriginVerification } from '../gateway/verify-origin.ts';
+
+/** What the page shows of a verification of the broker. */
+export type ShownGateway = Pick<
+  OriginVerification,
+  'origin' | 'verdict' | 'checks' | 'teeType' | 'verifiedAt' | 'tlsKeySeen'
+>;
+
+/** What the page shows of a verification of a provider's enclave. */
+export type ShownEnclave = Pick<
+  EnclaveVerification,
+  'model' | 'provider' | 'verdict' | 'checks' | 'verifiedAt' | 'relayAttacks'
+>;
+
+/** The answer to the page's question what the command has verified. */
+export interface PlaygroundStanding {
+  /** Without `/v1`. */
+  readonly controlOrigin: string;
+  /** Whether every request is encrypted for the provider's enclave, or refused. */
+  readonly e2eeOnly: boolean;
+  /** The newest accepted verification. */
+  readonly gateway: ShownGateway;
+  /** The newest accepted verification of each provider and model. */
+  readonly enclaves: readonly ShownEnclave[];
+}
+
+/** The path of that answer. */
+export const standingPath = '/v1/playground/standing';
+
+/** Keeps the newest accepted verifications. */
+export class VerificationLog {
+  #gateway: ShownGateway | undefined;
+  readonly #enclaves = new Map<string, ShownEnclave>();
+
+  readonly onVerified = ({ origin, verdict, checks, teeType, verifiedAt, tlsKeySeen }: OriginVerification): void => {
+    this.#gateway = { origin, verdict, checks, teeType, verifiedAt, tlsKeySeen };
+  };
+
+  readonly onEnclaveVerified = (verification: EnclaveVerification): void => {
+    const { model, provider, verdict, checks, verifiedAt, relayAttacks } = verification;
+    const shown = { model, provider, verdict, checks, verifiedAt, relayAttacks };
+    this.#enclaves.set(JSON.stringify([model, provider]), shown);
+  };
+
+  get newest(): Pick<PlaygroundStanding, 'gateway' | 'enclaves'> {
+    if (this.#gateway === undefined) throw new Error('the broker was not verified yet');
+    return { gateway: this.#gateway, enclaves: [...this.#enclaves.values()] };
+  }
+}
