@@ -5,7 +5,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { alone } from './alone.mjs';
 import { supervise } from './supervise.mjs';
 
-/** Sources of both pages, relative to the root. */
+/** Sources of both pages, relative to the root. The dashboard shows the documentation, too. */
 const sources = [
   'apps/dashboard',
   'packages/client/src',
@@ -21,39 +21,45 @@ const notSources = new Set(['node_modules', 'built', 'built.next', 'dist']);
  * sources have changed. Prints one line to stderr. If the bundler fails, shows its output and throws.
  */
 export const ensureDashboard = (context) =>
-  ensurePage(context, { name: 'the dashboard', built: 'apps/dashboard/built', args: [], finish: compress });
+  ensurePage(context, { path: 'apps/dashboard/built', sources: [...sources, 'docs'], buildPage: buildDashboardPage });
 
 /** The same for the page of `sotto playground`, which the client's package holds. */
 export const ensurePlayground = (context) =>
-  ensurePage(context, {
-    name: 'the playground',
-    built: 'packages/client/playground',
-    args: ['--mode', 'playground'],
-    finish: (folder) => renameSync(join(folder, 'playground.html'), join(folder, 'index.html')),
-  });
+  ensurePage(context, { path: 'packages/client/playground', sources, buildPage: buildPlaygroundPage });
 
-async function ensurePage({ root, node }, { name, built: path, args, finish }) {
+async function buildDashboardPage(context, folder) {
+  await build(context, { name: 'the dashboard', args: [], folder });
+  compress(folder);
+}
+
+/** Builds the page of `sotto playground` into a folder. */
+export async function buildPlaygroundPage(context, folder) {
+  await build(context, { name: 'the playground', args: ['--mode', 'playground'], folder });
+  renameSync(join(folder, 'playground.html'), join(folder, 'index.html'));
+}
+
+async function ensurePage(context, { path, sources, buildPage }) {
+  const { root } = context;
   const built = join(root, path);
   const stamp = join(built, '.sources');
-  const wanted = fingerprint(root);
+  const wanted = fingerprint(root, sources);
   const isBuilt = () => existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted;
   if (isBuilt()) return;
   await alone(root, async () => {
     if (isBuilt()) return;
     const next = `${built}.next`;
-    await build({ root, node, name, args, next });
-    finish(next);
+    await buildPage(context, next);
     writeFileSync(join(next, '.sources'), wanted);
     rmSync(built, { recursive: true, force: true });
     renameSync(next, built);
   });
 }
 
-async function build({ root, node, name, args, next }) {
+async function build({ root, node }, { name, args, folder }) {
   console.error(`Building ${name}…`);
   const { code, output, isStopped } = await supervise(node, ['node_modules/vite/bin/vite.js', 'build', ...args], {
     cwd: join(root, 'apps/dashboard'),
-    env: { ...process.env, NODE_ENV: 'production', SOTTO_DASHBOARD_OUT: next },
+    env: { ...process.env, NODE_ENV: 'production', SOTTO_DASHBOARD_OUT: folder },
     capture: true,
     wholeGroup: true,
   });
@@ -76,7 +82,7 @@ function compress(folder) {
 }
 
 /** Returns the SHA-256 (hex) over the names and contents of all sources. */
-function fingerprint(root) {
+function fingerprint(root, sources) {
   const hash = createHash('sha256');
   const add = (path) => {
     const file = join(root, path);

@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -9,6 +10,7 @@ import { documentedBlock } from '../../kit/documented.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { endAll, freePorts, npmStart, root, type StartedByNpm } from '../../kit/npm-start.ts';
+import { buildPlayground } from '../../kit/playground.ts';
 import { installSotto } from '../../kit/run-sotto.ts';
 
 const run = promisify(execFile);
@@ -120,6 +122,20 @@ it('the settings of an agent are printed by the command of the overview', async 
 
 it('a chat is answered', async () => {
   expect(await shell('chat')).toContain('Hello there');
+});
+
+it('the playground prints the address of its page', async () => {
+  await buildPlayground();
+  const playground = spawn('bash', ['-euc', `exec ${documentedBlock(guide, 'playground')}`], {
+    cwd: folder,
+    env: environment(),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [printed] = (await once(playground.stdout.setEncoding('utf8'), 'data')) as [string];
+  const [address = ''] = /^http:\S+#sotto_local_\S+/.exec(printed) ?? [];
+  expect(await (await fetch(address)).text()).toContain('<title>Playground · Sotto</title>');
+  playground.kill('SIGINT');
+  expect(await once(playground, 'close')).toEqual([0, null]);
 });
 
 it('what both cost adds up', async () => {

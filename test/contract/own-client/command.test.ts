@@ -101,11 +101,14 @@ describe('sotto verify', () => {
     expect(JSON.stringify(stage.service.broker)).not.toContain(apiKey);
   });
 
-  it.each([['--help'], ['verify'], ['proxy'], ['chat'], ['verify-bill']])('prints help: %s', async (name) => {
-    const help = runSotto([name, '--help']);
-    expect(await help.ended).toBe(0);
-    expect(help.out()).toMatch(name === '--help' ? /sotto verify-bill FILE/ : new RegExp(`^sotto ${name}[ :]`));
-  });
+  it.each([['--help'], ['verify'], ['proxy'], ['chat'], ['playground'], ['verify-bill']])(
+    'prints help: %s',
+    async (name) => {
+      const help = runSotto([name, '--help']);
+      expect(await help.ended).toBe(0);
+      expect(help.out()).toMatch(name === '--help' ? /sotto verify-bill FILE/ : new RegExp(`^sotto ${name}[ :]`));
+    },
+  );
 });
 
 it.each(['proxy', 'chat'])('sotto %s refuses to send the key to the origin that gets the content', async (name) => {

@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { cp, mkdir, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,6 +7,8 @@ import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { useFolder } from '../../kit/folder.ts';
+import { buildPlayground, buildPlaygroundInto } from '../../kit/playground.ts';
+import { runToEnd } from '../../kit/programs.ts';
 import { echo, type StandInService, startStandIn } from './stand-in.ts';
 
 const run = promisify(execFile);
@@ -14,6 +17,8 @@ const client = join(root, 'packages/client');
 
 const folder = useFolder('package');
 let installed: string;
+/** The output of the build. */
+let printed: string;
 let service: StandInService;
 beforeAll(async () => {
   service = await startStandIn();
@@ -21,7 +26,8 @@ beforeAll(async () => {
   const built = join(folder, 'package');
   // The compiler writes the declarations, as it does for a release.
   await run(process.execPath, ['node_modules/typescript/bin/tsc', '-b', 'packages/client'], { cwd: root });
-  await run(process.execPath, [join(client, 'build/build-package.ts'), built], { cwd: root });
+  await buildPlayground();
+  ({ stdout: printed } = await run(process.execPath, [join(client, 'build/build-package.ts'), built], { cwd: root }));
   await npm(['pack', '--silent', '--pack-destination', folder], built);
   const [packed = ''] = (await readdir(folder)).filter((name) => name.endsWith('.tgz'));
   installed = join(folder, 'app');
@@ -76,6 +82,33 @@ describe('the package, installed in an empty folder', () => {
     expect((await run(sotto, ['--help'])).stdout).toContain('sotto proxy');
     const failure = await run(sotto, ['verify', service.baseUrl]).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 1, stdout: expect.stringContaining('simulated.hardware') });
+  });
+
+  it('has the page of the playground, by the digest that the build and the command print', async () => {
+    const [, sha256] = /^SHA-256 of the playground's page: ([0-9a-f]{64})$/m.exec(printed) ?? [];
+    const guide = await readFile(join(root, 'docs/use/private-client.md'), 'utf8');
+    const [, command = ''] = /`(find \. -type f [^`]+)`/.exec(guide) ?? [];
+    const page = join(installed, 'node_modules/@sotto/client/playground');
+    expect((await run('sh', ['-c', command], { cwd: page })).stdout).toBe(`${sha256}  -\n`);
+
+    const origins = ['--base-url', service.baseUrl, '--control-url', service.controlUrl, '--allow-simulated'];
+    const playground = spawn(join(installed, 'node_modules/.bin/sotto'), ['playground', ...origins], {
+      env: { PATH: process.env.PATH ?? '', INFERENCE_KEY: 'key' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const [said] = (await once(playground.stdout.setEncoding('utf8'), 'data')) as [string];
+    const [, address = '', shown] = /^(http:\S+)\nSHA-256 of the page: (\S+)\n$/.exec(said) ?? [];
+    expect(shown).toBe(sha256);
+    expect(await (await fetch(address)).text()).toBe(await readFile(join(page, 'index.html'), 'utf8'));
+    playground.kill('SIGINT');
+    expect(await once(playground, 'close')).toEqual([0, null]);
+  });
+
+  it('has a page that another build of the same sources equals, byte for byte', async () => {
+    const again = join(folder, 'elsewhere');
+    await buildPlaygroundInto(again);
+    const page = join(installed, 'node_modules/@sotto/client/playground');
+    expect(await runToEnd('diff', ['-r', page, again], folder, {})).toEqual({ code: 0, out: '', error: '' });
   });
 
   it('has types, and offers no way to inject other verifiers', async () => {

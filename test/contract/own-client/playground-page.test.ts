@@ -113,22 +113,25 @@ if (hasBrowser()) {
         expect(JSON.stringify(planes.world.provider('acme').seen.at(-1)?.body.messages)).toMatch(/Talk.*word3.*Go on/);
       });
 
-      it('offers no compatibility mode, and sends no request in clear that should be encrypted', async () => {
+      it('has the command encrypt, or send nothing, and offers no compatibility mode', async () => {
         const page = await open();
+        await page.route('**/v1/models', async (route) => {
+          const answer = await route.fetch();
+          const list = await answer.json();
+          for (const model of list.data) {
+            const [first] = model.provider_routes;
+            if (model.id === 'acme/small') model.provider_routes.push({ ...first, privacy_class: 'e2ee' });
+          }
+          await route.fulfill({ response: answer, json: list });
+        });
+        await page.reload();
         await chooseModel(page, 'acme/small');
-        expect(await page.getByText('Compatibility mode').count()).toBe(0);
-        const body = {
-          model: 'acme/small',
-          messages: [{ role: 'user', content: canary }],
-          provider: { minimum_privacy: 'e2ee' },
-        };
-        const status = await page.evaluate<number>(`fetch('/v1/chat/completions', {
-          method: 'POST',
-          headers: { authorization: 'Bearer ' + sessionStorage.getItem('sotto.playground.token') },
-          body: ${JSON.stringify(JSON.stringify(body))},
-        }).then(({ status }) => status)`);
-        expect(status).toBe(403);
+        await page.getByRole('radio', { name: /^End-to-end encrypted/ }).check();
+        expect(await page.getByRole('radio', { name: /^Compatibility mode/ }).count()).toBe(0);
+        await ask(page, canary);
+        await page.getByText('no_provider_route_meets_privacy').waitFor();
         expect(planes.world.provider('acme').seen).toEqual([]);
+        expect(control.heard()).not.toContain(canary);
       });
 
       it('says how to handle a failure, and links to the dashboard in another tab', async () => {

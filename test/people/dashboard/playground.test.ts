@@ -54,6 +54,24 @@ await describeDashboard('playground', (stage) => {
     expect(await storage(page)).not.toContain(secret);
   });
 
+  it('says where content is typed that control serves the page, and leads to a page that control does not serve', async () => {
+    const page = await stage.open('/playground', { as: await stage.person() });
+    for (const [mode, field] of [
+      ['Chat', 'Your question'],
+      ['Image', 'What should it show?'],
+      ['Speech', 'Text to speak'],
+    ] as const) {
+      await page.getByRole('tab', { name: mode }).click();
+      await page.getByLabel(field).waitFor();
+      await page
+        .getByText('A malicious control could serve a page that reads what you type here.', { exact: false })
+        .waitFor();
+    }
+    await page.getByRole('link', { name: 'Use your own client' }).click();
+    await page.getByRole('heading', { name: 'Playground', level: 2 }).waitFor();
+    await page.getByText('npm run sotto -- playground', { exact: false }).first().waitFor();
+  });
+
   it('continues the conversation, also after a visit to another page, and forgets it on request', async () => {
     stage.world.reset();
     const page = await ready(stage, '/playground?model=acme/small');

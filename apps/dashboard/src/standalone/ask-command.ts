@@ -32,7 +32,7 @@ async function read<Answer>(path: string, signal: AbortSignal): Promise<Answer> 
   return (await answer.json()) as Answer;
 }
 
-/** What the command has verified. */
+/** Reads the verifications of the command. */
 export const readStanding = (signal: AbortSignal): Promise<PlaygroundStanding> => read(standingPath, signal);
 
 export const standingQuery = queryOptions({

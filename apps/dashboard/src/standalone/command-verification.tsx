@@ -15,7 +15,7 @@ export function CommandVerification({ gateway }: { gateway: ShownGateway }) {
         <VerdictBadge verdict={verdict} />
       </p>
       <p className="text-sm break-words">
-        The sotto command verified {origin} <Instant at={new Date(verifiedAt).toISOString()} />.{' '}
+        The sotto command checked {origin} <Instant at={new Date(verifiedAt).toISOString()} />.{' '}
         {teeType === 'simulated'
           ? 'The evidence is simulated. No hardware protects your content.'
           : verdictWords[verdict].meaning}

@@ -29,8 +29,6 @@ export function StandalonePage() {
           <ErrorState error={failed.error} onRetry={() => void failed.refetch()} />
         ) : !isLoaded ? (
           <Loading label="The playground is loading" lines={10} />
-        ) : !models.data.some(isOffered) ? (
-          <EmptyState title="There are no models yet" text="The operator has not listed any model in the catalog." />
         ) : (
           <Standalone standing={standing.data} models={models.data} />
         )}
@@ -49,6 +47,9 @@ function Standalone({ standing: { controlOrigin, e2eeOnly, gateway }, models }: 
   const [search, setSearch] = useState<PlaygroundSearch>({});
   const surroundings = useMemo(() => commandSurroundings(controlOrigin), [controlOrigin]);
   const offered = offeredBy(models, e2eeOnly);
+  if (!offered.models.some(isOffered)) {
+    return <EmptyState title="There are no models" text={e2eeOnly ? noneSealed : 'The operator has not listed any.'} />;
+  }
   const chosen = chooseFrom(offered, search);
   return (
     <SurroundingsProvider value={surroundings}>
@@ -63,6 +64,8 @@ function Standalone({ standing: { controlOrigin, e2eeOnly, gateway }, models }: 
     </SurroundingsProvider>
   );
 }
+
+const noneSealed = 'The command was started with --e2ee, and no model has a provider that takes encrypted chats.';
 
 const privateWays: readonly Way[] = ['private', 'e2ee'];
 

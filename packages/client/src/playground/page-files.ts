@@ -8,7 +8,7 @@ export interface PageFile {
   readonly type: string;
 }
 
-/** The built page, in memory: what is served is what the digest covers, whatever happens to the folder meanwhile. */
+/** The built page, in memory. The served bytes are those of the digest, even if the folder changes meanwhile. */
 export interface PageFiles {
   /** By name, such as `assets/playground-Ab_1.js`. */
   readonly files: ReadonlyMap<string, PageFile>;

@@ -12,7 +12,7 @@ export interface PlaygroundOptions {
   readonly page: PageFiles;
   readonly exchange: Exchange;
   readonly standing: () => PlaygroundStanding;
-  /** What the page must show to ask anything. */
+  /** The page must show it to ask anything. */
   readonly token: string;
   /** Called when an answer broke off, with only the failure's code or name: a message may quote content. */
   readonly onUnexpected: (name: string) => void;

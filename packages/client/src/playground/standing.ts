@@ -1,19 +1,19 @@
 import type { EnclaveVerification } from '../enclave/verify-enclave.ts';
 import type { OriginVerification } from '../gateway/verify-origin.ts';
 
-/** What the page shows of a verification of the broker. */
+/** The parts of a verification of the broker that the page shows. */
 export type ShownGateway = Pick<
   OriginVerification,
   'origin' | 'verdict' | 'checks' | 'teeType' | 'verifiedAt' | 'tlsKeySeen'
 >;
 
-/** What the page shows of a verification of a provider's enclave. */
+/** The parts of a verification of a provider's enclave that the page shows. */
 export type ShownEnclave = Pick<
   EnclaveVerification,
   'model' | 'provider' | 'verdict' | 'checks' | 'verifiedAt' | 'relayAttacks'
 >;
 
-/** The answer to the page's question what the command has verified. */
+/** The state of the command, for the page. */
 export interface PlaygroundStanding {
   /** Without `/v1`. */
   readonly controlOrigin: string;

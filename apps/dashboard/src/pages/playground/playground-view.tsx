@@ -37,7 +37,7 @@ const modeNames: Readonly<Record<Mode, string>> = { chat: 'Chat', image: 'Image'
 
 /** Model, key, way and parameters on one side; question and answer on the other. */
 export function PlaygroundView({ modes, chosen, onChoose, open, keyCard, missing, ...props }: PlaygroundViewProps) {
-  const { mode, models, modelId, model, way, ways } = chosen;
+  const { mode, models, modelId, model, offersAuto, way, ways } = chosen;
   const settings = chatSettings.use();
   const problems = problemsOf(settings);
   const isMistaken = mode === 'chat' && Object.keys(problems).length > 0;
@@ -74,7 +74,7 @@ export function PlaygroundView({ modes, chosen, onChoose, open, keyCard, missing
             <Combobox
               label="Model"
               value={modelId}
-              options={[...(mode === 'chat' ? [autoOption] : []), ...modelOptions(models)]}
+              options={[...(offersAuto ? [autoOption] : []), ...modelOptions(models)]}
               onChange={(id) => onChoose({ model: id })}
             />
           </Card>

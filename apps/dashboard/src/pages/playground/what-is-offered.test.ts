@@ -1,6 +1,6 @@
 import type { ModelAnswer, PrivacyClass } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { chosenModel, modelsOf, waysFor } from './what-is-offered.ts';
+import { chooseFrom, chosenModel, modelsOf, waysFor } from './what-is-offered.ts';
 
 const model = (id: string, model_type: ModelAnswer['model_type'], ...classes: PrivacyClass[]) =>
   ({ id, model_type, provider_routes: classes.map((privacy_class) => ({ privacy_class })) }) as unknown as ModelAnswer;
@@ -30,5 +30,25 @@ describe('what the playground offers', () => {
     expect(waysFor('chat', both)).toEqual(['private', 'e2ee', 'compatibility']);
     expect(waysFor('chat', undefined)).toEqual(['private', 'compatibility']);
     expect(waysFor('image', paint)).toEqual(['private']);
+  });
+
+  it('is limited to the ways of the page, also in the choices of the address', () => {
+    const modes = ['chat'] as const;
+    const own = { models, modes, ways: ['private', 'e2ee'] as const };
+    const asked = { mode: 'image', model: 'a/chat', way: 'compatibility' } as const;
+    expect(chooseFrom(own, asked)).toMatchObject({
+      mode: 'chat',
+      modelId: 'a/chat',
+      way: 'private',
+      ways: ['private'],
+    });
+    expect(chooseFrom(own, { model: 'a/both', way: 'e2ee' })).toMatchObject({ way: 'e2ee', ways: ['private', 'e2ee'] });
+    const sealed = models.filter(({ id }) => id === 'a/sealed' || id === 'a/both');
+    const sealedOnly = { models: sealed, modes, ways: ['e2ee'] as const };
+    for (const id of ['a/sealed', 'a/both']) {
+      const chosen = { modelId: id, way: 'e2ee', ways: ['e2ee'], offersAuto: false };
+      expect(chooseFrom(sealedOnly, { model: id, way: 'private' })).toMatchObject(chosen);
+    }
+    expect(chooseFrom(own, {}).offersAuto).toBe(true);
   });
 });

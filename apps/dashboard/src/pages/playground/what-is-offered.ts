@@ -38,6 +38,7 @@ export interface Chosen {
   readonly modelId: string;
   /** Undefined: `/auto`. */
   readonly model: ModelAnswer | undefined;
+  readonly offersAuto: boolean;
   readonly way: Way;
   /** The ways of the model. */
   readonly ways: readonly Way[];
@@ -48,7 +49,10 @@ export function chooseFrom(offered: Offered, search: PlaygroundSearch): Chosen {
   const models = modelsOf(offered.models, mode);
   const modelId = chosenModel(models, mode, search.model);
   const model = models.find(({ id }) => id === modelId);
-  const ways = waysFor(mode, model).filter((one) => offered.ways.includes(one));
+  const waysOf = (one: ModelAnswer | undefined): readonly Way[] =>
+    waysFor(mode, one).filter((way) => offered.ways.includes(way));
+  const ways = waysOf(model);
   const way = ways.find((one) => one === search.way) ?? ways[0] ?? offered.ways[0] ?? 'private';
-  return { mode, models, modelId, model, way, ways };
+  const offersAuto = mode === 'chat' && waysOf(undefined).length > 0;
+  return { mode, models, modelId, model, offersAuto, way, ways };
 }

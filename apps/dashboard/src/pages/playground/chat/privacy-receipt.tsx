@@ -14,7 +14,7 @@ interface PrivacyReceiptProps {
   readonly isOpen: boolean;
 }
 
-/** Who received what for one answer, and what was checked about each. Nothing without an answer. */
+/** Shows who received what for one answer, and the checks of each. Shows nothing without an answer. */
 export function PrivacyReceipt({ facts, isOpen }: PrivacyReceiptProps) {
   if (facts.provider === undefined && facts.tier === undefined) return null;
   const { way, provider } = facts;
@@ -150,7 +150,7 @@ function ProviderEvidence({ facts }: { facts: AnswerFacts }) {
       <p>
         {tier === 'tee' || tier === 'e2ee'
           ? `The broker checks that evidence. ${sender} did not: it relies on the broker here.`
-          : 'There is no technical evidence for this tier, so none was checked.'}
+          : 'There is no technical evidence for this tier to check.'}
       </p>
     </Evidence>
   );
