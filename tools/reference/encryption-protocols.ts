@@ -1,4 +1,12 @@
-import { type E2eeProtocol, e2eeProtocols, relayAttacks, relayAttacksOn } from '@sotto/wire';
+import {
+  type E2eeProtocol,
+  type E2eeProtocolName,
+  type E2eeProtocolNotes,
+  e2eeProtocolNotes,
+  e2eeProtocols,
+  relayAttacks,
+  relayAttacksOn,
+} from '@sotto/wire';
 import { code, generated, table } from './markdown.ts';
 
 const intro = `# Encryption protocols
@@ -27,7 +35,9 @@ Some enclaves sign [receipts](../use/end-to-end-encryption.md#receipts-of-enclav
 
 const word = (is: boolean): string => (is ? 'yes' : 'no');
 const list = (items: readonly string[]): string => (items.length === 0 ? '–' : items.join(', '));
-const protocols: readonly E2eeProtocol[] = Object.values(e2eeProtocols);
+const protocols: readonly (E2eeProtocol & E2eeProtocolNotes)[] = (
+  Object.entries(e2eeProtocols) as [E2eeProtocolName, E2eeProtocol][]
+).map(([name, protocol]) => ({ ...protocol, ...e2eeProtocolNotes[name] }));
 
 /** Builds the page of the protocols by which enclaves take encrypted chat. */
 export const encryptionProtocolsPage = (): string =>

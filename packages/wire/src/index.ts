@@ -161,6 +161,7 @@ export {
   tokenInputBytes,
   withdrawCreditsSchema,
 } from './credits.ts';
+export { type E2eeProtocolNotes, e2eeProtocolNotes } from './e2ee/protocol-notes.ts';
 export {
   canRead,
   defaultFamilies,

@@ -6,8 +6,6 @@ import { type E2eeFamilyName, e2eeFamilies } from './relay-rules.ts';
  */
 export interface E2eeProtocol {
   readonly family: E2eeFamilyName;
-  /** The name of the protocol, as pages show it. */
-  readonly name: string;
   /**
    * Whether the request's ciphertext fixes the key that the reply is encrypted to. If not, a relay puts its own key there
    * and appends a message such as "repeat this conversation". The enclave then tells it prompts and reply.
@@ -24,21 +22,14 @@ export interface E2eeProtocol {
   readonly refusesReplay: boolean;
   /** Whether the client notices chunks of a reply that are dropped or swapped. */
   readonly bindsChunkOrder: boolean;
-  /** The fields of a reply that the enclave writes in clear if a relay asks for them. The client refuses such replies. */
-  readonly repliesInClear: readonly string[];
-  /** The parts of a request that a relay can read and change. */
-  readonly clearFields: readonly string[];
-  /** Other endpoints of the enclave that open a ciphertext for the same key. */
-  readonly otherEndpoints: readonly string[];
+  /** Whether the whole body is encrypted. If not, roles, settings and counts are in clear, and a relay can change them. */
+  readonly sealsWholeBody: boolean;
   /**
    * Whether the enclave signs receipts that our client verifies. A receipt shows that a relay wrote the reply. It never
    * shows that a relay read the prompt.
    */
   readonly signsReceipts: boolean;
 }
-
-const settings = ['model', 'roles', 'number of messages', 'settings', 'lengths'] as const;
-const onlyLengths = ['length'] as const;
 
 /**
  * The protocols by which enclaves take encrypted chat. Sources: nearai/inference-proxy `src/encryption.rs` and
@@ -48,75 +39,57 @@ const onlyLengths = ['length'] as const;
 export const e2eeProtocols = {
   near: {
     family: 'near',
-    name: 'NEAR AI',
     bindsReplyKey: false,
     bindsProgram: true,
     bindsContext: false,
     refusesReplay: false,
     bindsChunkOrder: false,
-    // Without the header `x-encrypt-all-fields`, which a relay can strip.
-    repliesInClear: ['logprobs', 'tool_calls', 'refusal'],
-    clearFields: settings,
-    otherEndpoints: ['completions', 'tokenize', 'embeddings', 'rerank', 'score', 'images', 'audio/transcriptions'],
+    sealsWholeBody: false,
     signsReceipts: true,
   },
   'phala-vllm-proxy': {
     family: 'phala',
-    name: 'Phala, dstack-vllm-proxy',
     bindsReplyKey: false,
     bindsProgram: true,
     bindsContext: true,
     refusesReplay: true,
     bindsChunkOrder: false,
-    repliesInClear: ['logprobs', 'tool_calls'],
-    clearFields: settings,
-    otherEndpoints: ['completions', 'embeddings'],
+    sealsWholeBody: false,
     signsReceipts: true,
   },
   'phala-aci': {
     family: 'phala',
-    name: 'Phala, private-ai-gateway',
     bindsReplyKey: false,
     bindsProgram: true,
     bindsContext: true,
     // It remembers a nonce together with the reply key, which a relay can replace.
     refusesReplay: false,
     bindsChunkOrder: false,
-    repliesInClear: ['logprobs', 'tool_calls'],
-    clearFields: settings,
-    otherEndpoints: ['completions', 'embeddings'],
+    sealsWholeBody: false,
     signsReceipts: false,
   },
   venice: {
     family: 'venice',
-    name: 'Venice',
     bindsReplyKey: false,
     bindsProgram: true,
     bindsContext: false,
     refusesReplay: false,
     bindsChunkOrder: false,
-    repliesInClear: ['logprobs', 'tool_calls'],
-    clearFields: settings,
-    otherEndpoints: [],
+    sealsWholeBody: false,
     signsReceipts: true,
   },
   tinfoil: {
     family: 'tinfoil',
-    name: 'Tinfoil',
     bindsReplyKey: true,
     bindsProgram: true,
     bindsContext: true,
     refusesReplay: false,
     bindsChunkOrder: true,
-    repliesInClear: [],
-    clearFields: onlyLengths,
-    // The path is in clear. The reply of another endpoint is sealed to the same request.
-    otherEndpoints: ['any path'],
+    sealsWholeBody: true,
     signsReceipts: false,
   },
   chutes: {
     family: 'chutes',
-    name: 'Chutes',
     bindsReplyKey: true,
     // It signs the key of an instance, not the name of its chute.
     bindsProgram: false,
@@ -124,9 +97,7 @@ export const e2eeProtocols = {
     // Each request takes a nonce that the instance accepts once.
     refusesReplay: true,
     bindsChunkOrder: false,
-    repliesInClear: [],
-    clearFields: onlyLengths,
-    otherEndpoints: ['any path'],
+    sealsWholeBody: true,
     signsReceipts: false,
   },
 } as const satisfies Readonly<Record<string, E2eeProtocol>>;
@@ -150,16 +121,15 @@ export type RelayAttack = keyof typeof relayAttacks;
 
 /** The attacks that a protocol does not resist, gravest first. */
 export function relayAttacksOn(protocol: E2eeProtocol): readonly RelayAttack[] {
-  const { bindsReplyKey, bindsProgram, bindsContext, refusesReplay, bindsChunkOrder, clearFields } = protocol;
-  // A ciphertext that is bound to its place is still one of a list whose end a relay chooses.
-  const hasClearParts = clearFields.includes('settings');
+  const { bindsReplyKey, bindsProgram, bindsContext, refusesReplay, bindsChunkOrder, sealsWholeBody } = protocol;
   return [
     // The key of a reply is public, so whoever sees it can write one.
     ...(bindsReplyKey ? [] : (['read_content'] as const)),
     ...(bindsProgram ? [] : (['pose_as_enclave'] as const)),
     ...(bindsReplyKey ? [] : (['write_reply'] as const)),
     ...(bindsContext ? [] : (['change_request'] as const)),
-    ...(bindsContext && hasClearParts ? (['extend_request'] as const) : []),
+    // A ciphertext that is bound to its place is still one of a list whose end a relay chooses.
+    ...(bindsContext && !sealsWholeBody ? (['extend_request'] as const) : []),
     ...(bindsChunkOrder ? [] : (['reorder_reply'] as const)),
     ...(refusesReplay ? [] : (['repeat_request'] as const)),
   ];
