@@ -31,6 +31,7 @@ if (hasBrowser()) {
     },
     (planes) => {
       let control: RecordingProxy;
+      let start: () => SottoRun;
       let playground: SottoRun;
       /** With its path and the token. */
       let address: string;
@@ -40,8 +41,9 @@ if (hasBrowser()) {
         control = await startRecordingProxy(planes.service.controlUrl);
         ({ inferenceKey } = await planes.service.createAccount());
         const origins = ['--base-url', planes.service.baseUrl, '--control-url', control.url];
-        playground = runSotto(['playground', ...origins, '--allow-simulated'], { INFERENCE_KEY: inferenceKey });
-        [, address = ''] = await playground.outMatches(/^(http\S+)\n/);
+        start = () => runSotto(['playground', ...origins, '--allow-simulated'], { INFERENCE_KEY: inferenceKey });
+        playground = start();
+        address = await addressOf(playground);
       });
       afterAll(async () => {
         playground?.child.kill('SIGKILL');
@@ -162,6 +164,23 @@ if (hasBrowser()) {
         expect(control.heard()).not.toContain(canary);
       });
 
+      it('says that the command has ended, and keeps the conversation', async () => {
+        const running = address;
+        const other = start();
+        address = await addressOf(other);
+        const page = await open();
+        await ask(page, 'Hello');
+        await page.getByText(answer).waitFor();
+        other.child.kill('SIGTERM');
+        expect(await other.ended).toBe(0);
+        await ask(page, 'Are you there?');
+        await page
+          .getByText('does not answer. Start it again, and open the address that it prints.', { exact: false })
+          .waitFor();
+        await page.getByText(answer).waitFor();
+        address = running;
+      });
+
       thoroughly('looks well', async () => {
         await expectGoodLooks(
           { open: (_, options) => browser.open(address, options) },
@@ -183,6 +202,11 @@ if (hasBrowser()) {
   );
 } else {
   describe.skip('the page of sotto playground', () => {});
+}
+
+async function addressOf(playground: SottoRun): Promise<string> {
+  const [, address = ''] = await playground.outMatches(/^(http\S+)\n/);
+  return address;
 }
 
 async function ask(page: Page, text: string): Promise<void> {

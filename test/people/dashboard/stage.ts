@@ -181,12 +181,13 @@ async function signIn(context: BrowserContext, { email, password }: SignInAs): P
 const postJson = (url: string, body: object): Promise<Response> =>
   fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
 
-/** The browser itself writes answers of 4xx to the console. Tests of refusals cause them on purpose. */
-const isStatusLine = (text: string): boolean => text.startsWith('Failed to load resource: the server responded with');
+/** The browser itself writes answers of 4xx, and servers that have ended, to the console. Tests cause both on purpose. */
+const isCausedByTest = (text: string): boolean =>
+  /^Failed to load resource: (?:the server responded with|net::ERR_CONNECTION_REFUSED)/.test(text);
 
 function listen(page: Page, allowedOrigins: readonly string[], complaints: string[]): void {
   page.on('console', (message) => {
-    if (message.type() === 'error' && !isStatusLine(message.text())) complaints.push(`console: ${message.text()}`);
+    if (message.type() === 'error' && !isCausedByTest(message.text())) complaints.push(`console: ${message.text()}`);
   });
   page.on('pageerror', (error) => complaints.push(`thrown: ${error.message}`));
   page.on('request', (request) => {

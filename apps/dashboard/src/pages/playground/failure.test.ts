@@ -52,4 +52,5 @@ it('leads to the row of the reference about an error, and nowhere for errors tha
   expect(rowOf('rate_limited')).toBe('types-rate_limited');
   expect(rowOf('nonce_mismatch')).toBe('errors-of-the-private-client-nonce_mismatch');
   expect(rowOf('incomplete')).toBeUndefined();
+  expect(rowOf('command_ended')).toBeUndefined();
 });
