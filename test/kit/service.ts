@@ -368,17 +368,17 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 }
 
 async function writePreferences(pool: pg.Pool, workspaceId: string, preferences: Partial<Preferences>): Promise<void> {
-  await pool.query('update workspaces set preferences = $2 where id = $1', [
+  await pool.query('update workspaces set preferences = $2, version = version + 1 where id = $1', [
     workspaceId,
     JSON.stringify({ ...initialPreferences, ...preferences }),
   ]);
-  await pool.query('update api_keys set generation = generation + 1 where workspace_id = $1', [workspaceId]);
 }
 
 async function projected(pool: pg.Pool, accountId: string): Promise<boolean> {
   const { rowCount } = await pool.query(
     `select 1 from api_keys where account_id = $1 and projected_generation < generation
-     union all select 1 from accounts where id = $1 and projected_version < version`,
+     union all select 1 from accounts where id = $1 and projected_version < version
+     union all select 1 from workspaces where account_id = $1 and projected_version < version`,
     [accountId],
   );
   return rowCount === 0;

@@ -124,7 +124,7 @@ async function leaveSettlement(state: State, payer: Payer): Promise<void> {
   const reply = await state.redeem({
     shard,
     right: { kind: 'key', keyHash },
-    generation: 1,
+    generation: (await state.lookupKey(keyHash))?.generation,
     holdId,
     amountNusd: 10_000_000n,
     estimatedTokens: 1,

@@ -1,5 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { bindingsOf, createRedisState, hashSecret, LeaseKeeper, sealTicket, shardOfWallet } from '@sotto/state';
+import {
+  bindingsOf,
+  createRedisState,
+  generationOf,
+  hashSecret,
+  LeaseKeeper,
+  sealTicket,
+  shardOfWallet,
+} from '@sotto/state';
 import { initialPreferences, type Operation } from '@sotto/wire';
 import { Redis } from 'ioredis';
 import { setup as bundlePrograms } from '../../test/kit/bundles.ts';
@@ -114,9 +122,11 @@ export async function startSotto({
   await leases.renew();
   const keyHash = hashSecret(account.inferenceKey);
   const found = await state.lookupKey(keyHash);
-  const { rows } = await service.pool.query<{ wallet_id: string }>('select wallet_id from accounts where id = $1', [
-    account.accountId,
-  ]);
+  const { rows } = await service.pool.query<{ wallet_id: string; generation: number; version: string }>(
+    `select a.wallet_id, k.generation, w.version from api_keys k
+     join accounts a on a.id = k.account_id join workspaces w on w.id = k.workspace_id where k.hash = $1`,
+    [keyHash],
+  );
   const [row] = rows;
   if (found === undefined || row === undefined) throw new Error('the key is not projected');
   const ttlMs = 3_600_000;
@@ -137,7 +147,7 @@ export async function startSotto({
       ticketHashes: [hashSecret(ticket)],
       walletId: row.wallet_id,
       keyHash,
-      generation: found.generation,
+      generation: generationOf(row.generation, Number(row.version)),
       form: 2,
       ttlMs,
     });

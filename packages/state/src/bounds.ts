@@ -1,5 +1,6 @@
 import { maxNusd, type Nusd } from '@sotto/money';
 import { monthPattern } from './budgets.ts';
+import { generationPattern } from './generation.ts';
 import type {
   BookedCharges,
   BudgetProjection,
@@ -18,6 +19,12 @@ export const measurementPageRecords = 500;
 /** Hours for which measurements are kept after their last change: a day, plus the hours by which clocks may differ. */
 export const measurementsKeptHours = 26;
 
+/**
+ * Time in ms for which a removed record is remembered, so that an older projection that arrives late does not bring it back. Control
+ * projects nothing that it read more than a minute ago.
+ */
+export const lateMs = 600_000;
+
 /** An ended hold is remembered for longer than a redeem of it can arrive, because redeems end with their lease. */
 export const closedMs = 60_000;
 
@@ -25,11 +32,10 @@ export const closedMs = 60_000;
  * Bounds of the values that a driver accepts. Scripts compute in doubles and store values unchecked: a negative charge would
  * create money, and a NaN would disable a limit. Each function throws a `RangeError` that names the field.
  */
-export function assertRedeem({ amountNusd, estimatedTokens, generation, free }: RedeemRequest): void {
+export function assertRedeem({ amountNusd, estimatedTokens, free }: RedeemRequest): void {
   assertAmount('amountNusd', amountNusd);
   if (free === true && amountNusd > 0n) throw new RangeError('amountNusd is out of bounds: nothing that is free holds');
   assertCount('estimatedTokens', estimatedTokens);
-  assertCount('generation', generation ?? 0);
 }
 
 export function assertReserve({ amountNusd, balanceNusd }: ReserveRequest): void {
@@ -55,22 +61,31 @@ export function assertWallet({ balanceNusd, version }: WalletFunds): void {
 
 export function assertKey(key: KeyProjection): void {
   assertFunds('limitFundsNusd', key.limitFundsNusd ?? 0n);
-  assertCount('generation', key.generation);
+  assertRemoved(key);
+  assertCount('version', key.workspace.version);
   assertCount('fundsVersion', key.fundsVersion);
   assertCount('limitRequests', key.limitRequests);
   assertCount('limitTokens', key.limitTokens);
   assertCount('expiresAt', key.expiresAt ?? 0);
-  for (const { endsAt } of key.secrets ?? []) assertCount('endsAt', endsAt ?? 0);
 }
 
+/** Checks what a key that is projected and one that is removed have in common. */
+export function assertRemoved({ generation, secrets }: Pick<KeyProjection, 'generation' | 'secrets'>): void {
+  assertCount('generation', generation);
+  for (const { endsAt } of secrets ?? []) assertCount('endsAt', endsAt ?? 0);
+}
+
+/** Checks the version of a record that has no numbers beside it. */
+export const assertVersion = ({ version }: { readonly version: number }): void => assertCount('version', version);
+
 export function assertBudget({ limitNusd, version, spent }: BudgetProjection): void {
-  assertAmount('limitNusd', limitNusd ?? 0n);
+  assertAmount('limitNusd', limitNusd);
   assertCount('version', version);
   for (const { month, spentNusd } of spent) assertSpend(month, spentNusd);
 }
 
 export function assertMint({ ttlMs, generation }: MintRequest): void {
-  assertCount('generation', generation);
+  if (!generationPattern.test(generation)) throw new RangeError('generation is out of bounds');
   assertCount('ttlMs', ttlMs);
 }
 

@@ -12,11 +12,13 @@ export type BudgetScope = (typeof budgetScopes)[number];
 export const budgetIdOf = (scope: BudgetScope, ...ids: readonly string[]): string =>
   `${scope}:${hash('sha256', ['sotto budget', scope, ...ids].join(' '), 'base64url').slice(0, 22)}`;
 
-export function budgetScopeOf(budgetId: string): BudgetScope {
-  const scope = budgetScopes.find((each) => budgetId.startsWith(`${each}:`));
-  if (scope === undefined) throw new Error(`no budget id: ${budgetId}`);
+export function budgetScope(text: string): BudgetScope {
+  const scope = budgetScopes.find((each) => each === text);
+  if (scope === undefined) throw new Error(`no scope of a budget: ${text}`);
   return scope;
 }
+
+export const budgetScopeOf = (budgetId: string): BudgetScope => budgetScope(budgetId.slice(0, budgetId.indexOf(':')));
 
 /** Returns the UTC month of a time in Unix ms: `YYYY-MM`. */
 export const monthOf = (ms: number): string => new Date(ms).toISOString().slice(0, 7);

@@ -23,7 +23,13 @@ export {
   type TicketEnvelope,
   type TicketForm,
 } from './envelopes/ticket.ts';
-export { EpochKeeper, type EpochKeeperDependencies, type EpochLedger } from './epochs/epoch-keeper.ts';
+export {
+  type AmountOwner,
+  EpochKeeper,
+  type EpochKeeperDependencies,
+  type EpochLedger,
+} from './epochs/epoch-keeper.ts';
+export { generationOf, shownGeneration, workspaceIdOf } from './generation.ts';
 export { hourOf, MeasurementFollower } from './measurements/measurement-follower.ts';
 export { HoldBook, type HoldOrder } from './membership/hold-book.ts';
 export { LeaseKeeper, leaseGraceMs, leaseMs } from './membership/lease-keeper.ts';
@@ -37,10 +43,12 @@ export type {
   BookedCharges,
   BrokerState,
   BudgetProjection,
+  CapacityPort,
   CatalogPort,
   EpochPort,
   HealthPort,
   KeyProjection,
+  MemoryUse,
   MintReply,
   MonthSpend,
   ProjectionPort,
@@ -49,18 +57,22 @@ export type {
   ReceiptPort,
   RedeemReply,
   RedeemRequest,
+  RemovedBudget,
+  RemovedKey,
   Right,
   RightToCheck,
   SettlementReader,
   SettleRequest,
   State,
   VersionedKey,
+  WorkspaceProjection,
 } from './ports.ts';
 export {
   type CatalogSnapshot,
   catalogSnapshotSchema,
+  type KeyPart,
   type KeyRecord,
-  keyRecordSchema,
+  keyPartSchema,
   type SettlementEntry,
 } from './records.ts';
 export { leaveReplica, readRedisUrl } from './redis/connection.ts';

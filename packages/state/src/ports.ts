@@ -2,11 +2,12 @@
 
 import type { Nusd, Spendable } from '@sotto/money';
 import type { MeasurementBatch, Penalties, Penalty, RegistryPublic } from '@sotto/router';
+import type { Preferences } from '@sotto/wire';
 import type { RefusingBudget } from './budgets.ts';
 import type { Signed } from './envelopes/sealing.ts';
 import type { TicketForm } from './envelopes/ticket.ts';
 import type { Caller, Membership } from './membership/membership.ts';
-import type { CatalogSnapshot, KeyRecord, SettlementEntry } from './records.ts';
+import type { CatalogSnapshot, KeyPart, KeyRecord, SettlementEntry } from './records.ts';
 
 /** Usage and limits of a key in its current minute. Durations in ms. */
 export interface RateStatus {
@@ -20,7 +21,10 @@ export interface RateStatus {
 /** A key's record, with the generation that a redeem must match. */
 export interface VersionedKey {
   readonly record: KeyRecord;
-  readonly generation: number;
+  /**
+   * Changes with the key and with its workspace's preferences. It looks random, so that it tells a broker nothing that two keys share.
+   */
+  readonly generation: string;
   readonly shard: number;
   /** The hash that names the key, if it is not that of the secret that was looked up. */
   readonly keyHash?: string | undefined;
@@ -36,8 +40,8 @@ export type Right =
 export interface RightToCheck {
   readonly shard: number;
   readonly right: Right;
-  /** The key generation of the plan. Undefined: the ticket's mark has the generation. */
-  readonly generation?: number | undefined;
+  /** The generation of the plan: of the key's record, or of the ticket. Undefined: the ticket's mark has it. */
+  readonly generation?: string | undefined;
 }
 
 export interface RedeemRequest extends RightToCheck {
@@ -145,6 +149,8 @@ export interface RestoredAmount {
   readonly amountNusd: Nusd;
   /** The month in whose budgets it counts. Undefined: the present one. */
   readonly month?: string | undefined;
+  /** The budgets in which it counts. */
+  readonly budgetIds: readonly string[];
 }
 
 /** A client's declaration, attributed by control. A charge has the settlement for the ledger. */
@@ -202,18 +208,20 @@ export interface KeySecret {
   readonly endsAt: number | undefined;
 }
 
+/** A key that requests may use, until it expires. */
 export interface KeyProjection {
   readonly shard: number;
   /** The hash of the key's first secret. It names the key for good: its holds, limits and spending. */
   readonly keyHash: string;
   readonly walletId: string;
+  /** The workspace whose preferences apply (`workspaceIdOf`), and their version. Its record is on the same shard. */
+  readonly workspace: Pick<WorkspaceProjection, 'workspaceId' | 'version'>;
   readonly generation: number;
-  readonly active: boolean;
   /** Unix ms. Undefined: it does not expire. */
   readonly expiresAt?: number | undefined;
   /** The secrets that open the key. Undefined: only the first one, because the key was never rotated. */
   readonly secrets?: readonly KeySecret[] | undefined;
-  readonly record: KeyRecord;
+  readonly record: KeyPart;
   /** Undefined: no credit limit. */
   readonly limitFundsNusd: Nusd | undefined;
   readonly fundsVersion: number;
@@ -221,6 +229,23 @@ export interface KeyProjection {
   readonly limitTokens: number;
   /** The budgets in which the key's requests count, whether or not they exist: `budgetIdOf`. */
   readonly budgetIds: readonly string[];
+}
+
+/** Whether the removal of a record is news, so that an older projection may still arrive, which must not bring it back. */
+interface Removal {
+  readonly isNews: boolean;
+}
+
+/** A key that no request may use: revoked, disabled or expired. */
+export type RemovedKey = Pick<KeyProjection, 'shard' | 'keyHash' | 'generation' | 'secrets'> & Removal;
+
+/** The preferences that all keys of a workspace share. */
+export interface WorkspaceProjection {
+  readonly shard: number;
+  readonly workspaceId: string;
+  readonly version: number;
+  /** Undefined: they are unreadable, which permits nothing. */
+  readonly preferences: Preferences | undefined;
 }
 
 export interface MonthSpend {
@@ -233,14 +258,16 @@ export interface MonthSpend {
 export interface BudgetProjection {
   readonly shard: number;
   readonly budgetId: string;
-  /** Undefined: the budget was removed. */
-  readonly limitNusd: Nusd | undefined;
+  readonly limitNusd: Nusd;
   /** Version of the limit. */
   readonly version: number;
   /** Spending of months before this one is forgotten. */
   readonly keptSince: string;
   readonly spent: readonly MonthSpend[];
 }
+
+/** A budget that limits nothing any more. */
+export type RemovedBudget = Pick<BudgetProjection, 'shard' | 'budgetId' | 'version'> & Removal;
 
 export interface BookedCharges {
   readonly wallet: WalletFunds;
@@ -267,8 +294,11 @@ export interface MintRequest {
   readonly keyHash: string;
   /** Of the secret that was shown. Undefined: none was, or the caller has checked it. */
   readonly secretHash?: string | undefined;
-  /** The key's generation when the ticket was sealed. The key must be projected with it and open, or brokers refuse the ticket. */
-  readonly generation: number;
+  /**
+   * The generation (`generationOf`) when the ticket was sealed. Key and preferences must be projected with it, and the key open, or
+   * brokers refuse the ticket.
+   */
+  readonly generation: string;
   /** Form of the ticket. In the first form the ticket has the generation, in the second the mark has it. */
   readonly form: TicketForm;
   readonly ttlMs: number;
@@ -306,7 +336,20 @@ export interface TakenSettlements {
 /** Control's projection of Postgres into the state, and its reads of the state. */
 export interface ProjectionPort {
   putWallet(funds: WalletFunds): Promise<void>;
-  putKey(key: KeyProjection): Promise<void>;
+  /**
+   * Writes a key's record and its index. Resolves to whether its workspace's record lacks the preferences of this version. Then call
+   * `putWorkspace` with preferences that were read after this.
+   */
+  putKey(key: KeyProjection): Promise<boolean>;
+  /**
+   * Removes a key's record, which works in a Redis that is out of memory. Its amounts stay while holds or notes count in them. The
+   * workspace's preferences go with its last key.
+   */
+  removeKey(key: RemovedKey): Promise<void>;
+  /** Replaces the preferences of all keys of a workspace at once. Of a workspace that no key names, only the version is kept for a while. */
+  putWorkspace(workspace: WorkspaceProjection): Promise<void>;
+  /** Removes a budget's record. If it is set again, `putBudget` counts everything anew. */
+  removeBudget(budget: RemovedBudget): Promise<void>;
   /**
    * Writes a newer limit, which then covers everything that is held and unbooked, and larger sums of spending. Call it after the
    * commit of the limit, which must wait for bookings of the account.
@@ -360,7 +403,7 @@ export interface AuditedFunds extends Spendable {
 
 /** A budget with its stored sums of each month, and `open` recomputed from what counts in it. */
 export interface AuditedBudget {
-  readonly limitNusd: Nusd | undefined;
+  readonly limitNusd: Nusd;
   readonly version: number;
   readonly months: ReadonlyMap<
     string,
@@ -422,6 +465,18 @@ export interface ReadinessPort {
   close(): Promise<void>;
 }
 
+export interface MemoryUse {
+  readonly usedBytes: number;
+  /** At this size, the store refuses writes that need memory. */
+  readonly limitBytes: number;
+}
+
+/** How full the store is. */
+export interface CapacityPort {
+  /** Returns the memory of the store's fullest server. Undefined if it is unknown, or this process's own. */
+  readMemory(): Promise<MemoryUse | undefined>;
+}
+
 /** A broker's view of the state, without data that only control may know, such as the owner of a hold or key. */
 export type BrokerState = AdmissionPort &
   MembershipPort &
@@ -430,7 +485,8 @@ export type BrokerState = AdmissionPort &
   ReceiptPort &
   ReadinessPort;
 
-export type State = AdmissionPort &
+export type State = CapacityPort &
+  AdmissionPort &
   MembershipPort &
   EpochPort &
   ProjectionPort &

@@ -1,23 +1,22 @@
 import { catalogFileSchema } from '@sotto/router';
-import { preferencesSchema } from '@sotto/wire';
+import type { Preferences } from '@sotto/wire';
 import { z } from 'zod';
 import type { Signed } from './envelopes/sealing.ts';
 
-/**
- * A key as brokers see it: its permissions and the workspace's preferences. It has no account, wallet or key id. The account is a
- * reference that only control can decrypt.
- */
-export const keyRecordSchema = z.object({
+/** What a key has of its own: its permissions, and a reference to its account that only control can decrypt. */
+export const keyPartSchema = z.object({
   v: z.literal(1),
   kind: z.enum(['inference', 'management']),
   openaiCompatible: z.boolean(),
   /** The models that requests with the key may name. Absent: all. */
   allowedModels: z.array(z.string()).optional(),
-  preferences: preferencesSchema,
   /** Encrypted by control for control. Used for requests in compatibility mode. */
   accountRef: z.string(),
 });
-export type KeyRecord = z.infer<typeof keyRecordSchema>;
+export type KeyPart = z.infer<typeof keyPartSchema>;
+
+/** A key as brokers see it. The preferences are its workspace's. It has no account, wallet, workspace or key id. */
+export type KeyRecord = KeyPart & { readonly preferences: Preferences };
 
 /** The catalog as control publishes it. Brokers bind it to their own registry. */
 export const catalogSnapshotSchema = z.object({

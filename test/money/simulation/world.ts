@@ -4,10 +4,12 @@ import { randomBytes } from 'node:crypto';
 import { Settler } from '@sotto/control';
 import {
   type AccountRef,
+  type AmountOwner,
   controlClient,
   createMemoryState,
   EpochKeeper,
   emptyShard,
+  generationOf,
   HoldBook,
   LeaseKeeper,
   leaseGraceMs,
@@ -20,6 +22,7 @@ import {
   type State,
   StateUnavailableError,
   sealAccountRef,
+  shownGeneration,
   signSettlement,
 } from '@sotto/state';
 import { initialPreferences } from '@sotto/wire';
@@ -50,6 +53,7 @@ const shards = [shard];
 const mostPending = 9;
 const macKey = randomBytes(32);
 const refKey = randomBytes(32);
+const firstGeneration = generationOf(1, 1);
 
 interface Request extends JudgedRequest {
   readonly broker: Broker;
@@ -350,9 +354,11 @@ export class World {
           database(
             () =>
               new Map(
-                refs.flatMap((ref): [AccountRef, { walletId: string; keyHash: string }][] => {
+                refs.flatMap((ref): [AccountRef, AmountOwner][] => {
                   const key = ledger.keyOf(ref);
-                  return key === undefined ? [] : [[ref, { walletId: key.account.walletId, keyHash: key.keyHash }]];
+                  if (key === undefined) return [];
+                  const { walletId, budget } = key.account;
+                  return [[ref, { walletId, keyHash: key.keyHash, budgetIds: [budget.budgetId] }]];
                 }),
               ),
           ),
@@ -392,20 +398,17 @@ export class World {
       ),
     );
     await Promise.all(
-      rows.keys.map((key) =>
-        state.putKey({
-          ...{ shard, keyHash: key.keyHash, walletId: key.account.walletId, generation: 1, active: true },
-          record: {
-            v: 1,
-            kind: 'inference',
-            openaiCompatible: true,
-            preferences: initialPreferences,
-            accountRef: key.keyHash,
-          },
+      rows.keys.map(async (key) => {
+        const { walletId } = key.account;
+        const workspace = { workspaceId: walletId, version: 1 };
+        const isLacking = await state.putKey({
+          ...{ shard, keyHash: key.keyHash, walletId, generation: 1, workspace },
+          record: { v: 1, kind: 'inference', openaiCompatible: true, accountRef: key.keyHash },
           ...{ limitFundsNusd: fundsOf(key), fundsVersion: key.version },
           ...{ limitRequests: 1_000_000, limitTokens: 1_000_000_000, budgetIds: [key.account.budget.budgetId] },
-        }),
-      ),
+        });
+        if (isLacking) await state.putWorkspace({ shard, ...workspace, preferences: initialPreferences });
+      }),
     );
     // After the keys, because a new budget finds what is held by the budgets that the keys named.
     await Promise.all(rows.budgets.map((budget) => state.putBudget({ ...budget, shard, keptSince: '2026-12' })));
@@ -510,7 +513,7 @@ export class World {
     this.#controls[0]?.state
       .mint({
         ...{ shard, ticketHashes: [hash], walletId: key.account.walletId, keyHash: key.keyHash },
-        ...{ generation: 1, form: 2, ttlMs: 300_000 },
+        ...{ generation: firstGeneration, form: 2, ttlMs: 300_000 },
       })
       .then(
         ({ result }) => {
@@ -539,7 +542,9 @@ export class World {
     broker.book
       .redeem({
         ...{ shard, right, holdId: request.holdId, amountNusd: request.amountNusd },
-        ...(ticket === undefined ? { generation: 1 } : {}),
+        ...(ticket === undefined
+          ? { generation: shownGeneration(key.account.walletId, key.keyHash, firstGeneration) }
+          : {}),
         ...{ estimatedTokens: 1, accountRef },
       })
       .then(

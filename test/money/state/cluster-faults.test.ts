@@ -1,4 +1,4 @@
-import { createRedisState, type State, shardOfWallet, shards } from '@sotto/state';
+import { createRedisState, generationOf, type State, shardOfWallet, shards } from '@sotto/state';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type OwnRedis, redisSkipReason, startOwnRedis } from '../../kit/redis.ts';
 import { withRedis } from '../../kit/redis-connection.ts';
@@ -9,6 +9,7 @@ import {
   openEpoch,
   outcome,
   projectorTo,
+  putKeyIn,
   redeemOf,
   untilReachable,
   walletIds,
@@ -36,13 +37,13 @@ test('a cluster in which one node lost everything calls no key or ticket wrong',
   const shardOf = (index: number): number => index % shards.length;
   for (const shard of shards) await state.putWallet({ shard, walletId: 'wallet', balanceNusd: 1000n, version: 1 });
   for (const [index, keyHash] of keyHashes.entries()) {
-    await state.putKey(keyProjection({ shard: shardOf(index), keyHash, walletId: 'wallet' }));
+    await putKeyIn(state, keyProjection({ shard: shardOf(index), keyHash, walletId: 'wallet' }));
     const ticket = {
       shard: shardOf(index),
       ticketHashes: [keyHash],
       walletId: 'wallet',
       keyHash,
-      generation: 1,
+      generation: generationOf(1, 1),
       form: 2,
       ttlMs: 60_000,
     } as const;

@@ -1,6 +1,7 @@
 import { describe } from 'vitest';
 import { budgetSuite } from './contract/budgets.suite.ts';
 import { epochSuite, leaseSuite } from './contract/epochs.suite.ts';
+import { removalSuite, workspaceSuite } from './contract/records.suite.ts';
 import { redeemSuite } from './contract/redeems.suite.ts';
 import { receiptSuite, settlementSuite } from './contract/settlements.suite.ts';
 import { sharedSuite } from './contract/shared.suite.ts';
@@ -12,6 +13,8 @@ describe.each(drivers)('the state in $name', (driver) => {
   takeDriver(driver);
   keySuite();
   ticketSuite();
+  workspaceSuite();
+  removalSuite();
   redeemSuite();
   budgetSuite();
   settlementSuite();

@@ -1,5 +1,13 @@
 import { maxNusd } from '@sotto/money';
-import type { BookedCharges, BudgetProjection, KeyProjection } from '@sotto/state';
+import type {
+  BookedCharges,
+  BudgetProjection,
+  KeyProjection,
+  RemovedBudget,
+  RemovedKey,
+  WorkspaceProjection,
+} from '@sotto/state';
+import { initialPreferences } from '@sotto/wire';
 import { keyProjection } from './fixtures.ts';
 import type { KeyChange } from './history.ts';
 import type { StoredShard } from './read-shard.ts';
@@ -29,8 +37,11 @@ export interface BudgetTruth {
 /** A message from control. It may arrive more than once and in any order. */
 export type Message =
   | { readonly to: 'wallet'; readonly walletId: string; readonly balanceNusd: bigint; readonly version: number }
-  | { readonly to: 'key'; readonly projection: KeyProjection }
+  | { readonly to: 'key'; readonly projection: KeyProjection; readonly workspace: number }
+  | { readonly to: 'removed key'; readonly removed: RemovedKey }
+  | { readonly to: 'workspace'; readonly projection: WorkspaceProjection }
   | { readonly to: 'budget'; readonly projection: BudgetProjection }
+  | { readonly to: 'removed budget'; readonly removed: RemovedBudget }
   | { readonly to: 'books'; readonly charges: BookedCharges }
   | { readonly to: 'forget'; readonly noteId: string };
 
@@ -55,12 +66,14 @@ export class ControlTruth {
   readonly accounts = walletIds.map(() => ({ balanceNusd: 0n, version: firstVersion - 1 }));
   readonly keys: readonly KeyTruth[];
   readonly budgets: readonly BudgetTruth[];
+  /** The version of the preferences of each wallet's workspace, and whether they are readable. */
+  readonly workspaces = walletIds.map(() => ({ version: firstVersion, isReadable: true }));
   readonly messages: Message[] = [];
   readonly #booked = new Set<string>();
 
   /**
    * Creates two wallets with 100 and 20 units, and three keys: one with few tokens, one with a money limit, one with
-   * few requests. The budgets of the first wallet limit its workspace, the first key's member, and the second key.
+   * few requests. The budgets of the first wallet limit its workspace (50 units), the first key's member, and the second key (10).
    */
   constructor(shard: number, unitNusd: bigint) {
     this.shard = shard;
@@ -83,6 +96,8 @@ export class ControlTruth {
     this.deposit(0, 100);
     this.deposit(1, 20);
     for (const key of this.keys) this.#project(key);
+    this.setBudget(0, 50);
+    this.setBudget(2, 10);
   }
 
   deposit(wallet: number, units: number): void {
@@ -109,6 +124,10 @@ export class ControlTruth {
   changeKey(index: number, change: KeyChange): void {
     const key = this.keys[index];
     if (key === undefined) return;
+    if (change.what === 'preferences') {
+      this.#changePreferences(key.wallet, change.areReadable);
+      return;
+    }
     key.generation += 1;
     if (change.what === 'revoke') key.active = !key.active;
     if (change.what === 'limit') {
@@ -127,6 +146,10 @@ export class ControlTruth {
     budget.limitNusd = units === undefined ? undefined : BigInt(units) * this.unitNusd;
     budget.version += 1;
     const { budgetId, limitNusd, version, spent } = budget;
+    if (limitNusd === undefined) {
+      const removed = { shard: this.shard, budgetId, version, isNews: true };
+      return void this.messages.push({ to: 'removed budget', removed });
+    }
     const months = [...spent].map(([month, spentNusd]) => ({ month, spentNusd }));
     const projection = { shard: this.shard, budgetId, limitNusd, version, keptSince: '', spent: months };
     this.messages.push({ to: 'budget', projection });
@@ -180,14 +203,34 @@ export class ControlTruth {
     return this.keys.find((key) => key.keyHash === keyHash);
   }
 
+  /** The preferences of a wallet's workspace, as control reads them now. */
+  preferencesOf(wallet: number): WorkspaceProjection {
+    const { version, isReadable } = this.workspaces[wallet] ?? { version: 0, isReadable: false };
+    const preferences = isReadable ? initialPreferences : undefined;
+    return { shard: this.shard, workspaceId: `workspace-${wallet}`, version, preferences };
+  }
+
+  #changePreferences(wallet: number, isReadable: boolean): void {
+    const workspace = this.workspaces[wallet];
+    if (workspace === undefined) return;
+    workspace.version += 1;
+    workspace.isReadable = isReadable;
+    this.messages.push({ to: 'workspace', projection: this.preferencesOf(wallet) });
+  }
+
   #project(key: KeyTruth): void {
     key.fundsVersion += 1;
-    const { keyHash, generation, active, fundsVersion, limitRequests, limitTokens, budgetIds } = key;
+    const { keyHash, generation, active, fundsVersion, limitRequests, limitTokens, budgetIds, wallet } = key;
+    if (!active) {
+      const removed = { shard: this.shard, keyHash, generation, isNews: true };
+      return void this.messages.push({ to: 'removed key', removed });
+    }
     const projection = keyProjection({
-      ...{ shard: this.shard, keyHash, walletId: walletIds[key.wallet] ?? '', generation, active },
+      ...{ shard: this.shard, keyHash, walletId: walletIds[wallet] ?? '', generation },
       ...{ fundsVersion, limitFundsNusd: fundsOf(key), limitRequests, limitTokens, budgetIds },
+      workspace: this.preferencesOf(wallet),
     });
-    this.messages.push({ to: 'key', projection });
+    this.messages.push({ to: 'key', projection, workspace: wallet });
   }
 }
 

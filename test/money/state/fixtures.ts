@@ -2,13 +2,17 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Projector } from '@sotto/control';
 import {
+  generationOf,
+  type KeyPart,
   type KeyProjection,
-  type KeyRecord,
   type RedeemRequest,
+  type Right,
   type SettleRequest,
   type State,
   StateUnavailableError,
   shards,
+  shownGeneration,
+  type WorkspaceProjection,
 } from '@sotto/state';
 import { initialPreferences } from '@sotto/wire';
 import type pg from 'pg';
@@ -37,23 +41,38 @@ export async function openEpoch(state: State, epoch = 1): Promise<void> {
   for (const shard of shards) await state.openEpoch(shard);
 }
 
-/** The broker's record of the key `name`. */
-export const keyRecord = (name: string): KeyRecord => ({
+/** What the record of the key `name` has of its own. */
+const keyPart = (name: string): KeyPart => ({
   v: 1,
   kind: 'inference',
   openaiCompatible: true,
-  preferences: initialPreferences,
   accountRef: `sealed-${name}`,
 });
 
-/** An active key of a wallet, with limits that no test reaches by accident. */
+/** A wallet for tests that need only one. */
+export const oneWallet = 'wallet';
+const oneWorkspace = { workspaceId: 'workspace', version: 1 };
+
+/** The broker's record of the key `name`. */
+export const knownKey = (
+  of: Pick<KeyProjection, 'shard' | 'keyHash' | 'walletId'> & {
+    readonly generation?: number;
+    readonly version?: number;
+  },
+) => ({
+  record: { ...keyPart(of.keyHash), preferences: initialPreferences },
+  generation: shownGeneration(of.walletId, of.keyHash, generationOf(of.generation ?? 1, of.version ?? 1)),
+  shard: of.shard,
+});
+
+/** A key of a wallet, with limits that no test reaches by accident. */
 export function keyProjection(
   key: Pick<KeyProjection, 'shard' | 'keyHash' | 'walletId'> & Partial<KeyProjection>,
 ): KeyProjection {
   return {
+    workspace: oneWorkspace,
     generation: 1,
-    active: true,
-    record: keyRecord(key.keyHash),
+    record: keyPart(key.keyHash),
     limitFundsNusd: undefined,
     fundsVersion: 1,
     limitRequests: 1_000_000,
@@ -61,6 +80,15 @@ export function keyProjection(
     budgetIds: [],
     ...key,
   };
+}
+
+/** Writes a key and, if the state lacks them, the preferences of its workspace, as the projector does. */
+export async function putKeyIn(
+  state: State,
+  key: KeyProjection,
+  preferences: WorkspaceProjection['preferences'] = initialPreferences,
+): Promise<void> {
+  if (await state.putKey(key)) await state.putWorkspace({ shard: key.shard, ...key.workspace, preferences });
 }
 
 /** The wallets of `projectorTo`. `wallet-1` has the key `key-1`, and so on. */
@@ -74,8 +102,14 @@ export function projectorTo(state: State): Projector {
       ...{ id, account_id: id, workspace_id: id, created_by: id, wallet_id, hash: `key-${index}` },
       ...{ kind: 'inference', credit_limit_nusd: null, spent_nusd: '0', funds_version: '1', generation: 1 },
       ...{ openai_compatible: true, limit_requests: null, limit_tokens: null, allowed_models: null },
-      ...{ revoked_at: null, is_disabled: false, preferences: initialPreferences, balance_nusd: '1000', version: '1' },
-      ...{ member_id: null, key_id: id, limit_nusd: null, spent: null },
+      ...{
+        is_usable: true,
+        preferences_version: '1',
+        preferences: initialPreferences,
+        balance_nusd: '1000',
+        version: '1',
+      },
+      ...{ member_id: null, key_id: id, limit_nusd: '1000', spent: null },
     };
   });
   return new Projector({
@@ -86,13 +120,28 @@ export function projectorTo(state: State): Projector {
   });
 }
 
+/** A redeem of a test. */
+export type AskedRedeem = Omit<RedeemRequest, 'generation' | 'amountNusd' | 'estimatedTokens'> &
+  Partial<Pick<RedeemRequest, 'amountNusd' | 'estimatedTokens'>> & {
+    readonly walletId?: string;
+    /** Of the key. Default: 1. Undefined: none is stated. */
+    readonly generation?: number | undefined;
+    /** Of the preferences. Default: 1. */
+    readonly version?: number;
+  };
+
 /** A redeem of 10 nano-USD and no tokens. */
-export const redeemOf = (request: Pick<RedeemRequest, 'shard' | 'right' | 'holdId'> & Partial<RedeemRequest>) => ({
-  generation: 1,
-  amountNusd: 10n,
-  estimatedTokens: 0,
-  ...request,
-});
+export function redeemOf(asked: AskedRedeem): RedeemRequest {
+  const { walletId = oneWallet, version = 1, ...request } = { generation: 1, ...asked };
+  const { right, generation } = request;
+  const stated =
+    generation === undefined ? undefined : statedGeneration(right, walletId, generationOf(generation, version));
+  return { amountNusd: 10n, estimatedTokens: 0, ...request, generation: stated };
+}
+
+/** Returns a generation as a request states it: as it was sealed in a ticket, or as a broker sees it beside a key. */
+export const statedGeneration = (right: Right, walletId: string, generation: string): string =>
+  right.kind === 'ticket' ? generation : shownGeneration(walletId, right.keyHash, generation);
 
 /** A settlement with an entry for the ledger that names its hold. */
 export const settlementOf = (

@@ -13,8 +13,11 @@ export type Operation =
   | { readonly op: 'deposit'; readonly wallet: number; readonly units: number }
   | { readonly op: 'change_key'; readonly key: number; readonly change: KeyChange }
   | { readonly op: 'set_budget'; readonly budget: number; readonly units: number | undefined }
-  /** A message from control arrives: late, out of order, more than once, or never. */
-  | { readonly op: 'deliver'; readonly message: number }
+  /**
+   * A message from control arrives: late, out of order, more than once, or never. After a key whose preferences the state lacks, these
+   * follow if it `isWhole`.
+   */
+  | { readonly op: 'deliver'; readonly message: number; readonly isWhole: boolean }
   | {
       readonly op: 'mint';
       readonly ticket: number;
@@ -66,7 +69,7 @@ export type Operation =
 export type Redeem = Extract<Operation, { op: 'redeem' }>;
 export type KeyChange =
   | { readonly what: 'revoke' }
-  | { readonly what: 'preferences' }
+  | { readonly what: 'preferences'; readonly areReadable: boolean }
   | { readonly what: 'limit'; readonly units: number | undefined }
   | { readonly what: 'rates'; readonly requests: number; readonly tokens: number };
 
@@ -82,8 +85,14 @@ const at = (count: number): fc.Arbitrary<number> => fc.nat({ max: count - 1 });
 const units = fc.constantFrom(0, 1, 1, 2, 5, 10, 20, 60);
 
 const keyChange: fc.Arbitrary<KeyChange> = fc.oneof(
-  fc.record({ what: fc.constant('revoke') }),
-  { weight: 5, arbitrary: fc.record({ what: fc.constant('preferences') }) },
+  { weight: 2, arbitrary: fc.record({ what: fc.constant('revoke') }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      what: fc.constant('preferences'),
+      areReadable: fc.constantFrom(true, true, true, true, true, true, true, true, true, false),
+    }),
+  },
   { weight: 3, arbitrary: fc.record({ what: fc.constant('limit'), units: fc.option(units, { nil: undefined }) }) },
   {
     weight: 3,
@@ -117,9 +126,16 @@ const often = (weight: number, arbitrary: fc.Arbitrary<Operation>) => ({ weight,
 
 const operation: fc.Arbitrary<Operation> = fc.oneof(
   often(2, fc.record({ op: fc.constant('deposit'), wallet: at(2), units: fc.constantFrom(-50, -10, 1, 10, 40) })),
-  often(2, fc.record({ op: fc.constant('change_key'), key: at(3), change: keyChange })),
-  often(3, fc.record({ op: fc.constant('set_budget'), budget: at(3), units: fc.option(units, { nil: undefined }) })),
-  often(8, fc.record({ op: fc.constant('deliver'), message: at(40) })),
+  often(3, fc.record({ op: fc.constant('change_key'), key: at(3), change: keyChange })),
+  often(5, fc.record({ op: fc.constant('set_budget'), budget: at(3), units: fc.option(units, { nil: undefined }) })),
+  often(
+    8,
+    fc.record({
+      op: fc.constant('deliver'),
+      message: at(40),
+      isWhole: fc.constantFrom(true, true, true, true, false),
+    }),
+  ),
   often(
     6,
     fc.record({

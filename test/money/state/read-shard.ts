@@ -7,6 +7,18 @@ export interface StoredSpend {
   readonly heldNusd: bigint;
   readonly unbookedNusd: bigint;
 }
+interface StoredKey extends StoredSpend {
+  readonly limited: boolean;
+  readonly generation: number;
+  /** Undefined: no request may use the key. */
+  readonly workspaceId: string | undefined;
+}
+interface StoredWorkspace {
+  readonly version: number;
+  readonly preferences: unknown;
+  readonly isOff: boolean;
+  readonly keys: number;
+}
 /** A budget, as the memory driver stores it. */
 export interface StoredBudget {
   readonly limitNusd: bigint | undefined;
@@ -27,7 +39,8 @@ interface StoredAmount {
 /** A shard as read from Redis. */
 export interface StoredShard {
   readonly wallets: ReadonlyMap<string, StoredSpend>;
-  readonly keys: ReadonlyMap<string, StoredSpend & { readonly limited: boolean }>;
+  readonly keys: ReadonlyMap<string, StoredKey>;
+  readonly workspaces: ReadonlyMap<string, StoredWorkspace>;
   readonly tickets: ReadonlyMap<string, string>;
   readonly epoch: { readonly id: number; readonly isOpen: boolean } | undefined;
   /** The number of remembered steps of each process. */
@@ -61,7 +74,8 @@ return found
 export async function readShard(redis: Redis, prefix: string): Promise<StoredShard> {
   const rows = (await redis.eval(dumpScript, 0, prefix)) as [string, string | string[]][];
   const wallets = new Map<string, StoredSpend>();
-  const keys = new Map<string, StoredSpend & { limited: boolean }>();
+  const keys = new Map<string, StoredKey>();
+  const workspaces = new Map<string, StoredWorkspace>();
   const tickets = new Map<string, string>();
   let holds = new Map<string, StoredAmount>();
   let notes = new Map<string, StoredAmount>();
@@ -75,8 +89,8 @@ export async function readShard(redis: Redis, prefix: string): Promise<StoredSha
   for (const [name, value] of rows) {
     const [kind, id = ''] = splitOnce(name);
     if (kind === 'wallet') wallets.set(id, readSpend(hash(value)));
-    else if (kind === 'key')
-      keys.set(id, { ...readSpend(hash(value)), limited: (hash(value).get('funds') ?? '') !== '' });
+    else if (kind === 'key') keys.set(id, readKey(hash(value)));
+    else if (kind === 'workspace') workspaces.set(id, readWorkspace(hash(value)));
     else if (kind === 'ticket') tickets.set(id, /^used:(\S+)/.exec(text(value))?.[1] ?? '');
     else if (kind === 'holds') holds = readAmounts(value, [4, 5, 1]);
     else if (kind === 'notes') notes = readAmounts(value, [0, 1, 2]);
@@ -90,7 +104,7 @@ export async function readShard(redis: Redis, prefix: string): Promise<StoredSha
     else if (!['watermark', 'index', 'declared'].includes(kind)) throw new Error(`unknown key ${name}`);
   }
   const sorted = { closed: closed.sort(), reaped: reaped.sort() };
-  return { epoch, members, wallets, keys, tickets, holds, notes, budgets, counted, ...sorted, stream };
+  return { epoch, members, wallets, keys, workspaces, tickets, holds, notes, budgets, counted, ...sorted, stream };
 }
 
 /** Converts to the form of the memory driver's `snapshotShard`. */
@@ -101,7 +115,8 @@ export function asSnapshot(shard: StoredShard): object {
     epoch: shard.epoch,
     members: Object.fromEntries(shard.members),
     wallets: Object.fromEntries(shard.wallets),
-    keys: Object.fromEntries([...shard.keys].map(([id, { limited: _, ...spend }]) => [id, spend])),
+    keys: Object.fromEntries([...shard.keys].map(([id, { limited: _, ...key }]) => [id, key])),
+    workspaces: Object.fromEntries(shard.workspaces),
     tickets: Object.fromEntries(shard.tickets),
     holds: amounts(shard.holds),
     notes: amounts(shard.notes),
@@ -135,6 +150,23 @@ const readSpend = (fields: ReadonlyMap<string, string>): StoredSpend => ({
   heldNusd: BigInt(fields.get('held') ?? '0'),
   unbookedNusd: BigInt(fields.get('unbooked') ?? '0'),
 });
+
+const readKey = (fields: ReadonlyMap<string, string>): StoredKey => ({
+  ...readSpend(fields),
+  limited: (fields.get('funds') ?? '') !== '',
+  generation: Number(fields.get('gen') ?? -1),
+  workspaceId: fields.get('ws'),
+});
+
+function readWorkspace(fields: ReadonlyMap<string, string>): StoredWorkspace {
+  const preferences = fields.get('pref');
+  return {
+    version: Number(fields.get('ver') ?? -1),
+    preferences: preferences === undefined ? undefined : JSON.parse(preferences),
+    isOff: fields.has('off'),
+    keys: Number(fields.get('n') ?? 0),
+  };
+}
 
 function readBudget(fields: ReadonlyMap<string, string>): StoredBudget {
   const limit = fields.get('limit') ?? '';

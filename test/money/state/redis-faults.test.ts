@@ -1,14 +1,8 @@
 // Longer than 400 lines, because every test breaks the same Redis, which this file starts and projects into.
 
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
-import {
-  createRedisState,
-  type RedeemRequest,
-  type State,
-  StateUnavailableError,
-  shardOfWallet,
-  shards,
-} from '@sotto/state';
+import { createRedisState, generationOf, type State, StateUnavailableError, shardOfWallet, shards } from '@sotto/state';
+import { initialPreferences } from '@sotto/wire';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type FaultProxy, startFaultProxy } from '../../kit/fault-proxy.ts';
@@ -16,6 +10,7 @@ import { type OwnRedis, redisSkipReason, startOwnRedis } from '../../kit/redis.t
 import { noteSkip } from '../../kit/skips.ts';
 import { until } from '../../kit/until.ts';
 import {
+  type AskedRedeem,
   beginEpoch,
   eventually,
   joinAll,
@@ -24,6 +19,7 @@ import {
   openEpoch,
   outcome,
   projectorTo,
+  putKeyIn,
   redeemOf,
   settlementOf,
   untilReachable,
@@ -34,6 +30,7 @@ import { readShard } from './read-shard.ts';
 const shard = 5;
 const prefix = `sotto:{w${shard}}:`;
 const walletId = 'wallet';
+const generation = generationOf(1, 1);
 const byKey = { kind: 'key', keyHash: 'key' } as const;
 const byTicket = { kind: 'ticket', ticketHash: 'ticket' } as const;
 /** A busy machine answers well within this time. */
@@ -69,11 +66,11 @@ afterEach(async () => {
 async function project(to: State): Promise<void> {
   await openEpoch(to);
   await to.putWallet({ shard, walletId, balanceNusd: 1000n, version: 1 });
-  await to.putKey(keyProjection({ shard, keyHash: 'key', walletId }));
-  await to.mint({ shard, ticketHashes: ['ticket'], walletId, keyHash: 'key', generation: 1, form: 2, ttlMs: 600_000 });
+  await putKeyIn(to, keyProjection({ shard, keyHash: 'key', walletId }));
+  await to.mint({ shard, ticketHashes: ['ticket'], walletId, keyHash: 'key', generation, form: 2, ttlMs: 600_000 });
 }
 
-const redeem = (request: Partial<RedeemRequest> = {}) =>
+const redeem = (request: Partial<AskedRedeem> = {}) =>
   state.redeem(redeemOf({ shard, right: byKey, holdId: 'hold', ...request }));
 const settle = (chargeNusd: bigint, holdId = 'hold') => state.settle(settlementOf({ shard, holdId, chargeNusd }));
 const book = (balanceNusd: bigint, version: number, holdIds: readonly string[]) =>
@@ -92,8 +89,11 @@ const everyCall = (): Promise<unknown>[] => [
   state.watermark(shard),
   state.putWallet({ shard, walletId, balanceNusd: 1000n, version: 1 }),
   state.putKey(keyProjection({ shard, keyHash: 'key', walletId })),
-  state.mint({ shard, ticketHashes: ['another'], walletId, keyHash: 'key', generation: 1, form: 2, ttlMs: 1000 }),
+  state.mint({ shard, ticketHashes: ['another'], walletId, keyHash: 'key', generation, form: 2, ttlMs: 1000 }),
+  state.removeKey({ shard, keyHash: 'another', generation: 1, isNews: true }),
+  state.putWorkspace({ shard, workspaceId: 'another', version: 1, preferences: initialPreferences }),
   state.putBudget({ shard, budgetId: 'another', limitNusd: 1n, version: 1, keptSince: '2025-12', spent: [] }),
+  state.removeBudget({ shard, budgetId: 'removed', version: 1, isNews: true }),
   state.indexKey({ shard, keyHash: 'key' }),
   state.reserve({ shard, noteId: 'note', walletId, amountNusd: 1n, balanceNusd: 1000n, alone: false }),
   state.readWallet(shard, walletId),
@@ -230,7 +230,7 @@ test('what is lost once more while it is projected is not opened', async () => {
   await raw.flushall();
   await beginEpoch(2, state);
   await state.putWallet({ shard, walletId, balanceNusd: 1000n, version: 2 });
-  await state.putKey(keyProjection({ shard, keyHash: 'key', walletId }));
+  await putKeyIn(state, keyProjection({ shard, keyHash: 'key', walletId }));
   await raw.flushall();
   expect(await outcome(state.openEpoch(shard))).toEqual({ unavailable: true });
   expect(await state.isOpen()).toBe(false);
@@ -248,7 +248,7 @@ test('a Redis that lost everything is unavailable, and calls no key or ticket wr
         redeem({ holdId: 'other' }),
         redeem({ holdId: 'unknown', right: { kind: 'key', keyHash: 'unknown' } }),
         state.peek({ shard, right: byTicket }),
-        state.mint({ shard, ticketHashes: ['t'], walletId, keyHash: 'key', generation: 1, form: 2, ttlMs: 1000 }),
+        state.mint({ shard, ticketHashes: ['t'], walletId, keyHash: 'key', generation, form: 2, ttlMs: 1000 }),
         settle(4n),
       ].map((call) => outcome<unknown>(call)),
     );
@@ -259,7 +259,7 @@ test('a Redis that lost everything is unavailable, and calls no key or ticket wr
 
   await beginEpoch(2, state);
   await state.putWallet({ shard, walletId, balanceNusd: 1000n, version: 2 });
-  await state.putKey(keyProjection({ shard, keyHash: 'key', walletId }));
+  await putKeyIn(state, keyProjection({ shard, keyHash: 'key', walletId }));
   expect(await refusals()).toEqual(all);
 
   for (const each of shards) await state.openEpoch(each);
@@ -477,6 +477,62 @@ test('a Redis that is full of settlements is emptied by the settler', async () =
   expect(await state.readWallet(shard, walletId)).toMatchObject({ fundsNusd: 997n });
 });
 
+const usedBytes = async (): Promise<number> => (await state.readMemory())?.usedBytes ?? expect.fail('no memory');
+/** Preferences of some 50,000 characters. */
+const largePreferences = {
+  ...initialPreferences,
+  auto: {
+    ...initialPreferences.auto,
+    models: { mode: 'except', ids: Array.from({ length: 500 }, (_, index) => `acme/${'long-'.repeat(18)}${index}`) },
+  },
+} as const;
+const keysOfOne = (count: number) =>
+  Array.from({ length: count }, (_, index) => keyProjection({ shard, keyHash: `key-${index}`, walletId }));
+
+test('keys share the preferences of their workspace, however large these are', async () => {
+  const workspace = { workspaceId: 'large', version: 1 };
+  const before = await usedBytes();
+  for (const key of keysOfOne(300)) await putKeyIn(state, { ...key, workspace }, largePreferences);
+  expect(await state.lookupKey('key-299')).toMatchObject({ record: { preferences: largePreferences } });
+  expect((await usedBytes()) - before).toBeLessThan(600_000);
+});
+
+test('a Redis that is full still takes the revocation of a key, which frees memory at once', async () => {
+  const workspace = { workspaceId: 'large', version: 1 };
+  const keys = keysOfOne(300).map((key) => ({ ...key, workspace }));
+  for (const key of keys) await putKeyIn(state, key, largePreferences);
+  const budget = { shard, budgetId: 'workspace:large', version: 1 };
+  await state.putBudget({ ...budget, limitNusd: 1n, keptSince: '2020-01', spent: [] });
+  await redeem({ holdId: 'held', right: { kind: 'key', keyHash: 'key-0' } });
+  await raw.config('SET', 'maxmemory', '1');
+  try {
+    expect(await outcome(state.putKey(keyProjection({ shard, keyHash: 'new', walletId })))).toEqual({
+      unavailable: true,
+    });
+    const before = await usedBytes();
+    for (const { keyHash, generation } of keys) {
+      await state.removeKey({ shard, keyHash, generation: generation + 1, isNews: true });
+    }
+    await state.removeKey({ shard, keyHash: 'never projected', generation: 1, isNews: true });
+    await state.removeBudget({ ...budget, version: 2, isNews: true });
+    expect(before - (await usedBytes())).toBeGreaterThan(150_000);
+    expect(await state.lookupKey('key-1')).toBeUndefined();
+    expect(await outcome(redeem({ right: { kind: 'key', keyHash: 'key-1' } }))).toEqual({
+      answer: { result: 'unknown_key' },
+    });
+    await settle(1n, 'held');
+    // Nothing of the keys stays for good, except where a charge still counts in one.
+    const names = await raw.keys('*');
+    const lasting: string[] = [];
+    for (const name of names) if ((await raw.pttl(name)) === -1 && /key-\d|large|never/.test(name)) lasting.push(name);
+    expect(lasting).toEqual([`${prefix}key:key-0`]);
+    await book(999n, 2, ['held']);
+    expect(await raw.pttl(`${prefix}key:key-0`)).toBeGreaterThan(0);
+  } finally {
+    await raw.config('SET', 'maxmemory', '0');
+  }
+});
+
 test('however much a broker declares at once is carried to Redis', async () => {
   const patient = createRedisState({ url: server?.url ?? '', commandTimeoutMs: 20_000 });
   try {
@@ -494,12 +550,16 @@ test('however much a broker declares at once is carried to Redis', async () => {
 
 describe('requests of one turn of the event loop', () => {
   const other = { shard: 6, walletId: 'elsewhere', keyHash: 'elsewhere' };
-  const elsewhere = { shard: other.shard, right: { kind: 'key', keyHash: other.keyHash } } as const;
+  const elsewhere = {
+    shard: other.shard,
+    walletId: other.walletId,
+    right: { kind: 'key', keyHash: other.keyHash },
+  } as const;
   const unavailable = { unavailable: true };
   const admitted = { answer: expect.objectContaining({ result: 'admitted' }) };
   beforeEach(async () => {
     await state.putWallet({ ...other, balanceNusd: 1000n, version: 1 });
-    await state.putKey(keyProjection(other));
+    await putKeyIn(state, keyProjection(other));
   });
 
   test('travel in calls of at most 64, whatever their shards', async () => {
@@ -521,10 +581,10 @@ describe('requests of one turn of the event loop', () => {
 
   test('share neither a refusal of a shard nor a damaged record', async () => {
     await state.putWallet({ shard, walletId: 'damaged', balanceNusd: 100n, version: 1 });
-    await state.putKey(keyProjection({ shard, keyHash: 'damaged', walletId: 'damaged' }));
+    await putKeyIn(state, keyProjection({ shard, keyHash: 'damaged', walletId: 'damaged' }));
     await raw.set(`${prefix}wallet:damaged`, 'not a hash');
     await state.discardEpoch(other.shard, 1);
-    const damaged = redeem({ holdId: 'damaged', right: { kind: 'key', keyHash: 'damaged' } });
+    const damaged = redeem({ holdId: 'damaged', walletId: 'damaged', right: { kind: 'key', keyHash: 'damaged' } });
     const asked = [redeem({ holdId: 'before' }), damaged, redeem({ holdId: 'lost', ...elsewhere }), redeem()];
     expect(await Promise.all(asked.map(outcome))).toEqual([admitted, unavailable, unavailable, admitted]);
     expect(await held()).toBe(20n);
@@ -569,11 +629,12 @@ describe('requests of one turn of the event loop', () => {
 
 test('a record that is damaged fails its own requests only', async () => {
   await state.putWallet({ shard, walletId: 'damaged', balanceNusd: 1n, version: 1 });
-  await state.putKey(keyProjection({ shard, keyHash: 'damaged', walletId: 'damaged' }));
+  await putKeyIn(state, keyProjection({ shard, keyHash: 'damaged', walletId: 'damaged' }));
   await raw.set(`${prefix}wallet:damaged`, 'not a hash');
   await raw.hset(`${prefix}key:damaged`, 'rec', '{"prompt":"secret');
   for (let count = 0; count < 30; count += 1) {
-    const failure = redeem({ holdId: `damaged-${count}`, right: { kind: 'key', keyHash: 'damaged' } });
+    const right = { kind: 'key', keyHash: 'damaged' } as const;
+    const failure = redeem({ holdId: `damaged-${count}`, walletId: 'damaged', right });
     await expect(failure).rejects.toThrow(new StateUnavailableError('ReplyError WRONGTYPE'));
   }
   await expect(state.lookupKey('damaged')).rejects.toThrow(new StateUnavailableError('unreadable key record'));
@@ -623,13 +684,14 @@ test('nothing that comes with requests stays for ever', async () => {
   await state.updatePenalty('route:a', () => ({ kind: 'timeout', strikes: 1, lastStrikeAt: 1, expiresAt: 2 }));
   const lasting: string[] = [];
   for (const key of await raw.keys('*')) if ((await raw.pttl(key)) === -1) lasting.push(key);
-  // One of each for a wallet, a key and a shard.
+  // One of each for a wallet, a key, a workspace and a shard.
   expect(lasting.filter((key) => !/:(epoch|clients)$/.test(key)).sort()).toEqual(
     [
       `${prefix}key:key`,
       `${prefix}stream`,
       `${prefix}wallet:${walletId}`,
       `${prefix}watermark`,
+      `${prefix}workspace:workspace`,
       `sotto:{w${shardOfWallet('key')}}:index:key`,
     ].sort(),
   );

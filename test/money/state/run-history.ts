@@ -1,7 +1,8 @@
 // Longer than 400 lines, because each operation of a history is judged against the same record of what came before.
 
 import type { MemoryStore, RedeemRequest, Right, SettleRequest, State, TicketForm } from '@sotto/state';
-import { monthOf } from '@sotto/state';
+import { generationOf, monthOf } from '@sotto/state';
+import { initialPreferences } from '@sotto/wire';
 import type { Redis } from 'ioredis';
 import { expect } from 'vitest';
 import {
@@ -14,7 +15,7 @@ import {
   openIn,
   walletIds,
 } from './control-truth.ts';
-import { kindOf, outcome, settlementOf } from './fixtures.ts';
+import { kindOf, outcome, settlementOf, statedGeneration } from './fixtures.ts';
 import type { History, Operation, Redeem, StepRight } from './history.ts';
 import { ageKeys, asSnapshot, readShard, type StoredShard, sumsOf } from './read-shard.ts';
 
@@ -64,7 +65,7 @@ class HistoryRun {
   readonly #truth: ControlTruth;
   readonly #minted = new Map<
     string,
-    { readonly key: KeyTruth; readonly generation: number; readonly form: TicketForm; readonly expiresAt: number }
+    { readonly key: KeyTruth; readonly generation: string; readonly form: TicketForm; readonly expiresAt: number }
   >();
   readonly #sent: Sent[] = [];
   readonly #settlements = new Map<string, SettleRequest>();
@@ -97,7 +98,7 @@ class HistoryRun {
       case 'set_budget':
         return this.#truth.setBudget(step.budget, step.units);
       case 'deliver':
-        return this.#deliver(newest(this.#truth.messages, step.message));
+        return this.#deliver(newest(this.#truth.messages, step.message), step.isWhole);
       case 'mint':
         return this.#mint(step);
       case 'peek': {
@@ -173,7 +174,10 @@ class HistoryRun {
         const leaseMs = step.leaseS * 1000;
         const held = [...(this.#before?.holds ?? [])].map(([holdId, amount]) => ({ holdId, ...amount }));
         const lost = this.#ended.slice(-step.holds);
-        const holds = [...held.slice(0, 1), ...lost];
+        const holds = [...held.slice(0, 1), ...lost].map((amount) => ({
+          ...amount,
+          budgetIds: this.#truth.keys.find(({ keyHash }) => keyHash === amount.keyHash)?.budgetIds ?? [],
+        }));
         await this.#both('admit', (state) => state.admitDeclared(shard, 'another', { leaseMs, holds, charges: [] }));
         return;
       }
@@ -212,9 +216,16 @@ class HistoryRun {
     for (const [keyHash, { heldNusd, unbookedNusd }] of stored.keys) {
       expect({ heldNusd, unbookedNusd }).toEqual(sumsOf(stored, (amount) => amount.keyHash === keyHash));
     }
-    for (const [budgetId, { version, months }] of stored.budgets) {
+    for (const { keyHash, amountNusd } of [...stored.holds.values(), ...stored.notes.values()]) {
+      if (amountNusd > 0n) expect(stored.keys.has(keyHash), 'an amount counts in no key').toBe(true);
+    }
+    for (const [workspaceId, { keys }] of stored.workspaces) {
+      const named = [...stored.keys.values()].filter((key) => key.workspaceId === workspaceId);
+      expect(keys, 'keys that name a workspace').toBe(named.length);
+    }
+    for (const [budgetId, { limitNusd, months }] of stored.budgets) {
       const names = [...stored.counted.values()].map(({ month }) => month);
-      for (const month of version < 0 ? [] : [...names, ...Object.keys(months)]) {
+      for (const month of limitNusd === undefined ? [] : [...names, ...Object.keys(months)]) {
         expect(months[month]?.openNusd ?? 0n, 'open in a budget').toBe(openIn(stored, budgetId, month));
       }
     }
@@ -249,7 +260,7 @@ class HistoryRun {
   }
 
   async deliverAll(): Promise<void> {
-    for (const message of this.#truth.messages) await this.#deliver(message);
+    for (const message of this.#truth.messages) await this.#deliver(message, true);
   }
 
   /** Settles or reaps everything, and books it, however late. Then nothing is held and the ledger agrees. */
@@ -266,7 +277,7 @@ class HistoryRun {
     await this.apply({ op: 'reap' });
     await this.open();
     while ((await this.#readSettlements(100)) > 0);
-    for (const message of this.#truth.messages.toReversed()) await this.#deliver(message);
+    for (const message of this.#truth.messages.toReversed()) await this.#deliver(message, true);
     await this.check();
     const ended = { heldNusd: 0n, unbookedNusd: 0n };
     expect([...(this.#before?.holds ?? []), ...(this.#before?.notes ?? [])]).toEqual([]);
@@ -276,7 +287,10 @@ class HistoryRun {
     }
     for (const { budgetId, limitNusd, version, spent } of this.#truth.budgets) {
       const stored = this.#before?.budgets.get(budgetId);
-      if (stored === undefined || stored.version < 0) continue;
+      if (stored?.limitNusd === undefined) {
+        expect(limitNusd).toBeUndefined();
+        continue;
+      }
       const months = [...spent].filter(([, nusd]) => nusd > 0n);
       expect(stored).toEqual({
         ...{ limitNusd, version },
@@ -284,7 +298,18 @@ class HistoryRun {
       });
     }
     for (const key of this.#truth.keys) {
-      expect(this.#before?.keys.get(key.keyHash)).toMatchObject({ ...ended, fundsNusd: fundsOf(key) ?? 0n });
+      const stored = this.#before?.keys.get(key.keyHash);
+      expect(stored?.workspaceId, 'a key without a record, or a record without a key').toBe(
+        key.active ? `workspace-${key.wallet}` : undefined,
+      );
+      if (key.active) expect(stored).toMatchObject({ ...ended, fundsNusd: fundsOf(key) ?? 0n });
+    }
+    for (const [wallet, { version, isReadable }] of this.#truth.workspaces.entries()) {
+      const keys = this.#truth.keys.filter((key) => key.wallet === wallet && key.active).length;
+      if (keys === 0) continue;
+      const preferences = isReadable ? initialPreferences : undefined;
+      const stored = this.#before?.workspaces.get(`workspace-${wallet}`);
+      expect(stored).toEqual({ version, keys, preferences, isOff: !isReadable });
     }
   }
 
@@ -313,16 +338,22 @@ class HistoryRun {
     });
   }
 
-  async #deliver(message: Message | undefined): Promise<void> {
+  async #deliver(message: Message | undefined, isWhole: boolean): Promise<void> {
     if (message === undefined) return;
-    await this.#both(message.to, (state) => {
+    const reply = await this.#both<unknown>(message.to, (state) => {
       if (message.to === 'books') return state.book(message.charges);
       if (message.to === 'forget') return state.forget(shard, [message.noteId]);
       if (message.to === 'key') return state.putKey(message.projection);
+      if (message.to === 'removed key') return state.removeKey(message.removed);
+      if (message.to === 'workspace') return state.putWorkspace(message.projection);
       if (message.to === 'budget') return state.putBudget(message.projection);
+      if (message.to === 'removed budget') return state.removeBudget(message.removed);
       const { walletId, balanceNusd, version } = message;
       return state.putWallet({ shard, walletId, balanceNusd, version });
     });
+    if (message.to !== 'key' || reply !== true || !isWhole) return;
+    const preferences = this.#truth.preferencesOf(message.workspace);
+    await this.#both('preferences', (state) => state.putWorkspace(preferences));
   }
 
   #reservations = 0;
@@ -352,19 +383,20 @@ class HistoryRun {
     // A repeated mint is for the same key and arrives within its ticket's life. Another ticket has another hash.
     if (key === undefined || (earlier !== undefined && (earlier.key !== key || earlier.expiresAt <= now))) return;
     const ttlMs = ttlS * 1000;
+    const generation = this.#truthOf(key, 0);
     const reply = await this.#both('mint', (state) =>
       state.mint({
         shard,
         ticketHashes: [ticketHash],
         walletId: walletIds[key.wallet] ?? '',
         keyHash: key.keyHash,
-        generation: key.generation,
+        generation,
         form,
         ttlMs,
       }),
     );
     if (reply?.result !== 'minted' || earlier !== undefined) return;
-    this.#minted.set(ticketHash, { key, generation: key.generation, form, expiresAt: now + ttlMs });
+    this.#minted.set(ticketHash, { key, generation, form, expiresAt: now + ttlMs });
   }
 
   /** Sends requests in one turn. What was there is judged for each after the ones before it. */
@@ -421,9 +453,16 @@ class HistoryRun {
   }
 
   /** The generation that a request by this right states, if its ticket does not contain it. */
-  #generationOf(right: Right, key: KeyTruth | undefined, staleBy: number): number | undefined {
+  #generationOf(right: Right, key: KeyTruth | undefined, staleBy: number): string | undefined {
     const ticket = right.kind === 'ticket' ? this.#minted.get(right.ticketHash) : undefined;
-    return ticket?.form === 2 ? undefined : (ticket?.generation ?? key?.generation ?? 1) - staleBy;
+    if (ticket?.form === 2) return undefined;
+    if (key === undefined) return 'unknown';
+    const generation = ticket?.generation ?? this.#truthOf(key, staleBy);
+    return statedGeneration(right, walletIds[key.wallet] ?? '', generation);
+  }
+
+  #truthOf(key: KeyTruth, staleBy: number): string {
+    return generationOf(key.generation, (this.#truth.workspaces[key.wallet]?.version ?? 0) - staleBy);
   }
 
   #send(step: Redeem): Sent {

@@ -125,7 +125,7 @@ describe.each(kinds)('the users of Redis, on $kind', ({ cluster }) => {
     const shard = shards[3] ?? 0;
     await state.join(shard, { declaration: undefined, leaseMs: 10_000 }).catch(() => {});
     await state.join(shard, { declaration: undefined, leaseMs: 10_000 });
-    const redeem = { shard, generation: 1, amountNusd: 1n, estimatedTokens: 1 };
+    const redeem = { shard, generation: '1.1', amountNusd: 1n, estimatedTokens: 1 };
     expect(await state.redeem({ ...redeem, right: { kind: 'ticket', ticketHash: 'none' }, holdId: 'none' })).toEqual({
       result: 'invalid_ticket',
     });

@@ -3,7 +3,7 @@ import {
   apiKeyKind,
   catalogSnapshotSchema,
   createApiKey,
-  keyRecordSchema,
+  keyPartSchema,
   openAccountRef,
   openReceipt,
   openTicket,
@@ -38,7 +38,7 @@ const accountRef = sealAccountRef(key, {
 const ticketEnvelope = (models: number) => ({
   v: 1 as const,
   shard: 3,
-  generation: 2,
+  generation: '2.1',
   expiresAt: 1_800_000_000_000,
   accountRef,
   bindings: { operation: 'chat' as const, model: '["a/b"]', reasoning: '[null,null]', policy: 'p', media: '[]' },
@@ -235,7 +235,7 @@ export const envelopeTargets: readonly FuzzTarget[] = [
     ],
     read: (input) => {
       const text = input.toString('utf8');
-      readJson(text, keyRecordSchema);
+      readJson(text, keyPartSchema);
       readJson(text, catalogSnapshotSchema);
       readJson(text, registryPublicSchema);
     },

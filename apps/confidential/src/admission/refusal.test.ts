@@ -26,7 +26,8 @@ beforeEach(() => {
       },
     },
     keys: new KeyCache({
-      lookupKey: async () => (isRevoked ? undefined : ({ record: {}, generation: 1, shard: 1 } as VersionedKey)),
+      lookupKey: async () =>
+        isRevoked ? undefined : ({ record: {}, generation: 'one', shard: 1 } as unknown as VersionedKey),
     }),
     ticketSealingKey: Buffer.alloc(32),
     now: () => 0,

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { byAccount, recordAct } from '../acts/record-act.ts';
 import { rememberDeleted } from '../billing/monthly-grants/monthly-grants.ts';
 import { inTransaction } from '../database/in-transaction.ts';
+import { removeBudgets } from '../ledger/remove-budgets.ts';
 
 /** Why an account cannot be deleted now, or the account that is deleted. */
 export type Deletion = { readonly obstacle: string } | { readonly accountId: string };
@@ -44,6 +45,10 @@ export async function deleteAccount(pool: pg.Pool, userId: string, month: string
       "update workspaces set deleted_at = coalesce(deleted_at, now()), name = 'Deleted workspace' where account_id = $1",
       of,
     );
+    await removeBudgets(client, {
+      where: 'b.workspace_id in (select id from workspaces where account_id = $1)',
+      values: of,
+    });
     for (const table of ['workspace_webhooks', 'workspace_invitations'])
       await client.query(
         `delete from ${table} where workspace_id in (select id from workspaces where account_id = $1)`,

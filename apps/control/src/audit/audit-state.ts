@@ -11,6 +11,7 @@ import type { SqlRow } from '../database/columns.ts';
 import type { accounts, apiKeys, budgets } from '../database/schema.ts';
 import { type BudgetOwner, keysOfBudget, largestSum, oldestMonth, stateIdOf } from '../ledger/budget-months.ts';
 import { spendableNusd } from '../ledger/post-transaction.ts';
+import { isUsable } from '../projection/projector.ts';
 import type { Finding } from './audit-ledger.ts';
 
 type AccountRow = SqlRow<typeof accounts, 'id' | 'wallet_id' | 'balance_nusd' | 'version'>;
@@ -19,7 +20,8 @@ type KeyRow = SqlRow<typeof apiKeys, 'id' | 'account_id' | 'hash' | 'funds_versi
   funds: string | null;
 };
 type BudgetRow = BudgetOwner &
-  SqlRow<typeof budgets, 'id' | 'limit_nusd' | 'version'> & {
+  SqlRow<typeof budgets, 'id' | 'version'> & {
+    limit_nusd: string;
     wallet_id: string;
     months: Readonly<Record<string, string>> | null;
   };
@@ -39,7 +41,7 @@ interface ExpectedBudget {
   readonly kind: 'budget';
   readonly name: string;
   readonly shard: number;
-  readonly limitNusd: bigint | undefined;
+  readonly limitNusd: bigint;
   readonly version: number;
   /** Spending by month. The state may have forgotten older months than it keeps. */
   readonly months: ReadonlyMap<string, bigint>;
@@ -177,7 +179,8 @@ async function readExpected(
   );
   const keys = await pool.query<KeyRow>(
     `select k.id, k.account_id, k.hash, a.wallet_id, (k.credit_limit_nusd - k.spent_nusd) as funds, k.funds_version
-     from api_keys k join accounts a on a.id = k.account_id where a.id = any($1::uuid[])`,
+     from api_keys k join accounts a on a.id = k.account_id join accounts creator on creator.id = k.created_by
+     where a.id = any($1::uuid[]) and ${isUsable}`,
     [accountIds],
   );
   const limits = await pool.query<BudgetRow>(
@@ -186,7 +189,7 @@ async function readExpected(
          select m.month, ${largestSum}::text as nusd from api_keys k join key_months m on m.key_id = k.id
          where m.month >= $2 and ${keysOfBudget('w.account_id')} group by m.month) s) as months
      from budgets b join workspaces w on w.id = b.workspace_id join accounts a on a.id = w.account_id
-     where a.id = any($1::uuid[])`,
+     where a.id = any($1::uuid[]) and b.limit_nusd is not null`,
     [accountIds, oldestMonth(Date.now())],
   );
   const byAccount = new Map<string, (Expected | ExpectedBudget)[]>();
@@ -202,7 +205,7 @@ async function readExpected(
   for (const row of limits.rows) {
     byAccount.get(row.account_id)?.push({
       ...{ id: row.id, kind: 'budget', name: stateIdOf(row), shard: shardOfWallet(row.wallet_id) },
-      limitNusd: row.limit_nusd === null ? undefined : BigInt(row.limit_nusd),
+      limitNusd: BigInt(row.limit_nusd),
       version: Number(row.version),
       months: new Map(Object.entries(row.months ?? {}).map(([month, nusd]) => [month, BigInt(nusd)])),
     });

@@ -1,5 +1,5 @@
 import { bearerToken } from '@sotto/server';
-import { apiKeyKind, hashSecret, type KeyKind } from '@sotto/state';
+import { apiKeyKind, generationOf, hashSecret, type KeyKind } from '@sotto/state';
 import { type AppScope, preferencesSchema, ServiceError } from '@sotto/wire';
 import type { FastifyRequest } from 'fastify';
 import type pg from 'pg';
@@ -88,7 +88,7 @@ type Row = SqlRow<
   'id' | 'kind' | 'hash' | 'account_id' | 'workspace_id' | 'generation' | 'allowed_models'
 > &
   SqlRow<typeof accounts, 'wallet_id'> &
-  SqlRow<typeof workspaces, 'preferences'> & { closed: 'disabled' | 'expired' | null };
+  SqlRow<typeof workspaces, 'preferences' | 'version'> & { closed: 'disabled' | 'expired' | null };
 
 /**
  * Authenticates the bearer of a request. It accepts a key of one of these kinds. Where an inference key is accepted, it
@@ -167,7 +167,7 @@ async function findKey(pool: pg.Pool, secret: string): Promise<PresentedKey | un
 /** Reads the key with this secret. A key that was rotated has the secrets in `key_secrets`, and no other. */
 async function readKey(pool: pg.Pool, secret: string): Promise<Row | undefined> {
   const { rows } = await pool.query<Row>(
-    `select k.id, k.kind, k.hash, k.account_id, k.workspace_id, a.wallet_id, k.generation, k.allowed_models, w.preferences,
+    `select k.id, k.kind, k.hash, k.account_id, k.workspace_id, a.wallet_id, k.generation, k.allowed_models, w.preferences, w.version,
        case when k.disabled_at is not null then 'disabled' when k.expires_at <= now() then 'expired' end as closed
      from api_keys k join accounts a on a.id = k.account_id join workspaces w on w.id = k.workspace_id
      join accounts creator on creator.id = k.created_by
@@ -187,7 +187,7 @@ function toPresented(row: Row): PresentedKey {
     accountId: row.account_id,
     workspaceId: row.workspace_id,
     walletId: row.wallet_id,
-    generation: row.generation,
+    generation: generationOf(row.generation, Number(row.version)),
     preferences: preferencesSchema.parse(row.preferences),
     allowedModels: row.allowed_models ?? undefined,
   };

@@ -10,7 +10,8 @@ export interface PresentedKey {
   readonly accountId: string;
   readonly workspaceId: string;
   readonly walletId: string;
-  readonly generation: number;
+  /** Of the key and of its workspace's preferences: `generationOf`. */
+  readonly generation: string;
   readonly preferences: Preferences;
   /** Undefined: all models. */
   readonly allowedModels: readonly string[] | undefined;

@@ -75,6 +75,9 @@ export const workspaces = pgTable(
     isDefault: boolean('is_default').notNull().default(false),
     /** `preferencesSchema` of packages/wire. */
     preferences: jsonb('preferences').notNull(),
+    /** Of the preferences. It rises with every change that brokers must see. */
+    version: bigint('version', { mode: 'number' }).notNull().default(1),
+    projectedVersion: bigint('projected_version', { mode: 'number' }).notNull().default(0),
     createdAt: createdAt(),
     /** Deletion also revoked the workspace’s keys. The row remains, because their usage refers to it. */
     deletedAt: instant('deleted_at'),
@@ -82,6 +85,7 @@ export const workspaces = pgTable(
   (table) => [
     index('workspaces_account_idx').on(table.accountId),
     uniqueIndex('workspaces_default_idx').on(table.accountId).where(sql`${table.isDefault}`),
+    index('workspaces_unprojected_idx').on(table.id).where(sql`${table.projectedVersion} < ${table.version}`),
   ],
 );
 

@@ -5,6 +5,7 @@ import { type KeyAnswer, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import type { SqlRow } from '../database/columns.ts';
 import type { apiKeys } from '../database/schema.ts';
+import { removeBudgets } from '../ledger/remove-budgets.ts';
 import { oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
 
 /** What a key may do. */
@@ -189,12 +190,13 @@ export async function rotateKey(
   return rows[0] && { ...toAnswer(rows[0]), key: secret };
 }
 
-/** Revokes a key and keeps its history. Revoking it again changes nothing. */
+/** Revokes a key with its budget, and keeps its history. Revoking it again changes nothing. */
 export async function revokeKey(client: pg.PoolClient, keyId: string): Promise<void> {
   await client.query(
     'update api_keys set revoked_at = coalesce(revoked_at, now()), generation = generation + 1 where id = $1',
     [keyId],
   );
+  await removeBudgets(client, { where: 'b.key_id = $1', values: [keyId] });
 }
 
 const toAnswer = (row: KeyRow): KeyAnswer => ({

@@ -1,5 +1,6 @@
 import { StateUnavailableError } from '@sotto/state';
 import type pg from 'pg';
+import { removeBudgets } from '../ledger/remove-budgets.ts';
 import type { Projector } from './projector.ts';
 
 /** The keys to change. */
@@ -13,8 +14,8 @@ interface ChangedKeys {
 }
 
 /**
- * Raises the generation of keys, within the caller's transaction, and revokes them if it is asked to. Returns their ids, for
- * `projectKeys`. Locks the keys in the order in which bookings update them, so that the two cannot deadlock.
+ * Raises the generation of keys, within the caller's transaction, and revokes them with their budgets if it is asked to. Returns their
+ * ids, for `projectKeys`. Locks the keys in the order in which bookings update them, so that the two cannot deadlock.
  */
 export async function changeKeys(
   client: pg.PoolClient,
@@ -27,7 +28,9 @@ export async function changeKeys(
      from changing where api_keys.id = changing.id returning api_keys.id`,
     [...values],
   );
-  return rows.map(({ id }) => id);
+  const keyIds = rows.map(({ id }) => id);
+  if (revokes) await removeBudgets(client, { where: 'b.key_id = any($1::uuid[])', values: [keyIds] });
+  return keyIds;
 }
 
 /**
@@ -36,6 +39,14 @@ export async function changeKeys(
  */
 export async function projectKeys(projector: Pick<Projector, 'keys'>, keyIds: readonly string[]): Promise<void> {
   await projector.keys(keyIds).catch(unlessUnavailable);
+}
+
+/** Projects the preferences of a workspace. When this resolves, every broker knows them, or no request is admitted. */
+export async function projectPreferences(
+  projector: Pick<Projector, 'preferences'>,
+  workspaceId: string,
+): Promise<void> {
+  await projector.preferences(workspaceId).catch(unlessUnavailable);
 }
 
 /** Projects the budgets of a workspace. When this resolves, they are enforced, or no request is admitted. */

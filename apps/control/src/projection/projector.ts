@@ -1,14 +1,14 @@
 import { repeat } from '@sotto/server';
 import {
-  type BudgetProjection,
   forEachReachable,
   indexShardOfKey,
   type KeyProjection,
   type ProjectionPort,
   sealAccountRef,
   shardOfWallet,
+  workspaceIdOf,
 } from '@sotto/state';
-import { initialPreferences, preferencesSchema } from '@sotto/wire';
+import { preferencesSchema } from '@sotto/wire';
 import type pg from 'pg';
 import type { SqlRow } from '../database/columns.ts';
 import type { accounts, apiKeys, budgets, workspaces } from '../database/schema.ts';
@@ -36,22 +36,34 @@ type WalletRow = SqlRow<typeof accounts, 'id' | 'wallet_id' | 'balance_nusd' | '
 
 const walletQuery = `select id, wallet_id, ${spendableNusd} as balance_nusd, version from accounts`;
 
+type WorkspaceRow = SqlRow<typeof workspaces, 'id' | 'account_id' | 'preferences' | 'version'> &
+  SqlRow<typeof accounts, 'wallet_id'>;
+
+const workspaceQuery = `
+  select w.id, w.account_id, w.preferences, w.version, a.wallet_id from workspaces w join accounts a on a.id = w.account_id`;
+
 type KeyRow = Omit<
   SqlRow<typeof apiKeys>,
-  'name' | 'preview' | 'projected_generation' | 'created_at' | 'last_used_at' | 'disabled_at'
+  'name' | 'preview' | 'projected_generation' | 'created_at' | 'last_used_at' | 'disabled_at' | 'revoked_at'
 > &
-  SqlRow<typeof accounts, 'wallet_id'> &
-  SqlRow<typeof workspaces, 'preferences'> & {
-    is_disabled: boolean;
+  SqlRow<typeof accounts, 'wallet_id'> & {
+    preferences_version: string;
+    is_usable: boolean;
     /** Null: the key was never rotated. */
     secrets: readonly { readonly hash: string; readonly ends_ms: number | null }[] | null;
   };
 
+/**
+ * SQL: whether requests may use the key `k` of the account `a`, which the account `creator` created. Only such keys have a record. An
+ * expired one keeps it for some minutes, because Redis' clock decides when it ends.
+ */
+export const isUsable = `(k.revoked_at is null and k.disabled_at is null and a.disabled_at is null
+  and creator.disabled_at is null and (k.expires_at is null or k.expires_at > now() - interval '5 minutes'))`;
+
 const keyQuery = `
   select k.id, k.account_id, k.workspace_id, k.created_by, a.wallet_id, k.kind, k.hash, k.credit_limit_nusd, k.spent_nusd,
     k.funds_version, k.generation, k.openai_compatible, k.limit_requests, k.limit_tokens, k.allowed_models, k.expires_at,
-    k.revoked_at, w.preferences,
-    k.disabled_at is not null or a.disabled_at is not null or creator.disabled_at is not null as is_disabled,
+    w.version as preferences_version, ${isUsable} as is_usable,
     (select json_agg(json_build_object('hash', s.hash, 'ends_ms', floor(extract(epoch from s.ends_at) * 1000)))
      from key_secrets s where s.key_id = k.id) as secrets
   from api_keys k join accounts a on a.id = k.account_id join workspaces w on w.id = k.workspace_id
@@ -67,6 +79,8 @@ const budgetQuery = `
       select m.month, ${largestSum}::text as nusd from api_keys k join key_months m on m.key_id = k.id
       where m.month >= $1 and ${keysOfBudget('w.account_id')} group by m.month) s) as spent
   from budgets b join workspaces w on w.id = b.workspace_id join accounts a on a.id = w.account_id`;
+/** The state remembers removed records for longer (`lateMs`), so an older projection never brings one back. */
+const staleMs = 60_000;
 const catchUpMs = 500;
 /** The interval at which a page of all records is projected again, even if nothing changed. */
 const refreshMs = 2_000;
@@ -75,8 +89,8 @@ const refreshPage = 200;
 const firstId = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Writes wallets and keys from Postgres to the shared state, always as whole records. The state accepts only newer
- * ones.
+ * Writes wallets, keys, preferences and budgets from Postgres to the shared state, always as whole records. The state accepts only
+ * newer ones. A key that no request may use has no record.
  */
 export class Projector {
   readonly #deps: ProjectorDependencies;
@@ -96,7 +110,13 @@ export class Projector {
   /** Projects one key from Postgres. */
   async key(keyId: string): Promise<void> {
     const { rows } = await this.#deps.pool.query<KeyRow>(`${keyQuery} where k.id = $1`, [keyId]);
-    for (const row of rows) await this.#deps.state.putKey(this.#toProjection(row));
+    for (const row of rows) await this.#putKey(row);
+  }
+
+  /** Projects the preferences of a workspace from Postgres, for all of its keys at once. */
+  async preferences(workspaceId: string): Promise<void> {
+    const { rows } = await this.#deps.pool.query<WorkspaceRow>(`${workspaceQuery} where w.id = $1`, [workspaceId]);
+    for (const row of rows) await this.#putWorkspace(row);
   }
 
   /** Projects keys from Postgres, a page of them at a time. */
@@ -104,7 +124,7 @@ export class Projector {
     for (let at = 0; at < keyIds.length; at += refreshPage) {
       const page = keyIds.slice(at, at + refreshPage);
       const { rows } = await this.#deps.pool.query<KeyRow>(`${keyQuery} where k.id = any($1::uuid[])`, [page]);
-      await Promise.all(rows.map((row) => this.#deps.state.putKey(this.#toProjection(row))));
+      await Promise.all(rows.map((row) => this.#putKey(row)));
     }
   }
 
@@ -114,12 +134,27 @@ export class Projector {
       oldestMonth(Date.now()),
       workspaceId,
     ]);
-    for (const row of rows) await this.#putBudget(row);
+    for (const row of rows) await this.#putBudget(row, true);
+  }
+
+  /** Removes the budgets that a workspace had while another account paid for it. No key names them any more. */
+  async forgetBudgets(workspaceId: string, formerPayerId: string): Promise<void> {
+    const { pool, state } = this.#deps;
+    const { rows } = await pool.query<BudgetOwner & SqlRow<typeof budgets, 'version'> & { wallet_id: string }>(
+      `select b.workspace_id, b.member_id, b.key_id, b.version, a.id as account_id, a.wallet_id
+       from budgets b join accounts a on a.id = $2 where b.workspace_id = $1`,
+      [workspaceId, formerPayerId],
+    );
+    for (const row of rows) {
+      const budget = { shard: shardOfWallet(row.wallet_id), budgetId: stateIdOf(row), version: Number(row.version) };
+      await state.removeBudget({ ...budget, isNews: false });
+    }
   }
 
   /**
-   * Projects every wallet, key and budget of these shards, and the entries of their key index. Returns the first failure of each
-   * shard that lacks one of them. One damaged record must not block the other shards.
+   * Projects every wallet, key and budget of these shards, the preferences that the keys share, and the entries of their key index.
+   * Removes what a shard still has of other keys and budgets, and otherwise writes nothing for these. Returns the first failure of
+   * each shard that lacks something. One damaged record must not block the other shards.
    */
   async project(requested: ReadonlySet<number>): Promise<ReadonlyMap<number, unknown>> {
     const { state, events } = this.#deps;
@@ -143,20 +178,27 @@ export class Projector {
     }
     for await (const rows of allPages((after) => this.#keysAfter(after, pageSize), isAnyLeft)) {
       const ours = rows.filter((row) => isLeft(shardOf(row)));
-      await Promise.all(ours.map((row) => write([shardOf(row)], async () => state.putKey(this.#toProjection(row)))));
+      const lacking = new Set<string>();
+      const put = async (row: KeyRow): Promise<void> => {
+        if (await this.#writeKey(row, { isNews: false })) lacking.add(row.workspace_id);
+      };
+      await Promise.all(ours.map((row) => write([shardOf(row)], () => put(row))));
+      const shared = await this.#workspacesOf([...lacking]);
+      await Promise.all(shared.map((row) => write([shardOf(row)], () => this.#putWorkspace(row))));
       // Keys of other shards, and of shards that have failed by now: a shard that opens may have their index entries.
       const elsewhere = rows.flatMap((row) => {
+        if (!row.is_usable) return [];
         const key = { keyHash: row.hash, shard: shardOf(row), secrets: secretsOf(row) };
         const hashes = [key.keyHash, ...(key.secrets ?? []).map(({ secretHash }) => secretHash)];
         const affected = hashes.map(indexShardOfKey).filter(isLeft);
         return isLeft(key.shard) || affected.length === 0 ? [] : [{ key, affected }];
       });
       await Promise.all(elsewhere.map(({ key, affected }) => write(affected, () => state.indexKey(key))));
-      keys += ours.length;
+      keys += ours.filter((row) => row.is_usable).length;
     }
     for await (const rows of allPages((after) => this.#budgetsAfter(after, pageSize), isAnyLeft)) {
       const ours = rows.filter((row) => isLeft(shardOf(row)));
-      await Promise.all(ours.map((row) => write([shardOf(row)], () => this.#putBudget(row))));
+      await Promise.all(ours.map((row) => write([shardOf(row)], () => this.#putBudget(row, false))));
     }
     if (isAnyLeft()) events.projected({ accounts, keys, shards: requested.size - failures.size });
     return failures;
@@ -167,7 +209,8 @@ export class Projector {
    * was unavailable. Otherwise, a revoked key could stay valid.
    */
   async catchUp(): Promise<boolean> {
-    const { pool, state } = this.#deps;
+    const { pool } = this.#deps;
+    const readAt = performance.now();
     const wallets = await pool.query<WalletRow>(
       // Random order, so that wallets of an unavailable shard do not come before the others each time.
       `${walletQuery} where projected_version < version order by random() limit $1`,
@@ -180,12 +223,19 @@ export class Projector {
         row.version,
       ]);
     });
+    const changed = await pool.query<WorkspaceRow>(
+      `${workspaceQuery} where w.projected_version < w.version order by random() limit $1`,
+      [pageSize],
+    );
+    const preferencesFailure = await forEachReachable(whileFresh(changed.rows, readAt), (row) =>
+      this.#putWorkspace(row),
+    );
     const keys = await pool.query<KeyRow>(
       `${keyQuery} where k.projected_generation < k.generation order by random() limit $1`,
       [pageSize],
     );
-    const keyFailure = await forEachReachable(keys.rows, async (row) => {
-      await state.putKey(this.#toProjection(row));
+    const keyFailure = await forEachReachable(whileFresh(keys.rows, readAt), async (row) => {
+      await this.#putKey(row);
       await pool.query('update api_keys set projected_generation = $2 where id = $1 and projected_generation < $2', [
         row.id,
         row.generation,
@@ -195,10 +245,10 @@ export class Projector {
       `${budgetQuery} where b.projected_version < b.version order by random() limit $2`,
       [oldestMonth(Date.now()), pageSize],
     );
-    const budgetFailure = await forEachReachable(budgets.rows, (row) => this.#putBudget(row));
-    const failure = keyFailure ?? walletFailure ?? budgetFailure;
+    const budgetFailure = await forEachReachable(whileFresh(budgets.rows, readAt), (row) => this.#putBudget(row, true));
+    const failure = keyFailure ?? walletFailure ?? preferencesFailure ?? budgetFailure;
     if (failure !== undefined) throw failure;
-    return [wallets, keys, budgets].some(({ rows }) => rows.length === pageSize);
+    return [wallets, changed, keys, budgets].some(({ rows }) => rows.length === pageSize);
   }
 
   /**
@@ -206,13 +256,13 @@ export class Projector {
    * may lack recent writes without any running process noticing. Without this, a revoked key could stay valid.
    */
   async refresh(): Promise<void> {
-    const { state } = this.#deps;
+    const readAt = performance.now();
     const wallets = await this.#walletsAfter(this.#refreshed.account, refreshPage);
     const walletFailure = await forEachReachable(wallets, (row) => this.#putWallet(row));
     const keys = await this.#keysAfter(this.#refreshed.key, refreshPage);
-    const keyFailure = await forEachReachable(keys, (row) => state.putKey(this.#toProjection(row)));
+    const keyFailure = await forEachReachable(whileFresh(keys, readAt), (row) => this.#putKey(row, { isNews: false }));
     const budgets = await this.#budgetsAfter(this.#refreshed.budget, refreshPage);
-    const budgetFailure = await forEachReachable(budgets, (row) => this.#putBudget(row));
+    const budgetFailure = await forEachReachable(whileFresh(budgets, readAt), (row) => this.#putBudget(row, false));
     this.#refreshed = { account: nextAfter(wallets), key: nextAfter(keys), budget: nextAfter(budgets) };
     const failure = walletFailure ?? keyFailure ?? budgetFailure;
     if (failure !== undefined) throw failure;
@@ -242,17 +292,57 @@ export class Projector {
     });
   }
 
-  async #putBudget(row: BudgetRow): Promise<void> {
-    const { pool, state } = this.#deps;
-    const budget: BudgetProjection = {
+  async #workspacesOf(ids: readonly string[]): Promise<WorkspaceRow[]> {
+    if (ids.length === 0) return [];
+    return (await this.#deps.pool.query<WorkspaceRow>(`${workspaceQuery} where w.id = any($1::uuid[])`, [ids])).rows;
+  }
+
+  /** Writes or removes a key's record, and writes the preferences if the state lacks them. */
+  async #putKey(row: KeyRow, how = { isNews: true }): Promise<void> {
+    // Read again, because the preferences may have changed since the key was read. An older version would be refused.
+    if (await this.#writeKey(row, how)) await this.preferences(row.workspace_id);
+  }
+
+  /** Writes or removes a key's record. Returns whether the state lacks its workspace's preferences. */
+  async #writeKey(row: KeyRow, { isNews }: { readonly isNews: boolean }): Promise<boolean> {
+    const { state } = this.#deps;
+    if (row.is_usable) return state.putKey(this.#toProjection(row));
+    const { wallet_id, hash: keyHash, generation } = row;
+    await state.removeKey({ shard: shardOfWallet(wallet_id), keyHash, generation, secrets: secretsOf(row), isNews });
+    return false;
+  }
+
+  async #putWorkspace(row: WorkspaceRow): Promise<void> {
+    const { pool, state, events } = this.#deps;
+    // Unreadable preferences permit nothing. Keys of other workspaces are not affected.
+    const preferences = preferencesSchema.safeParse(row.preferences);
+    if (!preferences.success) events.unreadablePreferences({ workspaceId: row.id });
+    await state.putWorkspace({
       shard: shardOfWallet(row.wallet_id),
-      budgetId: stateIdOf(row),
-      limitNusd: row.limit_nusd === null ? undefined : BigInt(row.limit_nusd),
+      workspaceId: workspaceIdOf(row.account_id, row.id),
       version: Number(row.version),
-      keptSince: oldestMonth(Date.now()),
-      spent: Object.entries(row.spent ?? {}).map(([month, nusd]) => ({ month, spentNusd: BigInt(nusd) })),
-    };
-    await state.putBudget(budget);
+      preferences: preferences.data,
+    });
+    await pool.query('update workspaces set projected_version = $2 where id = $1 and projected_version < $2', [
+      row.id,
+      row.version,
+    ]);
+  }
+
+  async #putBudget(row: BudgetRow, isNews: boolean): Promise<void> {
+    const { pool, state } = this.#deps;
+    const shard = shardOfWallet(row.wallet_id);
+    const budget = { shard, budgetId: stateIdOf(row), version: Number(row.version) };
+    if (row.limit_nusd === null) {
+      await state.removeBudget({ ...budget, isNews });
+    } else {
+      await state.putBudget({
+        ...budget,
+        limitNusd: BigInt(row.limit_nusd),
+        keptSince: oldestMonth(Date.now()),
+        spent: Object.entries(row.spent ?? {}).map(([month, nusd]) => ({ month, spentNusd: BigInt(nusd) })),
+      });
+    }
     await pool.query('update budgets set projected_version = $2 where id = $1 and projected_version < $2', [
       row.id,
       row.version,
@@ -260,16 +350,16 @@ export class Projector {
   }
 
   #toProjection(row: KeyRow): KeyProjection {
-    const { accountRefKey, limits, events } = this.#deps;
-    // Unreadable preferences permit nothing: the key becomes inactive, and other keys are not affected.
-    const preferences = preferencesSchema.safeParse(row.preferences);
-    if (!preferences.success) events.unreadablePreferences({ workspaceId: row.workspace_id });
+    const { accountRefKey, limits } = this.#deps;
     return {
       shard: shardOfWallet(row.wallet_id),
       keyHash: row.hash,
       walletId: row.wallet_id,
+      workspace: {
+        workspaceId: workspaceIdOf(row.account_id, row.workspace_id),
+        version: Number(row.preferences_version),
+      },
       generation: row.generation,
-      active: row.revoked_at === null && !row.is_disabled && preferences.success,
       expiresAt: row.expires_at?.getTime(),
       secrets: secretsOf(row),
       record: {
@@ -277,7 +367,6 @@ export class Projector {
         kind: row.kind,
         openaiCompatible: row.openai_compatible,
         ...(row.allowed_models === null ? {} : { allowedModels: row.allowed_models }),
-        preferences: preferences.data ?? initialPreferences,
         accountRef: sealAccountRef(accountRefKey, {
           accountId: row.account_id,
           workspaceId: row.workspace_id,
@@ -303,6 +392,14 @@ async function* allPages<Row extends { readonly id: string }>(
     const rows: readonly Row[] = await read(after);
     yield rows;
     after = rows.length === pageSize ? rows.at(-1)?.id : undefined;
+  }
+}
+
+/** Yields rows until they are too old to be projected. A later round reads the others again. `readAt` is of `performance.now()`. */
+function* whileFresh<Row>(rows: readonly Row[], readAt: number): Generator<Row> {
+  for (const row of rows) {
+    if (performance.now() - readAt > staleMs) return;
+    yield row;
   }
 }
 

@@ -8,7 +8,7 @@ import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import type { Domain } from '../domain.ts';
 import { TimeShare } from '../limits/time-share.ts';
-import { changeKeys, projectKeys } from '../projection/project-keys.ts';
+import { projectPreferences } from '../projection/project-keys.ts';
 import type { Projector } from '../projection/projector.ts';
 import type { Serve } from '../serve/serve.ts';
 import { lockWorkspace, requireWorkspace } from '../workspaces/workspace-access.ts';
@@ -43,11 +43,11 @@ function serveRouting(serve: Serve, { pool, keeper, projector }: RoutingDependen
       readWorkspacePreferences(pool, caller.accountId, query.workspace_id),
 
     'PUT /v1/routing/preferences': async ({ caller: { accountId }, query: { workspace_id: workspaceId }, body }) => {
-      const { preferences, keyIds } = await putWorkspacePreferences(pool, { accountId, workspaceId, sent: body });
+      const changed = await putWorkspacePreferences(pool, { accountId, workspaceId, sent: body });
       // Every broker has the new preferences before this answers. If the state is unavailable, they get them once it is
       // back.
-      await projectKeys(projector, keyIds);
-      return preferences;
+      await projectPreferences(projector, changed.workspaceId);
+      return changed.preferences;
     },
 
     'GET /v1/routing/effective': async ({ caller: { preferences } }) => ({
@@ -86,22 +86,21 @@ async function readWorkspacePreferences(
 }
 
 /**
- * Replaces a workspace’s preferences. The same transaction raises the generation of each of its keys. Brokers then
- * reject plans made with the old preferences, and tickets minted under them are void.
+ * Replaces a workspace’s preferences, of which the generation of each of its keys has the version. Brokers then reject plans
+ * made with the old preferences, and tickets minted under them are void.
  */
 export async function putWorkspacePreferences(
   pool: pg.Pool,
   { accountId, workspaceId, sent }: { accountId: string; workspaceId: string | undefined; sent: unknown },
-): Promise<{ readonly preferences: Preferences; readonly keyIds: readonly string[] }> {
+): Promise<{ readonly preferences: Preferences; readonly workspaceId: string }> {
   return inTransaction(pool, async (client) => {
     const workspace = await lockWorkspace(client, { accountId, workspaceId, action: 'writePreferences' });
     const preferences = preferencesOf(sent, preferencesSchema.parse(workspace.preferences));
-    await client.query('update workspaces set preferences = $2 where id = $1', [
+    await client.query('update workspaces set preferences = $2, version = version + 1 where id = $1', [
       workspace.id,
       JSON.stringify(preferences),
     ]);
     await recordAct(client, { actor: byAccount(accountId), act: 'preferences_changed', workspaceId: workspace.id });
-    const keys = { where: 'k.workspace_id = $1 and k.revoked_at is null', values: [workspace.id], revokes: false };
-    return { preferences, keyIds: await changeKeys(client, keys) };
+    return { preferences, workspaceId: workspace.id };
   });
 }

@@ -1,5 +1,8 @@
-import { type AccountRef, type EpochLedger, type Keys, openAccountRef } from '@sotto/state';
+import { type AccountRef, type AmountOwner, type EpochLedger, type Keys, openAccountRef } from '@sotto/state';
 import type pg from 'pg';
+import type { SqlRow } from '../database/columns.ts';
+import type { accounts, apiKeys } from '../database/schema.ts';
+import { budgetIdsOf } from '../ledger/budget-months.ts';
 import type { Projector } from '../projection/projector.ts';
 import type { Settler } from '../settler/settler.ts';
 
@@ -9,6 +12,9 @@ export interface EpochLedgerDependencies {
   readonly settler: Settler;
   readonly accountRefKey: Keys;
 }
+
+type KeyRow = SqlRow<typeof apiKeys, 'id' | 'account_id' | 'workspace_id' | 'created_by' | 'hash'> &
+  SqlRow<typeof accounts, 'wallet_id'>;
 
 /** Creates the Postgres side of a rebuild of the shared state. */
 export function postgresEpochLedger({ pool, projector, settler, accountRefKey }: EpochLedgerDependencies): EpochLedger {
@@ -54,16 +60,17 @@ export function postgresEpochLedger({ pool, projector, settler, accountRefKey }:
     openRef: (accountRef) => openAccountRef(accountRefKey, accountRef),
 
     async attribute(refs) {
-      const { rows } = await pool.query<{ key_id: string; account_id: string; wallet_id: string; hash: string }>(
-        `select k.id as key_id, k.account_id, a.wallet_id, k.hash
+      const { rows } = await pool.query<KeyRow>(
+        `select k.id, k.account_id, k.workspace_id, k.created_by, a.wallet_id, k.hash
          from api_keys k join accounts a on a.id = k.account_id where k.id = any($1::uuid[])`,
         [[...new Set(refs.map(({ keyId }) => keyId))]],
       );
-      const byKey = new Map(rows.map((row) => [row.key_id, row]));
+      const byKey = new Map(rows.map((row) => [row.id, row]));
       return new Map(
-        refs.flatMap((ref): [AccountRef, { walletId: string; keyHash: string }][] => {
+        refs.flatMap((ref): [AccountRef, AmountOwner][] => {
           const row = byKey.get(ref.keyId);
-          return row?.account_id === ref.accountId ? [[ref, { walletId: row.wallet_id, keyHash: row.hash }]] : [];
+          if (row?.account_id !== ref.accountId) return [];
+          return [[ref, { walletId: row.wallet_id, keyHash: row.hash, budgetIds: budgetIdsOf(row) }]];
         }),
       );
     },

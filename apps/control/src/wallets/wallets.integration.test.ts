@@ -241,7 +241,8 @@ class World {
   ): Promise<string | undefined> {
     const holdId = randomUUID();
     const right = { kind: 'key', keyHash } as const;
-    const request = { shard: shardOfWallet(walletId), right, generation: 1, holdId, amountNusd, estimatedTokens: 0 };
+    const generation = (await this.state.lookupKey(keyHash))?.generation;
+    const request = { shard: shardOfWallet(walletId), right, generation, holdId, amountNusd, estimatedTokens: 0 };
     const { result } = await this.state.redeem(request);
     return result === 'admitted' ? holdId : undefined;
   }

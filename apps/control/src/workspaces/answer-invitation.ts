@@ -72,16 +72,24 @@ export async function readOffer(pool: pg.Pool, invited: Invited, now: number): P
   return toAnswer(await findOffer(pool, invited, now));
 }
 
+export interface Accepted {
+  readonly workspace: WorkspaceAnswer;
+  /** The keys that were revoked, for the projector. */
+  readonly keyIds: readonly string[];
+  /** The account that paid for the workspace before. */
+  readonly formerPayerId: string;
+}
+
 /**
  * Accepts an invitation. With the role `owner`, the workspace moves to the account of the invited person, who pays from
  * then on. The previous owner becomes an admin. The workspace's keys spend from the previous wallet, so they are
- * revoked. Returns their ids.
+ * revoked.
  */
 export async function acceptInvitation(
   pool: pg.Pool,
   invited: Invited,
   { maxima, now }: { readonly maxima: Maxima; readonly now: number },
-): Promise<{ readonly workspace: WorkspaceAnswer; readonly keyIds: readonly string[] }> {
+): Promise<Accepted> {
   return inTransaction(pool, async (client) => {
     // A deletion of the account waits until this is stored, or was before it. Locked first, as the deletion does.
     const { rowCount } = await client.query('select 1 from accounts where id = $1 and deleted_at is null for share', [
@@ -112,7 +120,7 @@ export async function acceptInvitation(
     });
     const workspace = await findWorkspace(client, invited.accountId, offer.workspace_id);
     if (workspace === undefined) throw new Error('the workspace that was joined is not there');
-    return { workspace: toWorkspaceAnswer(workspace), keyIds };
+    return { workspace: toWorkspaceAnswer(workspace), keyIds, formerPayerId: offer.owner_id };
   });
 }
 

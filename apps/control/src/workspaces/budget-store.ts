@@ -10,6 +10,7 @@ import type { budgets } from '../database/schema.ts';
 import { moveAlerts } from '../ledger/budget-alerts.ts';
 import { keysOfBudget, largestSum, scopeOf } from '../ledger/budget-months.ts';
 import { lockAccount } from '../ledger/post-transaction.ts';
+import { removeBudgets } from '../ledger/remove-budgets.ts';
 import { assertBelowMaximum, type Creation } from '../limits/maximum.ts';
 import { notFound } from '../serve/not-found.ts';
 import { oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
@@ -95,12 +96,8 @@ export async function removeBudget(pool: pg.Pool, caller: InWorkspace, budgetId:
   await inTransaction(pool, async (client) => {
     const { id, accountId } = await lockWorkspace(client, { ...caller, action: 'setBudgets' });
     await lockAccount(client, accountId);
-    const removed = await client.query(
-      `update budgets set limit_nusd = null, version = version + 1
-       where id = $1 and workspace_id = $2 and limit_nusd is not null`,
-      [budgetId, id],
-    );
-    if (removed.rowCount === 0) throw notFound('budget');
+    const removed = await removeBudgets(client, { where: 'b.id = $1 and b.workspace_id = $2', values: [budgetId, id] });
+    if (removed === 0) throw notFound('budget');
     await client.query('delete from budget_alerts where budget_id = $1', [budgetId]);
     const act = { actor: byAccount(caller.accountId), act: 'budget_removed', workspaceId: id } as const;
     await recordAct(client, { ...act, details: { budget_id: budgetId } });

@@ -1,7 +1,7 @@
 import { invitationContracts } from '@sotto/contract/control';
 import { ServiceError, type WorkspaceAnswer } from '@sotto/wire';
 import type { SignedIn } from '../credentials/session-credentials.ts';
-import { projectBudgets, projectKeys } from '../projection/project-keys.ts';
+import { projectBudgets, projectKeys, unlessUnavailable } from '../projection/project-keys.ts';
 import type { Serve } from '../serve/serve.ts';
 import {
   acceptInvitation,
@@ -19,9 +19,12 @@ export function serveInvitations(
   { pool, projector, maxima, now }: Pick<WorkspaceRoutesDependencies, 'pool' | 'projector' | 'maxima' | 'now'>,
 ): void {
   const accept = async (who: Invited): Promise<WorkspaceAnswer> => {
-    const { workspace, keyIds } = await acceptInvitation(pool, who, { maxima, now: now() });
+    const { workspace, keyIds, formerPayerId } = await acceptInvitation(pool, who, { maxima, now: now() });
     await projectKeys(projector, keyIds);
-    if (workspace.role === 'owner') await projectBudgets(projector, workspace.id);
+    if (workspace.role === 'owner') {
+      await projectBudgets(projector, workspace.id);
+      await projector.forgetBudgets(workspace.id, formerPayerId).catch(unlessUnavailable);
+    }
     return workspace;
   };
   serve(invitationContracts)({

@@ -42,6 +42,7 @@ export function serveWorkspaces(serve: Serve, deps: WorkspaceRoutesDependencies)
 
     'DELETE /v1/workspaces/{id}': async ({ caller: { accountId }, params }) => {
       await projectKeys(projector, await deleteWorkspace(pool, { accountId, workspaceId: params.id }));
+      await projectBudgets(projector, params.id);
     },
 
     'GET /v1/workspaces/{id}/members': ({ caller: { accountId }, params, query }) =>

@@ -5,6 +5,7 @@ import { byAccount, recordAct } from '../acts/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import type { workspaces } from '../database/schema.ts';
+import { removeBudgets } from '../ledger/remove-budgets.ts';
 import { assertBelowMaximum, type Creation } from '../limits/maximum.ts';
 import { oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
 import { revokeWorkspaceKeys } from './revoke-keys.ts';
@@ -76,7 +77,7 @@ export async function renameWorkspace(pool: pg.Pool, caller: InWorkspace, name: 
 }
 
 /**
- * Deletes a workspace and revokes its keys in the same transaction. A key that is being created meanwhile is either
+ * Deletes a workspace, revokes its keys and removes its budgets in the same transaction. A key that is being created meanwhile is either
  * revoked with them or refused. Usage of the keys stays. Throws `conflict` for a default workspace. Returns the keys'
  * ids.
  */
@@ -90,6 +91,7 @@ export async function deleteWorkspace(pool: pg.Pool, caller: InWorkspace): Promi
     await client.query('delete from workspace_invitations where workspace_id = $1', [workspace.id]);
     await client.query('delete from workspace_members where workspace_id = $1', [workspace.id]);
     await client.query('delete from workspace_webhooks where workspace_id = $1', [workspace.id]);
+    await removeBudgets(client, { where: 'b.workspace_id = $1', values: [workspace.id] });
     await recordAct(client, {
       actor: byAccount(caller.accountId),
       act: 'workspace_deleted',

@@ -33,7 +33,7 @@ export interface TicketEnvelope {
   readonly v: TicketForm;
   readonly shard: number;
   /** Generation of the key and of its workspace's preferences. In the second form, the ticket's mark has it instead. */
-  readonly generation?: number;
+  readonly generation?: string;
   /** Unix ms. In the second form, later than the actual expiry: see `roundedExpiry`. */
   readonly expiresAt: number;
   readonly bindings: TicketBindings;

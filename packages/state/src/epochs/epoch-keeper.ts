@@ -10,6 +10,9 @@ import type { Declared, EpochPort, MembershipPort, ProjectionPort, RestoredAmoun
 import { shards as allShards } from '../shard.ts';
 import { forEachReachable, StateUnavailableError } from '../unavailable.ts';
 
+/** In what an amount counts. */
+export type AmountOwner = Pick<RestoredAmount, 'walletId' | 'keyHash' | 'budgetIds'>;
+
 /** Facts that a rebuild needs and that the shared state may have lost. */
 export interface EpochLedger {
   /** The newest epoch of a shard that was ever recorded. 0: none yet. */
@@ -25,15 +28,13 @@ export interface EpochLedger {
   clientsSeen(shard: number, withinMs: number): Promise<readonly string[]>;
   /** Decrypts a reference. Returns undefined if control did not encrypt it. */
   openRef(accountRef: string): AccountRef | undefined;
-  /** Returns the wallets and keys of references. Unknown ones are omitted. */
-  attribute(
-    refs: readonly AccountRef[],
-  ): Promise<ReadonlyMap<AccountRef, { readonly walletId: string; readonly keyHash: string }>>;
+  /** Returns the wallets, keys and budgets of references. Unknown ones are omitted. */
+  attribute(refs: readonly AccountRef[]): Promise<ReadonlyMap<AccountRef, AmountOwner>>;
   /** Returns those of these holds whose charges the ledger has. */
   bookedOf(holdIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** Books the shard's stream to its end. */
   drain(shard: number): Promise<void>;
-  /** Writes the wallets, keys and budgets of these shards. Returns a failure of each shard that lacks one and so must not open. */
+  /** Writes the wallets, keys, preferences and budgets of these shards. Returns a failure of each shard that lacks one and so must not open. */
   project(shards: ReadonlySet<number>): Promise<ReadonlyMap<number, unknown>>;
 }
 

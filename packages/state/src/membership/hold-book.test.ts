@@ -78,7 +78,7 @@ class SlowLedger {
 }
 
 const right = { kind: 'ticket', ticketHash: 'hash' } as const;
-const order = { right, accountRef: 'ref', generation: 1, amountNusd: 1n, estimatedTokens: 1 };
+const order = { right, accountRef: 'ref', generation: '1.1', amountNusd: 1n, estimatedTokens: 1 };
 
 describe('the hold book', () => {
   it('resends thousands of unacknowledged settlements a few at a time', async () => {

@@ -6,9 +6,12 @@ import {
   assertMint,
   assertReceipt,
   assertRedeem,
+  assertRemoved,
   assertReserve,
   assertSettle,
+  assertVersion,
   assertWallet,
+  lateMs,
   maxMeasurementRecords,
   measurementPageRecords,
   measurementsKeptHours,
@@ -18,13 +21,13 @@ import type { KeyProjection, MeasurementPage, ProjectionPort, State } from '../p
 import type { CatalogSnapshot } from '../records.ts';
 import { indexShardOfKey, shards } from '../shard.ts';
 import { StateUnavailableError } from '../unavailable.ts';
+import { type Endings, endAt, takeEnded } from './endings.ts';
 import { ShardState, type Step, type StepKind } from './shard-state.ts';
 
 /** The shared state in memory: one per service. */
 export class MemoryStore {
   readonly shards: readonly ShardState[];
-  /** The key of each secret, by the secret's hash. */
-  readonly index = new Map<string, Pick<KeyProjection, 'shard' | 'keyHash'>>();
+  readonly index: KeyIndex;
   readonly penalties = new Map<string, Penalty>();
   readonly measurements = new MeasurementStore();
   readonly receipts: ReceiptStore;
@@ -34,6 +37,7 @@ export class MemoryStore {
   constructor(now: () => number) {
     this.shards = shards.map(() => new ShardState(now));
     this.receipts = new ReceiptStore(now);
+    this.index = new KeyIndex(now);
   }
 
   shard(shard: number): ShardState {
@@ -67,10 +71,6 @@ export function createMemoryState({
     const caller = membership.caller(shard);
     return ask(shard, (state) => state.guarded(kind, caller, run));
   };
-  const indexKey = ({ keyHash, shard, secrets = [] }: Parameters<ProjectionPort['indexKey']>[0]): void => {
-    for (const hash of [keyHash, ...secrets.map(({ secretHash }) => secretHash)])
-      store.index.set(hash, { shard, keyHash });
-  };
   const isOpen = (): boolean => store.shards.every((shard) => shard.isOpen);
 
   return {
@@ -94,17 +94,14 @@ export function createMemoryState({
 
     lookupKey: (secretHash) =>
       carry(() => {
-        const found = store.index.get(secretHash);
+        const found = store.index.find(secretHash);
         if (found === undefined) {
           if (!store.shard(indexShardOfKey(secretHash)).isOpen) throw new StateUnavailableError('not projected');
           return undefined;
         }
         const { shard, keyHash } = found;
-        const projection = store.shard(shard).key(keyHash)?.projection;
-        if (projection === undefined) throw new StateUnavailableError('not projected');
-        if (!store.shard(shard).opens(projection, secretHash)) return undefined;
-        const key = { record: projection.record, generation: projection.generation, shard };
-        return secretHash === keyHash ? key : { ...key, keyHash };
+        const key = store.shard(shard).lookup(shard, keyHash, secretHash);
+        return key === undefined || secretHash === keyHash ? key : { ...key, keyHash };
       }),
     peek: (asked) => on(asked.shard, (state) => state.peek(asked)),
     async redeem(request) {
@@ -128,14 +125,28 @@ export function createMemoryState({
     },
     async putKey(key) {
       assertKey(key);
-      await step('project', key.shard, (state, _, change) => state.putKey(key, change));
-      indexKey(key);
+      const isLacking = await step('project', key.shard, (state, _, change) => state.putKey(key, change));
+      if (isLacking !== undefined) store.index.put(key);
+      return isLacking === true;
+    },
+    async removeKey(key) {
+      assertRemoved(key);
+      const isRemoved = await step('project', key.shard, (state, _, change) => state.removeKey(key, change));
+      if (isRemoved) store.index.end(key);
+    },
+    async putWorkspace(workspace) {
+      assertVersion(workspace);
+      await step('project', workspace.shard, (state, _, change) => state.putWorkspace(workspace, change));
+    },
+    async removeBudget(budget) {
+      assertVersion(budget);
+      await step('project', budget.shard, (state, _, change) => state.removeBudget(budget, change));
     },
     async putBudget(budget) {
       assertBudget(budget);
       await step('project', budget.shard, (state, _, change) => state.putBudget(budget, change));
     },
-    indexKey: (key) => carry(() => indexKey(key)),
+    indexKey: (key) => carry(() => store.index.put(key)),
     async mint(request) {
       assertMint(request);
       return step('admit', request.shard, (state, _, change) => state.mint(request, change));
@@ -187,10 +198,45 @@ export function createMemoryState({
     },
     readReceipt: (kind, id) => carry(() => store.receipts.read(`${kind}:${id}`)),
 
+    readMemory: async () => undefined,
     isReady: async () => isOpen(),
     async close() {},
   };
 }
+
+type Indexed = Pick<KeyProjection, 'shard' | 'keyHash'>;
+
+/** The key of each secret, by the secret's hash. Entries of removed keys end as in Redis. */
+class KeyIndex {
+  readonly #now: () => number;
+  readonly #entries = new Map<string, Indexed>();
+  readonly #endings: Endings = new Map();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  find(secretHash: string): Indexed | undefined {
+    for (const ended of takeEnded(this.#endings, this.#now())) this.#entries.delete(ended);
+    return this.#entries.get(secretHash);
+  }
+
+  put({ shard, ...key }: Parameters<ProjectionPort['indexKey']>[0]): void {
+    for (const hash of hashesOf(key)) {
+      this.#entries.set(hash, { shard, keyHash: key.keyHash });
+      this.#endings.delete(hash);
+    }
+  }
+
+  end(key: Pick<KeyProjection, 'keyHash' | 'secrets'>): void {
+    for (const hash of hashesOf(key)) endAt(this.#endings, hash, this.#now() + lateMs);
+  }
+}
+
+const hashesOf = ({ keyHash, secrets = [] }: Pick<KeyProjection, 'keyHash' | 'secrets'>): readonly string[] => [
+  keyHash,
+  ...secrets.map(({ secretHash }) => secretHash),
+];
 
 /** Shared receipts in memory. Each expires as in Redis. */
 class ReceiptStore {

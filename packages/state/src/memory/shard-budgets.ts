@@ -1,7 +1,8 @@
 import type { Nusd } from '@sotto/money';
 import { budgetScopeOf, type RefusingBudget } from '../budgets.ts';
-import type { AuditedBudget, BudgetProjection, MonthSpend } from '../ports.ts';
+import type { AuditedBudget, BudgetProjection, MonthSpend, RemovedBudget } from '../ports.ts';
 import type { Counted, ShardData, StoredBudget } from './shard-data.ts';
+import { endLater, keep } from './shard-records.ts';
 
 /** The monthly budgets of a shard. A budget's `openNusd` of a month is the sum of the holds and notes that count in it. */
 
@@ -40,16 +41,18 @@ export function refusingBudget(
 export function putBudget(
   shard: ShardData,
   { budgetId, limitNusd, version, keptSince, spent }: BudgetProjection,
+  now: number,
 ): void {
   const budget = budgetOrUnknown(shard, budgetId);
   if (version > budget.version) {
     Object.assign(budget, { limitNusd, version });
+    keep(shard, 'budgets', budgetId);
     for (const month of budget.months.values()) month.openNusd = 0n;
     for (const counted of shard.counted.values()) {
       if (counted.budgetIds.includes(budgetId)) monthIn(budget, counted.month).openNusd += counted.amountNusd;
     }
   }
-  for (const each of spent) setSpent(shard, budgetId, each);
+  for (const each of spent) setSpent(shard, budgetId, each, now);
   for (const [month, sums] of budget.months) {
     if (month >= keptSince) continue;
     sums.spentNusd = 0n;
@@ -57,15 +60,28 @@ export function putBudget(
   }
 }
 
-export function setSpent(shard: ShardData, budgetId: string, { month, spentNusd }: MonthSpend): void {
-  const known = shard.budgets.get(budgetId)?.months.get(month)?.spentNusd ?? 0n;
-  if (spentNusd > known) monthIn(budgetOrUnknown(shard, budgetId), month).spentNusd = spentNusd;
+/** Removes a budget, unless the state has a newer one. If it is set again, it counts anew what is held and unbooked. */
+export function removeBudget(shard: ShardData, { budgetId, version, isNews }: RemovedBudget, now: number): boolean {
+  const known = shard.budgets.get(budgetId) ?? unknown();
+  if (known.version < 0 && !isNews) return false;
+  if (known.version > version || (known.version === version && known.limitNusd === undefined)) return false;
+  shard.budgets.set(budgetId, { limitNusd: undefined, version, months: new Map() });
+  endLater(shard, 'budgets', budgetId, now);
+  return true;
 }
 
-/** Returns a budget with its sums, and the same sums recomputed. Undefined if it is not projected. */
+export function setSpent(shard: ShardData, budgetId: string, { month, spentNusd }: MonthSpend, now: number): void {
+  const known = shard.budgets.get(budgetId)?.months.get(month)?.spentNusd ?? 0n;
+  if (spentNusd <= known) return;
+  const budget = budgetOrUnknown(shard, budgetId);
+  monthIn(budget, month).spentNusd = spentNusd;
+  if (budget.limitNusd === undefined) endLater(shard, 'budgets', budgetId, now);
+}
+
+/** Returns a budget with its sums, and the same sums recomputed. Undefined if it was removed or is not projected. */
 export function readBudget({ budgets, counted }: ShardData, budgetId: string): AuditedBudget | undefined {
   const budget = budgets.get(budgetId);
-  if (budget === undefined || budget.version < 0) return undefined;
+  if (budget?.limitNusd === undefined) return undefined;
   const parts = [...counted.values()].filter(({ budgetIds }) => budgetIds.includes(budgetId));
   const names = new Set([...budget.months.keys(), ...parts.map(({ month }) => month)]);
   const months = [...names].map((name) => {
@@ -81,7 +97,7 @@ const unknown = (): StoredBudget => ({ limitNusd: undefined, version: -1, months
 function addOpen({ budgets }: ShardData, { month, budgetIds }: Counted, amountNusd: Nusd): void {
   for (const id of budgetIds) {
     const budget = budgets.get(id);
-    if (budget !== undefined && budget.version >= 0) monthIn(budget, month).openNusd += amountNusd;
+    if (budget?.limitNusd !== undefined) monthIn(budget, month).openNusd += amountNusd;
   }
 }
 

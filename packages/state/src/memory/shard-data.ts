@@ -1,12 +1,26 @@
 import type { Nusd, Spendable } from '@sotto/money';
+import type { Preferences } from '@sotto/wire';
 import type { Declared, KeyProjection } from '../ports.ts';
 import type { SettlementEntry } from '../records.ts';
+import type { Endings } from './endings.ts';
 
 export interface StoredKey {
-  /** Undefined if the ledger's funds of the key arrived before its record. */
+  /** Undefined if the key was removed, or if the ledger's funds of it arrived before its record. */
   projection: KeyProjection | undefined;
+  /** -1: not known yet. */
+  generation: number;
   spend: Spendable;
   limited: boolean;
+}
+/** The preferences of the keys of a workspace. */
+export interface StoredWorkspace {
+  /** -1: not projected. */
+  version: number;
+  preferences: Preferences | undefined;
+  /** Whether the preferences are unreadable. */
+  isOff: boolean;
+  /** The number of keys that name it. */
+  keys: number;
 }
 export interface Hold {
   readonly client: string;
@@ -19,6 +33,7 @@ export interface Hold {
 }
 /** A budget and its months, `YYYY-MM`. */
 export interface StoredBudget {
+  /** Undefined: it was removed, or has not come yet. */
   limitNusd: Nusd | undefined;
   /** -1: not projected. */
   version: number;
@@ -36,8 +51,8 @@ export interface Counted extends CountedAs {
 export interface Mark {
   readonly epoch: number;
   readonly keyHash: string;
-  /** Generation of the key, unless the ticket has it. */
-  readonly generation: number | undefined;
+  /** The generation, unless the ticket has it. */
+  readonly generation: string | undefined;
   readonly expiresAt: number;
   readonly usedBy: string | undefined;
 }
@@ -68,6 +83,9 @@ export interface ShardData {
   readonly declared: Map<string, Declared>;
   readonly wallets: Map<string, Spendable>;
   readonly keys: Map<string, StoredKey>;
+  readonly workspaces: Map<string, StoredWorkspace>;
+  /** When records of removed keys and budgets, and of workspaces without keys, are forgotten. By `keys <hash>` and so on. */
+  readonly endings: Endings;
   readonly tickets: Map<string, Mark>;
   readonly holds: Map<string, Hold>;
   readonly notes: Map<string, Note>;
@@ -97,6 +115,8 @@ export const emptyShard = (): ShardData => ({
   declared: new Map(),
   wallets: new Map(),
   keys: new Map(),
+  workspaces: new Map(),
+  endings: new Map(),
   tickets: new Map(),
   holds: new Map(),
   notes: new Map(),
@@ -110,6 +130,9 @@ export const emptyShard = (): ShardData => ({
   watermark: '0-0',
 });
 
+/** The funds of wallets and keys that are not projected. Older than every version. */
+export const empty: Spendable = { fundsNusd: 0n, version: -1, heldNusd: 0n, unbookedNusd: 0n };
+
 /** What counts of a shard, in a form that can be compared. */
 export const snapshotOf = (shard: ShardData): object => ({
   epoch: shard.epoch === undefined ? undefined : { id: shard.epoch, isOpen: shard.isOpen },
@@ -117,7 +140,13 @@ export const snapshotOf = (shard: ShardData): object => ({
     [...shard.members].flatMap(([client, { steps, lapsedAt }]) => (lapsedAt === undefined ? [[client, steps]] : [])),
   ),
   wallets: Object.fromEntries(shard.wallets),
-  keys: Object.fromEntries([...shard.keys].map(([hash, key]) => [hash, key.spend])),
+  keys: Object.fromEntries(
+    [...shard.keys].map(([hash, { spend, generation, projection }]) => [
+      hash,
+      { ...spend, generation, workspaceId: projection?.workspace.workspaceId },
+    ]),
+  ),
+  workspaces: Object.fromEntries(shard.workspaces),
   tickets: Object.fromEntries([...shard.tickets].map(([hash, mark]) => [hash, mark.usedBy ?? ''])),
   holds: Object.fromEntries([...shard.holds].map(([id, held]) => [id, held.amountNusd])),
   notes: Object.fromEntries([...shard.notes].map(([id, note]) => [id, note.amountNusd])),

@@ -1,19 +1,18 @@
 import { booked, type Nusd, type Spendable, settle, withFunds } from '@sotto/money';
 import type { AuditedFunds, ShardBooks, WalletFunds, WantedBooks } from '../ports.ts';
 import { countIn, readBudget, uncount } from './shard-budgets.ts';
-import type { CountedAs, Hold, Note, ShardData, StoredKey } from './shard-data.ts';
+import { type CountedAs, empty, type Hold, type Note, type ShardData, type StoredKey } from './shard-data.ts';
+import { keyOrEmpty, rest } from './shard-records.ts';
 
 /** The funds of a shard's wallets and keys. Every hold and every note of an unbooked charge counts in both, and in budgets. */
 
-/** Older than every version, for wallets and keys that are not projected. */
-const empty: Spendable = { fundsNusd: 0n, version: -1, heldNusd: 0n, unbookedNusd: 0n };
-
-export function placeHold(shard: ShardData, holdId: string, held: Hold, as: CountedAs): void {
+export function placeHold(shard: ShardData, holdId: string, held: Hold, as: CountedAs, now: number): void {
   shard.holds.set(holdId, held);
   const wallet = shard.wallets.get(held.walletId) ?? empty;
   shard.wallets.set(held.walletId, { ...wallet, heldNusd: wallet.heldNusd + held.amountNusd });
   const key = keyOrEmpty(shard, held.keyHash);
   key.spend = { ...key.spend, heldNusd: key.spend.heldNusd + held.amountNusd };
+  rest(shard, held.keyHash, now);
   countIn(shard, `hold ${holdId}`, { ...as, amountNusd: held.amountNusd });
 }
 
@@ -21,6 +20,7 @@ export function placeHold(shard: ShardData, holdId: string, held: Hold, as: Coun
 export function releaseHold(
   shard: ShardData,
   holdId: string,
+  now: number,
 ): (Hold & { readonly counted: CountedAs | undefined }) | undefined {
   const { holds, wallets, keys } = shard;
   const held = holds.get(holdId);
@@ -30,6 +30,7 @@ export function releaseHold(
   if (wallet !== undefined) wallets.set(held.walletId, settle(wallet, held.amountNusd, 0n));
   const key = keys.get(held.keyHash);
   if (key !== undefined) key.spend = settle(key.spend, held.amountNusd, 0n);
+  rest(shard, held.keyHash, now);
   return { ...held, counted: uncount(shard, `hold ${holdId}`) };
 }
 
@@ -39,6 +40,7 @@ export function placeNote(
   holdId: string,
   { walletId, keyHash, amountNusd }: Note,
   as: CountedAs | undefined,
+  now: number,
 ): void {
   const { notes, wallets } = shard;
   if (amountNusd === 0n || notes.has(holdId)) return;
@@ -46,10 +48,11 @@ export function placeNote(
   wallets.set(walletId, settle(wallets.get(walletId) ?? empty, 0n, amountNusd));
   const key = keyOrEmpty(shard, keyHash);
   key.spend = settle(key.spend, 0n, amountNusd);
+  rest(shard, keyHash, now);
   countIn(shard, `note ${holdId}`, as && { month: as.month, budgetIds: as.budgetIds, amountNusd });
 }
 
-export function dropNote(shard: ShardData, holdId: string): void {
+export function dropNote(shard: ShardData, holdId: string, now: number): void {
   const { notes, wallets, keys } = shard;
   const note = notes.get(holdId);
   if (note === undefined) return;
@@ -58,6 +61,7 @@ export function dropNote(shard: ShardData, holdId: string): void {
   if (wallet !== undefined) wallets.set(note.walletId, booked(wallet, note.amountNusd));
   const key = keys.get(note.keyHash);
   if (key !== undefined) key.spend = booked(key.spend, note.amountNusd);
+  rest(shard, note.keyHash, now);
   uncount(shard, `note ${holdId}`);
 }
 
@@ -69,19 +73,12 @@ export function setFunds({ wallets }: ShardData, { walletId, balanceNusd, versio
   return true;
 }
 
-/** Sets the remaining limit of a key from the ledger. Undefined: no limit. */
-export function setLimit(key: StoredKey, limitFundsNusd: Nusd | undefined, version: number): void {
-  if (version <= key.spend.version) return;
+/** Sets the remaining limit of a key from the ledger. Undefined: no limit. Returns whether it was newer. */
+export function setLimit(key: StoredKey, limitFundsNusd: Nusd | undefined, version: number): boolean {
+  if (version <= key.spend.version) return false;
   key.limited = limitFundsNusd !== undefined;
   key.spend = { ...key.spend, fundsNusd: limitFundsNusd ?? 0n, version };
-}
-
-export function keyOrEmpty({ keys }: ShardData, keyHash: string): StoredKey {
-  const known = keys.get(keyHash);
-  if (known !== undefined) return known;
-  const key: StoredKey = { projection: undefined, spend: empty, limited: false };
-  keys.set(keyHash, key);
-  return key;
+  return true;
 }
 
 /** Returns a wallet if it is projected. */

@@ -73,7 +73,7 @@ function releaseAbandoned(shard: ShardData, now: number): number {
     return member === undefined || member.lapsedAt !== undefined;
   });
   for (const [holdId, { walletId, keyHash }] of abandoned) {
-    const counted = releaseHold(shard, holdId)?.counted;
+    const counted = releaseHold(shard, holdId, now)?.counted;
     reaped.set(holdId, { walletId, keyHash, until: now + rememberedMs, counted });
   }
   return abandoned.length;

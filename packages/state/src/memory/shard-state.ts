@@ -4,6 +4,7 @@ import { availableNusd, hold, type Spendable } from '@sotto/money';
 import { closedMs } from '../bounds.ts';
 import { monthOf } from '../budgets.ts';
 import type { Signed } from '../envelopes/sealing.ts';
+import { generationOf, shownGeneration } from '../generation.ts';
 import type { Caller, Guarded } from '../membership/membership.ts';
 import type {
   BookedCharges,
@@ -16,8 +17,11 @@ import type {
   RateStatus,
   RedeemReply,
   RedeemRequest,
+  RemovedBudget,
+  RemovedKey,
   ReserveReply,
   ReserveRequest,
+  RestoredAmount,
   RestoredDeclaration,
   Right,
   RightToCheck,
@@ -25,16 +29,17 @@ import type {
   ShardBooks,
   ShardMembers,
   StreamPlace,
+  VersionedKey,
   WalletFunds,
   WantedBooks,
+  WorkspaceProjection,
 } from '../ports.ts';
 import type { SettlementEntry } from '../records.ts';
 import { StateUnavailableError } from '../unavailable.ts';
-import { putBudget, refusingBudget, setSpent } from './shard-budgets.ts';
+import { putBudget, refusingBudget, removeBudget, setSpent } from './shard-budgets.ts';
 import { type CountedAs, emptyShard, type Mark, type ShardData, snapshotOf } from './shard-data.ts';
 import {
   dropNote,
-  keyOrEmpty,
   placeHold,
   placeNote,
   projectedWallet,
@@ -45,6 +50,7 @@ import {
 } from './shard-funds.ts';
 import { endEpoch, leave, reap, refusalOf, renewLease } from './shard-members.ts';
 import { correctTokens, countRequest, forgetRates, rateStatus, usedRate } from './shard-rates.ts';
+import { forgetEnded, keyOrEmpty, putKey, putWorkspace, removeKey, rest } from './shard-records.ts';
 
 /** Whether a step needs an open epoch. */
 export type StepKind = 'admit' | 'settle' | 'project';
@@ -86,6 +92,7 @@ export class ShardState {
 
   /** Executes a step unless the caller is refused: see `membership/membership.ts`. */
   guarded<T>(kind: StepKind, caller: Caller, step: Step<T>): Guarded<T> {
+    forgetEnded(this.#data, this.#now());
     const { epoch, members, isOpen } = this.#data;
     const refused = refusalOf(this.#data, caller);
     if (refused !== undefined || epoch === undefined) return { refused: refused ?? 'not_ready', epoch: epoch ?? 0 };
@@ -139,8 +146,9 @@ export class ShardState {
   beginEpoch(epoch: number): boolean {
     const shard = this.#data;
     if (shard.epoch !== undefined) return false;
-    for (const holdId of [...shard.holds.keys()]) releaseHold(this.#data, holdId);
-    for (const holdId of [...shard.notes.keys()]) dropNote(this.#data, holdId);
+    const now = this.#now();
+    for (const holdId of [...shard.holds.keys()]) releaseHold(shard, holdId, now);
+    for (const holdId of [...shard.notes.keys()]) dropNote(shard, holdId, now);
     shard.members.clear();
     shard.declared.clear();
     shard.epoch = epoch;
@@ -153,17 +161,19 @@ export class ShardState {
     shard.declared.delete(client);
     if (shard.members.has(client)) return false;
     // A client of the version without budgets states no month. What it declares counts once it is booked.
-    const countedAs = (keyHash: string, month: string | undefined): CountedAs => ({
+    const countedAs = ({ month, budgetIds }: RestoredAmount): CountedAs => ({
       month: month ?? '',
-      budgetIds: month === undefined ? [] : (shard.keys.get(keyHash)?.projection?.budgetIds ?? []),
+      budgetIds: month === undefined ? [] : budgetIds,
     });
-    for (const { holdId, walletId, keyHash, amountNusd, month } of holds) {
+    const now = this.#now();
+    for (const amount of holds) {
+      const { holdId, walletId, keyHash, amountNusd } = amount;
       if (this.#isClosed(holdId) || shard.holds.has(holdId)) continue;
       const restored = { client, walletId, keyHash, amountNusd, estimatedTokens: 0, window: 0, ticketHash: undefined };
-      placeHold(this.#data, holdId, restored, countedAs(keyHash, month));
+      placeHold(shard, holdId, restored, countedAs(amount), now);
     }
     for (const charge of charges) {
-      placeNote(this.#data, charge.holdId, charge, countedAs(charge.keyHash, charge.month));
+      placeNote(shard, charge.holdId, charge, countedAs(charge), now);
       this.#append(charge.entry);
     }
     renewLease(shard, client, this.#now() + leaseMs);
@@ -182,13 +192,44 @@ export class ShardState {
     return true;
   }
 
-  key(keyHash: string): { readonly projection: KeyProjection | undefined } | undefined {
-    return this.#data.keys.get(keyHash);
+  /** Returns a key's record if this secret opens it now. An open shard has the records of all keys that requests may use. */
+  lookup(shard: number, keyHash: string, secretHash: string): VersionedKey | undefined {
+    forgetEnded(this.#data, this.#now());
+    const projection = this.#data.keys.get(keyHash)?.projection;
+    if (projection === undefined) {
+      if (!this.isOpen) throw new StateUnavailableError('not projected');
+      return undefined;
+    }
+    if (!this.#opens(projection, secretHash)) return undefined;
+    return this.#versioned(projection, shard);
   }
 
-  /** Whether a key is active, has not expired, and has this secret now. A ticket shows no secret. */
-  opens({ active, expiresAt, secrets, keyHash }: KeyProjection, secretHash: string | undefined): boolean {
-    if (!active || (expiresAt !== undefined && expiresAt <= this.#now())) return false;
+  #versioned(projection: KeyProjection, shard: number): VersionedKey | undefined {
+    const { walletId, keyHash, record, workspace } = projection;
+    const generation = this.#generationOf(projection);
+    if (generation === undefined) return undefined;
+    const preferences = this.#data.workspaces.get(workspace.workspaceId)?.preferences;
+    if (preferences === undefined) throw new StateUnavailableError('not projected');
+    const shown = shownGeneration(walletId, keyHash, generation);
+    return { record: { ...record, preferences }, generation: shown, shard };
+  }
+
+  /** Returns the generation of a key and its workspace's preferences. Undefined if these are unreadable, which permits nothing. */
+  #generationOf({ generation, workspace: { workspaceId } }: KeyProjection): string | undefined {
+    const { version = -1, isOff = false } = this.#data.workspaces.get(workspaceId) ?? {};
+    if (isOff) return undefined;
+    if (version < 0) throw new StateUnavailableError('not projected');
+    return generationOf(generation, version);
+  }
+
+  #hasGeneration(projection: KeyProjection, generation: string): boolean {
+    const workspace = this.#data.workspaces.get(projection.workspace.workspaceId);
+    return workspace?.isOff === false && generationOf(projection.generation, workspace.version) === generation;
+  }
+
+  /** Whether a key has not expired, and has this secret now. A ticket shows no secret. */
+  #opens({ expiresAt, secrets, keyHash }: KeyProjection, secretHash: string | undefined): boolean {
+    if (expiresAt !== undefined && expiresAt <= this.#now()) return false;
     if (secretHash === undefined) return true;
     if (secrets === undefined || secrets.length === 0) return secretHash === keyHash;
     const shown = secrets.find((secret) => secret.secretHash === secretHash);
@@ -196,14 +237,17 @@ export class ShardState {
   }
 
   peek({ right, generation }: RightToCheck): RateStatus | undefined {
+    forgetEnded(this.#data, this.#now());
     if (!this.isOpen) throw new StateUnavailableError('not projected');
     const mark = right.kind === 'ticket' ? this.#validMark(right.ticketHash) : undefined;
     const keyHash = right.kind === 'ticket' ? mark?.keyHash : right.keyHash;
     const projection = keyHash === undefined ? undefined : this.#data.keys.get(keyHash)?.projection;
     if (keyHash === undefined || projection === undefined) return undefined;
-    if (!this.opens(projection, secretOf(right))) return undefined;
+    if (!this.#opens(projection, secretOf(right))) return undefined;
+    const current = this.#generationOf(projection);
+    if (current === undefined) return undefined;
     // A changed key needs a new plan. A ticket belongs to the old generation of its key.
-    const isStale = mark !== undefined && projection.generation !== (mark.generation ?? generation);
+    const isStale = mark !== undefined && current !== (mark.generation ?? generation);
     return isStale ? undefined : rateStatus(this.#data, keyHash, this.#now());
   }
 
@@ -225,13 +269,15 @@ export class ShardState {
     const keyHash = mark?.keyHash ?? (right.kind === 'key' ? right.keyHash : '');
     const key = keys.get(keyHash);
     const projection = key?.projection;
-    if (key === undefined || projection === undefined || !this.opens(projection, secretOf(right))) {
-      return { result: right.kind === 'ticket' ? 'invalid_ticket' : 'unknown_key' };
-    }
-    if (projection.generation !== (mark?.generation ?? request.generation)) {
-      if (right.kind === 'ticket') return { result: 'invalid_ticket' };
-      const { record, generation } = projection;
-      return { result: 'stale_key', key: { record, generation, shard: request.shard } };
+    const refused: RedeemReply = { result: right.kind === 'ticket' ? 'invalid_ticket' : 'unknown_key' };
+    if (key === undefined || projection === undefined || !this.#opens(projection, secretOf(right))) return refused;
+    const current = this.#generationOf(projection);
+    if (current === undefined) return refused;
+    if (right.kind === 'ticket') {
+      if (current !== (mark?.generation ?? request.generation)) return refused;
+    } else if (shownGeneration(projection.walletId, keyHash, current) !== request.generation) {
+      const newer = this.#versioned(projection, request.shard);
+      return newer === undefined ? refused : { result: 'stale_key', key: newer };
     }
 
     const used = usedRate(this.#data, keyHash, now);
@@ -266,7 +312,7 @@ export class ShardState {
       window: used.window,
       ticketHash: right.kind === 'ticket' ? right.ticketHash : undefined,
     };
-    placeHold(this.#data, holdId, held, { month, budgetIds });
+    placeHold(this.#data, holdId, held, { month, budgetIds }, now);
     countRequest(this.#data, keyHash, request.estimatedTokens, now);
     return { result: 'admitted', month, rate: rateStatus(this.#data, keyHash, now) };
   }
@@ -274,7 +320,7 @@ export class ShardState {
   cancel(holdId: string, change: () => void): void {
     const { tickets, closed } = this.#data;
     if (this.#isClosed(holdId)) return;
-    const ticketHash = releaseHold(this.#data, holdId)?.ticketHash;
+    const ticketHash = releaseHold(this.#data, holdId, this.#now())?.ticketHash;
     const mark = ticketHash === undefined ? undefined : this.#mark(ticketHash);
     if (ticketHash !== undefined && mark?.usedBy === holdId) tickets.set(ticketHash, { ...mark, usedBy: undefined });
     closed.set(holdId, this.#now() + closedMs);
@@ -283,15 +329,16 @@ export class ShardState {
 
   settle({ holdId, chargeNusd, usedTokens, entry }: SettleRequest, change: () => void): StreamPlace | undefined {
     const shard = this.#data;
-    const ended = releaseHold(this.#data, holdId);
+    const now = this.#now();
+    const ended = releaseHold(shard, holdId, now);
     if (ended !== undefined) {
-      placeNote(this.#data, holdId, { ...ended, amountNusd: chargeNusd }, ended.counted);
+      placeNote(shard, holdId, { ...ended, amountNusd: chargeNusd }, ended.counted, now);
       correctTokens(shard, ended, usedTokens);
     } else {
       const reaped = shard.reaped.get(holdId);
       shard.reaped.delete(holdId);
-      if (reaped !== undefined && reaped.until > this.#now()) {
-        placeNote(this.#data, holdId, { ...reaped, amountNusd: chargeNusd }, reaped.counted);
+      if (reaped !== undefined && reaped.until > now) {
+        placeNote(shard, holdId, { ...reaped, amountNusd: chargeNusd }, reaped.counted, now);
       }
     }
     if (!this.#isClosed(holdId)) shard.closed.set(holdId, this.#now() + closedMs);
@@ -308,16 +355,31 @@ export class ShardState {
     if (setFunds(this.#data, funds)) change();
   }
 
-  putKey(projection: KeyProjection, change: () => void): void {
-    const key = keyOrEmpty(this.#data, projection.keyHash);
-    if (projection.generation >= (key.projection?.generation ?? 0)) key.projection = projection;
-    setLimit(key, projection.limitFundsNusd, projection.fundsVersion);
+  /** Returns as `putKey` of the port. Undefined: the state has a newer generation. */
+  putKey(projection: KeyProjection, change: () => void): boolean | undefined {
+    const isLacking = putKey(this.#data, projection, this.#now());
+    setLimit(keyOrEmpty(this.#data, projection.keyHash), projection.limitFundsNusd, projection.fundsVersion);
     change();
+    return isLacking;
+  }
+
+  removeKey(key: RemovedKey, change: () => void): boolean {
+    const isRemoved = removeKey(this.#data, key, this.#now());
+    if (isRemoved) change();
+    return isRemoved;
+  }
+
+  putWorkspace(workspace: WorkspaceProjection, change: () => void): void {
+    if (putWorkspace(this.#data, workspace, this.#now())) change();
   }
 
   putBudget(budget: BudgetProjection, change: () => void): void {
-    putBudget(this.#data, budget);
+    putBudget(this.#data, budget, this.#now());
     change();
+  }
+
+  removeBudget(budget: RemovedBudget, change: () => void): void {
+    if (removeBudget(this.#data, budget, this.#now())) change();
   }
 
   mint(request: MintRequest, change: () => void): MintReply {
@@ -326,8 +388,8 @@ export class ShardState {
     const wallet = projectedWallet(this.#data, walletId);
     if (wallet === undefined) return { result: 'not_projected' };
     const projection = keys.get(keyHash)?.projection;
-    if (projection?.generation !== generation || !this.opens(projection, secretHash))
-      return { result: 'not_projected' };
+    if (projection === undefined || !this.#opens(projection, secretHash)) return { result: 'not_projected' };
+    if (!this.#hasGeneration(projection, generation)) return { result: 'not_projected' };
     const available = availableNusd(wallet);
     if (available <= 0n && !free) return { result: 'insufficient', availableNusd: available };
     const asked = { month: monthOf(this.#now()), amountNusd: 1n, budgetIds: projection.budgetIds };
@@ -369,12 +431,13 @@ export class ShardState {
   }
 
   book({ wallet, keys, budgets, holdIds }: BookedCharges, change: () => void): void {
-    for (const holdId of holdIds) dropNote(this.#data, holdId);
+    const now = this.#now();
+    for (const holdId of holdIds) dropNote(this.#data, holdId, now);
     setFunds(this.#data, wallet);
     for (const { keyHash, limitFundsNusd, version } of keys) {
-      setLimit(keyOrEmpty(this.#data, keyHash), limitFundsNusd, version);
+      if (setLimit(keyOrEmpty(this.#data, keyHash), limitFundsNusd, version)) rest(this.#data, keyHash, now);
     }
-    for (const { budgetId, ...spend } of budgets) setSpent(this.#data, budgetId, spend);
+    for (const { budgetId, ...spend } of budgets) setSpent(this.#data, budgetId, spend, now);
     change();
   }
 
@@ -385,12 +448,12 @@ export class ShardState {
     const fundsNusd = wallet.fundsNusd < balanceNusd ? wallet.fundsNusd : balanceNusd;
     if (availableNusd({ ...wallet, fundsNusd }) < amountNusd) return { result: 'insufficient' };
     change();
-    placeNote(this.#data, noteId, { walletId, keyHash: '-', amountNusd }, undefined);
+    placeNote(this.#data, noteId, { walletId, keyHash: '-', amountNusd }, undefined, this.#now());
     return { result: 'reserved', epoch: this.#data.epoch ?? 0 };
   }
 
   forget(holdIds: readonly string[], change: () => void): void {
-    for (const holdId of holdIds) dropNote(this.#data, holdId);
+    for (const holdId of holdIds) dropNote(this.#data, holdId, this.#now());
     change();
   }
 
@@ -410,6 +473,7 @@ export class ShardState {
   /** All relevant data in a comparable form, for tests. */
   snapshot(): object {
     this.#sweep(true);
+    forgetEnded(this.#data, this.#now());
     return snapshotOf(this.#data);
   }
 

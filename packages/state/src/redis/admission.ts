@@ -1,7 +1,8 @@
+import { preferencesSchema } from '@sotto/wire';
 import { assertRedeem, assertSettle, boundedTokens, closedMs } from '../bounds.ts';
-import { budgetScopeOf, type RefusingBudget } from '../budgets.ts';
+import { budgetScope, type RefusingBudget } from '../budgets.ts';
 import type { AdmissionPort, RateStatus, RedeemReply, RedeemRequest, Right, VersionedKey } from '../ports.ts';
-import { keyRecordSchema } from '../records.ts';
+import { keyPartSchema } from '../records.ts';
 import { indexShardOfKey, shardPrefix } from '../shard.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 import { listReply, readJson, type ScriptRunner } from './script-runner.ts';
@@ -31,10 +32,10 @@ export function redisAdmission(runner: ScriptRunner, now: () => string): Admissi
       const [shardText, alias] = entry.split(' ');
       const shard = Number(shardText);
       const asked = [now(), alias ?? secretHash, secretHash];
-      const [found, record, generation] = listReply(await runner.onShard('readKey', shard, asked));
+      const [found, ...known] = listReply(await runner.onShard('readKey', shard, asked));
       if (found === 'not_projected') throw new StateUnavailableError('not projected');
       if (found !== 'active') return undefined;
-      const key = readKey(record, generation, shard);
+      const key = readKey(known, shard);
       return alias === undefined ? key : { ...key, keyHash: alias };
     },
 
@@ -106,7 +107,7 @@ function readRedeemReply([result, detail, ...rate]: readonly unknown[], request:
     case 'closed':
       return { result };
     case 'stale_key':
-      return { result, key: readKey(detail, rate[0], request.shard) };
+      return { result, key: readKey([detail, ...rate], request.shard) };
     case 'rate_limited':
       return { result, by: detail === 'tokens' ? 'tokens' : 'requests', rate: readRate(rate) };
     case 'insufficient':
@@ -128,8 +129,8 @@ function readRedeemReply([result, detail, ...rate]: readonly unknown[], request:
 }
 
 /** Reads a script's reply about the budget that does not cover a request. */
-export const readRefusingBudget = (budgetId: unknown, month: unknown, limit: unknown): RefusingBudget => ({
-  scope: budgetScopeOf(String(budgetId)),
+export const readRefusingBudget = (scope: unknown, month: unknown, limit: unknown): RefusingBudget => ({
+  scope: budgetScope(String(scope)),
   month: String(month),
   limitNusd: limit === '' ? undefined : BigInt(String(limit)),
 });
@@ -145,8 +146,9 @@ function readRate(numbers: readonly unknown[]): RateStatus {
   };
 }
 
-function readKey(record: unknown, generation: unknown, shard: number): VersionedKey {
-  const known = readJson(record, keyRecordSchema);
-  if (known === undefined) throw new StateUnavailableError('unreadable key record');
-  return { record: known, generation: Number(generation), shard };
+function readKey([part, generation, preferences]: readonly unknown[], shard: number): VersionedKey {
+  const own = readJson(part, keyPartSchema);
+  const shared = readJson(preferences, preferencesSchema);
+  if (own === undefined || shared === undefined) throw new StateUnavailableError('unreadable key record');
+  return { record: { ...own, preferences: shared }, generation: String(generation), shard };
 }

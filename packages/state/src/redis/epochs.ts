@@ -89,10 +89,11 @@ export function redisEpochs(runner: ScriptRunner, now: () => string): Membership
 const clientsWith = (fields: readonly string[], fact: string): string[] =>
   fields.filter((field) => field.endsWith(` ${fact}`)).map((field) => field.slice(0, -fact.length - 1));
 
-const argumentsOf = ({ holdId, walletId, keyHash, amountNusd, month }: RestoredAmount): string[] => [
+const argumentsOf = ({ holdId, walletId, keyHash, amountNusd, month, budgetIds }: RestoredAmount): string[] => [
   holdId,
   walletId,
   keyHash,
   amountNusd.toString(),
   month ?? '',
+  budgetIds.join(' '),
 ];

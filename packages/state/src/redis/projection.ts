@@ -1,5 +1,15 @@
-import { assertBooked, assertBudget, assertKey, assertMint, assertReserve, assertWallet } from '../bounds.ts';
-import type { AuditedBudget, AuditedFunds, ProjectionPort } from '../ports.ts';
+import {
+  assertBooked,
+  assertBudget,
+  assertKey,
+  assertMint,
+  assertRemoved,
+  assertReserve,
+  assertVersion,
+  assertWallet,
+  lateMs,
+} from '../bounds.ts';
+import type { AuditedBudget, AuditedFunds, KeyProjection, ProjectionPort } from '../ports.ts';
 import type { SettlementEntry } from '../records.ts';
 import { shardPrefix } from '../shard.ts';
 import { StateUnavailableError } from '../unavailable.ts';
@@ -8,9 +18,9 @@ import { listReply, type ScriptRunner } from './script-runner.ts';
 
 /** `now` is empty outside tests, because the scripts use Redis' own clock. */
 export function redisProjection(runner: ScriptRunner, now: () => string): ProjectionPort {
-  const indexKey: ProjectionPort['indexKey'] = async ({ keyHash, shard, secrets = [] }) => {
+  const indexKey: ProjectionPort['indexKey'] = async ({ keyHash, shard, secrets }) => {
     const entry = (secretHash: string): string => (secretHash === keyHash ? String(shard) : `${shard} ${keyHash}`);
-    const hashes = [...new Set([keyHash, ...secrets.map(({ secretHash }) => secretHash)])];
+    const hashes = secretsOf({ keyHash, secrets });
     await runner.plain((redis) => Promise.all(hashes.map((hash) => redis.set(keyIndexName(hash), entry(hash)))));
   };
   return {
@@ -24,11 +34,12 @@ export function redisProjection(runner: ScriptRunner, now: () => string): Projec
 
     async putKey(key) {
       assertKey(key);
-      await runner.step('putKey', key.shard, [
+      const [reply] = await runner.step('putKey', key.shard, [
         key.keyHash,
         key.walletId,
+        key.workspace.workspaceId,
+        key.workspace.version,
         key.generation,
-        key.active ? 1 : 0,
         JSON.stringify(key.record),
         key.limitFundsNusd?.toString() ?? '',
         key.fundsVersion,
@@ -38,8 +49,27 @@ export function redisProjection(runner: ScriptRunner, now: () => string): Projec
         key.expiresAt ?? '',
         (key.secrets ?? []).map(({ secretHash, endsAt }) => `${secretHash} ${endsAt ?? '-'}`).join(' '),
       ]);
-      // Written after the record, because an indexed key must have one.
-      await indexKey(key);
+      // Written after the record, because an indexed key must have one. An older projection may be of a key that was removed.
+      if (reply !== 'older') await indexKey(key);
+      return reply === 'lacking';
+    },
+
+    async removeKey(key) {
+      assertRemoved(key);
+      const { shard, keyHash, generation, isNews } = key;
+      const [isRemoved] = await runner.step('removeKey', shard, [keyHash, generation, isNews ? 'news' : '']);
+      if (isRemoved !== 1) return;
+      // The entries expire, because a later projection of a key that works again may be faster than a deletion.
+      await runner.plain((redis) =>
+        Promise.all(secretsOf(key).map((secretHash) => redis.pexpire(keyIndexName(secretHash), lateMs))),
+      );
+    },
+
+    async putWorkspace(workspace) {
+      assertVersion(workspace);
+      const { shard, workspaceId, version, preferences } = workspace;
+      const text = preferences === undefined ? '' : JSON.stringify(preferences);
+      await runner.step('putWorkspace', shard, [workspaceId, version, text]);
     },
 
     async putBudget(budget) {
@@ -47,11 +77,17 @@ export function redisProjection(runner: ScriptRunner, now: () => string): Projec
       const { shard, budgetId, limitNusd, version, keptSince, spent } = budget;
       await runner.step('putBudget', shard, [
         budgetId,
-        limitNusd?.toString() ?? '',
+        limitNusd.toString(),
         version,
         keptSince,
         ...spent.flatMap(({ month, spentNusd }) => [month, spentNusd.toString()]),
       ]);
+    },
+
+    async removeBudget(budget) {
+      assertVersion(budget);
+      const { shard, budgetId, version, isNews } = budget;
+      await runner.step('removeBudget', shard, [budgetId, version, isNews ? 'news' : '']);
     },
 
     async mint(request) {
@@ -146,6 +182,10 @@ export function redisProjection(runner: ScriptRunner, now: () => string): Projec
   };
 }
 
+const secretsOf = ({ keyHash, secrets = [] }: Pick<KeyProjection, 'keyHash' | 'secrets'>): readonly string[] => [
+  ...new Set([keyHash, ...secrets.map(({ secretHash }) => secretHash)]),
+];
+
 /** Parses an entry of a stream, which Redis returns as its id and its fields with their values. */
 function readEntry(entry: unknown): SettlementEntry {
   const [streamId, fields] = listReply(entry);
@@ -180,11 +220,11 @@ function readFunds(row: unknown): AuditedFunds | undefined {
 /** Parses a script's reply about a budget. Returns undefined if it is not projected. */
 function readBudget(row: unknown): AuditedBudget | undefined {
   const [limit, version, ...months] = listReply(row).map(String);
-  if (version === undefined || version === '') return undefined;
+  if (limit === undefined || limit === '') return undefined;
   const found = new Map<string, { spentNusd: bigint; openNusd: bigint; countedNusd: bigint }>();
   for (let at = 0; at < months.length; at += 4) {
     const [month = '', spent = '0', open = '0', counted = '0'] = months.slice(at, at + 4);
     found.set(month, { spentNusd: BigInt(spent), openNusd: BigInt(open), countedNusd: BigInt(counted) });
   }
-  return { limitNusd: limit === '' ? undefined : BigInt(limit ?? ''), version: Number(version), months: found };
+  return { limitNusd: BigInt(limit), version: Number(version), months: found };
 }

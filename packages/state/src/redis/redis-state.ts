@@ -10,6 +10,7 @@ import { DurabilityCheck } from './durability.ts';
 import { redisEpochs } from './epochs.ts';
 import { redisHealth } from './health.ts';
 import { isDenial, readsControlKeys } from './inspect.ts';
+import { readMemoryUse } from './memory-use.ts';
 import { redisProjection } from './projection.ts';
 import { readJson, ScriptRunner } from './script-runner.ts';
 
@@ -65,6 +66,7 @@ export function createRedisState({
     ...redisCatalog(runner),
     ...redisHealth(runner),
     ...redisReceipts(runner),
+    readMemory: () => runner.plain(readMemoryUse),
     async isReady() {
       try {
         const problem = onVolatile === undefined ? undefined : await durability.problem();

@@ -1,6 +1,6 @@
 import { shards } from '@sotto/state';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { keyProjection, leaseMs, redeemOf } from '../fixtures.ts';
+import { keyProjection, leaseMs, putKeyIn, redeemOf } from '../fixtures.ts';
 import {
   amounts,
   byKey,
@@ -28,10 +28,14 @@ const january = '2026-01';
 export function budgetSuite(): void {
   describe('a monthly budget', () => {
     let version = 0;
-    const put = (budgetId: string, limitNusd: bigint | undefined, spentNusd = 0n, month = january) => {
+    const put = (budgetId: string, limitNusd: bigint, spentNusd = 0n, month = january) => {
       version += 1;
       const spent = [{ month, spentNusd }];
       return state.putBudget({ shard, budgetId, limitNusd, version, keptSince: '2025-12', spent });
+    };
+    const remove = (budgetId: string) => {
+      version += 1;
+      return state.removeBudget({ shard, budgetId, version, isNews: true });
     };
     const sumsOf = async (budgetId: string, month = january) => {
       const books = await state.readBooks(shard, { walletIds: [], keyHashes: [], budgetIds: [budgetId] });
@@ -143,7 +147,7 @@ export function budgetSuite(): void {
     test('that is removed limits nothing, and counts everything if it is set again', async () => {
       await put(team, 10n);
       await redeem({ amountNusd: 10n });
-      await put(team, undefined);
+      await remove(team);
       expect(await redeem({ holdId: 'another', amountNusd: 500n })).toEqual(result('admitted'));
       await put(team, 511n);
       expect(await redeem({ holdId: 'more', amountNusd: 2n })).toEqual(refusedBy('workspace', 511n));
@@ -179,7 +183,7 @@ export function budgetSuite(): void {
       expect(await sumsOf(team)).toEqual(open(0n));
       await state.join(shard, { declaration: undefined, leaseMs }).catch(() => {});
       await state.join(shard, { declaration: undefined, leaseMs });
-      const restored = { walletId, keyHash: 'key', amountNusd: 40n };
+      const restored = { walletId, keyHash: 'key', amountNusd: 40n, budgetIds };
       await state.admitDeclared(shard, 'broker', {
         leaseMs,
         holds: [
@@ -211,7 +215,8 @@ export function budgetSuite(): void {
       for (const each of shards) await driver?.other.join(each, { declaration: 'renewal', leaseMs });
       const keys = ['key', 'second', 'third'];
       for (const keyHash of keys.slice(1)) {
-        await state.putKey(keyProjection({ shard, keyHash, walletId, budgetIds: [team, alice, `key:${keyHash}`] }));
+        const of = { shard, keyHash, walletId, budgetIds: [team, alice, `key:${keyHash}`] };
+        await putKeyIn(state, keyProjection(of));
       }
       await put(alice, 205n);
       await fund(1_000_000n, 99);
@@ -219,7 +224,7 @@ export function budgetSuite(): void {
         Array.from({ length: 200 }, (_, index) => {
           const from = index % 2 === 0 ? state : driver?.other;
           const right = { ...byKey, keyHash: keys[index % keys.length] ?? '' };
-          return from?.redeem(redeemOf({ shard, right, holdId: `hold-${index}` }));
+          return from?.redeem(redeemOf({ shard, right, holdId: `hold-${index}`, walletId }));
         }),
       );
       expect(replies.filter((reply) => reply?.result === 'admitted')).toHaveLength(20);

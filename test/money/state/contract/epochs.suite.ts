@@ -4,10 +4,11 @@ import {
   beginEpoch,
   joinAll,
   keyProjection,
-  keyRecord,
+  knownKey,
   leaseMs,
   openEpoch,
   outcome,
+  putKeyIn,
   redeemOf,
   settlementOf,
 } from '../fixtures.ts';
@@ -39,7 +40,9 @@ import {
 export function epochSuite(): void {
   describe('an epoch', () => {
     const declaration = { payload: '{"holds": []}', mac: 'mac' };
-    const restored = (holdId: string, amountNusd: bigint) => ({ holdId, walletId, keyHash: 'key', amountNusd });
+    const restored = (holdId: string, amountNusd: bigint) => ({
+      ...{ holdId, walletId, keyHash: 'key', amountNusd, budgetIds: [] },
+    });
     const entry = (name: string) => ({ payload: `charge of ${name}`, mac: `mac of ${name}` });
     beforeEach(() => fundKey(100n));
     const end = async (epoch: number) => {
@@ -140,12 +143,8 @@ export function epochSuite(): void {
       shards.map(async (each) => {
         const ids = { walletId: `wallet-${each}`, keyHash: `key-${each}`, holdId: `hold-${each}` };
         await state.putWallet({ shard: each, walletId: ids.walletId, balanceNusd: 10n, version: 1 });
-        await state.putKey(keyProjection({ shard: each, ...ids }));
-        expect(await state.lookupKey(ids.keyHash)).toEqual({
-          record: keyRecord(ids.keyHash),
-          generation: 1,
-          shard: each,
-        });
+        await putKeyIn(state, keyProjection({ shard: each, ...ids }));
+        expect(await state.lookupKey(ids.keyHash)).toEqual(knownKey({ shard: each, ...ids }));
         expect(await mint({ shard: each, ...ids })).toEqual({ result: 'minted' });
         expect(await state.peek(ticketAt(each))).toBeDefined();
         const request = redeemOf({ shard: each, right: byTicket, holdId: ids.holdId });

@@ -1,6 +1,6 @@
 import { maxNusd } from '@sotto/money';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { keyRecord, redeemOf, settlementOf } from '../fixtures.ts';
+import { knownKey, redeemOf, settlementOf } from '../fixtures.ts';
 import {
   amounts,
   byKey,
@@ -16,6 +16,7 @@ import {
   reapOther,
   redeem,
   redeemAs,
+  removeKey,
   result,
   settle,
   shard,
@@ -115,15 +116,15 @@ export function redeemSuite(): void {
     });
 
     test('with an older plan gets the key as it is now', async () => {
-      await putKey({ generation: 2, record: keyRecord('changed') });
-      const key = { record: keyRecord('changed'), generation: 2, shard };
+      await putKey({ generation: 2 });
+      const key = knownKey({ shard, keyHash: 'key', walletId, generation: 2 });
       expect(await redeem({ generation: 1 })).toEqual({ result: 'stale_key', key });
       expect(await redeem({ generation: 2 })).toEqual(result('admitted'));
     });
 
     test('by a key that is unknown or revoked is refused', async () => {
       expect(await redeem({ right: { kind: 'key', keyHash: 'other' } })).toEqual({ result: 'unknown_key' });
-      await putKey({ generation: 2, active: false });
+      await removeKey(2);
       expect(await redeem({ generation: 2 })).toEqual({ result: 'unknown_key' });
     });
 
@@ -199,7 +200,7 @@ export function redeemSuite(): void {
       const replies = await Promise.all(
         Array.from({ length: 50 }, (_, index) => {
           const from = index % 2 === 0 ? state : driver?.other;
-          return from?.redeem(redeemOf({ shard, right: byTicket, holdId: `hold-${index}` }));
+          return from?.redeem(redeemOf({ shard, right: byTicket, holdId: `hold-${index}`, walletId }));
         }),
       );
       const results = replies.map((reply) => reply?.result);
@@ -214,7 +215,7 @@ export function redeemSuite(): void {
       const replies = await Promise.all(
         Array.from({ length: 200 }, (_, index) => {
           const from = index % 2 === 0 ? state : driver?.other;
-          return from?.redeem(redeemOf({ shard, right: byKey, holdId: `hold-${index}` }));
+          return from?.redeem(redeemOf({ shard, right: byKey, holdId: `hold-${index}`, walletId }));
         }),
       );
       expect(replies.filter((reply) => reply?.result === 'admitted')).toHaveLength(20);

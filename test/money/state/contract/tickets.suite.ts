@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { maxNusd } from '@sotto/money';
+import { generationOf } from '@sotto/state';
 import { describe, expect, test } from 'vitest';
-import { keyRecord, openEpoch, outcome } from '../fixtures.ts';
+import { knownKey, openEpoch, outcome } from '../fixtures.ts';
 import {
   amounts,
   beginAnew,
@@ -14,6 +15,7 @@ import {
   mint,
   putKey,
   redeem,
+  removeKey,
   result,
   settle,
   shard,
@@ -27,6 +29,9 @@ import {
 /** So long that no test takes it, and shorter than a lease. */
 const overlapMs = 20_000;
 const later = (): number => (driver?.now() ?? 0) + overlapMs;
+
+const known = (of: { readonly generation?: number; readonly version?: number } = {}) =>
+  knownKey({ shard, keyHash: 'key', walletId, ...of });
 
 /** The forms of tickets, each with the generation that its redeem states. */
 const forms = [
@@ -106,7 +111,7 @@ export function ticketSuite(): void {
       if (reply.result !== 'admitted') throw new Error(`not admitted but ${reply.result}`);
       expect(after).toEqual({ ...reply.rate, resetMs: expect.any(Number) });
       expect(await state.peek({ shard, right: { kind: 'key', keyHash: 'another' } })).toBeUndefined();
-      await putKey({ generation: 2, active: false });
+      await removeKey(2);
       expect(await state.peek({ shard, right: byKey })).toBeUndefined();
     });
 
@@ -123,9 +128,9 @@ export function ticketSuite(): void {
       await fundKey(100n);
       await mint({ form });
       await putKey({ generation: 2 });
-      expect(await state.peek({ shard, right: byTicket, generation: said })).toBeUndefined();
+      expect(await state.peek({ shard, right: byTicket, generation: said && generationOf(said, 1) })).toBeUndefined();
       expect(await redeem({ right: byTicket, generation: said })).toEqual({ result: 'invalid_ticket' });
-      await putKey({ generation: 3, active: false });
+      await removeKey(3);
       expect(await redeem({ right: byTicket, generation: 3 })).toEqual({ result: 'invalid_ticket' });
       expect(await wallet()).toEqual(amounts(0n, 0n));
     });
@@ -159,7 +164,7 @@ export function keySuite(): void {
   describe('a key', () => {
     test('is found by its hash, with its generation and shard', async () => {
       await putKey({ generation: 7 });
-      expect(await state.lookupKey('key')).toEqual({ record: keyRecord('key'), generation: 7, shard });
+      expect(await state.lookupKey('key')).toEqual(known({ generation: 7 }));
       expect(await state.lookupKey('no such key')).toBeUndefined();
     });
 
@@ -185,7 +190,7 @@ export function keySuite(): void {
     test('gets tickets only in its generation, while it is open, and by a secret that opens it', async () => {
       await fund(100n);
       const order = { shard, ticketHashes: ['one', 'two'], walletId, keyHash: 'key', form: 2, ttlMs: 60_000 } as const;
-      const minted = (by: { generation: number; secretHash?: string }) => state.mint({ ...order, ...by });
+      const minted = (by: { generation: number; secretHash?: string }) => mint({ ...order, ...by });
       await putKey({ generation: 7, secrets: [{ secretHash: 'second', endsAt: later() }] });
       for (const by of [{ generation: 6 }, { generation: 7, secretHash: 'key' }]) {
         expect(await minted(by)).toEqual({ result: 'not_projected' });
@@ -198,7 +203,7 @@ export function keySuite(): void {
       driver?.advance(overlapMs);
       expect(await minted({ generation: 7, secretHash: 'second' })).toEqual({ result: 'not_projected' });
       expect(await minted({ generation: 7 })).toEqual({ result: 'minted' });
-      await putKey({ generation: 8, active: false });
+      await removeKey(8);
       expect(await minted({ generation: 8 })).toEqual({ result: 'not_projected' });
       await putKey({ generation: 9, expiresAt: later() });
       driver?.advance(overlapMs);
@@ -215,8 +220,8 @@ export function keySuite(): void {
       test('opens with both secrets until the overlap ends, and then with the newest only', async () => {
         await fund(100n);
         await putKey({ secrets: secrets() });
-        expect(await state.lookupKey('key')).toEqual({ record: keyRecord('key'), generation: 1, shard });
-        const found = { record: keyRecord('key'), generation: 1, shard, keyHash: 'key' };
+        expect(await state.lookupKey('key')).toEqual(known());
+        const found = { ...known(), keyHash: 'key' };
         expect(await state.lookupKey('second')).toEqual(found);
         expect(await redeem({ holdId: '1' })).toEqual(result('admitted'));
         expect(await redeem({ right: bySecond, holdId: '2' })).toEqual(result('admitted'));
@@ -250,7 +255,7 @@ export function keySuite(): void {
       test('is refused with every secret once it is revoked, also by an older projection that arrives later', async () => {
         await fund(100n);
         await putKey({ generation: 2, secrets: secrets() });
-        await putKey({ generation: 3, active: false, secrets: secrets() });
+        await removeKey(3, { secrets: secrets() });
         await putKey({ generation: 2, secrets: secrets() });
         for (const right of [byKey, bySecond]) {
           expect(await redeem({ right, generation: 2, holdId: right.keyHash })).toEqual({ result: 'unknown_key' });
@@ -279,16 +284,19 @@ export function keySuite(): void {
         await beginAnew();
         await openEpoch(state);
         await state.indexKey({ keyHash: 'key', shard, secrets: secrets() });
-        // The index alone opens nothing.
-        await expect(outcome(state.lookupKey('second'))).resolves.toEqual(unavailable);
+        // The index alone opens nothing. An open shard has the records of all keys that work.
+        expect(await state.lookupKey('second')).toBeUndefined();
+        await state.discardEpoch(shard, 1);
+        expect(await outcome(state.lookupKey('second'))).toEqual(unavailable);
+        await openEpoch(state, 2);
         await putKey({ secrets: secrets() });
         expect(await state.lookupKey('second')).toMatchObject({ keyHash: 'key' });
       });
     });
 
     test('is gone when it was revoked, and an older projection does not bring it back', async () => {
-      await putKey({ generation: 2, active: false });
-      await putKey({ generation: 1, active: true });
+      await removeKey(2);
+      await putKey({ generation: 1 });
       expect(await state.lookupKey('key')).toBeUndefined();
     });
 

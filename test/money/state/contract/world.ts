@@ -1,9 +1,9 @@
-import type { RedeemRequest, State } from '@sotto/state';
+import { generationOf, type RemovedKey, type State } from '@sotto/state';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import { redisSkipReason } from '../../../kit/redis.ts';
 import { noteSkip } from '../../../kit/skips.ts';
 import type { Driver } from '../drivers.ts';
-import { joinAll, keyProjection, openEpoch, redeemOf, settlementOf } from '../fixtures.ts';
+import { type AskedRedeem, joinAll, keyProjection, openEpoch, putKeyIn, redeemOf, settlementOf } from '../fixtures.ts';
 
 /** The driver under test. The drivers take turns, and each test finds this one's state freshly prepared. */
 export let driver: Driver | undefined;
@@ -33,31 +33,34 @@ export const shard = 5;
 export const walletId = 'wallet-secret';
 export const byKey = { kind: 'key', keyHash: 'key' } as const;
 export const byTicket = { kind: 'ticket', ticketHash: 'ticket' } as const;
-export const ticketAt = (shard: number) => ({ shard, right: byTicket, generation: 1 });
+export const ticketAt = (shard: number) => ({ shard, right: byTicket, generation: '1.1' });
 export const unavailable = { unavailable: true };
 export const graceMs = 5_000;
 export const place = { streamId: expect.any(String), epoch: 1 };
 
 export const fund = (balanceNusd: bigint, version = 1) => state.putWallet({ shard, walletId, balanceNusd, version });
 export const putKey = (changes: Parameters<typeof keyProjection>[0] | object = {}) =>
-  state.putKey(keyProjection({ shard, keyHash: 'key', walletId, ...changes }));
+  putKeyIn(state, keyProjection({ shard, keyHash: 'key', walletId, ...changes }));
+export const removeKey = (generation: number, changes: Partial<RemovedKey> = {}) =>
+  state.removeKey({ shard, keyHash: 'key', generation, isNews: true, ...changes });
 /** Gives the wallet a balance, and a key. */
 export const fundKey = async (balanceNusd: bigint): Promise<void> => {
   await fund(balanceNusd);
   await putKey();
 };
-export const mint = (changes: Partial<Parameters<State['mint']>[0]> = {}) =>
-  state.mint({
-    shard,
-    ticketHashes: ['ticket'],
-    walletId,
-    keyHash: 'key',
-    generation: 1,
-    form: 2,
-    ttlMs: 60_000,
-    ...changes,
+type Order = Omit<Parameters<State['mint']>[0], 'generation'> & {
+  readonly generation: number;
+  readonly version: number;
+};
+export const mint = (changes: Partial<Order> = {}) => {
+  const { generation = 1, version = 1, ...order } = changes;
+  return state.mint({
+    ...{ shard, ticketHashes: ['ticket'], walletId, keyHash: 'key', form: 2, ttlMs: 60_000 },
+    ...order,
+    generation: generationOf(generation, version),
   });
-export const redeem = (request: Partial<RedeemRequest> = {}) => redeemAs(state, request);
+};
+export const redeem = (request: Partial<AskedRedeem> = {}) => redeemAs(state, request);
 export const settle = (chargeNusd: bigint, holdId = 'hold') =>
   state.settle(settlementOf({ shard, holdId, chargeNusd }));
 /** Books charges of the wallet, after which it has this balance. */
@@ -70,8 +73,8 @@ export const joinOther = async (): Promise<State> => {
   await joinAll(other, 1000);
   return other;
 };
-export const redeemAs = (as: State, request: Partial<RedeemRequest> = {}) =>
-  as.redeem(redeemOf({ shard, right: byKey, holdId: 'hold', ...request }));
+export const redeemAs = (as: State, request: Partial<AskedRedeem> = {}) =>
+  as.redeem(redeemOf({ shard, right: byKey, holdId: 'hold', walletId, ...request }));
 /** Lets the other process's lease lapse and reaps it. Returns how many holds were released. */
 export const reapOther = async (): Promise<number> => {
   driver?.advance(1000);

@@ -116,7 +116,8 @@ class World {
   async hold(amountNusd: bigint): Promise<string | undefined> {
     const holdId = randomUUID();
     const right = { kind: 'key', keyHash: this.#keyHash } as const;
-    const order = { shard: this.shard, right, generation: 1, holdId, amountNusd, estimatedTokens: 0 };
+    const { generation } = (await this.state.lookupKey(this.#keyHash)) ?? expect.fail('no key');
+    const order = { shard: this.shard, right, generation, holdId, amountNusd, estimatedTokens: 0 };
     const reply: RedeemReply = await this.state.redeem(order);
     if (reply.result !== 'admitted') return undefined;
     this.holds.set(holdId, { amountNusd, month: reply.month });

@@ -1,3 +1,4 @@
+import { generationOf } from '@sotto/state';
 import { appScopeSchema, preferencesSchema } from '@sotto/wire';
 import type pg from 'pg';
 import { z } from 'zod';
@@ -10,7 +11,7 @@ import { artifactId, openPayload } from '../protocol/artifact-store.ts';
 type Row = SqlRow<typeof connectArtifacts, 'payload'> &
   SqlRow<typeof apiKeys, 'account_id' | 'workspace_id' | 'generation'> &
   SqlRow<typeof accounts, 'wallet_id'> &
-  SqlRow<typeof workspaces, 'preferences'> & {
+  SqlRow<typeof workspaces, 'preferences' | 'version'> & {
     granted_by: string;
     grant_scopes: readonly string[];
     app_scopes: readonly string[];
@@ -31,7 +32,7 @@ export async function findAccessToken(pool: pg.Pool, secret: string): Promise<Pr
   if (!shape.test(secret)) return undefined;
   const { rows } = await pool.query<Row>(
     `select t.payload, g.account_id as granted_by, g.scopes as grant_scopes, p.scopes as app_scopes, k.id as key_id,
-       k.hash as key_hash, k.account_id, k.workspace_id, a.wallet_id, k.generation, w.preferences
+       k.hash as key_hash, k.account_id, k.workspace_id, a.wallet_id, k.generation, w.preferences, w.version
      from connect_artifacts t join connect_grants g on g.id = t.grant_id join connect_apps p on p.id = g.app_id
      join api_keys k on k.id = g.key_id join accounts a on a.id = k.account_id join workspaces w on w.id = k.workspace_id
      join accounts person on person.id = g.account_id
@@ -55,7 +56,7 @@ export async function findAccessToken(pool: pg.Pool, secret: string): Promise<Pr
       accountId: row.account_id,
       workspaceId: row.workspace_id,
       walletId: row.wallet_id,
-      generation: row.generation,
+      generation: generationOf(row.generation, Number(row.version)),
       preferences: preferencesSchema.parse(row.preferences),
       allowedModels: undefined,
     },

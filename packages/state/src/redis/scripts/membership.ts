@@ -1,4 +1,4 @@
-import { budgets, guard, holds, names, releaseAbandoned } from './parts.ts';
+import { budgets, guard, holds, names, records, releaseAbandoned } from './parts.ts';
 
 /** The members by their leases, and the holds of former members. */
 
@@ -23,7 +23,7 @@ return {tonumber(n or 0), 'joined', open and 1 or 0, int(lease_until)}
 `;
 
 /** ARGV from 5: now. Removes a caller that leaves, so that rebuilds do not wait for it. */
-export const leaveScript = `${names}${guard}${budgets}${holds}${releaseAbandoned}
+export const leaveScript = `${names}${guard}${budgets}${records}${holds}${releaseAbandoned}
 local n, refused = guard('project')
 if refused then return refused end
 lapse(ARGV[1], now_ms(ARGV[5]))
@@ -40,7 +40,7 @@ return {0}
  * of Redis or a forward step of its clock, all members are late at once. Returns the number of released holds. The first write is a
  * deletion, as in `join`.
  */
-export const reapScript = `${names}${budgets}${holds}${releaseAbandoned}
+export const reapScript = `${names}${budgets}${records}${holds}${releaseAbandoned}
 if redis.call('HGET', KEYS[1], 'open') ~= '1' then return 0 end
 redis.call('HDEL', CLIENTS, 'none')
 local now, grace = now_ms(ARGV[1]), tonumber(ARGV[2])

@@ -1,3 +1,5 @@
+import { lateMs } from '../../bounds.ts';
+
 /**
  * Parts of the Lua scripts in this folder. Each script is one atomic step on one shard. `KEYS[1]` is the shard's epoch key, which
  * routes the script in a cluster. The other names have the same prefix and slot. Amounts are integers below 2^53.
@@ -17,6 +19,7 @@ end
 enter(KEYS[1])
 local function wallet_key(id) return P .. 'wallet:' .. id end
 local function key_key(hash) return P .. 'key:' .. hash end
+local function workspace_key(id) return P .. 'workspace:' .. id end
 local function done_key(id) return P .. 'done:' .. id end
 local function reaped_key(id) return P .. 'reaped:' .. id end
 local function reaped_budgets_key(id) return P .. 'reaped:budgets:' .. id end
@@ -33,7 +36,9 @@ local function int(value) return string.format('%.0f', value) end
  * Monthly budgets. A key names its budgets in `bud`, and a name without a budget limits nothing. A budget is a hash: `limit`, `ver`,
  * and for each month `spent`, which is the ledger's and only rises, and `open`. `open` is the sum of the holds and notes that count
  * in the budget: each has an entry in COUNTED, `month amount budgets`. Holds and notes themselves keep the form that the version
- * without budgets reads. The month is UTC, `YYYY-MM`, from days since 1970 by Howard Hinnant's `civil_from_days`.
+ * without budgets reads. A budget without a limit was removed, or has not come yet. It expires. `find_exhausted` returns the scope
+ * and limit of the first budget that does not cover an amount. The scope only, because brokers see it, and the name would link
+ * requests. Otherwise it returns third which of the names have a budget. The month is UTC, `YYYY-MM`, from days since 1970 by Howard Hinnant's `civil_from_days`.
  */
 export const budgets = `
 local function budget_key(id) return P .. 'budget:' .. id end
@@ -49,13 +54,14 @@ end
 local function add_open(month, amount, ids)
   if amount == '0' or amount == '-0' then return end
   for id in string.gmatch(ids, '%S+') do
-    if redis.call('HEXISTS', budget_key(id), 'ver') == 1 then redis.call('HINCRBY', budget_key(id), 'open ' .. month, amount) end
+    if redis.call('HEXISTS', budget_key(id), 'limit') == 1 then redis.call('HINCRBY', budget_key(id), 'open ' .. month, amount) end
   end
 end
-local function count_in(what, month, amount, ids)
+local function count_in(what, month, amount, ids, present)
   if not ids or ids == '' then return end
   redis.call('HSET', COUNTED, what, month .. ' ' .. amount .. ' ' .. ids)
-  add_open(month, amount, ids)
+  if not present then return add_open(month, amount, ids) end
+  for id in string.gmatch(present, '%S+') do redis.call('HINCRBY', budget_key(id), 'open ' .. month, amount) end
 end
 local function uncount(what)
   local text = redis.call('HGET', COUNTED, what)
@@ -66,14 +72,22 @@ local function uncount(what)
   return month, ids
 end
 local function find_exhausted(ids, month, amount)
+  local present = ''
   for id in string.gmatch(ids or '', '%S+') do
     local b = redis.call('HMGET', budget_key(id), 'limit', 'spent ' .. month, 'open ' .. month)
-    if b[1] and b[1] ~= '' and tonumber(b[1]) - tonumber(b[2] or 0) - tonumber(b[3] or 0) < amount then return id, b[1] end
+    if b[1] then
+      if tonumber(b[1]) - tonumber(b[2] or 0) - tonumber(b[3] or 0) < amount then return string.match(id, '^%a+'), b[1] end
+      present = present .. ' ' .. id
+    end
   end
+  return nil, nil, present
 end
 local function set_spent(id, month, spent)
-  local known = redis.call('HGET', budget_key(id), 'spent ' .. month)
-  if tonumber(known or 0) < tonumber(spent) then redis.call('HSET', budget_key(id), 'spent ' .. month, spent) end
+  local b = redis.call('HMGET', budget_key(id), 'spent ' .. month, 'limit')
+  if tonumber(b[1] or 0) < tonumber(spent) then
+    redis.call('HSET', budget_key(id), 'spent ' .. month, spent)
+    if not b[2] then redis.call('PEXPIRE', budget_key(id), ${lateMs}) end
+  end
 end
 `;
 
@@ -129,17 +143,56 @@ local function release(id)
     redis.call('HINCRBY', key_key(h.key), 'held', '-' .. h.amount)
   end
   h.month, h.budgets = uncount('hold ' .. id)
+  rest(h.key)
   return h
 end
-local function write_hold(id, client, amount, tokens, window, wallet, key, ticket, month, ids)
+local function write_hold(id, client, amount, tokens, window, wallet, key, ticket, month, ids, present)
   redis.call('HSET', HOLDS, id, client .. ' ' .. amount .. ' ' .. tokens .. ' ' .. window .. ' ' .. wallet .. ' ' .. key .. ' ' .. ticket)
   redis.call('HINCRBY', wallet_key(wallet), 'held', amount)
-  count_in('hold ' .. id, month, amount, ids)
+  count_in('hold ' .. id, month, amount, ids, present)
 end
 local function place_hold(id, client, amount, tokens, window, wallet, key, ticket, month, ids)
   write_hold(id, client, amount, tokens, window, wallet, key, ticket, month, ids)
   redis.call('HINCRBY', key_key(key), 'held', amount)
+  rest(key)
 end
+`;
+
+/**
+ * Records of keys and workspaces. A key's record has `wallet` and `ws`, which names its workspace's record, while requests may use the
+ * key. Without them it was removed, or has not come yet. Then it only has `gen`, and amounts, and expires with the last of its holds and
+ * notes. A workspace's record has the version `ver` of its preferences `pref`, `n` keys that name it, and `off` if the preferences are
+ * unreadable. Without keys it only has `ver`, and expires. Whatever expires is kept for longer than a projection can be late, because
+ * an older one that arrives later must not bring back what was removed.
+ *
+ * `generation_of` returns a key's generation, which changes with the preferences, too. Nil: the preferences are missing, or unreadable.
+ * `shown` is what brokers see of it.
+ */
+export const records = `
+local function rest(key)
+  local k = redis.call('HMGET', key_key(key), 'wallet', 'held', 'unbooked')
+  if k[1] then return end
+  if tonumber(k[2] or 0) == 0 and tonumber(k[3] or 0) == 0 then
+    redis.call('PEXPIRE', key_key(key), ${lateMs})
+  else
+    redis.call('PERSIST', key_key(key))
+  end
+end
+local function count_keys(workspace, by)
+  local name = workspace_key(workspace)
+  if redis.call('HINCRBY', name, 'n', by) > 0 then
+    redis.call('PERSIST', name)
+  else
+    redis.call('HDEL', name, 'pref', 'off')
+    redis.call('PEXPIRE', name, ${lateMs})
+  end
+end
+local function generation_of(gen, workspace)
+  local w = redis.call('HMGET', workspace_key(workspace), 'ver', 'off')
+  if w[1] and not w[2] then return gen .. '.' .. w[1] end
+  return nil, w[2]
+end
+local function shown(wallet, key, generation) return redis.sha1hex(wallet .. ' ' .. key .. ' ' .. generation) end
 `;
 
 /**
@@ -158,14 +211,14 @@ end
 `;
 
 /**
- * Tickets and rate limits. `read_mark` returns the key of a ticket that can be redeemed in this epoch, and the key's generation if
- * the mark has it. A key's `w`, `r` and `t` are the last minute in which it was used, and its requests and tokens in that minute.
+ * Tickets and rate limits. `read_mark` returns the key of a ticket that can be redeemed in this epoch, and its generation if the mark
+ * has it. A key's `w`, `r` and `t` are the last minute in which it was used, and its requests and tokens in that minute.
  * `read_rate` returns the present minute and its usage.
  */
 export const rights = `
 local function read_mark(hash, epoch)
   local mark = redis.call('GET', ticket_key(hash)) or ''
-  local of_epoch, key, generation = string.match(mark, '^(%d+) %S+ (%S+) ?(%d*)$')
+  local of_epoch, key, generation = string.match(mark, '^(%d+) %S+ (%S+) ?([%d.]*)$')
   if of_epoch ~= epoch then return nil end
   return key, generation ~= '' and generation or nil
 end
@@ -186,7 +239,7 @@ end
  */
 export const notes = `
 local function drop_notes(ids, from)
-  local sums, dropped = {}, {}
+  local sums, keys, dropped = {}, {}, {}
   local function add(name, amount) sums[name] = (sums[name] or 0) + tonumber(amount) end
   for i = from, #ids do
     local wallet, key, amount = string.match(redis.call('HGET', NOTES, ids[i]) or '', '^(%S+) (%S+) (%d+)$')
@@ -195,6 +248,7 @@ local function drop_notes(ids, from)
       dropped[#dropped + 1] = ids[i]
       add(wallet_key(wallet), amount)
       add(key_key(key), amount)
+      keys[key] = true
     end
   end
   local failure
@@ -202,6 +256,7 @@ local function drop_notes(ids, from)
     local written = redis.pcall('HINCRBY', name, 'unbooked', int(-sum))
     if type(written) == 'table' and written.err then failure = written.err end
   end
+  for key in pairs(keys) do rest(key) end
   for _, id in ipairs(dropped) do uncount('note ' .. id) end
   if failure then error(failure) end
 end
@@ -209,6 +264,7 @@ local function place_note(id, wallet, key, amount, month, ids)
   if amount == '0' or redis.call('HSETNX', NOTES, id, wallet .. ' ' .. key .. ' ' .. amount) == 0 then return end
   redis.call('HINCRBY', wallet_key(wallet), 'unbooked', amount)
   redis.call('HINCRBY', key_key(key), 'unbooked', amount)
+  rest(key)
   count_in('note ' .. id, month, amount, ids)
 end
 `;

@@ -1,4 +1,5 @@
-import { budgets, guard, names, notes, spaceless } from './parts.ts';
+import { lateMs } from '../../bounds.ts';
+import { budgets, guard, names, notes, records, spaceless } from './parts.ts';
 
 /** Writes from the ledger to a shard, and the ledger's progress in the shard's stream. */
 
@@ -14,26 +15,76 @@ return {count()}
 `;
 
 /**
- * ARGV from 5: key hash, wallet id, generation, active, record, funds, funds version, request limit, token limit, ids of budgets, expiry
- * in ms ('' for none), secrets ('' if never rotated).
+ * ARGV from 5: key hash, wallet id, workspace id, version of its preferences, generation, record, funds, funds version, request limit,
+ * token limit, ids of budgets, expiry in ms ('' for none), secrets ('' if never rotated). Returns `older` if the state has a newer generation,
+ * otherwise `lacking` or `complete`: whether the workspace's record lacks the preferences.
  */
-export const putKeyScript = `${names}${guard}
+export const putKeyScript = `${names}${guard}${records}
 local n, refused = guard('project')
 if refused then return refused end
-local kk = key_key(ARGV[5])
-local now = redis.call('HMGET', kk, 'gen', 'ver')
-if not now[1] or tonumber(now[1]) <= tonumber(ARGV[7]) then
-  redis.call('HSET', kk, 'wallet', ARGV[6], 'gen', ARGV[7], 'active', ARGV[8], 'rec', ARGV[9], 'lreq', ARGV[12], 'ltok', ARGV[13], 'bud', ARGV[14],
-    'exp', ARGV[15], 'sec', ARGV[16])
+local kk, workspace, reply = key_key(ARGV[5]), ARGV[7], 'older'
+local k = redis.call('HMGET', kk, 'gen', 'ver', 'ws')
+if not k[1] or tonumber(k[1]) <= tonumber(ARGV[9]) then
+  redis.call('HSET', kk, 'wallet', ARGV[6], 'ws', workspace, 'gen', ARGV[9], 'rec', ARGV[10], 'lreq', ARGV[13], 'ltok', ARGV[14], 'bud', ARGV[15],
+    'exp', ARGV[16], 'sec', ARGV[17])
+  redis.call('PERSIST', kk)
+  if k[3] ~= workspace then
+    if k[3] then count_keys(k[3], -1) end
+    count_keys(workspace, 1)
+  end
+  local name = workspace_key(workspace)
+  local w = redis.call('HMGET', name, 'ver', 'off')
+  local has_preferences = w[2] or redis.call('HEXISTS', name, 'pref') == 1
+  reply = has_preferences and w[1] and tonumber(w[1]) >= tonumber(ARGV[8]) and 'complete' or 'lacking'
 end
-if not now[2] or tonumber(now[2]) < tonumber(ARGV[11]) then
-  redis.call('HSET', kk, 'funds', ARGV[10], 'ver', ARGV[11])
+if not k[2] or tonumber(k[2]) < tonumber(ARGV[12]) then
+  redis.call('HSET', kk, 'funds', ARGV[11], 'ver', ARGV[12])
+end
+return {count(), reply}
+`;
+
+/**
+ * ARGV from 5: key hash, generation, 'news' if an older projection may still arrive. The first write is a deletion, so that a key can
+ * be revoked in a Redis that is out of memory. Returns whether there was a record, or is one now that refuses older projections.
+ */
+export const removeKeyScript = `${names}${guard}${records}${spaceless}
+local n, refused = guard('project')
+if refused then return refused end
+local kk, generation = key_key(ARGV[5]), tonumber(ARGV[6])
+local k = redis.call('HMGET', kk, 'gen', 'ws')
+if not k[1] and ARGV[7] == '' then return {n, 0} end
+local behind = generation - tonumber(k[1] or -1)
+if behind < 0 or behind == 0 and not k[2] then return {n, 0} end
+spaceless()
+redis.call('HDEL', kk, 'wallet', 'ws', 'rec', 'lreq', 'ltok', 'bud', 'exp', 'sec')
+if k[2] then count_keys(k[2], -1) end
+redis.call('HSET', kk, 'gen', ARGV[6])
+rest(ARGV[5])
+return {count(), 1}
+`;
+
+/** ARGV from 5: workspace id, version, preferences ('' if they are unreadable). */
+export const putWorkspaceScript = `${names}${guard}
+local n, refused = guard('project')
+if refused then return refused end
+local name = workspace_key(ARGV[5])
+local w = redis.call('HMGET', name, 'ver', 'n')
+if w[1] and tonumber(w[1]) > tonumber(ARGV[6]) then return {n} end
+if tonumber(w[2] or 0) <= 0 then
+  redis.call('HSET', name, 'ver', ARGV[6])
+  redis.call('PEXPIRE', name, ${lateMs})
+elseif ARGV[7] == '' then
+  redis.call('HSET', name, 'ver', ARGV[6], 'off', '1')
+  redis.call('HDEL', name, 'pref')
+else
+  redis.call('HSET', name, 'ver', ARGV[6], 'pref', ARGV[7])
+  redis.call('HDEL', name, 'off')
 end
 return {count()}
 `;
 
 /**
- * ARGV from 5: budget id, limit ('' for none), version, the oldest month to keep, then months and their spending. A newer limit
+ * ARGV from 5: budget id, limit, version, the oldest month to keep, then months and their spending. A newer limit
  * counts everything again that is held and unbooked, so that requests of before the budget count too. Entries of holds and notes
  * that a process of the version without budgets has ended are removed, because their charges count as spent.
  */
@@ -50,6 +101,7 @@ if redis.call('HLEN', COUNTED) > redis.call('HLEN', HOLDS) + redis.call('HLEN', 
 end
 if not v or tonumber(v) < tonumber(ARGV[7]) then
   redis.call('HSET', bk, 'limit', ARGV[6], 'ver', ARGV[7])
+  redis.call('PERSIST', bk)
   for _, field in ipairs(redis.call('HKEYS', bk)) do
     if string.sub(field, 1, 5) == 'open ' then redis.call('HDEL', bk, field) end
   end
@@ -67,12 +119,28 @@ end
 return {count()}
 `;
 
+/** ARGV from 5: budget id, version, 'news' if an older projection may still arrive. The first write is a deletion, as for a key. */
+export const removeBudgetScript = `${names}${guard}${budgets}${spaceless}
+local n, refused = guard('project')
+if refused then return refused end
+local bk = budget_key(ARGV[5])
+local b = redis.call('HMGET', bk, 'ver', 'limit')
+if not b[1] and ARGV[7] == '' then return {n} end
+local behind = tonumber(ARGV[6]) - tonumber(b[1] or -1)
+if behind < 0 or behind == 0 and not b[2] then return {n} end
+spaceless()
+redis.call('DEL', bk)
+redis.call('HSET', bk, 'ver', ARGV[6])
+redis.call('PEXPIRE', bk, ${lateMs})
+return {count()}
+`;
+
 /**
  * ARGV from 5: wallet id, balance, version, number of keys, then per key: hash, funds, version; then the number of budgets' months,
  * per month: budget id, month, spent; then the hold ids.
  * Stores the funds of a key even before its record, because an older record that arrives later must not undo them.
  */
-export const bookScript = `${names}${guard}${budgets}${notes}${spaceless}
+export const bookScript = `${names}${guard}${budgets}${records}${notes}${spaceless}
 local n, refused = guard('project')
 if refused then return refused end
 spaceless()
@@ -89,7 +157,10 @@ if newer(wk, ARGV[7]) then redis.call('HSET', wk, 'funds', ARGV[6], 'ver', ARGV[
 for i = 0, keys - 1 do
   local hash, funds, version = ARGV[9 + i * 3], ARGV[10 + i * 3], ARGV[11 + i * 3]
   local kk = key_key(hash)
-  if newer(kk, version) then redis.call('HSET', kk, 'funds', funds, 'ver', version) end
+  if newer(kk, version) then
+    redis.call('HSET', kk, 'funds', funds, 'ver', version)
+    rest(hash)
+  end
 end
 for i = months + 1, ids - 1, 3 do set_spent(ARGV[i], ARGV[i + 1], ARGV[i + 2]) end
 return {count()}
@@ -100,7 +171,7 @@ return {count()}
  * request, so that no request spends it meanwhile. With 'alone', nothing else may be held or unbooked. `book` or `forget` ends the
  * note. It counts at the key `-`, which no projection has, so scripts of other versions drop it like any other note.
  */
-export const reserveScript = `${names}${guard}${budgets}${notes}
+export const reserveScript = `${names}${guard}${budgets}${records}${notes}
 local n, refused, epoch = guard('admit')
 if refused then return refused end
 local w = redis.call('HMGET', wallet_key(ARGV[6]), 'funds', 'held', 'unbooked')
@@ -113,7 +184,7 @@ return {count(), 'reserved', tonumber(epoch)}
 `;
 
 /** ARGV from 5: the hold ids. */
-export const forgetScript = `${names}${guard}${budgets}${notes}${spaceless}
+export const forgetScript = `${names}${guard}${budgets}${records}${notes}${spaceless}
 local n, refused = guard('project')
 if refused then return refused end
 spaceless()

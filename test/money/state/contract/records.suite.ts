@@ -1,0 +1,234 @@
+import { initialPreferences } from '@sotto/wire';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { keyProjection, knownKey, leaseMs, outcome, putKeyIn } from '../fixtures.ts';
+import {
+  amounts,
+  byKey,
+  byTicket,
+  driver,
+  fund,
+  fundKey,
+  joinOther,
+  mint,
+  putKey,
+  reapOther,
+  redeem,
+  redeemAs,
+  removeKey,
+  result,
+  settle,
+  shard,
+  state,
+  ticketAt,
+  unavailable,
+  wallet,
+  walletId,
+} from './world.ts';
+
+const workspaceId = 'workspace';
+const stricter = { ...initialPreferences, provider_minimum_privacy: 'tee' } as const;
+const putPreferences = (version: number) => state.putWorkspace({ shard, workspaceId, version, preferences: stricter });
+const putUnreadable = (version: number) => state.putWorkspace({ shard, workspaceId, version, preferences: undefined });
+const second = keyProjection({ shard, keyHash: 'second', walletId });
+const bySecond = { kind: 'key', keyHash: 'second' } as const;
+const knownAt = (version: number) => ({
+  ...knownKey({ shard, keyHash: 'key', walletId, version }),
+  record: { ...knownKey({ shard, keyHash: 'key', walletId }).record, preferences: stricter },
+});
+
+export function workspaceSuite(): void {
+  describe('the preferences of a workspace', () => {
+    beforeEach(async () => {
+      await fundKey(100n);
+      await putKeyIn(state, second);
+    });
+
+    test('change for all of its keys and tickets by one write', async () => {
+      await mint();
+      await mint({ keyHash: 'second', ticketHashes: ['of second'] });
+      await putPreferences(2);
+      for (const right of [byKey, bySecond]) {
+        expect(await redeem({ right })).toEqual(result('stale_key'));
+        expect(await redeem({ right, version: 2, holdId: right.keyHash })).toEqual(result('admitted'));
+      }
+      expect(await state.lookupKey('key')).toEqual(knownAt(2));
+      for (const ticketHash of ['ticket', 'of second']) {
+        expect(await state.peek({ ...ticketAt(shard), right: { kind: 'ticket', ticketHash } })).toBeUndefined();
+        for (const version of [1, 2]) {
+          const asked = { right: { kind: 'ticket', ticketHash }, version } as const;
+          expect(await redeem(asked)).toEqual({ result: 'invalid_ticket' });
+        }
+      }
+      expect(await mint({ ticketHashes: ['new'] })).toEqual({ result: 'not_projected' });
+      expect(await mint({ ticketHashes: ['new'], version: 2 })).toEqual({ result: 'minted' });
+    });
+
+    test('that were tightened between the mint and the redeem are not passed by an undone redeem', async () => {
+      await mint();
+      expect(await redeem({ right: byTicket, holdId: 'lost' })).toEqual(result('admitted'));
+      await putPreferences(2);
+      await state.cancel(shard, 'lost');
+      expect(await redeem({ right: byTicket })).toEqual({ result: 'invalid_ticket' });
+      expect(await wallet()).toEqual(amounts(0n, 0n));
+    });
+
+    test('have the newest version, whatever version of its keys arrives, and in any order', async () => {
+      await putPreferences(10);
+      await putUnreadable(9);
+      expect(await state.lookupKey('key')).toEqual(knownAt(10));
+      expect(await state.putKey(keyProjection({ shard, keyHash: 'key', walletId, generation: 2 }))).toBe(false);
+      expect(await redeem({ generation: 2, version: 10 })).toEqual(result('admitted'));
+      expect(await redeem({ generation: 1, version: 11, holdId: 'other' })).toEqual(result('stale_key'));
+      // The key tells of preferences that the state does not have yet.
+      const workspace = { workspaceId, version: 11 };
+      expect(await state.putKey({ ...second, workspace })).toBe(true);
+      expect(await redeem({ right: bySecond, version: 10, holdId: 'second' })).toEqual(result('admitted'));
+    });
+
+    test('that are unreadable permit nothing', async () => {
+      await mint();
+      await putUnreadable(1);
+      expect(await state.lookupKey('key')).toBeUndefined();
+      expect(await state.peek({ shard, right: byKey })).toBeUndefined();
+      expect(await redeem()).toEqual({ result: 'unknown_key' });
+      expect(await redeem({ right: byTicket })).toEqual({ result: 'invalid_ticket' });
+      expect(await mint({ ticketHashes: ['new'] })).toEqual({ result: 'not_projected' });
+      await putPreferences(2);
+      expect(await redeem({ version: 2 })).toEqual(result('admitted'));
+    });
+
+    test('that the state lacks are not taken for others', async () => {
+      const workspace = { workspaceId: 'another', version: 1 };
+      expect(await state.putKey({ ...second, generation: 2, workspace })).toBe(true);
+      const asked = { right: bySecond, generation: 2 };
+      expect(await outcome(state.lookupKey('second'))).toEqual(unavailable);
+      expect(await outcome(state.peek({ shard, right: bySecond }))).toEqual(unavailable);
+      expect(await outcome(redeem(asked))).toEqual(unavailable);
+      expect(await mint({ keyHash: 'second', generation: 2 })).toEqual({ result: 'not_projected' });
+      await state.putWorkspace({ shard, ...workspace, preferences: stricter });
+      expect(await redeem(asked)).toEqual(result('admitted'));
+    });
+
+    test('go with the last key that names them, and an older version does not come back with a late key', async () => {
+      await putPreferences(3);
+      await removeKey(2);
+      expect(await redeem({ right: bySecond, version: 3, holdId: 'left' })).toEqual(result('admitted'));
+      await state.removeKey({ shard, keyHash: 'second', generation: 2, isNews: true });
+      // A key that was read before the change arrives, and then the preferences as they were read with it.
+      const late = keyProjection({ shard, keyHash: 'late', walletId });
+      expect(await state.putKey(late)).toBe(true);
+      await putUnreadable(1);
+      expect(await outcome(state.lookupKey('late'))).toEqual(unavailable);
+      await putPreferences(3);
+      expect(await redeem({ right: { kind: 'key', keyHash: 'late' }, version: 3 })).toEqual(result('admitted'));
+    });
+
+    test('that changed while no key named them are not undone by an older version', async () => {
+      await state.putWorkspace({ shard, workspaceId: 'empty', version: 2, preferences: stricter });
+      const workspace = { workspaceId: 'empty', version: 1 };
+      expect(await state.putKey({ ...second, generation: 2, workspace })).toBe(true);
+      await state.putWorkspace({ shard, ...workspace, preferences: initialPreferences });
+      expect(await outcome(state.lookupKey('second'))).toEqual(unavailable);
+      await state.putWorkspace({ shard, workspaceId: 'empty', version: 2, preferences: stricter });
+      expect(await state.lookupKey('second')).toMatchObject({ record: { preferences: stricter } });
+    });
+  });
+}
+
+export function removalSuite(): void {
+  describe('a key that is removed', () => {
+    beforeEach(() => fundKey(100n));
+    const keyFunds = async () => {
+      const books = await state.readBooks(shard, { walletIds: [], keyHashes: ['key'], budgetIds: [] });
+      return books.keys.get('key');
+    };
+
+    test('opens nothing from then on, and what is under way is charged', async () => {
+      await mint();
+      await redeem({ amountNusd: 60n });
+      await removeKey(2);
+      expect(await state.lookupKey('key')).toBeUndefined();
+      expect(await state.peek({ shard, right: byKey })).toBeUndefined();
+      expect(await state.peek(ticketAt(shard))).toBeUndefined();
+      for (const generation of [1, 2]) {
+        expect(await redeem({ generation, holdId: 'next' })).toEqual({ result: 'unknown_key' });
+        expect(await redeem({ right: byTicket, generation, holdId: 'next' })).toEqual({ result: 'invalid_ticket' });
+      }
+      expect(await mint({ ticketHashes: ['new'], generation: 2 })).toEqual({ result: 'not_projected' });
+      // The answer to the redeem was lost, and it is sent again.
+      expect(await redeem({ amountNusd: 60n })).toEqual(result('admitted'));
+      await settle(40n);
+      expect(await wallet()).toEqual(amounts(0n, 40n));
+    });
+
+    test('keeps its sums while anything counts in them, however late it comes back', async () => {
+      await putKey({ limitFundsNusd: 50n, fundsVersion: 2 });
+      await redeem({ amountNusd: 20n });
+      await redeem({ holdId: 'charged', amountNusd: 20n });
+      await removeKey(2);
+      await settle(15n, 'charged');
+      driver?.advance(3_600_000);
+      await state.join(shard, { declaration: 'renewal', leaseMs });
+      await putKey({ generation: 3, limitFundsNusd: 50n, fundsVersion: 2 });
+      expect(await keyFunds()).toMatchObject({ heldNusd: 20n, unbookedNusd: 15n, holdsNusd: 20n, notesNusd: 15n });
+      expect(await redeem({ generation: 3, holdId: 'next', amountNusd: 16n })).toEqual(
+        result('insufficient', { scope: 'key' }),
+      );
+      expect(await redeem({ generation: 3, holdId: 'next', amountNusd: 15n })).toEqual(result('admitted'));
+    });
+
+    test('counts a hold that a rebuild restores, or that is charged after its broker was given up, and ends with it', async () => {
+      await redeemAs(await joinOther(), { amountNusd: 30n });
+      expect(await reapOther()).toBe(1);
+      await removeKey(2);
+      await settle(30n);
+      expect(await wallet()).toEqual(amounts(0n, 30n));
+      const keys = [{ keyHash: 'key', limitFundsNusd: undefined, version: 9 }];
+      const booked = { shard, walletId, balanceNusd: 70n, version: 2 };
+      await state.book({ wallet: booked, keys, budgets: [], holdIds: ['hold'] });
+      expect(await wallet()).toEqual(amounts(0n, 0n));
+      await putKey({ generation: 3, fundsVersion: 8, limitFundsNusd: 1n });
+      expect(await redeem({ generation: 3, holdId: 'next', amountNusd: 70n })).toEqual(result('admitted'));
+    });
+
+    test('leaves nothing where there was nothing, unless the removal is news', async () => {
+      await state.removeKey({ shard, keyHash: 'unknown', generation: 2, isNews: false });
+      await putKeyIn(state, keyProjection({ shard, keyHash: 'unknown', walletId }));
+      expect(await state.lookupKey('unknown')).toBeDefined();
+      await state.removeKey({ shard, keyHash: 'other', generation: 2, isNews: true });
+      await putKeyIn(state, keyProjection({ shard, keyHash: 'other', walletId }));
+      expect(await state.lookupKey('other')).toBeUndefined();
+    });
+
+    test('works again when it is enabled, and an older removal that arrives late does not end it', async () => {
+      await removeKey(2);
+      await putKey({ generation: 3 });
+      await removeKey(2);
+      expect(await redeem({ generation: 3 })).toEqual(result('admitted'));
+      expect(await state.lookupKey('key')).toBeDefined();
+    });
+
+    test('takes part in its rate limit again when it is enabled in the same minute', async () => {
+      await putKey({ generation: 2, limitRequests: 2 });
+      for (const holdId of ['1', '2']) await redeem({ generation: 2, holdId });
+      await removeKey(3);
+      await putKey({ generation: 4, limitRequests: 2 });
+      expect(await redeem({ generation: 4, holdId: '3' })).toEqual(result('rate_limited'));
+    });
+  });
+
+  test('a budget that is removed is not brought back by an older limit that arrives late', async () => {
+    const budget = { shard, budgetId: 'workspace:team' };
+    const limited = { ...budget, limitNusd: 5n, keptSince: '2020-01', spent: [] };
+    await fund(100n);
+    await putKey({ budgetIds: [budget.budgetId] });
+    await state.putBudget({ ...limited, version: 1 });
+    expect(await redeem()).toEqual(result('insufficient', { scope: 'budget' }));
+    await state.removeBudget({ ...budget, version: 2, isNews: true });
+    await state.putBudget({ ...limited, version: 1 });
+    expect(await redeem()).toEqual(result('admitted'));
+    await state.putBudget({ ...limited, version: 3 });
+    await state.removeBudget({ ...budget, version: 2, isNews: true });
+    expect(await redeem({ holdId: 'next', amountNusd: 1n })).toEqual(result('insufficient', { scope: 'budget' }));
+  });
+}
