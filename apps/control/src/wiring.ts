@@ -17,6 +17,7 @@ import { buildAudit } from './audit/audit.ts';
 import { type BillingOptions, buildBilling } from './billing/billing.ts';
 import { adviseOnEmpty } from './billing/monthly-grants/account-grant.ts';
 import { buildMonthlyGrants } from './billing/monthly-grants/monthly-grants.ts';
+import { watchMemory } from './capacity/watch-memory.ts';
 import { buildCatalog } from './catalog/catalog.ts';
 import { CatalogKeeper } from './catalog/catalog-keeper.ts';
 import { PlaneLife } from './catalog/plane-life.ts';
@@ -226,6 +227,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
   ];
   const late: readonly Domain[] = [
     shards,
+    watchMemory(state, metrics),
     { tasks: (failed) => [repeat(noteMs, () => life.note(), failed('plane_life'))] },
     buildProjection(projector),
     buildSettlement({ settler, metrics, now }),

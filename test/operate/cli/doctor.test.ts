@@ -60,6 +60,7 @@ await describeInBothPlanes(
         /^ok {6}schema: is up to date/,
         /^ok {6}Redis: version \d+/,
         /^ok {6}Redis’ clock: agrees with ours/,
+        /^ok {6}Redis’ memory: \d+ of \d+ MiB are used/,
         // Here both planes connect as the same Redis user, as they may in development.
         /^warning Redis’ users: brokers connect as `default`, which can read control’s keys$/,
         /Create a user with deploy\/redis\/acl-user\.sh and put it into the broker’s REDIS_URL/,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { compareClocks } from './check.ts';
-import { examinePlainHttp } from './redis.ts';
+import { examinePlainHttp, judgeMemory } from './redis.ts';
 
 const compare = (theirs: number, tookMs = 0) => compareClocks('a clock', { ours: 1_000_000, theirs, tookMs });
 
@@ -17,6 +17,18 @@ describe('compareClocks', () => {
   it('does not report a slow answer as a wrong clock', () => {
     expect(compare(990_500, 10_000)).toMatchObject({ verdict: 'ok' });
   });
+});
+
+it.each([
+  [400, 'ok', '400 of 1000 MiB are used (40 %)'],
+  [799, 'ok', '799 of 1000 MiB are used (79 %)'],
+  [800, 'warning', '800 of 1000 MiB are used (80 %)'],
+  [950, 'wrong', '950 of 1000 MiB are used (95 %)'],
+])('judges %i MiB of 1000 before Redis is full', (used, verdict, found) => {
+  const mebibyte = 1024 * 1024;
+  const finding = judgeMemory({ usedBytes: used * mebibyte, limitBytes: 1000 * mebibyte });
+  expect(finding).toMatchObject({ subject: 'Redis’ memory', verdict, found });
+  if (verdict !== 'ok') expect(finding.advice).toMatch(/maxmemory/);
 });
 
 const provider = (id: string, isPlain: boolean) => ({

@@ -1,5 +1,5 @@
 import type { RegistryPublic } from '@sotto/router';
-import { createRedisState, inspectRedis, type State, shards } from '@sotto/state';
+import { createRedisState, inspectRedis, type MemoryUse, type State, shards } from '@sotto/state';
 import type { ControlConfig } from '../config.ts';
 import { compareClocks, type Finding, ok, reasonOf, warning, wrong } from './check.ts';
 
@@ -15,7 +15,7 @@ export async function examineRedis(
   now: () => number,
 ): Promise<Finding[]> {
   try {
-    const { version, timeMs, tookMs, problem, exposedTo } = await inspectRedis(redisUrl, timeoutMs);
+    const { version, timeMs, tookMs, problem, memory, exposedTo } = await inspectRedis(redisUrl, timeoutMs);
     const found = version === undefined ? 'answers' : `version ${version} answers`;
     return [
       Number.parseInt(version ?? `${oldest}`, 10) >= oldest
@@ -29,6 +29,7 @@ export async function examineRedis(
             'Correct it in redis.conf, or a crash loses money and tickets. With NODE_ENV=production, the service is not ready until then.',
           ),
       compareClocks('Redis’ clock', { ours: now(), theirs: timeMs, tookMs }),
+      ...(memory === undefined ? [] : [judgeMemory(memory)]),
       ...examineUsers(exposedTo),
     ];
   } catch (error) {
@@ -40,6 +41,19 @@ export async function examineRedis(
       ),
     ];
   }
+}
+
+const mebibyte = 1024 * 1024;
+
+/** Warns before Redis is full. A full Redis admits no request. */
+export function judgeMemory({ usedBytes, limitBytes }: MemoryUse): Finding {
+  const name = 'Redis’ memory';
+  const used = usedBytes / limitBytes;
+  const found = `${Math.round(usedBytes / mebibyte)} of ${Math.round(limitBytes / mebibyte)} MiB are used (${Math.floor(used * 100)} %)`;
+  const advice =
+    'Raise `maxmemory`, or give Redis a larger machine: when it is full, no request is admitted (docs/operate/monitoring-and-runbooks.md#sottoredisfilling).';
+  if (used >= 0.95) return wrong(name, found, advice);
+  return used >= 0.8 ? warning(name, found, advice) : ok(name, found);
 }
 
 /** Checks whether brokers can read control’s keys. Returns no finding if that is unknown. */

@@ -18,6 +18,11 @@ export class ControlMetrics {
     'sotto_settler_passed_timestamp_seconds',
     'When the settler last had booked all that every shard had.',
   );
+  readonly redisUsed = this.#gauge('sotto_redis_memory_used_bytes', 'Memory that the fullest Redis server uses.');
+  readonly redisLimit = this.#gauge(
+    'sotto_redis_memory_limit_bytes',
+    'Memory at which this server refuses writes: `maxmemory`, or the machine’s memory.',
+  );
   readonly #requests = this.#counter('sotto_control_requests_total', 'Requests that were answered, by status.', [
     'route',
     'status',

@@ -1,6 +1,8 @@
 import { Cluster, type Redis } from 'ioredis';
+import type { MemoryUse } from '../ports.ts';
 import { connectRedis, type RedisConnection } from './connection.ts';
 import { DurabilityCheck } from './durability.ts';
+import { readMemoryUse } from './memory-use.ts';
 
 /** Facts about a Redis server. */
 export interface RedisInspection {
@@ -11,6 +13,8 @@ export interface RedisInspection {
   readonly tookMs: number;
   /** Why it is not durable. Undefined: it is durable or hides its settings. */
   readonly problem: string | undefined;
+  /** Undefined: Redis hides it. */
+  readonly memory: MemoryUse | undefined;
   /** The brokers' users that can read control's keys. Undefined: no broker is connected, or Redis hides its clients. */
   readonly exposedTo: readonly string[] | undefined;
 }
@@ -28,11 +32,13 @@ export async function inspectRedis(url: string, timeoutMs: number): Promise<Redi
     const info = await node.info('server').catch(() => '');
     const problem = await new DurabilityCheck(connection, () => performance.now()).problem();
     const exposedTo = await exposedUsers(node);
+    const memory = await readMemoryUse(connection);
     return {
       version: /^redis_version:(\S+)/m.exec(info)?.[1],
       timeMs: Number(seconds) * 1000 + Number(microseconds) / 1000,
       tookMs,
       problem,
+      memory,
       exposedTo,
     };
   } finally {
