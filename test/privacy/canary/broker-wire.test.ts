@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { hashSecret, shards } from '@sotto/state';
+import { budgetIdOf, hashSecret, shards, workspaceIdOf } from '@sotto/state';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
@@ -26,6 +26,42 @@ const leaksIn = (exchanges: readonly RedisExchange[], { never, unasked }: Secret
       .filter((text) => reply.includes(text) && !words.some((word) => word.includes(text)))
       .map((text) => `${words.slice(0, 5).join(' ')}: ${text}`),
   ]);
+
+/** The long words of the replies to commands that name one of these: names, hashes and digests, and field names. */
+const namesIn = (exchanges: readonly RedisExchange[], asked: ReadonlySet<string>): ReadonlySet<string> =>
+  new Set(
+    exchanges
+      .filter(({ words }) => words.some((word) => asked.has(word)))
+      .flatMap(({ words, reply }) =>
+        (reply.match(/[\w-]{12,}/g) ?? []).filter((name) => !words.some((word) => word.includes(name))),
+      ),
+  );
+
+/** A kind of limit: how to reach it for an account and two of its keys, and the status that it causes. */
+interface Limit {
+  readonly what: string;
+  readonly status: 402 | 429;
+  readonly usd?: number;
+  readonly limitUsd?: number;
+  /** SQL of an account `$1`. */
+  readonly sql?: string;
+}
+const budgetOf = (owner: string, from: string): string =>
+  `insert into budgets (id, workspace_id, ${owner}, limit_nusd)
+   select gen_random_uuid(), ${from} where account_id = $1`;
+const limits: readonly Limit[] = [
+  { what: 'the balance', status: 402, usd: 0.00000001 },
+  { what: 'the limit of a key', status: 402, limitUsd: 0.00000001 },
+  { what: 'the budget of a workspace', status: 402, sql: budgetOf('member_id', 'id, null, 1 from workspaces') },
+  { what: 'the budget of a member', status: 402, sql: budgetOf('member_id', 'id, account_id, 1 from workspaces') },
+  { what: 'the budget of a key', status: 402, sql: budgetOf('key_id', 'workspace_id, id, 1 from api_keys') },
+  { what: 'requests per minute', status: 429, sql: limited('limit_requests = 0') },
+  { what: 'tokens per minute', status: 429, sql: limited('limit_tokens = 1') },
+];
+
+function limited(change: string): string {
+  return `update api_keys set ${change}, generation = generation + 1 where account_id = $1`;
+}
 
 /** `shareMeasurements`: a script on an hour of measurements whose first argument is their retention. */
 const isShare = ({ words: [name, , , key, kept] }: RedisExchange): boolean =>
@@ -95,6 +131,17 @@ await describeInBothPlanes(
     const served = async (asking: () => ReturnType<typeof askByKey>): Promise<void> =>
       until(async () => (await asking()).status === 200, 'the broker serves');
 
+    /** What names a workspace in Redis: its record, and its budget. */
+    async function workspaceNames(): Promise<string[]> {
+      const { rows } = await planes.service.pool.query<{ id: string; account_id: string }>(
+        'select id, account_id from workspaces',
+      );
+      return rows.flatMap(({ id, account_id: accountId }) => [
+        workspaceIdOf(accountId, id),
+        budgetIdOf('workspace', accountId, id, '').slice('workspace:'.length),
+      ]);
+    }
+
     async function secrets(): Promise<Secrets> {
       const read = async (query: string): Promise<string[]> =>
         (await planes.service.pool.query<{ id: string }>(query)).rows.map(({ id }) => id);
@@ -102,10 +149,62 @@ await describeInBothPlanes(
       const foreign = [...holds, ...(await read('select id from settlements'))].filter((id) => !asked.has(id));
       expect(foreign.length).toBeGreaterThan(16);
       return {
-        never: new Set([...(await read('select wallet_id as id from accounts')), ...foreign]),
+        never: new Set([
+          ...(await read('select wallet_id as id from accounts')),
+          ...(await workspaceNames()),
+          ...foreign,
+        ]),
         unasked: new Set([...(await read('select hash as id from api_keys')), ...tickets.map(hashSecret)]),
       };
     }
+
+    it.each(limits)('nothing that two requests of one workspace share when $what refuses them', async (limit) => {
+      const { service } = planes;
+      const { pool } = service;
+      const isProjected = async (): Promise<boolean> => {
+        const { rowCount } = await pool.query(
+          `select 1 from budgets where projected_version < version
+           union all select 1 from api_keys where projected_generation < generation`,
+        );
+        return rowCount === 0;
+      };
+      /** Makes requests by two keys of an account, and by a ticket of each. Returns the names in the replies to each. */
+      const refusedNames = async (): Promise<readonly ReadonlySet<string>[]> => {
+        const since = wire.exchanges.length;
+        const account = await service.createAccount(limit.usd === undefined ? {} : { usd: limit.usd });
+        const of = limit.limitUsd === undefined ? {} : { limitUsd: limit.limitUsd };
+        const keys = [await service.createKey(account, of), await service.createKey(account, of)];
+        if (limit.sql !== undefined) await pool.query(limit.sql, [account.accountId]);
+        await until(isProjected, 'the limit is projected');
+        const found: ReadonlySet<string>[] = [];
+        for (const key of keys) {
+          // The first request of a minute may pass, because nothing was used before it.
+          await until(
+            async () =>
+              (await call(`${service.baseUrl}/chat/completions`, bearer(key), body())).status === limit.status,
+            'the key is refused',
+          );
+          const hashes = new Set<string>();
+          await until(async () => {
+            const { ticket } = await service.mintTicket(key, { model: 'm/one' });
+            hashes.add(hashSecret(ticket));
+            return (await askWith(ticket)).status === limit.status;
+          }, 'the ticket is refused');
+          const exchanges = wire.exchanges.slice(since);
+          found.push(namesIn(exchanges, new Set([hashSecret(key)])), namesIn(exchanges, hashes));
+        }
+        return found;
+      };
+      const ours = await refusedNames();
+      // Field names, and whatever else is the same for everybody.
+      const common = new Set((await refusedNames()).flatMap((names) => [...names]));
+      expect(ours[0]?.size).toBeGreaterThan(2);
+      const own = ours.map((names) => [...names].filter((name) => !common.has(name)));
+      const shared = own.flatMap((names, at) =>
+        names.filter((name) => own.some((others, other) => other !== at && others.includes(name))),
+      );
+      expect(shared).toEqual([]);
+    });
 
     it('nothing of wallets, of other brokers’ holds, or of keys and tickets that it did not name', async () => {
       // Plants holds of the other broker in every shard: real ones of both accounts, and copies without an amount.
