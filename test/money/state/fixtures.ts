@@ -94,11 +94,11 @@ export async function putKeyIn(
 /** The wallets of `projectorTo`. `wallet-1` has the key `key-1`, and so on. */
 export const walletIds = Array.from({ length: 60 }, (_, index) => `wallet-${index}`);
 
-/** A projector of 60 wallets, each with 1000 nano-USD, a key and a budget. */
-export function projectorTo(state: State): Projector {
+/** A projector of 60 wallets, each with 1000 nano-USD, a key and a budget. `change` changes the rows that it reads. */
+export function projectorTo(state: State, change: (row: object, index: number) => object = (row) => row): Projector {
   const rows = walletIds.map((wallet_id, index) => {
     const id = `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
-    return {
+    const row = {
       ...{ id, account_id: id, workspace_id: id, created_by: id, wallet_id, hash: `key-${index}` },
       ...{ kind: 'inference', credit_limit_nusd: null, spent_nusd: '0', funds_version: '1', generation: 1 },
       ...{ openai_compatible: true, limit_requests: null, limit_tokens: null, allowed_models: null },
@@ -111,6 +111,7 @@ export function projectorTo(state: State): Projector {
       },
       ...{ member_id: null, key_id: id, limit_nusd: '1000', spent: null },
     };
+    return change(row, index);
   });
   return new Projector({
     // A Postgres stand-in that answers only the queries of a projection.

@@ -191,6 +191,61 @@ describe('a shard that lacks a record', () => {
   });
 });
 
+describe('keys that no request may use', () => {
+  const removed = (row: object, index: number) => (index % 2 === 0 ? row : { ...row, generation: 2, is_usable: false });
+  const records = (store: MemoryStore) => store.shards.flatMap(({ contents }) => [...contents.keys.keys()]).sort();
+  const usable = walletIds.flatMap((_, at) => (at % 2 === 0 ? [`key-${at}`] : [])).sort();
+
+  test('are not written by a rebuild', async () => {
+    const store = new MemoryStore(Date.now);
+    const state = createMemoryState({ store });
+    await openEpoch(state);
+    await projectorTo(state, removed).project(new Set(shards));
+    expect(records(store)).toEqual(usable);
+  });
+
+  test('and that an older replica brought back are removed by a rebuild, with preferences that no other key names', async () => {
+    let now = Date.now();
+    const store = new MemoryStore(() => now);
+    const state = createMemoryState({ store });
+    await openEpoch(state);
+    await projectorTo(state).project(new Set(shards));
+    expect(records(store)).toHaveLength(walletIds.length);
+    await projectorTo(state, removed).project(new Set(shards));
+    for (const at of walletIds.keys()) {
+      expect((await state.lookupKey(`key-${at}`)) !== undefined, `key-${at}`).toBe(at % 2 === 0);
+    }
+    const preferences = store.shards.flatMap(({ contents }) => [...contents.workspaces.values()]);
+    expect(preferences.filter((each) => each.preferences !== undefined)).toHaveLength(usable.length);
+    // Remembered for a while, so that an older projection does not bring one back.
+    await projectorTo(state).project(new Set(shards));
+    expect(await state.lookupKey('key-1')).toBeUndefined();
+    now += 600_000;
+    await outcome(state.isOpen());
+    for (const at of shards) await outcome(state.peek({ shard: at, right: { kind: 'key', keyHash: 'none' } }));
+    expect(records(store)).toEqual(usable);
+    expect(store.shards.flatMap(({ contents }) => [...contents.workspaces.keys()])).toHaveLength(usable.length);
+  });
+});
+
+test('preferences are written only where they are missing', async () => {
+  const state = createMemoryState({ store: new MemoryStore(Date.now) });
+  await openEpoch(state);
+  let written = 0;
+  const counting: State = {
+    ...state,
+    putWorkspace: (workspace) => {
+      written += 1;
+      return state.putWorkspace(workspace);
+    },
+  };
+  await projectorTo(counting).project(new Set(shards));
+  expect(written).toBe(walletIds.length);
+  await projectorTo(counting).project(new Set(shards));
+  await projectorTo(counting).refresh();
+  expect(written).toBe(walletIds.length);
+});
+
 test('a shard whose notes cannot be read keeps those of no other from being swept', async () => {
   const state = createMemoryState({ store: new MemoryStore(Date.now) });
   await openEpoch(state);

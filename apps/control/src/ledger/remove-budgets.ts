@@ -2,7 +2,7 @@ import type pg from 'pg';
 
 /**
  * Removes budgets `b`, within the caller's transaction. The rows stay, so that their versions never fall. The projector then removes
- * their records from the shared state.
+ * their records from the shared state. A caller that also changes keys changes them first, so that two cannot deadlock.
  */
 export async function removeBudgets(
   client: pg.PoolClient,

@@ -91,13 +91,14 @@ export async function deleteWorkspace(pool: pg.Pool, caller: InWorkspace): Promi
     await client.query('delete from workspace_invitations where workspace_id = $1', [workspace.id]);
     await client.query('delete from workspace_members where workspace_id = $1', [workspace.id]);
     await client.query('delete from workspace_webhooks where workspace_id = $1', [workspace.id]);
-    await removeBudgets(client, { where: 'b.workspace_id = $1', values: [workspace.id] });
     await recordAct(client, {
       actor: byAccount(caller.accountId),
       act: 'workspace_deleted',
       workspaceId: workspace.id,
     });
-    return revokeWorkspaceKeys(client, workspace.id);
+    const keyIds = await revokeWorkspaceKeys(client, workspace.id);
+    await removeBudgets(client, { where: 'b.workspace_id = $1', values: [workspace.id] });
+    return keyIds;
   });
 }
 

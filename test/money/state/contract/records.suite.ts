@@ -63,6 +63,16 @@ export function workspaceSuite(): void {
       expect(await mint({ ticketHashes: ['new'], version: 2 })).toEqual({ result: 'minted' });
     });
 
+    test('have a version that does not tell a broker which keys share them', async () => {
+      const generations = async () => [await state.lookupKey('key'), await state.lookupKey('second')];
+      const shown = async () => (await generations()).map((key) => key?.generation);
+      const before = await shown();
+      await putPreferences(2);
+      const all = [...before, ...(await shown())];
+      expect(new Set(all).size).toBe(4);
+      for (const generation of all) expect(generation).toMatch(/^[0-9a-f]{40}$/);
+    });
+
     test('that were tightened between the mint and the redeem are not passed by an undone redeem', async () => {
       await mint();
       expect(await redeem({ right: byTicket, holdId: 'lost' })).toEqual(result('admitted'));
