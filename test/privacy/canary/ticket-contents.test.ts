@@ -134,12 +134,13 @@ await describeInBothPlanes(
       await untilForm(1);
       const ticket = await mint();
       live.push(ticket);
-      const { rows } = await planes.service.pool.query<{ generation: number }>(
-        "select generation from api_keys where account_id = $1 and kind = 'inference'",
+      const { rows } = await planes.service.pool.query<{ generation: string }>(
+        `select k.generation || '.' || w.version as generation from api_keys k join workspaces w on w.id = k.workspace_id
+         where k.account_id = $1 and k.kind = 'inference'`,
         [account.accountId],
       );
       expect(inside(ticket).json).toMatchObject({
-        generation: Number(rows[0]?.generation),
+        generation: rows[0]?.generation,
         preferences: { provider_ignore: ['gamma'], auto: { strategy: 'balanced' } },
       });
 

@@ -13,9 +13,9 @@ import {
 import { type Keys, seal, unseal } from './sealing.ts';
 
 /**
- * The form of a ticket's content. The first form has the key's generation, the expiry in milliseconds and all preferences of the
- * workspace, which help to identify its owner. The second form has none of these and one of few lengths. Control mints the second
- * form once every broker reads it (`ticketFormFor`).
+ * The form of a ticket's content. The first form has the generation, the expiry in milliseconds and all preferences of the workspace,
+ * which help to identify its owner. The second form has none of these and one of few lengths. Control mints the second form once
+ * every broker reads it (`ticketFormFor`).
  */
 export type TicketForm = 1 | 2;
 export const newestTicketForm = 2;
