@@ -625,6 +625,24 @@ describe('requests of one turn of the event loop', () => {
     expect(failed).toEqual(unavailable);
     expect(await state.readWallet(shard, walletId)).toMatchObject({ heldNusd: 0n, unbookedNusd: 0n });
   });
+
+  test('are booked together, also in their budgets, though the record of one key is damaged', async () => {
+    const budgetId = 'workspace:team';
+    await state.putBudget({ shard, budgetId, limitNusd: 1000n, version: 1, keptSince: '2020-01', spent: [] });
+    await putKeyIn(state, keyProjection({ shard, keyHash: 'key', walletId, generation: 2, budgetIds: [budgetId] }));
+    await redeem({ generation: 2 });
+    await settle(4n);
+    await raw.hset(`${prefix}notes`, 'strange', `${walletId} not-a-key 5`);
+    await raw.set(`${prefix}key:not-a-key`, 'not a hash');
+    expect(await outcome(state.forget(shard, ['strange', 'hold']))).toEqual(unavailable);
+    const { budgets, keys } = await state.readBooks(shard, {
+      walletIds: [],
+      keyHashes: ['key'],
+      budgetIds: [budgetId],
+    });
+    expect(keys.get('key')).toMatchObject({ unbookedNusd: 0n });
+    for (const { openNusd } of budgets.get(budgetId)?.months.values() ?? []) expect(openNusd).toBe(0n);
+  });
 });
 
 test('a record that is damaged fails its own requests only', async () => {

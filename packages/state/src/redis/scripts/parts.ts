@@ -36,9 +36,11 @@ local function int(value) return string.format('%.0f', value) end
  * Monthly budgets. A key names its budgets in `bud`, and a name without a budget limits nothing. A budget is a hash: `limit`, `ver`,
  * and for each month `spent`, which is the ledger's and only rises, and `open`. `open` is the sum of the holds and notes that count
  * in the budget: each has an entry in COUNTED, `month amount budgets`. Holds and notes themselves keep the form that the version
- * without budgets reads. A budget without a limit was removed, or has not come yet. It expires. `find_exhausted` returns the scope
- * and limit of the first budget that does not cover an amount. The scope only, because brokers see it, and the name would link
- * requests. Otherwise it returns third which of the names have a budget. The month is UTC, `YYYY-MM`, from days since 1970 by Howard Hinnant's `civil_from_days`.
+ * without budgets reads. A budget without a limit was removed, or has not come yet. It expires. The month is UTC, `YYYY-MM`, from
+ * days since 1970 by Howard Hinnant's `civil_from_days`.
+ *
+ * `find_exhausted` returns the scope and the limit of the first budget that does not cover an amount. Brokers see the scope. The name
+ * would link requests. If all cover it, the third value is the names that have a budget.
  */
 export const budgets = `
 local function budget_key(id) return P .. 'budget:' .. id end
@@ -256,7 +258,10 @@ local function drop_notes(ids, from)
     local written = redis.pcall('HINCRBY', name, 'unbooked', int(-sum))
     if type(written) == 'table' and written.err then failure = written.err end
   end
-  for key in pairs(keys) do rest(key) end
+  for key in pairs(keys) do
+    local is_done, err = pcall(rest, key)
+    if not is_done then failure = type(err) == 'table' and err.err or err end
+  end
   for _, id in ipairs(dropped) do uncount('note ' .. id) end
   if failure then error(failure) end
 end
