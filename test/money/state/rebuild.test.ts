@@ -228,6 +228,20 @@ describe('keys that no request may use', () => {
   });
 });
 
+test('a key that is revoked while a rebuild writes it stays revoked', async () => {
+  const state = createMemoryState({ store: new MemoryStore(Date.now) });
+  await openEpoch(state);
+  const revoking: State = {
+    ...state,
+    putKey: async (key) => {
+      await state.removeKey({ ...key, generation: key.generation + 1, isNews: true });
+      return state.putKey(key);
+    },
+  };
+  await projectorTo(revoking).project(new Set(shards));
+  for (const at of walletIds.keys()) expect(await state.lookupKey(`key-${at}`)).toBeUndefined();
+});
+
 test('preferences are written only where they are missing', async () => {
   const state = createMemoryState({ store: new MemoryStore(Date.now) });
   await openEpoch(state);

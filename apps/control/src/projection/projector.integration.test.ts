@@ -173,6 +173,33 @@ it('a change of preferences is one write, and reaches every key', async () => {
   expect(written).toBe(1);
 });
 
+it('preferences that change while a rebuild writes the keys are the newest afterwards', async () => {
+  const place = await owner();
+  const hashes = await hashesIn(place.workspaceId);
+  await beginEmpty();
+  let isChanged = false;
+  const changing: State = {
+    ...state,
+    putKey: async (key) => {
+      if (!isChanged && hashes.includes(key.keyHash)) {
+        isChanged = true;
+        await putWorkspacePreferences(pool, { ...place, sent: { ...initialPreferences, provider_sort: 'price' } });
+        await projector.preferences(place.workspaceId);
+      }
+      return state.putKey(key);
+    },
+  };
+  const rebuilding = new Projector({
+    ...{ pool, state: changing, accountRefKey: randomBytes(32), limits: { requests: 60, tokens: 60 } },
+    events: { projected: () => {}, unreadablePreferences: () => {} },
+  });
+  expect((await rebuilding.project(new Set(shards))).size).toBe(0);
+  expect(isChanged).toBe(true);
+  for (const hash of hashes) {
+    expect(await state.lookupKey(hash)).toMatchObject({ record: { preferences: { provider_sort: 'price' } } });
+  }
+});
+
 it('preferences that cannot be read permit nothing, and other workspaces go on', async () => {
   const place = await owner();
   const reported: string[] = [];
