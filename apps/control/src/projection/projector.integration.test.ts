@@ -1,16 +1,17 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { usualMaxima } from '@sotto/contract';
 import { createMemoryState, MemoryStore, type State, shards } from '@sotto/state';
 import { initialPreferences } from '@sotto/wire';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { openTestDatabase } from '../../../../test/kit/database.ts';
-import { deleteAccount } from '../account-deletion/account-deletion.ts';
+import { deleteAccount } from '../account-deletion/delete-account.ts';
+import { endAccount } from '../account-deletion/end-account.ts';
 import { createAccount } from '../accounts/ensure-account.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { insertKey, revokeKey } from '../keys/key-store.ts';
 import { putWorkspacePreferences } from '../routing/routing.ts';
 import { acceptInvitation } from '../workspaces/answer-invitation.ts';
 import { setBudget } from '../workspaces/budget-store.ts';
-import { claimWorkspaces } from '../workspaces/claim-workspaces.ts';
 import { inviteAddress } from '../workspaces/invitation-store.ts';
 import { createWorkspace, deleteWorkspace } from '../workspaces/workspace-store.ts';
 import { Projector } from './projector.ts';
@@ -50,13 +51,13 @@ async function owner() {
   const [userId, email] = [randomUUID(), `${randomUUID()}@people.example`];
   await pool.query('insert into auth_user (id, name, email) values ($1, $2, $3)', [userId, 'x', email]);
   const { accountId } = await createAccount(pool, { userId, name: email });
-  const { id: workspaceId } = await createWorkspace(pool, accountId, 'Team');
+  const { id: workspaceId } = await createWorkspace(pool, { accountId, maxima: usualMaxima }, 'Team');
   const key = { accountId, workspaceId, kind: 'inference', name: 'x', openaiCompatible: true } as const;
   const [first, second] = [
     await insertKey(pool, { ...key, creditLimitNusd: undefined }),
     await insertKey(pool, { ...key, creditLimitNusd: undefined }),
   ];
-  const place = { accountId, workspaceId };
+  const place = { accountId, workspaceId, maxima: usualMaxima };
   await setBudget(pool, place, { limit_usd: 5 }, Date.now());
   await setBudget(pool, place, { limit_usd: 5, key_id: first.id }, Date.now());
   await catchUp();
@@ -116,7 +117,9 @@ describe('the shared state is freed', () => {
 
   it('of a deleted account, and a rebuild writes nothing of its keys', async () => {
     const { userId, workspaceId } = await owner();
-    await deleteAccount(pool, userId, [claimWorkspaces]);
+    const deleted = await deleteAccount(pool, userId);
+    if ('obstacle' in deleted) throw new Error(deleted.obstacle);
+    while (await endAccount({ pool, projector }, deleted.accountId));
     await catchUp();
     expect(recordsNow()).toEqual(nothing);
     const hashes = await hashesIn(workspaceId);
@@ -133,7 +136,7 @@ describe('the shared state is freed', () => {
     for (const role of ['member', 'owner'] as const) {
       const { invitation } = await inviteAddress(pool, place, { email, role }, Date.now());
       const by = { token: invitation.token };
-      const { formerPayerId } = await acceptInvitation(pool, { ...next, by }, Date.now());
+      const { formerPayerId } = await acceptInvitation(pool, { ...next, by }, { maxima: usualMaxima, now: Date.now() });
       if (role === 'owner') await projector.forgetBudgets(place.workspaceId, formerPayerId);
     }
     await catchUp();
