@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { usualMaxima } from '@sotto/contract';
-import { createMemoryState, MemoryStore, type State, shards } from '@sotto/state';
+import { createMemoryState, MemoryStore, monthOf, type State, shards } from '@sotto/state';
 import { initialPreferences } from '@sotto/wire';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { openTestDatabase } from '../../../../test/kit/database.ts';
@@ -117,7 +117,7 @@ describe('the shared state is freed', () => {
 
   it('of a deleted account, and a rebuild writes nothing of its keys', async () => {
     const { userId, workspaceId } = await owner();
-    const deleted = await deleteAccount(pool, userId);
+    const deleted = await deleteAccount(pool, userId, monthOf(Date.now()));
     if ('obstacle' in deleted) throw new Error(deleted.obstacle);
     while (await endAccount({ pool, projector }, deleted.accountId));
     await catchUp();
