@@ -14,7 +14,8 @@ import {
   parseEvidence,
 } from '../gateway/platform.ts';
 import { flag, optional, requireOptions, text } from '../options.ts';
-import { connectorBy, onNewCircuit, type Relay, readRelay, requireTlsThrough } from './relay.ts';
+import { onNewCircuit, type Relay, readRelay, requireTlsThrough } from './relay.ts';
+import { connectorBy } from './relay-connector.ts';
 
 export interface NodePlatformOptions {
   /**
