@@ -497,6 +497,20 @@ test('keys share the preferences of their workspace, however large these are', a
   expect((await usedBytes()) - before).toBeLessThan(600_000);
 });
 
+test('the earlier secrets of a key that is rotated again and again leave nothing for good', async () => {
+  const secretOf = (rotation: number): string => `rotated-${rotation}`;
+  for (let rotation = 1; rotation <= 5; rotation += 1) {
+    const secrets = [{ secretHash: secretOf(rotation), endsAt: undefined }];
+    await putKeyIn(state, keyProjection({ shard, keyHash: 'key-0', walletId, generation: rotation + 1, secrets }));
+  }
+  const indexed = (await raw.keys('*index:*')).filter((name) => name.includes('rotated-'));
+  expect(indexed).toHaveLength(5);
+  const lasting: string[] = [];
+  for (const name of indexed) if ((await raw.pttl(name)) === -1) lasting.push(name);
+  expect(lasting.map((name) => name.slice(name.indexOf('rotated-')))).toEqual([secretOf(5)]);
+  expect(await state.lookupKey(secretOf(5))).toBeDefined();
+});
+
 test('a Redis that is full still takes the revocation of a key, which frees memory at once', async () => {
   const workspace = { workspaceId: 'large', version: 1 };
   const keys = keysOfOne(300).map((key) => ({ ...key, workspace }));

@@ -118,4 +118,18 @@ describe('a client that leaves', () => {
     expect(attempt).toMatchObject({ takenBytes: 2, reported: { usage: { completionTokens: 2 } } });
     expect({ ends, isAborted: isAborted() }).toEqual({ ends: ['complete'], isAborted: true });
   });
+
+  it('is not waited for beyond 8 KiB of text that it did not take', async () => {
+    const { attempt, provider, ends, isAborted } = begun();
+    expect(attempt.clientLeft()).toBe(true);
+    const piece = (text: string): string =>
+      `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: text } }] })}\n\n`;
+    provider.onBytes(Buffer.from(piece('a'.repeat(8 * 1024))));
+    await afterRead();
+    expect(ends).toEqual([]);
+    provider.onBytes(Buffer.from(piece('b')));
+    await afterRead();
+    expect({ ends, isAborted: isAborted() }).toEqual({ ends: ['complete'], isAborted: true });
+    expect(attempt.reported).toBeUndefined();
+  });
 });

@@ -11,6 +11,8 @@ const maxSilentEvents = 64;
 const maxSilentBytes = 256 * 1024;
 /** A larger piece already holds many tokens, and joining it to others costs more than it saves. */
 const largePiece = 1024;
+/** The most text that the operator pays for while the usage of a client that left is awaited, in bytes. */
+const maxUnpaidBytes = 8 * 1024;
 /** Time that the provider has to close after the terminator, so that its connection can be reused. */
 const lingerMs = 1000;
 
@@ -130,10 +132,16 @@ export class StreamAttempt extends FlowingAttempt {
     if (this.isOver) return;
     if (reader.isTerminated) this.#complete();
     // Only the usage was awaited. Each further token would be the operator's.
-    else if (this.#takenBytes !== undefined && !reader.isComplete && this.reported !== undefined) {
+    else if (!reader.isComplete && this.#waitedEnough) {
       this.abort();
       this.outlet.end('complete');
     }
+  }
+
+  get #waitedEnough(): boolean {
+    const takenBytes = this.#takenBytes;
+    if (takenBytes === undefined) return false;
+    return this.reported !== undefined || this.reader.producedBytes - takenBytes > maxUnpaidBytes;
   }
 
   #complete(): void {

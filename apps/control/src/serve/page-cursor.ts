@@ -69,7 +69,9 @@ export function readCursor(text: string | undefined, idPattern: RegExp = uuidPat
   if (text === undefined) return undefined;
   const [at = '', id = ''] = Buffer.from(text, 'base64url').toString('utf8').split(' ');
   const instant = new Date(at);
-  if (Number.isNaN(instant.getTime()) || instant.toISOString() !== at || !idPattern.test(id)) {
+  // A year of more or fewer digits than four is none of ours, and Postgres cannot read some of them.
+  const isOurs = /^\d{4}-/.test(at) && !Number.isNaN(instant.getTime()) && instant.toISOString() === at;
+  if (!isOurs || !idPattern.test(id)) {
     throw new ServiceError('invalid_request', {
       message: '`cursor` must be the `next_cursor` of an earlier page.',
       param: 'cursor',

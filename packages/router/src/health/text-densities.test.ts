@@ -17,3 +17,9 @@ it('takes the median of the last 100 answers, so that a few unusual ones change 
   for (let answers = 0; answers < 100; answers += 1) densities.add('r', 0.5);
   expect(densities.tokensPerByte('r')).toBe(0.5);
 });
+
+it('is never below the average, so that answers of blanks make no other answer cheaper', () => {
+  const densities = new TextDensities();
+  for (let answers = 0; answers < 100; answers += 1) densities.add('r', 1 / 128);
+  expect(densities.tokensPerByte('r')).toBe(0.25);
+});

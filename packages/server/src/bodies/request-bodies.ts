@@ -193,7 +193,7 @@ class Holding {
 
   /** Takes more bytes. Returns false, and takes nothing, if the budget has too few. */
   grow(bytes: number): boolean {
-    if (!this.#budget.take(this.#holder, bytes)) return false;
+    if (!this.#budget.take(this.#holder, bytes, this.#bytes)) return false;
     this.#bytes += bytes;
     return true;
   }

@@ -31,6 +31,18 @@ describe('a budget that holders share', () => {
     expect(flood(budget, 'a new ticket', 'a')).toBeGreaterThan(0);
   });
 
+  it('grants small requests to a group whose large ones hold all that they may', () => {
+    const budget = new SharedBudget(100_000);
+    for (const id of ['1', '2', '3']) while (budget.take({ id, group: 'a' }, 100, 100)) {}
+    expect(budget.held).toBe(50_000);
+    expect(budget.take({ id: 'honest', group: 'a' }, 50)).toBe(true);
+    expect(budget.take({ id: 'honest', group: 'a' }, 50, 1)).toBe(false);
+    let small = 0;
+    while (budget.take({ id: `small ${small}`, group: 'a' }, 50)) small += 1;
+    expect(budget.held).toBe(75_000);
+    expect(budget.take({ id: 'of another group', group: 'b' }, 5_000)).toBe(true);
+  });
+
   it('takes nothing when it refuses, and reuses returned bytes', () => {
     const a = { id: 'a' };
     const budget = new SharedBudget(1000);

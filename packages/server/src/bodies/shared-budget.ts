@@ -1,5 +1,10 @@
-/** The part of the free budget that one holder may hold, and that all holders of one group may hold together. */
-const part = { holder: 1 / 3, group: 1 } as const;
+/**
+ * How much may be held, as a multiple of the budget that stays free: by one holder, and by a group with what a holder asks for. A
+ * little is granted to a group that may have no more of the rest.
+ */
+const part = { holder: 1 / 3, group: 1, groupWithLittle: 3 } as const;
+/** A holding of at most this part of the budget is little. */
+const little = 1 / 2000;
 
 /** The party that holds bytes: a network or, once it was verified, a credential or its account. */
 export interface BodyHolder {
@@ -12,7 +17,7 @@ export interface BodyHolder {
  * Divides a budget of bytes among holders, as switches divide their memory among ports (Choudhury and Hahne, "Dynamic
  * queue length thresholds", 1998). A single holder gets a quarter of the budget. Each further one that takes all it can
  * leaves three quarters of the rest, so the next one always finds room. A group gets half of the budget, and leaves half
- * of the rest to others.
+ * of the rest to others. Small requests may bring it to three quarters, so that its large ones do not stop them.
  */
 export class SharedBudget {
   readonly #budget: number;
@@ -29,11 +34,15 @@ export class SharedBudget {
     return this.#held;
   }
 
-  /** Takes bytes for a holder. Returns false, and takes nothing, if the holder or its group would hold too much. */
-  take({ id, group }: BodyHolder, bytes: number): boolean {
+  /**
+   * Takes bytes for a holder, for one request that has some already. Returns false, and takes nothing, if the holder or its group
+   * would hold too much.
+   */
+  take({ id, group }: BodyHolder, bytes: number, hasAlready = 0): boolean {
     const free = this.#budget - this.#held - bytes;
     if ((this.#holders.get(id) ?? 0) + bytes > part.holder * free) return false;
-    if (group !== undefined && (this.#groups.get(group) ?? 0) + bytes > part.group * free) return false;
+    const ofGroup = hasAlready + bytes <= this.#budget * little ? part.groupWithLittle : part.group;
+    if (group !== undefined && (this.#groups.get(group) ?? 0) + bytes > ofGroup * free) return false;
     this.#add({ id, group }, bytes);
     return true;
   }

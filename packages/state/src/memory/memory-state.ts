@@ -206,10 +206,12 @@ export function createMemoryState({
 
 type Indexed = Pick<KeyProjection, 'shard' | 'keyHash'>;
 
-/** The key of each secret, by the secret's hash. Entries of removed keys end as in Redis. */
+/** The key of each secret, by the secret's hash. Entries of removed keys and of ended secrets end as in Redis. */
 class KeyIndex {
   readonly #now: () => number;
   readonly #entries = new Map<string, Indexed>();
+  /** The secrets that each key has entries for. */
+  readonly #hashes = new Map<string, readonly string[]>();
   readonly #endings: Endings = new Map();
 
   constructor(now: () => number) {
@@ -222,14 +224,23 @@ class KeyIndex {
   }
 
   put({ shard, ...key }: Parameters<ProjectionPort['indexKey']>[0]): void {
-    for (const hash of hashesOf(key)) {
+    const hashes = hashesOf(key);
+    const before = this.#hashes.get(key.keyHash) ?? [];
+    this.#end(before.filter((hash) => !hashes.includes(hash)));
+    this.#hashes.set(key.keyHash, hashes);
+    for (const hash of hashes) {
       this.#entries.set(hash, { shard, keyHash: key.keyHash });
       this.#endings.delete(hash);
     }
   }
 
   end(key: Pick<KeyProjection, 'keyHash' | 'secrets'>): void {
-    for (const hash of hashesOf(key)) endAt(this.#endings, hash, this.#now() + lateMs);
+    this.#hashes.delete(key.keyHash);
+    this.#end(hashesOf(key));
+  }
+
+  #end(hashes: readonly string[]): void {
+    for (const hash of hashes) endAt(this.#endings, hash, this.#now() + lateMs);
   }
 }
 

@@ -23,6 +23,10 @@ export function redisProjection(runner: ScriptRunner, now: () => string): Projec
     const hashes = secretsOf({ keyHash, secrets });
     await runner.plain((redis) => Promise.all(hashes.map((hash) => redis.set(keyIndexName(hash), entry(hash)))));
   };
+  const endEntries = (hashes: readonly string[]): Promise<unknown> =>
+    hashes.length === 0
+      ? Promise.resolve()
+      : runner.plain((redis) => Promise.all(hashes.map((hash) => redis.pexpire(keyIndexName(hash), lateMs))));
   return {
     indexKey,
 
@@ -34,7 +38,7 @@ export function redisProjection(runner: ScriptRunner, now: () => string): Projec
 
     async putKey(key) {
       assertKey(key);
-      const [reply] = await runner.step('putKey', key.shard, [
+      const [reply, secretsBefore] = await runner.step('putKey', key.shard, [
         key.keyHash,
         key.walletId,
         key.workspace.workspaceId,
@@ -49,8 +53,12 @@ export function redisProjection(runner: ScriptRunner, now: () => string): Projec
         key.expiresAt ?? '',
         (key.secrets ?? []).map(({ secretHash, endsAt }) => `${secretHash} ${endsAt ?? '-'}`).join(' '),
       ]);
-      // Written after the record, because an indexed key must have one. An older projection may be of a key that was removed.
-      if (reply !== 'older') await indexKey(key);
+      // An older projection may be of a key that was removed.
+      if (reply === 'older') return false;
+      // Written after the record, because an indexed key must have one.
+      await indexKey(key);
+      const named = secretsOf(key);
+      await endEntries(hashesIn(String(secretsBefore)).filter((hash) => !named.includes(hash)));
       return reply === 'lacking';
     },
 
@@ -60,9 +68,7 @@ export function redisProjection(runner: ScriptRunner, now: () => string): Projec
       const [isRemoved] = await runner.step('removeKey', shard, [keyHash, generation, isNews ? 'news' : '']);
       if (isRemoved !== 1) return;
       // The entries expire, because a later projection of a key that works again may be faster than a deletion.
-      await runner.plain((redis) =>
-        Promise.all(secretsOf(key).map((secretHash) => redis.pexpire(keyIndexName(secretHash), lateMs))),
-      );
+      await endEntries(secretsOf(key));
     },
 
     async putWorkspace(workspace) {
@@ -185,6 +191,10 @@ export function redisProjection(runner: ScriptRunner, now: () => string): Projec
 const secretsOf = ({ keyHash, secrets = [] }: Pick<KeyProjection, 'keyHash' | 'secrets'>): readonly string[] => [
   ...new Set([keyHash, ...secrets.map(({ secretHash }) => secretHash)]),
 ];
+
+/** The hashes in a key's `sec`, which has `hash end` pairs. */
+const hashesIn = (text: string): readonly string[] =>
+  text === '' ? [] : text.split(' ').filter((_, at) => at % 2 === 0);
 
 /** Parses an entry of a stream, which Redis returns as its id and its fields with their values. */
 function readEntry(entry: unknown): SettlementEntry {

@@ -17,13 +17,13 @@ return {count()}
 /**
  * ARGV from 5: key hash, wallet id, workspace id, version of its preferences, generation, record, funds, funds version, request limit,
  * token limit, ids of budgets, expiry in ms ('' for none), secrets ('' if never rotated). Returns `older` if the state has a newer generation,
- * otherwise `lacking` or `complete`: whether the workspace's record lacks the preferences.
+ * otherwise `lacking` or `complete`, whether the workspace's record lacks the preferences, and the secrets until now.
  */
 export const putKeyScript = `${names}${guard}${records}
 local n, refused = guard('project')
 if refused then return refused end
 local kk, workspace, reply = key_key(ARGV[5]), ARGV[7], 'older'
-local k = redis.call('HMGET', kk, 'gen', 'ver', 'ws')
+local k = redis.call('HMGET', kk, 'gen', 'ver', 'ws', 'sec')
 if not k[1] or tonumber(k[1]) <= tonumber(ARGV[9]) then
   redis.call('HSET', kk, 'wallet', ARGV[6], 'ws', workspace, 'gen', ARGV[9], 'rec', ARGV[10], 'lreq', ARGV[13], 'ltok', ARGV[14], 'bud', ARGV[15],
     'exp', ARGV[16], 'sec', ARGV[17])
@@ -40,7 +40,7 @@ end
 if not k[2] or tonumber(k[2]) < tonumber(ARGV[12]) then
   redis.call('HSET', kk, 'funds', ARGV[11], 'ver', ARGV[12])
 end
-return {count(), reply}
+return {count(), reply, k[4] or ''}
 `;
 
 /**
