@@ -1,6 +1,6 @@
 import { errorEnvelope, errorHeaders, type ServiceError } from '@sotto/wire';
 import { secureRandom, toHex } from './e2ee/bytes.ts';
-import type { ClientError, ClientErrorCode } from './errors.ts';
+import { ClientError, type ClientErrorCode } from './errors.ts';
 import type { ContentAnswer } from './gateway/platform.ts';
 
 /** Wraps a `Response` as a `ContentAnswer`. */
@@ -52,6 +52,7 @@ const statuses: Partial<Record<ClientErrorCode, { readonly status: number; reado
   attestation_ticket_failed: { status: 502, retry: true },
   e2ee_relay_can_read: { status: 400, retry: false },
   answer_lost: sent,
+  answer_redirected: sent,
   retry_refused: { status: 409, retry: false },
   e2ee_reply_not_encrypted: sent,
   e2ee_reply_malformed: sent,
@@ -75,6 +76,14 @@ export function answerOfFailure(error: ClientError): Response {
   const { status, retry } = statuses[error.code] ?? { status: 502, retry: false };
   const { code: type, message, param } = error;
   return answer(status, errorEnvelope({ type, message, param }, localId()), retry ? {} : noRetry);
+}
+
+/** Discards an answer that the service never gives, and returns the client's own failure. */
+export function failureInsteadOf({ body }: ContentAnswer, code: ClientErrorCode): ContentAnswer {
+  void body[Symbol.asyncIterator]()
+    .return?.()
+    .catch(() => undefined);
+  return answerFrom(answerOfFailure(new ClientError(code)));
 }
 
 /** Turns the refusal that the service would return into an answer. The request was not sent. */

@@ -188,12 +188,14 @@ describe('privateFetch', () => {
     expect(clients.service.control).toHaveLength(1);
   });
 
-  it('follows no redirect: neither with the key nor with the content', async () => {
+  it('follows no redirect and passes none on: neither with the key nor with the content', async () => {
     clients.service.onBroker((_, response) =>
       response.writeHead(307, { location: `${clients.service.controlUrl}/models` }).end(),
     );
     const { fetch } = clients.privately({ ticketsAhead: 0 });
-    expect((await clients.chat(fetch)).status).toBe(307);
+    const answer = await clients.chat(fetch);
+    expect([answer.status, answer.headers.get('location')]).toEqual([424, null]);
+    expect(await answer.json()).toMatchObject({ error: { type: 'answer_redirected' } });
     clients.service.onControl((_, response) =>
       response.writeHead(307, { location: `${clients.service.baseUrl}/elsewhere` }).end(),
     );

@@ -26,7 +26,7 @@ export const verdictWords: Readonly<Record<Verdict, VerdictWords>> = {
   },
   policy_matched: {
     name: 'Policy matched',
-    meaning: 'Nonce, origin, keys and measurements match your pins.',
+    meaning: 'The evidence is recent and names the keys in use, and its measurements match your pins.',
     tone: 'warn',
   },
   cryptographically_checked: {

@@ -109,7 +109,10 @@ const offered = ({ model, models }: AgentWay): string[] => [
   ...new Set([...(model === undefined ? [] : [model]), ...models]),
 ];
 
-/** opencode: https://opencode.ai/docs/config. Its configuration is merged with the user's own. */
+/**
+ * opencode: https://opencode.ai/docs/config. Its configuration is merged with the user's own and the project's. The project cannot
+ * lift the list of providers, so an agent of the project that names another provider fails.
+ */
 export const opencode: Agent = {
   program: 'opencode',
   install: 'npm install -g opencode-ai',
@@ -117,6 +120,7 @@ export const opencode: Agent = {
   start: (way) => ({
     environment: {
       OPENCODE_CONFIG_CONTENT: JSON.stringify({
+        enabled_providers: ['sotto'],
         provider: {
           sotto: {
             npm: '@ai-sdk/openai-compatible',
@@ -134,7 +138,10 @@ export const opencode: Agent = {
   }),
 };
 
-/** Qwen Code: https://qwenlm.github.io/qwen-code-docs. */
+/**
+ * Qwen Code: https://qwenlm.github.io/qwen-code-docs. Its system settings override those of the user and the project, by which
+ * it could send content to another service.
+ */
 export const qwen: Agent = {
   program: 'qwen',
   install: 'npm install -g @qwen-code/qwen-code',
@@ -144,21 +151,33 @@ export const qwen: Agent = {
       OPENAI_BASE_URL: baseUrl(way),
       OPENAI_API_KEY: way.token,
       ...(way.model === undefined ? {} : { OPENAI_MODEL: way.model }),
+      QWEN_CODE_SYSTEM_SETTINGS_PATH: `${way.folder}/system.json`,
+      QWEN_TELEMETRY_ENABLED: 'false',
       QWEN_USAGE_STATISTICS_ENABLED: 'false',
     },
     args: ['--auth-type', 'openai'],
-    files: {},
+    files: {
+      'system.json': JSON.stringify({
+        modelProviders: {
+          openai: offered(way).map((id) => ({ id, baseUrl: baseUrl(way), envKey: 'OPENAI_API_KEY' })),
+        },
+        telemetry: { enabled: false },
+      }),
+    },
   }),
 };
 
-/** pi: https://pi.dev/docs. It reads its providers from a folder, so the run has a folder of its own. */
+/**
+ * pi: https://pi.dev/docs. It reads its providers from a folder, so the run has a folder of its own. Extensions are off, because one
+ * of the project could replace the provider.
+ */
 export const pi: Agent = {
   program: 'pi',
   install: 'npm install -g @earendil-works/pi-coding-agent',
   needsModel: true,
   start: (way) => ({
     environment: { PI_CODING_AGENT_DIR: way.folder, SOTTO_LOCAL_TOKEN: way.token, PI_TELEMETRY: '0' },
-    args: ['--provider', 'sotto', ...(way.model === undefined ? [] : ['--model', way.model])],
+    args: ['--no-extensions', '--provider', 'sotto', ...(way.model === undefined ? [] : ['--model', way.model])],
     files: {
       'models.json': JSON.stringify({
         providers: {

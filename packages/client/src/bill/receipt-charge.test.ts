@@ -98,8 +98,23 @@ describe('the charge of a receipt', () => {
     expect(judgeReceipt(chargeOf(), list({ output: 1.4 }, `sha256:${'d'.repeat(64)}`))).toBe('other_catalog');
   });
 
-  it('is free if nothing was served', () => {
-    expect(readReceiptCharge(receipt(null))).toEqual({ free: true });
+  it('must use a price of its own model and provider, unless the content was encrypted', () => {
+    for (const other of [{ model: 'acme/other' }, { provider: 'other' }]) {
+      const { prices, catalogDigest: digest } = list() ?? expect.unreachable('no list');
+      const others = { prices: prices.map((each) => ({ ...each, ...other })), catalogDigest: digest };
+      expect(judgeReceipt(chargeOf(), others)).toBe('other_price');
+      expect(judgeReceipt({ ...chargeOf(), isSealed: true }, others)).toBe('exact');
+    }
+  });
+
+  it('is absent if nothing was served, or if the charge is not settled', () => {
+    expect(readReceiptCharge({ ...receipt(null), status: 503 })).toEqual({ unbilled: 'not_served' });
+    expect(readReceiptCharge({ ...receipt(null), attempts: [] })).toEqual({ unbilled: 'not_served' });
+    expect(readReceiptCharge(receipt(null))).toEqual({ unbilled: 'not_settled' });
+  });
+
+  it('needs a provider that got the request', () => {
+    expect(readReceiptCharge({ ...receipt({ charge_nusd: '9000000000' }), attempts: [] })).toContain('no provider');
   });
 
   it('is recognised among other bills, and an invalid receipt gets a reason', () => {

@@ -1,11 +1,13 @@
 import { canonicalJson, type Receipt, receiptSchema } from '@sotto/attestation';
 import { cost, type Nusd, type Price, type Usage } from '@sotto/money';
-import type { PriceList } from './price-list.ts';
+import type { ListedPrice, PriceList } from './price-list.ts';
 
 /** A charge that a receipt states, with the usage and prices it follows from. */
 export interface ReceiptCharge {
   readonly model: string;
   readonly provider: string;
+  /** Whether the content was encrypted to an enclave. Then the price may be of another route: the dearest that it could be for. */
+  readonly isSealed: boolean;
   readonly chargeNusd: Nusd;
   readonly estimated: boolean;
   /** Digest of the catalog that the prices are from: `sha256:` and hex. */
@@ -15,9 +17,9 @@ export interface ReceiptCharge {
   readonly costNusd: Nusd;
 }
 
-/** The receipt of a request that was not served. */
-export interface FreeReceipt {
-  readonly free: true;
+/** The receipt of a request without a bill: it was not served, or it is not settled yet. */
+export interface UnbilledReceipt {
+  readonly unbilled: 'not_served' | 'not_settled';
 }
 
 /** Whether a document claims to be a receipt of the broker. The claim is not verified here. */
@@ -25,23 +27,26 @@ export const isReceipt = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'version' in value && value.version === 'sotto.receipt.v1';
 
 /**
- * Recomputes the charge of a receipt with the service's own arithmetic. `free` means that nothing was served and
- * nothing is charged. Returns a sentence about the problem if the value is not a receipt. `verifyReceipt` checks the
- * broker's signature.
+ * Recomputes the charge of a receipt with the service's own arithmetic. Returns a sentence about the problem if the value is not a
+ * receipt. `verifyReceipt` checks the broker's signature.
  */
-export function readReceiptCharge(value: unknown): ReceiptCharge | FreeReceipt | string {
+export function readReceiptCharge(value: unknown): ReceiptCharge | UnbilledReceipt | string {
   const parsed = receiptSchema.safeParse(value);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     return `as a receipt, \`${issue?.path.map(String).join('.') ?? ''}\` is wrong (${issue?.message ?? ''})`;
   }
-  const { bill, attempts } = parsed.data;
+  const { bill, attempts, status } = parsed.data;
   const served = attempts.at(-1);
-  if (bill === null || served === undefined) return { free: true };
+  if (bill === null) {
+    return { unbilled: status === 200 && served !== undefined ? 'not_settled' : 'not_served' };
+  }
+  if (served === undefined) return 'as a receipt, it has a bill, but says that no provider got the request';
   const price = priceOf(bill.price);
   return {
     model: served.model,
     provider: served.provider,
+    isSealed: served.privacy_class === 'e2ee',
     chargeNusd: BigInt(bill.charge_nusd),
     estimated: bill.estimated,
     catalogDigest: bill.catalog_digest,
@@ -89,7 +94,7 @@ const tokenPrices = (
  * - `exact`: the charge is the cost of its usage at its price, to the nano-dollar.
  * - `below`: the charge is less. The operator bears any cost above the hold.
  * - `above`: the charge is more.
- * - `other_price`: in the catalog that the receipt names, no route has this price.
+ * - `other_price`: in the catalog that the receipt names, no route of this model at this provider has this price.
  * - `other_catalog`: the charge is not above its cost, but the list is of another catalog.
  */
 export type ReceiptFinding = 'exact' | 'below' | 'above' | 'other_price' | 'other_catalog';
@@ -100,7 +105,9 @@ export function judgeReceipt(charge: ReceiptCharge, list: PriceList | undefined)
   if (list !== undefined) {
     if (list.catalogDigest !== charge.catalogDigest) return 'other_catalog';
     const own = comparable(charge.price);
-    if (!list.prices.some(({ price }) => comparable(price) === own)) return 'other_price';
+    const isOwn = ({ model, provider, price }: ListedPrice): boolean =>
+      (charge.isSealed || (model === charge.model && provider === charge.provider)) && comparable(price) === own;
+    if (!list.prices.some(isOwn)) return 'other_price';
   }
   return charge.chargeNusd < charge.costNusd ? 'below' : 'exact';
 }

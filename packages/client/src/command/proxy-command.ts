@@ -45,7 +45,7 @@ export async function proxyCommand(terminal: Terminal, args: readonly string[]):
   if (typeof client === 'number') return client;
   const { exchange } = client;
   try {
-    const token = values.open ? undefined : (terminal.environment.SOTTO_LOCAL_TOKEN ?? newToken());
+    const token = values.open ? undefined : terminal.environment.SOTTO_LOCAL_TOKEN || newToken();
     const { server, origin } = await startProxy(terminal, { exchange, values, token, port });
     const between = proxyInTheWay(terminal.environment, localHost);
     if (between !== undefined) {

@@ -5,15 +5,16 @@ import { parseJson } from '@sotto/wire';
 import { type PriceList, readPrices } from '../bill/price-list.ts';
 import { readBill } from '../bill/read-bill.ts';
 import {
-  type FreeReceipt,
   isReceipt,
   judgeReceipt,
   type ReceiptCharge,
   type ReceiptFinding,
   readReceiptCharge,
+  type UnbilledReceipt,
 } from '../bill/receipt-charge.ts';
 import { type ChargeFinding, verifyCharge } from '../bill/verify-charge.ts';
 import { readOrigin } from '../origin.ts';
+import { type NodePlatformOptions, nodePlatform } from '../platform/node-platform.ts';
 import type { ControlPath } from '../service-paths.ts';
 import { checkSignature, signatureJson, signatureLine, signerOptions } from './receipt-signature.ts';
 import { asUsage, onlyOne, readText } from './settings.ts';
@@ -58,7 +59,7 @@ export async function verifyBillCommand(terminal: Terminal, args: readonly strin
   if (isReceipt(document)) return verifyReceiptBill(terminal, { file, document, ...values });
   const bill = readBill(text);
   if (typeof bill === 'string') throw new UsageError(`${file}: ${bill}.`);
-  const prices = await pricesFrom(values.prices, values['control-url']);
+  const prices = await pricesFrom(terminal, values);
   if (typeof prices === 'string') {
     terminal.note(`${prices}\n`);
     return 3;
@@ -72,19 +73,25 @@ export async function verifyBillCommand(terminal: Terminal, args: readonly strin
   return findings.some(({ result }) => result === 'unknown') ? 3 : 0;
 }
 
-const receiptWords: Readonly<Record<ReceiptFinding, string>> = {
+type ReceiptResult = ReceiptFinding | UnbilledReceipt['unbilled'];
+
+const receiptWords: Readonly<Record<ReceiptResult, string>> = {
   exact: 'adds up',
   below: 'is below the price',
   above: 'DOES NOT ADD UP',
   other_price: 'ADDS UP, BUT THE PRICE LIST DOES NOT HAVE ITS PRICE',
   other_catalog: 'adds up; not compared, because the price list is of another catalog',
+  not_served: 'The receipt says that the request was not served, and states no charge.',
+  not_settled: 'The charge is not settled yet. Fetch the receipt again.',
 };
 
-type ReceiptValues = Parameters<typeof checkSignature>[2] & {
-  readonly json?: boolean | undefined;
+type ReceiptValues = Parameters<typeof checkSignature>[2] & PriceValues & { readonly json?: boolean | undefined };
+
+interface PriceValues {
   readonly prices?: string | undefined;
   readonly 'control-url'?: string | undefined;
-};
+  readonly relay?: string | undefined;
+}
 
 async function verifyReceiptBill(
   terminal: Terminal,
@@ -93,26 +100,26 @@ async function verifyReceiptBill(
   const charge = readReceiptCharge(document);
   if (typeof charge === 'string') throw new UsageError(`${file} is not a bill: ${charge}.`);
   const hasList = values.prices !== undefined || values['control-url'] !== undefined;
-  const list = hasList ? await pricesFrom(values.prices, values['control-url']) : undefined;
+  const list = hasList ? await pricesFrom(terminal, values) : undefined;
   if (typeof list === 'string') {
     terminal.note(`${list}\n`);
     return 3;
   }
   const signature = await checkSignature(terminal, receiptSchema.parse(document), values);
-  const result = 'free' in charge ? 'free' : judgeReceipt(charge, list);
+  const result = 'unbilled' in charge ? charge.unbilled : judgeReceipt(charge, list);
   const shown = values.json
     ? JSON.stringify({ ...chargeJson(charge), result, signature: signatureJson(signature) }, undefined, 2)
     : [...chargeLines(charge, result), signatureLine(signature), unboundLine].map(printableLine).join('\n');
   terminal.out(`${shown}\n`);
   if (signature.state === 'invalid' || result === 'above' || result === 'other_price') return 1;
-  return signature.state === 'unchecked' || result === 'other_catalog' ? 3 : 0;
+  return signature.state === 'unchecked' || result === 'other_catalog' || result === 'not_settled' ? 3 : 0;
 }
 
 const unboundLine =
   'Not checked: whether it is the receipt of your request. Compare `received_sha256` and `returned_sha256` with the SHA-256 of both bodies.';
 
-function chargeLines(charge: ReceiptCharge | FreeReceipt, result: ReceiptFinding | 'free'): string[] {
-  if ('free' in charge || result === 'free') return ['The request was not served and not charged.'];
+function chargeLines(charge: ReceiptCharge | UnbilledReceipt, result: ReceiptResult): string[] {
+  if ('unbilled' in charge) return [receiptWords[charge.unbilled]];
   const { model, provider, chargeNusd, costNusd, catalogDigest, estimated } = charge;
   const counted = estimated ? ', tokens counted by the service' : '';
   return [
@@ -121,8 +128,8 @@ function chargeLines(charge: ReceiptCharge | FreeReceipt, result: ReceiptFinding
   ];
 }
 
-function chargeJson(charge: ReceiptCharge | FreeReceipt): object {
-  if ('free' in charge) return {};
+function chargeJson(charge: ReceiptCharge | UnbilledReceipt): object {
+  if ('unbilled' in charge) return {};
   const { model, provider, chargeNusd, costNusd, catalogDigest } = charge;
   return {
     ...{ model, provider, charged_usd: nusdToDecimal(chargeNusd), cost_usd: nusdToDecimal(costNusd) },
@@ -131,18 +138,25 @@ function chargeJson(charge: ReceiptCharge | FreeReceipt): object {
 }
 
 /** Returns the prices, or a sentence if the service does not give any. */
-async function pricesFrom(file: string | undefined, controlUrl: string | undefined): Promise<PriceList | string> {
+async function pricesFrom(
+  terminal: Terminal,
+  { prices: file, 'control-url': controlUrl, relay }: PriceValues,
+): Promise<PriceList | string> {
   if ((file === undefined) === (controlUrl === undefined))
     throw new UsageError('Pass either --control-url or --prices.');
-  if (file === undefined) return fetchPrices(controlUrl ?? '');
+  if (file === undefined) return fetchPrices(controlUrl ?? '', { relay, relaysPlainHttp: terminal.relaysPlainHttp });
   const prices = readPrices(parseJson(readText('--prices', file)));
   if (prices === undefined) throw new UsageError(`--prices ${file}: not an answer of GET /v1/catalog/models.`);
   return prices;
 }
 
-async function fetchPrices(controlUrl: string): Promise<PriceList | string> {
+async function fetchPrices(
+  controlUrl: string,
+  way: Pick<NodePlatformOptions, 'relay' | 'relaysPlainHttp'>,
+): Promise<PriceList | string> {
   const { origin } = asUsage(() => readOrigin('--control-url', controlUrl));
-  const answer = await fetch(`${origin}${'/v1/catalog/models' satisfies ControlPath<'GET'>}`, {
+  const { controlFetch = fetch } = asUsage(() => nodePlatform({ ...way, selfSigned: false }));
+  const answer = await controlFetch(`${origin}${'/v1/catalog/models' satisfies ControlPath<'GET'>}`, {
     redirect: 'error',
   }).catch(() => undefined);
   const list: unknown = answer?.ok ? await answer.json().catch(() => undefined) : undefined;

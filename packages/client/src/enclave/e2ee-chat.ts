@@ -85,11 +85,12 @@ export class E2eeChat {
     try {
       const ticket = ticketOf(chat, route);
       const content = contentOf(sealed, { stream: chat.stream, ticket, receipt });
+      // Read before the content is sent: a failure later would look as if nothing had been sent, and be retried.
+      const keySet = await this.#parts.keySet(signal);
       const came = await this.#parts.sender.send({ ticket, recurs: true, isSealed: true, asked, content, signal });
       const forget = (): void => this.#parts.enclaves.drop(route);
       const { model, provider } = route;
       const requestSha256 = sha256Of(sealed.body);
-      const keySet = await this.#parts.keySet(signal);
       const onArrived = (responseSha256: string): void =>
         this.#parts.onExchange({ model, provider, requestSha256, responseSha256, key, keySet });
       const answer =

@@ -294,6 +294,13 @@ describe('a refusal that a broker passes on', () => {
   });
 });
 
+it('an answer stays an answer if the broker can no longer be verified when it arrives', async () => {
+  const at = standIn('tinfoil', { maxAgeMs: 1 });
+  at.spies(async () => at.endEvidence());
+  expect((await at.ask(question)).status).toBe(200);
+  expect(at.chats()).toHaveLength(1);
+});
+
 describe('a request that asks for encryption in its body', () => {
   const provider = { minimum_privacy: 'e2ee' };
   it.each([

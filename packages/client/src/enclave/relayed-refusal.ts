@@ -1,7 +1,6 @@
 import { type ErrorType, errorEnvelope, errorTable, parseJson } from '@sotto/wire';
-import { answerFrom, answerOfFailure, localId } from '../answer.ts';
+import { answerFrom, failureInsteadOf, localId } from '../answer.ts';
 import { readBounded } from '../bounded-body.ts';
-import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
 
 /** More than any refusal of the service has, in bytes, and the time in ms to read it. */
@@ -17,10 +16,7 @@ export async function relayedRefusal(answer: ContentAnswer): Promise<ContentAnsw
   // Agents shorten a conversation for 413, too.
   const status = answer.status === 413 ? 400 : answer.status;
   if (status < 400 || status > 599) {
-    void answer.body[Symbol.asyncIterator]()
-      .return?.()
-      .catch(() => undefined);
-    return answerFrom(answerOfFailure(new ClientError('e2ee_reply_not_encrypted')));
+    return failureInsteadOf(answer, 'e2ee_reply_not_encrypted');
   }
   const type = readType(status, await readText(answer)) ?? usualTypes.get(status) ?? typeOf(status);
   const message = type === 'invalid_request' ? refusedAsInvalid : errorTable[type].message;

@@ -1,5 +1,5 @@
 import { headerNames, type Operation, operationAt, operationPaths, ServiceError } from '@sotto/wire';
-import { answerFrom, answerOfFailure, answerOfRefusal, isFinal, sentStatus } from '../answer.ts';
+import { answerFrom, answerOfFailure, answerOfRefusal, failureInsteadOf, isFinal, sentStatus } from '../answer.ts';
 import type { E2eeChat } from '../enclave/e2ee-chat.ts';
 import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
@@ -88,7 +88,10 @@ export class PrivateExchange implements Exchange {
       return this.#watched(asked, await e2ee.ask({ body, policy, receipt, asked, signal }));
     }
     const content = { path: operationPaths[operation], headers: passedOn(header), body: asked };
-    return this.#watched(asked, await sender.send({ ticket, recurs, isSealed: false, asked, content, signal }));
+    const answer = await sender.send({ ticket, recurs, isSealed: false, asked, content, signal });
+    // A tool that follows a redirect would send the content to an address that the broker chose.
+    const isRedirect = answer.status >= 300 && answer.status < 400;
+    return this.#watched(asked, isRedirect ? failureInsteadOf(answer, 'answer_redirected') : answer);
   }
 
   /** Some SDKs retry if a body breaks off or arrives too slowly. Refusals are not charged, so they may be retried. */

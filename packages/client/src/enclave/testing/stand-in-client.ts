@@ -6,6 +6,7 @@ import {
   type StandInKind,
   standInEnclave,
 } from '../../e2ee/testing/index.ts';
+import { ClientError } from '../../errors.ts';
 import type { Platform } from '../../gateway/platform.ts';
 import { simulatedEvidence } from '../../gateway/testing/simulated-evidence.ts';
 import { fetchOver, makePrivateClient } from '../../private/create-private-fetch.ts';
@@ -35,12 +36,16 @@ export function standIn(
   const toBroker: { path: string; headers: Record<string, string>; body: Buffer }[] = [];
   let verified: Partial<ProviderVerification> = {};
   let relay: Relay = (answer) => answer;
+  let hasEvidence = true;
   let refuse: (path: string) => Response | undefined = () => undefined;
   let spy: (asked: EnclaveRequest) => Promise<void> = async () => undefined;
   let listed: object[] = [{ provider: kind, privacy_class: 'e2ee', max_output_tokens: 300 }];
   const platform: Platform = {
     seesTlsKeys: true,
-    readEvidence: async (origin, nonce) => ({ document: await simulatedEvidence(nonce, { origin }) }),
+    async readEvidence(origin, nonce) {
+      if (!hasEvidence) throw new ClientError('attestation_unavailable');
+      return { document: await simulatedEvidence(nonce, { origin }) };
+    },
     openChannel: () => ({
       async send({ path, headers, body }) {
         const bytes = Buffer.from(body ?? '');
@@ -98,6 +103,10 @@ export function standIn(
     toBroker,
     verifiedAs: (next: Partial<ProviderVerification>) => {
       verified = next;
+    },
+    /** Has the broker give no evidence of itself from now on. */
+    endEvidence: () => {
+      hasEvidence = false;
     },
     relays: (next: Relay) => {
       relay = next;

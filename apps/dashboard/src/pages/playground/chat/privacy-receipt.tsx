@@ -78,8 +78,8 @@ function ControlEvidence({ facts }: { facts: AnswerFacts }) {
   return (
     <Evidence>
       <p>
-        Received your key, the model <code className="break-all">{facts.askedModel}</code>, and limits such as the most
-        tokens. It returned a single-use ticket, which names no account.
+        Received your key, the model <code className="break-all">{facts.askedModel}</code> and your choice of providers.
+        It returned a single-use ticket, which names no account.
       </p>
       {isSealed(facts) && <p>It returned a second ticket, to ask the enclave for evidence.</p>}
       <NotAttested />
