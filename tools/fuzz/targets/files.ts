@@ -315,7 +315,7 @@ export const fileTargets: readonly FuzzTarget[] = [
       const list = readPrices(value);
       if (!isReceipt(value)) return;
       const charge = readReceiptCharge(value);
-      if (typeof charge === 'object' && !('free' in charge)) judgeReceipt(charge, list);
+      if (typeof charge === 'object' && !('unbilled' in charge)) judgeReceipt(charge, list);
     },
   },
   {
