@@ -27,7 +27,7 @@ export const clientErrors = {
   answer_lost:
     'The connection ended after the request was sent and before the answer began. The service may have run and charged it, so the client does not resend it. Check your usage before you repeat it.',
   answer_redirected:
-    'The service answered with a redirect, which it never does. The client does not follow it, because it would send your content elsewhere. The service may have run and charged the request. Check your usage before you repeat it.',
+    'The service answered with a redirect. It may still be charged. Check your usage before you repeat the request.',
   retry_refused:
     'This request is a retry of one that was abandoned after it was sent. The service may have run and charged the first, so the client did not send this one. Check your usage before you repeat it.',
   e2ee_relay_can_read: `A malicious broker could read this chat: the protocol of this provider does not bind the key of the reply. Your content was not sent. Choose a provider whose pins name the family ${defaultFamilies().join(' or ')}. To accept the risk, set \`acceptRelayAttacks\` (\`--accept-relay-attacks\`).`,

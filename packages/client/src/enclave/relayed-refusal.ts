@@ -31,7 +31,7 @@ export async function relayedRefusal(answer: ContentAnswer): Promise<ContentAnsw
 }
 
 const refusedAsInvalid =
-  'The service refused this request as invalid. If it asks for a chat, that may be too long for the model: start a new conversation or lower `max_tokens`.';
+  'The service refused this request as invalid. The chat may be too long for the model: start a new one or lower `max_tokens`.';
 
 /** The headers that describe any answer, each in a form that leaves little room for words of a relay. */
 const commonForms: ReadonlyMap<string, RegExp> = new Map([
