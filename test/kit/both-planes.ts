@@ -56,6 +56,12 @@ const titles: Readonly<Record<Topology, string>> = {
   cluster: 'two processes on a Redis Cluster and a Postgres with a standby',
 };
 
+export interface PlanesOptions {
+  readonly planes?: readonly Topology[];
+  /** Whether this machine has what the suite needs besides the planes, such as a browser. Otherwise its tests are skipped. */
+  readonly able?: boolean;
+}
+
 /**
  * Runs a suite against the real service as two processes, or embedded if there is no Redis. A thorough run uses every
  * topology in `planes`. Await it at the top level of a test file.
@@ -64,9 +70,17 @@ export async function describeInBothPlanes(
   name: string,
   setup: (servers: Servers) => Promise<PlanesSetup>,
   tests: (planes: Planes, which: 'one' | 'two') => void,
-  options: { readonly planes?: readonly Topology[] } = {},
+  { planes = ['two', 'one'], able = true }: PlanesOptions = {},
 ): Promise<void> {
-  const { planes = ['two', 'one'] } = options;
+  if (!able) {
+    describe.skip(name, () =>
+      tests(
+        runningPlanes(() => undefined),
+        'two',
+      ),
+    );
+    return;
+  }
   for (const which of planes) {
     const kind = which === 'one' ? 'one' : 'two';
     const title = `${name} (${titles[which]})`;
@@ -114,7 +128,7 @@ export async function describeInWorld<World>(
   name: string,
   { start, setupOf }: { readonly start: () => Promise<World>; readonly setupOf: (world: World) => PlanesSetup },
   tests: (stage: PlanesIn<World>, which: 'one' | 'two') => void,
-  options: { readonly planes?: readonly Topology[] } = {},
+  options: PlanesOptions = {},
 ): Promise<void> {
   let world: World | undefined;
   const setup = async (): Promise<PlanesSetup> => {

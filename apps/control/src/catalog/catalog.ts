@@ -63,7 +63,7 @@ export function buildCatalog(deps: CatalogDependencies): Domain {
 
 type Catalog = NonNullable<CatalogKeeper['catalog']>;
 
-/** What was measured of all routes. */
+/** The measurements of all routes. */
 interface Figures {
   readonly catalog: Catalog;
   readonly status: Omit<StatusAnswer, 'planes'>;

@@ -69,7 +69,7 @@ async function catchUp(): Promise<void> {
   while (await projector.catchUp());
 }
 
-/** Counts what requests could use. What only refuses older projections is left out. */
+/** Counts what requests could use. It leaves out what only refuses older projections. */
 function recordsNow() {
   const all = store.shards.map(({ contents }) => contents);
   return {

@@ -150,7 +150,7 @@ function enclaveLines(enclave: EnclaveVerification | EnclaveAbsence): string[] {
   ];
 }
 
-/** Who can read the content of requests on a verified route. */
+/** Says who can read the content of requests on a verified route. */
 function contentLine({ contentVisible, relayAttacks }: EnclaveVerification): string {
   if (relayAttacks === undefined) return 'the service can read it';
   return `${contentVisible ? 'the enclave, and a malicious broker' : 'only the enclave'} can read it. ${relaySentence(relayAttacks)}`;

@@ -8,7 +8,7 @@ const maxRefusalBytes = 64 * 1024;
 const refusalMs = 10_000;
 
 /**
- * Rewrites a refusal of an encrypted request, by the broker or by control. Nobody authenticates it, and a program that
+ * Rewrites a refusal of an encrypted request, by the broker or by control. It is not authenticated, and a program that
  * reads it takes it for the enclave's. So only its status and a type of our own table pass, with our own sentence. An
  * answer that is no error becomes a failure of the client.
  */
