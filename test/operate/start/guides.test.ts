@@ -119,7 +119,7 @@ it('docs/use/accounts-and-workspaces.md and budgets.md: their commands make a wo
   expect(stdout).toMatch(/"url":"https:\/\/hooks\.example\.com\/sotto"[^}]*"secret":"whsec_/);
   expect(stdout).toMatch(/"outcome":"\w+"/);
   expect(stdout).toContain('"workspace":"Research and play","role":"member"');
-  expect(stdout).toMatch(/"email":"ann@people\.example","role":"member","joined_at":"[^"]+"\}\]\}$/);
+  expect(stdout).toMatch(/"email":"ann@people\.example","role":"member","joined_at":"[^"]+"\}\],"next_cursor":null\}$/);
   await until(() => started.output().includes('mail to ann@people.example'), 'the mail is printed');
   expect(started.output()).toMatch(/invites you to the workspace "Research and play" as member\..*\nsotto_inv_/s);
 });

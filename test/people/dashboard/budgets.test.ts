@@ -79,7 +79,7 @@ await describeDashboard('budgets', (stage) => {
 
   it('are set for a member who is loaded only after the dialog has opened', async () => {
     const page = await stage.open('/verify', { as: await stage.person() });
-    const load = await holdBack(page, '**/v1/workspaces/*/members');
+    const load = await holdBack(page, '**/v1/workspaces/*/members?*');
     await page.goto('/budgets');
     await page.getByRole('button', { name: 'Set the first budget' }).click();
     const dialog = page.getByRole('dialog');
