@@ -121,6 +121,21 @@ describe('a maximum', () => {
     expect((await visitor.post('/keys', { name: 'x', kind: 'inference' })).status).toBe(201);
   });
 
+  it('of keys counts revoked ones against the member who created them, not against the owner', async () => {
+    const [owner, guest] = [await verified(world), await verified(world)];
+    const [{ id: place }] = (await owner.visitor.get('/workspaces')).json.data;
+    const invitation = { email: guest.email, role: 'member' };
+    const { token } = (await owner.visitor.post(`/workspaces/${place}/invitations`, invitation)).json;
+    expect((await guest.visitor.post('/invitations/accept', { token })).status).toBe(200);
+    const key = { name: 'x', kind: 'inference', workspace_id: place };
+    for (let at = 0; at < most; at += 1) {
+      const { id } = (await guest.visitor.post('/keys', key)).json;
+      expect((await guest.visitor.send('DELETE', `/keys/${id}`)).status).toBe(204);
+    }
+    expect((await guest.visitor.post('/keys', key)).status).toBe(409);
+    expect((await owner.visitor.post('/keys', key)).status).toBe(201);
+  });
+
   it('of budgets counts those that are set, over all workspaces, and lets one be set again', async () => {
     const { visitor } = await verified(world);
     const [{ id: place }] = (await visitor.get('/workspaces')).json.data;

@@ -45,7 +45,11 @@ function serveKeys(serve: Serve, deps: KeysDependencies): void {
           workspaceId: body.workspace_id,
           action: body.kind === 'management' ? 'makeManagementKeys' : 'useOwnKeys',
         });
-        await assertBelowMaximum(client, 'keys', { accountId: workspace.accountId, maxima: deps.maxima });
+        await assertBelowMaximum(client, 'keys', {
+          accountId: workspace.accountId,
+          creatorId: accountId,
+          maxima: deps.maxima,
+        });
         const created = await insertKey(client, {
           accountId: workspace.accountId,
           createdBy: accountId,

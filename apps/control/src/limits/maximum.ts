@@ -4,9 +4,13 @@ import type pg from 'pg';
 
 const ended = (column: string): string => `(${column} is null or ${column} > now() - interval '1 day')`;
 
-/** SQL that counts what the account `$1` has. Ended things count for a day, so that making and ending them in turn is bounded too. */
+/**
+ * SQL that counts what the account `$1` has. Ended things count for a day, so that creating and ending them in turn is bounded too.
+ * Revoked keys count only against the member `$2` who created them, so that a member cannot use up the owner's keys for a day.
+ */
 const counts: Readonly<Record<MaximumName, string>> = {
-  keys: `select count(*) from api_keys where account_id = $1 and ${ended('revoked_at')}`,
+  keys: `select count(*) from api_keys where account_id = $1
+    and (revoked_at is null or created_by = $2 and ${ended('revoked_at')})`,
   workspaces: `select count(*) from workspaces where account_id = $1 and ${ended('deleted_at')}`,
   budgets: `select count(*) from budgets b join workspaces w on w.id = b.workspace_id
     where w.account_id = $1 and w.deleted_at is null and b.limit_nusd is not null`,
@@ -19,6 +23,8 @@ const counts: Readonly<Record<MaximumName, string>> = {
 /** The account that something is about to be created for, and the maxima in force. */
 export interface Creation {
   readonly accountId: string;
+  /** The account that creates it. Default: the same account. */
+  readonly creatorId?: string;
   readonly maxima: Maxima;
 }
 
@@ -27,15 +33,18 @@ export interface Creation {
  *
  * Two simultaneous creations at the last place: both take the same lock, which ends with the transaction. The second counts after the
  * first has committed, in a statement of its own, so it sees the new row. The lock is of its own, because bookings hold the account's
- * row. Nothing waits for another lock while it holds this one, so it cannot close a circle.
+ * row. An insertion that holds this lock may wait for that row. Bookings never take this lock, so the two cannot wait for each other.
  */
 export async function assertBelowMaximum(
   client: pg.PoolClient,
   name: MaximumName,
-  { accountId, maxima: { [name]: most } }: Creation,
+  { accountId, creatorId = accountId, maxima: { [name]: most } }: Creation,
 ): Promise<void> {
   await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${name} ${accountId}`]);
-  const { rows } = await client.query<{ count: string }>(counts[name], [accountId]);
+  const { rows } = await client.query<{ count: string }>(
+    counts[name],
+    name === 'keys' ? [accountId, creatorId] : [accountId],
+  );
   const count = Number(rows[0]?.count ?? 0);
   if (count < most) return;
   const { what, note }: { readonly what: string; readonly note?: string } = maxima[name];

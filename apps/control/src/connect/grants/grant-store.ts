@@ -131,7 +131,11 @@ export async function createGrant(client: pg.PoolClient, grant: NewGrant): Promi
   );
   const [app] = rows;
   if (app === undefined) throw changedMeanwhile();
-  await assertBelowMaximum(client, 'keys', { accountId: workspace.accountId, maxima: grant.maxima });
+  await assertBelowMaximum(client, 'keys', {
+    accountId: workspace.accountId,
+    creatorId: grant.accountId,
+    maxima: grant.maxima,
+  });
   // Drop the key's secret: only the app's tokens can use this key.
   const { id: keyId } = await insertKey(client, {
     accountId: workspace.accountId,
