@@ -82,4 +82,4 @@ export { weakestReachableClass } from './plan/weakest-class.ts';
 export type { RequestPreferences } from './policy/merge-policy.ts';
 export { readPreferences } from './policy/read-preferences.ts';
 export { type Decision, refuse } from './policy/refusal.ts';
-export { asksForE2ee, canonicalPolicy, readRequestPolicy } from './policy/request-policy.ts';
+export { asksForE2ee, canonicalPolicy, policyObject, readRequestPolicy } from './policy/request-policy.ts';

@@ -66,6 +66,16 @@ export const credentials: Concept = (suite) => {
       expect(answer.status, answer.text).toBe(200);
     });
 
+    it.each(['{"model":', '[]', '{"model":5}'])(
+      'a key without the right learns nothing about its body %s',
+      async (body) => {
+        const raw = (key: string): Promise<Answer> => post(`${suite.service.baseUrl}${path}`, body, bearer(key));
+        expectError(await raw(suite.account.managementKey), 403, 'insufficient_scope');
+        expectError(await raw(ticketsOnly), 403, 'compatibility_access_disabled');
+        expectError(await raw(suite.account.inferenceKey), 400, 'invalid_request');
+      },
+    );
+
     it('a request with both a ticket and a bearer uses compatibility mode, and the ticket stays unused', async () => {
       const { service, account } = suite;
       const { ticket } = await service.mintTicket(account.inferenceKey, { model: bodies[path].model });

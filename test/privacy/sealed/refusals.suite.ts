@@ -231,24 +231,52 @@ export function refusalsSuite(stage: SealedStage): void {
       expect(provider.seen).toEqual([]);
     });
 
-    it('needs a pin for its ticket: a pin alone, short or long, is enough; the name of a provider is not', async () => {
-      const { service, world } = stage;
-      const { kind, model } = world.provider('near-ed25519');
-      const mint = (provider: unknown): Promise<Response> =>
-        fetch(`${service.controlUrl}/inference/tickets`, {
+    describe('as its ticket is bought', () => {
+      const kind = 'near-ed25519';
+      const mint = (body: object): Promise<Response> =>
+        fetch(`${stage.service.controlUrl}/inference/tickets`, {
           method: 'POST',
           headers: { 'content-type': 'application/json', authorization: `Bearer ${account.inferenceKey}` },
-          body: JSON.stringify({ model, provider }),
+          body: JSON.stringify({ model: stage.world.provider(kind).model, ...body }),
         });
-      for (const pin of [kind, { only: [kind], allow_fallbacks: false }]) {
-        const answer = await mint(pin);
-        expect([answer.status, await answer.json()]).toMatchObject([200, { privacy_class: 'e2ee' }]);
-      }
-      for (const named of [{ only: [kind] }, { order: [kind], allow_fallbacks: false }]) {
-        const answer = await mint(named);
-        const refusal = { error: { type: 'no_provider_route_meets_privacy' } };
-        expect([answer.status, await answer.json()]).toMatchObject([403, refusal]);
-      }
+
+      it('needs a pin: a pin alone, short or long, is enough; the name of a provider is not', async () => {
+        for (const provider of [kind, { only: [kind], allow_fallbacks: false }]) {
+          const answer = await mint({ provider });
+          expect([answer.status, await answer.json()]).toMatchObject([200, { privacy_class: 'e2ee' }]);
+        }
+        for (const provider of [{ only: [kind] }, { order: [kind], allow_fallbacks: false }]) {
+          const answer = await mint({ provider });
+          const refusal = { error: { type: 'no_provider_route_meets_privacy' } };
+          expect([answer.status, await answer.json()]).toMatchObject([403, refusal]);
+        }
+      });
+
+      const minimum_privacy = 'e2ee';
+      it.each<[string, object, number, string, string]>([
+        [
+          'a ceiling',
+          { only: [kind], max_price: { input: 1, output: 1 } },
+          400,
+          'no_provider_route_meets_price',
+          'ceiling',
+        ],
+        ['a provider without the model', { only: ['tinfoil'] }, 400, 'no_provider_route', 'provider.only'],
+        ['an ignored provider', { ignore: [kind] }, 400, 'no_provider_route', 'ignored'],
+        ['no provider to encrypt for', {}, 400, 'invalid_request', 'provider.only'],
+      ])('names %s as the cause', async (_, policy, status, type, says) => {
+        const answer = await mint({ provider: { minimum_privacy, ...policy } });
+        const { error } = (await answer.json()) as {
+          readonly error: { readonly type: string; readonly message: string };
+        };
+        expect([answer.status, error.type]).toEqual([status, type]);
+        expect(error.message).toContain(says);
+      });
+
+      it('names an effort that the model does not have as the cause', async () => {
+        const answer = await mint({ provider: { minimum_privacy, only: [kind] }, reasoning_effort: 'ultra' });
+        expect([answer.status, await answer.json()]).toMatchObject([400, { error: { type: 'no_provider_route' } }]);
+      });
     });
 
     it('bodies of bytes are for sealed requests only', async () => {

@@ -99,7 +99,7 @@ async function admitByTicket<Question extends AdmissionQuestion>(
 ): Promise<Admitted<Question>> {
   const question = read();
   compareBindings(envelope.bindings, bindingsOf(question.bindings));
-  const planned = plan(deps, question, envelope.preferences, known);
+  const planned = planAsStated(deps, question, envelope.preferences, known);
   const { shard, accountRef, generation } = envelope;
   const right = { kind: 'ticket', ticketHash } as const;
   const order = { shard, accountRef, right, generation, ...holdOrder(question, planned) };
@@ -107,6 +107,27 @@ async function admitByTicket<Question extends AdmissionQuestion>(
   if (redeemed.result !== 'admitted') throw new ServiceError('invalid_ticket');
   const { holdId, month, rate } = redeemed;
   return { admission: { ...planned, right, shard, holdId, month, rate, accountRef }, question };
+}
+
+/**
+ * Plans with a ticket's preferences. Their floor is the class that the ticket stated. So a route that has a weaker class since then
+ * does not serve, and the ticket stays valid.
+ */
+function planAsStated(
+  deps: AdmissionDependencies,
+  question: AdmissionQuestion,
+  preferences: RequestPreferences,
+  known: Known,
+): Planned {
+  try {
+    return plan(deps, question, preferences, known);
+  } catch (error) {
+    const { provider_minimum_privacy: stated } = preferences;
+    const isBelow = error instanceof ServiceError && error.type === 'no_provider_route_meets_privacy';
+    if (!isBelow || stated === 'anonymous') throw error;
+    const message = `${error.message} The ticket states \`${stated}\`, and no weaker provider serves it. It stays valid.`;
+    throw new ServiceError(error.type, { message, param: error.param });
+  }
 }
 
 function compareBindings(bound: TicketBindings, asked: TicketBindings): void {
@@ -137,6 +158,15 @@ async function admitByKey<Question extends AdmissionQuestion>(
   known: Known,
 ): Promise<Admitted<Question>> {
   let key = found;
+  // The key's rights are judged before the body, so that a caller without them learns nothing about the body.
+  try {
+    assertCompatible(key);
+  } catch (error) {
+    const newer = await newerKey(deps, apiKey, key, error);
+    if (newer === undefined) throw error;
+    key = newer;
+    assertCompatible(key);
+  }
   const question = read();
   // A key that changes between planning and redeeming comes back with the reply. Give up on a key that changes every
   // time.

@@ -1,5 +1,13 @@
 import { isFree, nusdToUsd } from '@sotto/money';
-import { asksForE2ee, noNeeds, planAttested, planRequest, weakestReachableClass } from '@sotto/router';
+import {
+  asksForE2ee,
+  type Decision,
+  noNeeds,
+  planAttested,
+  planRequest,
+  policyObject,
+  weakestReachableClass,
+} from '@sotto/router';
 import { describeBudget } from '@sotto/state';
 import {
   type AttestationTicketAnswer,
@@ -37,14 +45,16 @@ export async function mintTicket(
   const { bindings, needs } = readTicketQuestion(asked, operation);
   const plaintext = weakestReachableClass(asked, needs, context);
   // Routes with end-to-end encryption serve only requests that ask for it, and brokers reject a plaintext body with
-  // such a ticket. If no encrypted route qualifies either, the plaintext error is the one that names the cause.
+  // such a ticket.
   const encryptedNeeds = { ...needs, encrypted: true };
   const encrypted =
     !plaintext.ok && asksForE2ee(asked.provider, key.preferences)
       ? weakestReachableClass(asked, encryptedNeeds, context)
       : plaintext;
-  const weakest = encrypted.ok ? encrypted : plaintext;
+  // A request for encryption is refused in plaintext because it is one. Then the encrypted plan names the cause.
+  const weakest = encrypted.ok || isForPrivacy(plaintext) ? encrypted : plaintext;
   if (!weakest.ok) throw new ServiceError(weakest.refusal.type, weakest.refusal);
+  if (!plaintext.ok && policyObject(asked.provider).only?.length !== 1) throw noProviderToEncryptFor;
   // Such a ticket needs no balance and no budget. A body that leads to another route is refused at the broker, which sets aside
   // the money that it needs.
   const plan = planRequest(asked, plaintext.ok ? needs : encryptedNeeds, context);
@@ -52,7 +62,7 @@ export async function mintTicket(
 
   const expiresAt = deps.now() + deps.ticketTtlMs;
   const count = asked.count ?? undefined;
-  const sealed = sealForKey(deps, key, { bindings, needs, context, expiresAt, count });
+  const sealed = sealForKey(deps, key, { bindings, needs, context, promised: weakest.value, expiresAt, count });
   const minted = await placeMarks(deps, key, { ...sealed, free });
   if (minted.result === 'not_projected') throw new ServiceError('service_unavailable');
   if (minted.result === 'over_budget') {
@@ -77,6 +87,16 @@ export async function mintTicket(
   };
 }
 
+/** No body could use the ticket: an encrypted one needs exactly one provider in `only`, and the policy is bound. */
+const noProviderToEncryptFor = new ServiceError('invalid_request', {
+  message:
+    'For end-to-end encryption, `provider.only` must name one provider, such as `["acme"]`: the client encrypts to its key.',
+  param: 'provider.only',
+});
+
+const isForPrivacy = (decision: Decision<unknown>): boolean =>
+  !decision.ok && decision.refusal.type === 'no_provider_route_meets_privacy';
+
 /**
  * Mints a free, single-use right to the evidence of one enclave. It holds no funds and needs no balance. Throws if no
  * enclave could serve such a request of this key.
@@ -92,7 +112,11 @@ export async function mintAttestationTicket(
   const expiresAt = deps.now() + deps.ticketTtlMs;
   const bindings = { operation: 'attestation', model, provider, reasoning: {} } as const;
   const needs = noNeeds(context.catalog.models.get(planned.value.modelId)?.type ?? 'text');
-  const sealed = sealForKey(deps, key, { bindings, needs, context, expiresAt, attestation: { model, provider } });
+  const sealed = sealForKey(deps, key, {
+    ...{ bindings, needs, context, expiresAt, attestation: { model, provider } },
+    // Evidence carries no content, so this ticket states no class.
+    promised: 'anonymous',
+  });
   const minted = await placeMarks(deps, key, { ...sealed, free: true });
   if (minted.result !== 'minted') throw new ServiceError('service_unavailable');
   return { ticket: sealed.tickets[0], expires_at: new Date(expiresAt).toISOString() };

@@ -11,6 +11,7 @@ import {
   type TicketEnvelope,
   type TicketForm,
 } from '@sotto/state';
+import { type Preferences, type PrivacyClass, strongest } from '@sotto/wire';
 import type { PresentedKey } from '../credentials/presented-key.ts';
 import type { Projector } from '../projection/projector.ts';
 
@@ -26,6 +27,8 @@ export interface TicketOrder {
   readonly bindings: Parameters<typeof bindingsOf>[0];
   readonly needs: Needs;
   readonly context: PlanningContext;
+  /** The class that the ticket states. No request is served below it, whatever the catalog says later. */
+  readonly promised: PrivacyClass;
   /** Unix ms. */
   readonly expiresAt: number;
   readonly attestation?: TicketEnvelope['attestation'];
@@ -43,7 +46,7 @@ interface SealedTickets {
 export function sealForKey(
   deps: SealingDependencies,
   key: PresentedKey,
-  { bindings, needs, context, expiresAt, attestation, count = 1 }: TicketOrder,
+  { bindings, needs, context, promised, expiresAt, attestation, count = 1 }: TicketOrder,
 ): SealedTickets {
   const form = deps.ticketForm();
   const shared = {
@@ -55,13 +58,18 @@ export function sealForKey(
     sealTicket(deps.ticketSealingKey, { ...envelope, accountRef: sealAccountRef(deps.accountRefKey, key) });
   const envelope: Omit<TicketEnvelope, 'accountRef'> =
     form === 1
-      ? { v: 1, ...shared, generation: key.generation, expiresAt, preferences: key.preferences }
+      ? { v: 1, ...shared, generation: key.generation, expiresAt, preferences: withFloor(key.preferences, promised) }
       : {
           ...{ v: 2, ...shared, expiresAt: roundedExpiry(expiresAt) },
-          preferences: narrowPreferences(bindings, needs, context),
+          preferences: narrowPreferences(bindings, needs, context, promised),
         };
   return { tickets: [seal(), ...Array.from({ length: count - 1 }, seal)], form };
 }
+
+const withFloor = (preferences: Preferences, promised: PrivacyClass): Preferences => ({
+  ...preferences,
+  provider_minimum_privacy: strongest(preferences.provider_minimum_privacy, promised),
+});
 
 export interface MarkDependencies {
   readonly state: ProjectionPort;

@@ -32,11 +32,15 @@ export type NarrowedPreferences = Omit<RequestPreferences, 'auto' | 'provider_al
  * The result names the providers that may serve the request, not those that may not. A list of disabled providers could
  * identify a workspace. It would also let through a disabled provider that gains a route later. Throws for a request
  * that cannot be planned.
+ *
+ * `promised` is the class that the ticket states. It becomes the floor, because a later catalog may give a route a weaker class, and
+ * the request must not be served below what its client was told.
  */
 export function narrowPreferences(
   request: RoutingRequest,
   needs: Needs,
   context: Pick<PlanningContext, 'catalog' | 'preferences' | 'status'>,
+  promised: PrivacyClass,
 ): NarrowedPreferences {
   const { preferences } = context;
   const names = namesOf(request);
@@ -44,7 +48,7 @@ export function narrowPreferences(
   const [first] = scopes;
   if (first === undefined) throw new Error('a planned request names a model');
   const { policy } = first.demands;
-  const minimum = strongest(policy.boundary, preferences.provider_minimum_privacy, policy.statedMinimum);
+  const minimum = strongest(policy.boundary, preferences.provider_minimum_privacy, policy.statedMinimum, promised);
   const takesSort = scopes.some(({ own }) => own.unset && own.suffixSort === undefined);
   const auto = scopes.find((_, at) => parseModelReference(names[at] ?? '').id === autoModelId);
   return {
