@@ -8,6 +8,20 @@ export const asCount = (value: unknown): number | undefined =>
 /** Returns the JSON object that a body holds. Undefined for any other body. */
 export const objectIn = (body: Buffer): JsonObject | undefined => asObject(parseJson(body.toString('utf8')));
 
+/**
+ * Half of a surrogate pair, as JSON text writes it. A client that cuts a text within an emoji sends one, and strict
+ * providers refuse the conversation that holds it, for good.
+ */
+const loneSurrogate =
+  /(?<!\\)((?:\\\\)*)(?:\\ud[89ab][0-9a-f]{2}(?!\\ud[c-f][0-9a-f]{2})|(?<!\\ud[89ab][0-9a-f]{2})\\ud[c-f][0-9a-f]{2})/gi;
+
+/** Replaces halves of surrogate pairs in JSON text by U+FFFD. */
+export const wellFormedJson = (text: string): string =>
+  /\\ud/i.test(text) ? text.replace(loneSurrogate, '$1\\ufffd') : text;
+
+/** Writes the body of a request to a provider. */
+export const jsonBody = (body: object): string => wellFormedJson(JSON.stringify(body));
+
 declare global {
   interface JSON {
     /** Wraps text that `JSON.stringify` writes unchanged (ECMA-262, JSON.rawJSON). */

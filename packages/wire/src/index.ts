@@ -286,6 +286,7 @@ export {
   isSameReasoning,
   type ReasoningDetail,
   type ReasoningSelection,
+  reasoningDetailSchema,
   reasoningSelection,
 } from './requests/reasoning.ts';
 export {

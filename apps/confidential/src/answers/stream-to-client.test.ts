@@ -24,9 +24,11 @@ function setup({ takes = true, isWhole = false, awaitsUsage = false, hasLeft = f
   const calls: string[] = [];
   let sink: StreamSink | undefined;
   const attempt: FlowingAnswer['attempt'] = {
-    // As in a real attempt, this is false once the attempt was aborted.
-    get isWhole() {
-      return isWhole && !calls.includes('abort');
+    // As in a real attempt, nothing is left once the attempt was aborted.
+    sendRest() {
+      if (!isWhole || calls.includes('abort')) return false;
+      sink?.write('data: rest\n\n');
+      return true;
     },
     abort: () => void calls.push('abort'),
     clientLeft: () => awaitsUsage,
@@ -97,7 +99,9 @@ describe('streamToClient during a shutdown', () => {
     'completes an answer that lacks only its closing words (%s)',
     async (why) => {
       const { flow, endsAs } = setup({ isWhole: true });
-      expect(await endsAs(why, flow())).toBe('complete');
+      const flowing = flow();
+      expect(await endsAs(why, flowing)).toBe('complete');
+      expect((await flowing).pieces).toBe(2);
     },
   );
 

@@ -43,8 +43,8 @@ export interface FlowingAnswer {
      * to come. Absent if no usage comes.
      */
     clientLeft?(): boolean;
-    /** True once an answer lacks at most its usage and its end. */
-    readonly isWhole?: boolean;
+    /** Sends what is left of an answer that lacks at most its usage and its end. Returns false for any other answer. */
+    sendRest?(): boolean;
     flowTo(sink: StreamSink): void;
   };
   readonly contentType: string;
@@ -160,7 +160,7 @@ export function streamToClient(
         leave();
         return;
       }
-      const isWhole = attempt.isWhole === true && pieces > 0;
+      const isWhole = pieces > 0 && attempt.sendRest?.() === true;
       attempt.abort();
       if (isWhole) over('complete');
       else over(why === 'shut_down' && isStalled() ? 'shut_down_while_held_back' : why);

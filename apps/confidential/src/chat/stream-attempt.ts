@@ -29,9 +29,15 @@ export class StreamAttempt extends FlowingAttempt {
     this.reader = options.reader;
   }
 
-  /** Whether only closing words can still come: the usage and the terminator. */
-  get isWhole(): boolean {
-    return !this.isOver && this.reader.isComplete;
+  /**
+   * Sends what is left of an answer that lacks at most its closing words: the usage and the terminator. Returns false if more
+   * than that is missing.
+   */
+  sendRest(): boolean {
+    if (this.isOver || !this.reader.isComplete) return false;
+    const rest = this.reader.end();
+    if (rest !== '') this.outlet.write(rest);
+    return this.reader.failure === undefined;
   }
 
   /** Notes that the client has left. Returns whether the usage of what it took is still to come. */
@@ -95,12 +101,10 @@ export class StreamAttempt extends FlowingAttempt {
   protected override onBroken(outcome: AttemptOutcome, retryAfterS?: number): void {
     this.#readAll();
     if (this.isOver) return;
-    const { isComplete, failure } = this.reader;
-    if (!this.hasStarted || !isComplete || failure !== undefined) {
+    if (!this.hasStarted || this.reader.failure !== undefined || !this.sendRest()) {
       super.onBroken(outcome, retryAfterS);
       return;
     }
-    // The answer was whole. Only its closing words, the usage or the terminator, never came.
     this.finish();
     this.outlet.end('complete');
   }

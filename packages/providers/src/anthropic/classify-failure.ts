@@ -30,8 +30,11 @@ const outcomes: ReadonlyMap<string, AttemptOutcome> = new Map([
 ]);
 
 /**
- * Classifies the `error` of an error event or of a body with status 200. It never reports a bad request: a provider
- * that started to answer has accepted the request.
+ * Classifies the `error` of an error event or of a body with status 200. It never reports a bad request, except a prompt
+ * that is too long: a provider that started to answer has accepted the request otherwise.
  */
-export const classifyEmbedded = (error: unknown): AttemptOutcome =>
-  outcomes.get(asString(asObject(error)?.type) ?? '') ?? 'malformed_answer';
+export function classifyEmbedded(error: unknown): AttemptOutcome {
+  const { type, message } = asObject(error) ?? {};
+  const known = outcomes.get(asString(type) ?? '');
+  return known ?? (saysContextOverflow(asString(message)) ? 'context_exceeded' : 'malformed_answer');
+}

@@ -45,3 +45,9 @@ export function claudeSampling(
     topK: topK ?? undefined,
   };
 }
+
+/** Returns the stop sequences that Claude accepts. It refuses those of white space alone. Undefined if none is left. */
+export function claudeStops({ stop }: Pick<ChatRequest, 'stop'>): string[] | undefined {
+  const kept = [stop ?? []].flat().filter((text) => text.trim() !== '');
+  return kept.length === 0 ? undefined : kept;
+}

@@ -1,5 +1,6 @@
 import type { ChatRequest } from '@sotto/wire';
 import type { ChatTarget, UnsupportedRequest, UpstreamRequest } from '../adapter.ts';
+import { jsonBody } from '../json.ts';
 import {
   type AssistantBlock,
   type Conversation,
@@ -8,9 +9,11 @@ import {
   type Turn,
   type UserBlock,
 } from '../translate/conversation.ts';
+import { type ImageSupport, unfitImage } from '../translate/image-types.ts';
 import { detailFormats } from '../translate/reasoning-details.ts';
-import { safeCallId, unfitToolName } from '../translate/tool-calls.ts';
-import { claudeSampling } from './claude-generation.ts';
+import { unfitToolName } from '../translate/tool-calls.ts';
+import { objectSchema } from '../translate/tool-schema.ts';
+import { claudeSampling, claudeStops } from './claude-generation.ts';
 import { claudeSchema } from './claude-schema.ts';
 import { claudeThinking } from './claude-thinking.ts';
 
@@ -21,7 +24,9 @@ import { claudeThinking } from './claude-thinking.ts';
 export function messagesRequest(request: ChatRequest, target: ChatTarget): UpstreamRequest | UnsupportedRequest {
   const conversation = readConversation(request.messages, [detailFormats.anthropic]);
   if ('unsupported' in conversation) return conversation;
-  const unfit = unfitToolName(request.tools, /^[a-zA-Z0-9_-]{1,128}$/, 'letters, digits, _ and -, at most 128');
+  const unfit =
+    unfitToolName(request.tools, /^[a-zA-Z0-9_-]{1,128}$/, 'letters, digits, _ and -, at most 128') ??
+    unfitImage(conversation.turns, images);
   if (unfit !== undefined) return unfit;
   const tools = request.tools?.length ? request.tools : undefined;
   const forcesTool = tools !== undefined && request.tool_choice != null && !isFree(request.tool_choice);
@@ -43,17 +48,27 @@ export function messagesRequest(request: ChatRequest, target: ChatTarget): Upstr
     messages: conversation.turns.map(claudeMessage),
     temperature: sampling.temperature,
     top_p: sampling.topP,
-    stop_sequences: request.stop == null ? undefined : [request.stop].flat(),
+    stop_sequences: claudeStops(request),
     tools: tools?.map(claudeTool),
     tool_choice: tools === undefined ? undefined : claudeToolChoice(request),
     thinking,
     output_config: effort === undefined && schema === undefined ? undefined : outputConfig,
-    metadata: request.user == null ? undefined : { user_id: request.user },
+    metadata: userMetadata(request),
     stream: request.stream === true,
   };
   const accept = request.stream === true ? 'text/event-stream' : 'application/json';
-  return { path: '/messages', body: JSON.stringify(body), accept };
+  return { path: '/messages', body: jsonBody(body), accept };
 }
+
+/** @see https://platform.claude.com/docs/en/build-with-claude/vision */
+const images: ImageSupport = {
+  mediaTypes: new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']),
+  takesUrls: true,
+};
+
+/** Anthropic asks for an opaque id, without anything that identifies a person. An address is left out. */
+const userMetadata = ({ user }: ChatRequest): object | undefined =>
+  user == null || user.includes('@') ? undefined : { user_id: user };
 
 type ToolChoice = NonNullable<ChatRequest['tool_choice']>;
 
@@ -88,7 +103,7 @@ function userContent(block: UserBlock): object {
     case 'tool_result':
       return {
         type: 'tool_result',
-        tool_use_id: safeCallId(block.callId),
+        tool_use_id: block.callId,
         content: block.text,
         ...ephemeral(block.cached),
       };
@@ -102,7 +117,7 @@ function assistantContent(block: AssistantBlock): object[] {
     case 'text':
       return [{ type: 'text', text: block.text, ...ephemeral(block.cached) }];
     case 'tool_call':
-      return [{ type: 'tool_use', id: safeCallId(block.id), name: block.name, input: block.input }];
+      return [{ type: 'tool_use', id: block.id, name: block.name, input: block.input }];
     case 'reasoning': {
       const { detail } = block;
       if (detail.type === 'reasoning.encrypted') return [{ type: 'redacted_thinking', data: detail.data }];
@@ -118,7 +133,7 @@ type Tool = NonNullable<ChatRequest['tools']>[number];
 const claudeTool = ({ function: { name, description, parameters, strict }, cache_control }: Tool): object => ({
   name,
   description,
-  input_schema: { type: 'object', properties: {}, ...parameters },
+  input_schema: objectSchema(parameters),
   ...(strict === true ? { strict } : {}),
   ...ephemeral(cache_control != null),
 });

@@ -1,9 +1,11 @@
 import type { AttemptOutcome } from '@sotto/router';
 import type { ChatStreamOptions } from '../adapter.ts';
 import { asCount, asObject, asString, type JsonObject } from '../json.ts';
+import type { ToolCallPiece } from '../openai/content.ts';
 import { JsonEventStream } from '../translate/json-event-stream.ts';
 import { detailFormats } from '../translate/reasoning-details.ts';
 import { finishReasonOfMessages } from '../translate/stop-reason.ts';
+import { argumentsText } from '../translate/tool-arguments.ts';
 import { OpenToolCalls } from '../translate/tool-calls.ts';
 import type { AnswerPiece } from '../translate/translated-stream.ts';
 import { classifyEmbedded } from './classify-failure.ts';
@@ -65,20 +67,16 @@ export class MessagesStream extends JsonEventStream {
   }
 
   #startCall(at: unknown, block: JsonObject): void {
-    const id = asString(block.id);
-    const name = asString(block.name);
-    if (id === undefined || name === undefined) {
-      this.fail('malformed_answer');
-      return;
-    }
-    const input = asObject(block.input) ?? {};
-    const given = Object.keys(input).length > 0 ? JSON.stringify(input) : '';
-    this.write({ toolCalls: [this.#calls.open(at, { id, name, given })] });
+    const input = argumentsText(block.input) ?? '';
+    // A call begins with an empty object, except in imitations of the API that send the arguments at once.
+    const given = input === '{}' ? '' : input;
+    const call = this.#calls.open(at, { id: asString(block.id), name: asString(block.name), given });
+    this.write({ toolCalls: [call] });
   }
 
   #delta(at: unknown, delta: JsonObject): void {
     if (delta.type === 'input_json_delta') {
-      this.write({ toolCalls: this.#calls.more(at, asString(delta.partial_json) ?? '') });
+      this.write({ toolCalls: this.#calls.more(at, argumentsText(delta.partial_json) ?? '') });
     } else if (delta.type === 'signature_delta') {
       const signature = asString(delta.signature);
       const format = detailFormats.anthropic;
@@ -87,10 +85,13 @@ export class MessagesStream extends JsonEventStream {
   }
 
   #finish(delta: JsonObject, usage: unknown): void {
-    const stopReason = asString(delta.stop_reason);
-    if (stopReason === 'tool_use' && this.#calls.isSpliced) this.fail('malformed_answer');
-    else if (stopReason !== undefined) this.write({ finishReason: finishReasonOfMessages(stopReason) });
+    const finishReason = finishReasonOfMessages(asString(delta.stop_reason) ?? '');
+    if (finishReason !== undefined) this.finish(finishReason);
     this.report(usage, readMessagesUsage);
+  }
+
+  protected override closeCalls(): readonly ToolCallPiece[] {
+    return this.#calls.closeAll();
   }
 
   protected override failureIn({ error }: JsonObject): AttemptOutcome | undefined {

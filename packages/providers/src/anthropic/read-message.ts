@@ -1,14 +1,18 @@
 import type { ReasoningDetail } from '@sotto/wire';
 import type { AnswerReading, ChatAnswer, ChatStreamOptions, ReportedUsage } from '../adapter.ts';
 import { asArray, asCount, asObject, asString, type JsonObject, objectIn } from '../json.ts';
+import { readingOf } from '../translate/malformed-answer.ts';
 import { detailFormats } from '../translate/reasoning-details.ts';
 import { reportedUsage } from '../translate/reported-usage.ts';
 import { finishReasonOfMessages } from '../translate/stop-reason.ts';
-import { writeWholeAnswer } from '../translate/whole-answer.ts';
+import { wholeCall, writeWholeAnswer } from '../translate/whole-answer.ts';
 import { classifyEmbedded } from './classify-failure.ts';
 
 /** Reads a whole message. It drops blocks of kinds that were not requested, such as the provider's own tools. */
-export function readMessage(body: Buffer, options: ChatStreamOptions): AnswerReading<ChatAnswer> {
+export const readMessage = (body: Buffer, options: ChatStreamOptions): AnswerReading<ChatAnswer> =>
+  readingOf(() => readWhole(body, options));
+
+function readWhole(body: Buffer, options: ChatStreamOptions): AnswerReading<ChatAnswer> {
   const raw = objectIn(body);
   if (raw?.type === 'error') return { ok: false, outcome: classifyEmbedded(raw.error) };
   const blocks = asArray(raw?.content);
@@ -23,10 +27,7 @@ export function readMessage(body: Buffer, options: ChatStreamOptions): AnswerRea
     if (block.type === 'text') content += asString(block.text) ?? '';
     else if (block.type === 'thinking') reasoning += asString(block.thinking) ?? '';
     else if (block.type === 'tool_use') {
-      const id = asString(block.id);
-      const name = asString(block.name);
-      if (id === undefined || name === undefined) return { ok: false, outcome: 'malformed_answer' };
-      toolCalls.push({ id, name, arguments: JSON.stringify(block.input ?? {}) });
+      toolCalls.push(wholeCall({ id: asString(block.id), name: asString(block.name), input: block.input }));
     }
     details.push(...blockDetails(block, index));
   }

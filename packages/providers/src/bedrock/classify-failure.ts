@@ -1,5 +1,6 @@
 import { type AttemptOutcome, outcomeOfStatus } from '@sotto/router';
-import { asString, objectIn } from '../json.ts';
+import { parseJson } from '@sotto/wire';
+import { asObject, asString, objectIn } from '../json.ts';
 import { saysContextOverflow } from '../translate/context-overflow.ts';
 
 /**
@@ -30,8 +31,10 @@ const exceptions: ReadonlyMap<string, AttemptOutcome> = new Map([
 ]);
 
 /**
- * Classifies an exception inside a stream. It never reports a bad request: a provider that started to answer has
- * accepted the request.
+ * Classifies an exception inside a stream. It never reports a bad request, except a prompt that is too long: a provider
+ * that started to answer has accepted the request otherwise.
  */
-export const outcomeOfException = (name: string | undefined): AttemptOutcome =>
-  exceptions.get(name ?? '') ?? 'malformed_answer';
+export function outcomeOfException(name: string | undefined, payload: string): AttemptOutcome {
+  const message = asString(asObject(parseJson(payload))?.message);
+  return exceptions.get(name ?? '') ?? (saysContextOverflow(message) ? 'context_exceeded' : 'malformed_answer');
+}

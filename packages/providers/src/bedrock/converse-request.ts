@@ -1,19 +1,20 @@
 import type { ChatRequest } from '@sotto/wire';
 import type { ChatTarget, UnsupportedRequest, UpstreamRequest } from '../adapter.ts';
-import { claudeSampling } from '../anthropic/claude-generation.ts';
+import { claudeSampling, claudeStops } from '../anthropic/claude-generation.ts';
 import { claudeSchema } from '../anthropic/claude-schema.ts';
-import { asObject } from '../json.ts';
+import { asObject, jsonBody } from '../json.ts';
 import {
   type AssistantBlock,
   type Conversation,
-  imagesOf,
   jsonInstruction,
   readConversation,
   type Turn,
   type UserBlock,
 } from '../translate/conversation.ts';
+import { type ImageSupport, unfitImage } from '../translate/image-types.ts';
 import { detailFormats } from '../translate/reasoning-details.ts';
-import { safeCallId, unfitToolName } from '../translate/tool-calls.ts';
+import { unfitToolName } from '../translate/tool-calls.ts';
+import { objectSchema } from '../translate/tool-schema.ts';
 import { converseReasoning, isClaude } from './reasoning.ts';
 
 /**
@@ -26,7 +27,7 @@ export function converseRequest(request: ChatRequest, target: ChatTarget): Upstr
   const { turns } = conversation;
   const unfit =
     unfitToolName(request.tools, /^[a-zA-Z0-9_-]{1,64}$/, 'letters, digits, _ and -, at most 64') ??
-    unfitImage(turns) ??
+    unfitImage(turns, images) ??
     unfitTools(request, turns);
   if (unfit !== undefined) return unfit;
   const kept = cachePointsOf(target.upstreamModel);
@@ -42,7 +43,7 @@ export function converseRequest(request: ChatRequest, target: ChatTarget): Upstr
     inferenceConfig: {
       maxTokens: target.maxOutputTokens,
       ...sampling(request, target.upstreamModel, thinks),
-      stopSequences: request.stop == null ? undefined : [request.stop].flat(),
+      stopSequences: isClaude(target.upstreamModel) ? claudeStops(request) : stopsOf(request),
     },
     toolConfig,
     outputConfig: outputConfig(request, target.upstreamModel),
@@ -52,29 +53,22 @@ export function converseRequest(request: ChatRequest, target: ChatTarget): Upstr
   return request.stream === true
     ? {
         path: `/model/${model}/converse-stream`,
-        body: JSON.stringify(body),
+        body: jsonBody(body),
         accept: 'application/vnd.amazon.eventstream',
       }
-    : { path: `/model/${model}/converse`, body: JSON.stringify(body), accept: 'application/json' };
+    : { path: `/model/${model}/converse`, body: jsonBody(body), accept: 'application/json' };
 }
+
+const stopsOf = ({ stop }: ChatRequest): string[] | undefined => (stop == null ? undefined : [stop].flat());
 
 const imageFormats: Readonly<Record<string, string>> = {
   'image/jpeg': 'jpeg',
-  'image/jpg': 'jpeg',
   'image/png': 'png',
   'image/gif': 'gif',
   'image/webp': 'webp',
 };
 
-function unfitImage(turns: readonly Turn[]): UnsupportedRequest | undefined {
-  const unfit = imagesOf(turns).find(({ source }) => 'url' in source || imageFormats[source.mediaType] === undefined);
-  if (unfit === undefined) return undefined;
-  const { param } = unfit;
-  return {
-    unsupported: `\`${param}\` must be a base64 \`data:\` URL of a jpeg, png, gif or webp image for this model.`,
-    param,
-  };
-}
+const images: ImageSupport = { mediaTypes: new Set(Object.keys(imageFormats)), takesUrls: false };
 
 /**
  * Converse refuses calls and results in a conversation if the request offers no tools. It cannot offer and forbid
@@ -133,7 +127,7 @@ function userContent(block: UserBlock): object[] {
     }
     case 'tool_result': {
       const content = block.text === '' ? [] : [{ text: block.text }];
-      return [{ toolResult: { toolUseId: safeCallId(block.callId), content } }, ...cachePoint(block.cached)];
+      return [{ toolResult: { toolUseId: block.callId, content } }, ...cachePoint(block.cached)];
     }
     default:
       return block satisfies never;
@@ -145,7 +139,7 @@ function assistantContent(block: AssistantBlock): object[] {
     case 'text':
       return [{ text: block.text }, ...cachePoint(block.cached)];
     case 'tool_call':
-      return [{ toolUse: { toolUseId: safeCallId(block.id), name: block.name, input: block.input } }];
+      return [{ toolUse: { toolUseId: block.id, name: block.name, input: block.input } }];
     case 'reasoning': {
       const { detail } = block;
       if (detail.type === 'reasoning.encrypted') {
@@ -178,7 +172,7 @@ function converseTools({ tools, tool_choice: choice }: ChatRequest, kept: KeptBl
       toolSpec: {
         name,
         description: description || undefined,
-        inputSchema: { json: { type: 'object', properties: {}, ...parameters } },
+        inputSchema: { json: objectSchema(parameters) },
         ...(strict === true ? { strict } : {}),
       },
     },

@@ -1,6 +1,8 @@
 import { parseJson } from '@sotto/wire';
 import { asCount, asObject, asString, type JsonObject } from '../json.ts';
-import { finishReasonOfConverse } from '../translate/stop-reason.ts';
+import type { ToolCallPiece } from '../openai/content.ts';
+import { converseFailures, finishReasonOfConverse } from '../translate/stop-reason.ts';
+import { argumentsText } from '../translate/tool-arguments.ts';
 import { OpenToolCalls } from '../translate/tool-calls.ts';
 import { TranslatedStream } from '../translate/translated-stream.ts';
 import { outcomeOfException } from './classify-failure.ts';
@@ -30,7 +32,7 @@ export class ConverseStream extends TranslatedStream {
     if (this.isOver) return;
     this.events += 1;
     if (headers.get(':message-type') !== 'event') {
-      this.fail(outcomeOfException(headers.get(':exception-type')));
+      this.fail(outcomeOfException(headers.get(':exception-type'), payload));
       return;
     }
     const event = asObject(parseJson(payload));
@@ -66,13 +68,7 @@ export class ConverseStream extends TranslatedStream {
 
   #start(at: unknown, called: JsonObject | undefined): void {
     if (called === undefined) return;
-    const id = asString(called.toolUseId);
-    const name = asString(called.name);
-    if (id === undefined || name === undefined) {
-      this.fail('malformed_answer');
-      return;
-    }
-    this.write({ toolCalls: [this.#calls.open(at, { id, name })] });
+    this.write({ toolCalls: [this.#calls.open(at, { id: asString(called.toolUseId), name: asString(called.name) })] });
   }
 
   #delta(at: unknown, delta: JsonObject): void {
@@ -81,14 +77,17 @@ export class ConverseStream extends TranslatedStream {
     if (thought !== undefined) {
       this.write({ reasoning: asString(thought.text), details: reasoningDetail(thought, asCount(at)) });
     } else if (called !== undefined) {
-      this.write({ toolCalls: this.#calls.more(at, asString(called.input) ?? '') });
+      this.write({ toolCalls: this.#calls.more(at, argumentsText(called.input) ?? '') });
     } else this.write({ content: asString(delta.text) });
   }
 
   #finish(stopReason: string): void {
-    const finishReason = finishReasonOfConverse(stopReason);
-    if (finishReason === undefined) this.fail('malformed_answer');
-    else this.write({ finishReason });
+    if (converseFailures.has(stopReason)) this.fail('malformed_answer');
+    else this.finish(finishReasonOfConverse(stopReason));
     this.#isStopped = true;
+  }
+
+  protected override closeCalls(): readonly ToolCallPiece[] {
+    return this.#calls.closeAll();
   }
 }

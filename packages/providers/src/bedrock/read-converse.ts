@@ -1,17 +1,24 @@
 import type { ReasoningDetail } from '@sotto/wire';
 import type { AnswerReading, ChatAnswer, ChatStreamOptions, ReportedUsage } from '../adapter.ts';
 import { asArray, asCount, asObject, asString, objectIn } from '../json.ts';
+import { readingOf } from '../translate/malformed-answer.ts';
 import { reportedUsage } from '../translate/reported-usage.ts';
-import { finishReasonOfConverse } from '../translate/stop-reason.ts';
-import { writeWholeAnswer } from '../translate/whole-answer.ts';
+import { converseFailures, finishReasonOfConverse } from '../translate/stop-reason.ts';
+import { wholeCall, writeWholeAnswer } from '../translate/whole-answer.ts';
 import { reasoningDetail } from './reasoning.ts';
 
 /** Reads a whole answer of Converse. */
-export function readConverse(body: Buffer, options: ChatStreamOptions): AnswerReading<ChatAnswer> {
+export const readConverse = (body: Buffer, options: ChatStreamOptions): AnswerReading<ChatAnswer> =>
+  readingOf(() => readWhole(body, options));
+
+function readWhole(body: Buffer, options: ChatStreamOptions): AnswerReading<ChatAnswer> {
   const raw = objectIn(body);
   const blocks = asArray(asObject(asObject(raw?.output)?.message)?.content);
-  const finishReason = finishReasonOfConverse(asString(raw?.stopReason) ?? 'malformed_model_output');
-  if (blocks === undefined || finishReason === undefined) return { ok: false, outcome: 'malformed_answer' };
+  const stopReason = asString(raw?.stopReason);
+  if (blocks === undefined || stopReason === undefined || converseFailures.has(stopReason)) {
+    return { ok: false, outcome: 'malformed_answer' };
+  }
+  const finishReason = finishReasonOfConverse(stopReason);
   let content = '';
   let reasoning = '';
   const details: ReasoningDetail[] = [];
@@ -27,10 +34,7 @@ export function readConverse(body: Buffer, options: ChatStreamOptions): AnswerRe
     }
     const called = asObject(block.toolUse);
     if (called === undefined) continue;
-    const id = asString(called.toolUseId);
-    const name = asString(called.name);
-    if (id === undefined || name === undefined) return { ok: false, outcome: 'malformed_answer' };
-    toolCalls.push({ id, name, arguments: JSON.stringify(called.input ?? {}) });
+    toolCalls.push(wholeCall({ id: asString(called.toolUseId), name: asString(called.name), input: called.input }));
   }
   const reported = readConverseUsage(raw?.usage);
   return writeWholeAnswer({ content, reasoning, details, toolCalls, finishReason, reported }, options);

@@ -9,7 +9,7 @@ import {
   type UpstreamRequest,
   type UpstreamTarget,
 } from '../adapter.ts';
-import { asArray, asCount, asObject } from '../json.ts';
+import { asArray, asCount, asObject, jsonBody } from '../json.ts';
 import { promptUsage } from '../openai/usage.ts';
 import { embeddingTexts, withoutChat } from '../translate/unsupported.ts';
 import { VectorsReader } from '../vectors-reader.ts';
@@ -44,7 +44,7 @@ function embeddingsRequest(request: EmbeddingsRequest, target: UpstreamTarget): 
     truncate: 'NONE',
     output_dimension: request.dimensions ?? undefined,
   };
-  return { path: '/embed', body: JSON.stringify(body), accept: 'application/json' };
+  return { path: '/embed', body: jsonBody(body), accept: 'application/json' };
 }
 
 function openEmbeddings(request: EmbeddingsRequest): AnswerReader<EmbeddingsResult> {

@@ -23,11 +23,12 @@ export function classifyFailure(status: number, body: Buffer): AttemptOutcome {
 const errorOf = (body: unknown): JsonObject | undefined => asObject(asObject(asArray(body)?.[0] ?? body)?.error);
 
 /**
- * Classifies an `error` with status 200. It never reports a bad request: a provider that started to answer has accepted
- * the request.
+ * Classifies an `error` with status 200. It never reports a bad request, except a prompt that is too long: a provider that
+ * started to answer has accepted the request otherwise.
  */
 export function classifyEmbedded(error: unknown): AttemptOutcome {
   const code = asObject(error)?.code;
   const outcome = typeof code === 'number' && code >= 400 ? outcomeOfStatus(code) : undefined;
-  return outcome === undefined || outcome === 'invalid_request' ? 'malformed_answer' : outcome;
+  if (outcome !== undefined && outcome !== 'invalid_request') return outcome;
+  return saysContextOverflow(asString(asObject(error)?.message)) ? 'context_exceeded' : 'malformed_answer';
 }

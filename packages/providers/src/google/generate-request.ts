@@ -1,13 +1,8 @@
 import type { ChatRequest } from '@sotto/wire';
 import type { ChatTarget, UnsupportedRequest, UpstreamRequest } from '../adapter.ts';
-import { asObject, jsonInteger } from '../json.ts';
-import {
-  type AssistantBlock,
-  imagesOf,
-  readConversation,
-  type Turn,
-  type UserBlock,
-} from '../translate/conversation.ts';
+import { asObject, jsonBody, jsonInteger } from '../json.ts';
+import { type AssistantBlock, readConversation, type Turn, type UserBlock } from '../translate/conversation.ts';
+import { type ImageSupport, unfitImage } from '../translate/image-types.ts';
 import { detailFormats } from '../translate/reasoning-details.ts';
 import { unfitToolName } from '../translate/tool-calls.ts';
 
@@ -22,7 +17,7 @@ export function generateRequest(request: ChatRequest, target: ChatTarget): Upstr
   if ('unsupported' in conversation) return conversation;
   const unfit =
     unfitToolName(request.tools, /^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$/, 'letters, digits, _ . and -, at most 64') ??
-    addressedImage(conversation.turns);
+    unfitImage(conversation.turns, images);
   if (unfit !== undefined) return unfit;
   if (Array.isArray(request.stop) && request.stop.length > mostStops) {
     return { unsupported: `\`stop\` must be at most ${mostStops} strings for this model.`, param: 'stop' };
@@ -46,18 +41,17 @@ export function generateRequest(request: ChatRequest, target: ChatTarget): Upstr
   return request.stream === true
     ? {
         path: `/models/${model}:streamGenerateContent?alt=sse`,
-        body: JSON.stringify(body),
+        body: jsonBody(body),
         accept: 'text/event-stream',
       }
-    : { path: `/models/${model}:generateContent`, body: JSON.stringify(body), accept: 'application/json' };
+    : { path: `/models/${model}:generateContent`, body: jsonBody(body), accept: 'application/json' };
 }
 
-function addressedImage(turns: readonly Turn[]): UnsupportedRequest | undefined {
-  const addressed = imagesOf(turns).find(({ source }) => 'url' in source);
-  if (addressed === undefined) return undefined;
-  const { param } = addressed;
-  return { unsupported: `\`${param}\` must be a base64 \`data:\` URL: this model takes no addresses.`, param };
-}
+/** @see https://ai.google.dev/gemini-api/docs/image-understanding#supported-formats */
+const images: ImageSupport = {
+  mediaTypes: new Set(['image/png', 'image/jpeg', 'image/webp', 'image/heic', 'image/heif']),
+  takesUrls: false,
+};
 
 function geminiContent(turn: Turn, asksSignatures: boolean): object {
   if (turn.role === 'user') return { role: 'user', parts: turn.blocks.flatMap(userParts) };

@@ -9,7 +9,8 @@ import type {
   UpstreamRequest,
   UpstreamTarget,
 } from '../adapter.ts';
-import { asArray, asCount, asObject, type JsonObject } from '../json.ts';
+import { asArray, asCount, asObject, type JsonObject, jsonBody } from '../json.ts';
+import type { ToolCallPiece } from '../openai/content.ts';
 import { ToolCallIds } from '../openai/tool-call-ids.ts';
 import { promptUsage } from '../openai/usage.ts';
 import { JsonEventStream } from '../translate/json-event-stream.ts';
@@ -21,6 +22,7 @@ import { PartialCalls } from './partial-calls.ts';
 import {
   type Candidate,
   type CandidateCalls,
+  candidateFailures,
   finishReasonOf,
   outcomeWithout,
   readCandidate,
@@ -42,7 +44,7 @@ function embedRequest(request: EmbeddingsRequest, target: UpstreamTarget): Upstr
   }));
   return {
     path: `/models/${encodeURIComponent(target.upstreamModel)}:batchEmbedContents`,
-    body: JSON.stringify({ requests }),
+    body: jsonBody({ requests }),
     accept: 'application/json',
   };
 }
@@ -63,7 +65,6 @@ const openEmbedded = (request: EmbeddingsRequest): AnswerReader<EmbeddingsResult
 /** Reads the event stream of `streamGenerateContent`. It has no terminator and ends when the connection closes. */
 class GenerateStream extends JsonEventStream {
   readonly #calls: CandidateCalls;
-  #hasCalls = false;
 
   constructor(options: ChatStreamOptions) {
     super(options);
@@ -79,10 +80,17 @@ class GenerateStream extends JsonEventStream {
   }
 
   #candidate({ content, reasoning, details, toolCalls, finishReason }: Candidate): void {
-    this.#hasCalls ||= toolCalls.length > 0;
-    const finish = finishReason === undefined ? undefined : finishReasonOf(finishReason, this.#hasCalls);
-    if (finishReason !== undefined && finish === undefined) this.fail('malformed_answer');
-    else this.write({ content, reasoning, details, toolCalls, finishReason: finish });
+    if (finishReason !== undefined && candidateFailures.has(finishReason)) {
+      this.fail('malformed_answer');
+      return;
+    }
+    this.write({ content, reasoning, details, toolCalls });
+    if (finishReason !== undefined) this.finish(finishReasonOf(finishReason));
+  }
+
+  /** Nothing: Google sends whole calls. */
+  protected override closeCalls(): readonly ToolCallPiece[] {
+    return [];
   }
 
   protected override failureIn(body: JsonObject): AttemptOutcome | undefined {

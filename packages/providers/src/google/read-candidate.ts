@@ -3,7 +3,9 @@ import type { FinishReason, ReasoningDetail } from '@sotto/wire';
 import { asArray, asObject, asString, type JsonObject } from '../json.ts';
 import type { ReadToolCall, ToolCallPiece } from '../openai/content.ts';
 import type { ToolCallIds } from '../openai/tool-call-ids.ts';
+import { MalformedAnswer } from '../translate/malformed-answer.ts';
 import { detailFormats } from '../translate/reasoning-details.ts';
+import { argumentsText } from '../translate/tool-arguments.ts';
 import { classifyEmbedded } from './classify-failure.ts';
 import type { GatheredCall, PartialCalls } from './partial-calls.ts';
 
@@ -28,7 +30,8 @@ export interface CandidateCalls {
 export function readCandidate(raw: JsonObject, { ids, partial }: CandidateCalls): Candidate | undefined {
   const candidate = (asArray(raw.candidates) ?? []).map(asObject).find((entry) => (entry?.index ?? 0) === 0);
   if (candidate === undefined) return undefined;
-  const finishReason = asString(candidate.finishReason);
+  const said = asString(candidate.finishReason);
+  const finishReason = said === 'FINISH_REASON_UNSPECIFIED' ? undefined : said;
   const read: Candidate = { content: '', reasoning: '', details: [], toolCalls: [], finishReason };
   const sign = (data: string | undefined, id?: string): void => {
     if (!data) return;
@@ -60,11 +63,12 @@ export function readCandidate(raw: JsonObject, { ids, partial }: CandidateCalls)
 function callOf(called: JsonObject): ReadToolCall {
   const id = asString(called.id);
   const name = asString(called.name);
+  if (!name) throw new MalformedAnswer();
   return {
     index: undefined,
     ...(id ? { id } : {}),
     type: 'function',
-    function: { ...(name ? { name } : {}), arguments: JSON.stringify(called.args ?? {}) },
+    function: { name, arguments: argumentsText(called.args) || '{}' },
   };
 }
 
@@ -75,7 +79,7 @@ export function outcomeWithout(raw: JsonObject): AttemptOutcome | undefined {
 }
 
 /** Finish reasons that report a failure of the model. */
-const failures = new Set([
+export const candidateFailures: ReadonlySet<string> = new Set([
   'MALFORMED_FUNCTION_CALL',
   'UNEXPECTED_TOOL_CALL',
   'TOO_MANY_TOOL_CALLS',
@@ -83,6 +87,7 @@ const failures = new Set([
   'MALFORMED_RESPONSE',
 ]);
 const endings: ReadonlyMap<string, FinishReason> = new Map([
+  ['STOP', 'stop'],
   ['MAX_TOKENS', 'length'],
   ['SAFETY', 'content_filter'],
   ['RECITATION', 'content_filter'],
@@ -93,8 +98,5 @@ const endings: ReadonlyMap<string, FinishReason> = new Map([
   ['SPII', 'content_filter'],
 ]);
 
-/** Returns OpenAI's name for `finishReason`; undefined for a failure. */
-export function finishReasonOf(finishReason: string, hasToolCalls: boolean): FinishReason | undefined {
-  if (failures.has(finishReason)) return undefined;
-  return endings.get(finishReason) ?? (hasToolCalls ? 'tool_calls' : 'stop');
-}
+/** Returns OpenAI's name for `finishReason`. Undefined for an unknown one. */
+export const finishReasonOf = (finishReason: string): FinishReason | undefined => endings.get(finishReason);

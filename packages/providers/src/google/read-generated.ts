@@ -1,13 +1,17 @@
 import type { AnswerReading, ChatAnswer, ChatStreamOptions, ReportedUsage } from '../adapter.ts';
 import { asCount, asObject, objectIn } from '../json.ts';
 import { ToolCallIds } from '../openai/tool-call-ids.ts';
+import { readingOf } from '../translate/malformed-answer.ts';
 import { reportedUsage } from '../translate/reported-usage.ts';
 import { writeWholeAnswer } from '../translate/whole-answer.ts';
 import { PartialCalls } from './partial-calls.ts';
-import { finishReasonOf, outcomeWithout, readCandidate } from './read-candidate.ts';
+import { candidateFailures, finishReasonOf, outcomeWithout, readCandidate } from './read-candidate.ts';
 
 /** Reads a whole `GenerateContentResponse`. */
-export function readGenerated(body: Buffer, options: ChatStreamOptions): AnswerReading<ChatAnswer> {
+export const readGenerated = (body: Buffer, options: ChatStreamOptions): AnswerReading<ChatAnswer> =>
+  readingOf(() => readWhole(body, options));
+
+function readWhole(body: Buffer, options: ChatStreamOptions): AnswerReading<ChatAnswer> {
   const raw = objectIn(body);
   if (raw === undefined) return { ok: false, outcome: 'malformed_answer' };
   const calls = { ids: new ToolCallIds(options.identity.id), partial: new PartialCalls() };
@@ -16,8 +20,8 @@ export function readGenerated(body: Buffer, options: ChatStreamOptions): AnswerR
     return { ok: false, outcome: outcomeWithout(raw) ?? 'malformed_answer' };
   }
   const { content, reasoning, details } = candidate;
-  const finishReason = finishReasonOf(candidate.finishReason, candidate.toolCalls.length > 0);
-  if (finishReason === undefined) return { ok: false, outcome: 'malformed_answer' };
+  if (candidateFailures.has(candidate.finishReason)) return { ok: false, outcome: 'malformed_answer' };
+  const finishReason = finishReasonOf(candidate.finishReason);
   const toolCalls = candidate.toolCalls.map(({ id = '', function: { name = '', arguments: args = '' } }) => ({
     id,
     name,

@@ -1,6 +1,9 @@
 import type { ChatRequest } from '@sotto/wire';
 import type { ChatTarget, UpstreamRequest } from '../adapter.ts';
-import { jsonInteger } from '../json.ts';
+import { asObject, jsonBody, jsonInteger, wellFormedJson } from '../json.ts';
+import { nineAlphanumerics, shortIds, withCallIds } from '../translate/call-ids.ts';
+import { withRegisteredType } from '../translate/media-types.ts';
+import { textOfDetails } from '../translate/reasoning-details.ts';
 
 /**
  * Builds the provider's request from validated fields, one by one. No other part of the body is sent upstream. `null`
@@ -34,7 +37,7 @@ export function chatRequest(request: ChatRequest, target: ChatTarget): UpstreamR
   };
   return {
     path: '/chat/completions',
-    body: JSON.stringify(body),
+    body: jsonBody(body),
     accept: stream ? 'text/event-stream' : 'application/json',
   };
 }
@@ -57,7 +60,10 @@ function openAiMessages(messages: readonly Message[], dialect: ChatTarget['diale
     if (images.length > 0) sent.push({ role: 'user', content: [{ type: 'text', text: imagesOfResults }, ...images] });
     images = [];
   };
-  for (const message of messages) {
+  for (const message of withCallIds(
+    messages,
+    dialect.tool_call_ids === 'nine_alphanumerics' ? nineAlphanumerics : shortIds,
+  )) {
     if (message.role !== 'tool') showImages();
     if (message.role !== 'tool' || typeof message.content === 'string') sent.push(openAiMessage(message, dialect));
     else {
@@ -81,7 +87,7 @@ function splitParts(content: Exclude<Extract<Message, { role: 'tool' }>['content
   const images: ImagePart[] = [];
   for (const { cache_control: _, ...part } of content) {
     if (part.type === 'text') texts.push(part);
-    else images.push(part);
+    else images.push(plainImage(part));
   }
   return { texts, images };
 }
@@ -92,22 +98,57 @@ function splitParts(content: Exclude<Extract<Message, { role: 'tool' }>['content
  */
 function openAiMessage(message: Message, dialect: ChatTarget['dialect']): object {
   if (message.role !== 'assistant') return withPlainParts(message);
-  const { refusal, reasoning, reasoning_content, reasoning_details: _, ...rest } = message;
+  const { refusal, reasoning, reasoning_content, reasoning_details, ...rest } = message;
   if (rest.tool_calls?.length === 0) rest.tool_calls = undefined;
   if (Array.isArray(rest.content) && rest.content.length === 0)
     rest.content = rest.tool_calls === undefined ? '' : null;
-  const thought = dialect.reasoning_field === undefined ? undefined : (reasoning ?? reasoning_content ?? undefined);
   return {
     ...withPlainParts(rest),
+    ...(rest.tool_calls === undefined ? {} : { tool_calls: rest.tool_calls?.map(withPlainArguments) }),
     ...(refusal == null ? {} : { refusal }),
-    ...(thought === undefined || dialect.reasoning_field === undefined ? {} : { [dialect.reasoning_field]: thought }),
+    ...thoughtFields(message, dialect),
   };
 }
 
+/** The reasoning of an earlier answer, in the fields in which its provider takes it back. Others refuse such fields. */
+function thoughtFields(
+  { reasoning, reasoning_content, reasoning_details, tool_calls }: Extract<Message, { role: 'assistant' }>,
+  dialect: ChatTarget['dialect'],
+): object {
+  const field = dialect.reasoning_field ?? (asObject(dialect.reasoning_off.reasoning) && 'reasoning_details');
+  if (field === undefined) return {};
+  const thought = reasoning ?? reasoning_content ?? textOfDetails(reasoning_details ?? []);
+  if (field === 'reasoning_details') {
+    return {
+      ...(thought === undefined ? {} : { reasoning: thought }),
+      ...(reasoning_details?.length ? { reasoning_details } : {}),
+    };
+  }
+  // DeepSeek requires the field beside calls, also if another model that did not think made them.
+  const isRequired = field === 'reasoning_content' && (tool_calls?.length ?? 0) > 0;
+  return thought === undefined && !isRequired ? {} : { [field]: thought ?? '' };
+}
+
+type ToolCall = NonNullable<Extract<Message, { role: 'assistant' }>['tool_calls']>[number];
+
+/** Arguments are JSON text within JSON text. Servers that parse them refuse halves of surrogate pairs inside. */
+function withPlainArguments(call: ToolCall): ToolCall {
+  const text = wellFormedJson(call.function.arguments);
+  return text === call.function.arguments ? call : { ...call, function: { ...call.function, arguments: text } };
+}
+
 const withPlainParts = <Content extends { readonly content?: unknown }>(message: Content): Content =>
-  Array.isArray(message.content)
-    ? { ...message, content: message.content.map(({ cache_control: _, ...part }: Cacheable) => part) }
-    : message;
+  Array.isArray(message.content) ? { ...message, content: message.content.map(plainPart) } : message;
+
+type Part = Exclude<Extract<Message, { role: 'user' }>['content'], string>[number];
+
+const plainPart = ({ cache_control: _, ...part }: Part & Cacheable): object =>
+  part.type === 'image_url' ? plainImage(part) : part;
+
+function plainImage(part: ImagePart): ImagePart {
+  const url = withRegisteredType(part.image_url.url);
+  return url === part.image_url.url ? part : { ...part, image_url: { ...part.image_url, url } };
+}
 
 const openAiTool = ({ cache_control: _, ...tool }: Tool): object =>
   tool.function.strict === null ? { ...tool, function: { ...tool.function, strict: undefined } } : tool;

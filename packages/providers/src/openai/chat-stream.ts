@@ -1,10 +1,12 @@
-import { parseJson, SseParser, sseFrame } from '@sotto/wire';
+import { type FinishReason, parseJson, SseParser, sseFrame } from '@sotto/wire';
 import type { ChatStreamOptions } from '../adapter.ts';
 import { asObject, type JsonObject } from '../json.ts';
 import { EventCopier, latin1, unknownField, utf8 } from '../translate/copied-events.ts';
+import { isEncrypted } from '../translate/reasoning-details.ts';
 import { AnswerStream } from '../translate/translated-stream.ts';
-import { type CompleteChunk, failedFinish, isOutput, readChunk, writeChunk } from './chunk.ts';
+import { type CompleteChunk, failedFinish, isOutput, readChunk, withoutOutput, writeChunk } from './chunk.ts';
 import { embeddedFailure } from './classify-failure.ts';
+import type { ToolCallPiece } from './content.ts';
 import { ThinkTags } from './think-tags.ts';
 import { ToolCallIds } from './tool-call-ids.ts';
 import { readUsage } from './usage.ts';
@@ -68,8 +70,6 @@ export class OpenAiChatStream extends AnswerStream {
       return;
     }
     const read = readChunk(raw);
-    const toolCalls = this.#toolCallIds.complete(read.toolCalls);
-    if (read.finishReason !== undefined) toolCalls.push(...this.#toolCallIds.close());
     const { failure, finishReason } = read;
     if (failure !== undefined) {
       this.fail(failure);
@@ -79,25 +79,43 @@ export class OpenAiChatStream extends AnswerStream {
       this.fail('server_error');
       return;
     }
-    const chunk = { ...read, toolCalls, finishReason };
-    // After its finish reason an answer is over, so drop any further output.
-    if (chunk.hasChoice && (!this.isComplete || chunk.finishReason)) {
-      this.#write(chunk);
-      this.#learn(data, chunk);
+    const toolCalls = this.#toolCallIds.complete(read.toolCalls);
+    if (read.hasChoice) {
+      // After its finish reason an answer has no more text, so only calls follow.
+      const chunk = this.isComplete ? { ...withoutOutput, toolCalls } : { ...read, toolCalls, finishReason: undefined };
+      const isEnd = finishReason !== undefined || this.isComplete || read.toolCalls.length > 0;
+      if (!isEnd || isOutput(chunk)) this.#write(chunk);
+      if (!isEnd) this.#learn(data, chunk);
     }
-    this.report(chunk.usage, readUsage);
+    if (finishReason !== undefined) this.finish(finishReason);
+    this.report(read.usage, readUsage);
   }
 
   #write(chunk: CompleteChunk): void {
-    const { identity, stripReasoning } = this.#options;
+    const { stripReasoning } = this.#options;
     this.hasOutput ||= isOutput(chunk);
-    if (chunk.finishReason !== undefined) this.finish();
     this.count((chunk.content ?? '') + (chunk.reasoning ?? '') + (chunk.refusal ?? ''), chunk.toolCalls);
     const content = this.#shownContent(chunk);
-    const hidden = stripReasoning && content === undefined && (chunk.reasoning ?? chunk.content) !== undefined;
-    if (hidden && !chunk.role && chunk.finishReason === undefined && chunk.toolCalls.length === 0) return;
+    const hasTrace = (chunk.reasoning ?? chunk.content) !== undefined;
+    const isHidden = stripReasoning && content === undefined && hasTrace && !chunk.refusal;
+    if (isHidden && !chunk.role && chunk.toolCalls.length === 0 && !chunk.details.some(isEncrypted)) return;
+    this.#send({ ...chunk, content });
+  }
+
+  protected override closeCalls(): readonly ToolCallPiece[] {
+    return this.#toolCallIds.close();
+  }
+
+  protected override writeFinish(toolCalls: readonly ToolCallPiece[], finishReason: FinishReason): void {
+    const tags = this.#thinkTags;
+    const rest = tags === undefined || tags.isDone ? '' : tags.end();
+    this.#send({ ...withoutOutput, content: rest || undefined, toolCalls, finishReason });
+  }
+
+  #send(chunk: CompleteChunk): void {
+    const { identity, stripReasoning } = this.#options;
     // Clients rely on a role in the first delta, which some providers never send.
-    const shown = { ...chunk, content, role: chunk.role || !this.#hasRole };
+    const shown = { ...chunk, role: chunk.role || !this.#hasRole };
     this.#hasRole = true;
     this.send(latin1(sseFrame(JSON.stringify(writeChunk(shown, identity, stripReasoning)))));
   }
@@ -106,7 +124,7 @@ export class OpenAiChatStream extends AnswerStream {
   #shownContent({ content }: CompleteChunk): string | undefined {
     const tags = this.#thinkTags;
     if (tags === undefined || tags.isDone) return content;
-    const text = tags.take(content ?? '') + (this.isComplete ? tags.end() : '');
+    const text = tags.take(content ?? '');
     return text === '' && content !== '' ? undefined : text;
   }
 
@@ -123,7 +141,8 @@ export class OpenAiChatStream extends AnswerStream {
     const isReasoning = read.reasoning === text && read.content === undefined;
     const isContent = read.content === text && read.reasoning === undefined;
     const isPlain = toolCalls.length === 0 && finishReason === undefined && read.refusal === undefined;
-    const isBare = read.failure === undefined && read.usage === undefined && event.usage == null;
+    const isBare =
+      read.failure === undefined && read.usage === undefined && event.usage == null && read.details.length === 0;
     if (!(isContent || isReasoning) || !isPlain || !isBare) return undefined;
     if (isReasoning && stripReasoning) return '';
     const chunk = { ...read, toolCalls: [], finishReason: undefined };

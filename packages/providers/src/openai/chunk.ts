@@ -1,7 +1,8 @@
 import type { AttemptOutcome } from '@sotto/router';
-import type { ChatChunk, FinishReason } from '@sotto/wire';
+import type { ChatChunk, FinishReason, ReasoningDetail } from '@sotto/wire';
 import type { AnswerIdentity } from '../adapter.ts';
 import { asArray, asObject, asString, type JsonObject } from '../json.ts';
+import { detailsField, shownDetails } from '../translate/reasoning-details.ts';
 import { embeddedFailure } from './classify-failure.ts';
 import { type ReadToolCall, readContent, readToolCalls, type ToolCallPiece } from './content.ts';
 
@@ -13,6 +14,7 @@ export interface ProviderChunk {
   readonly content: string | undefined;
   readonly reasoning: string | undefined;
   readonly refusal: string | undefined;
+  readonly details: readonly ReasoningDetail[];
   readonly toolCalls: readonly ReadToolCall[];
   readonly finishReason: FinishReason | typeof failedFinish | undefined;
   /** Whether the event has a first choice. Events with only usage do not. */
@@ -24,16 +26,16 @@ export interface ProviderChunk {
 export function readChunk(raw: JsonObject): ProviderChunk {
   const choice = (asArray(raw.choices) ?? []).map(asObject).find((entry) => (entry?.index ?? 0) === 0);
   const delta = asObject(choice?.delta) ?? {};
-  const { content, reasoning } = readContent(delta);
-  const finish = asString(choice?.finish_reason);
+  const { content, reasoning, details } = readContent(delta);
   return {
     failure: embeddedFailure(raw),
     role: delta.role === 'assistant',
     content,
     reasoning,
+    details,
     refusal: asString(delta.refusal),
     toolCalls: readToolCalls(delta.tool_calls),
-    finishReason: finish ? readFinishReason(finish) : undefined,
+    finishReason: readFinishReason(choice?.finish_reason),
     hasChoice: choice !== undefined,
     usage: usageIn(raw, choice),
   };
@@ -46,13 +48,27 @@ function usageIn(raw: JsonObject, choice: JsonObject | undefined): JsonObject | 
 
 /** Whether an event is output. Text of another provider must not follow output. */
 export const isOutput = (chunk: ProviderChunk): boolean =>
-  Boolean(chunk.content || chunk.reasoning || chunk.refusal || chunk.finishReason) || chunk.toolCalls.length > 0;
+  Boolean(chunk.content || chunk.reasoning || chunk.refusal) || chunk.details.length > 0 || chunk.toolCalls.length > 0;
 
 /** An event without a failure, whose tool calls have their indexes and ids. */
 export interface CompleteChunk extends ProviderChunk {
   readonly toolCalls: readonly ToolCallPiece[];
   readonly finishReason: FinishReason | undefined;
 }
+
+/** An event that carries nothing. */
+export const withoutOutput = {
+  failure: undefined,
+  role: false,
+  content: undefined,
+  reasoning: undefined,
+  refusal: undefined,
+  details: [],
+  toolCalls: [],
+  finishReason: undefined,
+  hasChoice: true,
+  usage: undefined,
+} as const satisfies CompleteChunk;
 
 /** Writes the event for clients, under our own id and model. */
 export function writeChunk(chunk: CompleteChunk, identity: AnswerIdentity, stripReasoning: boolean): ChatChunk {
@@ -68,6 +84,7 @@ export function writeChunk(chunk: CompleteChunk, identity: AnswerIdentity, strip
           ...(chunk.role ? { role: 'assistant' as const } : {}),
           ...(chunk.content === undefined ? {} : { content: chunk.content }),
           ...(chunk.reasoning === undefined || stripReasoning ? {} : { reasoning: chunk.reasoning }),
+          ...detailsField(shownDetails(chunk.details, stripReasoning)),
           ...(chunk.refusal === undefined ? {} : { refusal: chunk.refusal }),
           ...(chunk.toolCalls.length === 0 ? {} : { tool_calls: [...chunk.toolCalls] }),
         },
@@ -82,6 +99,14 @@ export const failedFinish = 'failed';
 
 /** Providers' names for finish reasons, in lower case. */
 const known: ReadonlyMap<string, FinishReason | typeof failedFinish> = new Map([
+  ['stop', 'stop'],
+  ['stopped', 'stop'],
+  ['stop_sequence', 'stop'],
+  ['eos', 'stop'],
+  ['eos_token', 'stop'],
+  ['end_turn', 'stop'],
+  ['complete', 'stop'],
+  ['completed', 'stop'],
   ['length', 'length'],
   ['model_length', 'length'],
   ['max_tokens', 'length'],
@@ -101,6 +126,9 @@ const known: ReadonlyMap<string, FinishReason | typeof failedFinish> = new Map([
   ['insufficient_system_resource', failedFinish],
 ]);
 
-/** Returns OpenAI's name for a provider's `finish_reason`. An unknown name counts as `stop`. */
-export const readFinishReason = (said: string): FinishReason | typeof failedFinish =>
-  known.get(said.toLowerCase()) ?? 'stop';
+/**
+ * Returns OpenAI's name for a provider's `finish_reason`. Undefined for none and for an unknown one, such as the text `null` of
+ * servers that send it with every event: it does not say that the answer has ended.
+ */
+export const readFinishReason = (said: unknown): FinishReason | typeof failedFinish | undefined =>
+  known.get(asString(said)?.toLowerCase() ?? '');

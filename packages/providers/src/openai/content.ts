@@ -1,19 +1,24 @@
+import type { ReasoningDetail } from '@sotto/wire';
 import { asArray, asCount, asObject, asString, type JsonObject } from '../json.ts';
+import { readDetails, textOfDetails } from '../translate/reasoning-details.ts';
+import { argumentsText } from '../translate/tool-arguments.ts';
 
 /** The text and the reasoning of a message or a delta; undefined if absent. */
 export interface ReadContent {
   readonly content: string | undefined;
   readonly reasoning: string | undefined;
+  readonly details: readonly ReasoningDetail[];
 }
 
 /**
  * Reads content and reasoning in every dialect of OpenAI's shape. Reasoning is in `reasoning_content` or `reasoning`
- * beside the content, or in `thinking` parts of a content list.
+ * beside the content, or in `thinking` parts of a content list. Providers of OpenRouter's shape add `reasoning_details`.
  */
 export function readContent(message: JsonObject): ReadContent {
-  const beside = asString(message.reasoning_content) ?? asString(message.reasoning);
+  const details = readDetails(message.reasoning_details);
+  const beside = asString(message.reasoning_content) ?? asString(message.reasoning) ?? textOfDetails(details);
   const parts = asArray(message.content);
-  if (parts === undefined) return { content: asString(message.content), reasoning: beside };
+  if (parts === undefined) return { content: asString(message.content), reasoning: beside, details };
   let content: string | undefined;
   let thinking: string | undefined;
   for (const part of parts) {
@@ -27,7 +32,7 @@ export function readContent(message: JsonObject): ReadContent {
       if (text !== undefined) content = (content ?? '') + text;
     }
   }
-  return { content, reasoning: beside ?? thinking };
+  return { content, reasoning: beside ?? thinking, details };
 }
 
 /** Reads tool calls, or pieces of them. It drops empty ids and names, because some providers repeat them as `""`. */
@@ -39,7 +44,7 @@ export function readToolCalls(value: unknown): ReadToolCall[] {
     const called = asObject(call.function);
     const id = asString(call.id);
     const name = asString(called?.name);
-    const args = asString(called?.arguments);
+    const args = argumentsText(called?.arguments);
     pieces.push({
       index: asCount(call.index),
       ...(id ? { id } : {}),

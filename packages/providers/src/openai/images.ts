@@ -8,7 +8,7 @@ import type {
   UpstreamRequest,
 } from '../adapter.ts';
 import { type Bulk, BulkyJson, bulkPosition } from '../bulky-json.ts';
-import { asArray, asObject, asString } from '../json.ts';
+import { asArray, asObject, asString, jsonBody } from '../json.ts';
 import { embeddedFailure } from './classify-failure.ts';
 
 /** Images by OpenAI's `POST /images/generations`. */
@@ -25,7 +25,7 @@ function imageRequest(
     size: imageSettings(request).size,
     response_format: responseFormat === 'none' ? undefined : responseFormat,
   };
-  return { path: '/images/generations', body: JSON.stringify(body), accept: 'application/json' };
+  return { path: '/images/generations', body: jsonBody(body), accept: 'application/json' };
 }
 
 /** Reads the first image of an answer. It checks and keeps the base64, and drops everything else. */

@@ -11,7 +11,7 @@ import {
   type UpstreamTarget,
 } from '../adapter.ts';
 import type { CallerParameters } from '../caller-parameters.ts';
-import { asArray, asObject, objectIn } from '../json.ts';
+import { asArray, asObject, jsonBody, objectIn } from '../json.ts';
 import { VectorsReader } from '../vectors-reader.ts';
 import { chatRequest } from './chat-request.ts';
 import { OpenAiChatStream } from './chat-stream.ts';
@@ -62,7 +62,7 @@ export function embeddingsRequest(request: EmbeddingsRequest, target: UpstreamTa
     encoding_format: request.encoding_format ?? undefined,
     dimensions: request.dimensions ?? undefined,
   };
-  return { path: '/embeddings', body: JSON.stringify(body), accept: 'application/json' };
+  return { path: '/embeddings', body: jsonBody(body), accept: 'application/json' };
 }
 
 /** Reads the vectors of an answer of OpenAI's `POST /embeddings`. */
@@ -86,7 +86,7 @@ function speechRequest(request: SpeechRequest, { upstreamModel, defaultVoice }: 
     voice: request.voice ?? defaultVoice,
     response_format: 'mp3',
   };
-  return { path: '/audio/speech', body: JSON.stringify(body), accept: 'audio/mpeg' };
+  return { path: '/audio/speech', body: jsonBody(body), accept: 'audio/mpeg' };
 }
 
 /** Media types of MP3, and types that do not describe the bytes. */

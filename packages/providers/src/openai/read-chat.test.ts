@@ -133,7 +133,6 @@ describe('an invalid answer', () => {
     ['an object without choices', {}, 'malformed_answer'],
     ['no choice', { choices: [] }, 'malformed_answer'],
     ['a choice without a message', { choices: [{ finish_reason: 'stop' }] }, 'malformed_answer'],
-    ['an unfinished choice', completion({ content: 'x' }, null), 'malformed_answer'],
     ['a choice that failed', completion({ content: 'x' }, 'error'), 'server_error'],
     ['an error under status 200', { error: { message: 'x', code: 429 } }, 'rate_limited'],
     ['an error beside an answer', completion({ content: 'x' }, 'stop', { error: { code: 500 } }), 'server_error'],

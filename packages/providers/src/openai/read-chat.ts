@@ -1,6 +1,9 @@
 import type { AnswerReading, ChatAnswer, ChatStreamOptions } from '../adapter.ts';
 import { asArray, asObject, asString, type JsonObject, objectIn } from '../json.ts';
+import { readingOf } from '../translate/malformed-answer.ts';
+import { detailsField, shownDetails } from '../translate/reasoning-details.ts';
 import { plausibleUsage } from '../translate/reported-usage.ts';
+import { finalReason } from '../translate/stop-reason.ts';
 import { chatAnswer } from '../translate/whole-answer.ts';
 import { failedFinish, readFinishReason } from './chunk.ts';
 import { embeddedFailure } from './classify-failure.ts';
@@ -10,19 +13,20 @@ import { ToolCallIds } from './tool-call-ids.ts';
 import { readUsage } from './usage.ts';
 
 /** Reads a whole chat completion and rewrites it under our own id and model. Only the first choice counts. */
-export function readChat(body: Buffer, { identity, stripReasoning }: ChatStreamOptions): AnswerReading<ChatAnswer> {
+export const readChat = (body: Buffer, options: ChatStreamOptions): AnswerReading<ChatAnswer> =>
+  readingOf(() => readWhole(body, options));
+
+function readWhole(body: Buffer, { identity, stripReasoning }: ChatStreamOptions): AnswerReading<ChatAnswer> {
   const raw = objectIn(body);
   if (raw === undefined) return { ok: false, outcome: 'malformed_answer' };
   const failure = embeddedFailure(raw);
   if (failure !== undefined) return { ok: false, outcome: failure };
   const choice = asObject(asArray(raw.choices)?.[0]);
   const message = asObject(choice?.message);
-  const said = asString(choice?.finish_reason);
-  if (message === undefined || said === undefined) return { ok: false, outcome: 'malformed_answer' };
-  const { content, reasoning } = readContent(message);
+  if (message === undefined) return { ok: false, outcome: 'malformed_answer' };
+  const { content, reasoning, details } = readContent(message);
   const toolCalls = wholeToolCalls(message, new ToolCallIds(identity.id));
-  // Some providers send an empty finish reason instead of `null`. A whole answer has ended, so derive the reason.
-  const finishReason = readFinishReason(said || (toolCalls.length > 0 ? 'tool_calls' : 'stop'));
+  const finishReason = readFinishReason(choice?.finish_reason);
   if (finishReason === failedFinish) return { ok: false, outcome: 'server_error' };
   const refusal = asString(message.refusal) ?? null;
   const called = toolCalls.map((call) => call.function.name + call.function.arguments);
@@ -35,9 +39,10 @@ export function readChat(body: Buffer, { identity, stripReasoning }: ChatStreamO
         content: content === undefined ? null : stripReasoning ? withoutThinking(content) : content,
         refusal,
         ...(reasoning === undefined || stripReasoning ? {} : { reasoning }),
+        ...detailsField(shownDetails(details, stripReasoning)),
         ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
       },
-      finishReason,
+      finalReason(finishReason, toolCalls.length > 0),
     ),
     reported: plausibleUsage(readUsage(raw.usage), producedBytes),
     producedBytes,
@@ -48,9 +53,12 @@ function wholeToolCalls(
   message: JsonObject,
   ids: ToolCallIds,
 ): { id: string; type: 'function'; function: { name: string; arguments: string } }[] {
-  return ids.complete(readToolCalls(message.tool_calls)).map((call) => ({
-    id: call.id ?? '',
-    type: 'function',
-    function: { name: call.function.name ?? '', arguments: call.function.arguments || '{}' },
-  }));
+  // Each entry is a whole call, whatever index it has.
+  const entries = readToolCalls(message.tool_calls).map((call, index) => ({ ...call, index }));
+  const calls: { id: string; type: 'function'; function: { name: string; arguments: string } }[] = [];
+  for (const { index, id = '', function: called } of [...ids.complete(entries), ...ids.close()]) {
+    calls[index] ??= { id, type: 'function', function: { name: called.name ?? '', arguments: '' } };
+    calls[index].function.arguments += called.arguments ?? '';
+  }
+  return calls;
 }

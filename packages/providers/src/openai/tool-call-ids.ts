@@ -1,20 +1,28 @@
-import { digestedCallId } from '../translate/tool-calls.ts';
+import { digestedCallId } from '../translate/call-ids.ts';
+import { MalformedAnswer } from '../translate/malformed-answer.ts';
 import type { ReadToolCall, ToolCallPiece } from './content.ts';
 
 /** A call that has begun. */
 interface BegunCall {
   /** Its position among the calls of the answer, from 0. */
   readonly index: number;
-  /** The provider's id for the call. */
-  readonly id: string | undefined;
+  /** The provider's id for the call. Some providers send it after the call has begun. */
+  id: string | undefined;
+  /** The name so far. Some providers send it late or in pieces. */
+  name: string;
+  /** Whether clients have its id and name. */
+  isSent: boolean;
   hasArguments: boolean;
 }
 
 /**
- * Identifies the tool calls of one answer and gives each an index and an id. Clients expect indexes from 0 without
- * gaps. Some providers begin at 1, send no index, or send the same one for all calls. Clients refer to a call by its
- * id, and this service sends that id to the provider. A call without an id gets one derived from the completion's id by
- * a hash, which does not reveal it.
+ * Identifies the tool calls of one answer. Clients expect indexes from 0 without gaps, and the id, type and name once,
+ * whole, with the first piece of a call. Many of them join whatever a later piece repeats.
+ *
+ * Some providers begin indexes at 1, send none, or send the same one for all calls. Some repeat the id and the name in
+ * every piece, and some send the name late or in pieces. So a call is held back until its arguments begin, another call
+ * begins, or the answer ends. Clients refer to a call by its id, and this service sends that id to the provider. A call
+ * without an id of its own gets one derived from the completion's id by a hash, which does not reveal it.
  */
 export class ToolCallIds {
   readonly #completionId: string;
@@ -27,26 +35,54 @@ export class ToolCallIds {
     this.#completionId = completionId;
   }
 
-  /** Returns the pieces with their calls' indexes. The first piece of each call has an id. */
+  /** Returns the pieces that clients get. The first piece of each call has its id and name. */
   complete(pieces: readonly ReadToolCall[]): ToolCallPiece[] {
-    return pieces.map((piece) => {
+    return pieces.flatMap((piece) => {
       const known = this.#callOf(piece);
+      const before = known === undefined ? this.#sendNamed() : [];
       const call = known ?? this.#begin(piece);
       this.#last = call;
-      call.hasArguments ||= Boolean(piece.function.arguments);
-      const { index } = call;
-      if (known !== undefined || piece.id !== undefined) return { ...piece, index };
-      return { ...piece, index, id: digestedCallId(`${this.#completionId}/${index}`), type: 'function' };
+      if (!call.isSent) {
+        call.id ??= piece.id;
+        call.name = joined(call.name, piece.function.name ?? '');
+      }
+      const { arguments: args = '' } = piece.function;
+      if (args === '') return before;
+      call.hasArguments = true;
+      return [
+        ...before,
+        ...(call.isSent ? [{ index: call.index, function: { arguments: args } }] : this.#send(call, args)),
+      ];
     });
   }
 
-  /** Returns empty objects for calls without arguments, because clients parse the arguments. */
+  /**
+   * Returns what is still held back. Calls without arguments get an empty object, because clients parse the arguments.
+   * Throws `MalformedAnswer` for a call without a name: no client could run it.
+   */
   close(): ToolCallPiece[] {
     return this.#calls.flatMap((call) => {
-      if (call.hasArguments) return [];
+      if (call.isSent && call.hasArguments) return [];
       call.hasArguments = true;
-      return [{ index: call.index, function: { arguments: '{}' } }];
+      return call.isSent ? [{ index: call.index, function: { arguments: '{}' } }] : this.#send(call, '{}');
     });
+  }
+
+  #send(call: BegunCall, args: string): ToolCallPiece[] {
+    const { index, name } = call;
+    if (name === '') throw new MalformedAnswer();
+    call.isSent = true;
+    return [{ index, id: this.#idOf(call), type: 'function', function: { name, arguments: args } }];
+  }
+
+  /** Sends the calls that wait for nothing but arguments, so that calls keep their order. */
+  #sendNamed(): ToolCallPiece[] {
+    return this.#calls.flatMap((call) => (call.isSent || call.name === '' ? [] : this.#send(call, '')));
+  }
+
+  #idOf({ id, index }: BegunCall): string {
+    const isTaken = this.#calls.some((other) => other.index < index && other.id === id);
+    return id === undefined || isTaken ? digestedCallId(`${this.#completionId}/${index}`) : id;
   }
 
   /** The call that a piece continues; undefined if the piece begins a call. */
@@ -65,9 +101,12 @@ export class ToolCallIds {
   }
 
   #begin({ index, id }: ReadToolCall): BegunCall {
-    const call = { index: this.#calls.length, id, hasArguments: false };
+    const call = { index: this.#calls.length, id, name: '', isSent: false, hasArguments: false };
     this.#calls.push(call);
     if (index !== undefined) this.#byIndex.set(index, call);
     return call;
   }
 }
+
+/** Joins the pieces of a name. A piece may also repeat the name so far, or send it whole again with more. */
+const joined = (name: string, piece: string): string => (piece.startsWith(name) ? piece : name + piece);

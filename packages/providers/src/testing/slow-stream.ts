@@ -1,10 +1,12 @@
 import type { AttemptOutcome } from '@sotto/router';
+import type { FinishReason } from '@sotto/wire';
 import type { ReportedUsage } from '../adapter.ts';
-import { type CompleteChunk, failedFinish, isOutput, readChunk, writeChunk } from '../openai/chunk.ts';
+import { type CompleteChunk, failedFinish, isOutput, readChunk, withoutOutput, writeChunk } from '../openai/chunk.ts';
 import { embeddedFailure } from '../openai/classify-failure.ts';
 import { ThinkTags } from '../openai/think-tags.ts';
 import { ToolCallIds } from '../openai/tool-call-ids.ts';
 import { readUsage } from '../openai/usage.ts';
+import { finalReason } from '../translate/stop-reason.ts';
 import { ours } from './fixtures.ts';
 
 /** The result of reading a stream. */
@@ -38,23 +40,40 @@ export function readSlowly(stream: Buffer, { stripReasoning }: { readonly stripR
     events: 0,
   };
   let isFinished = false;
+  let reason: FinishReason | undefined;
+  let hasCalls = false;
   const tags = new ThinkTags();
 
-  const write = (chunk: CompleteChunk): void => {
+  const send = (chunk: CompleteChunk): void => {
+    const shown = { ...chunk, role: chunk.role || read.chunks.length === 0 };
+    read.chunks.push(JSON.parse(JSON.stringify(writeChunk(shown, ours, stripReasoning))));
+  };
+  const count = (chunk: CompleteChunk): void => {
     read.hasOutput ||= isOutput(chunk);
-    isFinished ||= chunk.finishReason !== undefined;
+    hasCalls ||= chunk.toolCalls.length > 0;
     const texts = [chunk.content, chunk.reasoning, chunk.refusal];
     const calls = chunk.toolCalls.flatMap((call) => [call.function.name, call.function.arguments]);
     read.producedBytes += Buffer.byteLength([...texts, ...calls].map((text) => text ?? '').join(''));
+  };
+  const write = (chunk: CompleteChunk): void => {
+    count(chunk);
     let { content } = chunk;
     if (stripReasoning && !tags.isDone) {
-      const text = tags.take(content ?? '') + (isFinished ? tags.end() : '');
+      const text = tags.take(content ?? '');
       content = text === '' && content !== '' ? undefined : text;
     }
     const hid = stripReasoning && content === undefined && (chunk.reasoning ?? chunk.content) !== undefined;
-    if (hid && !chunk.role && !chunk.finishReason && chunk.toolCalls.length === 0) return;
-    const shown = { ...chunk, content, role: chunk.role || read.chunks.length === 0 };
-    read.chunks.push(JSON.parse(JSON.stringify(writeChunk(shown, ours, stripReasoning))));
+    if (hid && !chunk.refusal && !chunk.role && chunk.toolCalls.length === 0) return;
+    send({ ...chunk, content });
+  };
+  /** The finish reason comes last, because further calls may follow it. */
+  const end = (): void => {
+    const toolCalls = ids.close();
+    count({ ...withoutOutput, toolCalls });
+    read.hasOutput ||= isFinished;
+    if (!read.hasOutput) return;
+    const rest = stripReasoning && !tags.isDone ? tags.end() : '';
+    send({ ...withoutOutput, content: rest || undefined, toolCalls, finishReason: finalReason(reason, hasCalls) });
   };
 
   const onEvent = (source: string): void => {
@@ -78,8 +97,15 @@ export function readSlowly(stream: Buffer, { stripReasoning }: { readonly stripR
       if (!isFinished) read.failure = 'server_error';
     } else {
       const toolCalls = ids.complete(chunk.toolCalls);
-      if (finishReason !== undefined) toolCalls.push(...ids.close());
-      if (chunk.hasChoice && (!isFinished || finishReason !== undefined)) write({ ...chunk, toolCalls, finishReason });
+      const said: CompleteChunk = isFinished
+        ? { ...withoutOutput, toolCalls }
+        : { ...chunk, toolCalls, finishReason: undefined };
+      const mayBeEmpty = !isFinished && finishReason === undefined && chunk.toolCalls.length === 0;
+      if (chunk.hasChoice && (mayBeEmpty || isOutput(said))) write(said);
+      if (finishReason !== undefined) {
+        isFinished = true;
+        if (reason === undefined || reason === 'stop' || reason === 'tool_calls') reason = finishReason;
+      }
       const reported = readUsage(chunk.usage);
       if (reported === undefined) return;
       read.reported = reported;
@@ -95,6 +121,7 @@ export function readSlowly(stream: Buffer, { stripReasoning }: { readonly stripR
     }
   }
   read.isComplete = isFinished || read.isTerminated;
+  if (read.isComplete && read.failure === undefined) end();
   return read;
 }
 

@@ -8,6 +8,8 @@ import {
 } from '@sotto/wire';
 import type { UnsupportedRequest } from '../adapter.ts';
 import { asObject, type JsonObject } from '../json.ts';
+import { plainIds, withCallIds } from './call-ids.ts';
+import { registeredMediaType } from './media-types.ts';
 import { mergeDetails } from './reasoning-details.ts';
 
 /** A block of a user turn. `cached`: the provider may cache the prompt up to here. */
@@ -56,9 +58,10 @@ export interface Conversation {
  * @param formats - The formats of reasoning details that the provider accepts. Others are dropped.
  */
 export function readConversation(
-  messages: ChatRequest['messages'],
+  given: ChatRequest['messages'],
   formats: readonly string[],
 ): Conversation | UnsupportedRequest {
+  const messages = withCallIds(given, plainIds);
   const system: TextBlock[] = [];
   const merged: Turn[] = [];
   const calls = new Map<string, string>();
@@ -229,7 +232,7 @@ export function readImageUrl(url: string): ImageSource {
   if (!/^data:/i.test(url)) return { url };
   const comma = url.indexOf(',');
   const [mediaType = ''] = url.slice('data:'.length, comma).toLowerCase().split(';');
-  return { mediaType, base64: url.slice(comma + 1) };
+  return { mediaType: registeredMediaType(mediaType), base64: url.slice(comma + 1) };
 }
 
 const anyObject = 'Answer with one valid JSON object and nothing else: no words around it and no code fence.';

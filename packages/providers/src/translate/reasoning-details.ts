@@ -1,4 +1,5 @@
-import type { ReasoningDetail } from '@sotto/wire';
+import { type ReasoningDetail, reasoningDetailSchema } from '@sotto/wire';
+import { asArray } from '../json.ts';
 
 /** The formats of reasoning details, by the names that OpenRouter's clients know. */
 export const detailFormats = {
@@ -25,3 +26,28 @@ export function mergeDetails(pieces: readonly ReasoningDetail[]): ReasoningDetai
   }
   return merged;
 }
+
+/** Reads the `reasoning_details` of a provider of OpenRouter's shape. Pieces in another form are dropped. */
+export const readDetails = (value: unknown): readonly ReasoningDetail[] =>
+  (asArray(value) ?? []).flatMap((entry) => {
+    const read = reasoningDetailSchema.safeParse(entry);
+    return read.success ? [read.data] : [];
+  });
+
+/** Returns the trace that details hold in clear. Undefined if they hold none. */
+export function textOfDetails(details: readonly ReasoningDetail[]): string | undefined {
+  const texts = details.map((detail) =>
+    detail.type === 'reasoning.text' ? detail.text : detail.type === 'reasoning.summary' ? detail.summary : undefined,
+  );
+  return texts.some((text) => text) ? texts.join('') : undefined;
+}
+
+/** Returns the details for the client. If the trace is hidden, these are only the ones that the provider alone can read. */
+export const shownDetails = (details: readonly ReasoningDetail[], stripReasoning: boolean): ReasoningDetail[] =>
+  details.filter((detail) => !stripReasoning || isEncrypted(detail));
+
+export const isEncrypted = ({ type }: ReasoningDetail): boolean => type === 'reasoning.encrypted';
+
+/** The field of a message or a delta that holds details, if there are any. */
+export const detailsField = (details: ReasoningDetail[]): { readonly reasoning_details?: ReasoningDetail[] } =>
+  details.length === 0 ? {} : { reasoning_details: details };

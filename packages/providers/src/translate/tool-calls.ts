@@ -1,7 +1,13 @@
-import { createHash } from 'node:crypto';
 import { type ChatRequest, parseJson } from '@sotto/wire';
 import type { UnsupportedRequest } from '../adapter.ts';
 import type { ToolCallPiece } from '../openai/content.ts';
+import { MalformedAnswer } from './malformed-answer.ts';
+
+interface OpenedCall {
+  readonly id: string | undefined;
+  readonly name: string | undefined;
+  readonly given?: string;
+}
 
 interface OpenCall {
   readonly index: number;
@@ -15,9 +21,12 @@ interface OpenCall {
 export class OpenToolCalls {
   readonly #calls = new Map<unknown, OpenCall>();
 
-  /** Begins a call in the block `at`. `given` holds arguments that arrived at once. */
-  open(at: unknown, called: { readonly id: string; readonly name: string; readonly given?: string }): ToolCallPiece {
-    const { id, name, given = '' } = called;
+  /**
+   * Begins a call in the block `at`. `given` holds arguments that arrived at once. Throws `MalformedAnswer` if the id or the
+   * name is missing: these APIs send both with the beginning of a call.
+   */
+  open(at: unknown, { id, name, given = '' }: OpenedCall): ToolCallPiece {
+    if (!id || !name) throw new MalformedAnswer();
     const index = this.#calls.size;
     this.#calls.set(at, { index, given, more: '' });
     return { index, id, type: 'function', function: { name, arguments: given } };
@@ -37,25 +46,17 @@ export class OpenToolCalls {
     return call?.given === '' && call.more === '' ? this.more(at, '{}') : [];
   }
 
-  /** Whether arguments that arrived at once and again in pieces fail to form one JSON text. */
-  get isSpliced(): boolean {
-    return [...this.#calls.values()].some(
-      ({ given, more }) => given !== '' && more !== '' && parseJson(given + more) === undefined,
-    );
+  /**
+   * Closes the calls that the stream left open. Throws `MalformedAnswer` if arguments that arrived at once and again in
+   * pieces fail to form one JSON text.
+   */
+  closeAll(): ToolCallPiece[] {
+    return [...this.#calls].flatMap(([at, { given, more }]) => {
+      if (given !== '' && more !== '' && parseJson(given + more) === undefined) throw new MalformedAnswer();
+      return this.close(at);
+    });
   }
 }
-
-/** Returns an id that is derived from a text by a hash, which does not reveal the text. */
-export const digestedCallId = (text: string): string =>
-  `call_${createHash('sha256').update(text).digest('base64url').slice(0, 24)}`;
-
-const safe = /^[a-zA-Z0-9_-]{1,64}$/;
-
-/**
- * Returns a tool call's id in a form that strict APIs accept. An id in another form becomes a digest, which is the same
- * for the call and for its result.
- */
-export const safeCallId = (id: string): string => (safe.test(id) ? id : digestedCallId(id));
 
 /** Refuses the first tool whose name an API would refuse. `takes` describes `pattern` in words. */
 export function unfitToolName(

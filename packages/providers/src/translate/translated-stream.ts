@@ -4,9 +4,11 @@ import type { ChatStreamOptions, ChatStreamReader, ReportedUsage } from '../adap
 import { asObject, type JsonObject } from '../json.ts';
 import type { ToolCallPiece } from '../openai/content.ts';
 import { type CopiedRun, latin1 } from './copied-events.ts';
+import { MalformedAnswer } from './malformed-answer.ts';
 import { mergeUsage } from './merge-usage.ts';
+import { shownDetails } from './reasoning-details.ts';
 import { plausibleUsage, type UsageReader } from './reported-usage.ts';
-import { shownDetails } from './whole-answer.ts';
+import { finalReason } from './stop-reason.ts';
 
 /** One piece of an answer on its way to the client. */
 export interface AnswerPiece {
@@ -25,6 +27,10 @@ export abstract class AnswerStream implements ChatStreamReader {
   #out = '';
   #finished = false;
   #terminated = false;
+  #reason: FinishReason | undefined;
+  #hasCalls = false;
+  /** Whether clients have the finish reason. */
+  #isClosed = false;
   #usage: JsonObject = {};
   hasOutput = false;
   failure: AttemptOutcome | undefined;
@@ -42,11 +48,14 @@ export abstract class AnswerStream implements ChatStreamReader {
   }
 
   push(bytes: string): string {
-    return this.#read(() => this.take(bytes));
+    this.#read(() => this.take(bytes));
+    return this.#taken();
   }
 
   end(): string {
-    return this.#read(() => this.close());
+    this.#read(() => this.close());
+    this.#writeEnd();
+    return this.#taken();
   }
 
   /**
@@ -56,6 +65,10 @@ export abstract class AnswerStream implements ChatStreamReader {
   protected abstract take(bytes: string): void;
   /** Called when the provider has closed the stream. */
   protected abstract close(): void;
+  /** Returns the pieces of calls that are still held back. */
+  protected abstract closeCalls(): readonly ToolCallPiece[];
+  /** Writes the end of a whole answer. */
+  protected abstract writeFinish(toolCalls: readonly ToolCallPiece[], finishReason: FinishReason): void;
 
   /** Whether further input is ignored. */
   protected get isOver(): boolean {
@@ -80,6 +93,7 @@ export abstract class AnswerStream implements ChatStreamReader {
   /** Counts output. */
   protected count(text: string, toolCalls: readonly ToolCallPiece[]): void {
     this.producedBytes += Buffer.byteLength(text);
+    this.#hasCalls ||= toolCalls.length > 0;
     for (const call of toolCalls) {
       this.producedBytes += Buffer.byteLength((call.function.name ?? '') + (call.function.arguments ?? ''));
     }
@@ -96,9 +110,16 @@ export abstract class AnswerStream implements ChatStreamReader {
     this.reportedAtBytes = this.producedBytes;
   }
 
-  /** Records that the answer has its finish reason. */
-  protected finish(): void {
+  /**
+   * Records that the answer has its finish reason; undefined if it is not known. Clients get it with the end of the stream, because
+   * some providers send further calls after it, each with a reason. A reason that says more than that the turn is over stays.
+   */
+  protected finish(reason: FinishReason | undefined): void {
     this.#finished = true;
+    this.hasOutput = true;
+    if (this.#reason === undefined || this.#reason === 'stop' || this.#reason === 'tool_calls') {
+      this.#reason = reason ?? this.#reason;
+    }
   }
 
   /** Records that the provider has said that nothing more follows. */
@@ -111,16 +132,37 @@ export abstract class AnswerStream implements ChatStreamReader {
     if (!this.isComplete) this.failure ??= outcome;
   }
 
-  #read(parse: () => void): string {
-    if (!this.isOver) {
-      try {
-        parse();
-      } catch {
-        // The rest of the stream cannot be read.
-        if (this.isComplete) this.terminate();
-        else this.fail('malformed_answer');
-      }
+  #read(parse: () => void): void {
+    if (this.isOver) return;
+    this.#guarded(parse);
+    if (this.#terminated) this.#writeEnd();
+  }
+
+  #writeEnd(): void {
+    if (this.#isClosed || this.failure !== undefined || !this.isComplete) return;
+    this.#isClosed = true;
+    this.#guarded(() => {
+      const calls = this.closeCalls();
+      this.count('', calls);
+      this.hasOutput ||= calls.length > 0;
+      // A terminator without output is an empty answer. Clients get nothing of it, so that another route can follow.
+      if (this.hasOutput) this.writeFinish(calls, finalReason(this.#reason, this.#hasCalls));
+    });
+  }
+
+  #guarded(step: () => void): void {
+    try {
+      step();
+    } catch (error) {
+      // A client must not get an answer as whole whose calls nobody can read.
+      if (error instanceof MalformedAnswer) this.failure ??= 'malformed_answer';
+      // The rest of the stream cannot be read.
+      else if (this.isComplete) this.terminate();
+      else this.fail('malformed_answer');
     }
+  }
+
+  #taken(): string {
     const out = this.#out;
     this.#out = '';
     return out;
@@ -143,13 +185,21 @@ export abstract class TranslatedStream extends AnswerStream {
     this.#head = JSON.stringify({ id, object: 'chat.completion.chunk', created, model }).slice(0, -1);
   }
 
-  /** Writes a piece. After its finish reason an answer has no more text, so later pieces are dropped. */
+  /** Writes a piece. After its finish reason an answer has no more text, so only calls follow. */
   protected write(piece: AnswerPiece): void {
-    if (this.isComplete || this.isOver) return;
-    const { content, reasoning, toolCalls = [], finishReason } = piece;
-    this.count((content ?? '') + (reasoning ?? ''), toolCalls);
-    this.hasOutput ||= Boolean(content || reasoning || finishReason) || toolCalls.length > 0;
-    if (finishReason !== undefined) this.finish();
+    if (this.isOver) return;
+    const { content, reasoning, toolCalls = [] } = piece;
+    const isLate = this.isComplete;
+    this.count(isLate ? '' : (content ?? '') + (reasoning ?? ''), toolCalls);
+    this.hasOutput ||= Boolean(content || reasoning) || toolCalls.length > 0;
+    this.#writeFrame(isLate ? { toolCalls } : piece);
+  }
+
+  protected override writeFinish(toolCalls: readonly ToolCallPiece[], finishReason: FinishReason): void {
+    this.#writeFrame({ toolCalls, finishReason });
+  }
+
+  #writeFrame(piece: AnswerPiece): void {
     const frame = this.frameFor(piece);
     this.#begun ||= frame !== '';
     this.send(frame);

@@ -30,6 +30,10 @@ class SilentStream extends TranslatedStream {
   protected override close(): void {
     this.fail('malformed_answer');
   }
+
+  protected override closeCalls(): readonly [] {
+    return [];
+  }
 }
 
 /** Returns the texts of an embeddings request, for APIs that accept only texts and limit their number. */

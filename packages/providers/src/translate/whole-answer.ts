@@ -1,6 +1,10 @@
 import type { ChatCompletion, FinishReason, ReasoningDetail } from '@sotto/wire';
 import type { AnswerIdentity, AnswerReading, ChatAnswer, ChatStreamOptions, ReportedUsage } from '../adapter.ts';
+import { MalformedAnswer } from './malformed-answer.ts';
+import { detailsField, shownDetails } from './reasoning-details.ts';
 import { plausibleUsage } from './reported-usage.ts';
+import { finalReason } from './stop-reason.ts';
+import { argumentsText } from './tool-arguments.ts';
 
 /** A whole answer, read from the provider's own shape. */
 interface WholeAnswer {
@@ -8,7 +12,8 @@ interface WholeAnswer {
   readonly reasoning: string;
   readonly details: readonly ReasoningDetail[];
   readonly toolCalls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[];
-  readonly finishReason: FinishReason;
+  /** Undefined if the provider gave none that we know. */
+  readonly finishReason: FinishReason | undefined;
   readonly reported: ReportedUsage | undefined;
 }
 
@@ -30,19 +35,33 @@ export function writeWholeAnswer(
         content: content === '' && calls.length > 0 ? null : content,
         refusal: null,
         ...(reasoning === '' || stripReasoning ? {} : { reasoning }),
-        ...(details.length === 0 ? {} : { reasoning_details: details }),
+        ...detailsField(details),
         ...(calls.length === 0 ? {} : { tool_calls: calls }),
       },
-      finishReason,
+      finalReason(finishReason, calls.length > 0),
     ),
     reported: plausibleUsage(reported, producedBytes),
     producedBytes,
   };
 }
 
-/** Returns the details for the client. If the trace is hidden, these are only the ones that the provider alone can read. */
-export const shownDetails = (details: readonly ReasoningDetail[], stripReasoning: boolean): ReasoningDetail[] =>
-  details.filter(({ type }) => !stripReasoning || type === 'reasoning.encrypted');
+/** Reads a whole call. Throws `MalformedAnswer` if a client could not run it. */
+export function wholeCall({
+  id,
+  name,
+  input,
+}: {
+  readonly id: string | undefined;
+  readonly name: string | undefined;
+  readonly input: unknown;
+}): {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: string;
+} {
+  if (!id || !name) throw new MalformedAnswer();
+  return { id, name, arguments: argumentsText(input) || '{}' };
+}
 
 type Message = ChatCompletion['choices'][number]['message'];
 

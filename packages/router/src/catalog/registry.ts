@@ -9,7 +9,7 @@ import {
 import { type FileProblem, type FileResult, readYamlAs } from '@sotto/yaml';
 import { z } from 'zod';
 import { type ModelType, modelTypes } from './catalog.ts';
-import { otherProviderId } from './provider-id.ts';
+import { matchesProvider, otherProviderId } from './provider-id.ts';
 
 /** Adapters that a registry may name. */
 const adapterNames = ['openai', 'anthropic', 'google', 'bedrock', 'azure', 'cohere'] as const;
@@ -88,8 +88,14 @@ const providerSchema = z
         extra_body: z.record(z.string(), z.unknown()).default({}),
         /** The fields by which a request turns reasoning off, on models that can do without it. */
         reasoning_off: z.record(z.string(), z.unknown()).default({ reasoning_effort: 'none' }),
-        /** The field in which assistant messages return their reasoning to the provider. If absent, it is not sent. */
-        reasoning_field: z.enum(['reasoning_content', 'reasoning']).optional(),
+        /**
+         * The field in which assistant messages return their reasoning to the provider. `reasoning_details` is OpenRouter's form: the
+         * text in `reasoning`, and its signed or encrypted pieces. If absent, it is sent only to providers whose `reasoning_off` has
+         * OpenRouter's object `reasoning`.
+         */
+        reasoning_field: z.enum(['reasoning_content', 'reasoning', 'reasoning_details']).optional(),
+        /** The ids of tool calls that the provider accepts. Default: `nine_alphanumerics` for `mistral`, otherwise any of 40 characters. */
+        tool_call_ids: z.enum(['any', 'nine_alphanumerics']).optional(),
       })
       .prefault({}),
   })
@@ -150,6 +156,12 @@ export const registryFileSchema = z.strictObject({ providers: z.array(providerSc
 /** One provider of the registry file, with the field names of the file. */
 export type RegistryProvider = z.infer<typeof providerSchema>;
 
+/** Mistral's API refuses tool calls whose ids have another form than its own, whichever registry names it. */
+const withOwnCallIds = (provider: RegistryProvider): RegistryProvider =>
+  matchesProvider('mistral', provider.id) && provider.request.tool_call_ids === undefined
+    ? { ...provider, request: { ...provider.request, tool_call_ids: 'nine_alphanumerics' } }
+    : provider;
+
 /** The provider registry. It is part of the broker's measured image (docs/concepts/attestation.md). */
 export interface ProviderRegistry {
   /** SHA-256 of the file's bytes, lower-case hex. */
@@ -189,7 +201,8 @@ export function parseRegistry(text: string, digest: string, checks: RegistryChec
       if (problem !== undefined) report(['attestation', 'measurements', at], `: ${problem}`);
     }
   }
-  return problems.length > 0 ? { ok: false, problems } : { ok: true, value: { digest, providers: file.providers } };
+  if (problems.length > 0) return { ok: false, problems };
+  return { ok: true, value: { digest, providers: file.providers.map(withOwnCallIds) } };
 }
 
 /** The part of the broker's registry that control needs for planning. It omits addresses and the names of secrets. */

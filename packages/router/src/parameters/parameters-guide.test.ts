@@ -93,13 +93,13 @@ function outcomeOf(body: object, sketch: RouteSketch, provider?: ProviderPolicyO
     ...rest
   } = fitToRoute(chat, needs, route);
   const reasoning = reasoningOn(route, needs);
-  if (reasoning === 'off') return 'disabled';
   const limited = ceiling !== undefined || route.maxOutputTokens !== undefined;
   const upstream = {
     ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null)),
-    ...(reasoning === undefined ? {} : { reasoning_effort: reasoning.effort }),
+    ...(reasoning === undefined || reasoning === 'off' ? {} : { reasoning_effort: reasoning.effort }),
     ...(limited ? { max_tokens: outputCeiling(route, size) } : {}),
   };
+  if (reasoning === 'off') return Object.keys(upstream).length === 0 ? 'disabled' : { ...upstream, reasoning: 'off' };
   return Object.keys(upstream).length === 0 ? 'dropped' : upstream;
 }
 

@@ -139,9 +139,12 @@ describe('reasoningOn', () => {
     expect(reasoningOn(route({}), enabled())).toBeUndefined();
   });
 
-  it('gives way to tools where the provider takes only one of them, but can still be off', () => {
+  it('is off beside tools that the provider takes only without reasoning, also if the request names no effort', () => {
     const exclusive = { exclusiveParameters: [['tools', 'reasoning_effort']] };
-    expect(on(usual, { tools: true, reasoningEffort: 'high' }, exclusive)).toBeUndefined();
+    expect(on(usual, { tools: true, reasoningEffort: 'high' }, exclusive)).toBe('off');
+    expect(on(usual, { tools: true }, exclusive)).toBe('off');
+    expect(on(usual, { tools: true, reasoningEnabled: true }, exclusive)).toBe('off');
     expect(on(usual, { tools: true, reasoningDisabled: true }, exclusive)).toBe('off');
+    expect(on(usual, { reasoningEffort: 'high' }, exclusive)).toEqual({ effort: 'high' });
   });
 });

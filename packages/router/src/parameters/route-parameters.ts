@@ -59,15 +59,28 @@ export function lackedParameters(route: Route, needs: Needs): readonly string[] 
 }
 
 /**
- * The reasoning to request from a route. `off` if the request wants that and the route allows it, otherwise the level
- * nearest to the effort. A route that cannot turn reasoning off gets its lowest level.
+ * Whether the request uses a parameter that the provider refuses beside any reasoning. Without an effort, the provider
+ * would use the model's default effort and refuse the request all the same.
+ */
+const excludesReasoning = ({ exclusiveParameters }: Route, needs: Needs): boolean => {
+  const used = usedParameters(needs);
+  return exclusiveParameters.some((list) => {
+    const place = list.indexOf('reasoning_effort');
+    return list.slice(0, Math.max(place, 0)).some((name) => used.includes(name));
+  });
+};
+
+/**
+ * The reasoning to request from a route. `off` if the request wants that and the route allows it, or uses a parameter
+ * that excludes reasoning. Otherwise the level nearest to the effort. A route that cannot turn reasoning off gets its
+ * lowest level.
  * An undefined effort means the provider's default, for a request that only enables reasoning. Undefined leaves
  * everything to the provider.
  */
 export function reasoningOn(route: Route, needs: Needs): { readonly effort: string | undefined } | 'off' | undefined {
   const { reasoning } = route.capabilities;
   if (reasoning === undefined) return undefined;
-  if (needs.reasoningDisabled && reasoning.canDisable) return 'off';
+  if (reasoning.canDisable && (needs.reasoningDisabled || excludesReasoning(route, needs))) return 'off';
   const asked = needs.reasoningDisabled ? 'none' : needs.reasoningEffort;
   if (asked === undefined) return needs.reasoningEnabled ? { effort: undefined } : undefined;
   if (crowdedOut(route, needs).has('reasoning_effort')) return undefined;

@@ -12,6 +12,7 @@ import {
 } from '../chat-body.ts';
 import { asObject, asObjects, asString, type JsonObject } from '../json.ts';
 import { openReasoning, openSignature } from '../reasoning-envelope.ts';
+import { chatName } from '../tool-names.ts';
 import { blocksIn, cacheMark, readPart, readParts } from './read-content.ts';
 
 type ChatMessages = ChatBody['messages'];
@@ -108,7 +109,7 @@ function markedAtEnd(parts: readonly SeenPart[], mark: ReturnType<typeof cacheMa
 function readAssistant(content: unknown, param: string): AssistantMessage[] {
   const turn = emptyTurn();
   for (const [index, block] of blocksIn(content, param).entries()) {
-    if (block.type === 'tool_use') turn.calls.push(readCall(block));
+    if (block.type === 'tool_use') turn.calls.push(readCall(block, `${param}.${index}`));
     else if (block.type === 'thinking' || block.type === 'redacted_thinking') {
       const kept = readThought(block);
       turn.reasoning += kept?.text ?? '';
@@ -127,8 +128,13 @@ const readThought = (block: JsonObject) =>
     ? openSignature(block.signature, asString(block.thinking) ?? '')
     : openReasoning(block.data);
 
-const readCall = (block: JsonObject): ChatToolCall => ({
-  id: asString(block.id) ?? '',
-  type: 'function',
-  function: { name: asString(block.name) ?? '', arguments: JSON.stringify(asObject(block.input) ?? {}) },
-});
+function readCall({ id, name, input }: JsonObject, param: string): ChatToolCall {
+  if (input != null && asObject(input) === undefined) {
+    throw unreadable(`\`${param}.input\` must be a JSON object.`, `${param}.input`);
+  }
+  return {
+    id: asString(id) ?? '',
+    type: 'function',
+    function: { name: chatName({ name: asString(name) ?? '' }), arguments: JSON.stringify(input ?? {}) },
+  };
+}

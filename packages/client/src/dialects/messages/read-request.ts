@@ -1,6 +1,7 @@
 import { type ChatBody, unreadable } from '../chat-body.ts';
 import { asArray, asNumber, asObject, type JsonObject } from '../json.ts';
 import { commonEffort, commonFields, requestObject } from '../request-fields.ts';
+import type { ToolNames } from '../tool-names.ts';
 import type { Models } from '../translation.ts';
 import { readMessages } from './read-messages.ts';
 import { readToolChoice, readTools } from './read-tools.ts';
@@ -8,6 +9,7 @@ import { readToolChoice, readTools } from './read-tools.ts';
 export interface ReadRequest {
   readonly body: ChatBody;
   readonly notes: readonly string[];
+  readonly names: ToolNames;
 }
 
 /**
@@ -33,7 +35,7 @@ export function readRequest(value: unknown, models: Models): ReadRequest {
   };
   const { dropped } = offered;
   const notes = dropped.length === 0 ? [] : [`Left out tools that only Anthropic can run: ${dropped.join(', ')}.`];
-  return { body, notes };
+  return { body, notes, names: offered.names };
 }
 
 /** Anthropic's SDK then sends the whole conversation: `errorBody` tells it so in its own words. */

@@ -1,9 +1,12 @@
 import { type ChatBody, type ChatTool, unreadable } from '../chat-body.ts';
 import { asObject, asObjects, asString, type JsonObject } from '../json.ts';
+import { chatName, ToolNames } from '../tool-names.ts';
 import { cacheMark } from './read-content.ts';
 
 export interface ReadTools {
   readonly tools: ChatTool[];
+  /** The tools by their names in the chat. */
+  readonly names: ToolNames;
   /** The names of tools that the vendor would run or has built into its models. Nothing here can offer them. */
   readonly dropped: readonly string[];
 }
@@ -11,14 +14,15 @@ export interface ReadTools {
 /** Reads the tools that the caller runs and describes with a schema, as they are at the end of the conversation. */
 export function readTools(request: JsonObject): ReadTools {
   const tools: ChatTool[] = [];
+  const names = new ToolNames();
   const dropped: string[] = [];
   for (const tool of offeredTools(request)) {
     const parameters = asObject(tool.input_schema);
     const isOwn = tool.type == null || tool.type === 'custom';
-    if (isOwn && parameters !== undefined) tools.push(readTool(tool, parameters));
+    if (isOwn && parameters !== undefined) tools.push(readTool(tool, parameters, names));
     else dropped.push(asString(tool.name) ?? asString(tool.type) ?? 'unnamed');
   }
-  return { tools, dropped };
+  return { tools, names, dropped };
 }
 
 /** The tools of the request, with what blocks within the conversation have added and removed since. */
@@ -39,10 +43,10 @@ function offeredTools(request: JsonObject): readonly JsonObject[] {
   return [...tools].flatMap(([name, tool]) => (removed.has(name) ? [] : [tool]));
 }
 
-const readTool = (tool: JsonObject, parameters: JsonObject): ChatTool => ({
+const readTool = (tool: JsonObject, parameters: JsonObject, names: ToolNames): ChatTool => ({
   type: 'function',
   function: {
-    name: asString(tool.name) ?? '',
+    name: names.add({ kind: 'function', name: asString(tool.name) ?? '', namespace: undefined }),
     description: asString(tool.description),
     parameters,
     strict: tool.strict === true || undefined,
@@ -69,7 +73,7 @@ export function readToolChoice(
     case 'none':
       return { tool_choice: 'none' };
     case 'tool':
-      return { tool_choice: { type: 'function', function: { name: name ?? '' } }, ...parallel };
+      return { tool_choice: { type: 'function', function: { name: chatName({ name: name ?? '' }) } }, ...parallel };
     default:
       return { tool_choice: 'auto', ...parallel };
   }

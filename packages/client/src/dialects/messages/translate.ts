@@ -5,6 +5,11 @@ import { MessageStream } from './write-stream.ts';
 
 /** Translates a request of `POST /v1/messages`, and its answer. Throws `invalid_request`. */
 export function translateMessages(value: unknown, models: Models): Translation {
-  const { body, notes } = readRequest(value, models);
-  return { body, notes, whole: writeMessage, stream: () => new MessageStream(body.model) };
+  const { body, notes, names } = readRequest(value, models);
+  return {
+    body,
+    notes,
+    whole: (answer) => writeMessage(answer, names),
+    stream: () => new MessageStream(body.model, names),
+  };
 }

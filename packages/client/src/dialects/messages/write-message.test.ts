@@ -1,9 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { answer } from '../testing/answers.ts';
+import { ToolNames } from '../tool-names.ts';
 import { writeMessage } from './write-message.ts';
 
 const write = (...args: Parameters<typeof answer>) =>
-  writeMessage(answer(...args)) as { readonly content: readonly object[]; readonly stop_reason: string };
+  writeMessage(answer(...args), new ToolNames()) as {
+    readonly content: readonly object[];
+    readonly stop_reason: string;
+  };
 
 describe('a message', () => {
   it('has every field that Anthropic’s types require', () => {

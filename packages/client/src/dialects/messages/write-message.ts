@@ -1,16 +1,22 @@
+import { ClientError } from '../../errors.ts';
 import { type AnswerBlock, blocksOf } from '../answer-blocks.ts';
 import type { AnswerUsage } from '../chat-stream.ts';
-import { asNumber, asObject, parseJson } from '../json.ts';
+import { asNumber, asObject, type JsonObject, parseJson } from '../json.ts';
 import { sealReasoning, sealSignature } from '../reasoning-envelope.ts';
+import type { ToolNames } from '../tool-names.ts';
 import type { ChatAnswer } from '../translation.ts';
 
 /** Writes a whole chat answer as a message. */
-export function writeMessage({ id, model, choices: [choice], usage }: ChatAnswer): object {
-  const blocks = choice === undefined ? [] : blocksOf(choice.message);
+export function writeMessage({ id, model, choices: [choice], usage }: ChatAnswer, names: ToolNames): object {
+  const isCut = choice?.finish_reason === 'length';
+  const blocks = (choice === undefined ? [] : blocksOf(choice.message)).filter(
+    // A call that the limit cut off is left out: the caller could not run it.
+    (block) => !isCut || block.kind !== 'call' || inputOf(block.text) !== undefined,
+  );
   const calls = blocks.some(({ kind }) => kind === 'call');
   return {
     ...startedMessage(id, model),
-    content: blocks.map(messageBlock),
+    content: blocks.map((block) => messageBlock(block, names)),
     stop_reason: stopReason(choice?.finish_reason, calls),
     usage: messageUsage(usage),
   };
@@ -55,15 +61,26 @@ export function messageUsage(usage: AnswerUsage | undefined): object {
   };
 }
 
-/** Writes a block of an answer as the Messages API does. */
-export function messageBlock(block: AnswerBlock): object {
+const inputOf = (text: string): JsonObject | undefined => (text.trim() === '' ? {} : asObject(parseJson(text)));
+
+/**
+ * Writes a block of an answer as the Messages API does. Throws `answer_lost` for a call whose arguments are no JSON object: this API
+ * has no other input, and the tool must not run with an empty one.
+ */
+export function messageBlock(block: AnswerBlock, names: ToolNames): object {
   switch (block.kind) {
     case 'reasoning':
       return isShown(block)
         ? { type: 'thinking', thinking: block.text, signature: sealSignature(block.details[0]) }
         : { type: 'redacted_thinking', data: sealReasoning(block) };
-    case 'call':
-      return { type: 'tool_use', id: block.id, name: block.name, input: asObject(parseJson(block.text)) ?? {} };
+    case 'call': {
+      const input = inputOf(block.text);
+      if (input === undefined) {
+        const detail = `The model called \`${names.named(block.name).name}\` with arguments that are no JSON object.`;
+        throw new ClientError('answer_lost', undefined, { detail });
+      }
+      return { type: 'tool_use', id: block.id, name: names.named(block.name).name, input };
+    }
     default:
       return { type: 'text', text: block.text };
   }

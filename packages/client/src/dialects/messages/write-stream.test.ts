@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { brokenOff } from '../chat-failure.ts';
 import { deltasOf, eventsIn, failedChunk, payloads, usage } from '../testing/answers.ts';
+import { ToolNames } from '../tool-names.ts';
 import { messageUsage } from './write-message.ts';
 import { MessageStream } from './write-stream.ts';
 
@@ -8,7 +9,7 @@ const call = { id: 'a', function: { name: 'bash', arguments: '{"x":1}' } };
 const signed = { type: 'reasoning.text' as const, text: 'hm', signature: 's', format: 'anthropic-claude-v1', index: 0 };
 const message = { content: 'Hi.', reasoning: 'hm', reasoning_details: [signed], tool_calls: [call] };
 
-const write = (events: readonly object[], writer = new MessageStream('asked/model')): string =>
+const write = (events: readonly object[], writer = new MessageStream('asked/model', new ToolNames())): string =>
   events.map((event) => writer.chunk(event)).join('') + writer.end();
 
 const [first = {}] = payloads([{ content: 'Hi' }]);
@@ -38,7 +39,7 @@ describe('a streamed message', () => {
   });
 
   it('ends a call as soon as the answer does, before its usage arrives', () => {
-    const writer = new MessageStream('asked/model');
+    const writer = new MessageStream('asked/model', new ToolNames());
     const [, opening = {}] = payloads(deltasOf({ content: null, tool_calls: [call] }));
     const [finish = {}] = payloads([], 'tool_calls');
     writer.chunk(opening);
@@ -53,14 +54,14 @@ describe('a streamed message', () => {
   });
 
   it('keeps the connection alive, even before the first chunk', () => {
-    const writer = new MessageStream('asked/model');
+    const writer = new MessageStream('asked/model', new ToolNames());
     const events = eventsIn(writer.keepAlive() + writer.keepAlive());
     expect(events.map(({ type }) => type)).toEqual(['message_start', 'ping', 'ping']);
     expect(events[0]).toMatchObject({ message: { model: 'asked/model' } });
   });
 
   it('reports a failure in its last event', () => {
-    const writer = new MessageStream('asked/model');
+    const writer = new MessageStream('asked/model', new ToolNames());
     const events = eventsIn(write([first, failedChunk, first], writer));
     expect(events.at(-1)).toEqual({
       type: 'error',
@@ -72,7 +73,7 @@ describe('a streamed message', () => {
   });
 
   it('that breaks off does not look whole', () => {
-    const writer = new MessageStream('asked/model');
+    const writer = new MessageStream('asked/model', new ToolNames());
     expect(eventsIn(write([first], writer)).at(-1)).toMatchObject({ type: 'error', error: { code: 'answer_lost' } });
     expect(writer.isWhole).toBe(false);
     expect(writer.fail(brokenOff) + writer.keepAlive()).toBe('');

@@ -3,6 +3,7 @@ import { type AnswerEnd, AnswerStream } from '../answer-stream.ts';
 import type { ChatFailure } from '../chat-failure.ts';
 import type { AnswerChunk } from '../chat-stream.ts';
 import { sealSignature } from '../reasoning-envelope.ts';
+import type { ToolNames } from '../tool-names.ts';
 import { errorBody } from './errors.ts';
 import { isShown, messageBlock, messageUsage, startedMessage, stopReason } from './write-message.ts';
 
@@ -19,10 +20,13 @@ export class MessageStream extends AnswerStream {
   #isBegun = false;
   #calls = false;
 
+  readonly #names: ToolNames;
+
   /** @param requested - the model that was asked for, in case that the answer never names one */
-  constructor(requested: string) {
+  constructor(requested: string, names: ToolNames) {
     super();
     this.#requested = requested;
+    this.#names = names;
   }
 
   protected writeStart({ id, model = this.#requested }: AnswerChunk): void {
@@ -50,7 +54,7 @@ export class MessageStream extends AnswerStream {
     this.#isBegun = false;
     if (block.kind !== 'call') return;
     this.#calls = true;
-    this.#begin({ type: 'tool_use', id: block.id, name: block.name, input: {} });
+    this.#begin({ type: 'tool_use', id: block.id, name: this.#names.named(block.name).name, input: {} });
   }
 
   onText(text: string): void {
@@ -74,7 +78,7 @@ export class MessageStream extends AnswerStream {
       if (isShown(block)) {
         this.#beginThought();
         this.#delta({ type: 'signature_delta', signature: sealSignature(block.details[0]) });
-      } else this.#begin(messageBlock(block));
+      } else this.#begin(messageBlock(block, this.#names));
     }
     this.event({ type: 'content_block_stop', index: this.#index });
   }

@@ -12,7 +12,7 @@ import {
 } from '../chat-body.ts';
 import { asArray, asObject, asObjects, asString, type JsonObject } from '../json.ts';
 import { openReasoning } from '../reasoning-envelope.ts';
-import { chatName } from './tool-names.ts';
+import { chatName } from '../tool-names.ts';
 
 type ChatMessages = ChatBody['messages'];
 
@@ -60,7 +60,7 @@ class InputReader {
         this.#reasoning(item);
         return;
       case 'function_call':
-        this.#call(item, asString(item.arguments) ?? '');
+        this.#call(item, readArguments(item.arguments, `${param}.arguments`));
         return;
       case 'custom_tool_call':
         this.#call(item, JSON.stringify({ input: asString(item.input) ?? '' }));
@@ -137,6 +137,14 @@ class InputReader {
     this.#turn ??= emptyTurn();
     return this.#turn;
   }
+}
+
+/** Reads the arguments of an earlier call. Some programs send the object instead of its text. */
+function readArguments(value: unknown, param: string): string {
+  if (value == null) return '';
+  if (typeof value === 'string') return value;
+  if (asObject(value) !== undefined) return JSON.stringify(value);
+  throw unreadable(`\`${param}\` must be a string that holds a JSON object.`, param);
 }
 
 const asText = (part: SeenPart): TextPart => ({ type: 'text', text: part.type === 'text' ? part.text : '' });

@@ -1,10 +1,10 @@
 import { type ChatBody, unreadable } from '../chat-body.ts';
 import { asObject, asString, type JsonObject } from '../json.ts';
 import { commonEffort, commonFields, requestObject } from '../request-fields.ts';
+import type { ToolNames } from '../tool-names.ts';
 import type { Models } from '../translation.ts';
 import { readInput } from './read-input.ts';
 import { readToolChoice, readTools } from './read-tools.ts';
-import type { ToolNames } from './tool-names.ts';
 
 export interface ReadRequest {
   readonly body: ChatBody;

@@ -1,6 +1,6 @@
 import { type ChatBody, type ChatTool, type ChatToolChoice, unreadable } from '../chat-body.ts';
 import { asObject, asObjects, asString, type JsonObject } from '../json.ts';
-import { chatName, type NamedTool, ToolNames } from './tool-names.ts';
+import { chatName, type NamedTool, ToolNames } from '../tool-names.ts';
 
 export interface ReadTools {
   readonly tools: ChatTool[];

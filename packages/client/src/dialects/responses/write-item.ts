@@ -1,7 +1,7 @@
 import type { AnswerBlock, BlockStart } from '../answer-blocks.ts';
 import { sealReasoning } from '../reasoning-envelope.ts';
+import type { ToolNames } from '../tool-names.ts';
 import { customInput } from './custom-input.ts';
-import type { ToolNames } from './tool-names.ts';
 
 /** The id of an item: its kind, the id of its answer, and its place. */
 export const itemId = (block: BlockStart, names: ToolNames, answerId: string, index: number): string =>

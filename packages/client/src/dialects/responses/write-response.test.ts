@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { answer } from '../testing/answers.ts';
-import { ToolNames } from './tool-names.ts';
+import { ToolNames } from '../tool-names.ts';
 import { writeResponse } from './write-response.ts';
 
 const names = new ToolNames();

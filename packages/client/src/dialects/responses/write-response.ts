@@ -1,8 +1,8 @@
 import { blocksOf } from '../answer-blocks.ts';
 import type { AnswerUsage } from '../chat-stream.ts';
 import { asNumber, asObject, type JsonObject } from '../json.ts';
+import type { ToolNames } from '../tool-names.ts';
 import type { ChatAnswer } from '../translation.ts';
-import type { ToolNames } from './tool-names.ts';
 import { doneItem, itemId } from './write-item.ts';
 
 /** The state of an answer so far. */

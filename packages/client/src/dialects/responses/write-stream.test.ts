@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { deltasOf, eventsIn, failedChunk, payloads, type SaidMessage } from '../testing/answers.ts';
-import { ToolNames } from './tool-names.ts';
+import { ToolNames } from '../tool-names.ts';
 import { ResponseStream } from './write-stream.ts';
 
 const names = new ToolNames();

@@ -3,9 +3,9 @@ import { type AnswerEnd, AnswerStream } from '../answer-stream.ts';
 import type { ChatFailure } from '../chat-failure.ts';
 import type { AnswerChunk } from '../chat-stream.ts';
 import type { JsonObject } from '../json.ts';
+import type { ToolNames } from '../tool-names.ts';
 import { CustomInputReader } from './custom-input.ts';
 import { codexError, openAiError } from './failure-answer.ts';
-import type { ToolNames } from './tool-names.ts';
 import { contentPart, doneItem, itemId, startedItem } from './write-item.ts';
 import { answerIdOf, type ResponseStanding, responseObject, standingAtEnd } from './write-response.ts';
 

@@ -11,10 +11,10 @@ export interface NamedTool {
 const maxLength = 64;
 
 /**
- * The name of a tool in a chat, which has no namespaces and takes only letters, digits, `_` and `-`. The same tool has
+ * The name of a tool in a chat, which has no namespaces and takes only 64 letters, digits, `_` and `-`. The same tool has
  * the same name in every request, so that earlier calls in a conversation keep theirs.
  */
-export function chatName({ name, namespace }: Pick<NamedTool, 'name' | 'namespace'>): string {
+export function chatName({ name, namespace }: Pick<NamedTool, 'name'> & Partial<Pick<NamedTool, 'namespace'>>): string {
   const whole = namespace === undefined ? name : `${namespace}${/[_-]$/.test(namespace) ? '' : '__'}${name}`;
   const plain = whole.replace(/[^a-zA-Z0-9_-]/g, '_');
   if (plain === whole && whole.length <= maxLength) return whole;
