@@ -51,7 +51,7 @@ export function embeddedFailure(raw: JsonObject): AttemptOutcome | undefined {
   if (named === 'rate_limit_exceeded' || named === 'rate_limit_error') return 'rate_limited';
   if (named === 'overloaded_error' || named === 'server_error') return 'server_error';
   const status = typeof code === 'number' ? code : Number(code);
-  const outcome = Number.isInteger(status) && status >= 400 ? outcomeOfStatus(status) : undefined;
+  const outcome = Number.isInteger(status) && status >= 400 && status < 600 ? outcomeOfStatus(status) : undefined;
   if (outcome !== undefined && !isBadRequest(outcome)) return outcome;
   return saysContextOverflow(messageOf(object) ?? asString(error), named ?? object?.type)
     ? 'context_exceeded'

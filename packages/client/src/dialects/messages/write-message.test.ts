@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { answer } from '../testing/answers.ts';
 import { ToolNames } from '../tool-names.ts';
+import { readRequest } from './read-request.ts';
 import { writeMessage } from './write-message.ts';
 
 const write = (...args: Parameters<typeof answer>) =>
@@ -63,5 +64,29 @@ describe('a message', () => {
       { type: 'redacted_thinking', data: expect.stringMatching(/^sotto\.1\./) },
       { type: 'text', text: 'x' },
     ]);
+  });
+
+  const long = 'x'.repeat(70);
+  const { names, body } = readRequest(
+    { model: 'm', messages: [], tools: [{ name: long, input_schema: {} }] },
+    { resolve: (name) => name, find: () => undefined },
+  );
+  const callOf = (args: string, finish: string) => {
+    const name = body.tools?.[0]?.function.name ?? '';
+    return answer({ content: 'a', tool_calls: [{ id: 'c', function: { name, arguments: args } }] }, finish);
+  };
+
+  it('names a tool as the caller did, whatever the provider was told', () => {
+    expect(body.tools?.[0]?.function.name).toHaveLength(64);
+    expect(writeMessage(callOf('{}', 'tool_calls'), names)).toMatchObject({ content: [{}, { name: long, input: {} }] });
+  });
+
+  it('never has an empty input for arguments that cannot be read', () => {
+    expect(() => writeMessage(callOf('{"a":', 'tool_calls'), names)).toThrow(/no JSON object/);
+    // A call that the limit cut off is no call.
+    expect(writeMessage(callOf('{"a":', 'length'), names)).toMatchObject({
+      content: [{ type: 'text', text: 'a' }],
+      stop_reason: 'max_tokens',
+    });
   });
 });
