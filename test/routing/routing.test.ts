@@ -164,6 +164,33 @@ function suite(planes: Planes): void {
       expect((await put(ben, {})).status).toBe(200);
       expect((await ask(planes.service, key, { model })).status).toBe(200);
     });
+
+    it('a change that only permits more leaves tickets valid, under the preferences of their time', async () => {
+      const strict = { provider_ignore: ['loud'], provider_max_attempts: 1 };
+      expect((await put(ann, strict)).status).toBe(200);
+      await people.fund(ann);
+      const key = await makeKey(ann);
+      await until(async () => (await ask(planes.service, key, { model })).status === 200, 'the key has money');
+      const bound = { model: 'm/loud', provider: { minimum_privacy: 'anonymous' } };
+      const mint = async (request: object): Promise<string> => (await planes.service.mintTicket(key, request)).ticket;
+      const present = (ticket: string, request: object): Promise<Answer> =>
+        post(
+          `${planes.service.baseUrl}/chat/completions`,
+          { messages: [{ role: 'user', content: 'late' }], ...request },
+          { 'x-router-ticket': ticket },
+        );
+      const [same, looser, both] = [await mint({ model }), await mint({ model }), await mint({ model })];
+      expect((await put(ann, strict)).status).toBe(200);
+      expect((await present(same, { model })).status).toBe(200);
+      expect((await put(ann, { provider_max_attempts: 3 })).status).toBe(200);
+      expect((await present(looser, { model })).status).toBe(200);
+      // A new ticket has the new preferences, and loses them when they become stricter again.
+      const new_ = await mint(bound);
+      expect((await put(ann, strict)).status).toBe(200);
+      expectError(await present(new_, bound), 401, 'invalid_ticket');
+      expectError(await present(both, { model }), 401, 'invalid_ticket');
+      expect((await put(ann, {})).status).toBe(200);
+    });
   });
 
   describe('/routing/preview', () => {

@@ -80,6 +80,7 @@ export {
 } from './plan/sealed-terms.ts';
 export { weakestReachableClass } from './plan/weakest-class.ts';
 export type { RequestPreferences } from './policy/merge-policy.ts';
+export { permitsAllOf } from './policy/permits-all-of.ts';
 export { readPreferences } from './policy/read-preferences.ts';
 export { type Decision, refuse } from './policy/refusal.ts';
 export { asksForE2ee, canonicalPolicy, policyObject, readRequestPolicy } from './policy/request-policy.ts';

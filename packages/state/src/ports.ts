@@ -244,6 +244,11 @@ export interface WorkspaceProjection {
   readonly shard: number;
   readonly workspaceId: string;
   readonly version: number;
+  /**
+   * The oldest version whose tickets are still valid: since then, the preferences have only become looser. Default: the version, so that
+   * older tickets are void.
+   */
+  readonly ticketsSince?: number;
   /** Undefined: they are unreadable, which permits nothing. */
   readonly preferences: Preferences | undefined;
 }

@@ -229,7 +229,11 @@ export const chatBody: Concept = (suite) => {
       suite.world.provider('acme').answer(streamed);
       const { chunks, done } = readStream(await askFor({ tools: [weather], stream: true }));
       expect(done).toBe(true);
-      expect(chunks.flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? [])).toEqual(deltas);
+      // The name comes with the first arguments: some providers send it late or in pieces.
+      expect(chunks.flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? [])).toEqual([
+        { ...deltas[0], function: { name: 'get_weather', arguments: '{"ci' } },
+        deltas[2],
+      ]);
       expect(chunks.map(({ choices }) => choices[0]?.finish_reason)).toContain('tool_calls');
     });
 

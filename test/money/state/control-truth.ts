@@ -67,7 +67,7 @@ export class ControlTruth {
   readonly keys: readonly KeyTruth[];
   readonly budgets: readonly BudgetTruth[];
   /** The version of the preferences of each wallet's workspace, and whether they are readable. */
-  readonly workspaces = walletIds.map(() => ({ version: firstVersion, isReadable: true }));
+  readonly workspaces = walletIds.map(() => ({ version: firstVersion, ticketsSince: firstVersion, isReadable: true }));
   readonly messages: Message[] = [];
   readonly #booked = new Set<string>();
 
@@ -125,7 +125,7 @@ export class ControlTruth {
     const key = this.keys[index];
     if (key === undefined) return;
     if (change.what === 'preferences') {
-      this.#changePreferences(key.wallet, change.areReadable);
+      this.#changePreferences(key.wallet, change);
       return;
     }
     key.generation += 1;
@@ -205,16 +205,21 @@ export class ControlTruth {
 
   /** The preferences of a wallet's workspace, as control reads them now. */
   preferencesOf(wallet: number): WorkspaceProjection {
-    const { version, isReadable } = this.workspaces[wallet] ?? { version: 0, isReadable: false };
+    const none = { version: 0, ticketsSince: 0, isReadable: false };
+    const { version, ticketsSince, isReadable } = this.workspaces[wallet] ?? none;
     const preferences = isReadable ? initialPreferences : undefined;
-    return { shard: this.shard, workspaceId: `workspace-${wallet}`, version, preferences };
+    return { shard: this.shard, workspaceId: `workspace-${wallet}`, version, ticketsSince, preferences };
   }
 
-  #changePreferences(wallet: number, isReadable: boolean): void {
+  #changePreferences(
+    wallet: number,
+    { areReadable, areLooser }: { readonly areReadable: boolean; readonly areLooser: boolean },
+  ): void {
     const workspace = this.workspaces[wallet];
     if (workspace === undefined) return;
     workspace.version += 1;
-    workspace.isReadable = isReadable;
+    if (!areLooser) workspace.ticketsSince = workspace.version;
+    workspace.isReadable = areReadable;
     this.messages.push({ to: 'workspace', projection: this.preferencesOf(wallet) });
   }
 

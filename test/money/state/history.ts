@@ -69,7 +69,7 @@ export type Operation =
 export type Redeem = Extract<Operation, { op: 'redeem' }>;
 export type KeyChange =
   | { readonly what: 'revoke' }
-  | { readonly what: 'preferences'; readonly areReadable: boolean }
+  | { readonly what: 'preferences'; readonly areReadable: boolean; readonly areLooser: boolean }
   | { readonly what: 'limit'; readonly units: number | undefined }
   | { readonly what: 'rates'; readonly requests: number; readonly tokens: number };
 
@@ -91,6 +91,7 @@ const keyChange: fc.Arbitrary<KeyChange> = fc.oneof(
     arbitrary: fc.record({
       what: fc.constant('preferences'),
       areReadable: fc.constantFrom(true, true, true, true, true, true, true, true, true, false),
+      areLooser: fc.boolean(),
     }),
   },
   { weight: 3, arbitrary: fc.record({ what: fc.constant('limit'), units: fc.option(units, { nil: undefined }) }) },

@@ -15,6 +15,7 @@ interface StoredKey extends StoredSpend {
 }
 interface StoredWorkspace {
   readonly version: number;
+  readonly ticketsSince: number;
   readonly preferences: unknown;
   readonly isOff: boolean;
   readonly keys: number;
@@ -162,6 +163,7 @@ function readWorkspace(fields: ReadonlyMap<string, string>): StoredWorkspace {
   const preferences = fields.get('pref');
   return {
     version: Number(fields.get('ver') ?? -1),
+    ticketsSince: Number(fields.get('since') ?? -1),
     preferences: preferences === undefined ? undefined : JSON.parse(preferences),
     isOff: fields.has('off'),
     keys: Number(fields.get('n') ?? 0),

@@ -304,12 +304,12 @@ class HistoryRun {
       );
       if (key.active) expect(stored).toMatchObject({ ...ended, fundsNusd: fundsOf(key) ?? 0n });
     }
-    for (const [wallet, { version, isReadable }] of this.#truth.workspaces.entries()) {
+    for (const [wallet, { version, ticketsSince, isReadable }] of this.#truth.workspaces.entries()) {
       const keys = this.#truth.keys.filter((key) => key.wallet === wallet && key.active).length;
       if (keys === 0) continue;
       const preferences = isReadable ? initialPreferences : undefined;
       const stored = this.#before?.workspaces.get(`workspace-${wallet}`);
-      expect(stored).toEqual({ version, keys, preferences, isOff: !isReadable });
+      expect(stored).toEqual({ version, ticketsSince, keys, preferences, isOff: !isReadable });
     }
   }
 

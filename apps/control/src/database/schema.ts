@@ -78,6 +78,8 @@ export const workspaces = pgTable(
     /** Of the preferences. It rises with every change that brokers must see. */
     version: bigint('version', { mode: 'number' }).notNull().default(1),
     projectedVersion: bigint('projected_version', { mode: 'number' }).notNull().default(0),
+    /** The oldest version whose tickets are still valid: since then, the preferences have only become looser. */
+    ticketsSince: bigint('tickets_since', { mode: 'number' }).notNull().default(1),
     createdAt: createdAt(),
     /** Deletion also revoked the workspace’s keys. The row remains, because their usage refers to it. */
     deletedAt: instant('deleted_at'),

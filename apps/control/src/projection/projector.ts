@@ -36,11 +36,11 @@ type WalletRow = SqlRow<typeof accounts, 'id' | 'wallet_id' | 'balance_nusd' | '
 
 const walletQuery = `select id, wallet_id, ${spendableNusd} as balance_nusd, version from accounts`;
 
-type WorkspaceRow = SqlRow<typeof workspaces, 'id' | 'account_id' | 'preferences' | 'version'> &
+type WorkspaceRow = SqlRow<typeof workspaces, 'id' | 'account_id' | 'preferences' | 'version' | 'tickets_since'> &
   SqlRow<typeof accounts, 'wallet_id'>;
 
 const workspaceQuery = `
-  select w.id, w.account_id, w.preferences, w.version, a.wallet_id from workspaces w join accounts a on a.id = w.account_id`;
+  select w.id, w.account_id, w.preferences, w.version, w.tickets_since, a.wallet_id from workspaces w join accounts a on a.id = w.account_id`;
 
 type KeyRow = Omit<
   SqlRow<typeof apiKeys>,
@@ -321,6 +321,7 @@ export class Projector {
       shard: shardOfWallet(row.wallet_id),
       workspaceId: workspaceIdOf(row.account_id, row.id),
       version: Number(row.version),
+      ticketsSince: Number(row.tickets_since),
       preferences: preferences.data,
     });
     await pool.query('update workspaces set projected_version = $2 where id = $1 and projected_version < $2', [

@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { routingContracts } from '@sotto/contract/control';
-import { readPreferences } from '@sotto/router';
+import { permitsAllOf, readPreferences } from '@sotto/router';
 import { AnswerCache } from '@sotto/server';
 import { type EligibleModelsAnswer, type Preferences, preferencesSchema, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
@@ -87,7 +88,8 @@ async function readWorkspacePreferences(
 
 /**
  * Replaces a workspace’s preferences, of which the generation of each of its keys has the version. Brokers then reject plans
- * made with the old preferences, and tickets minted under them are void.
+ * made with the old preferences. Tickets minted under them are void, unless the new ones permit all that they permit: a ticket
+ * carries the preferences of its time.
  */
 export async function putWorkspacePreferences(
   pool: pg.Pool,
@@ -95,11 +97,14 @@ export async function putWorkspacePreferences(
 ): Promise<{ readonly preferences: Preferences; readonly workspaceId: string }> {
   return inTransaction(pool, async (client) => {
     const workspace = await lockWorkspace(client, { accountId, workspaceId, action: 'writePreferences' });
-    const preferences = preferencesOf(sent, preferencesSchema.parse(workspace.preferences));
-    await client.query('update workspaces set preferences = $2, version = version + 1 where id = $1', [
-      workspace.id,
-      JSON.stringify(preferences),
-    ]);
+    const before = preferencesSchema.parse(workspace.preferences);
+    const preferences = preferencesOf(sent, before);
+    if (isDeepStrictEqual(preferences, before)) return { preferences, workspaceId: workspace.id };
+    await client.query(
+      `update workspaces set preferences = $2, version = version + 1,
+         tickets_since = case when $3 then tickets_since else version + 1 end where id = $1`,
+      [workspace.id, JSON.stringify(preferences), permitsAllOf(before, preferences)],
+    );
     await recordAct(client, { actor: byAccount(accountId), act: 'preferences_changed', workspaceId: workspace.id });
     return { preferences, workspaceId: workspace.id };
   });

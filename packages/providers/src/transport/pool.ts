@@ -7,7 +7,7 @@ import { buildConnector, type Dispatcher, Pool } from 'undici';
 /** Makes the connections of `openUpstream` to an origin. */
 export type MakePool = (origin: string, connectTimeoutMs: number) => Dispatcher;
 
-const settings = { connections: null, pipelining: 1, keepAliveTimeout: 10_000, maxHeaderSize: 32 * 1024 };
+const settings = { connections: null, pipelining: 1, keepAliveTimeout: 4_000, maxHeaderSize: 32 * 1024 };
 
 /** Returns the usual pool. `ca` replaces the well-known certificates. */
 export const plainPool =

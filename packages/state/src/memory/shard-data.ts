@@ -16,6 +16,8 @@ export interface StoredKey {
 export interface StoredWorkspace {
   /** -1: not projected. */
   version: number;
+  /** The oldest version whose tickets are still valid. */
+  ticketsSince: number;
   preferences: Preferences | undefined;
   /** Whether the preferences are unreadable. */
   isOff: boolean;

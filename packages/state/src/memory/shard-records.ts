@@ -75,7 +75,7 @@ export function removeKey(shard: ShardData, { keyHash, generation, isNews }: Rem
 /** Returns whether the version is not older than the present one. */
 export function putWorkspace(
   shard: ShardData,
-  { workspaceId, version, preferences }: WorkspaceProjection,
+  { workspaceId, version, ticketsSince = version, preferences }: WorkspaceProjection,
   now: number,
 ): boolean {
   const workspace = workspaceOrEmpty(shard, workspaceId);
@@ -85,6 +85,7 @@ export function putWorkspace(
     endLater(shard, 'workspaces', workspaceId, now);
   } else {
     workspace.preferences = preferences;
+    workspace.ticketsSince = ticketsSince;
     workspace.isOff = preferences === undefined;
   }
   return true;
@@ -105,7 +106,7 @@ function countKeys(shard: ShardData, workspaceId: string, by: 1 | -1, now: numbe
 function workspaceOrEmpty({ workspaces }: ShardData, workspaceId: string): StoredWorkspace {
   const known = workspaces.get(workspaceId);
   if (known !== undefined) return known;
-  const workspace: StoredWorkspace = { version: -1, preferences: undefined, isOff: false, keys: 0 };
+  const workspace: StoredWorkspace = { version: -1, ticketsSince: -1, preferences: undefined, isOff: false, keys: 0 };
   workspaces.set(workspaceId, workspace);
   return workspace;
 }

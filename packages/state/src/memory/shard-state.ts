@@ -222,6 +222,13 @@ export class ShardState {
     return generationOf(generation, version);
   }
 
+  /** Whether a ticket is still valid: its key is the same, and the preferences have only become looser since. */
+  #isValid({ generation, workspace: { workspaceId } }: KeyProjection, ticket: string | undefined): boolean {
+    const { version, ticketsSince } = this.#data.workspaces.get(workspaceId) ?? { version: -1, ticketsSince: 0 };
+    const [, ofKey, of] = /^(\d+)\.(\d+)$/.exec(ticket ?? '') ?? [];
+    return Number(ofKey) === generation && Number(of) >= ticketsSince && Number(of) <= version;
+  }
+
   #hasGeneration(projection: KeyProjection, generation: string): boolean {
     const workspace = this.#data.workspaces.get(projection.workspace.workspaceId);
     return workspace?.isOff === false && generationOf(projection.generation, workspace.version) === generation;
@@ -247,7 +254,7 @@ export class ShardState {
     const current = this.#generationOf(projection);
     if (current === undefined) return undefined;
     // A changed key needs a new plan. A ticket belongs to the old generation of its key.
-    const isStale = mark !== undefined && current !== (mark.generation ?? generation);
+    const isStale = mark !== undefined && !this.#isValid(projection, mark.generation ?? generation);
     return isStale ? undefined : rateStatus(this.#data, keyHash, this.#now());
   }
 
@@ -274,7 +281,7 @@ export class ShardState {
     const current = this.#generationOf(projection);
     if (current === undefined) return refused;
     if (right.kind === 'ticket') {
-      if (current !== (mark?.generation ?? request.generation)) return refused;
+      if (!this.#isValid(projection, mark?.generation ?? request.generation)) return refused;
     } else if (shownGeneration(projection.walletId, keyHash, current) !== request.generation) {
       const newer = this.#versioned(projection, request.shard);
       return newer === undefined ? refused : { result: 'stale_key', key: newer };

@@ -73,9 +73,9 @@ export function redisProjection(runner: ScriptRunner, now: () => string): Projec
 
     async putWorkspace(workspace) {
       assertVersion(workspace);
-      const { shard, workspaceId, version, preferences } = workspace;
+      const { shard, workspaceId, version, ticketsSince = version, preferences } = workspace;
       const text = preferences === undefined ? '' : JSON.stringify(preferences);
-      await runner.step('putWorkspace', shard, [workspaceId, version, text]);
+      await runner.step('putWorkspace', shard, [workspaceId, version, text, ticketsSince]);
     },
 
     async putBudget(budget) {

@@ -107,6 +107,25 @@ export function workspaceSuite(): void {
       expect(await redeem({ version: 2 })).toEqual(result('admitted'));
     });
 
+    test('that only permit more than before leave earlier tickets valid, until a version that does not', async () => {
+      const looser = (version: number) =>
+        state.putWorkspace({ shard, workspaceId, version, ticketsSince: 1, preferences: stricter });
+      await mint({ ticketHashes: ['first', 'second', 'third'] });
+      const redeemTicket = (ticketHash: string, version: number) =>
+        redeem({ right: { kind: 'ticket', ticketHash }, version, holdId: ticketHash });
+      await looser(2);
+      expect(await state.peek({ ...ticketAt(shard), right: { kind: 'ticket', ticketHash: 'first' } })).toBeDefined();
+      expect(await redeemTicket('first', 1)).toEqual(result('admitted'));
+      // A key is planned with the newest preferences.
+      expect(await redeem({ holdId: 'by key' })).toEqual(result('stale_key'));
+      // A late projection of the older version changes nothing.
+      await putPreferences(1);
+      await looser(3);
+      expect(await redeemTicket('second', 1)).toEqual(result('admitted'));
+      await putPreferences(4);
+      expect(await redeemTicket('third', 1)).toEqual({ result: 'invalid_ticket' });
+    });
+
     test('that the state lacks are not taken for others', async () => {
       const workspace = { workspaceId: 'another', version: 1 };
       expect(await state.putKey({ ...second, generation: 2, workspace })).toBe(true);

@@ -63,10 +63,10 @@ end
 local k = redis.call('HMGET', key_key(keyhash), 'ws', 'gen', 'lreq', 'ltok', 'exp', 'sec', 'w', 'r', 't')
 if not k[1] or is_over(k[5], now) then return {'invalid'} end
 if ARGV[2] == 'key' and not is_secret(k[6], keyhash, ARGV[5], now) then return {'invalid'} end
-local current, is_off = generation_of(k[2], k[1])
+local current, is_off, is_valid = generation_of(k[2], k[1])
 if is_off then return {'invalid'} end
 if not current then return {'not_open'} end
-if ARGV[2] == 'ticket' and current ~= generation then return {'invalid'} end
+if ARGV[2] == 'ticket' and not is_valid(generation) then return {'invalid'} end
 return {'valid', rate_status(k[3], k[4], now, read_rate(now, k[7], k[8], k[9]))}
 `;
 
@@ -117,13 +117,13 @@ return each_request('admit', 8, function(at, client, epoch)
   end
 
   local opens = k[1] and not is_over(k[10], now) and (by_ticket or is_secret(k[11], keyhash, ARGV[at + 7], now))
-  local current, is_off
-  if opens then current, is_off = generation_of(k[2], k[1]) end
+  local current, is_off, is_valid
+  if opens then current, is_off, is_valid = generation_of(k[2], k[1]) end
   if not opens or is_off then return {by_ticket and 'invalid_ticket' or 'unknown_key'} end
   if not current then return {'not_projected'} end
+  if by_ticket and not is_valid(generation) then return {'invalid_ticket'} end
   if not by_ticket then current = shown(k[3], keyhash, current) end
-  if current ~= generation then
-    if by_ticket then return {'invalid_ticket'} end
+  if not by_ticket and current ~= generation then
     local preferences = redis.call('HGET', workspace_key(k[1]), 'pref')
     if not preferences then return {'not_projected'} end
     return {'stale_key', redis.call('HGET', key_key(keyhash), 'rec'), current, preferences}

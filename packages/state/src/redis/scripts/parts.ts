@@ -163,12 +163,12 @@ end
 /**
  * Records of keys and workspaces. A key's record has `wallet` and `ws`, which names its workspace's record, while requests may use the
  * key. Without them it was removed, or has not come yet. Then it only has `gen`, and amounts, and expires with the last of its holds and
- * notes. A workspace's record has the version `ver` of its preferences `pref`, `n` keys that name it, and `off` if the preferences are
- * unreadable. Without keys it only has `ver`, and expires. Whatever expires is kept for longer than a projection can be late, because
+ * notes. A workspace's record has the version `ver` of its preferences `pref`, the oldest version `since` whose tickets are still valid,
+ * `n` keys that name it, and `off` if the preferences are unreadable. Without keys it only has `ver`, and expires. Whatever expires is kept for longer than a projection can be late, because
  * an older one that arrives later must not bring back what was removed.
  *
- * `generation_of` returns a key's generation, which changes with the preferences, too. Nil: the preferences are missing, or unreadable.
- * `shown` is what brokers see of it.
+ * `generation_of` returns a key's generation, which changes with the preferences, too, and whether a ticket of another generation is
+ * still valid. Nil: the preferences are missing, or unreadable. `shown` is what brokers see of a generation.
  */
 export const records = `
 local function rest(key)
@@ -190,9 +190,13 @@ local function count_keys(workspace, by)
   end
 end
 local function generation_of(gen, workspace)
-  local w = redis.call('HMGET', workspace_key(workspace), 'ver', 'off')
-  if w[1] and not w[2] then return gen .. '.' .. w[1] end
-  return nil, w[2]
+  local w = redis.call('HMGET', workspace_key(workspace), 'ver', 'off', 'since')
+  if not w[1] or w[2] then return nil, w[2] end
+  local function is_valid(ticket)
+    local of_key, version = string.match(ticket or '', '^(%d+)%.(%d+)$')
+    return of_key == gen and tonumber(version) >= tonumber(w[3] or w[1]) and tonumber(version) <= tonumber(w[1])
+  end
+  return gen .. '.' .. w[1], nil, is_valid
 end
 local function shown(wallet, key, generation) return redis.sha1hex(wallet .. ' ' .. key .. ' ' .. generation) end
 `;

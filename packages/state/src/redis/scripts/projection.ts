@@ -63,7 +63,7 @@ rest(ARGV[5])
 return {count(), 1}
 `;
 
-/** ARGV from 5: workspace id, version, preferences ('' if they are unreadable). */
+/** ARGV from 5: workspace id, version, preferences ('' if they are unreadable), the oldest version whose tickets are still valid. */
 export const putWorkspaceScript = `${names}${guard}
 local n, refused = guard('project')
 if refused then return refused end
@@ -74,10 +74,10 @@ if tonumber(w[2] or 0) <= 0 then
   redis.call('HSET', name, 'ver', ARGV[6])
   redis.call('PEXPIRE', name, ${lateMs})
 elseif ARGV[7] == '' then
-  redis.call('HSET', name, 'ver', ARGV[6], 'off', '1')
+  redis.call('HSET', name, 'ver', ARGV[6], 'off', '1', 'since', ARGV[8])
   redis.call('HDEL', name, 'pref')
 else
-  redis.call('HSET', name, 'ver', ARGV[6], 'pref', ARGV[7])
+  redis.call('HSET', name, 'ver', ARGV[6], 'pref', ARGV[7], 'since', ARGV[8])
   redis.call('HDEL', name, 'off')
 end
 return {count()}
