@@ -186,6 +186,21 @@ export const tickets: Concept = (suite) => {
           { only: ['acme'], sort: 'price' },
           { sort: 'price', only: ['acme'] },
         ],
+        // A client that writes out the defaults means the same.
+        [
+          { only: ['acme'] },
+          {
+            only: ['acme'],
+            order: [],
+            ignore: [],
+            allow_fallbacks: true,
+            sort: 'privacy',
+            max_attempts: 3,
+            require_parameters: false,
+          },
+        ],
+        [{ only: ['acme'], allow_fallbacks: true, max_attempts: 3 }, { only: ['acme'] }],
+        ['acme', { ...long, max_attempts: 1 }],
       ]) {
         const answer = await present(await minted({ model, provider: bound }), { provider: body });
         expect(answer.status, answer.text).toBe(200);

@@ -1,6 +1,7 @@
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
+import { errorEnvelope, ServiceError } from '@sotto/wire';
 import { afterEach, expect, it } from 'vitest';
 import { makeTlsKey } from '../../../apps/confidential/src/tls/tls-key.ts';
 import { askBroker } from '../../../apps/control/src/tickets/ask-broker.ts';
@@ -38,7 +39,7 @@ it.each([true, false])(
 it("forwards the broker's own refusal, with its Retry-After", async () => {
   const origin = await serve((_request, response) => {
     response.writeHead(429, { 'retry-after': '7' });
-    response.end('{"error":{"message":"Slowly.","type":"rate_limited"}}');
+    response.end(JSON.stringify(errorEnvelope(new ServiceError('rate_limited', { message: 'Slowly.' }), 'req_1')));
   }, false);
   await expect(ask(origin)).rejects.toMatchObject({ type: 'rate_limited', message: 'Slowly.', retryAfterS: 7 });
 });

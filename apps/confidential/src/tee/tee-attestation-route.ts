@@ -153,7 +153,9 @@ async function evidenceOf(
     if (!(error instanceof NoEvidence)) throw error;
     events.enclaveUnknown({ route: route.id, reason: error.message });
     throw new ServiceError('service_unavailable', {
-      message: 'The provider gives no evidence of its enclave now. Try again shortly, with a new attestation ticket.',
+      message:
+        `The provider \`${attested.provider}\` gives no evidence of its enclave now: ${error.message}. ` +
+        'Try again shortly, with a new attestation ticket.',
       retryAfterS,
     });
   });

@@ -7,7 +7,7 @@ import { type Address, reaching } from '../reach.ts';
 
 const limits = { timeoutMs: 45_000, maxBytes: 16 * 1024 * 1024 };
 const failureSchema = z.object({
-  error: z.object({ message: z.string().max(2000), type: z.string(), param: z.string().optional() }),
+  error: z.object({ message: z.string().max(2000), type: z.string(), param: z.string().nullish() }),
 });
 
 export interface BrokerQuestion {
@@ -45,7 +45,11 @@ export async function askBroker({ origin, address, ticket, nonce }: BrokerQuesti
   if (!failure.success || !isErrorType(failure.data.error.type)) throw unavailable;
   const { type, message, param } = failure.data.error;
   const retryAfterS = Number(answer.headers['retry-after'] ?? Number.NaN);
-  throw new ServiceError(type, { message, param, ...(Number.isFinite(retryAfterS) ? { retryAfterS } : {}) });
+  throw new ServiceError(type, {
+    message,
+    param: param ?? undefined,
+    ...(Number.isFinite(retryAfterS) ? { retryAfterS } : {}),
+  });
 }
 
 const isErrorType = (type: string): type is ErrorType => Object.hasOwn(errorTable, type);

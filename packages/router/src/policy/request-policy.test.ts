@@ -146,6 +146,14 @@ describe('canonicalPolicy', () => {
     expect(same({ max_price: { input: 1, output: 2 } }, { max_price: { output: 2, input: 1 } })).toBe(true);
   });
 
+  it('is equal for a policy that writes out the defaults', () => {
+    const defaults = { allow_fallbacks: true, sort: 'privacy', max_attempts: 3, require_parameters: false } as const;
+    expect(same({ only: ['a'] }, { only: ['a'], order: [], ignore: [], max_price: {}, ...defaults })).toBe(true);
+    expect(same('acme', { only: ['acme'], allow_fallbacks: false, max_attempts: 1, sort: 'privacy' })).toBe(true);
+    // Writing them out is a policy of its own, which the workspace's sort does not apply to.
+    expect(same(undefined, defaults)).toBe(false);
+  });
+
   it('depends on the sequence of `order`', () => {
     expect(same({ order: ['a', 'b'] }, { order: ['b', 'a'] })).toBe(false);
   });

@@ -32,27 +32,30 @@ export function readRequestPolicy(
 }
 
 /**
- * A policy as text. Two policies have equal text only if they demand the same. A ticket is bound to this text. The
- * order of `only` and `ignore` has no meaning; that of `order` does.
+ * A policy as text. Two policies have equal text if they demand the same, so a client may write out what another leaves
+ * to its default. A ticket is bound to this text. The order of `only` and `ignore` has no meaning; that of `order` does.
  */
 export function canonicalPolicy(provider: ProviderPolicy | null | undefined): string {
   const policy = policyObject(provider);
   const unordered = (ids: readonly string[] | undefined): string[] | undefined =>
     ids === undefined || ids.length === 0 ? undefined : [...new Set(ids)].sort();
+  const isOwn = !isUnset(policy);
+  const fallsBack = policy.allow_fallbacks ?? true;
   return JSON.stringify([
     // `{order: []}` demands nothing, yet it sorts by privacy; `{}` sorts as the workspace does.
-    isUnset(policy),
+    isOwn ? (policy.sort ?? 'privacy') : null,
     policy.order === undefined || policy.order.length === 0 ? null : policy.order,
     unordered(policy.only) ?? null,
     unordered(policy.ignore) ?? null,
-    policy.allow_fallbacks ?? null,
-    policy.sort ?? null,
+    fallsBack ? (policy.max_attempts ?? mostAttempts) : 1,
     policy.minimum_privacy ?? null,
-    policy.max_price === undefined ? null : [policy.max_price.input ?? null, policy.max_price.output ?? null],
-    policy.require_parameters ?? null,
-    policy.max_attempts ?? null,
+    [policy.max_price?.input ?? null, policy.max_price?.output ?? null],
+    policy.require_parameters ?? false,
   ]);
 }
+
+/** The most providers that one request may try. */
+const mostAttempts = 3;
 
 /** Whether a request names exactly one provider that may serve it, in either notation. */
 function isPin(provider: ProviderPolicy | null | undefined): boolean {

@@ -97,7 +97,7 @@ describe('tickets', () => {
       shard: 3,
       generation: 7,
       expiresAt: 1_800_000_000_000,
-      bindings: envelope.bindings,
+      bindings: { ...envelope.bindings, policy: '"[true,null,null,null,null,null,null,null,null,null]"' },
       preferences: {
         ...initialPreferences,
         provider_ignore: ['acme'],
