@@ -15,6 +15,7 @@ import {
 } from '@sotto/server';
 import type { Keys } from '@sotto/state';
 import type { z } from 'zod';
+import type { StreamPacing } from './answers/keep-alive.ts';
 
 /** The settings that the broker needs to prove itself and to get its secrets. */
 export interface EarlyConfig {
@@ -48,6 +49,7 @@ export interface BrokerConfig extends EarlyConfig {
   readonly metricsPort: number | undefined;
   /** The bytes of memory that requests may hold because of their bodies. Undefined: by the memory of the process. */
   readonly requestMemory: number | undefined;
+  readonly pacing: StreamPacing;
   readonly trustProxy: TrustProxy;
   /** Balancers that name their clients by the PROXY protocol. Undefined: none. */
   readonly proxies: BlockList | undefined;
@@ -92,6 +94,10 @@ export function readConfig(environment: Environment): ConfigResult {
       port: env.CONFIDENTIAL_PORT,
       sharesPort: env.CONFIDENTIAL_SHARE_PORT === 'on',
       requestMemory: env.REQUEST_MEMORY_MIB === undefined ? undefined : env.REQUEST_MEMORY_MIB * 1024 * 1024,
+      pacing: {
+        keepAliveMs: env.STREAM_KEEPALIVE_S === 0 ? undefined : env.STREAM_KEEPALIVE_S * 1000,
+        headersAfterMs: env.STREAM_HEADERS_AFTER_S === 0 ? undefined : env.STREAM_HEADERS_AFTER_S * 1000,
+      },
       redisUrl: env.REDIS_URL,
       media: { image: env.IMAGE_GENERATION === 'on', speech: env.SPEECH_SYNTHESIS === 'on' },
       origin,

@@ -84,6 +84,7 @@ async function start(given: Environment): Promise<void> {
     secrets: config.secrets,
     media: config.media,
     requestMemory: config.requestMemory,
+    pacing: config.pacing,
     trustProxy: config.trustProxy,
     proxies: config.proxies,
     isForLoopback: config.isForLoopback,

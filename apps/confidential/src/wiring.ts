@@ -20,6 +20,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { KeyCache } from './admission/key-cache.ts';
 import { memoryOfProcess, requestMemoryOf } from './admission/request-memory.ts';
+import type { StreamPacing } from './answers/keep-alive.ts';
 import { buildApp } from './app.ts';
 import { Deadlines } from './attempts/deadline.ts';
 import type { BrokerConfig } from './config.ts';
@@ -55,6 +56,8 @@ export interface BrokerOptions {
   /** The gated operations that this deployment offers. */
   readonly media: MediaSwitches;
   readonly requestMemory?: BrokerConfig['requestMemory'];
+  /** Default: comments after 15 s of silence, and headers with the first output. */
+  readonly pacing?: StreamPacing;
   readonly trustProxy: BrokerConfig['trustProxy'];
   readonly proxies?: BrokerConfig['proxies'];
   readonly tls?: ServerOptions['tls'];
@@ -204,6 +207,7 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
       },
       providers,
       deadlines,
+      pacing: options.pacing ?? { keepAliveMs: 15_000, headersAfterMs: undefined },
       enclaves,
       providerReceipts,
       receipts: { state, signer: receiptKey.signer, registryDigest: `sha256:${digest}`, now },

@@ -194,6 +194,7 @@ export {
 } from './e2ee/sealed-length.ts';
 export { errorNotes, usageErrorNotes } from './error-notes.ts';
 export {
+  type ErrorEnvelope,
   type ErrorType,
   errorEnvelope,
   errorHeaders,

@@ -19,13 +19,13 @@ interface Row {
   readonly alone: readonly [status: number, type: string];
 }
 
-const raw = 'LEAK: raw words of the provider';
+const raw = 'LEAKED-WORDS: raw words of the provider';
 
 const fails =
   (status: number): Row['does'] =>
   (dialect) =>
   (_request, response) => {
-    response.writeHead(status, { 'content-type': 'application/json', 'x-leak': 'LEAK' });
+    response.writeHead(status, { 'content-type': 'application/json', 'x-leak': 'LEAKED-WORDS' });
     response.end(JSON.stringify(dialect.error(status, raw)));
   };
 
@@ -129,12 +129,12 @@ await describeInWorld(
     });
     afterAll(() => {
       expect(planes.service.logs()).toContain('attempt failed');
-      expect(planes.service.logs()).not.toContain('LEAK');
+      expect(planes.service.logs()).not.toContain('LEAKED-WORDS');
     });
 
     const asks = async (body: object, flow: Flow = 'compatibility', by = account): Promise<Answer> => {
       const answer = await ask(planes.service, by, body, { flow });
-      expect(`${answer.text}${JSON.stringify([...answer.headers])}`).not.toContain('LEAK');
+      expect(`${answer.text}${JSON.stringify([...answer.headers])}`).not.toContain('LEAKED-WORDS');
       return answer;
     };
 
@@ -201,7 +201,7 @@ await describeInWorld(
       it.runIf(dialect.adapter === 'google' || dialect.adapter === 'bedrock').each(bothModes)(
         'a field that the API does not support is not sent: another provider serves, alone it is a 400 that names the field ($name)',
         async ({ stream }) => {
-          const content = [{ type: 'image_url', image_url: { url: 'https://pictures.example/LEAK.png' } }];
+          const content = [{ type: 'image_url', image_url: { url: 'https://pictures.example/LEAKED-WORDS.png' } }];
           const messages = [{ role: 'user', content }];
           const pair = played('pair', speaks(dialect, usual));
           const answer = await asks({ model: pair.model, stream, messages, provider: { order: [dialect.adapter] } });

@@ -148,11 +148,11 @@ export const speaks =
     }
     const said = typeof says === 'function' ? says(asked) : says;
     if (!asked.stream) {
-      response.writeHead(200, { 'content-type': 'application/json', 'x-leak': 'LEAK' });
+      response.writeHead(200, { 'content-type': 'application/json', 'x-leak': 'LEAKED-WORDS' });
       response.end(JSON.stringify(dialect.whole(said)));
       return;
     }
-    response.writeHead(200, { 'content-type': dialect.streamType, 'x-leak': 'LEAK' });
+    response.writeHead(200, { 'content-type': dialect.streamType, 'x-leak': 'LEAKED-WORDS' });
     const { head, pieces, tail } = dialect.stream(said);
     for (const piece of [...head, ...pieces, ...tail]) await send(response, piece);
     response.end();

@@ -1,5 +1,4 @@
 import { message } from '../../../packages/providers/src/testing/fixtures.ts';
-import type { AdapterName } from '../dialects/pipeline.ts';
 
 /** How each provider API writes an answer. A test changes one thing of it. */
 
@@ -91,5 +90,3 @@ export const bedrock = {
     message({ ':message-type': 'exception', ':exception-type': type }, JSON.stringify({ message: text })),
   ],
 };
-
-export type { AdapterName };

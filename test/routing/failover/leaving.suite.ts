@@ -181,7 +181,7 @@ export const leavingSuite: Suite = {
         const model = stage.world.model('pair');
         const charge = await chargeOf(stage.service, account, async () => {
           client = await opens({ model, stream: true }, flow);
-          await until(() => client?.received.includes('"stop"') === true, 'the finish reason is there');
+          await until(() => client?.received.includes('to say') === true, 'the text is there');
           await leaves(client);
         });
         expect(charge).toBe(usualCost(price));

@@ -140,7 +140,7 @@ export const policySuite: Suite = {
       it('never sends plaintext to an end-to-end-encrypted provider, pinned or alone or cheapest', async () => {
         for (const body of [
           { model: stage.world.model('sealed') },
-          { model: stage.world.model('sealed'), provider: { minimum_privacy: 'e2ee' } },
+          { model: stage.world.model('sealed'), provider: { only: ['seal'], minimum_privacy: 'e2ee' } },
           { model: stage.world.model('tiers'), provider: 'seal' },
         ]) {
           const answer = await asks({ ...body, stream }, { flow });

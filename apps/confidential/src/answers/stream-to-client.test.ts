@@ -43,7 +43,7 @@ function setup({ takes = true, isWhole = false, awaitsUsage = false, hasLeft = f
     const flowing = streamToClient(
       { attempt, contentType: 'text/event-stream', heldBackFromMs, hidesOutput: true },
       {
-        ...{ client: client as unknown as ClientLink, deadline, monotonicNow: () => clock.now },
+        ...{ client: client as unknown as ClientLink, deadline, monotonicNow: () => clock.now, keepAliveMs: undefined },
         begin: () => void calls.push('begin'),
       },
     );

@@ -3,6 +3,7 @@ import type { Attempt } from '../attempts/attempt.ts';
 import type { Deadline, Expiry } from '../attempts/deadline.ts';
 import type { StreamSink } from '../attempts/flowing-attempt.ts';
 import type { ClientLink } from './client-link.ts';
+import { KeepAlive } from './keep-alive.ts';
 
 /** How a stream ended, and its time from the first output to its end, in ms. */
 export interface StreamFlow {
@@ -54,6 +55,8 @@ export interface FlowingAnswer {
   readonly heldBackFromMs: number;
   /** Whether the provider may bill output that it does not show. */
   readonly hidesOutput?: boolean;
+  /** Whether it consists of whole frames of events, between which comments may stand. */
+  readonly takesComments?: boolean;
 }
 
 /** A provider that breaks this soon after the client resumed may have broken because of the client. */
@@ -71,6 +74,7 @@ export interface StreamTarget {
   readonly deadline: Deadline;
   /** Sends the headers: the service's own, then these, as name, value, name, value. */
   readonly begin: (...headers: readonly string[]) => void;
+  readonly keepAliveMs: number | undefined;
   readonly monotonicNow: () => number;
 }
 
@@ -79,8 +83,15 @@ export interface StreamTarget {
  * ended. The caller settles the request and then sends the rest: usage, terminator or error.
  */
 export function streamToClient(
-  { attempt, contentType, relayedHeaders = [], heldBackFromMs, hidesOutput = false }: FlowingAnswer,
-  { client, deadline, begin, monotonicNow }: StreamTarget,
+  {
+    attempt,
+    contentType,
+    relayedHeaders = [],
+    heldBackFromMs,
+    hidesOutput = false,
+    takesComments = false,
+  }: FlowingAnswer,
+  { client, deadline, begin, keepAliveMs, monotonicNow }: StreamTarget,
 ): Promise<StreamFlow> {
   const { response } = client;
   // Proxies must not buffer the stream.
@@ -98,7 +109,9 @@ export function streamToClient(
       heardAt = now;
     };
     const wasLong = (since: number): boolean => monotonicNow() - since >= heldBackFromMs;
+    const keepAlive = new KeepAlive(client, takesComments ? keepAliveMs : undefined, () => heldBackSince === undefined);
     const over = (end: StreamEnd): void => {
+      keepAlive.stop();
       client.onLeft(undefined);
       deadline.onExpired(undefined);
       response.off('drain', letGo);
@@ -132,6 +145,7 @@ export function streamToClient(
         if (client.hasLeft) return;
         if (hidesOutput) hear(monotonicNow());
         pieces += 1;
+        keepAlive.wrote();
         if (client.write(piece) || heldBackSince !== undefined) return;
         heldBackSince = monotonicNow();
         attempt.pause();

@@ -40,6 +40,8 @@ export interface TryRoutesOptions<Success> {
   readonly attempt: (route: Route, provider: CallableProvider, limits: AttemptLimits) => AttemptRun<Success>;
   readonly onAttempt: (count: number) => void;
   readonly onFailed: (route: Route, failure: AttemptFailure, startedAt: number) => void;
+  /** Called once, after this time without output. From then on no other route can follow. */
+  readonly commit?: { readonly afterMs: number; readonly onCommit: (route: Route) => void } | undefined;
   readonly now: () => number;
   readonly monotonicNow: () => number;
 }
@@ -93,6 +95,8 @@ export async function tryRoutes<Success>(options: TryRoutesOptions<Success>): Pr
   });
   let attempts = 0;
   let isAmbiguous = false;
+  const { commit } = options;
+  const beganAt = monotonicNow();
   for (let next = left.shift(); next !== undefined; next = left.shift()) {
     const { route, provider } = next;
     if (client.hasLeft) return { end: 'client_left', abandoned: undefined };
@@ -104,10 +108,20 @@ export async function tryRoutes<Success>(options: TryRoutesOptions<Success>): Pr
     const startedAt = now();
     const begunAt = monotonicNow();
     const { first_byte_ms, idle_ms } = provider.entry.timeouts;
-    // The last candidate may think for long.
-    const limits = { firstByteMs: left.length > 0 ? first_byte_ms : undefined, idleMs: idle_ms };
+    const commitsInMs = commit && Math.max(0, commit.afterMs - (begunAt - beganAt));
+    // The last candidate may think for long, and so may one that nothing can follow.
+    const isPressed = left.length > 0 && (commitsInMs === undefined || commitsInMs > first_byte_ms);
+    const limits = { firstByteMs: isPressed ? first_byte_ms : undefined, idleMs: idle_ms };
     const run = options.attempt(route, provider, limits);
+    const committing =
+      commitsInMs === undefined
+        ? undefined
+        : setTimeout(() => {
+            left.length = 0;
+            commit?.onCommit(route);
+          }, commitsInMs);
     const result = await untilInterrupted(run, client, deadline);
+    clearTimeout(committing);
     const tookMs = monotonicNow() - begunAt;
     // While an enclave is still being verified, no provider works for the request.
     const mayHaveWorked = run.hasBegun?.() ?? true;

@@ -1,7 +1,7 @@
 import { nusdToUsd, type Usage, usageUntil } from '@sotto/money';
 import { type Adapter, BufferedReader, type ChatTarget, shownUsage, type UpstreamRequest } from '@sotto/providers';
 import { hidesOutput, outputCeiling, reasoningOn } from '@sotto/router';
-import { type ErrorType, errorEnvelope, sseDone, sseFrame } from '@sotto/wire';
+import { type ErrorEnvelope, type ErrorType, errorEnvelope, sseDone, sseFrame } from '@sotto/wire';
 import type { StreamEnd } from '../answers/stream-to-client.ts';
 import { beginFlowing, beginWhole } from '../attempts/begin-attempt.ts';
 import { type AttemptRun, unsupportedAttempt } from '../attempts/try-routes.ts';
@@ -48,6 +48,8 @@ export function beginChat(
   return question.chat.stream === true ? streamedChat(call, estimates) : wholeChat(call, estimates);
 }
 
+export const eventStream = 'text/event-stream; charset=utf-8';
+
 /** Returns what differs between the routes of a chat request. */
 const chatTarget = (question: ChatQuestion, { route, provider: { entry } }: AttemptContext): ChatTarget => ({
   upstreamModel: route.upstreamModel,
@@ -68,10 +70,11 @@ function streamedChat(
     success: (attempt) => ({
       stream: {
         attempt,
-        contentType: 'text/event-stream; charset=utf-8',
+        contentType: eventStream,
         // Text comes in small pieces, so a client that does not take them at once holds the stream back.
         heldBackFromMs: 0,
         hidesOutput: mayHide,
+        takesComments: true,
       },
       served({ end, tookMs, silentMs }) {
         const producedBytes = attempt.takenBytes ?? attempt.reader.producedBytes;
@@ -87,10 +90,7 @@ function streamedChat(
       lastFrames(end, { usage, chargeNusd }) {
         const { id, created, model } = reading.identity;
         const chunk = { id, object: 'chat.completion.chunk', created, model };
-        if (end !== 'complete') {
-          const { error } = errorEnvelope(endErrors[end], requestId);
-          return frame({ ...chunk, choices: [{ index: 0, delta: {}, finish_reason: 'error' }], error });
-        }
+        if (end !== 'complete') return errorFrame(reading.identity, errorEnvelope(endErrors[end], requestId));
         if (question.chat.stream_options?.include_usage !== true) return sseDone;
         const shown = { ...shownUsage(attempt.reported, usage), cost: nusdToUsd(chargeNusd) };
         return frame({ ...chunk, choices: [], usage: shown }) + sseDone;
@@ -102,6 +102,17 @@ function streamedChat(
     }),
   });
 }
+
+/** The last frame of a stream that ends with an error. No terminator follows it. */
+export const errorFrame = (
+  { id, created, model }: { readonly id: string; readonly created: number; readonly model: string },
+  { error }: ErrorEnvelope,
+): string =>
+  frame({
+    ...{ id, object: 'chat.completion.chunk', created, model },
+    choices: [{ index: 0, delta: {}, finish_reason: 'error' }],
+    error,
+  });
 
 const frame = (chunk: object): string => sseFrame(JSON.stringify(chunk));
 
@@ -128,7 +139,7 @@ const providerBroke = {
   type: 'provider_error',
 } as const;
 const wentAway = 'The service is being restarted and had to break off in the middle of the answer';
-/** The error in the last frame of a broken stream. No terminator follows it. */
+/** The error in the last frame of a broken stream. */
 const endErrors: Readonly<
   Record<Exclude<StreamEnd, 'complete' | 'client_left'>, { readonly message: string; readonly type: ErrorType }>
 > = {

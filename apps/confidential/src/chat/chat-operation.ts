@@ -1,10 +1,17 @@
 import { hidesOutput, type Route } from '@sotto/router';
 import { readJsonBody } from '@sotto/server';
+import { errorEnvelope } from '@sotto/wire';
 import type { InferenceDependencies } from '../inference/deps.ts';
-import type { Operation } from '../inference/operation.ts';
+import type { EarlyAnswer, Operation } from '../inference/operation.ts';
 import { servedByTokens } from '../settlement/served.ts';
-import { beginChat } from './chat-attempt.ts';
+import { beginChat, errorFrame, eventStream } from './chat-attempt.ts';
 import { type ChatQuestion, readChatQuestion, withExactSeed } from './chat-question.ts';
+
+const earlyStream: EarlyAnswer = {
+  contentType: eventStream,
+  errorFrame: ({ id, created, requestId }, { modelId: model }, error) =>
+    errorFrame({ id: `chatcmpl-${id}`, created, model }, errorEnvelope(error, requestId)),
+};
 
 /** Chat in plain text, whole and streamed. */
 export function chatOperation({
@@ -29,6 +36,7 @@ export function chatOperation({
         tokensPerByte: () => measurements.tokensPerByte(context.route.id),
         hiddenTokens: (silentMs) => hiddenTokens(question, context.route, silentMs),
       }),
+    early: ({ chat }) => (chat.stream === true ? earlyStream : undefined),
     abandoned: (question, { route, tookMs }) =>
       servedByTokens(question, route, { producedBytes: 0, hiddenTokens: hiddenTokens(question, route, tookMs) }),
   };

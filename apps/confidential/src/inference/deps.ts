@@ -1,5 +1,6 @@
 import type { Tracing } from '@sotto/server';
 import type { AdmissionDependencies } from '../admission/admit.ts';
+import type { StreamPacing } from '../answers/keep-alive.ts';
 import type { Deadlines } from '../attempts/deadline.ts';
 import type { BrokerEvents } from '../events.ts';
 import type { RequestMeter } from '../metrics/broker-metrics.ts';
@@ -16,6 +17,8 @@ export interface InferenceDependencies {
   readonly settlement: SettlementDependencies;
   readonly providers: ProviderSet;
   readonly deadlines: Deadlines;
+  /** When the headers and comments of streams leave. */
+  readonly pacing: StreamPacing;
   /** How `tee` routes are reached. */
   readonly enclaves: Enclaves;
   readonly providerReceipts: ProviderReceipts;

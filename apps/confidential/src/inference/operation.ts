@@ -1,6 +1,6 @@
 import type { Metered } from '@sotto/money';
 import type { AttemptEnd, MeasuredOutput, Route } from '@sotto/router';
-import type { Operation as OperationName } from '@sotto/wire';
+import type { Operation as OperationName, ServiceError } from '@sotto/wire';
 import type { FastifyRequest } from 'fastify';
 import type { AdmissionQuestion } from '../admission/admit.ts';
 import type { FlowingAnswer, StreamEnd, StreamFlow } from '../answers/stream-to-client.ts';
@@ -18,8 +18,17 @@ export interface Operation<Question extends AdmissionQuestion = AdmissionQuestio
   read(request: FastifyRequest): Question;
   /** Begins one attempt. It may be called again for the same route, with the renewed key of an enclave. */
   attempt(question: Question, context: AttemptContext): AttemptRun<Output>;
+  /** Present if an answer's headers can leave before its output. Undefined for a question whose answer is no stream of events. */
+  early?(question: Question): EarlyAnswer | undefined;
   /** Returns what a provider did for a client that left before any output. */
   abandoned(question: Question, attempt: AbandonedAttempt): Served;
+}
+
+/** An answer whose headers left before its output. */
+export interface EarlyAnswer {
+  readonly contentType: string;
+  /** Returns the last frame of an answer that got no output. */
+  errorFrame(identity: AnswerIdentity, route: Route, error: ServiceError): string;
 }
 
 /** The names of one answer, the same in each of its attempts. */

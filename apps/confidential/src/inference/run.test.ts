@@ -86,6 +86,7 @@ async function serveWithFault(at: number) {
     settlement: faults.within({ holds, macKey: Buffer.alloc(32), now: () => 0, onExcess() {} }),
     providers: faults.within({ get: () => ({ entry: { timeouts: {} }, upstream: {} }) }),
     deadlines: faults.within(new Deadlines()),
+    pacing: { keepAliveMs: undefined, headersAfterMs: undefined },
     measurements: faults.within({ add() {} }),
     events: faults.within({ request() {}, attemptFailed() {} }),
     meter: faults.within(silent),

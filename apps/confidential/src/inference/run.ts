@@ -4,15 +4,16 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Admission, type AdmissionQuestion, admit } from '../admission/admit.ts';
 import { completeRefusal, type Known, tell } from '../admission/refusal.ts';
 import { ClientLink } from '../answers/client-link.ts';
+import { KeepAlive } from '../answers/keep-alive.ts';
 import { rateHeaders, routeHeaders } from '../answers/router-headers.ts';
 import { sendWhole } from '../answers/send-whole.ts';
 import { requestEnds, type StreamFlow, streamToClient } from '../answers/stream-to-client.ts';
 import type { Deadline } from '../attempts/deadline.ts';
-import { type TriedAndServed, tryRoutes } from '../attempts/try-routes.ts';
+import { type TriedAndServed, type TryRoutesOptions, tryRoutes } from '../attempts/try-routes.ts';
 import { RequestReceipt, readReceiptSecret } from '../receipts/request-receipt.ts';
 import { RequestSettlement, settledOnce } from '../settlement/request-settlement.ts';
 import type { InferenceDependencies } from './deps.ts';
-import type { Operation, Output } from './operation.ts';
+import type { EarlyAnswer, Operation, Output } from './operation.ts';
 import { reachProvider } from './reach-provider.ts';
 import { RequestLog } from './request-log.ts';
 
@@ -98,6 +99,55 @@ const totalMs = ({ providers }: InferenceDependencies, { attempts: [first] }: Ad
 /** The attempt that has output. */
 interface Tried extends TriedAndServed<Output> {
   readonly providerRequestId: string | undefined;
+  /** Whether the headers have left. */
+  readonly hasHeaders: boolean;
+}
+
+/** The headers of a stream that leave before its output, if the deployment wants that. */
+interface EarlyHeaders {
+  readonly answer: EarlyAnswer;
+  readonly commit: NonNullable<TryRoutesOptions<Output>['commit']>;
+  /** The committed route. Undefined: the headers have not left. */
+  route: Route | undefined;
+  keepAlive: KeepAlive | undefined;
+}
+
+function headersAfter<Question extends AdmissionQuestion>(
+  { pacing: { headersAfterMs: afterMs, keepAliveMs } }: InferenceDependencies,
+  serving: Serving<Question>,
+  providerRequestId: () => string | undefined,
+): EarlyHeaders | undefined {
+  const { operation, question, client } = serving;
+  const answer = afterMs === undefined ? undefined : operation.early?.(question);
+  if (answer === undefined || afterMs === undefined) return undefined;
+  const early: EarlyHeaders = {
+    answer,
+    route: undefined,
+    keepAlive: undefined,
+    commit: {
+      afterMs,
+      onCommit(route) {
+        if (client.hasLeft) return;
+        early.route = route;
+        sendHeaders(serving, { route, providerRequestId: providerRequestId() }, [
+          ...['content-type', answer.contentType, 'x-accel-buffering', 'no'],
+        ]);
+        client.response.flushHeaders();
+        early.keepAlive = new KeepAlive(client, keepAliveMs, () => true);
+      },
+    },
+  };
+  return early;
+}
+
+function sendHeaders(
+  serving: Serving<AdmissionQuestion>,
+  { route, providerRequestId }: { readonly route: Route; readonly providerRequestId: string | undefined },
+  headers: readonly string[],
+): void {
+  serving.log.answering(route);
+  serving.reply.hijack();
+  serving.client.response.writeHead(200, [...answerHeaders(serving, route, providerRequestId), ...headers]);
 }
 
 /**
@@ -114,6 +164,7 @@ async function tryPlan<Question extends AdmissionQuestion>(
   request.body = undefined;
   const identity = { id: deps.randomId(), created: Math.floor(deps.now() / 1000), requestId: request.id };
   let providerRequestId: string | undefined;
+  const early = headersAfter(deps, serving, () => providerRequestId);
   const tried = await tryRoutes<Output>({
     routes: admission.attempts,
     encrypted: question.needs.encrypted,
@@ -122,6 +173,7 @@ async function tryPlan<Question extends AdmissionQuestion>(
     deadline,
     now: deps.now,
     monotonicNow: deps.monotonicNow,
+    commit: early?.commit,
     attempt(route, provider, limits) {
       settlement.lastTried = route;
       providerRequestId = hasEnclave(route) ? `preq_${deps.randomId()}` : undefined;
@@ -140,14 +192,19 @@ async function tryPlan<Question extends AdmissionQuestion>(
       log.attemptFailed(route, outcome);
     },
   });
+  early?.keepAlive?.stop();
   if (tried.end === 'served') {
     log.attemptServed(tried.route);
-    return { ...tried, providerRequestId };
+    return { ...tried, providerRequestId, hasHeaders: early?.route !== undefined };
   }
   if (tried.end === 'refused') {
     settlement.noOutput = tried.usageError;
     await settlement.settle(tried.spent === undefined ? 'no_output' : 'answer_too_large', tried.spent);
-    throw tried.error;
+    if (early?.route === undefined) throw tried.error;
+    // The status has left. The stream tells the error, and stays free.
+    client.end(early.answer.errorFrame(identity, early.route, tried.error));
+    log.ended(200, early.route, tried.error.type);
+    return undefined;
   }
   const abandoned = tried.abandoned && operation.abandoned(question, tried.abandoned);
   await settlement.settle('client_left_before_output', abandoned);
@@ -159,13 +216,11 @@ async function tryPlan<Question extends AdmissionQuestion>(
 async function answer<Question extends AdmissionQuestion>(
   deps: InferenceDependencies,
   serving: Serving<Question>,
-  { route, tookMs, success: output, providerRequestId }: Tried,
+  { route, tookMs, success: output, providerRequestId, hasHeaders }: Tried,
 ): Promise<void> {
   const { settlement, client, deadline, log } = serving;
   const begin = (...headers: readonly string[]): void => {
-    log.answering(route);
-    serving.reply.hijack();
-    client.response.writeHead(200, [...answerHeaders(serving, route, providerRequestId), ...headers]);
+    if (!hasHeaders) sendHeaders(serving, { route, providerRequestId }, headers);
   };
   if (output.stream === undefined) {
     const timing = { ...wholeFlow, tookMs };
@@ -174,7 +229,10 @@ async function answer<Question extends AdmissionQuestion>(
     await sendWhole({ client, begin }, output.pieces(metered));
     return log.ended(200, route);
   }
-  const flow = await streamToClient(output.stream, { client, deadline, begin, monotonicNow: deps.monotonicNow });
+  const flow = await streamToClient(output.stream, {
+    ...{ client, deadline, begin, monotonicNow: deps.monotonicNow },
+    keepAliveMs: deps.pacing.keepAliveMs,
+  });
   const { end } = flow;
   const timing = { ...flow, tookMs };
   deps.meter.streamed(flow.pieces);

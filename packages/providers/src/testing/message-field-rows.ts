@@ -22,8 +22,21 @@ const thought = [
   { role: 'tool', tool_call_id: 'c1', content: 'r' },
 ];
 
+const longId = 'call-'.repeat(20);
+const renamed = [
+  hi,
+  { role: 'assistant', content: null, tool_calls: [{ ...call(), id: longId }] },
+  { role: 'tool', tool_call_id: longId, content: 'r' },
+];
+
 /** The fields of messages: their texts, images, tool calls and reasoning. */
 export const messageFieldRows: readonly Row[] = [
+  {
+    field: 'ids of tool calls',
+    body: { messages: renamed, tools: [tool] },
+    openai: { absent: longId },
+    others: { absent: longId },
+  },
   {
     field: 'system and developer messages',
     body: { messages: [{ role: 'system', content: 'a' }, hi, { role: 'developer', content: 'b' }] },

@@ -42,11 +42,11 @@ describe('preferences that permit all that others permitted', () => {
       ...([anyCatalog, anyPreferences, anyPreferences, anyRequest, anyBodies(2)] as const),
       (catalog, before, other, request, bodies) => {
         // Two random preferences are rarely comparable, so take of the other what is looser.
-        const fields = Object.keys(before) as (keyof Preferences)[];
-        const after = fields.reduce((so, field) => {
-          const next = { ...so, [field]: other[field] };
-          return permitsAllOf(before, next) ? next : so;
-        }, before);
+        let after = before;
+        for (const field of Object.keys(before) as (keyof Preferences)[]) {
+          const next = { ...after, [field]: other[field] };
+          if (permitsAllOf(before, next)) after = next;
+        }
         const suffixes = namesOf(request).map((name) => parseModelReference(name).suffix);
         fc.pre(suffixes.every((suffix) => readRequestPolicy(request.provider, suffix).ok));
         for (const needs of bodies) {

@@ -191,8 +191,9 @@ describe('canonicalPolicy', () => {
       const set = (ids: readonly string[]): string => [...new Set(ids)].sort().join();
       return JSON.stringify({
         ...{ unset, order, only: only && set(only), ignore: set(ignore), in: max_price.input, out: max_price.output },
-        ...{ fallbacks: rest.allow_fallbacks ?? true, sort: rest.sort ?? 'privacy', floor: rest.minimum_privacy },
-        ...{ strict: rest.require_parameters ?? false, attempts: rest.max_attempts ?? 3 },
+        ...{ sort: rest.sort ?? 'privacy', floor: rest.minimum_privacy, strict: rest.require_parameters ?? false },
+        // Without fallbacks, one attempt is left of however many.
+        attempts: rest.allow_fallbacks === false ? 1 : (rest.max_attempts ?? 3),
       });
     };
     fc.assert(

@@ -88,6 +88,16 @@ export const brokerSchema = z.object({
     .describe(
       'Memory that running requests may hold because of their bodies. The default is half of what the process may use.',
     ),
+  STREAM_KEEPALIVE_S: kinds
+    .seconds(600)
+    .default(15)
+    .describe('A streamed chat that is silent for this long gets a comment, so that proxies keep it open. 0 is off.'),
+  STREAM_HEADERS_AFTER_S: kinds
+    .seconds(600)
+    .default(0)
+    .describe(
+      'The headers of a streamed chat leave after this time without output. No other provider can follow then, and a failure is an error in the stream. 0 waits for the first output.',
+    ),
   METRICS_PORT: kinds.portOrOff.describe('Port for Prometheus metrics, at `/metrics` on `HOST`.'),
   TRUST_PROXY: kinds.trustProxy.describe(
     'Proxies whose forwarded headers the broker believes. Not together with `PROXY_PROTOCOL`.',

@@ -82,6 +82,8 @@ const broker = {
   PROXY_PROTOCOL: 'broker.proxy_protocol',
   CONFIDENTIAL_SHARE_PORT: 'broker.share_port',
   REQUEST_MEMORY_MIB: 'broker.request_memory_mib',
+  STREAM_KEEPALIVE_S: 'broker.stream_keepalive_s',
+  STREAM_HEADERS_AFTER_S: 'broker.stream_headers_after_s',
   TLS_CERT_FILE: 'broker.tls.cert_file',
   TLS_KEY_FILE: 'broker.tls.key_file',
   TLS_REQUEST_FILE: 'broker.tls.request_file',

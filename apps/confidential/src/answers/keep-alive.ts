@@ -1,0 +1,43 @@
+import type { ClientLink } from './client-link.ts';
+
+/** When a stream's headers and comments leave. */
+export interface StreamPacing {
+  /** A client that has got nothing for this long, in ms, gets a comment. Undefined: never. */
+  readonly keepAliveMs: number | undefined;
+  /**
+   * The headers leave after this time without output, in ms. That commits the attempt that runs: no other route can
+   * follow. Undefined: they leave with the first output.
+   */
+  readonly headersAfterMs: number | undefined;
+}
+
+/** A comment, which every parser of event streams skips. */
+const comment = ': keep-alive\n\n';
+
+/**
+ * Sends comments while a stream is silent, because proxies cut connections without bytes. A comment is no output: it is
+ * neither charged nor measured. Call it only between the frames of a stream.
+ */
+export class KeepAlive {
+  readonly #timer: NodeJS.Timeout | undefined;
+  #isQuiet = true;
+
+  /** @param mayWrite - False while the client holds the stream back. */
+  constructor(client: Pick<ClientLink, 'hasLeft' | 'write'>, everyMs: number | undefined, mayWrite: () => boolean) {
+    if (everyMs === undefined) return;
+    this.#timer = setInterval(() => {
+      if (this.#isQuiet && !client.hasLeft && mayWrite()) client.write(comment);
+      this.#isQuiet = true;
+    }, everyMs);
+    this.#timer.unref();
+  }
+
+  /** Notes that the client got something. */
+  wrote(): void {
+    this.#isQuiet = false;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+}
