@@ -90,7 +90,9 @@ function NewKey({ workspace, onChange }: Pick<KeyCardProps, 'workspace' | 'onCha
         </form>
         {pasted.trim() !== '' && key === undefined && (
           <p role="alert" className="mt-1 text-sm text-danger">
-            An inference key begins with sotto_inf_.
+            {pasted.trim().startsWith('sotto_inf_')
+              ? 'This key is incomplete. Copy all of it.'
+              : 'An inference key begins with sotto_inf_.'}
           </p>
         )}
       </details>

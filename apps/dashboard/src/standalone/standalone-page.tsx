@@ -5,6 +5,7 @@ import { useMemo, useState } from 'react';
 import { isOffered } from '../models/model-options.ts';
 import { changed, type Mode, type PlaygroundSearch, type Way } from '../pages/playground/playground-search.ts';
 import { PlaygroundView } from '../pages/playground/playground-view.tsx';
+import { standingNotes } from '../pages/playground/standing.ts';
 import { SurroundingsProvider } from '../pages/playground/surroundings.ts';
 import { chooseFrom, modelsOf } from '../pages/playground/what-is-offered.ts';
 import { EmptyState, ErrorState, Loading, Page } from '../ui/surface.tsx';
@@ -23,7 +24,7 @@ export function StandalonePage() {
     <main>
       <Page
         title="Playground"
-        lead="Your messages go from this page to the sotto command on this machine, which sends them only to the verified broker."
+        lead="Your messages go from this page to the sotto command on this machine, which sends them only to the broker."
       >
         {failed !== undefined ? (
           <ErrorState error={failed.error} onRetry={() => void failed.refetch()} />
@@ -59,6 +60,7 @@ function Standalone({ standing: { controlOrigin, e2eeOnly, gateway }, models }: 
         onChoose={(part) => setSearch(changed(search, part))}
         open={async () => commandWay(chosen.way)}
         obstacle={undefined}
+        notes={standingNotes(gateway)}
         verification={<CommandVerification gateway={gateway} />}
       />
     </SurroundingsProvider>

@@ -8,7 +8,7 @@ import { Tabs } from '../ui/tabs.tsx';
 export const wayWords: Readonly<Record<Way, { readonly label: string; readonly text: string }>> = {
   private: {
     label: 'Private flow',
-    text: 'The key goes only to control, and content only to the verified machine.',
+    text: 'The key goes only to control, and content only to the broker, whose verdict is shown.',
   },
   e2ee: {
     label: 'End-to-end encrypted',

@@ -47,5 +47,5 @@ describe.skipIf(userId === undefined)('a file with a key', () => {
 });
 
 it('a missing key file is reported', () => {
-  expect(() => readKeyFile(join(folder, 'none'), userId)).toThrow(/^--key-file .*none: ENOENT\.$/);
+  expect(() => readKeyFile(join(folder, 'none'), userId)).toThrow(/^--key-file .*none: there is no such file\.$/);
 });

@@ -102,9 +102,20 @@ export function readText(option: string, file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'cannot be read';
-    throw new UsageError(`${option} ${file}: ${code}.`);
+    throw new UsageError(`${option} ${file}: ${whyUnreadable(error)}.`);
   }
+}
+
+const unreadable: ReadonlyMap<unknown, string> = new Map([
+  ['ENOENT', 'there is no such file'],
+  ['EACCES', 'you may not read it'],
+  ['EISDIR', 'it is a folder'],
+]);
+
+/** Says why a file cannot be read. */
+function whyUnreadable(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return unreadable.get(code) ?? `it cannot be read${code === undefined ? '' : ` (${String(code)})`}`;
 }
 
 /**
@@ -125,8 +136,7 @@ export function readKeyFile(file: string, userId: number | undefined): string {
     }
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'cannot be read';
-    throw new UsageError(`--key-file ${file}: ${code}.`);
+    throw new UsageError(`--key-file ${file}: ${whyUnreadable(error)}.`);
   }
 }
 

@@ -75,8 +75,10 @@ export async function verifyCommand(terminal: Terminal, args: readonly string[])
   terminal.out(values.json ? reportJson(report) : reportText(report));
   const { gateway, enclave } = report;
   const isSimulated = values['allow-simulated'] === true && isHonestSimulation(gateway);
-  if (isHonestSimulation(gateway))
-    terminal.note('The evidence is simulated, which --allow-simulated accepts. Nothing is protected.\n');
+  if (isHonestSimulation(gateway)) {
+    const advice = isSimulated ? '' : ' For development, accept it with --allow-simulated.';
+    terminal.note(`The evidence is simulated. Nothing is protected.${advice}\n`);
+  }
   const found: { verdict: Verdict; minimum: AcceptableVerdict; whose: string }[] = isSimulated
     ? []
     : [{ verdict: gateway.verdict, minimum, whose: 'of the confidential origin' }];

@@ -180,6 +180,8 @@ const known: ReadonlySet<string> = new Set([
   ...onlyVariables,
   'CONFIG_FILE',
 ]);
+/** What `.sotto/env` of `npm start` sets for its own commands. */
+const ofQuickstart = new Set(['CONTROL_URL']);
 const long = [...known].filter((name) => name.length >= 8);
 
 /** Prefixes of our names, without those that Kubernetes gives to the variables of a service. */
@@ -189,7 +191,7 @@ const ours =
 /** Returns a warning for each variable that looks like a misspelled setting. */
 export const misspelled = (environment: Environment): string[] =>
   Object.keys(environment).flatMap((name) => {
-    if (known.has(name) || name.length < 7) return [];
+    if (known.has(name) || ofQuickstart.has(name) || name.length < 7) return [];
     const near = nearest(name, long);
     if (near === undefined) return ours.test(name) ? [`${name} is set, but no setting has this name`] : [];
     return [`${name} is set, but no setting has this name. The nearest is ${near}`];

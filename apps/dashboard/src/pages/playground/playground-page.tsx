@@ -14,7 +14,7 @@ import { useWay } from './open-way.ts';
 import { PageVerification } from './page-verification.tsx';
 import { changed, type PlaygroundSearch, ways } from './playground-search.ts';
 import { PlaygroundView } from './playground-view.tsx';
-import { obstacleOf } from './standing.ts';
+import { obstacleOf, standingNotes } from './standing.ts';
 import { chooseFrom } from './what-is-offered.ts';
 
 /** `/playground`: sends requests from the browser, and shows provider, tier and cost of each answer. */
@@ -74,7 +74,10 @@ function Playground({ workspace, models, capabilities }: PlaygroundProps) {
       open={open}
       obstacle={obstacleOf({ hasKey: tabKey !== undefined, way, verification: verification.data, allowSimulated })}
       keyCard={<KeyCard workspace={workspace} tabKey={tabKey} onChange={setTabKey} />}
-      missing={tabKey === undefined ? 'no key yet' : undefined}
+      notes={[
+        ...(tabKey === undefined ? ['No key yet'] : []),
+        ...(way === 'compatibility' ? [] : standingNotes(verification.data)),
+      ]}
       verification={
         way !== 'compatibility' && (
           <PageVerification

@@ -25,8 +25,8 @@ interface PlaygroundViewProps {
   readonly obstacle: string | undefined;
   /** Where the key is chosen. Absent if the page does not hold it. */
   readonly keyCard?: ReactNode;
-  /** More words about the setup while it is folded. */
-  readonly missing?: string | undefined;
+  /** What one must know of the setup before sending, while it is folded. */
+  readonly notes: readonly string[];
   /** The verification of the machine that would read content. */
   readonly verification: ReactNode;
 }
@@ -36,7 +36,7 @@ const chatSettings = makeTabState(initialSettings);
 const modeNames: Readonly<Record<Mode, string>> = { chat: 'Chat', image: 'Image', speech: 'Speech' };
 
 /** Model, key, way and parameters on one side; question and answer on the other. */
-export function PlaygroundView({ modes, chosen, onChoose, open, keyCard, missing, ...props }: PlaygroundViewProps) {
+export function PlaygroundView({ modes, chosen, onChoose, open, keyCard, notes, ...props }: PlaygroundViewProps) {
   const { mode, models, modelId, model, offersAuto, way, ways } = chosen;
   const settings = chatSettings.use();
   const problems = problemsOf(settings);
@@ -64,7 +64,7 @@ export function PlaygroundView({ modes, chosen, onChoose, open, keyCard, missing
     <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_20rem] xl:grid-cols-[minmax(0,1fr)_24rem]">
       <NarrowFold
         label="Setup"
-        summary={[modelId, wayWords[way].label, ...(missing === undefined ? [] : [missing])].join(' · ')}
+        summary={[...notes, wayWords[way].label, modelId].join(' · ')}
         isNeeded={obstacle !== undefined}
         className="lg:order-2"
       >

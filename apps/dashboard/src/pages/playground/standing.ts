@@ -9,8 +9,12 @@ interface Standing {
   readonly sentence: string;
 }
 
+/** The parts of a verification that decide. */
+type JudgedOrigin = Pick<OriginVerification, 'verdict' | 'checks' | 'teeType' | 'origin'> &
+  Partial<Pick<OriginVerification, 'absence'>>;
+
 /** Decides whether content may be sent after a verification. The client decides again before each request. */
-export function standingOf({ verdict, checks, teeType, absence, origin }: OriginVerification): Standing {
+export function standingOf({ verdict, checks, teeType, absence, origin }: JudgedOrigin): Standing {
   if (meets(verdict, browserMinimum)) {
     return {
       kind: 'verified',
@@ -31,6 +35,13 @@ export function standingOf({ verdict, checks, teeType, absence, origin }: Origin
   const why =
     absence ?? failed.map(({ name, ...check }) => `${name}: ${'reason' in check ? check.reason : ''}`).join('; ');
   return { kind: 'refused', sentence: why === '' ? least : `${least} ${why}${/[.!?]$/.test(why) ? '' : '.'}` };
+}
+
+/** A word about the verification if the machine is not verified, for where there is little room. */
+export function standingNotes(verification: JudgedOrigin | undefined): readonly string[] {
+  const kind = verification && standingOf(verification).kind;
+  if (kind === 'simulated') return ['Simulated, not verified'];
+  return kind === 'refused' ? ['Not verified'] : [];
 }
 
 /** The reason why nothing can be sent now; undefined if something can. */

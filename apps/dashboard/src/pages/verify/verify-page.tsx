@@ -1,3 +1,4 @@
+import type { OriginVerification } from '@sotto/client';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { RefreshCw } from 'lucide-react';
@@ -11,6 +12,10 @@ import { Card, ErrorState, Loading, Page } from '../../ui/surface.tsx';
 import { gatewayVerificationQuery, loadClient, ownPins } from '../../verification/client.ts';
 import { Enclave } from './enclave-form.tsx';
 import { GatewayReport } from './gateway-report.tsx';
+
+/** The command that checks the same, and more. Simulated evidence needs consent there, too. */
+const verifyCommand = (verification: OriginVerification | undefined): string =>
+  `sotto verify ${confidentialOrigin}${verification?.teeType === 'simulated' ? ' --allow-simulated' : ''}`;
 
 /** `/verify`: what runs at the confidential origin, and behind its enclave routes, check by check. */
 export function VerifyPage() {
@@ -38,7 +43,7 @@ export function VerifyPage() {
           title="Limits of a browser"
           lead="Browsers hide the TLS key of a connection. So this check is skipped here, and the verdict reaches at most “Cryptographically checked”. The command line checks the key, too, and can reach “Hardware verified”."
         >
-          <CodeBlock label="sotto verify" code={`sotto verify ${confidentialOrigin}`} />
+          <CodeBlock label="sotto verify" code={verifyCommand(data)} />
           <p className="mt-3 text-sm text-muted">
             <Link to="/guides/$" params={{ _splat: 'use/private-client' }} className={linkClass}>
               Get the command

@@ -50,7 +50,7 @@ const brokenBy = ({ message, type, request_id }: NonNullable<ChatChunk['error']>
 
 /** The connection ended before the answer did. */
 const incomplete = (): ApiError =>
-  new ApiError('The answer ended early. Answers that the provider breaks off are not charged. Try again.', {
+  new ApiError('The connection ended before the answer did. The text up to this point may be charged.', {
     type: 'incomplete',
   });
 

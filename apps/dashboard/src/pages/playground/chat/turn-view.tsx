@@ -31,7 +31,7 @@ export function TurnView({ turn, isLast }: { turn: Turn; isLast: boolean }) {
         )}
         {text !== '' && <AnswerText text={text} />}
         {state === 'stopped' && (
-          <p className="text-sm text-muted">Stopped. Only the text up to this point is charged.</p>
+          <p className="text-sm text-muted">Stopped. Your message and the text up to this point are charged.</p>
         )}
         {state === 'failed' && <Failure error={error} />}
         {state !== 'waiting' && <AnswerFactsList facts={facts} />}
