@@ -1,3 +1,4 @@
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runSotto, type SottoRun } from '../../kit/run-sotto.ts';
 import { apiKey, CommandStage, messages, model } from './stages.ts';
@@ -72,6 +73,27 @@ describe('the dialects of sotto proxy', () => {
       { model: 'acme/fallback' },
       { model: 'acme/fallback', messages },
     ]);
+  });
+
+  it.each([
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+    ['zstd', zstdCompressSync],
+  ])('reads a body that a tool compressed with %s', async (encoding, compress) => {
+    const body = compress(Buffer.from(JSON.stringify({ model, max_tokens: 100, messages })));
+    const headers = { 'content-type': 'application/json', 'content-encoding': encoding };
+    const answer = await fetch(`${baseUrl}/messages`, { method: 'POST', headers, body });
+    expect(await answer.json()).toMatchObject({ content: [{ text: 'You said: CONTENT-MARKER' }] });
+  });
+
+  it.each([
+    ['snappy', 415, /compressed with `snappy`.*gzip, deflate, br/],
+    ['gzip', 400, /not valid gzip data/],
+  ])('says what is wrong with a body that is not the %s that it claims', async (encoding, status, says) => {
+    const answer = await post('/messages', { messages }, { 'content-encoding': encoding });
+    expect(answer.status).toBe(status);
+    expect(await answer.text()).toMatch(says);
   });
 
   it('passes on each piece of a stream as it arrives, and keeps the connection alive', async () => {

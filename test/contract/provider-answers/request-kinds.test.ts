@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { type ChatRequest, chatRequestSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
 import { target } from '../../../packages/providers/src/testing/fixtures.ts';
@@ -288,7 +289,7 @@ const kinds: Readonly<Record<string, RequestKind>> = {
   '`anyOf` at the top of a tool’s schema': {
     asked: withTool('f', either),
     sent: {
-      openai: cannot('servers of its shape take it; OpenAI itself answers 400 with the tool’s name'),
+      openai: cannot('most servers of its shape take it, and the registry does not tell which refuse it'),
       anthropic: ({ tools }) => isOneObject(tools[0].input_schema),
       google: cannot('`parametersJsonSchema` takes it'),
       bedrock: ({ toolConfig }) => isOneObject(toolConfig.tools[0].toolSpec.inputSchema.json),
@@ -344,6 +345,21 @@ describe.each(Object.entries(kinds))('%s', (_, { asked, sent, dialect = {} }) =>
     if ('unsupported' in built) check({ ...built }, '');
     else check(JSON.parse(built.body), built.body);
   });
+});
+
+/** Kinds that no body and no answer shows, with the test that proves each. */
+const elsewhere = {
+  'tools that OpenAI’s newest models refuse beside reasoning':
+    'packages/router/src/parameters/route-parameters.test.ts',
+  'a later usage without its details, in every adapter': 'packages/providers/src/translate/merge-usage.test.ts',
+  'usage of zeros, or without output': 'packages/providers/src/openai/usage.test.ts',
+  'minutes of silence, before and after the headers': 'test/routing/silence.test.ts',
+  'a body that a tool compressed': 'test/contract/own-client/proxy-dialects.test.ts',
+  'arguments that no JSON object holds, in the Messages API':
+    'packages/client/src/dialects/messages/write-message.test.ts',
+};
+it.each(Object.entries(elsewhere))('%s: there is a test', (_, file) => {
+  expect(existsSync(new URL(`../../../${file}`, import.meta.url))).toBe(true);
 });
 
 /** How providers say that a prompt is too long, in an answer with the status 400. */
