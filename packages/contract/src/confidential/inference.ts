@@ -59,7 +59,8 @@ export const inferenceContracts = contracts({
     otherBodies: [
       { mediaType: 'application/octet-stream', schema: { ...binary, description: 'Only with `x-router-e2ee`.' } },
     ],
-    returns: 'The answer as one body, or as events with `"stream": true`.',
+    returns:
+      'The answer as one body, or as events with `"stream": true`. Its headers name the provider that serves, so they leave with the first output: a reasoning model may take minutes until then. A stream that is silent after that has comments.',
     answer: wire.chatCompletionSchema,
     otherContent: [
       stream,
