@@ -171,7 +171,7 @@ function suite(planes: Planes): void {
       await people.fund(ann);
       const key = await makeKey(ann);
       await until(async () => (await ask(planes.service, key, { model })).status === 200, 'the key has money');
-      const bound = { model: 'm/loud', provider: { minimum_privacy: 'anonymous' } };
+      const bound = { model, provider: { sort: 'price' } };
       const mint = async (request: object): Promise<string> => (await planes.service.mintTicket(key, request)).ticket;
       const present = (ticket: string, request: object): Promise<Answer> =>
         post(
@@ -182,7 +182,7 @@ function suite(planes: Planes): void {
       const [same, looser, both] = [await mint({ model }), await mint({ model }), await mint({ model })];
       expect((await put(ann, strict)).status).toBe(200);
       expect((await present(same, { model })).status).toBe(200);
-      expect((await put(ann, { provider_max_attempts: 3 })).status).toBe(200);
+      expect((await put(ann, { ...strict, provider_max_attempts: 3 })).status).toBe(200);
       expect((await present(looser, { model })).status).toBe(200);
       // A new ticket has the new preferences, and loses them when they become stricter again.
       const new_ = await mint(bound);

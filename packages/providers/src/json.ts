@@ -12,12 +12,15 @@ export const objectIn = (body: Buffer): JsonObject | undefined => asObject(parse
  * Half of a surrogate pair, as JSON text writes it. A client that cuts a text within an emoji sends one, and strict
  * providers refuse the conversation that holds it, for good.
  */
-const loneSurrogate =
-  /(?<!\\)((?:\\\\)*)(?:\\ud[89ab][0-9a-f]{2}(?!\\ud[c-f][0-9a-f]{2})|(?<!\\ud[89ab][0-9a-f]{2})\\ud[c-f][0-9a-f]{2})/gi;
+const surrogate = /\\ud[89a-f]/i;
+/** Any escape, so that an escaped backslash is not taken for the beginning of another. Captures halves of pairs. */
+const escaped = /\\(?:u(d[89ab][0-9a-f]{2})(\\ud[c-f][0-9a-f]{2})?|u(d[c-f][0-9a-f]{2})|.)/gi;
 
 /** Replaces halves of surrogate pairs in JSON text by U+FFFD. */
 export const wellFormedJson = (text: string): string =>
-  /\\ud/i.test(text) ? text.replace(loneSurrogate, '$1\\ufffd') : text;
+  surrogate.test(text)
+    ? text.replace(escaped, (whole, high, pair, low) => ((high && !pair) || low ? '\\ufffd' : whole))
+    : text;
 
 /** Writes the body of a request to a provider. */
 export const jsonBody = (body: object): string => wellFormedJson(JSON.stringify(body));

@@ -20,24 +20,24 @@ const comment = ': keep-alive\n\n';
  */
 export class KeepAlive {
   readonly #timer: NodeJS.Timeout | undefined;
-  #isQuiet = true;
 
   /** @param mayWrite - False while the client holds the stream back. */
   constructor(client: Pick<ClientLink, 'hasLeft' | 'write'>, everyMs: number | undefined, mayWrite: () => boolean) {
     if (everyMs === undefined) return;
-    this.#timer = setInterval(() => {
-      if (this.#isQuiet && !client.hasLeft && mayWrite()) client.write(comment);
-      this.#isQuiet = true;
+    const timer = setTimeout(() => {
+      if (!client.hasLeft && mayWrite()) client.write(comment);
+      timer.refresh();
     }, everyMs);
-    this.#timer.unref();
+    timer.unref();
+    this.#timer = timer;
   }
 
   /** Notes that the client got something. */
   wrote(): void {
-    this.#isQuiet = false;
+    this.#timer?.refresh();
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
   }
 }

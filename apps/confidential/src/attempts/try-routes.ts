@@ -120,8 +120,7 @@ export async function tryRoutes<Success>(options: TryRoutesOptions<Success>): Pr
             left.length = 0;
             commit?.onCommit(route);
           }, commitsInMs);
-    const result = await untilInterrupted(run, client, deadline);
-    clearTimeout(committing);
+    const result = await untilInterrupted(run, client, deadline).finally(() => clearTimeout(committing));
     const tookMs = monotonicNow() - begunAt;
     // While an enclave is still being verified, no provider works for the request.
     const mayHaveWorked = run.hasBegun?.() ?? true;

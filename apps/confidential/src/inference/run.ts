@@ -127,7 +127,7 @@ function headersAfter<Question extends AdmissionQuestion>(
     commit: {
       afterMs,
       onCommit(route) {
-        if (client.hasLeft) return;
+        if (client.hasLeft || serving.reply.sent) return;
         early.route = route;
         sendHeaders(serving, { route, providerRequestId: providerRequestId() }, [
           ...['content-type', answer.contentType, 'x-accel-buffering', 'no'],
@@ -191,8 +191,7 @@ async function tryPlan<Question extends AdmissionQuestion>(
       settlement.attemptFailed(route, outcome);
       log.attemptFailed(route, outcome);
     },
-  });
-  early?.keepAlive?.stop();
+  }).finally(() => early?.keepAlive?.stop());
   if (tried.end === 'served') {
     log.attemptServed(tried.route);
     return { ...tried, providerRequestId, hasHeaders: early?.route !== undefined };

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { pipeline, type Transform } from 'node:stream';
+import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import { ServiceError } from '@sotto/wire';
 import { answerFrom, answerOfFailure, answerOfRefusal } from '../answer.ts';
@@ -94,55 +94,52 @@ function pathOf({ url = '/' }: IncomingMessage): string {
   throw new ServiceError('not_found', { message: 'This path does not exist. The base URL of this proxy ends in /v1.' });
 }
 
+type Decode = (bytes: Buffer, options: { readonly maxOutputLength: number }) => Promise<Buffer>;
+
 /** Decoders of the compressions that tools use, by their names in `content-encoding`. Older versions of Node have no zstd. */
-const decoders: ReadonlyMap<string, (() => Transform) | undefined> = new Map([
-  ['gzip', zlib.createGunzip],
-  ['deflate', zlib.createInflate],
-  ['br', zlib.createBrotliDecompress],
-  ['zstd', zlib.createZstdDecompress as (() => Transform) | undefined],
+const decoders: ReadonlyMap<string, Decode | undefined> = new Map<string, Decode | undefined>([
+  ['gzip', promisify(zlib.gunzip)],
+  ['deflate', promisify(zlib.inflate)],
+  ['br', promisify(zlib.brotliDecompress)],
+  ['zstd', zlib.zstdDecompress === undefined ? undefined : promisify(zlib.zstdDecompress)],
 ]);
 
-/** Returns the body as the tool wrote it. Throws `unsupported_media_type` for an unknown compression. */
-function decoded(request: IncomingMessage): AsyncIterable<Buffer> {
-  const encoding = (request.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
-  if (encoding === 'identity' || encoding === '') return request;
-  const decoder = decoders.get(encoding)?.();
-  if (decoder === undefined) {
-    const known = [...decoders].flatMap(([name, open]) => (open === undefined ? [] : name)).join(', ');
-    const message = `The body is compressed with \`${encoding}\`. Send it uncompressed, or compressed with one of ${known}.`;
-    throw new ServiceError('unsupported_media_type', { message });
-  }
-  // Its reader gets the error of either.
-  return pipeline(request, decoder, () => undefined);
-}
-
 async function readBody(request: IncomingMessage): Promise<string> {
-  const pieces: Buffer[] = [];
-  let size = 0;
+  const encoding = (request.headers['content-encoding'] ?? '').trim().toLowerCase();
+  const sent = await readBytes(request);
+  const bytes = encoding === '' || encoding === 'identity' ? sent : await decoded(sent, encoding);
   try {
-    size = await collect(decoded(request), pieces);
-  } catch (error) {
-    if (error instanceof ServiceError) throw error;
-    const encoding = request.headers['content-encoding'];
-    throw new ServiceError('invalid_request', { message: `The body is not valid ${encoding} data.` });
-  }
-  if (size > maxBodyBytes) throw new ServiceError('payload_too_large');
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(pieces));
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
     throw new ServiceError('invalid_request', { message: 'The body is not valid UTF-8.' });
   }
 }
 
-/** Collects a body up to the limit. Returns its whole size in bytes. */
-async function collect(body: AsyncIterable<Buffer>, pieces: Buffer[]): Promise<number> {
+async function readBytes(request: IncomingMessage): Promise<Buffer> {
+  const pieces: Buffer[] = [];
   let size = 0;
-  for await (const piece of body) {
+  for await (const piece of request as AsyncIterable<Buffer>) {
     size += piece.length;
     // Read on without keeping it: leaving the loop would close the connection before the refusal is sent.
     if (size <= maxBodyBytes) pieces.push(piece);
   }
-  return size;
+  if (size > maxBodyBytes) throw new ServiceError('payload_too_large');
+  return Buffer.concat(pieces);
+}
+
+/** Decompresses a body, up to the same limit. */
+async function decoded(bytes: Buffer, encoding: string): Promise<Buffer> {
+  const decode = decoders.get(encoding);
+  if (decode === undefined) {
+    const known = [...decoders].flatMap(([name, open]) => (open === undefined ? [] : name)).join(', ');
+    const message = `The body is compressed with \`${encoding}\`. Send it uncompressed, or compressed with one of ${known}.`;
+    throw new ServiceError('unsupported_media_type', { message });
+  }
+  return decode(bytes, { maxOutputLength: maxBodyBytes }).catch((error: unknown) => {
+    const isLarge = error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
+    if (isLarge) throw new ServiceError('payload_too_large');
+    throw new ServiceError('invalid_request', { message: `The body is not valid ${encoding} data.` });
+  });
 }
 
 /** Forwards the answer as it arrives: one write for each piece, with backpressure. */

@@ -71,6 +71,26 @@ describe('a stream of the plain OpenAI shape', () => {
     expect(reader.reported?.usage).toMatchObject({ promptTokens: 5, completionTokens: 7 });
   });
 
+  it.each([
+    ['beside the finish reason', (call: object, usage: object) => [call, event({}, 'tool_calls', { usage })]],
+    [
+      'after the finish reason',
+      (call: object, usage: object) => [call, event({}, 'tool_calls'), { ...theirs, choices: [], usage }],
+    ],
+    [
+      'before calls that follow the finish reason',
+      (call: object, usage: object) => [event({ content: 'a' }, 'tool_calls', { usage }), call],
+    ],
+    ['beside the call', (call: object, usage: object) => [{ ...call, usage }, event({}, 'tool_calls')]],
+  ])('counts a call without arguments in usage that comes %s', (_name, events) => {
+    const call = event({ tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: { name: 'now' } }] });
+    const usage = { prompt_tokens: 5, completion_tokens: 5000 };
+    const { reader, chunks } = runStream([...events(call, usage).map((each) => frame(each)), done]);
+    expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe('tool_calls');
+    expect(reader.reported?.usage.completionTokens).toBe(5000);
+    expect(reader.reportedAtBytes).toBe(reader.producedBytes);
+  });
+
   it('uses the last usage if every event repeats it', () => {
     const at = (n: number) => ({ usage: { prompt_tokens: 5, completion_tokens: n, total_tokens: 5 + n } });
     const { reader, text } = runStream([1, 2, 3].map((n) => frame(event({ content: 'x' }, null, at(n)))));

@@ -2,6 +2,7 @@ import { type FinishReason, parseJson, SseParser, sseFrame } from '@sotto/wire';
 import type { ChatStreamOptions } from '../adapter.ts';
 import { asObject, type JsonObject } from '../json.ts';
 import { EventCopier, latin1, unknownField, utf8 } from '../translate/copied-events.ts';
+import { MalformedAnswer } from '../translate/malformed-answer.ts';
 import { isEncrypted } from '../translate/reasoning-details.ts';
 import { AnswerStream } from '../translate/translated-stream.ts';
 import { type CompleteChunk, failedFinish, isOutput, readChunk, withoutOutput, writeChunk } from './chunk.ts';
@@ -87,7 +88,11 @@ export class OpenAiChatStream extends AnswerStream {
       if (!isEnd || isOutput(chunk)) this.#write(chunk);
       if (!isEnd) this.#learn(data, chunk);
     }
-    if (finishReason !== undefined) this.finish(finishReason);
+    if (finishReason !== undefined) {
+      // Before the answer counts as output, so that another route can follow.
+      if (this.#toolCallIds.lacksName) throw new MalformedAnswer();
+      this.finish(finishReason);
+    }
     this.report(read.usage, readUsage);
   }
 

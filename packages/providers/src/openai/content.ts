@@ -16,7 +16,8 @@ export interface ReadContent {
  */
 export function readContent(message: JsonObject): ReadContent {
   const details = readDetails(message.reasoning_details);
-  const beside = asString(message.reasoning_content) ?? asString(message.reasoning) ?? textOfDetails(details);
+  const fields = [asString(message.reasoning_content), asString(message.reasoning), textOfDetails(details)];
+  const beside = fields.find(Boolean) ?? fields.find((text) => text !== undefined);
   const parts = asArray(message.content);
   if (parts === undefined) return { content: asString(message.content), reasoning: beside, details };
   let content: string | undefined;
@@ -45,6 +46,8 @@ export function readToolCalls(value: unknown): ReadToolCall[] {
     const id = asString(call.id);
     const name = asString(called?.name);
     const args = argumentsText(called?.arguments);
+    // Some servers end a text with an empty piece.
+    if (!id && !name && !args) continue;
     pieces.push({
       index: asCount(call.index),
       ...(id ? { id } : {}),

@@ -54,6 +54,12 @@ describe('a whole answer', () => {
     expect(read(completion({ tool_calls: [call] }, 'tool_calls'))).toMatchObject({ producedBytes: 6 });
   });
 
+  it('is malformed if it has neither a finish reason nor output', () => {
+    const malformed = { ok: false, outcome: 'malformed_answer' };
+    for (const content of ['', null]) expect(read(completion({ content }, null))).toEqual(malformed);
+    expect(answered(completion({ content: 'a' }, null)).choices[0]?.finish_reason).toBe('stop');
+  });
+
   it('keeps content unchanged: empty, absent, escaped', () => {
     expect(messageOf(completion({ content: '' }))?.content).toBe('');
     expect(messageOf(completion({ content: null }))?.content).toBeNull();

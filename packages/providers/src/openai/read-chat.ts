@@ -31,6 +31,8 @@ function readWhole(body: Buffer, { identity, stripReasoning }: ChatStreamOptions
   const refusal = asString(message.refusal) ?? null;
   const called = toolCalls.map((call) => call.function.name + call.function.arguments);
   const producedBytes = Buffer.byteLength((content ?? '') + (reasoning ?? '') + (refusal ?? '') + called.join(''));
+  // Without a finish reason, an empty answer may be a failure. Let another route follow.
+  if (finishReason === undefined && producedBytes === 0) return { ok: false, outcome: 'malformed_answer' };
   return {
     ok: true,
     answer: chatAnswer(

@@ -10,6 +10,8 @@ interface BegunCall {
   id: string | undefined;
   /** The name so far. Some providers send it late or in pieces. */
   name: string;
+  /** Arguments that came before the name. */
+  held: string;
   /** Whether clients have its id and name. */
   isSent: boolean;
   hasArguments: boolean;
@@ -46,8 +48,9 @@ export class ToolCallIds {
         call.id ??= piece.id;
         call.name = joined(call.name, piece.function.name ?? '');
       }
-      const { arguments: args = '' } = piece.function;
-      if (args === '') return before;
+      const args = call.held + (piece.function.arguments ?? '');
+      call.held = call.name === '' ? args : '';
+      if (args === '' || call.name === '') return before;
       call.hasArguments = true;
       return [
         ...before,
@@ -64,8 +67,13 @@ export class ToolCallIds {
     return this.#calls.flatMap((call) => {
       if (call.isSent && call.hasArguments) return [];
       call.hasArguments = true;
-      return call.isSent ? [{ index: call.index, function: { arguments: '{}' } }] : this.#send(call, '{}');
+      return call.isSent ? [{ index: call.index, function: { arguments: '{}' } }] : this.#send(call, call.held || '{}');
     });
+  }
+
+  /** Whether a call still lacks its name. */
+  get lacksName(): boolean {
+    return this.#calls.some(({ name }) => name === '');
   }
 
   #send(call: BegunCall, args: string): ToolCallPiece[] {
@@ -101,7 +109,7 @@ export class ToolCallIds {
   }
 
   #begin({ index, id }: ReadToolCall): BegunCall {
-    const call = { index: this.#calls.length, id, name: '', isSent: false, hasArguments: false };
+    const call = { index: this.#calls.length, id, name: '', held: '', isSent: false, hasArguments: false };
     this.#calls.push(call);
     if (index !== undefined) this.#byIndex.set(index, call);
     return call;

@@ -42,6 +42,7 @@ export function readSlowly(stream: Buffer, { stripReasoning }: { readonly stripR
   let isFinished = false;
   let reason: FinishReason | undefined;
   let hasCalls = false;
+  let isUsageFinal = false;
   const tags = new ThinkTags();
 
   const send = (chunk: CompleteChunk): void => {
@@ -69,7 +70,9 @@ export function readSlowly(stream: Buffer, { stripReasoning }: { readonly stripR
   /** The finish reason comes last, because further calls may follow it. */
   const end = (): void => {
     const toolCalls = ids.close();
+    const isCovered = isUsageFinal || read.reportedAtBytes === read.producedBytes;
     count({ ...withoutOutput, toolCalls });
+    if (isCovered && read.reported !== undefined) read.reportedAtBytes = read.producedBytes;
     read.hasOutput ||= isFinished;
     if (!read.hasOutput) return;
     const rest = stripReasoning && !tags.isDone ? tags.end() : '';
@@ -110,6 +113,7 @@ export function readSlowly(stream: Buffer, { stripReasoning }: { readonly stripR
       if (reported === undefined) return;
       read.reported = reported;
       read.reportedAtBytes = read.producedBytes;
+      isUsageFinal = isFinished;
     }
   };
 

@@ -46,6 +46,15 @@ describe('the schema of a tool as one object', () => {
     expect(properties).toEqual({ value: { anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }] } });
   });
 
+  it.each([2, 30, 1000])('ends soon for a schema that refers to itself %i times', (times) => {
+    const self = Array.from({ length: times }, () => ({ $ref: '#/$defs/n' }));
+    const other = Array.from({ length: times }, () => ({ $ref: '#/$defs/m' }));
+    const schema = { $defs: { n: { anyOf: [...other, ...self] }, m: { anyOf: [...self, ...other] } }, anyOf: self };
+    expect(objectSchema(schema)).toMatchObject({ type: 'object', properties: {} });
+    const nested = { $defs: schema.$defs, anyOf: [{ anyOf: self }, { oneOf: other }, { allOf: self }] };
+    expect(objectSchema(nested)).toMatchObject({ type: 'object' });
+  });
+
   it('ends for a schema that refers to itself', () => {
     const schema = { $defs: { node: { anyOf: [{ $ref: '#/$defs/node' }] } }, anyOf: [{ $ref: '#/$defs/node' }] };
     expect(objectSchema(schema)).toMatchObject({ type: 'object', properties: {} });

@@ -1,13 +1,13 @@
 import { asArray, asObject, asString, type JsonObject } from '../json.ts';
 
-/** Deeper schemas keep what is above. References may be circular. */
-const maxDepth = 8;
+/** The most branches that one schema may have, at all depths together. References may be circular, and multiply. */
+const maxBranches = 100;
 
 /**
  * Returns the schema of a tool's arguments as one object, for APIs that refuse `anyOf`, `oneOf` and `allOf` at its top.
  * The properties of all branches become properties of the object. It requires what every branch of an `anyOf` or
  * `oneOf`, and any branch of an `allOf`, requires. The description tells the model which sets of properties the branches
- * require.
+ * require. Branches beyond the hundredth are left out.
  *
  * @see https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use
  */
@@ -15,7 +15,11 @@ export function objectSchema(schema: JsonObject | undefined): JsonObject {
   if (schema === undefined || !combinators.some((name) => name in schema)) {
     return { type: 'object', properties: {}, ...schema };
   }
-  const { properties, required, alternatives, own } = flattened(schema, schema, 0);
+  const { properties, required, alternatives, own } = flattened(schema, {
+    root: schema,
+    above: [],
+    left: { branches: maxBranches },
+  });
   const told = alternatives
     .filter((names) => names.length > 0)
     .map((names) => names.map((name) => `\`${name}\``).join(', '));
@@ -41,7 +45,15 @@ interface Flattened {
   readonly own: JsonObject;
 }
 
-function flattened(schema: JsonObject, root: JsonObject, depth: number): Flattened {
+/** Where a walk through a schema stands. */
+interface Walk {
+  readonly root: JsonObject;
+  readonly above: readonly JsonObject[];
+  /** Counts down for the whole schema. */
+  readonly left: { branches: number };
+}
+
+function flattened(schema: JsonObject, walk: Walk): Flattened {
   const { allOf, anyOf, oneOf, required: _, properties: __, ...own } = schema;
   const flat: Flattened = {
     properties: new Map(Object.entries(asObject(schema.properties) ?? {})),
@@ -49,9 +61,16 @@ function flattened(schema: JsonObject, root: JsonObject, depth: number): Flatten
     alternatives: [],
     own,
   };
-  if (depth === maxDepth) return flat;
-  const branchesOf = (list: unknown): Flattened[] =>
-    (asArray(list) ?? []).map((branch) => flattened(resolved(asObject(branch) ?? {}, root), root, depth + 1));
+  const branchesOf = (list: unknown): Flattened[] => {
+    const above = [...walk.above, schema];
+    return (asArray(list) ?? []).flatMap((branch) => {
+      const target = resolved(asObject(branch) ?? {}, walk.root);
+      // A schema within itself adds nothing.
+      if (above.includes(target) || walk.left.branches === 0) return [];
+      walk.left.branches -= 1;
+      return [flattened(target, { ...walk, above })];
+    });
+  };
   for (const branch of branchesOf(allOf)) {
     addProperties(flat.properties, branch.properties);
     for (const name of branch.required) flat.required.add(name);

@@ -29,6 +29,8 @@ export abstract class AnswerStream implements ChatStreamReader {
   #terminated = false;
   #reason: FinishReason | undefined;
   #hasCalls = false;
+  /** Whether the usage came with the finish reason or after it, so that it covers the whole answer. */
+  #isUsageFinal = false;
   /** Whether clients have the finish reason. */
   #isClosed = false;
   #usage: JsonObject = {};
@@ -108,6 +110,7 @@ export abstract class AnswerStream implements ChatStreamReader {
     if (reported === undefined) return;
     this.reported = reported;
     this.reportedAtBytes = this.producedBytes;
+    this.#isUsageFinal = this.#finished;
   }
 
   /**
@@ -143,7 +146,10 @@ export abstract class AnswerStream implements ChatStreamReader {
     this.#isClosed = true;
     this.#guarded(() => {
       const calls = this.closeCalls();
+      // Usage beside or after a finish reason covers calls that follow. Calls that were held back came before the usage.
+      const isCovered = this.#isUsageFinal || this.reportedAtBytes === this.producedBytes;
       this.count('', calls);
+      if (isCovered && this.reported !== undefined) this.reportedAtBytes = this.producedBytes;
       this.hasOutput ||= calls.length > 0;
       // A terminator without output is an empty answer. Clients get nothing of it, so that another route can follow.
       if (this.hasOutput) this.writeFinish(calls, finalReason(this.#reason, this.#hasCalls));
