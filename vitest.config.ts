@@ -47,7 +47,11 @@ export default defineConfig({
         ...source,
         test: {
           name: 'unit',
-          include: ['{packages,apps}/*/src/**/*.test.ts', 'test/privacy/layers/*.test.ts', 'tools/reference/*.test.ts'],
+          include: [
+            '{packages,apps}/*/src/**/*.test.ts',
+            'test/privacy/layers/*.test.ts',
+            'tools/{mutants,reference}/*.test.ts',
+          ],
           exclude: ['**/*.integration.test.ts', '**/node_modules/**', '**/dist/**'],
           // A worker loads each module once for all its files. Unit tests mock no module, and restore each global that they replace.
           isolate: false,
@@ -60,7 +64,13 @@ export default defineConfig({
         test: {
           name: 'system',
           include: ['{packages,apps}/*/src/**/*.integration.test.ts', '{test,tools}/**/*.test.ts'],
-          exclude: ['test/privacy/layers/**', 'tools/reference/**', ...thorough, '**/node_modules/**', '**/dist/**'],
+          exclude: [
+            'test/privacy/layers/**',
+            'tools/{mutants,reference}/**',
+            ...thorough,
+            '**/node_modules/**',
+            '**/dist/**',
+          ],
           ...withServers,
           sequence: { groupOrder: 1 },
         },

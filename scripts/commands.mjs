@@ -73,6 +73,8 @@ const commands = {
   },
   fuzz: (context, args) =>
     superviseNode(context, [source, '--disable-warning=ExperimentalWarning', 'tools/fuzz/run.ts', ...args]),
+  mutants: (context, args) =>
+    superviseNode(context, [source, '--disable-warning=ExperimentalWarning', 'tools/mutants/run.ts', ...args]),
   package: async (context, args) => {
     await ensurePlayground(context);
     const { code } = await superviseNode(context, ['node_modules/typescript/bin/tsc', '-b', 'packages/client']);

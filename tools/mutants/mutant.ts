@@ -1,0 +1,55 @@
+/** One fault that a test must notice: a text of a source file, and what replaces it. */
+export interface Mutant {
+  /** Unique, such as `errors/rate_limited`. Its first part names the folder of entries. */
+  readonly name: string;
+  /** Path in the repository. */
+  readonly file: string;
+  /** Occurs once in the file. */
+  readonly before: string;
+  readonly after: string;
+  /** At most two test files. One of their assertions must fail. */
+  readonly tests: readonly [string] | readonly [string, string];
+}
+
+/** What the mutants of one promise share. */
+export interface Place {
+  readonly folder: string;
+  readonly file: string;
+  readonly tests: Mutant['tests'];
+}
+
+/** Builds the mutants of one place from `[name, before, after]`. */
+export const mutantsAt = (
+  { folder, file, tests }: Place,
+  changes: readonly (readonly [name: string, before: string, after: string])[],
+): Mutant[] => changes.map(([name, before, after]) => ({ name: `${folder}/${name}`, file, before, after, tests }));
+
+/**
+ * Builds one mutant for each match of a pattern in a file, so that a new row of a table gets a mutant of its own.
+ * `change` returns the name of the row and what its text becomes.
+ */
+export function mutantsOfRows(
+  { folder, file, tests }: Place,
+  {
+    text,
+    pattern,
+    change,
+  }: {
+    readonly text: string;
+    readonly pattern: RegExp;
+    readonly change: (row: RegExpMatchArray) => readonly [name: string, after: string];
+  },
+): Mutant[] {
+  return [...text.matchAll(pattern)].map((row) => {
+    const [name, after] = change(row);
+    return { name: `${folder}/${name}`, file, before: row[0], after, tests };
+  });
+}
+
+/** Applies a mutant to its file's text. Throws if the text to replace does not occur exactly once. */
+export function applied({ name, before, after }: Mutant, text: string): string {
+  const parts = text.split(before);
+  if (parts.length !== 2) throw new Error(`${name}: the text to replace occurs ${parts.length - 1} times, not once`);
+  if (before === after) throw new Error(`${name}: it changes nothing`);
+  return parts.join(after);
+}
