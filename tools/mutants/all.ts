@@ -1,5 +1,7 @@
 import { routerMutants } from './entries/router.ts';
+import { stateMutants } from './entries/state.ts';
+import { topologyMutants } from './entries/topologies.ts';
 import { wireMutants } from './entries/wire.ts';
 import type { Mutant } from './mutant.ts';
 
-export const mutants: readonly Mutant[] = [...wireMutants, ...routerMutants];
+export const mutants: readonly Mutant[] = [...wireMutants, ...routerMutants, ...stateMutants, ...topologyMutants];

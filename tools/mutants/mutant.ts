@@ -42,7 +42,12 @@ export function mutantsOfRows(
 ): Mutant[] {
   return [...text.matchAll(pattern)].map((row) => {
     const [name, after] = change(row);
-    return { name: `${folder}/${name}`, file, before: row[0], after, tests };
+    // A row that occurs again is told apart by the text before it.
+    let from = row.index;
+    const end = row.index + row[0].length;
+    while (text.split(text.slice(from, end)).length > 2) from = text.lastIndexOf('\n', from - 2) + 1;
+    const before = text.slice(from, end);
+    return { name: `${folder}/${name}`, file, before, after: text.slice(from, row.index) + after, tests };
   });
 }
 

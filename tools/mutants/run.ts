@@ -48,12 +48,15 @@ function judge(mutant: Mutant): Verdict {
   try {
     const args = ['scripts/run.mjs', 'test', ...mutant.tests, '--reporter=json', `--outputFile=${report}`];
     writeFileSync(report, '');
-    spawnSync(process.execPath, args, { cwd: clone, stdio: 'ignore', timeout: 600_000 });
+    spawnSync(process.execPath, args, { cwd: clone, env, stdio: 'ignore', timeout: 600_000 });
     return verdictOf(readFileSync(report, 'utf8'));
   } finally {
     writeFileSync(path, text);
   }
 }
+
+/** Tests run as in `.ci/run`, in every topology that they name. */
+const env = { ...process.env, SOTTO_TEST_ALL: '1' };
 
 const asked = process.argv.slice(2);
 const chosen = mutants.filter(({ name }) => asked.length === 0 || asked.some((start) => name.startsWith(start)));

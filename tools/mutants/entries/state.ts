@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs';
+import { type Mutant, mutantsOfRows } from '../mutant.ts';
+
+const scripts = 'packages/state/src/redis/scripts';
+const contract = 'test/money/state/contract.test.ts';
+const oracle = 'test/money/state/oracle.test.ts';
+
+/** Each guard of the Lua scripts that ends a step early: the condition is gone, so the step goes on. */
+const guardsOf = (name: string): Mutant[] => {
+  const file = `${scripts}/${name}.ts`;
+  const seen = new Map<string, number>();
+  return mutantsOfRows(
+    { folder: `script-${name}`, file, tests: [contract, oracle] },
+    {
+      text: readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8'),
+      pattern: /^ *if (.+?) then return .+ end$/gm,
+      change: ([row = '', condition = '']) => {
+        const times = (seen.get(condition) ?? 0) + 1;
+        seen.set(condition, times);
+        return [`${condition} #${times}`, row.replace(`if ${condition} then`, 'if false then')];
+      },
+    },
+  );
+};
+
+export const stateMutants: readonly Mutant[] = ['admission', 'epochs', 'membership', 'parts', 'projection'].flatMap(
+  guardsOf,
+);
