@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { type OwnPostgres, type Standby, startOwnPostgres, startStandby, startTestPostgres } from './postgres.ts';
-import { redisSkipReason, startOwnRedis, startTestRedis } from './redis.ts';
+import { hasSharedRedis, redisSkipReason, startOwnRedis, startTestRedis } from './redis.ts';
 import { type Service, type ServiceOptions, startService } from './service.ts';
 import { noteSkip } from './skips.ts';
+import { type Topology, topologyTitles } from './topologies.ts';
 
 /** Whether this run is `.ci/run`'s: every topology, every screenshot, and the files of the project `thorough`. */
-const isThorough = process.env.SOTTO_TEST_ALL === '1';
+export const isThorough = process.env.SOTTO_TEST_ALL === '1';
 
 /** A test for thorough runs only: it takes many seconds and seldom finds anything new. */
 export const thoroughly = it.runIf(isThorough);
@@ -43,34 +44,22 @@ export interface Servers {
   readonly redisUrl: string;
 }
 
-/**
- * How the service runs: embedded (one process, state in memory), as two processes on a real Redis, or as two processes
- * on a Redis Cluster. The cluster has three nodes, and every commit waits for a Postgres standby. Postgres is real in
- * all topologies.
- */
-export type Topology = 'one' | 'two' | 'cluster';
-
-const titles: Readonly<Record<Topology, string>> = {
-  one: 'embedded',
-  two: 'two processes',
-  cluster: 'two processes on a Redis Cluster and a Postgres with a standby',
-};
-
 export interface PlanesOptions {
+  /**
+   * The topologies of a thorough run. Other runs use the first. Default: two processes, or embedded if there is no Redis. Name more
+   * only for what they alone can break.
+   */
   readonly planes?: readonly Topology[];
   /** Whether this machine has what the suite needs besides the planes, such as a browser. Otherwise its tests are skipped. */
   readonly able?: boolean;
 }
 
-/**
- * Runs a suite against the real service as two processes, or embedded if there is no Redis. A thorough run uses every
- * topology in `planes`. Await it at the top level of a test file.
- */
+/** Runs a suite against the real service, in each topology that it needs. Await it at the top level of a test file. */
 export async function describeInBothPlanes(
   name: string,
   setup: (servers: Servers) => Promise<PlanesSetup>,
   tests: (planes: Planes, which: 'one' | 'two') => void,
-  { planes = ['two', 'one'], able = true }: PlanesOptions = {},
+  { planes = [hasSharedRedis ? 'two' : 'one'], able = true }: PlanesOptions = {},
 ): Promise<void> {
   if (!able) {
     describe.skip(name, () =>
@@ -83,11 +72,11 @@ export async function describeInBothPlanes(
   }
   for (const which of planes) {
     const kind = which === 'one' ? 'one' : 'two';
-    const title = `${name} (${titles[which]})`;
+    const title = `${name} (${topologyTitles[which]})`;
     // The result decides between a suite and a skipped one, so it must be known before the suite is declared.
     const surroundings = await surroundingsOf[which]();
     if (surroundings === undefined) {
-      noteSkip(`what needs ${titles[which]}`, redisSkipReason);
+      noteSkip(`what needs ${topologyTitles[which]}`, redisSkipReason);
       describe.skip(title, () =>
         tests(
           runningPlanes(() => undefined),

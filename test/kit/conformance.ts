@@ -1,5 +1,5 @@
 import { afterEach, beforeAll } from 'vitest';
-import { describeInWorld, type Topology } from './both-planes.ts';
+import { describeInWorld, type PlanesOptions } from './both-planes.ts';
 import { type CatalogFiles, filesOf, type Prices, providerEntry, routeEntry, textModel } from './catalog.ts';
 import { answerChat, type FakeProvider, type SeenRequest, startProvider } from './provider.ts';
 import type { Service, TestAccount } from './service.ts';
@@ -144,13 +144,13 @@ export interface Spares {
   readonly keys?: number;
 }
 
-/** Runs concepts against one service, in every topology. */
+/** Runs concepts against one service, or one for each of `planes`. */
 export async function describeConformance(
   name: string,
   concepts: readonly Concept[],
   spares: Spares = {},
   environment: Readonly<Record<string, string>> = {},
-  planes: readonly Topology[] = ['two', 'one', 'cluster'],
+  options: PlanesOptions = {},
 ): Promise<void> {
   await describeInWorld(
     name,
@@ -208,6 +208,6 @@ export async function describeConformance(
       };
       for (const concept of concepts) concept(suite);
     },
-    { planes },
+    options,
   );
 }

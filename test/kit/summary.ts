@@ -1,12 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { relative } from 'node:path';
-import type { Reporter, TestModule } from 'vitest/node';
+import type { Reporter, TestCase, TestModule } from 'vitest/node';
+import { topologyTitles } from './topologies.ts';
 
 const slowestShown = 10;
 
 /**
- * Ends a run with the slowest files and its total time. One plain line for any tool counts passed, failed and skipped
- * tests. Writes the files that failed to the file that `SOTTO_TEST_FAILED` names, one on each line.
+ * Ends a run with the slowest files, the tests of each topology and its total time. One plain line for any tool counts passed,
+ * failed and skipped tests. Writes the files that failed to the file that `SOTTO_TEST_FAILED` names, one on each line, and the
+ * seconds and tests of every file to the file that `SOTTO_TEST_REPORT` names.
  */
 class SummaryReporter implements Reporter {
   #startedAt = 0;
@@ -32,10 +34,16 @@ class SummaryReporter implements Reporter {
           .map((module) => `${pathOf(module)}\n`)
           .join(''),
       );
+    const times = timesOf(modules);
+    const counted = topologies(modules).join('\n');
+    const reportTo = process.env.SOTTO_TEST_REPORT;
+    if (reportTo) writeFileSync(reportTo, `${times.map(reportLine).join('\n')}\n\n${counted}\n`);
     const minutes = (performance.now() - this.#startedAt) / 60_000;
     // Runs after vitest's own summary, which is printed in the same turn.
     setImmediate(() => {
-      if (modules.length > slowestShown) console.log(`\nThe slowest files:\n${slowest(modules).join('\n')}`);
+      if (modules.length > slowestShown) {
+        console.log(`\nThe slowest files:\n${times.slice(0, slowestShown).map(line).join('\n')}\n\n${counted}`);
+      }
       console.log(`\n${modules.length} files in ${minutes.toFixed(1)} minutes`);
       console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped + counts.pending} skipped`);
     });
@@ -44,16 +52,46 @@ class SummaryReporter implements Reporter {
 
 const pathOf = (module: TestModule): string => relative(process.cwd(), module.moduleId);
 
-function slowest(modules: readonly TestModule[]): string[] {
-  const timed = modules.map((module) => {
-    const { collectDuration, duration } = module.diagnostic();
-    return { file: pathOf(module), seconds: (collectDuration + duration) / 1000 };
-  });
-  return timed
-    .sort((a, b) => b.seconds - a.seconds)
-    .slice(0, slowestShown)
-    .map(({ file, seconds }) => `${seconds.toFixed(0).padStart(5)} s  ${file}`);
+interface FileTimes {
+  readonly file: string;
+  readonly seconds: number;
+  readonly tests: number;
 }
+
+/** Returns the seconds and the tests of each file, slowest first. */
+const timesOf = (modules: readonly TestModule[]): FileTimes[] =>
+  modules
+    .map((module) => {
+      const { collectDuration, duration } = module.diagnostic();
+      const seconds = (collectDuration + duration) / 1000;
+      return { file: pathOf(module), seconds, tests: [...module.children.allTests()].length };
+    })
+    .sort((a, b) => b.seconds - a.seconds);
+
+const line = ({ file, seconds }: FileTimes): string => `${seconds.toFixed(0).padStart(5)} s  ${file}`;
+const reportLine = (times: FileTimes): string => `${line(times)} (${times.tests} tests)`;
+
+/** Counts the tests that ran in each topology, and how many of them had run in another one before. */
+function topologies(modules: readonly TestModule[]): string[] {
+  const counts = new Map(Object.values(topologyTitles).map((title) => [title, { tests: 0, repeated: 0 }]));
+  for (const module of modules) {
+    const seen = new Set<string>();
+    for (const test of module.children.allTests()) {
+      const title = [...counts.keys()].find((each) => test.fullName.includes(` (${each})`));
+      const count = title === undefined ? undefined : counts.get(title);
+      if (count === undefined || !hasRun(test)) continue;
+      const name = test.fullName.replace(` (${title})`, '');
+      count.tests += 1;
+      if (seen.has(name)) count.repeated += 1;
+      seen.add(name);
+    }
+  }
+  return [...counts].map(
+    ([title, { tests, repeated }]) => `${`${tests}`.padStart(5)} tests as ${title}, ${repeated} of them repeated`,
+  );
+}
+
+const hasRun = (test: TestCase): boolean => ['passed', 'failed'].includes(test.result().state);
 
 // biome-ignore lint/style/noDefaultExport: vitest loads a reporter by its default export
 export default SummaryReporter;

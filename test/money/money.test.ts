@@ -1,13 +1,15 @@
-import { describeInWorld } from '../kit/both-planes.ts';
+import { describeInWorld, isThorough } from '../kit/both-planes.ts';
 import { admissionSuite } from './admission.suite.ts';
 import { meteringSuite } from './metering.suite.ts';
 import { meteringEmbeddingsSuite } from './metering-embeddings.suite.ts';
 import { meteringEndsSuite } from './metering-ends.suite.ts';
 import { mixSuite } from './mix.suite.ts';
 import { ledgerSuite, settlementsSuite } from './settlements.suite.ts';
-import { startMoneyWorld } from './world.ts';
+import { type MoneyWorld, startMoneyWorld } from './world.ts';
 
-await describeInWorld('money', { start: startMoneyWorld, setupOf: ({ setup }) => setup }, (stage, which) => {
+const world = { start: startMoneyWorld, setupOf: ({ setup }: MoneyWorld) => setup };
+
+await describeInWorld('money', world, (stage, which) => {
   admissionSuite(stage);
   meteringEndsSuite(stage);
   meteringEmbeddingsSuite(stage);
@@ -18,3 +20,6 @@ await describeInWorld('money', { start: startMoneyWorld, setupOf: ({ setup }) =>
   // Runs last, because it changes the operator's accounts.
   if (which === 'two') settlementsSuite(stage);
 });
+
+// Each of these keeps and books holds in its own way.
+if (isThorough) await describeInWorld('money', world, mixSuite, { planes: ['one', 'cluster'] });

@@ -10,6 +10,7 @@ import { type Concept, describeConformance } from '../../kit/conformance.ts';
 import { connect, newApp, type Person as Visitor } from '../../kit/connected-apps.ts';
 import { type Person, peopleOf } from '../../kit/people.ts';
 import { until } from '../../kit/service.ts';
+import { everyTopology } from '../../kit/topologies.ts';
 import { makeIssuer } from '../../kit/wallets.ts';
 
 const issuer = await makeIssuer();
@@ -367,4 +368,5 @@ await describeConformance(
     IMAGE_GENERATION: 'on',
     SPEECH_SYNTHESIS: 'on',
   },
+  { planes: everyTopology },
 );

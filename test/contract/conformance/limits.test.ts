@@ -190,4 +190,6 @@ await describeConformance(
     RATE_LIMIT_TOKENS: String(tokenLimit),
     RATE_LIMIT_CONTROL: String(controlLimit),
   },
+  // Embedded mode reads its settings by itself.
+  { planes: ['two', 'one'] },
 );

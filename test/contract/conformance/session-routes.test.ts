@@ -404,5 +404,4 @@ await describeConformance(
   {},
   { CONNECTED_APPS: 'on', BILLING_TEST_RAIL: 'on', ...issuer.environment },
   // Control decides who may call by Postgres alone, so a Redis Cluster makes no difference.
-  ['two', 'one'],
 );

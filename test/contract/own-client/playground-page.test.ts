@@ -195,7 +195,7 @@ await describeInWorld(
       );
     });
   },
-  { planes: ['two', 'one'], able: hasBrowser() },
+  { able: hasBrowser() },
 );
 
 async function addressOf(playground: SottoRun): Promise<string> {

@@ -1,5 +1,5 @@
 import { beforeEach, describe } from 'vitest';
-import { describeInWorld, type PlanesIn } from '../both-planes.ts';
+import { describeInWorld, type PlanesIn, type PlanesOptions } from '../both-planes.ts';
 import { type ProviderSpec, World, type WorldSpec } from './world.ts';
 
 /** The environment of the tests: the running service and its providers. Use it only within tests and hooks. */
@@ -12,8 +12,7 @@ export interface Suite {
   tests(stage: Stage): void;
 }
 
-export interface SuitesOptions {
-  readonly planes?: readonly ('one' | 'two')[];
+export interface SuitesOptions extends Pick<PlanesOptions, 'planes'> {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
@@ -21,7 +20,7 @@ export interface SuitesOptions {
 export async function describeSuites(
   name: string,
   suites: readonly Suite[],
-  { planes: which = ['one', 'two'], environment = {} }: SuitesOptions = {},
+  { environment = {}, ...options }: SuitesOptions = {},
 ): Promise<void> {
   await describeInWorld(
     name,
@@ -40,7 +39,7 @@ export async function describeSuites(
         });
       }
     },
-    { planes: which },
+    options,
   );
 }
 

@@ -65,4 +65,6 @@ await describeInBothPlanes(
       expect(output).not.toMatch(/daily sums|usage/);
     });
   },
+  // Embedded mode reads its settings by itself.
+  { planes: ['two', 'one'] },
 );

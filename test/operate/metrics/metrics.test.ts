@@ -159,4 +159,6 @@ await describeInBothPlanes(
       }
     });
   },
+  // Embedded mode reads its settings by itself.
+  { planes: ['two', 'one'] },
 );

@@ -104,4 +104,6 @@ await describeInBothPlanes(
         for (const name of Object.keys(said)) expect(attributes).toContain(name.replace('sotto.', ''));
     });
   },
+  // Embedded mode reads its settings by itself.
+  { planes: ['two', 'one'] },
 );

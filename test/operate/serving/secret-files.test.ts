@@ -62,4 +62,6 @@ await describeInBothPlanes(
       expect(service.logs()).not.toContain(ownKey);
     });
   },
+  // Embedded mode reads its settings by itself.
+  { planes: ['two', 'one'] },
 );

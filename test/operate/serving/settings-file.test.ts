@@ -72,6 +72,8 @@ models: ${JSON.stringify(JSON.parse(catalog).models)}
       expect(answered.status, answered.text).toBe(200);
     });
   },
+  // Embedded mode reads its settings by itself.
+  { planes: ['two', 'one'] },
 );
 
 describe('a process with a wrong sotto.yaml', () => {

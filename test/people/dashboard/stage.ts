@@ -104,7 +104,7 @@ export async function describeDashboard(
         open: browser.open,
       });
     },
-    { planes: [hasSharedRedis ? 'two' : 'one'], able },
+    { able },
   );
 }
 

@@ -1,3 +1,4 @@
+import { isThorough } from '../../kit/both-planes.ts';
 import { describeSuites } from '../../kit/scenes/suite.ts';
 import { brokenStreamsSuite } from './broken-streams.suite.ts';
 import { choosingSuite } from './choosing.suite.ts';
@@ -10,6 +11,8 @@ import { providerKey, transportSuite } from './transport.suite.ts';
 
 await describeSuites('routing', [policySuite, choosingSuite]);
 await describeSuites('failover', [failuresSuite, brokenStreamsSuite, leavingSuite]);
+// The attempts of a request share its ticket and its hold, which each topology keeps in its own way.
+if (isThorough) await describeSuites('failover', [brokenStreamsSuite], { planes: ['one', 'cluster'] });
 // The kind of planes does not matter here, because only the broker calls providers.
 await describeSuites('misbehaving providers', [streamDialectsSuite, transportSuite, pressureSuite], {
   planes: ['one'],
