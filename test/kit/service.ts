@@ -368,10 +368,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 }
 
 async function writePreferences(pool: pg.Pool, workspaceId: string, preferences: Partial<Preferences>): Promise<void> {
-  await pool.query('update workspaces set preferences = $2, version = version + 1 where id = $1', [
-    workspaceId,
-    JSON.stringify({ ...initialPreferences, ...preferences }),
-  ]);
+  await pool.query(
+    'update workspaces set preferences = $2, version = version + 1, tickets_since = version + 1 where id = $1',
+    [workspaceId, JSON.stringify({ ...initialPreferences, ...preferences })],
+  );
 }
 
 async function projected(pool: pg.Pool, accountId: string): Promise<boolean> {

@@ -160,7 +160,7 @@ export const leavingSuite: Suite = {
         const model = stage.world.model('pair');
         const charge = await chargeOf(stage.service, account, async () => {
           const client = await opens({ model, stream: true, stream_options: { include_usage: true } }, flow);
-          await until(() => client.received.includes('"stop"'), 'the finish reason is there');
+          await until(() => client.received.includes('to say'), 'the text is there');
           await leaves(client);
         });
         expect(charge).toBeGreaterThan(0n);
