@@ -44,12 +44,17 @@ function judge(mutant: Mutant): Verdict {
   const path = join(clone, mutant.file);
   const text = read(mutant.file);
   const report = join(folder, 'report.json');
-  writeFileSync(path, applied(mutant, text));
-  try {
-    const args = ['scripts/run.mjs', 'test', ...mutant.tests, '--reporter=json', `--outputFile=${report}`];
+  const run = (...more: readonly string[]): Verdict => {
+    const args = ['scripts/run.mjs', 'test', ...mutant.tests, '--reporter=json', `--outputFile=${report}`, ...more];
     writeFileSync(report, '');
     spawnSync(process.execPath, args, { cwd: clone, env, stdio: 'ignore', timeout: 600_000 });
     return verdictOf(readFileSync(report, 'utf8'));
+  };
+  writeFileSync(path, applied(mutant, text));
+  try {
+    const first = run('--bail=1');
+    // The first test that failed may be one that says nothing of the promise.
+    return first.kind === 'unclear' ? run() : first;
   } finally {
     writeFileSync(path, text);
   }
