@@ -1,8 +1,7 @@
 import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { parseJson } from '@sotto/wire';
+import { bearer, type Flow } from './client.ts';
 import type { Service } from './service.ts';
-
-export type Flow = 'compat' | 'ticket';
 
 export interface CallOptions {
   /** Default: `/chat/completions`. */
@@ -95,8 +94,6 @@ export function call(url: string, credential: Credential, body: object, options:
   });
 }
 
-export const bearer = (key: string): Credential => ({ authorization: `Bearer ${key}` });
-
 /** Buys a ticket. Returns the error answer if the service rejects the request. */
 export async function mint(service: Service, key: string, request: object, deadlineMs = 60_000): Promise<Called> {
   return call(`${service.controlUrl}/inference/tickets`, bearer(key), request, { deadlineMs });
@@ -111,7 +108,7 @@ export async function ask(
   options: CallOptions = {},
 ): Promise<Called> {
   const url = `${service.baseUrl}${options.path ?? '/chat/completions'}`;
-  if (flow === 'compat') return call(url, bearer(key), body, options);
+  if (flow === 'compatibility') return call(url, bearer(key), body, options);
   const { model, provider } = body;
   const minted = await mint(service, key, provider === undefined ? { model } : { model, provider }, options.deadlineMs);
   if (minted.status !== 200) return { ...minted, complete: false };

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { costOf, type UsageRow, usageOf, usageRows } from './books.ts';
-import { ask, bearer, type Called, errorOf, type Flow } from './call.ts';
+import { ask, type Called, errorOf } from './call.ts';
+import { bearer, type Flow } from './client.ts';
 import { type Act, type ScriptedProvider, scripted } from './scripted-provider.ts';
 import { type Service, type TestAccount, until } from './service.ts';
 import { pricing, type Stage, totalMs } from './stage.ts';
@@ -41,7 +42,7 @@ export function startLoad(
   { service, account }: Pick<Stage, 'service' | 'account'>,
   {
     first = 0,
-    flows = ['compat', 'ticket'] as readonly Flow[],
+    flows = ['compatibility', 'ticket'] as readonly Flow[],
     counts = Number.POSITIVE_INFINITY,
     everyMs = defaultEveryMs,
     order = undefined as readonly string[] | undefined,
@@ -55,7 +56,7 @@ export function startLoad(
   const startOfLoad = performance.now();
   let begun = 0;
   const one = async (index: number): Promise<void> => {
-    const flow = flows[Math.floor(index / 2) % flows.length] ?? 'compat';
+    const flow = flows[Math.floor(index / 2) % flows.length] ?? 'compatibility';
     const stream = index % 2 === 0;
     const usage = usageOf(7, firstCount + (index % counts));
     const act: Act = stream
@@ -110,7 +111,7 @@ export async function untilServed(load: Load): Promise<void> {
   const has = (flow: Flow): boolean =>
     load.sent.slice(from).some((sent) => sent.flow === flow && sent.called.complete && sent.startedAt >= begunAt);
   const begunAt = load.elapsedMs;
-  await until(() => has('compat') && has('ticket'), 'both flows are served again', 30_000);
+  await until(() => has('compatibility') && has('ticket'), 'both flows are served again', 30_000);
 }
 
 /**

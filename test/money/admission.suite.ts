@@ -1,8 +1,8 @@
 import { budgetAnswerSchema, budgetListAnswerSchema } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { costOf, expectSettled, nano, operatorAccount, usageOf } from '../kit/books.ts';
-import { ask, bearer, type Called, call, errorOf, type Flow, mint } from '../kit/call.ts';
-import { expectError, get, post, send } from '../kit/client.ts';
+import { ask, type Called, call, errorOf, mint } from '../kit/call.ts';
+import { bearer, expectError, type Flow, get, post, send } from '../kit/client.ts';
 import { peopleOf } from '../kit/people.ts';
 import { scripted } from '../kit/scripted-provider.ts';
 import { until } from '../kit/service.ts';
@@ -13,7 +13,7 @@ const affordable = 20;
 // Holds nearly the whole wallet, so that the next request soon becomes unaffordable.
 const usage = usageOf(10, 1000);
 const cost = costOf({ prompt: 10, completion: 1000 }, pricings['m/one']);
-const flows: readonly Flow[] = ['compat', 'ticket'];
+const flows: readonly Flow[] = ['compatibility', 'ticket'];
 
 const body = (index: number) => ({
   model: 'm/one',
@@ -57,7 +57,7 @@ export function admissionSuite(stage: MoneyStage): void {
     let hold = 0n;
     beforeAll(async () => {
       const pauper = await stage.service.createAccount({ usd: 0.000000001 });
-      const refused = await ask(stage.service, pauper.inferenceKey, 'compat', body(0));
+      const refused = await ask(stage.service, pauper.inferenceKey, 'compatibility', body(0));
       const amount = /needs ([\d.e-]+) USD/.exec(errorOf(refused)?.message ?? '')?.[1];
       expect(amount, refused.text).toBeDefined();
       hold = nano(amount);
@@ -100,11 +100,11 @@ export function admissionSuite(stage: MoneyStage): void {
       const credited = hold * BigInt(affordable + 1) - 1n;
       const account = await service.createAccount({ usd: Number(credited) / 1e9 });
       const mintOne = async () => (await service.mintTicket(account.inferenceKey, { model: 'm/one' })).ticket;
-      const tickets = flow === 'compat' ? [] : await Promise.all(Array.from({ length: asked }, mintOne));
+      const tickets = flow === 'compatibility' ? [] : await Promise.all(Array.from({ length: asked }, mintOne));
       const called = await all((index) =>
         call(
           `${service.baseUrl}/chat/completions`,
-          flow === 'compat' ? bearer(account.inferenceKey) : { 'x-router-ticket': tickets[index] ?? '' },
+          flow === 'compatibility' ? bearer(account.inferenceKey) : { 'x-router-ticket': tickets[index] ?? '' },
           body(index),
         ),
       );
@@ -158,7 +158,7 @@ export function admissionSuite(stage: MoneyStage): void {
       const { month } = budgetAnswerSchema.parse(set.json);
 
       const called = await all((index) =>
-        ask(service, keys[index % 2] ?? '', flows[Math.floor(index / 2) % 2] ?? 'compat', body(index)),
+        ask(service, keys[index % 2] ?? '', flows[Math.floor(index / 2) % 2] ?? 'compatibility', body(index)),
       );
       const refused = called.filter(({ status }) => status === 402).map((each) => errorOf(each)?.message ?? '');
       expect([called.filter(({ status }) => status === 200).length, refused.length]).toEqual([affordable, 180]);
@@ -171,7 +171,7 @@ export function admissionSuite(stage: MoneyStage): void {
           `the member's budget ${until} 00:00 UTC`,
         ]),
       );
-      expect((await ask(service, (await makeKey(ben, workspaceId)).key, 'compat', body(0))).status).toBe(200);
+      expect((await ask(service, (await makeKey(ben, workspaceId)).key, 'compatibility', body(0))).status).toBe(200);
 
       const managementKey = (await makeKey(owner, workspaceId, 'management')).key;
       await service.settled({ ...owner, workspaceId, inferenceKey: keys[0] ?? '', managementKey });
@@ -180,10 +180,10 @@ export function admissionSuite(stage: MoneyStage): void {
       // What was charged stays charged, and a higher limit allows the rest.
       const more = { limit_usd: Number(cost * BigInt(affordable) + hold) / 1e9, member_id: alice.accountId };
       expect((await send('PUT', at, { headers: owner.session, body: more })).status).toBe(200);
-      expect((await ask(service, keys[0] ?? '', 'compat', body(1))).status).toBe(200);
-      expect((await ask(service, keys[1] ?? '', 'compat', body(2))).status).toBe(402);
+      expect((await ask(service, keys[0] ?? '', 'compatibility', body(1))).status).toBe(200);
+      expect((await ask(service, keys[1] ?? '', 'compatibility', body(2))).status).toBe(402);
       expect((await send('DELETE', `${at}/${listed[0]?.id}`, { headers: owner.session })).status).toBe(204);
-      expect((await ask(service, keys[1] ?? '', 'compat', body(3))).status).toBe(200);
+      expect((await ask(service, keys[1] ?? '', 'compatibility', body(3))).status).toBe(200);
     });
 
     it('neither two keys nor two flows can spend one wallet twice', async () => {
@@ -193,7 +193,12 @@ export function admissionSuite(stage: MoneyStage): void {
       const other = await service.createKey(account, { limitUsd: 5 });
       expectExactly(
         await all((index) =>
-          ask(service, index % 3 === 0 ? other : account.inferenceKey, flows[index % 2] ?? 'compat', body(index)),
+          ask(
+            service,
+            index % 3 === 0 ? other : account.inferenceKey,
+            flows[index % 2] ?? 'compatibility',
+            body(index),
+          ),
         ),
       );
       expect(await expectSettled(service, account, credited)).toBe(credited - cost * BigInt(affordable));
@@ -218,7 +223,7 @@ export function admissionSuite(stage: MoneyStage): void {
         const free = { ...body(0), model: 'm/free' };
         stage.world.alpha.open();
         for (const flow of flows) expect((await ask(service, account.inferenceKey, flow, free)).status).toBe(200);
-        expect((await ask(service, account.inferenceKey, 'compat', body(0))).status).toBe(402);
+        expect((await ask(service, account.inferenceKey, 'compatibility', body(0))).status).toBe(402);
         expect((await mint(service, account.inferenceKey, { model: 'm/one' })).status).toBe(402);
         await expectSettled(service, account, 0n);
       });

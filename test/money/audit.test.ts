@@ -12,7 +12,7 @@ await describeTwoProcesses('the audit of the shared state', (stage) => {
     for (let index = 0; index < 20; index += 1) {
       const content = scripted({ alpha: { kind: 'answer', usage: usageOf(7, 100 + index) } }, String(index));
       const body = { model: 'm/one', messages: [{ role: 'user', content }] };
-      const flow = index % 2 === 0 ? 'compat' : 'ticket';
+      const flow = index % 2 === 0 ? 'compatibility' : 'ticket';
       const called = await ask(stage.service, stage.account.inferenceKey, flow, body);
       expect(called.status).toBe(200);
     }

@@ -1,6 +1,7 @@
 import { beforeAll, beforeEach } from 'vitest';
 import { expectSettled, type UsageRow, usageRows } from '../kit/books.ts';
-import { ask, type Called, type CallOptions, type Flow } from '../kit/call.ts';
+import { ask, type Called, type CallOptions } from '../kit/call.ts';
+import type { Flow } from '../kit/client.ts';
 import { type Act, scripted } from '../kit/scripted-provider.ts';
 import { type TestAccount, until } from '../kit/service.ts';
 import type { MoneyStage } from './world.ts';
@@ -11,8 +12,8 @@ export const reasoning = (tokens: number): object => ({ completion_tokens_detail
 export const words = 'Four words of text, and then some more of them.';
 
 export const ways: readonly { readonly flow: Flow; readonly stream: boolean }[] = [
-  { flow: 'compat', stream: false },
-  { flow: 'compat', stream: true },
+  { flow: 'compatibility', stream: false },
+  { flow: 'compatibility', stream: true },
   { flow: 'ticket', stream: false },
   { flow: 'ticket', stream: true },
 ];
@@ -41,7 +42,7 @@ export function meterOf(stage: MoneyStage) {
     readonly body?: object;
   }
   function asks(model: string, script: Readonly<Record<string, Act>> | Act, options: Ask = {}): Promise<Called> {
-    const { stream = false, flow = 'compat', body = {}, ...rest } = options;
+    const { stream = false, flow = 'compatibility', body = {}, ...rest } = options;
     const acts = 'kind' in script ? { '*': script as Act } : (script as Readonly<Record<string, Act>>);
     // At least as many bytes as the provider reports tokens. The broker does not believe a larger count.
     const messages = [{ role: 'user', content: scripted(acts, nextSalt()).padEnd(1000) }];

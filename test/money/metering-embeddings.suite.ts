@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { costOf, nano } from '../kit/books.ts';
-import { ask, type Called, type CallOptions, type Flow } from '../kit/call.ts';
+import { ask, type Called, type CallOptions } from '../kit/call.ts';
+import type { Flow } from '../kit/client.ts';
 import { type Act, scripted } from '../kit/scripted-provider.ts';
 import { absurd, meterOf, nextSalt } from './meter.ts';
 import { embedPricing, type MoneyStage } from './world.ts';
@@ -18,7 +19,7 @@ export function meteringEmbeddingsSuite(stage: MoneyStage): void {
         return ask(stage.service, meter.account.inferenceKey, flow, body, { path: '/embeddings' });
       };
 
-      it.each(['compat', 'ticket'] as const)('takes price × usage (%s)', async (flow) => {
+      it.each(['compatibility', 'ticket'] as const)('takes price × usage (%s)', async (flow) => {
         const answer = await embeds({ kind: 'answer', usage: { prompt_tokens: 123, total_tokens: 123 } }, flow);
         expect(answer, answer.text).toMatchObject({ complete: true });
         const cost = costOf({ prompt: 123 }, embedPricing);
@@ -27,24 +28,24 @@ export function meteringEmbeddingsSuite(stage: MoneyStage): void {
       });
 
       it('estimates usage itself, caps it at the hold, and charges nothing for a failure', async () => {
-        await embeds({ kind: 'answer', usage: null }, 'compat');
+        await embeds({ kind: 'answer', usage: null }, 'compatibility');
         const estimated = await charged();
         expect(estimated.rows).toMatchObject([{ status: 'completed', estimated: true }]);
         expect(estimated.nusd).toBeGreaterThan(0n);
 
-        await embeds({ kind: 'answer', usage: { prompt_tokens: 0, total_tokens: 0 } }, 'compat');
+        await embeds({ kind: 'answer', usage: { prompt_tokens: 0, total_tokens: 0 } }, 'compatibility');
         const unbelieved = await charged();
         expect(unbelieved.rows).toMatchObject([{ status: 'completed', estimated: true }]);
         expect(unbelieved.nusd).toBeGreaterThan(0n);
 
-        await embeds({ kind: 'answer', usage: { prompt_tokens: absurd } }, 'compat');
+        await embeds({ kind: 'answer', usage: { prompt_tokens: absurd } }, 'compatibility');
         const capped = await charged();
         expect(capped.nusd).toBeGreaterThan(estimated.nusd);
         expect(capped.nusd).toBeLessThan(costOf({ prompt: 1000 }, embedPricing));
 
         // The tokens above used up the rate limit of the key, so this starts with a new account.
         await begin();
-        expect((await embeds({ kind: 'status', status: 503 }, 'compat')).status).toBe(502);
+        expect((await embeds({ kind: 'status', status: 503 }, 'compatibility')).status).toBe(502);
         expect(await charged()).toMatchObject({ nusd: 0n, rows: [{ status: 'failed' }] });
       });
     });
@@ -53,7 +54,10 @@ export function meteringEmbeddingsSuite(stage: MoneyStage): void {
       const vector = (dimensions: number): string => `[${Array(dimensions).fill('-0.0123456789').join(',')}]`;
       const asksFor = (inputs: number, more: object = {}, options: CallOptions = {}): Promise<Called> => {
         const body = { model: 'm/embed', input: Array(inputs).fill('x'.repeat(40)), ...more };
-        return ask(stage.service, meter.account.inferenceKey, 'compat', body, { path: '/embeddings', ...options });
+        return ask(stage.service, meter.account.inferenceKey, 'compatibility', body, {
+          path: '/embeddings',
+          ...options,
+        });
       };
       const expectTooMuch = ({ status, text }: Called): void => {
         expect([status, JSON.parse(text)]).toMatchObject([400, { error: { type: 'invalid_request', param: 'input' } }]);

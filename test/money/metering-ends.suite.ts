@@ -171,7 +171,8 @@ export function meteringEndsSuite(stage: MoneyStage): void {
         const count = 12;
         stage.world.alpha.seen.length = 0;
         const leaveOn = until(() => stage.world.alpha.seen.length >= count, 'the provider is asked by all');
-        const leave = (): Promise<unknown> => ask(stage.service, payer.inferenceKey, 'compat', body, { leaveOn });
+        const leave = (): Promise<unknown> =>
+          ask(stage.service, payer.inferenceKey, 'compatibility', body, { leaveOn });
         await Promise.all(Array.from({ length: count }, leave));
         const rowsNow = (): Promise<UsageRow[]> => usageRows(stage.service, payer);
         await until(async () => (await rowsNow()).length >= count, 'the rows are there');

@@ -157,14 +157,14 @@ export function meteringSuite(stage: MoneyStage): void {
         const { service } = stage;
         const pauper = await service.createAccount({ usd: 0.000000001 });
         payer = await service.createAccount({ usd: 10 });
-        const refused = await ask(service, pauper.inferenceKey, 'compat', request({}, false));
+        const refused = await ask(service, pauper.inferenceKey, 'compatibility', request({}, false));
         hold = nano(/needs ([\d.e-]+) USD/.exec(errorOf(refused)?.message ?? '')?.[1]);
       });
 
       // All requests use one key: counts that the broker does not believe must not use up its rate limit either.
       it.each(reports)('%s', async (_name, usage) => {
         for (const stream of [false, true]) {
-          const answer = await ask(stage.service, payer.inferenceKey, 'compat', request(usage, stream));
+          const answer = await ask(stage.service, payer.inferenceKey, 'compatibility', request(usage, stream));
           expect(answer, answer.text).toMatchObject({ complete: true });
           const shown = shownUsage(answer);
           const { prompt_tokens: prompt, completion_tokens: completion } = shown as Record<string, number>;

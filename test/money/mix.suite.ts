@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { costOf, expectSettled, operatorAccount, sum, type UsageRow, usageOf, usageRows } from '../kit/books.ts';
-import { ask, bearer, type Called, call, errorOf, type Flow } from '../kit/call.ts';
+import { ask, type Called, call, errorOf } from '../kit/call.ts';
+import { bearer, type Flow } from '../kit/client.ts';
 import { Random } from '../kit/random.ts';
 import { type Act, type Script, scripted } from '../kit/scripted-provider.ts';
 import { type TestAccount, until } from '../kit/service.ts';
@@ -34,7 +35,7 @@ export function mixSuite(stage: MoneyStage, which: 'one' | 'two'): void {
     async function send(index: number, random: Random): Promise<Sent> {
       const { service } = stage;
       const pick = <T>(...choices: readonly [T, ...T[]]): T => random.pick(choices) ?? choices[0];
-      const flow: Flow = pick('compat', 'ticket');
+      const flow: Flow = pick('compatibility', 'ticket');
       const stream = pick(true, false);
       if (random.next() < 0.1) return { index, kind: 'refused', called: await refused(flow, stream, pick) };
 
@@ -210,7 +211,7 @@ export function mixSuite(stage: MoneyStage, which: 'one' | 'two'): void {
         };
         const options = stream ? { leaveWhen: (text: string) => text.includes('word2') } : { leaveAfterMs: 15 };
         for (;;) {
-          const called = await ask(service, leaver.inferenceKey, 'compat', body, options);
+          const called = await ask(service, leaver.inferenceKey, 'compatibility', body, options);
           // A busy broker answers some requests with 503. These clients retry, so that all of them leave in the end.
           if (called.status !== 503) return { index, kind: 'one', called };
         }

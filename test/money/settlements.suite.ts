@@ -25,7 +25,7 @@ const cost = costOf(tokens, pricings['m/one']);
 const answer = { kind: 'answer', usage: usageOf(10, 20) } as const satisfies Act;
 
 const asks = (service: Service, key: string, act: Act = answer, more: object = {}): Promise<Called> =>
-  ask(service, key, 'compat', {
+  ask(service, key, 'compatibility', {
     model: 'm/one',
     messages: [{ role: 'user', content: scripted({ '*': act }, String(Math.random())) }],
     max_completion_tokens: 100,

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { costOf, nano, usageOf, usageRows } from '../kit/books.ts';
-import { ask, bearer, type Called, call, errorOf, type Flow } from '../kit/call.ts';
+import { ask, type Called, call, errorOf } from '../kit/call.ts';
+import { bearer, type Flow } from '../kit/client.ts';
 import { monitorRedis } from '../kit/redis-wire.ts';
 import { type Act, scripted } from '../kit/scripted-provider.ts';
 import { until } from '../kit/service.ts';
@@ -45,31 +46,34 @@ function roundTripsSuite(stage: TwoProcesses): void {
   }
 
   // A request needs one round trip before its first attempt and one after it. No other command grows with requests.
-  it.each(['compat', 'ticket'] as const)('a request costs the broker two round trips to Redis (%s)', async (flow) => {
-    // Warm up: scripts' sources and records of keys are sent only once.
-    await send(flow, 0);
-    const startedAt = performance.now();
-    const counts = await commandsOf(() => send(flow, requests));
-    const elapsedMs = performance.now() - startedAt;
-    const idle = await commandsOf(() => new Promise((resolve) => setTimeout(resolve, elapsedMs)));
-    // Subtract what each connection sends in idle time: leases, penalties, the catalog, the search for settlements.
-    const grown = [...counts].map(([source, kinds]) =>
-      [...kinds].map(([kind, count]) => ({ kind, count: count - (idle.get(source)?.get(kind) ?? 0) })),
-    );
-    // On a busy machine, some commands are sent again, here or in the idle time, because a late reply is in doubt.
-    const isEach = (count: number): boolean => count > requests * 0.97 && count < requests * 1.1;
-    // The broker alone runs two scripts for each request.
-    const isEachScript = ({ kind, count }: (typeof grown)[number][number]) =>
-      kind.startsWith('script') && isEach(count);
-    const brokers = grown.filter((kinds) => kinds.filter(isEachScript).length > 1);
-    expect(brokers).toHaveLength(1);
-    const [redeemed = 0, settled = 0, ...others] = (brokers[0] ?? [])
-      .map(({ count }) => count)
-      .filter((count) => count > requests / 2)
-      .sort((x, y) => y - x);
-    expect([redeemed, settled].filter(isEach)).toHaveLength(2);
-    expect(others).toEqual([]);
-  });
+  it.each(['compatibility', 'ticket'] as const)(
+    'a request costs the broker two round trips to Redis (%s)',
+    async (flow) => {
+      // Warm up: scripts' sources and records of keys are sent only once.
+      await send(flow, 0);
+      const startedAt = performance.now();
+      const counts = await commandsOf(() => send(flow, requests));
+      const elapsedMs = performance.now() - startedAt;
+      const idle = await commandsOf(() => new Promise((resolve) => setTimeout(resolve, elapsedMs)));
+      // Subtract what each connection sends in idle time: leases, penalties, the catalog, the search for settlements.
+      const grown = [...counts].map(([source, kinds]) =>
+        [...kinds].map(([kind, count]) => ({ kind, count: count - (idle.get(source)?.get(kind) ?? 0) })),
+      );
+      // On a busy machine, some commands are sent again, here or in the idle time, because a late reply is in doubt.
+      const isEach = (count: number): boolean => count > requests * 0.97 && count < requests * 1.1;
+      // The broker alone runs two scripts for each request.
+      const isEachScript = ({ kind, count }: (typeof grown)[number][number]) =>
+        kind.startsWith('script') && isEach(count);
+      const brokers = grown.filter((kinds) => kinds.filter(isEachScript).length > 1);
+      expect(brokers).toHaveLength(1);
+      const [redeemed = 0, settled = 0, ...others] = (brokers[0] ?? [])
+        .map(({ count }) => count)
+        .filter((count) => count > requests / 2)
+        .sort((x, y) => y - x);
+      expect([redeemed, settled].filter(isEach)).toHaveLength(2);
+      expect(others).toEqual([]);
+    },
+  );
 }
 
 function pricesSuite(stage: TwoProcesses): void {
@@ -82,7 +86,7 @@ function pricesSuite(stage: TwoProcesses): void {
   const costIn = ({ text }: Called): bigint => nano(JSON.parse(text).usage?.cost);
   const costs = async (): Promise<bigint[]> => (await usageRows(stage.service, stage.account)).map(({ cost }) => cost);
 
-  it.each(['compat', 'ticket'] as const)(
+  it.each(['compatibility', 'ticket'] as const)(
     'a catalog that changes never reprices a request that has begun (%s)',
     async (flow) => {
       const { service, provider, account } = stage;

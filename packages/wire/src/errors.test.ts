@@ -5,33 +5,70 @@ import { parseModelReference } from './model-id.ts';
 
 describe('the error table', () => {
   it('keeps the statuses that clients rely on', () => {
-    const statuses: Record<string, number> = {
-      invalid_request: 400,
-      missing_model: 400,
-      invalid_provider_policy: 400,
-      provider_policy_conflict: 400,
-      no_provider_route: 400,
-      no_provider_route_meets_price: 400,
-      context_too_large: 400,
-      ticket_required: 401,
-      invalid_ticket: 401,
-      invalid_api_key: 401,
-      insufficient_balance: 402,
-      insufficient_scope: 403,
-      no_provider_route_meets_privacy: 403,
-      privacy_boundary_not_met: 403,
-      model_not_found: 404,
-      ticket_model_mismatch: 409,
-      ticket_reasoning_mismatch: 409,
-      ticket_provider_policy_mismatch: 409,
-      rate_limited: 429,
-      media_disabled: 503,
-      provider_fallback_exhausted: 503,
-      provider_fallback_not_supported_for_e2ee: 503,
+    const types: Record<number, readonly string[]> = {
+      400: [
+        'invalid_request',
+        'missing_model',
+        'invalid_provider_policy',
+        'provider_policy_conflict',
+        'no_provider_route',
+        'no_provider_route_meets_price',
+        'context_too_large',
+      ],
+      401: ['ticket_required', 'invalid_ticket', 'invalid_api_key', 'unauthenticated'],
+      402: ['insufficient_balance'],
+      403: [
+        'insufficient_scope',
+        'compatibility_access_disabled',
+        'no_provider_route_meets_privacy',
+        'privacy_boundary_not_met',
+        'forbidden',
+        'email_not_verified',
+        'session_not_fresh',
+      ],
+      404: ['model_not_found', 'not_found'],
+      405: ['method_not_allowed'],
+      408: ['request_timeout'],
+      409: [
+        'conflict',
+        'credits_spent',
+        'top_up_limit',
+        'ticket_model_mismatch',
+        'ticket_reasoning_mismatch',
+        'ticket_provider_policy_mismatch',
+        'ticket_media_mismatch',
+      ],
+      413: ['payload_too_large'],
+      415: ['unsupported_media_type'],
+      429: ['rate_limited'],
+      431: ['header_fields_too_large'],
+      500: ['internal_error'],
+      502: ['provider_error', 'rail_error'],
+      503: [
+        'rail_disabled',
+        'media_disabled',
+        'provider_fallback_exhausted',
+        'provider_fallback_not_supported_for_e2ee',
+        'service_unavailable',
+      ],
+      504: ['provider_timeout'],
     };
-    for (const [type, status] of Object.entries(statuses)) {
-      expect(errorTable[type as keyof typeof errorTable], type).toMatchObject({ status });
-    }
+    const statuses = Object.entries(types).flatMap(([status, names]) => names.map((name) => [name, Number(status)]));
+    expect(Object.fromEntries(Object.entries(errorTable).map(([type, { status }]) => [type, status]))).toEqual(
+      Object.fromEntries(statuses),
+    );
+  });
+
+  it('says of these alone that the same request may succeed later', () => {
+    const said = Object.entries(errorTable).filter(([, { retryable }]) => retryable);
+    expect(said.map(([type]) => type).sort()).toEqual([
+      'provider_error',
+      'provider_fallback_exhausted',
+      'provider_timeout',
+      'rate_limited',
+      'request_timeout',
+      'service_unavailable',
+    ]);
   });
 
   it('writes an envelope without the status, with every field of OpenAI’s errors', () => {

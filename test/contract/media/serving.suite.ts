@@ -1,7 +1,7 @@
 import { imagesAnswerSchema, type UsagePage } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { chargeOf } from '../../kit/books.ts';
-import { bearer } from '../../kit/call.ts';
+import { bearer } from '../../kit/client.ts';
 import type { OpenBytes } from '../../kit/open-bytes.ts';
 import { answerError, answerNothing, type ProviderHandler } from '../../kit/provider.ts';
 import { type TestAccount, until } from '../../kit/service.ts';

@@ -1,6 +1,7 @@
 import { capabilitiesAnswerSchema } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { bearer, errorOf as errorIn, mint } from '../../kit/call.ts';
+import { errorOf as errorIn, mint } from '../../kit/call.ts';
+import { bearer } from '../../kit/client.ts';
 import type { BytesAnswer } from '../../kit/open-bytes.ts';
 import type { TestAccount } from '../../kit/service.ts';
 import { errorOf, type MediaStage, type Operation, paths, send } from './world.ts';

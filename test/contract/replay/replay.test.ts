@@ -4,8 +4,9 @@ import { readBill } from '../../../packages/client/src/bill/read-bill.ts';
 import { verifyCharge } from '../../../packages/client/src/bill/verify-charge.ts';
 import { costOf } from '../../kit/books.ts';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { ask, type Called, type Flow } from '../../kit/call.ts';
+import { ask, type Called } from '../../kit/call.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
+import type { Flow } from '../../kit/client.ts';
 import { anthropicDialect } from '../../kit/dialects/anthropic.ts';
 import { bedrockDialect } from '../../kit/dialects/bedrock.ts';
 import type { Dialect } from '../../kit/dialects/dialect.ts';
@@ -149,7 +150,7 @@ await describeInBothPlanes(
     const request = (flow: Flow, name: string, more: object = {}): Promise<Called> =>
       ask(planes.service, account.inferenceKey, flow, { model: modelOf(name), messages, ...more });
 
-    describe.each(['compat', 'ticket'] as const)('in the %s flow', (flow) => {
+    describe.each(['compatibility', 'ticket'] as const)('in the %s flow', (flow) => {
       it.each(tapes.filter(({ whole }) => whole !== undefined))(
         '$name arrives unchanged as a whole',
         async (recording) => {
@@ -232,7 +233,7 @@ await describeInBothPlanes(
       let cost = 0;
       for (const { name } of tapes.filter(({ whole }) => whole !== undefined)) {
         const body = { model: modelOf(name), messages };
-        const answer = await ask(planes.service, fresh.inferenceKey, 'compat', body);
+        const answer = await ask(planes.service, fresh.inferenceKey, 'compatibility', body);
         cost += Math.round(JSON.parse(answer.text).usage.cost * 1e9);
       }
       expect(await planes.service.settled(fresh)).toBe(10_000_000_000n - BigInt(cost));

@@ -97,7 +97,7 @@ it('Postgres is killed: answers go on and are booked later; control is not ready
     await untilReadiness(service, 'control', 'ready');
   });
   // The broker does not need Postgres.
-  const compat = sent.filter(({ flow, called }) => flow === 'compat' && !called.complete);
+  const compat = sent.filter(({ flow, called }) => flow === 'compatibility' && !called.complete);
   expect(compat.map(({ called }) => called.status)).toEqual([]);
   // The session survives the outage, too.
   expect((await fetch(`${service.controlUrl}/keys`, { headers: session })).status).toBe(200);
@@ -131,7 +131,7 @@ it('control is killed: the broker goes on, and its settlements are booked when c
     expect(await readinessOf(service, 'broker')).toBe('ready');
     await service.control.restart();
   });
-  const compat = sent.filter(({ flow, called }) => flow === 'compat' && !called.complete);
+  const compat = sent.filter(({ flow, called }) => flow === 'compatibility' && !called.complete);
   expect(compat.map(({ called }) => called.status)).toEqual([]);
 });
 

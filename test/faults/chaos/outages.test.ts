@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { expectSettled, usageOf } from '../../kit/books.ts';
-import { bearer, type Called, call, errorOf } from '../../kit/call.ts';
+import { type Called, call, errorOf } from '../../kit/call.ts';
+import { bearer } from '../../kit/client.ts';
 import {
   expectCivil,
   expectFair,
@@ -159,7 +160,7 @@ it('Redis loses everything: control projects it anew within seconds, and no char
 it('Postgres is down when control starts: it waits, is not ready, and comes up by itself', async (context) => {
   if (redis?.pid === undefined) return context.skip('no Redis');
   const { service, account, postgres } = stage;
-  const load = startLoad(stage, { first: begunSoFar, flows: ['compat'] });
+  const load = startLoad(stage, { first: begunSoFar, flows: ['compatibility'] });
   try {
     await load.reach(20);
     await service.control.kill9();

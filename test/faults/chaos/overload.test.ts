@@ -2,8 +2,8 @@ import { Pool } from 'undici';
 import { expect, it } from 'vitest';
 import { end, startNode } from '../../../tools/bench/contender.ts';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { bearer } from '../../kit/call.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
+import { bearer } from '../../kit/client.ts';
 import { type Service, type TestAccount, until } from '../../kit/service.ts';
 
 const model = 'burst-500';

@@ -1,7 +1,7 @@
 import { leaseGraceMs, leaseMs } from '@sotto/state';
 import { expect } from 'vitest';
 import { expectSettled } from '../../kit/books.ts';
-import type { Flow } from '../../kit/call.ts';
+import type { Flow } from '../../kit/client.ts';
 import { expectFair, graceMs, type Load, readinessOf, type Sent, startLoad } from '../../kit/load.ts';
 import { until } from '../../kit/service.ts';
 import { totalMs } from '../../kit/stage.ts';
@@ -148,7 +148,7 @@ function expectOutcomes(sent: readonly Sent[], faults: readonly Fault[]): void {
   const allowed = (flow: Flow): Set<string> => new Set(faults.flatMap(({ outcomes }) => outcomes[flow]));
   const described = (each: Sent): string =>
     `${each.index} ${each.flow} ${each.stream ? 'streamed' : 'whole'}: ${outcomeOf(each)}, at ${Math.round(each.startedAt)} for ${Math.round(each.endedAt - each.startedAt)} ms`;
-  for (const flow of ['compat', 'ticket'] as const) {
+  for (const flow of ['compatibility', 'ticket'] as const) {
     const expected = allowed(flow);
     let others = sent.filter((each) => each.flow === flow && !expected.has(outcomeOf(each)));
     // A busy machine may sometimes miss the deadline of one second for Redis.

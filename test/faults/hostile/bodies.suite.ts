@@ -3,7 +3,7 @@ import { type OutgoingHttpHeaders, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { hashSecret } from '@sotto/state';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { bearer } from '../../kit/call.ts';
+import { bearer } from '../../kit/client.ts';
 import { errorIn, open, readAnswers } from '../../kit/raw-http.ts';
 import type { Suite } from '../../kit/scenes/suite.ts';
 import { type TestAccount, until } from '../../kit/service.ts';

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { expect } from 'vitest';
-import { bearer } from '../../kit/call.ts';
+import { bearer } from '../../kit/client.ts';
 import { ask } from '../../kit/scenes/ask.ts';
 import type { Stage } from '../../kit/scenes/suite.ts';
 import type { TestAccount } from '../../kit/service.ts';

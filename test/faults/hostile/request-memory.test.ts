@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { bearer, type Called, call, errorOf } from '../../kit/call.ts';
+import { type Called, call, errorOf } from '../../kit/call.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
+import { bearer } from '../../kit/client.ts';
 import { answerChat, answerError, type FakeProvider, type SeenRequest, startProvider } from '../../kit/provider.ts';
 import type { TestAccount } from '../../kit/service.ts';
 import { until } from '../../kit/until.ts';

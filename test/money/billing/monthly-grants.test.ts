@@ -2,9 +2,9 @@ import { monthlyGrantAnswerSchema } from '@sotto/wire';
 import { afterAll, expect, it } from 'vitest';
 import { usageOf } from '../../kit/books.ts';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { ask, type Called, errorOf, type Flow, mint } from '../../kit/call.ts';
+import { ask, type Called, errorOf, mint } from '../../kit/call.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
-import { expectError, get, post, send } from '../../kit/client.ts';
+import { expectError, type Flow, get, post, send } from '../../kit/client.ts';
 import { type MovedClocks, openMovedClocks } from '../../kit/moved-clock.ts';
 import { type Person, peopleOf } from '../../kit/people.ts';
 import { scripted, startScriptedProvider } from '../../kit/scripted-provider.ts';
@@ -64,7 +64,7 @@ await describeInBothPlanes(
     const grantOf = async ({ session }: Person) =>
       monthlyGrantAnswerSchema.parse((await get(url('/billing/grant'), session)).json);
 
-    it.each<Flow>(['ticket', 'compat'])('serves a fresh account from its grant (%s)', async (flow) => {
+    it.each<Flow>(['ticket', 'compatibility'])('serves a fresh account from its grant (%s)', async (flow) => {
       const person = await customer();
       expect(await balance(person)).toEqual({ currency: 'USD', available: grantUsd, reserved: 0 });
       const answer = await chat(person, flow, { tokens: 400 });
@@ -76,7 +76,7 @@ await describeInBothPlanes(
 
     it('expires the grant of a deleted account, which forfeits nothing', async () => {
       const person = await customer();
-      expect((await chat(person, 'compat', { tokens: 400 })).status).toBe(200);
+      expect((await chat(person, 'compatibility', { tokens: 400 })).status).toBe(200);
       const { email, password } = person;
       expect((await post(url('/auth/delete-account'), { email, password }, person.session)).status).toBe(200);
       const { pool } = planes.service;
@@ -98,13 +98,13 @@ await describeInBothPlanes(
 
     it('says when a used-up grant renews, and still serves models that cost nothing', async () => {
       const person = await customer();
-      expect((await chat(person, 'compat')).status).toBe(200);
+      expect((await chat(person, 'compatibility')).status).toBe(200);
       await hasLeft(person, 0);
       const refused = await mint(planes.service, person.key, { model: 'm/one' });
       expect([refused.status, errorOf(refused)?.type]).toEqual([402, 'insufficient_balance']);
       const { renews_at: renewsAt } = await grantOf(person);
       expect(errorOf(refused)?.message).toContain(`renews on ${renewsAt.slice(0, 10)} 00:00 UTC`);
-      expect((await chat(person, 'compat')).status).toBe(402);
+      expect((await chat(person, 'compatibility')).status).toBe(402);
       // An exhausted budget does not stop them either.
       const workspace = (await get(url('/workspaces'), person.session)).json as { data: { id: string }[] };
       const budget = await send('PUT', url(`/workspaces/${workspace.data[0]?.id}/budgets`), {
@@ -112,7 +112,7 @@ await describeInBothPlanes(
         body: { limit_usd: 0 },
       });
       expect(budget.status, budget.text).toBe(200);
-      for (const flow of ['ticket', 'compat'] as const) {
+      for (const flow of ['ticket', 'compatibility'] as const) {
         const answer = await chat(person, flow, { model: 'm/free' });
         expect(answer.status, answer.text).toBe(200);
       }

@@ -3,8 +3,8 @@ import { type UsagePage, usageDailyAnswerSchema, usagePageSchema } from '@sotto/
 import { expect, it } from 'vitest';
 import { expectSettled, usageOf } from '../../kit/books.ts';
 import { describeInWorld } from '../../kit/both-planes.ts';
-import { ask, type CallOptions, type Flow } from '../../kit/call.ts';
-import { bearer, get } from '../../kit/client.ts';
+import { ask, type CallOptions } from '../../kit/call.ts';
+import { bearer, type Flow, get } from '../../kit/client.ts';
 import { withRedis } from '../../kit/redis-connection.ts';
 import { type Act, type Script, scripted } from '../../kit/scripted-provider.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
@@ -59,7 +59,7 @@ await describeInWorld(
     const asks = (
       account: TestAccount,
       script: Script,
-      { model = 'm/one', flow = 'compat', stream = false, leavesOnceAsked = false, body, ...how }: Asked,
+      { model = 'm/one', flow = 'compatibility', stream = false, leavesOnceAsked = false, body, ...how }: Asked,
     ) => {
       const { seen } = stage.world.alpha;
       const before = seen.length;
@@ -136,7 +136,7 @@ await describeInWorld(
         { stream: true, leaveWhen: afterFirst },
       ],
     ])('the class is `%s` if the provider %s', async (error, _, script, asked) => {
-      for (const flow of ['compat', 'ticket'] as const) {
+      for (const flow of ['compatibility', 'ticket'] as const) {
         const row = await rowOf(script, { ...asked, flow });
         expect(row, flow).toMatchObject({ error, status: error === 'cancelled' ? 'cancelled' : 'failed' });
         expect(row.provider).not.toBeNull();
@@ -204,7 +204,7 @@ await describeInWorld(
       ],
       ['is the only one', { alpha: status(422) }, {}, [], { error: 'request' }],
     ])('the row names each attempt before the last, if a provider %s', async (_, script, asked, attempts, end) => {
-      for (const flow of ['compat', 'ticket'] as const) {
+      for (const flow of ['compatibility', 'ticket'] as const) {
         const row = await rowOf(script, { ...asked, flow });
         expect(row, flow).toMatchObject({
           ...end,
@@ -232,9 +232,13 @@ await describeInWorld(
       const [account, poor] = [await service.createAccount(), await service.createAccount({ usd: 0 })];
       expect((await asks(poor, { alpha: answer }, {})).status).toBe(402);
       for (const [flow, body, code] of [
-        ['compat', { model: 'm/none', messages: [{ role: 'user', content: 'x' }] }, 404],
-        ['compat', { model: 'm/one', messages: 'x' }, 400],
-        ['compat', { model: 'm/one', messages: [{ role: 'user', content: 'x' }], provider: { only: ['nobody'] } }, 400],
+        ['compatibility', { model: 'm/none', messages: [{ role: 'user', content: 'x' }] }, 404],
+        ['compatibility', { model: 'm/one', messages: 'x' }, 400],
+        [
+          'compatibility',
+          { model: 'm/one', messages: [{ role: 'user', content: 'x' }], provider: { only: ['nobody'] } },
+          400,
+        ],
       ] as const)
         expect((await ask(service, account.inferenceKey, flow, body)).status).toBe(code);
       // Bookings are in order, so a row of theirs would be there before this one.

@@ -106,7 +106,7 @@ const command = async (...args: readonly string[]): Promise<string> => {
 const answering: Act = { kind: 'answer', usage: usageOf(7, 5) };
 const costNusd = 7n * 1000n + 5n * 3000n;
 let asked = 0;
-const askFor = (service: Service, key: string, flow: 'compat' | 'ticket', script = {}): Promise<Called> => {
+const askFor = (service: Service, key: string, flow: 'compatibility' | 'ticket', script = {}): Promise<Called> => {
   const content = scripted({ '*': answering, ...script }, `${asked++}`);
   return ask(service, key, flow, { model: 'm/one', messages: [{ role: 'user', content }], max_completion_tokens: 100 });
 };
@@ -148,7 +148,10 @@ describe(what, () => {
     const keyOf = async (by: Visitor, kind: string): Promise<string> =>
       (await by.post('/keys', { name: kind, kind, workspace_id: workspaceId })).json.key;
     [benKey, managementKey] = [await keyOf(ben, 'inference'), await keyOf(ann, 'management')];
-    await until(async () => (await askFor(day.service, benKey, 'compat')).status === 200, 'the new key is served');
+    await until(
+      async () => (await askFor(day.service, benKey, 'compatibility')).status === 200,
+      'the new key is served',
+    );
   });
 
   hour('holds a member to a budget under 200 requests at once, to the nano-dollar', async () => {
@@ -162,7 +165,7 @@ describe(what, () => {
     expect((await ann.send('PUT', `/workspaces/${workspaceId}/budgets`, budget)).status).toBe(200);
     await until(async () => (await service.runControl(['audit'])).code === 0, 'the budget is in force');
     const answers = await Promise.all(
-      Array.from({ length: 200 }, (_, index) => askFor(service, benKey, index % 2 === 0 ? 'compat' : 'ticket')),
+      Array.from({ length: 200 }, (_, index) => askFor(service, benKey, index % 2 === 0 ? 'compatibility' : 'ticket')),
     );
     const served = answers.filter(({ status }) => status === 200).length;
     const refused = answers.filter(({ status }) => status === 402);
@@ -185,7 +188,7 @@ describe(what, () => {
     const { ann, service } = day;
     const out = { alpha: { kind: 'status', status: 500 } } as const;
     for (let index = 0; index < 12; index += 1) {
-      const answered = await askFor(service, benKey, index % 2 === 0 ? 'compat' : 'ticket', out);
+      const answered = await askFor(service, benKey, index % 2 === 0 ? 'compatibility' : 'ticket', out);
       expect(answered.status, answered.text).toBe(200);
     }
     await until(async () => {
@@ -212,7 +215,7 @@ describe(what, () => {
     const { data } = (await ann.get('/keys')).json;
     const leaked = data.find((key: { created_by: string; kind: string }) => key.created_by === benId);
     expect((await ann.send('DELETE', `/keys/${leaked.id}`)).status).toBe(204);
-    await until(async () => (await askFor(service, benKey, 'compat')).status === 401, 'the key is refused');
+    await until(async () => (await askFor(service, benKey, 'compatibility')).status === 401, 'the key is refused');
     benKey = (await ben.post('/keys', { name: 'next', kind: 'inference', workspace_id: workspaceId })).json.key;
     await until(async () => (await askFor(service, benKey, 'ticket')).status === 200, 'the next key is served');
   });
@@ -227,7 +230,7 @@ describe(what, () => {
     });
     for (const round of [rounds.accept, rounds.use, rounds.forget]) {
       await round();
-      for (const flow of ['compat', 'ticket'] as const) {
+      for (const flow of ['compatibility', 'ticket'] as const) {
         const answered = await askFor(service, benKey, flow);
         expect(answered.status, answered.text).toBe(200);
       }
@@ -257,7 +260,8 @@ describe(what, () => {
     stops.push(() => restored.stop());
     expect(await restored.settled(account)).toBe(balance);
     expect((await usageRows(restored, account)).length).toBe(rows);
-    for (const flow of ['compat', 'ticket'] as const) expect((await askFor(restored, benKey, flow)).status).toBe(200);
+    for (const flow of ['compatibility', 'ticket'] as const)
+      expect((await askFor(restored, benKey, flow)).status).toBe(200);
     expect(await restored.settled(account)).toBe(balance - 2n * costNusd);
     const ann = newVisitor(new URL(restored.controlUrl).origin);
     expect((await ann.post('/auth/sign-in/email', { email: annAddress, password })).json.twoFactorRedirect).toBe(true);

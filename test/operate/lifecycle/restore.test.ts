@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { usageOf, usageRows } from '../../kit/books.ts';
-import { ask, bearer } from '../../kit/call.ts';
+import { ask } from '../../kit/call.ts';
+import { bearer } from '../../kit/client.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { startLoad } from '../../kit/load.ts';
 import {
@@ -93,7 +94,7 @@ it('a backup is restored on a new machine: the audit is clean, keys work, and pi
     messages: [{ role: 'user', content: scripted({ '*': { kind: 'answer', usage: usageOf(7, 5) } }, 'restored') }],
     max_completion_tokens: 100,
   };
-  for (const flow of ['compat', 'ticket'] as const) {
+  for (const flow of ['compatibility', 'ticket'] as const) {
     const answered = await ask(after, account.inferenceKey, flow, body);
     expect(answered.status, answered.text).toBe(200);
   }

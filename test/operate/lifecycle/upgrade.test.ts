@@ -3,8 +3,8 @@ import { usagePageSchema } from '@sotto/wire';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { expectSoundLedger, usageOf } from '../../kit/books.ts';
-import { ask, bearer } from '../../kit/call.ts';
-import { get, post, send } from '../../kit/client.ts';
+import { ask } from '../../kit/call.ts';
+import { bearer, get, post, send } from '../../kit/client.ts';
 import { peopleOf } from '../../kit/people.ts';
 import { startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
 import { redisSkipReason, startTestRedis, type TestRedis } from '../../kit/redis.ts';
@@ -97,7 +97,7 @@ it('serves the keys of both people, in both flows', async (context) => {
   const before = await service.settled(ann);
   const act = { kind: 'answer', usage: usageOf(7, 5) } as const;
   for (const { inferenceKey } of [ann, ben])
-    for (const flow of ['compat', 'ticket'] as const) {
+    for (const flow of ['compatibility', 'ticket'] as const) {
       const messages = [{ role: 'user', content: scripted({ '*': act }, `${inferenceKey} ${flow}`) }];
       const answered = await ask(service, inferenceKey, flow, {
         ...{ model: 'm/one', messages },

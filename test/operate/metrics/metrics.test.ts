@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { bearer, call } from '../../kit/call.ts';
+import { call } from '../../kit/call.ts';
 import { oneModel } from '../../kit/catalog.ts';
-import { redeem } from '../../kit/client.ts';
+import { bearer, redeem } from '../../kit/client.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { answerChat, type FakeProvider, startProvider } from '../../kit/provider.ts';
 import { type TestAccount, until } from '../../kit/service.ts';

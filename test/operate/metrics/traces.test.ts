@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { ask, bearer, call } from '../../kit/call.ts';
+import { ask, call } from '../../kit/call.ts';
 import { oneModel } from '../../kit/catalog.ts';
+import { bearer } from '../../kit/client.ts';
 import { type Collector, startCollector } from '../../kit/collector.ts';
 import { answerChat, type FakeProvider, startProvider } from '../../kit/provider.ts';
 import { until } from '../../kit/until.ts';
@@ -94,7 +95,7 @@ await describeInBothPlanes(
     it('contain no identity and no content', async () => {
       const account = await planes.service.createAccount();
       const before = chats();
-      for (const flow of ['compat', 'ticket'] as const)
+      for (const flow of ['compatibility', 'ticket'] as const)
         expect((await ask(planes.service, account.inferenceKey, flow, body)).status).toBe(200);
       await until(() => chats() >= before + 2, 'they are told');
       const heard = collector.heard();

@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { usageRows } from '../../kit/books.ts';
-import { ask, call, errorOf, type Flow } from '../../kit/call.ts';
+import { ask, call, errorOf } from '../../kit/call.ts';
+import type { Flow } from '../../kit/client.ts';
 import { until } from '../../kit/service.ts';
 import { found } from './disguises.ts';
 import { content, expectNoContent, formsOf, fullBody, media, mediaPaths, said } from './markers.ts';
 import { answersWell, delta, failures, painted } from './provider-answers.ts';
 import type { StageOf } from './stage.ts';
 
-export const flows: readonly Flow[] = ['compat', 'ticket'];
+export const flows: readonly Flow[] = ['compatibility', 'ticket'];
 
 /** Every operation, both successful and failed. */
 export function contentSuite(stage: StageOf): void {
@@ -91,7 +92,9 @@ export function contentSuite(stage: StageOf): void {
         ),
       );
       const input = { model: 'm/embed', input: content.Embedding };
-      await stage().keep(ask(stage().service, stage().account.inferenceKey, 'compat', input, { path: '/embeddings' }));
+      await stage().keep(
+        ask(stage().service, stage().account.inferenceKey, 'compatibility', input, { path: '/embeddings' }),
+      );
       await Promise.all(mediaPaths.map((path) => stage().askMedia(path)));
       // The provider's own words appear nowhere but in an answer.
       const bodies = stage()

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { describeInWorld } from '../../kit/both-planes.ts';
-import { ask, type Called, type Flow } from '../../kit/call.ts';
+import { ask, type Called } from '../../kit/call.ts';
 import { oneModel } from '../../kit/catalog.ts';
+import type { Flow } from '../../kit/client.ts';
 import { type ProviderHandler, startProvider } from '../../kit/provider.ts';
 import type { TestAccount } from '../../kit/service.ts';
 
@@ -65,7 +66,7 @@ await describeInWorld(
       const asked = Array.from({ length: clients }, async (_, index) => {
         const own = `who-${randomBytes(12).toString('hex')}`;
         const { inferenceKey } = accounts[index % 2] as TestAccount;
-        const flow: Flow = index % 4 < 2 ? 'compat' : 'ticket';
+        const flow: Flow = index % 4 < 2 ? 'compatibility' : 'ticket';
         const stream = index % 5 !== 0;
         const body = { model: 'm/one', messages: [{ role: 'user', content: own }], stream };
         const { complete, text, headers, status } = await askUntilServed(() => ask(service, inferenceKey, flow, body));

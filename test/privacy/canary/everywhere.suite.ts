@@ -1,7 +1,8 @@
 import { confidentialOrigin } from '@sotto/contract/confidential';
 import { controlOrigin } from '@sotto/contract/control';
 import { describe, expect, it } from 'vitest';
-import { bearer, type Called } from '../../kit/call.ts';
+import type { Called } from '../../kit/call.ts';
+import { bearer } from '../../kit/client.ts';
 import { content, expectNoContent } from './markers.ts';
 import type { StageOf } from './stage.ts';
 

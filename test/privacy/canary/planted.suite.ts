@@ -146,7 +146,7 @@ export function plantedSuite(stage: StageOf): void {
       expect(found(controlLog, { it: [requestId] })).toHaveLength(1);
       // The processes' own output is included.
       stage().onAll(answersWell);
-      const served = await stage().ask('compat', fullBody());
+      const served = await stage().ask('compatibility', fullBody());
       expect(served.status, served.text).toBe(200);
       const id = String(served.headers['x-request-id']);
       await until(() => stage().service.logs().includes(id), 'the log is written');

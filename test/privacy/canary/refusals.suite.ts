@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { ask, bearer, type Called, type Credential, call, errorOf } from '../../kit/call.ts';
+import { ask, type Called, type Credential, call, errorOf } from '../../kit/call.ts';
+import { bearer } from '../../kit/client.ts';
 import { flows } from './content.suite.ts';
 import { found } from './disguises.ts';
 import { content, formsOf, fullBody } from './markers.ts';

@@ -3,8 +3,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ask, type Called, type CallOptions, call, type Flow, mint } from '../../kit/call.ts';
+import { ask, type Called, type CallOptions, call, mint } from '../../kit/call.ts';
 import { type CatalogFiles, filesOf, type Prices, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
+import type { Flow } from '../../kit/client.ts';
 import { startCollector } from '../../kit/collector.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { type Mailbox, openMailbox } from '../../kit/mailbox.ts';
@@ -171,7 +172,7 @@ export async function openStage(redis: OwnRedis): Promise<CanaryStage> {
     },
     keep,
     async ask(flow, body, options = {}) {
-      if (flow === 'compat') return keep(ask(service, account.inferenceKey, flow, body, options));
+      if (flow === 'compatibility') return keep(ask(service, account.inferenceKey, flow, body, options));
       const url = `${service.baseUrl}${options.path ?? '/chat/completions'}`;
       return keep(call(url, await bought({ model: body.model }), body, options));
     },

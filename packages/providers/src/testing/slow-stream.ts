@@ -69,11 +69,16 @@ export function readSlowly(stream: Buffer, { stripReasoning }: { readonly stripR
   };
   /** The finish reason comes last, because further calls may follow it. */
   const end = (): void => {
+    read.hasOutput ||= isFinished;
+    if (ids.lacksName) {
+      // No client could run a call without a name.
+      read.failure = 'malformed_answer';
+      return;
+    }
     const toolCalls = ids.close();
     const isCovered = isUsageFinal || read.reportedAtBytes === read.producedBytes;
     count({ ...withoutOutput, toolCalls });
     if (isCovered && read.reported !== undefined) read.reportedAtBytes = read.producedBytes;
-    read.hasOutput ||= isFinished;
     if (!read.hasOutput) return;
     const rest = stripReasoning && !tags.isDone ? tags.end() : '';
     send({ ...withoutOutput, content: rest || undefined, toolCalls, finishReason: finalReason(reason, hasCalls) });
@@ -106,6 +111,10 @@ export function readSlowly(stream: Buffer, { stripReasoning }: { readonly stripR
       const mayBeEmpty = !isFinished && finishReason === undefined && chunk.toolCalls.length === 0;
       if (chunk.hasChoice && (mayBeEmpty || isOutput(said))) write(said);
       if (finishReason !== undefined) {
+        if (ids.lacksName) {
+          read.failure = 'malformed_answer';
+          return;
+        }
         isFinished = true;
         if (reason === undefined || reason === 'stop' || reason === 'tool_calls') reason = finishReason;
       }

@@ -95,7 +95,12 @@ const eventOf = (style: Style): fc.Arbitrary<string> => {
     delta: members,
     finish_reason: finish,
   });
-  const toolCall = fc.record({ index: fc.constantFrom(0, 1), id: fc.constantFrom('', 'call_1'), args: text });
+  const toolCall = fc.record({
+    index: fc.constantFrom(0, 1),
+    id: fc.constantFrom('', 'call_1'),
+    name: fc.constantFrom('f', 'f', ''),
+    args: text,
+  });
   return fc.oneof(
     {
       weight: 14,
@@ -118,11 +123,11 @@ const eventOf = (style: Style): fc.Arbitrary<string> => {
     { weight: 1, arbitrary: text.map((refusal) => written(style, 1, delta({ refusal }))) },
     {
       weight: 2,
-      arbitrary: toolCall.map(({ index, id, args }) =>
+      arbitrary: toolCall.map(({ index, id, name, args }) =>
         written(
           style,
           1,
-          delta({ tool_calls: [{ index, id, type: 'function', function: { name: 'f', arguments: args } }] }),
+          delta({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: args } }] }),
         ),
       ),
     },

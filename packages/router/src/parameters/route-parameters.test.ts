@@ -113,6 +113,13 @@ describe('reasoningOn', () => {
     );
   const usual = { efforts: ['low', 'medium', 'high'], canDisable: true };
 
+  it('leaves an effort out that another parameter excludes, where reasoning cannot be turned off', () => {
+    const exclusive = { exclusiveParameters: [['tools', 'reasoning_effort']] };
+    const stuck = { ...usual, canDisable: false };
+    expect(on(stuck, { tools: true, reasoningEffort: 'high' }, exclusive)).toBeUndefined();
+    expect(on(usual, { tools: true, reasoningEffort: 'high' }, exclusive)).toBe('off');
+  });
+
   it.each([
     ['nothing asked for', usual, {}, undefined],
     ['an effort that is offered', usual, { reasoningEffort: 'high' }, { effort: 'high' }],

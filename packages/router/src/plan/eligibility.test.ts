@@ -68,6 +68,11 @@ describe('providers', () => {
     expect(eligible(family, merged({}, { provider_ignore: [entry] }))).toEqual(left);
   });
 
+  it('a workspace that allows some providers uses no other, and none by the name of its company', () => {
+    expect(eligible(family, { ...merged({}), allow: ['acme', 'acmeco'] })).toEqual(['acme', 'acmeco']);
+    expect(eligible(family, { ...merged({ only: ['acme'] }), allow: ['acme/eu'] })).toEqual(['acme/eu']);
+  });
+
   it('a request cannot name an unlisted provider by its own id', () => {
     expect(refusal(family, merged('hidden')).type).toBe('no_provider_route');
     expect(eligible(family, merged({ ignore: ['hidden'] }))).toContain('hidden');

@@ -46,6 +46,7 @@ describe('readRequestPolicy', () => {
 
   it('refuses a suffix and a sort that contradict each other', () => {
     for (const sort of requestSorts.filter((each) => each !== 'price')) {
+      expect(readRequestPolicy({ sort }, 'floor').ok, sort).toBe(false);
       expect(refusalOf(readRequestPolicy({ sort }, 'floor'))).toMatchObject({
         type: 'provider_policy_conflict',
         param: 'provider.sort',

@@ -1,4 +1,5 @@
-import { errorOf, type Flow } from '../../../kit/call.ts';
+import { errorOf } from '../../../kit/call.ts';
+import type { Flow } from '../../../kit/client.ts';
 import type { Sent } from '../../../kit/load.ts';
 import type { Rig } from '../rig.ts';
 
@@ -38,7 +39,7 @@ export interface Fault {
 
 export const served: readonly Outcome[] = ['answered'];
 /** The same outcomes for both flows. */
-export const both = (...outcomes: readonly Outcome[]) => ({ outcomes: { compat: outcomes, ticket: outcomes } });
+export const both = (...outcomes: readonly Outcome[]) => ({ outcomes: { compatibility: outcomes, ticket: outcomes } });
 export const unavailable: Outcome = '503 service_unavailable';
 /** A request that needs the failed part gets a 503 with a retry time; running requests continue. */
 export const refused: readonly Outcome[] = ['answered', unavailable];

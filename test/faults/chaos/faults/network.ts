@@ -67,20 +67,20 @@ export const networkFaults: readonly Fault[] = [
     name: 'the network to Postgres loses and delays',
     to: 'postgres',
     ...weather(toPostgres, lossy, 3000),
-    outcomes: { compat: served, ticket: refused },
+    outcomes: { compatibility: served, ticket: refused },
   },
   {
     name: 'control is cut off from Postgres',
     to: 'postgres',
     ...weather(toPostgres, partitioned, 6000),
-    outcomes: { compat: served, ticket: refused },
+    outcomes: { compatibility: served, ticket: refused },
     ready: { broker: true, control: false },
   },
   {
     name: 'connections to Postgres die without a word',
     to: 'postgres',
     ...silence(toPostgres),
-    outcomes: { compat: served, ticket: refused },
+    outcomes: { compatibility: served, ticket: refused },
   },
   {
     name: 'the network to the providers loses and delays',

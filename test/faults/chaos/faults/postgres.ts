@@ -4,7 +4,7 @@ import { startStandby } from '../../../kit/postgres.ts';
 import type { Rig } from '../rig.ts';
 import { both, type Fault, refused, served } from './fault.ts';
 
-const outcomes = { compat: served, ticket: refused };
+const outcomes = { compatibility: served, ticket: refused };
 
 /** The connections that a fault holds open. */
 const others = new WeakMap<Rig, pg.Client[]>();

@@ -100,7 +100,7 @@ export const processFaults: readonly Fault[] = [
     lastsMs: 1000,
     begin: ({ service }) => service.control.kill9(),
     end: ({ service }) => service.control.restart(),
-    outcomes: { compat: served, ticket: [...refused, 'none'] },
+    outcomes: { compatibility: served, ticket: [...refused, 'none'] },
     ready: { broker: true, control: false },
   },
   {
@@ -111,14 +111,14 @@ export const processFaults: readonly Fault[] = [
       await service.control.terminate();
     },
     end: ({ service }) => service.control.restart(),
-    outcomes: { compat: served, ticket: [...refused, 'none'] },
+    outcomes: { compatibility: served, ticket: [...refused, 'none'] },
     ready: { broker: true, control: false },
   },
   {
     name: 'control hangs',
     to: 'control',
     ...stop(({ service }) => service.control.pid, 2500),
-    outcomes: { compat: served, ticket: refused },
+    outcomes: { compatibility: served, ticket: refused },
     ready: { broker: true, control: false },
   },
   {
@@ -145,14 +145,14 @@ export const processFaults: readonly Fault[] = [
     lastsMs: 1500,
     begin: ({ postgres }) => postgres.kill9(),
     end: ({ postgres }) => postgres.restart(),
-    outcomes: { compat: served, ticket: refused },
+    outcomes: { compatibility: served, ticket: refused },
     ready: { broker: true, control: false },
   },
   {
     name: 'Postgres hangs',
     to: 'postgres',
     ...stop(({ postgres }) => postgres.pid, 6000),
-    outcomes: { compat: served, ticket: refused },
+    outcomes: { compatibility: served, ticket: refused },
     ready: { broker: true, control: false },
   },
 ];

@@ -5,7 +5,7 @@ import type { Rig } from '../rig.ts';
 import { type Fault, refused } from './fault.ts';
 import { toRedis, weather } from './network.ts';
 
-const outcomes = { compat: refused, ticket: refused };
+const outcomes = { compatibility: refused, ticket: refused };
 
 const configure = (name: string, value: string) => (rig: Rig) =>
   withRedis(rig.redis.url, async (redis) => {

@@ -18,7 +18,7 @@ const step = (ahead: { planes?: number; redis?: number }) => ({
   // Only the clock of Redis decides when a ticket expires. If it steps ahead, tickets expire and their holders need new
   // ones.
   outcomes: {
-    compat: refused,
+    compatibility: refused,
     ticket: ahead.redis === undefined ? refused : [...refused, '401 invalid_ticket' as const],
   },
   missing: ({ clocks }: Rig) => (clocks.native === undefined ? 'install a C compiler' : undefined),
@@ -101,6 +101,6 @@ export const surroundingFaults: readonly Fault[] = [
   {
     name: 'control starts while the disk for its log is full',
     ...startOnFullDisk('control'),
-    outcomes: { compat: served, ticket: [...refused, 'none'] },
+    outcomes: { compatibility: served, ticket: [...refused, 'none'] },
   },
 ];
