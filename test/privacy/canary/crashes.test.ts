@@ -106,7 +106,7 @@ async function withDoomed(
   }
 }
 
-/** What happens on SIGUSR2: errors that quote their input, as a parser's errors do, or a heap that fills up. */
+/** SIGUSR2 raises an error that quotes its input, as a parser's errors do, or fills the heap. */
 const hooks = {
   throws: "throw new SyntaxError('no place for ' + text + '\\n    at ' + text + ' (x.ts:1:1)', { cause: text });",
   rejects: 'Promise.reject(text);',

@@ -160,7 +160,7 @@ export abstract class AnswerStream implements ChatStreamReader {
     try {
       step();
     } catch (error) {
-      // A client must not get an answer as whole whose calls nobody can read.
+      // A client must not get an answer as whole whose calls cannot be read.
       if (error instanceof MalformedAnswer) this.failure ??= 'malformed_answer';
       // The rest of the stream cannot be read.
       else if (this.isComplete) this.terminate();
