@@ -18,10 +18,22 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const folder = join(tmpdir(), `sotto-mutants-${createHash('sha256').update(root).digest('hex').slice(0, 12)}`);
 const clone = join(folder, 'clone');
 const kept = join(folder, 'results.json');
+/** Has the process id of the run that uses the clone. */
+const owner = join(folder, 'owner');
+
+/** Two runs in one clone would see each other's mutants. */
+function takeClone(): void {
+  mkdirSync(folder, { recursive: true });
+  const pid = existsSync(owner) ? readFileSync(owner, 'utf8') : '';
+  if (pid !== '' && existsSync(`/proc/${pid}`)) {
+    process.stderr.write(`Another run goes on, as process ${pid}. Wait for it, or end it.\n`);
+    process.exit(2);
+  }
+  writeFileSync(owner, String(process.pid));
+}
 
 /** Brings the clone to the last commit. Returns the commit. */
 function prepare(): string {
-  mkdirSync(folder, { recursive: true });
   const git = (...args: string[]): string => execFileSync('git', ['-C', clone, ...args], { encoding: 'utf8' });
   if (!existsSync(clone)) execFileSync('git', ['clone', '--quiet', '--shared', root, clone]);
   git('fetch', '--quiet', 'origin', 'HEAD');
@@ -69,6 +81,7 @@ if (chosen.length === 0) {
   process.stderr.write(`No mutant begins with ${asked.join(' or ')}.\n`);
   process.exit(2);
 }
+takeClone();
 const commit = prepare();
 const results: Record<string, Verdict> = existsSync(kept) ? JSON.parse(readFileSync(kept, 'utf8')) : {};
 const alive: string[] = [];
