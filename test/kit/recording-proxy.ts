@@ -11,6 +11,8 @@ export interface RecordingProxy {
   heard(): string;
   /** What each client has sent, as `latin1`. */
   sent(): string[];
+  /** What each client has received, as `latin1`. */
+  received(): string[];
   close(): void;
 }
 
@@ -44,9 +46,12 @@ export async function startRecordingProxy(target: string): Promise<RecordingProx
   const url = new URL(target);
   url.hostname = '127.0.0.1';
   url.port = String(await listenOnLoopback(server));
+  const oneWay = (way: 0 | 1): string[] =>
+    recorded.filter((_, at) => at % 2 === way).map((pieces) => Buffer.concat(pieces).toString('latin1'));
   return {
     url: url.href.replace(/\/$/, ''),
-    sent: () => recorded.filter((_, at) => at % 2 === 0).map((pieces) => Buffer.concat(pieces).toString('latin1')),
+    sent: () => oneWay(0),
+    received: () => oneWay(1),
     heard: () => recorded.map((pieces) => Buffer.concat(pieces).toString('latin1')).join('\n'),
     close() {
       server.close();
