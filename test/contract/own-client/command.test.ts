@@ -18,7 +18,7 @@ describe('sotto verify', () => {
     expect(report.out()).toMatch(/passed +gateway\.key_set\n/);
     expect(report.out()).toMatch(/FAILED +simulated\.hardware +the evidence is simulated/);
     expect(report.out()).toMatch(/skipped +gateway\.tls_key/);
-    expect(report.err()).toMatch(/--allow-simulated accepts.*hardware_verified is required/s);
+    expect(report.err()).toMatch(/accept it with --allow-simulated.*hardware_verified is required/s);
     expect(stage.service.broker).toEqual([]);
   });
 

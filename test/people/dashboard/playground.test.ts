@@ -171,7 +171,7 @@ await describeDashboard('playground', (stage) => {
     await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByRole('button', { name: 'Setup', expanded: false }).waitFor();
     await page.reload();
-    await page.getByRole('button', { name: 'Setup acme/small · Compatibility mode' }).waitFor();
+    await page.getByRole('button', { name: 'Setup Compatibility mode · acme/small' }).waitFor();
     expect(await page.getByLabel('Model', { exact: true }).isVisible()).toBe(false);
     await page.getByLabel('Your question').waitFor();
     await setup.press('Enter');

@@ -4,7 +4,7 @@ import { type ReactNode, useId, useState } from 'react';
 
 interface NarrowFoldProps {
   readonly label: string;
-  /** One line about the content, shown while it is folded. */
+  /** A few words about the content, shown while it is folded. */
   readonly summary: string;
   /** While something in it is missing it is open. It closes once nothing is. */
   readonly isNeeded: boolean;
@@ -12,7 +12,7 @@ interface NarrowFoldProps {
   readonly children: ReactNode;
 }
 
-/** Shows its content on wide screens, and folds it to one line on narrow ones. */
+/** Shows its content on wide screens, and folds it to a button with its summary on narrow ones. */
 export function NarrowFold({ label, summary, isNeeded, className, children }: NarrowFoldProps) {
   const [chosen, setOpen] = useState<boolean>();
   const [wasNeeded, setWasNeeded] = useState(isNeeded);
@@ -33,7 +33,7 @@ export function NarrowFold({ label, summary, isNeeded, className, children }: Na
       >
         <span className="min-w-0 flex-1">
           <span className="block font-semibold">{label}</span>
-          <span className="block truncate text-sm text-muted">{summary}</span>
+          <span className="block text-sm wrap-anywhere text-muted">{summary}</span>
         </span>
         <ChevronDown aria-hidden className={clsx('size-5 shrink-0 text-muted', isOpen && 'rotate-180')} />
       </button>
