@@ -69,7 +69,6 @@ export function readSlowly(stream: Buffer, { stripReasoning }: { readonly stripR
   };
   /** The finish reason comes last, because further calls may follow it. */
   const end = (): void => {
-    read.hasOutput ||= isFinished;
     if (ids.lacksName) {
       // No client could run a call without a name.
       read.failure = 'malformed_answer';
@@ -116,6 +115,7 @@ export function readSlowly(stream: Buffer, { stripReasoning }: { readonly stripR
           return;
         }
         isFinished = true;
+        read.hasOutput = true;
         if (reason === undefined || reason === 'stop' || reason === 'tool_calls') reason = finishReason;
       }
       const reported = readUsage(chunk.usage);

@@ -216,7 +216,23 @@ it('produces the same chunks as parsing every event, for every stream and split'
       if (sent.isWellFormed() && !/\\ud[89a-f]/.test(source))
         expect(reader).toMatchObject({ producedBytes, reportedAtBytes });
     }),
-    { numRuns: 3000 },
+    {
+      numRuns: 3000,
+      examples: [
+        // A whole, empty answer, then a call that no client could run.
+        [
+          [
+            { delta: {}, finish_reason: 'stop' },
+            { delta: { tool_calls: [{ index: 0, function: { arguments: '"' } }] }, finish_reason: null },
+            { delta: {}, finish_reason: 'stop' },
+          ]
+            .map((choice) => `data: ${JSON.stringify({ choices: [{ index: 0, ...choice }] })}\n\n`)
+            .join(''),
+          'events',
+          false,
+        ],
+      ],
+    },
   );
 });
 
