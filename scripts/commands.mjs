@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const source = '--conditions=@sotto/source';
 
 /** Benchmarks with their own file. Every other name is a part of `main`. */
-const ownBenches = new Set('settler measurements planning simulation proxy dashboard bodies'.split(' '));
+const ownBenches = new Set('settler measurements planning simulation proxy dashboard bodies pair'.split(' '));
 
 /** Each command runs on the project's Node with the arguments after its name. Resolves to an exit `code`. */
 const commands = {

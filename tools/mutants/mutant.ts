@@ -9,6 +9,8 @@ export interface Mutant {
   readonly after: string;
   /** At most two test files. One of their assertions must fail. */
   readonly tests: readonly [string] | readonly [string, string];
+  /** Words of the names of the tests that run, such as a topology. Default: all of the files. */
+  readonly only?: string;
 }
 
 /** What the mutants of one promise share. */
@@ -16,13 +18,14 @@ export interface Place {
   readonly folder: string;
   readonly file: string;
   readonly tests: Mutant['tests'];
+  readonly only?: string;
 }
 
 /** Builds the mutants of one place from `[name, before, after]`. */
 export const mutantsAt = (
-  { folder, file, tests }: Place,
+  { folder, ...place }: Place,
   changes: readonly (readonly [name: string, before: string, after: string])[],
-): Mutant[] => changes.map(([name, before, after]) => ({ name: `${folder}/${name}`, file, before, after, tests }));
+): Mutant[] => changes.map(([name, before, after]) => ({ name: `${folder}/${name}`, before, after, ...place }));
 
 /**
  * Builds one mutant for each match of a pattern in a file, so that a new row of a table gets a mutant of its own.

@@ -46,8 +46,8 @@ function prepare(): string {
 const read = (file: string): string => readFileSync(join(clone, file), 'utf8');
 
 /** Changes if anything that decides the verdict does. */
-function keyOf({ file, before, after, tests }: Mutant): string {
-  const digest = createHash('sha256').update(JSON.stringify([before, after]));
+function keyOf({ file, before, after, tests, only }: Mutant): string {
+  const digest = createHash('sha256').update(JSON.stringify([before, after, ...(only === undefined ? [] : [only])]));
   for (const each of [file, ...tests]) digest.update(read(each));
   return digest.digest('hex').slice(0, 24);
 }
@@ -57,7 +57,16 @@ function judge(mutant: Mutant): Verdict {
   const text = read(mutant.file);
   const report = join(folder, 'report.json');
   const run = (...more: readonly string[]): Verdict => {
-    const args = ['scripts/run.mjs', 'test', ...mutant.tests, '--reporter=json', `--outputFile=${report}`, ...more];
+    const names = mutant.only === undefined ? [] : ['-t', mutant.only];
+    const args = [
+      'scripts/run.mjs',
+      'test',
+      ...mutant.tests,
+      ...names,
+      '--reporter=json',
+      `--outputFile=${report}`,
+      ...more,
+    ];
     writeFileSync(report, '');
     spawnSync(process.execPath, args, { cwd: clone, env, stdio: 'ignore', timeout: 600_000 });
     return verdictOf(readFileSync(report, 'utf8'));

@@ -1,13 +1,15 @@
 import { type Mutant, mutantsAt } from '../mutant.ts';
 
-const oneProcess = 'apps/embedded/src/one-process.ts';
 const everyRoute = 'test/contract/conformance/every-route.test.ts';
 const limits = 'test/contract/conformance/limits.test.ts';
 const money = 'test/money/money.test.ts';
 
-/** What breaks only in embedded mode, or only on a Redis Cluster. The tests run as in `.ci/run`, in every topology. */
+const embedded = { folder: 'embedded', file: 'apps/embedded/src/one-process.ts', only: '\\(embedded\\)' };
+const cluster = { folder: 'cluster', tests: [everyRoute] as const, only: 'Redis Cluster' };
+
+/** What breaks only in embedded mode, or only on a Redis Cluster. */
 export const topologyMutants: readonly Mutant[] = [
-  ...mutantsAt({ folder: 'embedded', file: oneProcess, tests: [everyRoute] }, [
+  ...mutantsAt({ ...embedded, tests: [everyRoute] }, [
     [
       'state',
       'createMemoryState({ store, newClient',
@@ -28,36 +30,36 @@ export const topologyMutants: readonly Mutant[] = [
       'secrets,\n      media: { images: false, speech: false },',
     ],
   ]),
-  ...mutantsAt({ folder: 'embedded', file: oneProcess, tests: [limits] }, [
+  ...mutantsAt({ ...embedded, tests: [limits] }, [
     ['ticket-ttl', 'ticketTtlMs: config.ticketTtlMs,', 'ticketTtlMs: 60_000,'],
     ['limits', 'limits: config.limits,', 'limits: { ...config.limits, requests: 1e9, tokens: 1e9, control: 1e9 },'],
   ]),
-  ...mutantsAt({ folder: 'embedded', file: oneProcess, tests: ['test/money/usage/retention.test.ts'] }, [
+  ...mutantsAt({ ...embedded, tests: ['test/money/usage/retention.test.ts'] }, [
     ['retention', 'usageRetention: config.usageRetention,', 'usageRetention: undefined,'],
   ]),
-  ...mutantsAt({ folder: 'embedded', file: oneProcess, tests: ['test/operate/metrics/metrics.test.ts'] }, [
+  ...mutantsAt({ ...embedded, tests: ['test/operate/metrics/metrics.test.ts'] }, [
     ['broker-metrics', '[broker.metrics.withProcess().registry, control', '[control'],
     ['control-metrics', '.registry, control.metrics.registry]', '.registry]'],
   ]),
-  ...mutantsAt({ folder: 'embedded', file: oneProcess, tests: ['test/operate/metrics/traces.test.ts'] }, [
+  ...mutantsAt({ ...embedded, tests: ['test/operate/metrics/traces.test.ts'] }, [
     ['traces', 'traces: config.traces,\n      gateway', 'traces: undefined,\n      gateway'],
   ]),
-  ...mutantsAt({ folder: 'embedded', file: oneProcess, tests: ['test/operate/serving/secret-files.test.ts'] }, [
+  ...mutantsAt({ ...embedded, tests: ['test/operate/serving/secret-files.test.ts'] }, [
     ['provider-key', '(name) => process.env[name]', '() => undefined'],
   ]),
-  ...mutantsAt({ folder: 'embedded', file: oneProcess, tests: [money] }, [
+  ...mutantsAt({ ...embedded, tests: [money] }, [
     ['settler', 'await control().settler.settleShard(request.shard)', 'await state.settle(request)'],
   ]),
-  ...mutantsAt({ folder: 'cluster', file: 'packages/state/src/shard.ts', tests: [everyRoute] }, [
+  ...mutantsAt({ ...cluster, file: 'packages/state/src/shard.ts' }, [
     ['slot', '`sotto:{w${shard}}:`', '`sotto:w${shard}:`'],
   ]),
-  ...mutantsAt({ folder: 'cluster', file: 'packages/state/src/redis/health.ts', tests: [everyRoute] }, [
+  ...mutantsAt({ ...cluster, file: 'packages/state/src/redis/health.ts' }, [
     ['measurements', '`sotto:{measurements}:${hour}`', '`sotto:measurements:${hour}`'],
   ]),
-  ...mutantsAt({ folder: 'cluster', file: 'packages/state/src/redis/connection.ts', tests: [everyRoute] }, [
+  ...mutantsAt({ ...cluster, file: 'packages/state/src/redis/connection.ts' }, [
     ['client', 'const connection = cluster\n', 'const connection = cluster && nodes.length > 9\n'],
   ]),
-  ...mutantsAt({ folder: 'cluster', file: 'apps/control/src/cli/serve.ts', tests: [everyRoute] }, [
+  ...mutantsAt({ ...cluster, file: 'apps/control/src/cli/serve.ts' }, [
     ['limits', 'if (cluster || node === undefined)', 'if (node === undefined)'],
   ]),
 ];
