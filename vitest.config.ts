@@ -50,7 +50,7 @@ export default defineConfig({
           include: [
             '{packages,apps}/*/src/**/*.test.ts',
             'test/privacy/layers/*.test.ts',
-            'tools/{mutants,reference}/*.test.ts',
+            'tools/{mutants,reference,stress}/*.test.ts',
           ],
           exclude: ['**/*.integration.test.ts', '**/node_modules/**', '**/dist/**'],
           // A worker loads each module once for all its files. Unit tests mock no module, and restore each global that they replace.
@@ -66,7 +66,7 @@ export default defineConfig({
           include: ['{packages,apps}/*/src/**/*.integration.test.ts', '{test,tools}/**/*.test.ts'],
           exclude: [
             'test/privacy/layers/**',
-            'tools/{mutants,reference}/**',
+            'tools/{mutants,reference,stress}/**',
             ...thorough,
             '**/node_modules/**',
             '**/dist/**',

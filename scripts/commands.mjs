@@ -75,6 +75,8 @@ const commands = {
     superviseNode(context, [source, '--disable-warning=ExperimentalWarning', 'tools/fuzz/run.ts', ...args]),
   mutants: (context, args) =>
     superviseNode(context, [source, '--disable-warning=ExperimentalWarning', 'tools/mutants/run.ts', ...args]),
+  stress: (context, args) =>
+    superviseNode(context, [source, '--disable-warning=ExperimentalWarning', 'tools/stress/run.ts', ...args]),
   package: async (context, args) => {
     await ensurePlayground(context);
     const { code } = await superviseNode(context, ['node_modules/typescript/bin/tsc', '-b', 'packages/client']);
