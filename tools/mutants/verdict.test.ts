@@ -22,6 +22,11 @@ it.each([
     { kind: 'killed', by: 'test 1' },
   ],
   ['a property', report(['failed', 'Error: Property failed after 3 tests']), { kind: 'killed', by: 'test 0' }],
+  [
+    'what was awaited',
+    report(['failed', 'Error: not within 60000 ms: the answer is booked']),
+    { kind: 'killed', by: 'test 0' },
+  ],
   ['tests that pass', report(['passed']), { kind: 'survived' }],
   ['a timeout', report(['failed', 'Error: Test timed out in 5000ms.']), { kind: 'unclear' }],
   ['an exception', report(['failed', 'TypeError: x is not a function']), { kind: 'unclear' }],

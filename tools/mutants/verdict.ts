@@ -13,8 +13,11 @@ interface Report {
   }[];
 }
 
-/** An assertion, or a property that an input contradicts. A timeout or an exception shows no broken promise. */
-const isPromise = (message: string): boolean => /AssertionError|Property failed/.test(message);
+/**
+ * An assertion, a property that an input contradicts, or `until`, which names what did not come. Another timeout or an
+ * exception shows no broken promise.
+ */
+const isPromise = (message: string): boolean => /AssertionError|Property failed|not within \d+ ms: /.test(message);
 
 /** Reads a report of vitest's reporter `json`. */
 export function verdictOf(text: string): Verdict {

@@ -2,28 +2,29 @@ import { type Mutant, mutantsAt } from '../mutant.ts';
 
 const everyRoute = 'test/contract/conformance/every-route.test.ts';
 const limits = 'test/contract/conformance/limits.test.ts';
-const money = 'test/money/money.test.ts';
 
 const embedded = { folder: 'embedded', file: 'apps/embedded/src/one-process.ts', only: '\\(embedded\\)' };
-const cluster = { folder: 'cluster', tests: [everyRoute] as const, only: 'Redis Cluster' };
 
 /** What breaks only in embedded mode, or only on a Redis Cluster. */
 export const topologyMutants: readonly Mutant[] = [
-  ...mutantsAt({ ...embedded, tests: [everyRoute] }, [
+  ...mutantsAt({ ...embedded, tests: ['test/operate/serving/embedded.test.ts'] }, [
     [
       'state',
       'createMemoryState({ store, newClient',
       'createMemoryState({ store: new MemoryStore(Date.now), newClient',
     ],
     ['apps', 'connectedApps: config.connectedApps,', 'connectedApps: undefined,'],
-    ['issuer', 'issuer: issuer?.settings,', 'issuer: undefined,'],
     ['test-rail', 'billing: { ...config.billing, plan', 'billing: { ...config.billing, testRail: false, plan'],
     [
       'origin',
       'origin: origins.control,\n    confidentialOrigin: origins.confidential,',
       'origin: origins.control,\n    confidentialOrigin: origins.control,',
     ],
-    ['catalog', 'catalogFile: files.catalogFile,', 'catalogFile: files.registryFile,'],
+    ['provider-key', '(name) => process.env[name]', '() => undefined'],
+    ['settler', 'await control().settler.settleShard(request.shard)', 'await state.settle(request)'],
+  ]),
+  ...mutantsAt({ ...embedded, tests: [everyRoute] }, [
+    ['issuer', 'issuer: issuer?.settings,', 'issuer: undefined,'],
     [
       'broker-media',
       'secrets,\n      media: config.media,',
@@ -44,22 +45,11 @@ export const topologyMutants: readonly Mutant[] = [
   ...mutantsAt({ ...embedded, tests: ['test/operate/metrics/traces.test.ts'] }, [
     ['traces', 'traces: config.traces,\n      gateway', 'traces: undefined,\n      gateway'],
   ]),
-  ...mutantsAt({ ...embedded, tests: ['test/operate/serving/secret-files.test.ts'] }, [
-    ['provider-key', '(name) => process.env[name]', '() => undefined'],
-  ]),
-  ...mutantsAt({ ...embedded, tests: [money] }, [
-    ['settler', 'await control().settler.settleShard(request.shard)', 'await state.settle(request)'],
-  ]),
-  ...mutantsAt({ ...cluster, file: 'packages/state/src/shard.ts' }, [
-    ['slot', '`sotto:{w${shard}}:`', '`sotto:w${shard}:`'],
-  ]),
-  ...mutantsAt({ ...cluster, file: 'packages/state/src/redis/health.ts' }, [
-    ['measurements', '`sotto:{measurements}:${hour}`', '`sotto:measurements:${hour}`'],
-  ]),
-  ...mutantsAt({ ...cluster, file: 'packages/state/src/redis/connection.ts' }, [
-    ['client', 'const connection = cluster\n', 'const connection = cluster && nodes.length > 9\n'],
-  ]),
-  ...mutantsAt({ ...cluster, file: 'apps/control/src/cli/serve.ts' }, [
+  ...mutantsAt(
+    { folder: 'cluster', file: 'packages/state/src/shard.ts', tests: ['packages/state/src/shard.test.ts'] },
+    [['slot', '`sotto:{w${shard}}:`', '`sotto:w${shard}:`']],
+  ),
+  ...mutantsAt({ folder: 'cluster', file: 'apps/control/src/cli/serve.ts', tests: [limits], only: 'Redis Cluster' }, [
     ['limits', 'if (cluster || node === undefined)', 'if (node === undefined)'],
   ]),
 ];
