@@ -1,5 +1,6 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { thorough } from './test/thorough.ts';
 
 const source = {
   resolve: { conditions: ['@sotto/source'] },
@@ -14,14 +15,8 @@ const fileBytes = 3 * 2 ** 30;
 /** A file of `system` mostly waits for its servers, so one more runs than there are cores. */
 const atOnce = availableParallelism() + 1;
 
-/** Files that cost minutes: servers that break, whole installations, images, and hostility byte by byte. */
-const thorough = [
-  'test/faults/chaos/*.test.ts',
-  'test/operate/start/*.test.ts',
-  'test/operate/lifecycle/{cluster,operators-day,restore}.test.ts',
-  'test/operate/deploy/{built-images,images,systemd-machine,vm-image}.test.ts',
-  'test/faults/hostile/*.test.ts',
-];
+/** Files that only `.ci/run` runs. */
+const thoroughFiles = thorough.filter(({ leftOut }) => leftOut === 'files').map(({ files }) => files);
 
 /** What `system` and `thorough` share: the dashboard, a Postgres and a Redis for all files, and time for a busy machine. */
 const withServers = {
@@ -50,7 +45,7 @@ export default defineConfig({
           include: [
             '{packages,apps}/*/src/**/*.test.ts',
             'test/privacy/layers/*.test.ts',
-            'tools/{mutants,reference,stress}/*.test.ts',
+            'tools/{ci,mutants,reference,stress}/*.test.ts',
           ],
           exclude: ['**/*.integration.test.ts', '**/node_modules/**', '**/dist/**'],
           // A worker loads each module once for all its files. Unit tests mock no module, and restore each global that they replace.
@@ -66,8 +61,8 @@ export default defineConfig({
           include: ['{packages,apps}/*/src/**/*.integration.test.ts', '{test,tools}/**/*.test.ts'],
           exclude: [
             'test/privacy/layers/**',
-            'tools/{mutants,reference,stress}/**',
-            ...thorough,
+            'tools/{ci,mutants,reference,stress}/**',
+            ...thoroughFiles,
             '**/node_modules/**',
             '**/dist/**',
           ],
@@ -77,7 +72,7 @@ export default defineConfig({
       },
       {
         ...source,
-        test: { name: 'thorough', include: thorough, ...withServers, sequence: { groupOrder: 2 } },
+        test: { name: 'thorough', include: thoroughFiles, ...withServers, sequence: { groupOrder: 2 } },
       },
     ],
   },

@@ -48,7 +48,7 @@ const commands = {
     const [ended] = await Promise.all([planes, page]);
     return ended;
   },
-  // `.ci/run` sets the variable. Files in the arguments run regardless of their project.
+  // Files in the arguments run regardless of their project. SOTTO_TEST_ALL=1 runs everything.
   test: (context, args) => {
     const isShort = args.length === 0 && process.env.SOTTO_TEST_ALL !== '1';
     const projects = isShort ? ['--project', 'unit', '--project', 'system'] : [];
@@ -73,6 +73,8 @@ const commands = {
   },
   fuzz: (context, args) =>
     superviseNode(context, [source, '--disable-warning=ExperimentalWarning', 'tools/fuzz/run.ts', ...args]),
+  thorough: (context) =>
+    inForeground(context, [source, '--disable-warning=ExperimentalWarning', 'tools/ci/thorough.ts']),
   mutants: (context, args) =>
     superviseNode(context, [source, '--disable-warning=ExperimentalWarning', 'tools/mutants/run.ts', ...args]),
   stress: (context, args) =>

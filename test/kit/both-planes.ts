@@ -5,11 +5,13 @@ import { type Service, type ServiceOptions, startService } from './service.ts';
 import { noteSkip } from './skips.ts';
 import { type Topology, topologyTitles } from './topologies.ts';
 
-/** Whether this run is `.ci/run`'s: every topology, every screenshot, and the files of the project `thorough`. */
+/** Whether tests run in every topology and take every screenshot, as in the thorough part of `.ci/run`. */
 export const isThorough = process.env.SOTTO_TEST_ALL === '1';
 
-/** A test for thorough runs only: it takes many seconds and seldom finds anything new. */
-export const thoroughly = it.runIf(isThorough);
+/** A test for thorough runs only: it takes many seconds and seldom finds anything new. Other runs do not have it. */
+export function thoroughly(name: string, test: () => Promise<void>): void {
+  if (isThorough) it(name, test);
+}
 
 export interface Planes {
   /** The running service. Use it only within tests and hooks. */

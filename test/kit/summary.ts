@@ -1,14 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { Reporter, TestCase, TestModule } from 'vitest/node';
+import { allowedSkips } from '../allowed-skips.ts';
 import { topologyTitles } from './topologies.ts';
 
 const slowestShown = 10;
 
 /**
  * Ends a run with the slowest files, the tests of each topology and its total time. One plain line for any tool counts passed,
- * failed and skipped tests. Writes the files that failed to the file that `SOTTO_TEST_FAILED` names, one on each line, and the
- * seconds and tests of every file to the file that `SOTTO_TEST_REPORT` names.
+ * failed and skipped tests. Writes the seconds and tests of every file to the file that `SOTTO_TEST_REPORT` names. If `SOTTO_FAIL_SKIPS` is `1`, a
+ * skipped test that `allowedSkips` does not name fails the run.
  */
 class SummaryReporter implements Reporter {
   #startedAt = 0;
@@ -25,15 +26,6 @@ class SummaryReporter implements Reporter {
       const broken = [module, ...module.children.allSuites()].filter((suite) => suite.errors().length > 0);
       counts.failed += broken.length;
     }
-    const failedTo = process.env.SOTTO_TEST_FAILED;
-    if (failedTo)
-      writeFileSync(
-        failedTo,
-        modules
-          .filter((module) => !module.ok())
-          .map((module) => `${pathOf(module)}\n`)
-          .join(''),
-      );
     const times = timesOf(modules);
     const counted = topologies(modules).join('\n');
     const reportTo = process.env.SOTTO_TEST_REPORT;
@@ -44,10 +36,25 @@ class SummaryReporter implements Reporter {
       if (modules.length > slowestShown) {
         console.log(`\nThe slowest files:\n${times.slice(0, slowestShown).map(line).join('\n')}\n\n${counted}`);
       }
+      if (process.env.SOTTO_FAIL_SKIPS === '1') failAtSkips(modules);
       console.log(`\n${modules.length} files in ${minutes.toFixed(1)} minutes`);
       console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped + counts.pending} skipped`);
     });
   }
+}
+
+/** Names the tests that were skipped without a reason that is known, and fails the run. */
+function failAtSkips(modules: readonly TestModule[]): void {
+  const unknown = modules
+    .filter((module) => !allowedSkips.some(({ file }) => file === pathOf(module)))
+    .flatMap((module) =>
+      [...module.children.allTests('skipped')].map(({ fullName }) => `${pathOf(module)} > ${fullName}`),
+    );
+  if (unknown.length === 0) return;
+  console.log(
+    `\nSkipped, and test/allowed-skips.ts does not say why:\n${unknown.map((test) => `  ${test}`).join('\n')}`,
+  );
+  process.exitCode = 1;
 }
 
 const pathOf = (module: TestModule): string => relative(process.cwd(), module.moduleId);

@@ -97,8 +97,10 @@ const alive: string[] = [];
 for (const mutant of chosen) {
   const key = keyOf(mutant);
   results[key] ??= judge(mutant);
-  writeFileSync(kept, JSON.stringify(results));
   const verdict = results[key];
+  // What hindered an unclear one may be gone in the next run.
+  if (verdict.kind === 'unclear') delete results[key];
+  writeFileSync(kept, JSON.stringify(results));
   if (verdict.kind === 'killed') process.stdout.write(`killed    ${mutant.name}: ${verdict.by}\n`);
   else alive.push(`${verdict.kind.padEnd(9)} ${mutant.name}`);
 }

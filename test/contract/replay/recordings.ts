@@ -1,6 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { ownRecordings } from '../../../packages/providers/src/testing/recordings.ts';
 import { bedrockEvent } from '../../kit/dialects/bedrock.ts';
 import { noteSkip } from '../../kit/skips.ts';
@@ -17,17 +16,15 @@ export interface Recording {
   readonly events: readonly string[] | undefined;
 }
 
-const shared = fileURLToPath(new URL('../../../../shared/recordings', import.meta.url));
+/** A folder of recorded answers of real providers, which may not be published. */
+const shared = process.env.SOTTO_TEST_RECORDINGS ?? '';
 
-/** Returns our synthetic recordings, and those of real providers if they lie beside the project. */
+/** Returns our synthetic recordings, and those of real providers if somebody has them. */
 export function recordings(): Recording[] {
   const apis: readonly RecordedApi[] = ['anthropic', 'bedrock', 'google', 'openai'];
   const own = apis.flatMap((api) => ownRecordings(api).map((recording) => ({ ...recording, api })));
-  if (existsSync(shared)) return [...own, ...sharedRecordings()];
-  noteSkip(
-    'the replay of real providers’ answers',
-    'put the recordings beside the project, into ../shared/recordings.',
-  );
+  if (shared !== '') return [...own, ...sharedRecordings()];
+  noteSkip('the replay of real providers’ answers', 'set SOTTO_TEST_RECORDINGS to a folder of recordings.');
   return own;
 }
 
@@ -61,7 +58,7 @@ function apiOf(name: string): RecordedApi {
 /** Returns recorded answers of Cohere's embeddings: name and body. */
 export function embeddingRecordings(): { readonly name: string; readonly body: string }[] {
   const own = ownRecordings('cohere').map(({ name, whole }) => ({ name, body: whole }));
-  if (!existsSync(shared)) return own;
+  if (shared === '') return own;
   const files = readdirSync(shared).filter((file) => embeddings.test(file));
   return [
     ...own,

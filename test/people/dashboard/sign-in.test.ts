@@ -348,61 +348,53 @@ describe.skipIf(!hasBrowser())('signing in, and the credentials of an account', 
     await expectAccessible(page);
   });
 
-  thoroughly(
-    'looks well before one is signed in',
-    async () => {
-      const shown = (name: string) => (page: Page) => page.getByRole('heading', heading(name)).waitFor();
-      await expectGoodLooks(browser, { name: 'sign-in', path: '/sign-in', shown: shown('Sign in') });
-      await expectGoodLooks(browser, { name: 'sign-up', path: '/sign-up', shown: shown('Create an account') });
-      await expectGoodLooks(browser, { name: 'forgot', path: '/forgot-password', shown: shown('Set a new password') });
-      await expectGoodLooks(browser, {
-        name: 'reset',
-        path: '/reset-password#token=x',
-        shown: shown('Set a new password'),
-      });
-      await expectGoodLooks(browser, {
-        name: 'verify',
-        path: '/verify-email#token=x',
-        shown: shown('Confirm your address'),
-      });
-    },
-    240_000,
-  );
+  thoroughly('looks well before one is signed in', async () => {
+    const shown = (name: string) => (page: Page) => page.getByRole('heading', heading(name)).waitFor();
+    await expectGoodLooks(browser, { name: 'sign-in', path: '/sign-in', shown: shown('Sign in') });
+    await expectGoodLooks(browser, { name: 'sign-up', path: '/sign-up', shown: shown('Create an account') });
+    await expectGoodLooks(browser, { name: 'forgot', path: '/forgot-password', shown: shown('Set a new password') });
+    await expectGoodLooks(browser, {
+      name: 'reset',
+      path: '/reset-password#token=x',
+      shown: shown('Set a new password'),
+    });
+    await expectGoodLooks(browser, {
+      name: 'verify',
+      path: '/verify-email#token=x',
+      shown: shown('Confirm your address'),
+    });
+  });
 
-  thoroughly(
-    'looks well to whoever is',
-    async () => {
-      const [person, guest] = [await world.verified(), await world.verified()];
-      await expectGoodLooks(browser, {
-        name: 'account',
-        path: '/account',
-        as: person,
-        shown: async (page) => {
-          await page.getByText('You have none yet.').waitFor();
-          await page.getByRole('table', { name: 'Sessions' }).waitFor();
-          await page.getByLabel('Current password').waitFor();
-        },
-      });
-      const owner = await browser.open('/workspaces', { as: await world.verified() });
-      for (const [name, role] of [
-        ['Research', 'member'],
-        ['A workspace with quite a long name', 'viewer'],
-      ] as const) {
-        await invite(owner, await createWorkspace(owner, name), guest.email, role);
-      }
-      await expectGoodLooks(browser, {
-        name: 'invitations',
-        path: '/invitations',
-        as: guest,
-        shown: (page) => page.getByText('A workspace with quite a long name').first().waitFor(),
-      });
-      await expectGoodLooks(browser, {
-        name: 'invitations-empty',
-        path: '/invitations',
-        as: person,
-        shown: (page) => page.getByText('No invitations').waitFor(),
-      });
-    },
-    240_000,
-  );
+  thoroughly('looks well to whoever is', async () => {
+    const [person, guest] = [await world.verified(), await world.verified()];
+    await expectGoodLooks(browser, {
+      name: 'account',
+      path: '/account',
+      as: person,
+      shown: async (page) => {
+        await page.getByText('You have none yet.').waitFor();
+        await page.getByRole('table', { name: 'Sessions' }).waitFor();
+        await page.getByLabel('Current password').waitFor();
+      },
+    });
+    const owner = await browser.open('/workspaces', { as: await world.verified() });
+    for (const [name, role] of [
+      ['Research', 'member'],
+      ['A workspace with quite a long name', 'viewer'],
+    ] as const) {
+      await invite(owner, await createWorkspace(owner, name), guest.email, role);
+    }
+    await expectGoodLooks(browser, {
+      name: 'invitations',
+      path: '/invitations',
+      as: guest,
+      shown: (page) => page.getByText('A workspace with quite a long name').first().waitFor(),
+    });
+    await expectGoodLooks(browser, {
+      name: 'invitations-empty',
+      path: '/invitations',
+      as: person,
+      shown: (page) => page.getByText('No invitations').waitFor(),
+    });
+  });
 });

@@ -8,13 +8,12 @@ const embedded = { folder: 'embedded', file: 'apps/embedded/src/one-process.ts',
 /** What breaks only in embedded mode, or only on a Redis Cluster. */
 export const topologyMutants: readonly Mutant[] = [
   ...mutantsAt({ ...embedded, tests: ['test/operate/serving/embedded.test.ts'] }, [
-    [
-      'state',
-      'createMemoryState({ store, newClient',
-      'createMemoryState({ store: new MemoryStore(Date.now), newClient',
-    ],
     ['apps', 'connectedApps: config.connectedApps,', 'connectedApps: undefined,'],
-    ['test-rail', 'billing: { ...config.billing, plan', 'billing: { ...config.billing, testRail: false, plan'],
+    [
+      'test-rail',
+      'billing: { ...config.billing, plan',
+      'billing: { ...config.billing, rails: { ...config.billing.rails, test: false }, plan',
+    ],
     [
       'origin',
       'origin: origins.control,\n    confidentialOrigin: origins.confidential,',

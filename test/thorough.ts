@@ -1,0 +1,88 @@
+/** Test files that cost minutes, or have tests that do. */
+export interface Thorough {
+  /** A glob of test files. */
+  readonly files: string;
+  /**
+   * `files`: `npm test` leaves the files out. `tests`: it runs them without their `thoroughly` tests, and in their first topology
+   * only.
+   */
+  readonly leftOut: 'files' | 'tests';
+  /** Globs of sources. If one of them changed, `.ci/run` runs all of the files. */
+  readonly changes: readonly string[];
+}
+
+const embedded = 'apps/embedded/src/**';
+const state = 'packages/state/src/**';
+const money = ['packages/money/src/**', 'apps/control/src/{ledger,settler,shards,projection}/**'];
+const broker = 'apps/confidential/src/{admission,attempts,chat,inference,settlement}/**';
+
+/**
+ * What `npm test` leaves to `.ci/run`. That runs the entries that a change may break, and a tenth of the others. For money, tickets
+ * and privacy a faster test of the same promise stays in `npm test`.
+ */
+export const thorough: readonly Thorough[] = [
+  { files: 'test/faults/chaos/*.test.ts', leftOut: 'files', changes: [state, ...money, broker] },
+  {
+    files: 'test/faults/hostile/*.test.ts',
+    leftOut: 'files',
+    changes: [
+      'packages/server/src/**',
+      'packages/wire/src/sse.ts',
+      'apps/confidential/src/app.ts',
+      'apps/control/src/app.ts',
+    ],
+  },
+  {
+    files: 'test/operate/start/*.test.ts',
+    leftOut: 'files',
+    changes: [embedded, 'scripts/**', 'package.json', 'README.md', 'docs/start/**', 'docs/tools/**'],
+  },
+  {
+    files: 'test/operate/lifecycle/{cluster,operators-day,restore}.test.ts',
+    leftOut: 'files',
+    changes: ['apps/control/src/{cli,database,projection}/**', 'packages/state/src/redis/**', 'docs/operate/**'],
+  },
+  {
+    files: 'test/operate/deploy/{built-images,images,systemd-machine,vm-image}.test.ts',
+    leftOut: 'files',
+    changes: ['deploy/{images,systemd,confidential-vm}/**', 'scripts/bundle.mjs'],
+  },
+  {
+    files: 'test/contract/conformance/{every-route,limits}.test.ts',
+    leftOut: 'tests',
+    changes: ['packages/contract/src/**', 'apps/control/src/{credentials,limits}/**', embedded],
+  },
+  { files: 'test/money/money.test.ts', leftOut: 'tests', changes: [state, ...money, broker, embedded] },
+  {
+    files: 'test/routing/failover/failover.test.ts',
+    leftOut: 'tests',
+    changes: ['apps/confidential/src/attempts/**', embedded],
+  },
+  {
+    files: 'test/{money/usage/retention,operate/metrics/{metrics,traces},people/connect/settings}.test.ts',
+    leftOut: 'tests',
+    changes: [embedded],
+  },
+  { files: 'test/operate/serving/{secret-files,settings-file}.test.ts', leftOut: 'tests', changes: [embedded] },
+  ...['apps', 'billing', 'keys', 'models', 'operator', 'playground', 'routing', 'usage', 'verify', 'workspaces'].map(
+    (page): Thorough => ({
+      files: `test/people/dashboard/${page}.test.ts`,
+      leftOut: 'tests',
+      changes: [`apps/dashboard/src/pages/${page}/**`, 'apps/dashboard/src/ui/**', 'apps/dashboard/src/styles.css'],
+    }),
+  ),
+  {
+    files: 'test/people/dashboard/{docs,feel,first-steps,overview,sign-in}.test.ts',
+    leftOut: 'tests',
+    changes: [
+      'apps/dashboard/src/pages/{guides,home,reference,sign-in,status}/**',
+      'apps/dashboard/src/shell/**',
+      'apps/dashboard/src/styles.css',
+    ],
+  },
+  {
+    files: 'test/contract/own-client/playground-page.test.ts',
+    leftOut: 'tests',
+    changes: ['apps/dashboard/src/{standalone,pages/playground}/**'],
+  },
+];
