@@ -19,7 +19,7 @@ import {
 } from '@sotto/state';
 import { initialPreferences, ServiceError } from '@sotto/wire';
 import { z } from 'zod';
-import { readReceiptSecret } from '../../../apps/confidential/src/receipts/request-receipt.ts';
+import { readReceiptSecret } from '../../../apps/confidential/src/receipts/receipt-secret.ts';
 import { sessionTokensOf } from '../../../apps/control/src/sessions/cookies.ts';
 import { RouteTally, readRecord } from '../../../packages/router/src/health/route-tally.ts';
 import { bearerToken } from '../../../packages/server/src/credentials.ts';

@@ -5,7 +5,8 @@ import type { InferenceDependencies } from '../inference/deps.ts';
 import type { EarlyAnswer, Operation } from '../inference/operation.ts';
 import { servedByTokens } from '../settlement/served.ts';
 import { beginChat, errorFrame, eventStream } from './chat-attempt.ts';
-import { type ChatQuestion, readChatQuestion, withExactSeed } from './chat-question.ts';
+import { type ChatQuestion, readChatQuestion } from './chat-question.ts';
+import { withExactSeed } from './exact-seed.ts';
 
 const earlyStream: EarlyAnswer = {
   contentType: eventStream,

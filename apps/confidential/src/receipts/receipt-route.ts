@@ -4,7 +4,7 @@ import type { AddressLimit } from '@sotto/server';
 import { openReceipt, type ReceiptKind, type ReceiptPort, receiptIdOf } from '@sotto/state';
 import { headerNames, ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
-import { readReceiptSecret } from './request-receipt.ts';
+import { readReceiptSecret } from './receipt-secret.ts';
 
 export interface ReceiptRouteDependencies {
   readonly state: ReceiptPort;

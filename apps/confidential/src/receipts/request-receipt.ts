@@ -1,14 +1,15 @@
 import { createHash, type Hash, hash } from 'node:crypto';
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
-import { type Receipt, type ReceiptBill, receiptBytes } from '@sotto/attestation';
-import type { Price, PriceTier } from '@sotto/money';
-import type { Upstream, UpstreamHandler } from '@sotto/providers';
+import type { ServerResponse } from 'node:http';
+import { type Receipt, receiptBytes } from '@sotto/attestation';
+import type { Upstream } from '@sotto/providers';
 import { otherProviderId, type Route } from '@sotto/router';
 import { type ReceiptPort, receiptIdOf, sealReceipt } from '@sotto/state';
-import { headerNames, nonceSchema, type Operation, ServiceError } from '@sotto/wire';
+import type { Operation } from '@sotto/wire';
 import type { AnswerWitness } from '../answers/client-link.ts';
 import type { ReceiptSigner } from '../gateway/key-set-keeper.ts';
 import type { Patience, RequestBill } from '../settlement/request-settlement.ts';
+import { billOf } from './receipt-bill.ts';
+import { witnessedUpstream } from './witnessed-upstream.ts';
 
 export interface ReceiptDependencies {
   readonly state: ReceiptPort;
@@ -134,102 +135,4 @@ function described({ route, sessionId, forwarded, answered }: Attempted): Receip
       answered_sha256: answered?.digest('hex') ?? null,
     },
   ];
-}
-
-/** Sees the bytes of one exchange with a provider, as they leave and as they come. */
-interface Witness {
-  forwarded(body: string | Uint8Array): void;
-  answered(bytes: Buffer): void;
-  /** The body never left, because the connection was not the enclave's. */
-  unsent(): void;
-}
-
-/** Returns an upstream whose exchanges are shown to a witness. */
-function witnessedUpstream(upstream: Upstream, witness: Witness): Upstream {
-  return {
-    ...upstream,
-    call(request, handler) {
-      witness.forwarded(request.body);
-      const witnessed: UpstreamHandler = {
-        onResponse: (status, headers) => handler.onResponse(status, headers),
-        onBytes(bytes) {
-          witness.answered(bytes);
-          handler.onBytes(bytes);
-        },
-        onEnd: () => handler.onEnd(),
-        onFailure(outcome) {
-          if (outcome === 'attestation_failed') witness.unsent();
-          handler.onFailure(outcome);
-        },
-      };
-      return upstream.call(request, witnessed);
-    },
-  };
-}
-
-/** Returns a settled charge in the form of receipts. */
-function billOf(billed: RequestBill | undefined): ReceiptBill | null {
-  if (billed === undefined) return null;
-  const { usage, price, chargeNusd, estimated, catalogDigest } = billed;
-  return {
-    catalog_digest: `sha256:${catalogDigest}`,
-    usage: {
-      prompt_tokens: usage.promptTokens,
-      cached_tokens: usage.cachedTokens,
-      cache_write_tokens: usage.cacheWriteTokens,
-      completion_tokens: usage.completionTokens,
-      reasoning_tokens: usage.reasoningTokens,
-      images: usage.images ?? 0,
-      input_characters: usage.inputCharacters ?? 0,
-    },
-    estimated,
-    price: priceOf(price),
-    charge_nusd: chargeNusd.toString(),
-  };
-}
-
-function priceOf({
-  input,
-  output,
-  reasoning,
-  image,
-  inputCharacter,
-  tiers = [],
-  ...caches
-}: Price): ReceiptBill['price'] {
-  return {
-    input,
-    output,
-    ...cachePrices(caches),
-    ...(reasoning === undefined ? {} : { reasoning }),
-    ...(image === undefined ? {} : { image }),
-    ...(inputCharacter === undefined ? {} : { input_character: inputCharacter }),
-    tiers: tiers.map((tier) => ({
-      above_prompt_tokens: tier.abovePromptTokens,
-      ...(tier.input === undefined ? {} : { input: tier.input }),
-      ...(tier.output === undefined ? {} : { output: tier.output }),
-      ...cachePrices(tier),
-    })),
-  };
-}
-
-const cachePrices = ({ cachedInput, cacheWrite }: Pick<PriceTier, 'cachedInput' | 'cacheWrite'>) => ({
-  ...(cachedInput === undefined ? {} : { cached_input: cachedInput }),
-  ...(cacheWrite === undefined ? {} : { cache_write: cacheWrite }),
-});
-
-const example = 'for example from `openssl rand -hex 32`';
-
-/**
- * Reads the secret in `x-router-receipt`, in lower case. Only a caller that knows it can get the receipt. Undefined if
- * no receipt is asked for; throws if the secret is malformed.
- */
-export function readReceiptSecret(headers: IncomingHttpHeaders): string | undefined {
-  const header = headers[headerNames.receipt];
-  if (header === undefined) return undefined;
-  const parsed = nonceSchema.safeParse(header);
-  if (parsed.success) return parsed.data;
-  throw new ServiceError('invalid_request', {
-    message: `The header \`${headerNames.receipt}\` must be exactly 64 hex digits that nobody else knows, ${example}.`,
-  });
 }

@@ -1,17 +1,12 @@
-import type { SpeechAdapter, UpstreamHeaders } from '@sotto/providers';
-import { holdOf, noNeeds, noTokens, planRequest, type Route, speechBounds } from '@sotto/router';
+import type { Route } from '@sotto/router';
 import { readJsonBody } from '@sotto/server';
-import { parseRequest, type SpeechRequest, speechRequestSchema, speechSettings } from '@sotto/wire';
-import type { AdmissionQuestion } from '../admission/admit.ts';
+import type { SpeechRequest } from '@sotto/wire';
 import { beginFlowing } from '../attempts/begin-attempt.ts';
-import { FlowingAttempt, type FlowingAttemptOptions } from '../attempts/flowing-attempt.ts';
 import { unsupportedAttempt } from '../attempts/try-routes.ts';
 import type { Operation } from '../inference/operation.ts';
 import { type Served, servedAtFlatPrice } from '../settlement/served.ts';
-
-interface SpeechQuestion extends AdmissionQuestion {
-  readonly speech: SpeechRequest;
-}
+import { AudioAttempt } from './audio-attempt.ts';
+import { readSpeechQuestion, type SpeechQuestion } from './speech-question.ts';
 
 /**
  * Audio comes in pieces that fill a buffer each, so short pauses are normal between any two networks. They must not
@@ -54,78 +49,3 @@ export const speechOperation: Operation<SpeechQuestion> = {
  */
 const spoken = ({ input }: SpeechRequest, route: Route): Served =>
   servedAtFlatPrice(route, { inputCharacters: input.length });
-
-function readSpeechQuestion(body: object): SpeechQuestion {
-  const speech = parseRequest(speechRequestSchema, body);
-  const { model, provider, input, voice, response_format } = speech;
-  const needs = noNeeds('tts');
-  const media = speechSettings({ voice, response_format, input_chars: input.length });
-  return {
-    speech,
-    needs,
-    size: noTokens,
-    bindings: { operation: 'speech', model, provider, reasoning: {}, media },
-    plan: (context) => planRequest(speech, needs, context),
-    holdOf: (attempts) => holdOf(attempts, noTokens, () => speechBounds(input.length)),
-    bounds: () => speechBounds(input.length),
-    // The text is short: the contract allows 4096 characters.
-    forget() {},
-  };
-}
-
-interface AudioAttemptOptions extends FlowingAttemptOptions {
-  readonly speech: SpeechAdapter;
-}
-
-/** The longest text at the highest bit rate of the format takes a quarter of this. */
-const maxAudioBytes = 256 * 1024 * 1024;
-/** The most that is read of an answer that is not audio, to classify it. */
-const maxOtherBytes = 64 * 1024;
-
-/** An attempt that wants raw audio. Its first byte is output. From there on it is passed on as it comes. */
-class AudioAttempt extends FlowingAttempt {
-  readonly #speech: SpeechAdapter;
-  #bytes = 0;
-  /** The body of an answer that is not audio. */
-  #other: Buffer[] | undefined;
-
-  constructor(options: AudioAttemptOptions) {
-    super(options);
-    this.#speech = options.speech;
-  }
-
-  protected override onSuccess({ contentType, isDelimited }: UpstreamHeaders): void {
-    if (!this.#speech.isAudio(contentType)) this.#other = [];
-    // Raw audio has no closing words. Without a length or chunks, a truncated answer would pass for whole.
-    else if (!isDelimited) this.giveUp('malformed_answer');
-  }
-
-  protected override onAnswerBytes(bytes: Buffer): void {
-    this.#bytes += bytes.length;
-    if (this.#other !== undefined) {
-      this.#other.push(bytes);
-      if (this.#bytes > maxOtherBytes) this.giveUp('malformed_answer');
-      return;
-    }
-    if (this.#bytes > maxAudioBytes) {
-      this.giveUp('malformed_answer');
-      return;
-    }
-    this.outlet.write(bytes);
-    if (this.hasStarted) {
-      this.heard();
-      return;
-    }
-    this.awaitMore();
-    this.begin();
-  }
-
-  protected override onAnswerEnd(): void {
-    if (this.#other !== undefined) this.onBroken(this.#speech.classifyBody(Buffer.concat(this.#other)));
-    else if (!this.hasStarted) this.onBroken('malformed_answer');
-    else {
-      this.finish();
-      this.outlet.end('complete');
-    }
-  }
-}

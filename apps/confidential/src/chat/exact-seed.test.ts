@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { withExactSeed } from './chat-question.ts';
+import { withExactSeed } from './exact-seed.ts';
 
 const seedOf = (json: string): unknown =>
   (withExactSeed(JSON.parse(json), Buffer.from(json)) as { readonly seed?: unknown }).seed;
