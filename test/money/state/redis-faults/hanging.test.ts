@@ -1,0 +1,80 @@
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { eventually, outcome } from '../fixtures.ts';
+import {
+  answers,
+  byTicket,
+  commandTimeoutMs,
+  everyCall,
+  held,
+  proxy,
+  redeem,
+  server,
+  shard,
+  slackMs,
+  state,
+  throughProxy,
+  useRedisToBreak,
+} from './stage.ts';
+
+useRedisToBreak();
+
+test('an answer that came while this process was blocked is not late', async () => {
+  const asked = [state.readRegistry(), state.lookupKey('none'), state.readPenalties()];
+  // The commands leave at the end of this turn.
+  await turn();
+  await turn();
+  // Stops this process, as parsing large bodies does. Redis goes on.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1.5 * commandTimeoutMs);
+  await expect(Promise.all(asked)).resolves.toHaveLength(3);
+});
+
+describe('a Redis that hangs', () => {
+  beforeEach(() => server?.pause());
+  afterEach(() => server?.resume());
+
+  test('fails every call within its deadline, then at once, and is used again by itself when it goes on', async () => {
+    const started = performance.now();
+    const outcomes = await Promise.all(everyCall().map(outcome));
+    expect(performance.now() - started).toBeLessThan(commandTimeoutMs + slackMs);
+    expect(outcomes).toEqual(outcomes.map(() => ({ unavailable: true })));
+
+    // While Redis hangs, one call at a time tries. The others fail in the same turn, without waiting.
+    for (const until = performance.now() + 2000; performance.now() < until; await sleep(20)) {
+      let failed = 0;
+      const calls = Array.from({ length: 10 }, async () => {
+        expect(await outcome(redeem({ holdId: 'late' }))).toEqual({ unavailable: true });
+        failed += 1;
+      });
+      await turn();
+      expect(failed).toBeGreaterThanOrEqual(9);
+      await Promise.all(calls);
+    }
+    expect(await state.isReady()).toBe(false);
+
+    await server?.resume();
+    await eventually(answers);
+    expect(await state.isReady()).toBe(true);
+    await state.cancel(shard, 'late');
+    expect(await redeem({ holdId: 'next' })).toMatchObject({ result: 'admitted' });
+  });
+
+  test('may carry out a redeem long after its caller gave up: the cancel undoes it, whichever comes first', async () => {
+    expect(await outcome(redeem({ right: byTicket, holdId: 'doubtful' }))).toEqual({ unavailable: true });
+    const cancelled = outcome(state.cancel(shard, 'doubtful'));
+    await server?.resume();
+    await cancelled;
+    await eventually(async () => 'answer' in (await outcome(state.cancel(shard, 'doubtful'))));
+    await sleep(50);
+    expect(await held()).toBe(0n);
+    expect(await redeem({ right: byTicket, holdId: 'doubtful' })).toEqual({ result: 'closed' });
+  });
+});
+
+test('a connection that has gone silent is given up for a new one', async () => {
+  const { silence } = await throughProxy();
+  silence();
+  expect(await outcome(redeem())).toEqual({ unavailable: true });
+  await eventually(answers);
+  expect(proxy?.connections).toBeGreaterThan(1);
+});
