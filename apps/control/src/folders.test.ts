@@ -12,7 +12,7 @@ function imports(): Map<string, Set<string>> {
   const folders = new Map<string, Set<string>>();
   for (const path of readdirSync(root, { recursive: true, encoding: 'utf8' })) {
     const [folder = '', ...inside] = path.split('/');
-    if (inside.length === 0 || !/(?<!\.test)\.ts$/.test(path)) continue;
+    if (inside.length === 0 || !/(?<!\.test|\.integration)\.ts$/.test(path)) continue;
     const imported = folders.get(folder) ?? new Set();
     folders.set(folder, imported);
     for (const [, specifier = ''] of readFileSync(join(root, path), 'utf8').matchAll(/from '(\.[^']+)'/g)) {

@@ -38,7 +38,7 @@ interface SourceFile {
 function sources(): SourceFile[] {
   return Object.keys(mayImport).flatMap((part) =>
     readdirSync(join(root, part, 'src'), { recursive: true, encoding: 'utf8' })
-      .filter((name) => /\.tsx?$/.test(name) && !/\.test\.tsx?$/.test(name))
+      .filter((name) => /\.tsx?$/.test(name) && !/\.(?:test|integration)\.tsx?$/.test(name))
       .map((name) => {
         const path = join(root, part, 'src', name);
         const text = readFileSync(path, 'utf8');

@@ -1,0 +1,321 @@
+import { randomUUID } from 'node:crypto';
+import { hashSecret, type State, StateUnavailableError, shardOfWallet } from '@sotto/state';
+import { expect, it } from 'vitest';
+import { until } from '../../../../test/kit/until.ts';
+import { applyEvent } from '../billing/orders/apply-event.ts';
+import { inTransaction } from '../database/in-transaction.ts';
+import { creditWithin, ledgerAccounts } from '../ledger/post-transaction.ts';
+import { postgresEpochLedger } from '../shards/epoch-ledger.ts';
+import { endReservations, type LotDependencies, withdrawLot } from './lots.ts';
+import {
+  clock,
+  describeWallets,
+  died,
+  keyIdOf,
+  keys,
+  lotOf,
+  numbers,
+  pool,
+  refused,
+  usd,
+  world,
+} from './wallet-world.integration.ts';
+
+describeWallets('a withdrawal', () => {
+  it('moves 5 USD to the credits of the key, and signs the same lot the same way again', async () => {
+    const { accountId, walletId } = await world.account(12);
+    const lot = lotOf('code', await world.code(accountId));
+    const signatures = await withdrawLot(world.deps(), lot);
+    expect(signatures).toHaveLength(50);
+    expect(await withdrawLot(world.deps(), lot)).toEqual(signatures);
+    expect([await world.balance(accountId), await world.available(walletId)]).toEqual([usd(7), usd(7)]);
+    expect(await world.notes()).toEqual([]);
+    await expect(withdrawLot(world.deps(), { ...lot, blinded: numbers() })).rejects.toEqual(refused('forbidden'));
+  });
+
+  it('leaves what running requests hold and what is not booked', async () => {
+    const { accountId, walletId } = await world.account(9);
+    const { accountId: other, walletId: otherWallet } = await world.account(10);
+    const { rows } = await pool.query<{ id: string }>('select id from workspaces where account_id = $1', [accountId]);
+    const keyHash = hashSecret(randomUUID());
+    const keyId = randomUUID();
+    await pool.query(
+      "insert into api_keys (id, account_id, workspace_id, created_by, kind, name, hash, preview) values ($1, $2, $3, $2, 'inference', 'x', $4, '')",
+      [keyId, accountId, rows[0]?.id, keyHash],
+    );
+    await world.projector.key(keyId);
+    const owner = { accountId, workspaceId: rows[0]?.id ?? '', keyId, walletId };
+    const held = await world.hold({ walletId, keyHash }, usd(4.5));
+    await expect(world.withdraw(accountId)).rejects.toEqual(refused('insufficient_balance'));
+    await world.settle(owner, held ?? '', { chargeNusd: usd(4.2) });
+    await expect(world.withdraw(accountId)).rejects.toEqual(refused('insufficient_balance'));
+    await world.book();
+    await expect(world.withdraw(accountId)).rejects.toEqual(refused('insufficient_balance'));
+    const second = await world.account(0);
+    expect(await world.available(second.walletId)).toBe(0n);
+    // Requests meanwhile find the money set aside.
+    let meanwhile: string | undefined = 'not asked';
+    const state: LotDependencies['state'] = {
+      ...world.state,
+      async reserve(request) {
+        const reply = await world.state.reserve(request);
+        meanwhile = await world.available(otherWallet).then((nusd) => String(nusd));
+        return reply;
+      },
+    };
+    await world.withdraw(other, { state });
+    expect(meanwhile).toBe(String(usd(5)));
+  });
+
+  it('is refused beyond a balance that the state does not have yet', async () => {
+    const { accountId } = await world.account(8);
+    await inTransaction(pool, (client) =>
+      creditWithin(client, {
+        ...{
+          accountId,
+          amountNusd: -usd(4),
+          kind: 'adjustment',
+          reference: randomUUID(),
+          from: ledgerAccounts.funding,
+        },
+      }),
+    );
+    await expect(world.withdraw(accountId)).rejects.toEqual(refused('insufficient_balance'));
+  });
+
+  it.each([
+    ['nothing by crypto', 0, 20, 'insufficient_balance'],
+    ['a part by card', 4.99, 20, 'insufficient_balance'],
+    ['enough by crypto', 5, 20, undefined],
+  ])('takes only money of crypto payments: %s', async (_, crypto, card, problem) => {
+    const { accountId } = await world.account(crypto, card);
+    if (problem === undefined) expect(await world.withdraw(accountId)).toHaveLength(50);
+    else await expect(world.withdraw(accountId)).rejects.toEqual(refused(problem));
+    await expect(world.withdraw(accountId)).rejects.toEqual(refused('insufficient_balance'));
+  });
+
+  it('counts what requests used against crypto first, so goodwill and card money never leave', async () => {
+    const { accountId } = await world.account(10);
+    await inTransaction(pool, (client) =>
+      creditWithin(client, {
+        ...{
+          accountId,
+          amountNusd: usd(10),
+          kind: 'adjustment',
+          reference: randomUUID(),
+          from: ledgerAccounts.funding,
+        },
+      }),
+    );
+    await world.projector.account(accountId);
+    await world.withdraw(accountId);
+    await world.withdraw(accountId);
+    await expect(world.withdraw(accountId)).rejects.toEqual(refused('insufficient_balance'));
+  });
+
+  it('is refused while a payment of the account is disputed', async () => {
+    const { accountId } = await world.account(50);
+    const [id, orders] = [randomUUID(), await world.orders()];
+    await pool.query(
+      `insert into orders (id, account_id, status, rail, package_id, amount_nusd, fee_nusd, automatic, save_card, created_at, expires_at)
+       values ($1, $2, 'paid', 'card', 'x', 1, 0, false, false, now(), now())`,
+      [id, accountId],
+    );
+    const tell = (event: Parameters<typeof applyEvent>[2]) => applyEvent(orders, id, event, { source: 'webhook' });
+    const isRefused = () => expect(world.withdraw(accountId)).rejects.toEqual(refused('forbidden'));
+    // As an earlier version noted it, without a name. The end of any is its end.
+    await pool.query(
+      `insert into order_events (order_id, at, source, event, from_status, to_status, flag)
+       values ($1, now(), 'webhook', 'noticed', 'paid', 'paid', 'disputed')`,
+      [id],
+    );
+    await isRefused();
+    await tell({ type: 'dispute_won', dispute: 'dp_0' });
+    expect(await world.withdraw(accountId)).toHaveLength(50);
+    await tell({ type: 'noticed', flag: 'disputed', dispute: 'dp_1' });
+    await isRefused();
+    await tell({ type: 'noticed', flag: 'refund_failed' });
+    await isRefused();
+    await tell({ type: 'noticed', flag: 'disputed', dispute: 'dp_2' });
+    await tell({ type: 'dispute_won', dispute: 'dp_1' });
+    await isRefused();
+    await tell({ type: 'dispute_won', dispute: 'dp_2' });
+    // Delivered again, late.
+    await tell({ type: 'noticed', flag: 'disputed', dispute: 'dp_1' });
+    expect(await world.withdraw(accountId)).toHaveLength(50);
+  });
+
+  it('is limited to ten lots in 24 hours', async () => {
+    const { accountId } = await world.account(100);
+    for (let lot = 0; lot < 10; lot += 1) await world.withdraw(accountId);
+    await expect(world.withdraw(accountId)).rejects.toEqual(refused('top_up_limit'));
+    clock.now += 86_400_001;
+    expect(await world.withdraw(accountId)).toHaveLength(50);
+  });
+
+  it('is refused for a disabled account, a used or expired code, and unfit numbers', async () => {
+    const { accountId } = await world.account(50);
+    const code = await world.code(accountId);
+    const [number] = numbers();
+    for (const blinded of [[number, number], [Buffer.alloc(256)], [Buffer.alloc(256, 255)], [Buffer.alloc(255, 1)]]) {
+      const unfit = [...blinded, ...numbers()].slice(0, 50) as Buffer[];
+      await expect(withdrawLot(world.deps(), lotOf('code', code, { blinded: unfit }))).rejects.toEqual(
+        refused('invalid_request'),
+      );
+    }
+    // The key of next year signs only near the end of this one.
+    const next = lotOf('code', code, { keyId: keyIdOf(1) });
+    await expect(withdrawLot(world.deps(), next)).rejects.toEqual(refused('invalid_request'));
+    await pool.query('update accounts set disabled_at = now() where id = $1', [accountId]);
+    await expect(withdrawLot(world.deps(), lotOf('code', code))).rejects.toEqual(refused('forbidden'));
+    await pool.query('update accounts set disabled_at = null where id = $1', [accountId]);
+    clock.now += 600_001;
+    await expect(withdrawLot(world.deps(), lotOf('code', code))).rejects.toEqual(refused('forbidden'));
+    expect(await world.balance(accountId)).toBe(usd(50));
+  });
+
+  it('by two requests with one code happens once: for the same lot both get it, for another one of them', async () => {
+    for (const isSame of [true, false]) {
+      const { accountId } = await world.account(50);
+      const code = await world.code(accountId);
+      const lot = lotOf('code', code);
+      const other = isSame ? lot : lotOf('code', code);
+      const both = await Promise.allSettled([withdrawLot(world.deps(), lot), withdrawLot(world.deps(), other)]);
+      expect(both.filter(({ status }) => status === 'fulfilled')).toHaveLength(isSame ? 2 : 1);
+      expect(await world.balance(accountId)).toBe(usd(45));
+    }
+  });
+
+  it('survives the death of control after each step', async () => {
+    const { accountId, walletId } = await world.account(7);
+    const lot = lotOf('code', await world.code(accountId));
+    const { state } = world;
+    const diesAfter = {
+      ...state,
+      reserve: async (request: Parameters<State['reserve']>[0]) => {
+        await state.reserve(request);
+        throw died;
+      },
+    };
+    await expect(withdrawLot(world.deps({ state: diesAfter }), lot)).rejects.toBe(died);
+    expect([await world.balance(accountId), await world.available(walletId)]).toEqual([usd(7), usd(2)]);
+    // It cannot be withdrawn twice, and the note goes when its transaction can no longer commit.
+    await expect(withdrawLot(world.deps(), lot)).rejects.toEqual(refused('insufficient_balance'));
+    await endReservations(world.deps());
+    expect(await world.notes()).toHaveLength(1);
+    clock.now += 31_000;
+    await endReservations(world.deps());
+    expect([await world.available(walletId), await world.notes()]).toEqual([usd(7), []]);
+
+    const diesBefore = { ...state, book: () => Promise.reject(new StateUnavailableError('timeout')) };
+    const signatures = await withdrawLot(world.deps({ state: diesBefore }), lot);
+    expect([await world.balance(accountId), await world.available(walletId)]).toEqual([usd(2), usd(2)]);
+    // The projector writes the lower balance while the note is still there: too little is available, never too much.
+    await world.projector.account(accountId);
+    expect(await world.available(walletId)).toBe(-usd(3));
+    clock.now += 31_000;
+    await endReservations(world.deps());
+    expect([await world.available(walletId), await world.notes()]).toEqual([usd(2), []]);
+    expect(await withdrawLot(world.deps(), lot)).toEqual(signatures);
+  });
+
+  it('of a wallet that Postgres does not know keeps no other reservation from its end', async () => {
+    const { state } = world;
+    const ended: unknown[] = [];
+    const { walletId } = await world.account(5);
+    const notes = ['0'.repeat(32), walletId].map((id) => `reservation:${id}:0:x`);
+    const own = {
+      ...state,
+      readNotes: async (shard: number) => (shard === 0 ? notes : []),
+      book: async ({ holdIds }: Parameters<State['book']>[0]) => void ended.push(...holdIds),
+    };
+    await endReservations(world.deps({ state: own }));
+    expect(ended).toEqual(notes.slice(1));
+  });
+
+  it('that still runs keeps its reservation, however old it is', async () => {
+    const { accountId, walletId } = await world.account(5);
+    const { state } = world;
+    let ending: Promise<void> = Promise.resolve();
+    let isEnded = false;
+    const slow = {
+      ...state,
+      async reserve(request: Parameters<State['reserve']>[0]) {
+        const reply = await state.reserve(request);
+        clock.now += 60_000;
+        ending = endReservations(world.deps()).then(() => {
+          isEnded = true;
+        });
+        await until(async () => {
+          const { rowCount } = await pool.query(
+            "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+          );
+          return rowCount === 1;
+        }, 'the other process waits for the account');
+        expect([isEnded, await world.available(walletId)]).toEqual([false, 0n]);
+        return reply;
+      },
+    };
+    await world.withdraw(accountId, { state: slow });
+    await ending;
+    expect([await world.balance(accountId), await world.available(walletId), await world.notes()]).toEqual([
+      0n,
+      0n,
+      [],
+    ]);
+  });
+
+  it('makes the rebuild of a lost shard wait, so that it writes the balance after it', async () => {
+    const { accountId, walletId } = await world.account(5);
+    const shard = shardOfWallet(walletId);
+    const { state, projector, settler } = world;
+    const ledger = postgresEpochLedger({ pool, projector, settler, accountRefKey: [keys.ref] });
+    let rebuilt: Promise<void> = Promise.resolve();
+    let isRecorded = false;
+    const loses = {
+      ...state,
+      async reserve(request: Parameters<State['reserve']>[0]) {
+        const reply = await state.reserve(request);
+        // The shard loses all. A rebuild begins with an epoch, records it, and then writes balances.
+        const at = (await state.readMembers(shard)).epoch ?? 0;
+        await state.discardEpoch(shard, at);
+        await state.beginEpoch(shard, at + 1);
+        rebuilt = ledger.recordEpoch(shard, at + 1).then(async () => {
+          isRecorded = true;
+          const joined = { declaration: undefined, leaseMs: 1e9 };
+          await state.join(shard, joined).catch(() => {});
+          await state.join(shard, joined);
+          await projector.account(accountId);
+          await state.openEpoch(shard);
+        });
+        await until(async () => {
+          const { rowCount } = await pool.query(
+            "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+          );
+          return rowCount === 1;
+        }, 'the rebuild waits for the withdrawal');
+        expect(isRecorded).toBe(false);
+        return reply;
+      },
+    };
+    await world.withdraw(accountId, { state: loses });
+    await rebuilt;
+    expect([await world.balance(accountId), await world.available(walletId), await world.notes()]).toEqual([
+      0n,
+      0n,
+      [],
+    ]);
+  });
+
+  it('is undone where the shard has another epoch than was recorded, or none', async () => {
+    const { accountId, walletId } = await world.account(5);
+    const shard = shardOfWallet(walletId);
+    await pool.query('update shard_epochs set epoch = epoch + 1 where shard = $1', [shard]);
+    await expect(world.withdraw(accountId)).rejects.toEqual(refused('service_unavailable'));
+    await pool.query('update shard_epochs set epoch = epoch - 1 where shard = $1', [shard]);
+    const { epoch: at = 0 } = await world.state.readMembers(shard);
+    await world.state.discardEpoch(shard, at);
+    await expect(world.withdraw(accountId)).rejects.toThrow(StateUnavailableError);
+    expect(await world.balance(accountId)).toBe(usd(5));
+  });
+});
