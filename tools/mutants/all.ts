@@ -1,7 +1,14 @@
+import { contractMutants } from './entries/contract.ts';
 import { routerMutants } from './entries/router.ts';
 import { stateMutants } from './entries/state.ts';
 import { topologyMutants } from './entries/topologies.ts';
 import { wireMutants } from './entries/wire.ts';
 import type { Mutant } from './mutant.ts';
 
-export const mutants: readonly Mutant[] = [...wireMutants, ...routerMutants, ...stateMutants, ...topologyMutants];
+export const mutants: readonly Mutant[] = [
+  ...wireMutants,
+  ...contractMutants,
+  ...routerMutants,
+  ...stateMutants,
+  ...topologyMutants,
+];

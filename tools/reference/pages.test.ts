@@ -31,6 +31,9 @@ describe('the generated reference', () => {
     expect(read('docs/reference/configuration.md')).toContain(
       '| `DATABASE_URL` | `data.database_url` | a URL such as postgresql://',
     );
+    expect(read('docs/reference/access.md')).toContain(
+      '| `POST /v1/chat/completions` | ticket, inference key | any page |',
+    );
     expect(read('docs/reference/errors.md')).toContain('| 429 | `rate_limited` |');
     expect(read('docs/reference/encryption-protocols.md')).toContain('| Tinfoil | yes | yes | yes | no | yes |');
     expect(read('docs/reference/headers.md')).toContain('| `x-router-ticket: …` | broker |');

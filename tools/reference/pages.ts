@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { accessPage } from './access.ts';
 import { configurationPage } from './configuration.ts';
 import { encryptionProtocolsPage } from './encryption-protocols.ts';
 import { errorsPage } from './errors.ts';
@@ -9,6 +10,7 @@ import { settingsSchemaFile } from './settings-schema.ts';
 /** The generated files, by their paths from the root. */
 export const pages: Readonly<Record<string, () => string>> = {
   'deploy/sotto.schema.json': settingsSchemaFile,
+  'docs/reference/access.md': accessPage,
   'docs/reference/configuration.md': configurationPage,
   'docs/reference/encryption-protocols.md': encryptionProtocolsPage,
   'docs/reference/errors.md': errorsPage,

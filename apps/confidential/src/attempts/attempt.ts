@@ -137,11 +137,11 @@ export abstract class Attempt implements UpstreamHandler {
   /** Called when the attempt failed, before output or in the middle of it. */
   protected abstract onBroken(outcome: AttemptOutcome, retryAfterS?: number): void;
 
-  /** Requires the next piece within the idle limit. */
-  protected awaitMore(): void {
+  /** Requires the next piece within the idle limit, or within a shorter time. */
+  protected awaitMore(ms = Number.POSITIVE_INFINITY): void {
     if (this.#over) return;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#timeOut(), this.#limits.idleMs);
+    this.#timer = setTimeout(() => this.#timeOut(), Math.min(ms, this.#limits.idleMs));
   }
 
   /** Restarts the idle limit, because a piece came. */

@@ -39,6 +39,37 @@ function begun() {
   return { attempt, provider, ends, isAborted: () => isAborted };
 }
 
+const finish = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n';
+const usageOf = (tokens: number): string =>
+  `data: {"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":${tokens}}}\n\n`;
+const afterRead = (): Promise<unknown> => new Promise((resolve) => setImmediate(resolve));
+
+describe('an answer that has its finish reason, on a stream that stays open', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('ends for the client five seconds after the last piece', async () => {
+    const { attempt, provider, ends, isAborted } = begun();
+    provider.onBytes(Buffer.from(finish));
+    await afterRead();
+    vi.advanceTimersByTime(4_000);
+    provider.onBytes(Buffer.from(usageOf(6)));
+    await afterRead();
+    vi.advanceTimersByTime(4_900);
+    await afterRead();
+    expect({ ends, isAborted: isAborted() }).toEqual({ ends: [], isAborted: false });
+    vi.advanceTimersByTime(100);
+    await afterRead();
+    expect({ ends, isAborted: isAborted() }).toEqual({ ends: ['complete'], isAborted: true });
+    expect(attempt.reported).toMatchObject({ usage: { completionTokens: 6 } });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
 describe('the provider’s connection, after the terminator', () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -77,11 +108,6 @@ describe('the provider’s connection, after the terminator', () => {
 });
 
 describe('a client that leaves', () => {
-  const finish = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n';
-  const usageOf = (tokens: number): string =>
-    `data: {"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":${tokens}}}\n\n`;
-  const afterRead = (): Promise<unknown> => new Promise((resolve) => setImmediate(resolve));
-
   it('has taken what was received until then, and the usage is awaited', async () => {
     const { attempt, provider, ends } = begun();
     provider.onBytes(Buffer.from(words));

@@ -16,6 +16,9 @@ const maxUnpaidBytes = 8 * 1024;
 /** Time that the provider has to close after the terminator, so that its connection can be reused. */
 const lingerMs = 1000;
 
+/** Time for further calls and the usage after a finish reason. A provider that has any sends them at once. */
+const closingMs = 5_000;
+
 /** An attempt that wants a stream. It holds everything back until there is output, so that another route can follow. */
 export class StreamAttempt extends FlowingAttempt {
   readonly reader: ChatStreamReader;
@@ -23,6 +26,7 @@ export class StreamAttempt extends FlowingAttempt {
   #unread = '';
   #json: Buffer[] | undefined;
   #takenBytes: number | undefined;
+  #isClosing = false;
 
   constructor(options: StreamAttemptOptions) {
     super(options);
@@ -135,11 +139,19 @@ export class StreamAttempt extends FlowingAttempt {
     }
     if (this.isOver) return;
     if (reader.isTerminated) this.#complete();
+    else if (reader.isComplete) this.#awaitClose();
     // Only the usage was awaited. Each further token would be the operator's.
-    else if (!reader.isComplete && this.#waitedEnough) {
+    else if (this.#waitedEnough) {
       this.abort();
       this.outlet.end('complete');
     }
+  }
+
+  /** The answer is whole. Clients get its end even if the provider leaves the stream open. */
+  #awaitClose(): void {
+    if (this.#isClosing) return;
+    this.#isClosing = true;
+    this.awaitMore(closingMs);
   }
 
   get #waitedEnough(): boolean {
