@@ -64,7 +64,13 @@ describe('sotto verify', () => {
       /--privacy must be one of e2ee, tee; got "private"/,
     ],
     ['a class of no model', ['verify', 'https://example.com', '--privacy', 'tee'], 2, /--privacy needs --model/],
-    ['an unknown option', ['verify', 'https://example.com', '--nonce', '0'], 2, /--nonce/],
+    ['an unknown option', ['verify', 'https://example.com', '--nonce', '0'], 2, /^Unknown option '--nonce'\.\nSee /],
+    [
+      'two settings that contradict',
+      ['verify', 'https://example.com', '--allow-simulated', '--require', 'policy_matched'],
+      2,
+      /Leave it or --allow-simulated out/,
+    ],
     ['pins that are not there', ['verify', 'https://example.com', '--pins', '/nowhere'], 2, /no such file/],
     ['an unknown command', ['verifi'], 2, /Commands: verify, run, proxy, chat/],
     [

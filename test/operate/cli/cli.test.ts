@@ -49,7 +49,7 @@ describe('sotto-control', () => {
     for (const unknown of ['dance', 'constructor']) expect(await control([unknown])).toMatchObject({ code: 2 });
     expect(await control(['key', 'create', '--nonsense'])).toMatchObject({
       code: 2,
-      error: expect.stringMatching(/^usage: sotto-control key create/),
+      error: expect.stringMatching(/^sotto-control: Unknown option '--nonsense'\.\nusage: sotto-control key create/),
     });
   });
 

@@ -264,6 +264,9 @@ export async function runCli(args: readonly string[], context: CliProcess): Prom
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     if (code.startsWith('ERR_PARSE_ARGS')) {
+      // Node's hint about arguments that begin with a hyphen fits no command.
+      const [message] = (error as Error).message.split(/(?<=\.) To specify a positional/);
+      context.error(`sotto-control: ${message}`);
       context.error(`usage: sotto-control ${command.usage}`);
       return 2;
     }

@@ -60,7 +60,9 @@ export async function sotto(terminal: Terminal, args: readonly string[]): Promis
     return await command.run(terminal, rest);
   } catch (error) {
     if (error instanceof UsageError || isParseError(error) || isOptionError(error)) {
-      terminal.note(`${error.message}\nSee \`sotto ${name} --help\`.\n`);
+      // Node's hint about arguments that begin with a hyphen fits no command.
+      const [message] = error.message.split(/(?<=\.) To specify a positional/);
+      terminal.note(`${message}\nSee \`sotto ${name} --help\`.\n`);
       return 2;
     }
     if (error instanceof PurseError) {

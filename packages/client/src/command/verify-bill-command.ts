@@ -179,6 +179,14 @@ const words = {
   unknown: 'has no price in the price list',
 } as const;
 
+/** The words of one charge as they are about several. */
+const severally = (text: string): string =>
+  text
+    .replace(/^adds/, 'add')
+    .replace(/^is /, 'are ')
+    .replace(/^DOES/, 'DO')
+    .replace(/^has no price/, 'have no price');
+
 function asText(findings: readonly ChargeFinding[]): string {
   const lines = findings
     .filter(({ result }) => result !== 'exact')
@@ -186,9 +194,9 @@ function asText(findings: readonly ChargeFinding[]): string {
   const total = findings.reduce((sum, { charge }) => sum + charge.chargeNusd, 0n);
   const counts = Object.entries(words).flatMap(([result, text]) => {
     const count = findings.filter((finding) => finding.result === result).length;
-    return count === 0 ? [] : [`${count} ${text}`];
+    return count === 0 ? [] : [`${count} ${count === 1 ? text : severally(text)}`];
   });
-  return `${lines.join('')}${findings.length} charges, ${nusdToDecimal(total)} USD: ${counts.join('; ') || 'nothing to check'}\n`;
+  return `${lines.join('')}${findings.length} ${findings.length === 1 ? 'charge' : 'charges'}, ${nusdToDecimal(total)} USD: ${counts.join('; ') || 'nothing to check'}\n`;
 }
 
 function lineOf({ charge, result, explained }: ChargeFinding): string {

@@ -61,6 +61,11 @@ export async function verifyCommand(terminal: Terminal, args: readonly string[])
       'require-provider': { type: 'string' },
     },
   });
+  if (values['allow-simulated'] === true && values.require !== undefined) {
+    throw new UsageError(
+      '--require asks for a verdict, and simulated evidence has none. Leave it or --allow-simulated out.',
+    );
+  }
   const address = onlyOne('URL', positionals);
   const { origin } = asUsage(() => readOrigin('URL', address));
   const minimum = readWord('--require', values.require ?? 'hardware_verified', acceptableVerdicts);
