@@ -73,6 +73,13 @@ export function budgetSuite(): void {
       expect(await redeem({ holdId: 'free', amountNusd: 0n, free: true })).toEqual(result('admitted'));
     });
 
+    test('that nobody knew keeps nothing out after a removal that is no news', async () => {
+      await state.removeBudget({ shard, budgetId: team, version: 9, isNews: false });
+      await put(team, 5n);
+      await putKey({ budgetIds: [team], generation: 2 });
+      expect(await redeem({ generation: 2, amountNusd: 6n })).toEqual(refusedBy('workspace', 5n));
+    });
+
     test('counts what is held, then charged, then booked, and gives back the rest', async () => {
       await put(team, 100n);
       await redeem({ amountNusd: 90n });

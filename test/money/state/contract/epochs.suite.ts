@@ -101,6 +101,19 @@ export function epochSuite(): void {
       expect(await wallet()).toEqual(amounts(0n, 7n));
     });
 
+    test('reaps nobody before it is open, so that what was declared is there when it opens', async () => {
+      const other = await joinOther();
+      await end(1);
+      await joinAll(state);
+      await outcome(other.join(shard, { declaration, leaseMs: 1000 }));
+      expect(await other.join(shard, { declaration, leaseMs: 1000 })).toMatchObject({ result: 'declared' });
+      const { client } = other.membership.caller(shard);
+      await state.admitDeclared(shard, client, { leaseMs: 1000, holds: [restored('early', 10n)], charges: [] });
+      expect(await reapOther()).toBe(0);
+      await state.openEpoch(shard);
+      expect(await wallet()).toEqual(amounts(10n, 0n));
+    });
+
     test('does not admit a process that renews a lease that it does not have', async () => {
       await end(1);
       const renew = () => state.join(shard, { declaration: 'renewal', leaseMs });

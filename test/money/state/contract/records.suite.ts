@@ -98,8 +98,8 @@ export function workspaceSuite(): void {
     test('that are unreadable permit nothing', async () => {
       await mint();
       await putUnreadable(1);
-      expect(await state.lookupKey('key')).toBeUndefined();
-      expect(await state.peek({ shard, right: byKey })).toBeUndefined();
+      expect(await outcome(state.lookupKey('key'))).toEqual({ answer: undefined });
+      expect(await outcome(state.peek({ shard, right: byKey }))).toEqual({ answer: undefined });
       expect(await redeem()).toEqual({ result: 'unknown_key' });
       expect(await redeem({ right: byTicket })).toEqual({ result: 'invalid_ticket' });
       expect(await mint({ ticketHashes: ['new'] })).toEqual({ result: 'not_projected' });
@@ -130,9 +130,9 @@ export function workspaceSuite(): void {
       const workspace = { workspaceId: 'another', version: 1 };
       expect(await state.putKey({ ...second, generation: 2, workspace })).toBe(true);
       const asked = { right: bySecond, generation: 2 };
-      expect(await outcome(state.lookupKey('second'))).toEqual(unavailable);
-      expect(await outcome(state.peek({ shard, right: bySecond }))).toEqual(unavailable);
-      expect(await outcome(redeem(asked))).toEqual(unavailable);
+      await expect(state.lookupKey('second')).rejects.toThrow('not projected');
+      await expect(state.peek({ shard, right: bySecond })).rejects.toThrow('not projected');
+      await expect(redeem(asked)).rejects.toThrow('not projected');
       expect(await mint({ keyHash: 'second', generation: 2 })).toEqual({ result: 'not_projected' });
       await state.putWorkspace({ shard, ...workspace, preferences: stricter });
       expect(await redeem(asked)).toEqual(result('admitted'));

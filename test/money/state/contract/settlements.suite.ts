@@ -57,7 +57,7 @@ export function settlementSuite(): void {
     });
 
     test('of a wallet that is not projected, or in a closed epoch, gets no answer', async () => {
-      await expect(state.reserve({ ...asked, walletId: 'unknown', amountNusd: 0n })).rejects.toThrow();
+      await expect(state.reserve({ ...asked, walletId: 'unknown', amountNusd: 0n })).rejects.toThrow('not projected');
       await state.discardEpoch(shard, 1);
       await state.beginEpoch(shard, 2);
       await expect(state.reserve({ ...asked, amountNusd: 0n })).rejects.toThrow();

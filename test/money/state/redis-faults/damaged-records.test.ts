@@ -1,7 +1,7 @@
 import { StateUnavailableError, shardOfWallet, shards } from '@sotto/state';
 import { expect, test } from 'vitest';
 import { keyProjection, outcome, projectorTo, putKeyIn, walletIds } from '../fixtures.ts';
-import { held, prefix, raw, redeem, shard, state, useRedisToBreak } from './stage.ts';
+import { held, prefix, raw, redeem, settle, shard, state, useRedisToBreak } from './stage.ts';
 
 useRedisToBreak();
 
@@ -46,4 +46,12 @@ test('a process that leaves releases its holds, though the record of one wallet 
   // The damaged hold no longer names the wallet, so its own amount stays there.
   expect(await held()).toBe(10n);
   expect(await raw.hlen(`${prefix}holds`)).toBe(0);
+});
+
+test('an id that is none moves no watermark', async () => {
+  await redeem();
+  await settle(4n);
+  const { reader } = await state.takeSettlements(shard, '0-0', 10);
+  await expect(state.acknowledge(shard, 'no id', reader)).rejects.toThrow(StateUnavailableError);
+  expect(await raw.get(`${prefix}watermark`)).not.toBe('no id');
 });
