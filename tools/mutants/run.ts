@@ -1,7 +1,7 @@
 /**
  * Applies the mutants one by one in a clone of the last commit, and tells which ones no test notices.
  *
- * `npm run mutants` runs all that have no result yet; `npm run mutants -- eligibility merge/ignore` those whose names begin so. It
+ * `npm run mutants` runs all that were not seen to die; `npm run mutants -- eligibility merge/ignore` those whose names begin so. It
  * keeps results by the texts that decide them, so a run that was stopped goes on, and a change repeats only what it concerns.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -98,9 +98,8 @@ for (const mutant of chosen) {
   const key = keyOf(mutant);
   results[key] ??= judge(mutant);
   const verdict = results[key];
-  // What hindered an unclear one may be gone in the next run.
-  if (verdict.kind === 'unclear') delete results[key];
-  writeFileSync(kept, JSON.stringify(results));
+  // Another one is judged again: what its tests import is not part of the key.
+  if (verdict.kind === 'killed') writeFileSync(kept, JSON.stringify(results));
   if (verdict.kind === 'killed') process.stdout.write(`killed    ${mutant.name}: ${verdict.by}\n`);
   else alive.push(`${verdict.kind.padEnd(9)} ${mutant.name}`);
 }
