@@ -1,6 +1,6 @@
 /**
  * Compares the CPU of this checkout with another commit's: `npm run bench -- pair REV`. `--rounds N` repeats each kind N times
- * (default 9).
+ * (default 9), and `--only TEXT` measures the kinds whose names have the text.
  *
  * Both services run at once, with the same provider and the same load, in turns. A row is the median of the ratios of
  * the turns, so that a machine whose speed drifts does not decide. Before that both are warmed up, because figures
@@ -39,7 +39,7 @@ interface Kind {
 
 const prompt = 'The quick brown fox jumps over the lazy dog, and then some. '.repeat(7000);
 const whole: Burst = { model: 'json', stream: false, count: 1500, connections: 32 };
-const kinds: readonly Kind[] = [
+const allKinds: readonly Kind[] = [
   { name: 'whole answer, by key', flow: 'key', load: whole, warmUp: 4 },
   { name: 'whole answer, by ticket', flow: 'ticket', load: whole, warmUp: 4 },
   {
@@ -67,10 +67,16 @@ interface Turn {
 const {
   values,
   positionals: [revision],
-} = parseArgs({ allowPositionals: true, options: { rounds: { type: 'string', default: '9' } } });
+} = parseArgs({
+  allowPositionals: true,
+  options: { rounds: { type: 'string', default: '9' }, only: { type: 'string', default: '' } },
+});
 const rounds = Number(values.rounds);
-if (revision === undefined || !Number.isSafeInteger(rounds) || rounds < 1) {
-  process.stderr.write('Usage: npm run bench -- pair REV [--rounds N], with a commit, branch or tag as REV\n');
+const kinds = allKinds.filter(({ name }) => name.includes(values.only));
+if (revision === undefined || !Number.isSafeInteger(rounds) || rounds < 1 || kinds.length === 0) {
+  process.stderr.write(
+    `Usage: npm run bench -- pair REV [--rounds N] [--only TEXT]\nREV is a commit, branch or tag. Kinds: ${allKinds.map(({ name }) => name).join('; ')}\n`,
+  );
   process.exit(2);
 }
 const commit = execFileSync('git', ['-C', root, 'rev-parse', '--verify', `${revision}^{commit}`], {
