@@ -1,4 +1,6 @@
 import { contractMutants } from './entries/contract.ts';
+import { moneyMutants } from './entries/money.ts';
+import { permissionMutants } from './entries/permissions.ts';
 import { routerMutants } from './entries/router.ts';
 import { stateMutants } from './entries/state.ts';
 import { topologyMutants } from './entries/topologies.ts';
@@ -8,6 +10,8 @@ import type { Mutant } from './mutant.ts';
 export const mutants: readonly Mutant[] = [
   ...wireMutants,
   ...contractMutants,
+  ...permissionMutants,
+  ...moneyMutants,
   ...routerMutants,
   ...stateMutants,
   ...topologyMutants,
