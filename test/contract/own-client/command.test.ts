@@ -23,7 +23,7 @@ describe('sotto verify', () => {
   });
 
   it('reports as JSON for programs', async () => {
-    const report = runSotto(['verify', stage.service.baseUrl, '--json', '--require', 'policy_matched']);
+    const report = runSotto(['verify', '--json', '--require', 'policy_matched'], { BASE_URL: stage.service.baseUrl });
     expect(await report.ended).toBe(1);
     expect(JSON.parse(report.out())).toMatchObject({
       origin: stage.service.baseOrigin,

@@ -49,7 +49,7 @@ async function untilOrphaned(pid: number, dataDir: string): Promise<void> {
     if (server.parentPid !== owner) return;
     if (Date.now() > deadline)
       throw new Error(
-        `the database in ${dataDir} is in use by another Sotto, process ${owner}. Stop that one, or start this one with another SOTTO_DATA_DIR and other ports`,
+        `the database in ${dataDir} is in use by another Sotto, process ${owner}. Stop that one, or start this one with another SOTTO_DATA_DIR, CONTROL_PORT and CONFIDENTIAL_PORT`,
       );
   }
 }

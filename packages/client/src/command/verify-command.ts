@@ -18,7 +18,8 @@ import {
 import { asUsage, onlyOne, readKey, readPinsFile, readWord, requiredAddress } from './settings.ts';
 import { type ExitCode, printableLine, type Terminal, UsageError } from './terminal.ts';
 
-export const verifyHelp = `sotto verify URL: check which code a confidential origin runs. It sends only a fresh nonce.
+export const verifyHelp = `sotto verify URL: check which code a confidential origin runs. It sends only a fresh nonce. Without a URL it takes
+the variable BASE_URL.
 
   --json               print the report as JSON
   --require VERDICT    the weakest verdict for exit code 0: policy_matched, cryptographically_checked or
@@ -66,7 +67,8 @@ export async function verifyCommand(terminal: Terminal, args: readonly string[])
       '--require asks for a verdict, and simulated evidence has none. Leave it or --allow-simulated out.',
     );
   }
-  const address = onlyOne('URL', positionals);
+  const { BASE_URL } = terminal.environment;
+  const address = onlyOne('URL', positionals.length === 0 && BASE_URL !== undefined ? [BASE_URL] : positionals);
   const { origin } = asUsage(() => readOrigin('URL', address));
   const minimum = readWord('--require', values.require ?? 'hardware_verified', acceptableVerdicts);
   const platform = asUsage(() => nodePlatform({ selfSigned: values['self-signed'] ?? false, relay: values.relay }));
