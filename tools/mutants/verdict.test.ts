@@ -21,6 +21,11 @@ it.each([
     report(['passed'], ['failed', 'AssertionError: expected 1 to be 2']),
     { kind: 'killed', by: 'test 1' },
   ],
+  [
+    'an assertion about a rejection',
+    report(['failed', 'Error: expected [Function] to throw']),
+    { kind: 'killed', by: 'test 0' },
+  ],
   ['a property', report(['failed', 'Error: Property failed after 3 tests']), { kind: 'killed', by: 'test 0' }],
   [
     'what was awaited',

@@ -14,10 +14,11 @@ interface Report {
 }
 
 /**
- * An assertion, a property that an input contradicts, or `until`, which names what did not come. Another timeout or an
+ * An assertion (one about a rejected promise is an `Error`), a property that an input contradicts, or `until`, which names what did not come. Another timeout or an
  * exception shows no broken promise.
  */
-const isPromise = (message: string): boolean => /AssertionError|Property failed|not within \d+ ms: /.test(message);
+const isPromise = (message: string): boolean =>
+  /AssertionError|^Error: expected |Property failed|not within \d+ ms: /.test(message);
 
 /** Reads a report of vitest's reporter `json`. */
 export function verdictOf(text: string): Verdict {

@@ -124,9 +124,7 @@ return each_request('admit', 8, function(at, client, epoch)
   if by_ticket and not is_valid(generation) then return {'invalid_ticket'} end
   if not by_ticket then current = shown(k[3], keyhash, current) end
   if not by_ticket and current ~= generation then
-    local preferences = redis.call('HGET', workspace_key(k[1]), 'pref')
-    if not preferences then return {'not_projected'} end
-    return {'stale_key', redis.call('HGET', key_key(keyhash), 'rec'), current, preferences}
+    return {'stale_key', redis.call('HGET', key_key(keyhash), 'rec'), current, redis.call('HGET', workspace_key(k[1]), 'pref')}
   end
   if requests + 1 > tonumber(limit_requests) then return reply('rate_limited', 'requests') end
   if tokens > 0 and tokens + estimated > tonumber(limit_tokens) then return reply('rate_limited', 'tokens') end
