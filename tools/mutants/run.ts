@@ -56,26 +56,24 @@ function judge(mutant: Mutant): Verdict {
   const path = join(clone, mutant.file);
   const text = read(mutant.file);
   const report = join(folder, 'report.json');
-  const run = (...more: readonly string[]): Verdict => {
+  const run = (test: string, ...more: readonly string[]): Verdict => {
     const names = mutant.only === undefined ? [] : ['-t', mutant.only];
-    const args = [
-      'scripts/run.mjs',
-      'test',
-      ...mutant.tests,
-      ...names,
-      '--reporter=json',
-      `--outputFile=${report}`,
-      ...more,
-    ];
+    const args = ['scripts/run.mjs', 'test', test, ...names, '--reporter=json', `--outputFile=${report}`, ...more];
     writeFileSync(report, '');
     spawnSync(process.execPath, args, { cwd: clone, env, stdio: 'ignore', timeout: 600_000 });
     return verdictOf(readFileSync(report, 'utf8'));
   };
   writeFileSync(path, applied(mutant, text));
   try {
-    const first = run('--bail=1');
-    // The first test that failed may be one that says nothing of the promise.
-    return first.kind === 'unclear' ? run() : first;
+    const verdicts: Verdict[] = [];
+    for (const test of mutant.tests) {
+      const first = run(test, '--bail=1');
+      // The first test that failed may be one that says nothing of the promise.
+      const verdict = first.kind === 'unclear' ? run(test) : first;
+      if (verdict.kind === 'killed') return verdict;
+      verdicts.push(verdict);
+    }
+    return verdicts.find(({ kind }) => kind === 'unclear') ?? { kind: 'survived' };
   } finally {
     writeFileSync(path, text);
   }

@@ -40,6 +40,23 @@ describe('a charge', () => {
     });
   });
 
+  it('uses the rest of its own grant before what has expired of it', () => {
+    const drawn = draw(6n, [grant('2026-11', 10n, 0n, 4n)], 5n);
+    expect(drawn).toMatchObject({ paidNusd: 5n, restoredNusd: 0n, grants: [grant('2026-11', 10n, 5n, 4n)] });
+  });
+
+  it('uses older grants before newer ones, and takes back what has expired last first', () => {
+    const [first, second] = [grant('2026-09', 5n), grant('2026-10', 5n)];
+    expect(draw(10n, [first, second], 6n).grants).toEqual([grant('2026-09', 5n, 5n), grant('2026-10', 5n, 1n)]);
+    const gone = [grant('2026-09', 5n, 0n, 5n), grant('2026-10', 5n, 0n, 5n)];
+    expect(draw(0n, gone, 6n).grants).toEqual([grant('2026-09', 5n, 1n, 4n), grant('2026-10', 5n, 5n, 0n)]);
+  });
+
+  it('takes no more than the balance, also where grants say that more is left, which the audit would report', () => {
+    expect(draw(3n, [grant('2026-11', 5n)], 4n)).toMatchObject({ paidNusd: 3n, shortfallNusd: 1n });
+    expect(draw(3n, [grant('2026-10', 5n)], 4n).grants).toEqual([grant('2026-10', 5n, 3n)]);
+  });
+
   it('is paid to the nano-dollar, and never leaves less balance than what is left of grants', () => {
     const amount = fc.bigInt(0n, 40n);
     const made = fc.tuple(amount, amount, amount).map(([left, spent, expired]) => ({
