@@ -94,12 +94,13 @@ const results: Record<string, Verdict> = existsSync(kept) ? JSON.parse(readFileS
 const alive: string[] = [];
 for (const mutant of chosen) {
   const key = keyOf(mutant);
-  results[key] ??= judge(mutant);
-  const verdict = results[key];
-  // Another one is judged again: what its tests import is not part of the key.
-  if (verdict.kind === 'killed') writeFileSync(kept, JSON.stringify(results));
-  if (verdict.kind === 'killed') process.stdout.write(`killed    ${mutant.name}: ${verdict.by}\n`);
-  else alive.push(`${verdict.kind.padEnd(9)} ${mutant.name}`);
+  const verdict = results[key] ?? judge(mutant);
+  if (verdict.kind === 'killed') {
+    // Only deaths are kept. Whoever lives is judged again, because what its tests import is not part of the key.
+    results[key] = verdict;
+    writeFileSync(kept, JSON.stringify(results));
+    process.stdout.write(`killed    ${mutant.name}: ${verdict.by}\n`);
+  } else alive.push(`${verdict.kind.padEnd(9)} ${mutant.name}`);
 }
 process.stdout.write(
   `\n${chosen.length - alive.length} of ${chosen.length} mutants of ${commit} died.\n${alive.map((line) => `${line}\n`).join('')}`,
