@@ -98,8 +98,8 @@ describe('privateFetch', () => {
     const chat = (more: object = {}) => openai.chat.completions.create({ model, messages, ...more });
     await chat();
     await chat({ reasoning_effort: 'low' });
-    clients.refill();
-    await until(async () => clients.service.tickets.length === 6, 'two of each kind wait', 5000);
+    await clients.refill();
+    expect(clients.service.tickets).toHaveLength(6);
     // One request for the first ticket of each kind, and one that fills its pool.
     expect(questions().map(({ count }) => count)).toEqual([undefined, undefined, 2, 2]);
     await Promise.all([chat(), chat(), chat({ reasoning_effort: 'low' })]);
@@ -113,17 +113,15 @@ describe('privateFetch', () => {
     }
     // Nothing that control sees follows a request at once.
     expect(questions()).toHaveLength(4);
-    clients.refill();
-    await until(async () => clients.service.tickets.length === 9, 'the pools are full again', 5000);
+    await clients.refill();
+    expect(clients.service.tickets).toHaveLength(9);
   });
 
   it('tries once more, and only once, with a fresh ticket if a kept one is rejected', async () => {
     const { openai } = clients.refilledByHand({ ticketsAhead: 1 });
     await openai.chat.completions.create({ model, messages });
-    clients.refill();
-    await until(async () => clients.service.tickets.length === 2, 'one waits', 5000);
-    // Control has answered. Nothing shows when the client has read the answer.
-    await setTimeout(250);
+    await clients.refill();
+    expect(clients.service.tickets).toHaveLength(2);
     const dead = new Set(['ticket-2']);
     clients.service.onBroker((seen, response, request) =>
       dead.has(String(seen.headers['x-router-ticket']))

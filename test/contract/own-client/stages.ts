@@ -47,7 +47,7 @@ export class CommandStage {
 export class PrivateClients {
   #service: StandInService | undefined;
   readonly #made: { close(): void }[] = [];
-  #refills: (() => void)[] = [];
+  #refills: (() => Promise<void>)[] = [];
 
   constructor() {
     afterEach(async () => {
@@ -76,14 +76,14 @@ export class PrivateClients {
 
   /** The same, with refills of tickets that wait for `refill`. */
   refilledByHand(options: Partial<PrivateFetchOptions>) {
-    const schedule = (refill: () => void): void => void this.#refills.push(refill);
+    const schedule = (refill: () => Promise<void>): void => void this.#refills.push(refill);
     const platform = nodePlatform({ selfSigned: false });
     return this.#around(makePrivateFetch(platform, { ...this.#toService, ...options }, { schedule }));
   }
 
-  /** Lets the time of the next refill come. */
-  refill(): void {
-    for (const refill of this.#refills.splice(0)) refill();
+  /** Lets the time of the next refill come. Resolves when the client has read the tickets. */
+  async refill(): Promise<void> {
+    await Promise.all(this.#refills.splice(0).map((refill) => refill()));
   }
 
   get #toService() {

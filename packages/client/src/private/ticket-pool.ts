@@ -10,8 +10,8 @@ export interface TicketPoolOptions {
   readonly size: number;
   /** Returns a number from 0 to below 1. */
   readonly random: () => number;
-  /** Calls back after a time in ms. */
-  readonly schedule: (callback: () => void, ms: number) => void;
+  /** Calls back after a time in ms. The callback resolves when the pools are full, or have failed to be. It never rejects. */
+  readonly schedule: (callback: () => Promise<void>, ms: number) => void;
 }
 
 export type TakenTicket = Ticket & { readonly isFresh: boolean };
@@ -94,16 +94,16 @@ export class TicketPool {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     const sinceLastMs = (this.#options.now() - this.#phaseMs) % refillMs;
-    this.#options.schedule(() => {
+    this.#options.schedule(async () => {
       this.#isScheduled = false;
       // In an order that does not show which kind was used last.
       const inOrder = [...this.#kinds].toSorted(([one], [other]) => (one < other ? -1 : 1));
-      for (const [, kind] of inOrder) this.#refill(kind);
+      await Promise.all(inOrder.map(([, kind]) => this.#refill(kind)));
     }, refillMs - sinceLastMs);
   }
 
   /** Refills a kind that was used since the last refill, for as many requests as came since then. */
-  #refill(kind: Kind): void {
+  async #refill(kind: Kind): Promise<void> {
     if (kind.taken === 0 || kind.isFilling) return;
     const { now, size } = this.#options;
     // A ticket that expires before the next refill would leave a request without one.
@@ -112,12 +112,13 @@ export class TicketPool {
     const missing = Math.min(Math.max(size, kind.taken), maxReady) - kind.ready.length;
     kind.taken = 0;
     kind.isFilling = true;
-    // Failures are ignored: the next request that mints a ticket reports them.
-    this.#mintInto(kind, missing)
-      .catch(() => undefined)
-      .finally(() => {
-        kind.isFilling = false;
-      });
+    try {
+      await this.#mintInto(kind, missing);
+    } catch {
+      // The next request that mints a ticket reports it.
+    } finally {
+      kind.isFilling = false;
+    }
   }
 
   async #mintInto(kind: Kind, missing: number): Promise<void> {
