@@ -161,7 +161,11 @@ describe('sotto-control catalog import', () => {
     [['import', 'x.json', '--provider', 'acme', '--as-of', 'yesterday'], 2, /--as-of must be a date/],
     [['import', 'x.json', '--provider', 'acme', '--input-price', '-1'], 2, /usage: sotto-control catalog import/],
     [['import', 'x.json', '--provider', 'acme', '--input-price', 'cheap'], 2, /--input-price must be USD/],
-    [['import', 'x.json', '--provider', 'acme', '--colour', 'red'], 2, /^sotto-control: Unknown option '--colour'\.\nusage: sotto-control catalog import/],
+    [
+      ['import', 'x.json', '--provider', 'acme', '--colour', 'red'],
+      2,
+      /^sotto-control: Unknown option '--colour'\.\nusage: sotto-control catalog import/,
+    ],
     [['import', 'no-such-file.json', '--provider', 'acme'], 1, /cannot read no-such-file\.json/],
     [['import', registry, '--provider', 'acme'], 1, /is not JSON/],
     [['import', join(root, 'package.json'), '--provider', 'acme'], 1, /is not a list of models; it must be/],

@@ -53,6 +53,9 @@ export abstract class Attempt implements UpstreamHandler {
   /** How often the idle limit was restarted. */
   #heard = 0;
   #over = false;
+  #isPaused = false;
+  /** The time for the next piece, if it is shorter than the idle limit. */
+  #moreMs = Number.POSITIVE_INFINITY;
   /** Whether the provider has nothing more to send. */
   #hasEnded = false;
 
@@ -79,13 +82,15 @@ export abstract class Attempt implements UpstreamHandler {
   }
 
   pause(): void {
+    this.#isPaused = true;
     this.#call?.pause();
     clearTimeout(this.#timer);
     this.#timer = undefined;
   }
 
   resume(): void {
-    this.awaitMore();
+    this.#isPaused = false;
+    this.awaitMore(this.#moreMs);
     this.#call?.resume();
   }
 
@@ -137,11 +142,12 @@ export abstract class Attempt implements UpstreamHandler {
   /** Called when the attempt failed, before output or in the middle of it. */
   protected abstract onBroken(outcome: AttemptOutcome, retryAfterS?: number): void;
 
-  /** Requires the next piece within the idle limit, or within a shorter time. */
+  /** Requires the next piece within the idle limit, or within a shorter time. A pause does not count. */
   protected awaitMore(ms = Number.POSITIVE_INFINITY): void {
     if (this.#over) return;
+    this.#moreMs = ms;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#timeOut(), Math.min(ms, this.#limits.idleMs));
+    this.#timer = this.#isPaused ? undefined : setTimeout(() => this.#timeOut(), Math.min(ms, this.#limits.idleMs));
   }
 
   /** Restarts the idle limit, because a piece came. */

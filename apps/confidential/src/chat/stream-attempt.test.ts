@@ -70,6 +70,31 @@ describe('an answer that has its finish reason, on a stream that stays open', ()
   });
 });
 
+describe('an answer that has its finish reason, while the client holds the stream back', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('waits for its usage until five seconds after the client goes on', async () => {
+    const { attempt, provider, ends } = begun();
+    attempt.pause();
+    provider.onBytes(Buffer.from(finish));
+    await afterRead();
+    vi.advanceTimersByTime(300_000);
+    await afterRead();
+    expect(ends).toEqual([]);
+    attempt.resume();
+    vi.advanceTimersByTime(4_900);
+    provider.onBytes(Buffer.from(usageOf(6) + terminator));
+    await afterRead();
+    expect(ends).toEqual(['complete']);
+    expect(attempt.reported).toMatchObject({ usage: { completionTokens: 6 } });
+  });
+});
+
 describe('the provider’s connection, after the terminator', () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
