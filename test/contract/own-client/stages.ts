@@ -47,7 +47,7 @@ export class CommandStage {
 export class PrivateClients {
   #service: StandInService | undefined;
   readonly #made: { close(): void }[] = [];
-  #refills: (() => Promise<void>)[] = [];
+  #refills: (() => Promise<unknown>)[] = [];
 
   constructor() {
     afterEach(async () => {
@@ -76,7 +76,7 @@ export class PrivateClients {
 
   /** The same, with refills of tickets that wait for `refill`. */
   refilledByHand(options: Partial<PrivateFetchOptions>) {
-    const schedule = (refill: () => Promise<void>): void => void this.#refills.push(refill);
+    const schedule = (refill: () => Promise<unknown>): void => void this.#refills.push(refill);
     const platform = nodePlatform({ selfSigned: false });
     return this.#around(makePrivateFetch(platform, { ...this.#toService, ...options }, { schedule }));
   }

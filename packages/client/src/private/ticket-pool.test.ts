@@ -17,7 +17,7 @@ interface Mint {
 /** A pool on a clock of its own. Refills begin at `phase` of a period. */
 function startPool({ size = 2, phase = 0.25, ttl = ttlMs } = {}) {
   let now = 10 * refillMs - 1;
-  let planned: { readonly at: number; readonly callback: () => Promise<void> } | undefined;
+  let planned: { readonly at: number; readonly callback: () => Promise<unknown> } | undefined;
   let refuses = false;
   const mints: Mint[] = [];
   let minted = 0;

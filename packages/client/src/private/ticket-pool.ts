@@ -11,7 +11,7 @@ export interface TicketPoolOptions {
   /** Returns a number from 0 to below 1. */
   readonly random: () => number;
   /** Calls back after a time in ms. The callback resolves when the pools are full, or have failed to be. It never rejects. */
-  readonly schedule: (callback: () => Promise<void>, ms: number) => void;
+  readonly schedule: (callback: () => Promise<unknown>, ms: number) => void;
 }
 
 export type TakenTicket = Ticket & { readonly isFresh: boolean };
@@ -32,7 +32,7 @@ interface Kind {
   ready: Ticket[];
   /** Requests since the last refill. */
   taken: number;
-  isFilling: boolean;
+  isFilling?: boolean;
 }
 
 /**
@@ -80,7 +80,7 @@ export class TicketPool {
 
   #kindOf(request: TicketRequest): Kind {
     const key = JSON.stringify(request);
-    const kind = this.#kinds.get(key) ?? { request, ready: [], taken: 0, isFilling: false };
+    const kind = this.#kinds.get(key) ?? { request, ready: [], taken: 0 };
     this.#kinds.delete(key);
     this.#kinds.set(key, kind);
     for (const oldest of this.#kinds.keys()) {
@@ -94,11 +94,11 @@ export class TicketPool {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     const sinceLastMs = (this.#options.now() - this.#phaseMs) % refillMs;
-    this.#options.schedule(async () => {
+    this.#options.schedule(() => {
       this.#isScheduled = false;
       // In an order that does not show which kind was used last.
       const inOrder = [...this.#kinds].toSorted(([one], [other]) => (one < other ? -1 : 1));
-      await Promise.all(inOrder.map(([, kind]) => this.#refill(kind)));
+      return Promise.all(inOrder.map(([, kind]) => this.#refill(kind)));
     }, refillMs - sinceLastMs);
   }
 
@@ -112,13 +112,9 @@ export class TicketPool {
     const missing = Math.min(Math.max(size, kind.taken), maxReady) - kind.ready.length;
     kind.taken = 0;
     kind.isFilling = true;
-    try {
-      await this.#mintInto(kind, missing);
-    } catch {
-      // The next request that mints a ticket reports it.
-    } finally {
-      kind.isFilling = false;
-    }
+    // Failures are ignored: the next request that mints a ticket reports them.
+    await this.#mintInto(kind, missing).catch(() => undefined);
+    kind.isFilling = false;
   }
 
   async #mintInto(kind: Kind, missing: number): Promise<void> {
