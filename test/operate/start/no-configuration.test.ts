@@ -72,13 +72,14 @@ describe('npm start without any configuration, beside an Ollama', () => {
       await page.getByLabel('Password').fill(password);
       await page.getByRole('button', { name: 'Sign in' }).click();
       await page.getByRole('button', { name: 'Create key' }).click();
-      expect(await page.getByLabel('Model', { exact: true }).inputValue()).toContain('ollama/qwen3-8b');
+      await expect.poll(() => page.getByLabel('Model', { exact: true }).inputValue()).toContain('ollama/qwen3-8b');
       await page.getByLabel('Continue with simulated evidence', { exact: false }).check();
       await page.getByLabel('Your question').fill('Hello');
       await page.getByRole('button', { name: 'Send' }).click();
       await page.getByText('Locally: Hello').waitFor();
-      const facts = await page.getByLabel('About this answer').textContent();
-      for (const part of ['ollama', 'Private', '5 in, 3 out', '$0.00']) expect(facts).toContain(part);
+      const facts = page.getByLabel('About this answer');
+      for (const part of ['ollama', 'Private', '5 in, 3 out', '$0.00'])
+        await expect.poll(() => facts.textContent()).toContain(part);
     });
   });
 });
