@@ -13,7 +13,7 @@ export interface Mutant {
   readonly only?: string;
 }
 
-/** What the mutants of one promise share. */
+/** The fields that the mutants of one promise share. */
 export interface Place {
   readonly folder: string;
   readonly file: string;
