@@ -2,10 +2,10 @@ import { hashSecret, shards } from '@sotto/state';
 import { initialPreferences } from '@sotto/wire';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { call } from '../kit/call.ts';
-import { bearer, get, post } from '../kit/client.ts';
+import { bearer } from '../kit/client.ts';
 import { type Person, peopleOf } from '../kit/people.ts';
 import { scripted } from '../kit/scripted-provider.ts';
+import { get, post } from '../kit/send.ts';
 import { type Stage, setStage } from '../kit/stage.ts';
 import { until } from '../kit/until.ts';
 
@@ -45,9 +45,13 @@ const people = peopleOf({
 const usage = { prompt_tokens: 10, completion_tokens: 5 };
 const content = scripted({ '*': { kind: 'answer', usage } });
 const ask = (key: string) =>
-  call(`${running().service.baseUrl}/chat/completions`, bearer(key), {
-    ...{ model: 'm/one', max_tokens: 10, messages: [{ role: 'user', content }] },
-  });
+  post(
+    `${running().service.baseUrl}/chat/completions`,
+    {
+      ...{ model: 'm/one', max_tokens: 10, messages: [{ role: 'user', content }] },
+    },
+    bearer(key),
+  );
 const usedBytes = async (): Promise<number> => Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
 const limitMemory = (bytes: number) => redis.config('SET', 'maxmemory', bytes);
 const defaultWorkspace = async ({ accountId }: Person): Promise<string> =>

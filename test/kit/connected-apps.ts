@@ -10,7 +10,8 @@ import {
 import * as oauth from 'openid-client';
 import { expect } from 'vitest';
 import { Browser } from './browser.ts';
-import { bearer, get } from './client.ts';
+import { bearer } from './client.ts';
+import { get } from './send.ts';
 import type { Service } from './service.ts';
 
 /** A signed-in user with their own browser. */

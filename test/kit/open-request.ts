@@ -1,5 +1,6 @@
 import { type IncomingMessage, request } from 'node:http';
-import { credentialFor, type Flow } from './scenes/ask.ts';
+import { Answer } from './answer.ts';
+import { credentialFor, type Flow } from './client.ts';
 import type { Service, TestAccount } from './service.ts';
 
 /** An open request of a client that can read slowly or leave. */
@@ -22,8 +23,8 @@ export async function openRequest(
   { flow = 'compatibility', reading = true }: { readonly flow?: Flow; readonly reading?: boolean } = {},
 ): Promise<OpenRequest> {
   const asked: Record<string, unknown> = { messages: [{ role: 'user', content: 'Go on.' }], ...body };
-  const credential = await credentialFor(service, account, asked, flow);
-  if (credential instanceof Response) throw new Error(`no ticket: ${credential.status}`);
+  const credential = await credentialFor(service, account.inferenceKey, asked, flow);
+  if (credential instanceof Answer) throw new Error(`no ticket: ${credential.status}`);
   const pieces: Buffer[] = [];
   const sent = request(`${service.baseUrl}/chat/completions`, {
     method: 'POST',

@@ -6,7 +6,8 @@ import {
   workspaceInvitationAnswerSchema,
 } from '@sotto/wire';
 import { expect } from 'vitest';
-import { type Answer, type HeaderMap, post } from './client.ts';
+import type { Answer } from './answer.ts';
+import { type HeaderMap, post } from './send.ts';
 import type { Service } from './service.ts';
 
 /** A signed-in user. */

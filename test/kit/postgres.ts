@@ -11,8 +11,13 @@ import { until } from './until.ts';
 
 /** Creates databases for tests. */
 export interface TestPostgres {
-  /** Creates an empty database and resolves to its URL. It is dropped at `stop()`, or with the server. */
+  /**
+   * Creates a database for the service and resolves to its URL. On the shared server it has the schema already. It is
+   * dropped at `stop()`, or with the server.
+   */
   createDatabase(): Promise<string>;
+  /** Creates a database without a schema, for tests about its creation. */
+  createEmptyDatabase(): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -40,6 +45,8 @@ export interface OwnPostgresOptions {
 
 /** The variable with the URL of the PostgreSQL that a test run shares. */
 export const sharedPostgresVariable = 'SOTTO_TEST_SHARED_POSTGRES';
+/** The variable with the name of a database there that has the schema. New databases are copies of it. */
+export const templateVariable = 'SOTTO_TEST_TEMPLATE';
 
 /**
  * Returns the PostgreSQL that a test run shares (`shared-servers.ts`). Starts a server if none is shared, as in a
@@ -50,7 +57,8 @@ export async function startTestPostgres(): Promise<TestPostgres> {
   if (url === undefined) return startOwnPostgres();
   const names: string[] = [];
   return {
-    createDatabase: () => createDatabase(url, names),
+    createDatabase: () => createDatabase(url, names, process.env[templateVariable]),
+    createEmptyDatabase: () => createDatabase(url, names),
     stop: async () => {
       for (const name of names.splice(0)) await execute(url, `drop database if exists ${name} with (force)`);
     },
@@ -89,6 +97,7 @@ export async function startOwnPostgres(
       return server.pid;
     },
     createDatabase: () => createDatabase(url, []),
+    createEmptyDatabase: () => createDatabase(url, []),
     kill9: async () => {
       process.kill(server.pid, 'SIGKILL');
       await stopServer();
@@ -116,9 +125,9 @@ export function openTestPool(url: string): pg.Pool {
   return pool;
 }
 
-async function createDatabase(url: string, names: string[]): Promise<string> {
+async function createDatabase(url: string, names: string[], template = 'template1'): Promise<string> {
   const name = `test_${randomBytes(8).toString('hex')}`;
-  await execute(url, `create database ${name}`);
+  await execute(url, `create database ${name} template ${template}`);
   names.push(name);
   const own = new URL(url);
   own.pathname = `/${name}`;

@@ -15,6 +15,7 @@ export const bundledPrograms: Readonly<Record<string, string>> = {
   'apps/control/src/main.ts': 'apps/control/bundle/main.js',
   'apps/confidential/src/main.ts': 'apps/confidential/bundle/main.js',
   'packages/client/src/command/main.ts': 'packages/client/bundle/main.js',
+  'test/kit/mains/confidential.ts': 'apps/confidential/bundle/main-of-tests.js',
 };
 
 /** The file that starts one of our programs, relative to the root of the project: its bundle, or else its sources. */

@@ -226,7 +226,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const credit = async (accountId: string, usd: number): Promise<void> => {
     const amountNusd = BigInt(Math.round(usd * 1e9));
     await creditAccount(pool, { accountId, amountNusd, kind: 'top_up', reference: `test:${randomUUID()}` });
-    await until(async () => projected(pool, accountId), 'the credit is projected');
   };
 
   const service: Service = {
@@ -238,7 +237,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     broker,
     secrets: { ...sharedSecrets, ...controlSecrets },
     logs: () => output.join(''),
-    credit,
+
+    async credit(accountId, usd) {
+      await credit(accountId, usd);
+      await until(async () => projected(pool, accountId), 'the credit is projected');
+    },
 
     async createAccount({ usd = 10, preferences } = {}) {
       const ids = await createAccount(pool, { userId: undefined, name: 'test' });
@@ -262,9 +265,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         inferenceKey: await make('inference'),
         managementKey: await make('management'),
       };
-      await usable(account.inferenceKey);
-      await usable(account.managementKey);
+      // All of it is projected in one round.
       await until(async () => projected(pool, accountId), 'the account is projected');
+      await Promise.all([usable(account.inferenceKey), usable(account.managementKey)]);
       return account;
     },
 

@@ -1,5 +1,7 @@
 import { cpus } from 'node:os';
-import { type OwnPostgres, sharedPostgresVariable, startOwnPostgres } from './postgres.ts';
+import { fileURLToPath } from 'node:url';
+import { type OwnPostgres, sharedPostgresVariable, startOwnPostgres, templateVariable } from './postgres.ts';
+import { fromSource, programOf, runToEnd } from './programs.ts';
 import { type OwnRedis, sharedRedisVariable, startOwnRedis } from './redis.ts';
 
 let postgres: OwnPostgres | undefined;
@@ -13,6 +15,7 @@ export async function setup(): Promise<void> {
   // A file runs up to three controls at once, each with a pool.
   postgres = await startOwnPostgres({ maxConnections: 100 * (1 + cpus().length) });
   process.env[sharedPostgresVariable] = postgres.url;
+  process.env[templateVariable] = await createTemplate(postgres);
   redis = await startOwnRedis({ databases: 4096 });
   if (redis !== undefined) process.env[sharedRedisVariable] = redis.url;
 }
@@ -21,4 +24,14 @@ export async function setup(): Promise<void> {
 export async function teardown(): Promise<void> {
   await redis?.stop();
   await postgres?.stop();
+}
+
+/** Creates a database with the schema, as an operator does. Resolves to its name. */
+async function createTemplate(server: OwnPostgres): Promise<string> {
+  const url = await server.createDatabase();
+  const migrate = [...fromSource, programOf('apps/control/src/main.ts'), 'migrate'];
+  const root = fileURLToPath(new URL('../../', import.meta.url));
+  const { code, out, error } = await runToEnd(process.execPath, migrate, root, { DATABASE_URL: url });
+  if (code !== 0) throw new Error(`the schema was not created: ${out} ${error}`);
+  return new URL(url).pathname.slice(1);
 }

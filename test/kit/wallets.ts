@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { creditCodeSchema } from '@sotto/wire';
 import { expect } from 'vitest';
-import { type HeaderMap, post } from './client.ts';
 import { type Person, peopleOf } from './people.ts';
+import { type HeaderMap, post } from './send.ts';
 import { type Service, until } from './service.ts';
 
 /** DER before an RSA key: RSASSA-PSS with SHA-384, MGF1 with SHA-384 and 48 bytes of salt (RFC 9578, section 8.2.2). */

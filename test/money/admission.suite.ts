@@ -1,10 +1,12 @@
 import { budgetAnswerSchema, budgetListAnswerSchema } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { Answer } from '../kit/answer.ts';
 import { costOf, expectSettled, nano, operatorAccount, usageOf } from '../kit/books.ts';
-import { ask, type Called, call, errorOf, mint } from '../kit/call.ts';
-import { bearer, expectError, type Flow, get, post, send } from '../kit/client.ts';
+import { ask, bearer, type Flow, mint } from '../kit/client.ts';
+import { expectError } from '../kit/expect-error.ts';
 import { peopleOf } from '../kit/people.ts';
 import { scripted } from '../kit/scripted-provider.ts';
+import { get, post, send } from '../kit/send.ts';
 import { until } from '../kit/service.ts';
 import { type MoneyStage, pricings } from './world.ts';
 
@@ -57,14 +59,14 @@ export function admissionSuite(stage: MoneyStage): void {
     let hold = 0n;
     beforeAll(async () => {
       const pauper = await stage.service.createAccount({ usd: 0.000000001 });
-      const refused = await ask(stage.service, pauper.inferenceKey, 'compatibility', body(0));
-      const amount = /needs ([\d.e-]+) USD/.exec(errorOf(refused)?.message ?? '')?.[1];
+      const refused = await ask(stage.service, pauper.inferenceKey, body(0));
+      const amount = /needs ([\d.e-]+) USD/.exec(refused.error?.message ?? '')?.[1];
       expect(amount, refused.text).toBeDefined();
       hold = nano(amount);
     });
 
     /** Sends all requests at once. The provider answers once all are decided. Resolves to each result. */
-    async function all(send: (index: number) => Promise<Called>): Promise<Called[]> {
+    async function all(send: (index: number) => Promise<Answer>): Promise<Answer[]> {
       stage.world.alpha.close();
       stage.world.alpha.seen.length = 0;
       let refused = 0;
@@ -80,14 +82,14 @@ export function admissionSuite(stage: MoneyStage): void {
       return Promise.all(calls);
     }
 
-    function expectExactly(called: readonly Called[]): void {
+    function expectExactly(called: readonly Answer[]): void {
       const served = called.filter(({ status }) => status === 200);
       const refused = called.filter(({ status }) => status === 402);
       expect([served.length, refused.length]).toEqual([affordable, asked - affordable]);
       expect(served.every(({ complete }) => complete)).toBe(true);
       expect(stage.world.alpha.seen).toHaveLength(affordable);
       for (const each of refused) {
-        const error = errorOf(each);
+        const error = each.error;
         expect(error?.type).toBe('insufficient_balance');
         // The message states only the amount that the request needed. It must not reveal the balance.
         expect(error?.message.match(/\d[\d.e-]*\d|\d/g)?.map(nano)).toEqual([hold]);
@@ -102,10 +104,10 @@ export function admissionSuite(stage: MoneyStage): void {
       const mintOne = async () => (await service.mintTicket(account.inferenceKey, { model: 'm/one' })).ticket;
       const tickets = flow === 'compatibility' ? [] : await Promise.all(Array.from({ length: asked }, mintOne));
       const called = await all((index) =>
-        call(
+        post(
           `${service.baseUrl}/chat/completions`,
-          flow === 'compatibility' ? bearer(account.inferenceKey) : { 'x-router-ticket': tickets[index] ?? '' },
           body(index),
+          flow === 'compatibility' ? bearer(account.inferenceKey) : { 'x-router-ticket': tickets[index] ?? '' },
         ),
       );
       expectExactly(called);
@@ -115,10 +117,10 @@ export function admissionSuite(stage: MoneyStage): void {
       // A request refused for lack of money kept its ticket. After a credit, the ticket works once.
       const refused = called.findIndex(({ status }) => status === 402);
       if (flow === 'ticket') {
-        const again = (): Promise<Called> =>
-          call(`${service.baseUrl}/chat/completions`, { 'x-router-ticket': tickets[refused] ?? '' }, body(refused));
+        const again = (): Promise<Answer> =>
+          post(`${service.baseUrl}/chat/completions`, body(refused), { 'x-router-ticket': tickets[refused] ?? '' });
         expect((await again()).status).toBe(200);
-        expect(await again().then((answer) => [answer.status, errorOf(answer)?.type])).toEqual([401, 'invalid_ticket']);
+        expect(await again().then((answer) => [answer.status, answer.error?.type])).toEqual([401, 'invalid_ticket']);
       }
     });
 
@@ -127,19 +129,19 @@ export function admissionSuite(stage: MoneyStage): void {
       const limit = hold * BigInt(affordable + 1) - 1n;
       const account = await service.createAccount({ usd: 5 });
       const key = await service.createKey(account, { limitUsd: Number(limit) / 1e9 });
-      expectExactly(await all((index) => ask(service, key, flow, body(index))));
+      expectExactly(await all((index) => ask(service, key, body(index), { flow })));
       await expectSettled(service, account, 5_000_000_000n);
 
       // Spent money does not come back: the limit covers the key's lifetime, not only current requests.
       stage.world.alpha.open();
       let more = 0;
       for (; more < affordable + 2; more += 1) {
-        if ((await ask(service, key, flow, body(more))).status !== 200) break;
+        if ((await ask(service, key, body(more), { flow })).status !== 200) break;
         await service.settled(account);
       }
       const spent = cost * BigInt(affordable + more);
       expect(limit - spent < hold && limit - spent + cost >= hold, `${more} more`).toBe(true);
-      expect((await ask(service, account.inferenceKey, flow, body(0))).status).toBe(200);
+      expect((await ask(service, account.inferenceKey, body(0), { flow })).status).toBe(200);
     });
 
     it('runs exactly what the budget of a member covers, with all keys and both flows of the member at once', async () => {
@@ -158,9 +160,9 @@ export function admissionSuite(stage: MoneyStage): void {
       const { month } = budgetAnswerSchema.parse(set.json);
 
       const called = await all((index) =>
-        ask(service, keys[index % 2] ?? '', flows[Math.floor(index / 2) % 2] ?? 'compatibility', body(index)),
+        ask(service, keys[index % 2] ?? '', body(index), { flow: flows[Math.floor(index / 2) % 2] ?? 'compatibility' }),
       );
-      const refused = called.filter(({ status }) => status === 402).map((each) => errorOf(each)?.message ?? '');
+      const refused = called.filter(({ status }) => status === 402).map((each) => each.error?.message ?? '');
       expect([called.filter(({ status }) => status === 200).length, refused.length]).toEqual([affordable, 180]);
       // Only the key is told the amount. A ticket hides whose it is.
       const texts = new Set(refused.map((text) => /which (the .*) does not cover/.exec(text)?.[1]));
@@ -171,7 +173,7 @@ export function admissionSuite(stage: MoneyStage): void {
           `the member's budget ${until} 00:00 UTC`,
         ]),
       );
-      expect((await ask(service, (await makeKey(ben, workspaceId)).key, 'compatibility', body(0))).status).toBe(200);
+      expect((await ask(service, (await makeKey(ben, workspaceId)).key, body(0))).status).toBe(200);
 
       const managementKey = (await makeKey(owner, workspaceId, 'management')).key;
       await service.settled({ ...owner, workspaceId, inferenceKey: keys[0] ?? '', managementKey });
@@ -180,10 +182,10 @@ export function admissionSuite(stage: MoneyStage): void {
       // What was charged stays charged, and a higher limit allows the rest.
       const more = { limit_usd: Number(cost * BigInt(affordable) + hold) / 1e9, member_id: alice.accountId };
       expect((await send('PUT', at, { headers: owner.session, body: more })).status).toBe(200);
-      expect((await ask(service, keys[0] ?? '', 'compatibility', body(1))).status).toBe(200);
-      expect((await ask(service, keys[1] ?? '', 'compatibility', body(2))).status).toBe(402);
+      expect((await ask(service, keys[0] ?? '', body(1))).status).toBe(200);
+      expect((await ask(service, keys[1] ?? '', body(2))).status).toBe(402);
       expect((await send('DELETE', `${at}/${listed[0]?.id}`, { headers: owner.session })).status).toBe(204);
-      expect((await ask(service, keys[1] ?? '', 'compatibility', body(3))).status).toBe(200);
+      expect((await ask(service, keys[1] ?? '', body(3))).status).toBe(200);
     });
 
     it('neither two keys nor two flows can spend one wallet twice', async () => {
@@ -193,12 +195,9 @@ export function admissionSuite(stage: MoneyStage): void {
       const other = await service.createKey(account, { limitUsd: 5 });
       expectExactly(
         await all((index) =>
-          ask(
-            service,
-            index % 3 === 0 ? other : account.inferenceKey,
-            flows[index % 2] ?? 'compatibility',
-            body(index),
-          ),
+          ask(service, index % 3 === 0 ? other : account.inferenceKey, body(index), {
+            flow: flows[index % 2] ?? 'compatibility',
+          }),
         ),
       );
       expect(await expectSettled(service, account, credited)).toBe(credited - cost * BigInt(affordable));
@@ -209,7 +208,7 @@ export function admissionSuite(stage: MoneyStage): void {
       const account = await service.createAccount();
       const { ticket } = await service.mintTicket(account.inferenceKey, { model: 'm/one' });
       const called = await all((index) =>
-        call(`${service.baseUrl}/chat/completions`, { 'x-router-ticket': ticket }, body(index)),
+        post(`${service.baseUrl}/chat/completions`, body(index), { 'x-router-ticket': ticket }),
       );
       expect(called.filter(({ status }) => status === 200)).toHaveLength(1);
       expect(called.filter(({ status }) => status === 401)).toHaveLength(asked - 1);
@@ -222,8 +221,8 @@ export function admissionSuite(stage: MoneyStage): void {
         const account = await service.createAccount({ usd: 0 });
         const free = { ...body(0), model: 'm/free' };
         stage.world.alpha.open();
-        for (const flow of flows) expect((await ask(service, account.inferenceKey, flow, free)).status).toBe(200);
-        expect((await ask(service, account.inferenceKey, 'compatibility', body(0))).status).toBe(402);
+        for (const flow of flows) expect((await ask(service, account.inferenceKey, free, { flow })).status).toBe(200);
+        expect((await ask(service, account.inferenceKey, body(0))).status).toBe(402);
         expect((await mint(service, account.inferenceKey, { model: 'm/one' })).status).toBe(402);
         await expectSettled(service, account, 0n);
       });

@@ -1,7 +1,7 @@
 import { hashSecret } from '@sotto/state';
 import { beforeAll, expect, it } from 'vitest';
 import { usageOf } from '../kit/books.ts';
-import { ask } from '../kit/call.ts';
+import { ask } from '../kit/client.ts';
 import { withRedis } from '../kit/redis-connection.ts';
 import { scripted } from '../kit/scripted-provider.ts';
 import { until } from '../kit/service.ts';
@@ -13,7 +13,7 @@ await describeTwoProcesses('the audit of the shared state', (stage) => {
       const content = scripted({ alpha: { kind: 'answer', usage: usageOf(7, 100 + index) } }, String(index));
       const body = { model: 'm/one', messages: [{ role: 'user', content }] };
       const flow = index % 2 === 0 ? 'compatibility' : 'ticket';
-      const called = await ask(stage.service, stage.account.inferenceKey, flow, body);
+      const called = await ask(stage.service, stage.account.inferenceKey, body, { flow });
       expect(called.status).toBe(200);
     }
     await stage.service.settled(stage.account);

@@ -1,8 +1,9 @@
 import { beforeAll, beforeEach } from 'vitest';
+import type { Answer } from '../kit/answer.ts';
 import { expectSettled, type UsageRow, usageRows } from '../kit/books.ts';
-import { ask, type Called, type CallOptions } from '../kit/call.ts';
-import type { Flow } from '../kit/client.ts';
+import { ask, type Flow } from '../kit/client.ts';
 import { type Act, scripted } from '../kit/scripted-provider.ts';
+import type { SendOptions } from '../kit/send.ts';
 import { type TestAccount, until } from '../kit/service.ts';
 import type { MoneyStage } from './world.ts';
 
@@ -36,12 +37,12 @@ export function meterOf(stage: MoneyStage) {
   beforeAll(begin);
   beforeEach(() => stage.world.alpha.answer(stage.world.alpha.script));
 
-  interface Ask extends CallOptions {
+  interface Ask extends SendOptions {
     readonly stream?: boolean;
     readonly flow?: Flow;
     readonly body?: object;
   }
-  function asks(model: string, script: Readonly<Record<string, Act>> | Act, options: Ask = {}): Promise<Called> {
+  function asks(model: string, script: Readonly<Record<string, Act>> | Act, options: Ask = {}): Promise<Answer> {
     const { stream = false, flow = 'compatibility', body = {}, ...rest } = options;
     const acts = 'kind' in script ? { '*': script as Act } : (script as Readonly<Record<string, Act>>);
     // At least as many bytes as the provider reports tokens. The broker does not believe a larger count.
@@ -49,7 +50,6 @@ export function meterOf(stage: MoneyStage) {
     return ask(
       stage.service,
       account.inferenceKey,
-      flow,
       {
         model,
         stream,
@@ -58,7 +58,7 @@ export function meterOf(stage: MoneyStage) {
         ...(stream ? { stream_options: { include_usage: true } } : {}),
         ...body,
       },
-      rest,
+      { flow, ...rest },
     );
   }
 
@@ -74,7 +74,7 @@ export function meterOf(stage: MoneyStage) {
     return { nusd, rows: added };
   }
 
-  const shownUsage = ({ text }: Called): Record<string, unknown> | undefined => {
+  const shownUsage = ({ text }: Answer): Record<string, unknown> | undefined => {
     const json = text.startsWith('data:') ? text.split('\n\n').findLast((frame) => frame.includes('"usage":{')) : text;
     return (JSON.parse(json?.replace(/^data: /, '') ?? '{}') as { usage?: Record<string, unknown> }).usage;
   };

@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { Answer } from '../kit/answer.ts';
 import { costOf, nano } from '../kit/books.ts';
-import { ask, type Called, type CallOptions } from '../kit/call.ts';
-import type { Flow } from '../kit/client.ts';
+import { ask, type Flow } from '../kit/client.ts';
 import { type Act, scripted } from '../kit/scripted-provider.ts';
+import type { SendOptions } from '../kit/send.ts';
 import { absurd, meterOf, nextSalt } from './meter.ts';
 import { embedPricing, type MoneyStage } from './world.ts';
 
@@ -13,10 +14,10 @@ export function meteringEmbeddingsSuite(stage: MoneyStage): void {
     const { begin, charged, shownUsage } = meter;
 
     describe('of embeddings', () => {
-      const embeds = (act: Act, flow: Flow): Promise<Called> => {
+      const embeds = (act: Act, flow: Flow): Promise<Answer> => {
         const input = scripted({ '*': act }, nextSalt());
         const body = { model: 'm/embed', input };
-        return ask(stage.service, meter.account.inferenceKey, flow, body, { path: '/embeddings' });
+        return ask(stage.service, meter.account.inferenceKey, body, { flow, path: '/embeddings' });
       };
 
       it.each(['compatibility', 'ticket'] as const)('takes price × usage (%s)', async (flow) => {
@@ -52,14 +53,11 @@ export function meteringEmbeddingsSuite(stage: MoneyStage): void {
 
     describe('of embeddings that are larger than an answer', () => {
       const vector = (dimensions: number): string => `[${Array(dimensions).fill('-0.0123456789').join(',')}]`;
-      const asksFor = (inputs: number, more: object = {}, options: CallOptions = {}): Promise<Called> => {
+      const asksFor = (inputs: number, more: object = {}, options: SendOptions = {}): Promise<Answer> => {
         const body = { model: 'm/embed', input: Array(inputs).fill('x'.repeat(40)), ...more };
-        return ask(stage.service, meter.account.inferenceKey, 'compatibility', body, {
-          path: '/embeddings',
-          ...options,
-        });
+        return ask(stage.service, meter.account.inferenceKey, body, { path: '/embeddings', ...options });
       };
-      const expectTooMuch = ({ status, text }: Called): void => {
+      const expectTooMuch = ({ status, text }: Answer): void => {
         expect([status, JSON.parse(text)]).toMatchObject([400, { error: { type: 'invalid_request', param: 'input' } }]);
       };
       /** Answers every input with the same vector until the broker or the client closes the connection. */

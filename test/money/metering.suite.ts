@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { costOf, expectSettled, nano, operatorAccount, type TokenCounts, usageOf, usageRows } from '../kit/books.ts';
-import { ask, errorOf } from '../kit/call.ts';
+import { ask } from '../kit/client.ts';
 import { scripted } from '../kit/scripted-provider.ts';
 import type { TestAccount } from '../kit/service.ts';
 import { absurd, meterOf, reasoning, ways, words } from './meter.ts';
@@ -157,14 +157,14 @@ export function meteringSuite(stage: MoneyStage): void {
         const { service } = stage;
         const pauper = await service.createAccount({ usd: 0.000000001 });
         payer = await service.createAccount({ usd: 10 });
-        const refused = await ask(service, pauper.inferenceKey, 'compatibility', request({}, false));
-        hold = nano(/needs ([\d.e-]+) USD/.exec(errorOf(refused)?.message ?? '')?.[1]);
+        const refused = await ask(service, pauper.inferenceKey, request({}, false));
+        hold = nano(/needs ([\d.e-]+) USD/.exec(refused.error?.message ?? '')?.[1]);
       });
 
       // All requests use one key: counts that the broker does not believe must not use up its rate limit either.
       it.each(reports)('%s', async (_name, usage) => {
         for (const stream of [false, true]) {
-          const answer = await ask(stage.service, payer.inferenceKey, 'compatibility', request(usage, stream));
+          const answer = await ask(stage.service, payer.inferenceKey, request(usage, stream));
           expect(answer, answer.text).toMatchObject({ complete: true });
           const shown = shownUsage(answer);
           const { prompt_tokens: prompt, completion_tokens: completion } = shown as Record<string, number>;

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { Answer } from '../kit/answer.ts';
 import { costOf, expectSettled, operatorAccount, sum, type UsageRow, usageOf, usageRows } from '../kit/books.ts';
-import { ask, type Called, call, errorOf } from '../kit/call.ts';
-import { bearer, type Flow } from '../kit/client.ts';
+import { ask, bearer, type Flow } from '../kit/client.ts';
 import { Random } from '../kit/random.ts';
 import { type Act, type Script, scripted } from '../kit/scripted-provider.ts';
+import { post } from '../kit/send.ts';
 import { type TestAccount, until } from '../kit/service.ts';
 import { embedPricing, type MoneyStage, pricings, twoPricings } from './world.ts';
 
@@ -16,7 +17,7 @@ const seed = Number(process.env.MIX_SEED ?? 20_261_121);
 interface Sent {
   readonly index: number;
   readonly kind: 'one' | 'two' | 'embed' | 'refused';
-  readonly called: Called;
+  readonly called: Answer;
 }
 
 /** After a mix of every kind of request, nothing is held and all records of the money agree. */
@@ -79,7 +80,7 @@ export function mixSuite(stage: MoneyStage, which: 'one' | 'two'): void {
         return {
           index,
           kind,
-          called: await ask(service, account.inferenceKey, flow, { model: 'm/embed', input }, options),
+          called: await ask(service, account.inferenceKey, { model: 'm/embed', input }, { flow, ...options }),
         };
       }
       const body = {
@@ -89,33 +90,38 @@ export function mixSuite(stage: MoneyStage, which: 'one' | 'two'): void {
         max_completion_tokens: 3000,
         ...(random.next() < 0.5 ? { stream_options: { include_usage: true } } : {}),
       };
-      return { index, kind, called: await ask(service, account.inferenceKey, flow, body, leaving) };
+      return { index, kind, called: await ask(service, account.inferenceKey, body, { flow, ...leaving }) };
     }
 
     /** Sends a request that must not run. */
-    function refused(flow: Flow, stream: boolean, pick: <T>(...choices: readonly [T, ...T[]]) => T): Promise<Called> {
+    function refused(flow: Flow, stream: boolean, pick: <T>(...choices: readonly [T, ...T[]]) => T): Promise<Answer> {
       const { service } = stage;
       const url = `${service.baseUrl}/chat/completions`;
       const good = bearer(account.inferenceKey);
       const messages = [{ role: 'user', content: scripted({ '*': { kind: 'answer', usage: usageOf(1, 1) } }) }];
       const key = account.inferenceKey;
       return pick(
-        () => call(url, good, {}, { raw: '{"model": "m/one", "messages": [' }),
-        () => ask(service, key, flow, { model: 'm/nobody', stream, messages }),
-        () => call(url, good, { model: 'm/one', stream, messages, n: 3 }),
-        () => call(url, good, { model: 'm/one', stream, messages, max_tokens: 5, max_completion_tokens: 6 }),
-        () => ask(service, key, flow, { model: 'm/one', stream, messages, provider: { only: ['nobody'] } }),
+        () => post(url, '{"model": "m/one", "messages": [', good),
+        () => ask(service, key, { model: 'm/nobody', stream, messages }, { flow }),
+        () => post(url, { model: 'm/one', stream, messages, n: 3 }, good),
+        () => post(url, { model: 'm/one', stream, messages, max_tokens: 5, max_completion_tokens: 6 }, good),
+        () => ask(service, key, { model: 'm/one', stream, messages, provider: { only: ['nobody'] } }, { flow }),
         () =>
-          ask(service, key, flow, {
-            model: 'm/one',
-            stream,
-            messages: [{ role: 'user', content: 'x'.repeat(60_000) }],
-          }),
-        () => ask(service, pauper.inferenceKey, flow, { model: 'm/one', stream, messages }),
-        () => call(url, bearer(account.managementKey), { model: 'm/one', stream, messages }),
-        () => call(url, bearer(`${account.inferenceKey}x`), { model: 'm/one', stream, messages }),
-        () => call(url, {}, { model: 'm/one', stream, messages }),
-        () => call(url, { 'x-router-ticket': 'sotto_tkt_nothing' }, { model: 'm/one', stream, messages }),
+          ask(
+            service,
+            key,
+            {
+              model: 'm/one',
+              stream,
+              messages: [{ role: 'user', content: 'x'.repeat(60_000) }],
+            },
+            { flow },
+          ),
+        () => ask(service, pauper.inferenceKey, { model: 'm/one', stream, messages }, { flow }),
+        () => post(url, { model: 'm/one', stream, messages }, bearer(account.managementKey)),
+        () => post(url, { model: 'm/one', stream, messages }, bearer(`${account.inferenceKey}x`)),
+        () => post(url, { model: 'm/one', stream, messages }, {}),
+        () => post(url, { model: 'm/one', stream, messages }, { 'x-router-ticket': 'sotto_tkt_nothing' }),
       )();
     }
 
@@ -134,7 +140,7 @@ export function mixSuite(stage: MoneyStage, which: 'one' | 'two'): void {
     }
 
     const serverOf = ({ called }: Sent): 'alpha' | 'beta' =>
-      called.headers['x-router-provider'] === 'beta' ? 'beta' : 'alpha';
+      called.headers.get('x-router-provider') === 'beta' ? 'beta' : 'alpha';
 
     function fullCost(sent: Sent): bigint {
       if (sent.kind === 'embed') return costOf({ prompt: sent.index + 1 }, embedPricing);
@@ -177,7 +183,7 @@ export function mixSuite(stage: MoneyStage, which: 'one' | 'two'): void {
         });
       }
       // A client that got an error, or left before any output, pays nothing.
-      const unpaid = sent.filter(({ called: { status } }) => status !== undefined && status !== 200);
+      const unpaid = sent.filter(({ called: { status } }) => status !== 0 && status !== 200);
       for (const each of unpaid) expect(measuredRowOf(each)).toBeUndefined();
       expect(rows.length).toBeLessThanOrEqual(sent.filter(({ kind }) => kind !== 'refused').length);
       const known = new Set(['completed', 'cancelled', 'failed']);
@@ -187,7 +193,7 @@ export function mixSuite(stage: MoneyStage, which: 'one' | 'two'): void {
       expect(await usageRows(service, pauper)).toEqual([]);
       expect(await operatorAccount(service, 'shortfall')).toBe(0n);
       expect(await operatorAccount(service, 'suspense')).toBe(0n);
-      expect(errorOf(sent.find(({ kind }) => kind === 'refused')?.called ?? ({ text: '' } as Called))).toBeDefined();
+      expect(sent.find(({ kind }) => kind === 'refused')?.called.error).toBeDefined();
     });
 
     const memoryOf = async (pid: number): Promise<number> =>
@@ -211,7 +217,7 @@ export function mixSuite(stage: MoneyStage, which: 'one' | 'two'): void {
         };
         const options = stream ? { leaveWhen: (text: string) => text.includes('word2') } : { leaveAfterMs: 15 };
         for (;;) {
-          const called = await ask(service, leaver.inferenceKey, 'compatibility', body, options);
+          const called = await ask(service, leaver.inferenceKey, body, options);
           // A busy broker answers some requests with 503. These clients retry, so that all of them leave in the end.
           if (called.status !== 503) return { index, kind: 'one', called };
         }

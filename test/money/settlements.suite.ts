@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Settlement, shards, signSettlement } from '@sotto/state';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Answer } from '../kit/answer.ts';
 import {
   costOf,
   expectNothingHeld,
@@ -12,7 +13,7 @@ import {
   usageOf,
   usageRows,
 } from '../kit/books.ts';
-import { ask, type Called } from '../kit/call.ts';
+import { ask } from '../kit/client.ts';
 import { lapseLeases, openHolds } from '../kit/redis-holds.ts';
 import { type Act, scripted } from '../kit/scripted-provider.ts';
 import { type Service, type TestAccount, until } from '../kit/service.ts';
@@ -24,8 +25,8 @@ const tokens = { prompt: 10, completion: 20 };
 const cost = costOf(tokens, pricings['m/one']);
 const answer = { kind: 'answer', usage: usageOf(10, 20) } as const satisfies Act;
 
-const asks = (service: Service, key: string, act: Act = answer, more: object = {}): Promise<Called> =>
-  ask(service, key, 'compatibility', {
+const asks = (service: Service, key: string, act: Act = answer, more: object = {}): Promise<Answer> =>
+  ask(service, key, {
     model: 'm/one',
     messages: [{ role: 'user', content: scripted({ '*': act }, String(Math.random())) }],
     max_completion_tokens: 100,
@@ -301,7 +302,7 @@ export function settlementsSuite(stage: MoneyStage): void {
       /**
        * Retries on 503: a broker whose lease lapsed begins a new incarnation and asks clients to try again meanwhile.
        */
-      async function again(call: () => Promise<Called>): Promise<Called> {
+      async function again(call: () => Promise<Answer>): Promise<Answer> {
         for (;;) {
           const called = await call();
           if (called.status !== 503) return called;

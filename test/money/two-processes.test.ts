@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
+import type { Answer } from '../kit/answer.ts';
 import { costOf, nano, usageOf, usageRows } from '../kit/books.ts';
-import { ask, type Called, call, errorOf } from '../kit/call.ts';
-import { bearer, type Flow } from '../kit/client.ts';
+import { ask, bearer, type Flow } from '../kit/client.ts';
 import { monitorRedis } from '../kit/redis-wire.ts';
 import { type Act, scripted } from '../kit/scripted-provider.ts';
+import { post } from '../kit/send.ts';
 import { until } from '../kit/service.ts';
 import { catalogWith, pricing } from '../kit/stage.ts';
 import { describeTwoProcesses, type TwoProcesses } from './two-processes.ts';
@@ -40,7 +41,7 @@ function roundTripsSuite(stage: TwoProcesses): void {
       const stream = index % 2 === 0;
       const content = scripted({ alpha: { kind: 'answer', usage: usageOf(7, 100) } }, String(index));
       const body = { model: 'm/one', stream, messages: [{ role: 'user', content }] };
-      const called = await ask(stage.service, stage.account.inferenceKey, flow, body);
+      const called = await ask(stage.service, stage.account.inferenceKey, body, { flow });
       expect(called.status).toBe(200);
     }
   }
@@ -78,12 +79,17 @@ function roundTripsSuite(stage: TwoProcesses): void {
 
 function pricesSuite(stage: TwoProcesses): void {
   const asks = (flow: Flow, act: Act) =>
-    ask(stage.service, stage.account.inferenceKey, flow, {
-      model: 'm/one',
-      messages: [{ role: 'user', content: scripted({ alpha: act }, 'x') }],
-      max_completion_tokens: 8000,
-    });
-  const costIn = ({ text }: Called): bigint => nano(JSON.parse(text).usage?.cost);
+    ask(
+      stage.service,
+      stage.account.inferenceKey,
+      {
+        model: 'm/one',
+        messages: [{ role: 'user', content: scripted({ alpha: act }, 'x') }],
+        max_completion_tokens: 8000,
+      },
+      { flow },
+    );
+  const costIn = ({ text }: Answer): bigint => nano(JSON.parse(text).usage?.cost);
   const costs = async (): Promise<bigint[]> => (await usageRows(stage.service, stage.account)).map(({ cost }) => cost);
 
   it.each(['compatibility', 'ticket'] as const)(
@@ -140,17 +146,17 @@ function twoBrokersSuite(stage: TwoProcesses): void {
       Array.from({ length: requests }, async (_, index) => {
         const key = limited[index % keyCount] ?? '';
         const base = index % 2 === 0 ? service.baseUrl : baseUrl;
-        const answer = await call(`${base}/chat/completions`, bearer(key), body);
+        const answer = await post(`${base}/chat/completions`, body, bearer(key));
         return { key, answer };
       }),
     );
     const served = answers.filter(({ answer }) => answer.status === 200);
     const refused = answers.filter(({ answer }) => answer.status !== 200);
     const poor = refused.filter(({ answer }) => answer.status === 402);
-    expect(poor.map(({ answer }) => errorOf(answer)?.type)).toEqual(poor.map(() => 'insufficient_balance'));
+    expect(poor.map(({ answer }) => answer.error?.type)).toEqual(poor.map(() => 'insufficient_balance'));
     // On a busy machine, Redis may answer too late. Those requests must not spend anything either.
     const late = refused.filter(({ answer }) => answer.status !== 402);
-    expect(late.map(({ answer }) => errorOf(answer)?.type)).toEqual(late.map(() => 'service_unavailable'));
+    expect(late.map(({ answer }) => answer.error?.type)).toEqual(late.map(() => 'service_unavailable'));
     // Both limits were reached: there is money for some requests, but not for all.
     expect(served.length).toBeGreaterThan(20);
     expect(poor.length).toBeGreaterThan(100);

@@ -4,7 +4,8 @@ import { type UptimeAnswer, uptimeAnswerSchema } from '@sotto/wire';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeInBothPlanes } from '../kit/both-planes.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../kit/catalog.ts';
-import { bearer, expectError, get } from '../kit/client.ts';
+import { bearer } from '../kit/client.ts';
+import { expectError } from '../kit/expect-error.ts';
 import { type OwnBroker, sharedSecrets, startOwnBroker } from '../kit/own-broker.ts';
 import {
   answerChat,
@@ -16,6 +17,7 @@ import {
   startProvider,
 } from '../kit/provider.ts';
 import { withRedis } from '../kit/redis-connection.ts';
+import { get } from '../kit/send.ts';
 import { type TestAccount, until } from '../kit/service.ts';
 
 const secrets = sharedSecrets();

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeInBothPlanes } from '../kit/both-planes.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../kit/catalog.ts';
-import { bearer, post } from '../kit/client.ts';
+import { bearer } from '../kit/client.ts';
 import { type OwnBroker, sharedSecrets, startOwnBroker } from '../kit/own-broker.ts';
 import { answerChat, answerError, type FakeProvider, type ProviderHandler, startProvider } from '../kit/provider.ts';
+import { post } from '../kit/send.ts';
 import { type TestAccount, until } from '../kit/service.ts';
 
 const model = 'm/one';

@@ -6,11 +6,14 @@ import {
   routingPreviewAnswerSchema,
 } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { Answer } from '../kit/answer.ts';
 import { describeInBothPlanes, type Planes } from '../kit/both-planes.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../kit/catalog.ts';
-import { type Answer, ask, bearer, expectError, get, post, send } from '../kit/client.ts';
+import { ask, bearer } from '../kit/client.ts';
+import { expectError } from '../kit/expect-error.ts';
 import { type Person, peopleOf } from '../kit/people.ts';
 import { startProvider } from '../kit/provider.ts';
+import { get, post, send } from '../kit/send.ts';
 import { until } from '../kit/service.ts';
 
 const model = 'm/one';

@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Answer } from '../kit/answer.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../kit/catalog.ts';
-import { type Answer, bearer, expectError, post, ticketHeader } from '../kit/client.ts';
+import { bearer, ticketHeader } from '../kit/client.ts';
+import { expectError } from '../kit/expect-error.ts';
 import { startOwnPostgres } from '../kit/postgres.ts';
 import { type FakeProvider, startProvider } from '../kit/provider.ts';
 import { startOwnRedis } from '../kit/redis.ts';
+import { post } from '../kit/send.ts';
 import { type Service, startService, type TestAccount } from '../kit/service.ts';
 import { noteSkip } from '../kit/skips.ts';
 import { until } from '../kit/until.ts';

@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Answer } from '../../kit/answer.ts';
 import { chargeOf } from '../../kit/books.ts';
 import { describeInWorld } from '../../kit/both-planes.ts';
+import { ask, type Flow } from '../../kit/client.ts';
 import type { Dialect } from '../../kit/dialects/dialect.ts';
 import { openRequest } from '../../kit/open-request.ts';
 import type { ProviderHandler } from '../../kit/provider.ts';
-import { type Answer, ask, bothModes, everyWay, type Flow } from '../../kit/scenes/ask.ts';
 import { send } from '../../kit/scenes/events.ts';
+import { bothModes, everyWay } from '../../kit/scenes/ways.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
 import { AdapterWorld, backupText, dialects, price, quick, type Scene, type Shape, speaks, usual } from './world.ts';
 
@@ -133,7 +135,7 @@ await describeInWorld(
     });
 
     const asks = async (body: object, flow: Flow = 'compatibility', by = account): Promise<Answer> => {
-      const answer = await ask(planes.service, by, body, { flow });
+      const answer = await ask(planes.service, by.inferenceKey, body, { flow });
       expect(`${answer.text}${JSON.stringify([...answer.headers])}`).not.toContain('LEAKED-WORDS');
       return answer;
     };

@@ -1,7 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { Piece, ToolCall } from '../../kit/answer.ts';
 import { describeInWorld } from '../../kit/both-planes.ts';
+import { ask } from '../../kit/client.ts';
 import type { Asked, Dialect, Says } from '../../kit/dialects/dialect.ts';
-import { ask, everyWay, type Piece, type ToolCall, type Way } from '../../kit/scenes/ask.ts';
+import { everyWay, type Way } from '../../kit/scenes/ways.ts';
 import type { TestAccount } from '../../kit/service.ts';
 import { AdapterWorld, dialects, speaks } from './world.ts';
 
@@ -87,7 +89,7 @@ await describeInWorld(
         const options = stream ? { stream, stream_options: { include_usage: true } } : {};
         const answer = await ask(
           planes.service,
-          account,
+          account.inferenceKey,
           { model: scene.model, messages, ...request, ...options },
           { flow },
         );

@@ -1,8 +1,10 @@
 import { balanceAnswerSchema, usagePageSchema } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ask, bearer, expectError, flows, get, hello, post } from '../../kit/client.ts';
+import { ask, bearer, flows, hello } from '../../kit/client.ts';
 import type { Concept } from '../../kit/conformance.ts';
+import { expectError } from '../../kit/expect-error.ts';
 import { answerChat, answerError } from '../../kit/provider.ts';
+import { get, post } from '../../kit/send.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
 
 /** Tests the balance and the usage rows that an account reads (docs/concepts/holds-and-charges.md). */

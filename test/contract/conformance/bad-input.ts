@@ -1,20 +1,12 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import {
-  type Answer,
-  ask,
-  bearer,
-  expectCallersFault,
-  expectError,
-  hello,
-  post,
-  readAnswer,
-  redeem,
-  send,
-} from '../../kit/client.ts';
+import { type Answer, readAnswer } from '../../kit/answer.ts';
+import { ask, bearer, hello, redeem } from '../../kit/client.ts';
 import { acmeApiKey, type Concept } from '../../kit/conformance.ts';
+import { expectCallersFault, expectError } from '../../kit/expect-error.ts';
 import { answerError } from '../../kit/provider.ts';
 import { answerTo, errorIn, open, speak } from '../../kit/raw-http.ts';
+import { post, send } from '../../kit/send.ts';
 
 const model = 'acme/small';
 

@@ -5,8 +5,11 @@ import {
   uptimeAnswerSchema,
 } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { allOf, ask, bearer, expectError, get, post, redeem, send, ticketHeader } from '../../kit/client.ts';
+import { allOf } from '../../kit/answer.ts';
+import { ask, bearer, redeem, ticketHeader } from '../../kit/client.ts';
 import { type Concept, modelIds, upstreamModels } from '../../kit/conformance.ts';
+import { expectError } from '../../kit/expect-error.ts';
+import { get, post, send } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';
 
 /** Tests the public information about models, routes, media and health. */

@@ -1,9 +1,12 @@
 import { chatCompletionSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { allOf, ask, bearer, expectError, flows, hello, post, readStream, ticketHeader } from '../../kit/client.ts';
+import { allOf, readStream } from '../../kit/answer.ts';
+import { ask, bearer, flows, hello, ticketHeader } from '../../kit/client.ts';
 import { type Concept, upstreamModels } from '../../kit/conformance.ts';
+import { expectError } from '../../kit/expect-error.ts';
 import { sendJson } from '../../kit/provider.ts';
 import * as sse from '../../kit/scenes/events.ts';
+import { post } from '../../kit/send.ts';
 
 const weather = {
   type: 'function',

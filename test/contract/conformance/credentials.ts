@@ -1,16 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import {
-  type Answer,
-  ask,
-  bearer,
-  expectError,
-  get,
-  type HeaderMap,
-  hello,
-  post,
-  ticketHeader,
-} from '../../kit/client.ts';
+import type { Answer } from '../../kit/answer.ts';
+import { ask, bearer, hello, ticketHeader } from '../../kit/client.ts';
 import type { Concept } from '../../kit/conformance.ts';
+import { expectError } from '../../kit/expect-error.ts';
+import { get, type HeaderMap, post } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';
 
 const model = 'acme/small';

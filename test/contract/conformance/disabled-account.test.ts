@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { ask, expectError } from '../../kit/client.ts';
+import { ask } from '../../kit/client.ts';
 import { type Concept, describeConformance } from '../../kit/conformance.ts';
+import { expectError } from '../../kit/expect-error.ts';
 import { until } from '../../kit/service.ts';
 
 const model = 'acme/small';

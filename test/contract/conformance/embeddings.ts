@@ -1,8 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { embeddingsAnswerSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { allOf, ask, expectCallersFault, expectError, flows, post, ticketHeader } from '../../kit/client.ts';
+import { allOf } from '../../kit/answer.ts';
+import { ask, flows, ticketHeader } from '../../kit/client.ts';
 import { type Concept, upstreamModels } from '../../kit/conformance.ts';
+import { expectCallersFault, expectError } from '../../kit/expect-error.ts';
+import { post } from '../../kit/send.ts';
 
 const model = 'acme/embed';
 

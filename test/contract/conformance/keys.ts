@@ -1,8 +1,11 @@
 import { keyAnswerSchema } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, ask, bearer, expectError, flows, get, post, redeem, send } from '../../kit/client.ts';
+import type { Answer } from '../../kit/answer.ts';
+import { ask, bearer, flows, redeem } from '../../kit/client.ts';
 import type { Concept } from '../../kit/conformance.ts';
+import { expectError } from '../../kit/expect-error.ts';
 import { type Person, peopleOf } from '../../kit/people.ts';
+import { get, post, send } from '../../kit/send.ts';
 
 const model = 'acme/small';
 const hourMs = 3_600_000;

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { ask, bearer, expectError, get, hello, post } from '../../kit/client.ts';
+import { ask, bearer, hello } from '../../kit/client.ts';
 import type { Concept } from '../../kit/conformance.ts';
+import { expectError } from '../../kit/expect-error.ts';
 import { answerTo, errorIn } from '../../kit/raw-http.ts';
+import { get, post } from '../../kit/send.ts';
 
 const model = 'acme/small';
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { ask, expectError, flows, hello } from '../../kit/client.ts';
+import { ask, flows, hello } from '../../kit/client.ts';
 import type { Concept } from '../../kit/conformance.ts';
+import { expectError } from '../../kit/expect-error.ts';
 
 const call = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } };
 const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } };

@@ -1,8 +1,10 @@
 import { ticketAnswerSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { ask, bearer, expectError, flows, get, post, redeem } from '../../kit/client.ts';
+import { ask, bearer, flows, redeem } from '../../kit/client.ts';
 import { type Concept, describeConformance } from '../../kit/conformance.ts';
+import { expectError } from '../../kit/expect-error.ts';
 import { answerChat } from '../../kit/provider.ts';
+import { get, post } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';
 import { everyTopology } from '../../kit/topologies.ts';
 

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { type Answer, bearer, expectError, get, hello, send, ticketHeader } from '../../kit/client.ts';
+import type { Answer } from '../../kit/answer.ts';
+import { bearer, hello, ticketHeader } from '../../kit/client.ts';
 import type { Concept } from '../../kit/conformance.ts';
+import { expectError } from '../../kit/expect-error.ts';
+import { get, send } from '../../kit/send.ts';
 
 type Call = readonly [method: string, path: string];
 

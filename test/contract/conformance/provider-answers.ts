@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type Answer, ask, expectError, flows, readStream } from '../../kit/client.ts';
+import { type Answer, readStream } from '../../kit/answer.ts';
+import { ask, flows } from '../../kit/client.ts';
 import type { Concept } from '../../kit/conformance.ts';
+import { expectError } from '../../kit/expect-error.ts';
 import { answerError, type ProviderHandler, sendJson } from '../../kit/provider.ts';
 import * as sse from '../../kit/scenes/events.ts';
 

@@ -1,9 +1,12 @@
 import { chatCompletionSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { ask, bearer, expectError, flows, post, readStream, redeem } from '../../kit/client.ts';
+import { readStream } from '../../kit/answer.ts';
+import { ask, bearer, flows, redeem } from '../../kit/client.ts';
 import type { Concept } from '../../kit/conformance.ts';
+import { expectError } from '../../kit/expect-error.ts';
 import { sendJson } from '../../kit/provider.ts';
 import * as sse from '../../kit/scenes/events.ts';
+import { post } from '../../kit/send.ts';
 
 const model = 'acme/thinker';
 const thought = 'THE-THOUGHT';

@@ -1,18 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import {
-  type Answer,
-  allOf,
-  ask,
-  bearer,
-  expectError,
-  flows,
-  get,
-  hello,
-  post,
-  ticketHeader,
-} from '../../kit/client.ts';
+import { type Answer, allOf } from '../../kit/answer.ts';
+import { ask, bearer, flows, hello, ticketHeader } from '../../kit/client.ts';
 import { acmeApiKey, type Concept } from '../../kit/conformance.ts';
+import { expectError } from '../../kit/expect-error.ts';
 import { answerChat, answerError, sendJson } from '../../kit/provider.ts';
+import { get, post } from '../../kit/send.ts';
 
 const model = 'acme/small';
 const duration = /^(\d+m)?\d+(\.\d+)?(ms|s)$/;

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ask, expectError, flows } from '../../kit/client.ts';
+import { ask, flows } from '../../kit/client.ts';
 import { type Concept, modelIds } from '../../kit/conformance.ts';
+import { expectError } from '../../kit/expect-error.ts';
 import { answerError } from '../../kit/provider.ts';
 import type { TestAccount } from '../../kit/service.ts';
 

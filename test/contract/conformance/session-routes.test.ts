@@ -4,11 +4,14 @@ import { randomUUID } from 'node:crypto';
 import { controlOrigin } from '@sotto/contract/control';
 import { type AppAnswer, budgetAnswerSchema, type OrderAnswer, type WorkspaceRole } from '@sotto/wire';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Answer } from '../../kit/answer.ts';
 import { Browser } from '../../kit/browser.ts';
-import { type Answer, bearer, expectError, get, type HeaderMap, post, send } from '../../kit/client.ts';
+import { bearer } from '../../kit/client.ts';
 import { type Concept, describeConformance, type Suite } from '../../kit/conformance.ts';
 import { clientOf, consentTo, newApp, start } from '../../kit/connected-apps.ts';
+import { expectError } from '../../kit/expect-error.ts';
 import { type Person, peopleOf } from '../../kit/people.ts';
+import { get, type HeaderMap, post, send } from '../../kit/send.ts';
 import { makeIssuer } from '../../kit/wallets.ts';
 import {
   aboutOneself,

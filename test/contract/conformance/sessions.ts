@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { balanceAnswerSchema, keyAnswerSchema, keyListAnswerSchema, usagePageSchema } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ask, bearer, expectCallersFault, expectError, flows, get, post, redeem, send } from '../../kit/client.ts';
+import { ask, bearer, flows, redeem } from '../../kit/client.ts';
 import type { Concept } from '../../kit/conformance.ts';
+import { expectCallersFault, expectError } from '../../kit/expect-error.ts';
 import { type Person, peopleOf } from '../../kit/people.ts';
+import { get, post, send } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';
 
 const model = 'acme/small';

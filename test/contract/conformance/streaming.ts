@@ -1,7 +1,9 @@
 import { chatCompletionSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { allOf, ask, expectError, flows, readStream } from '../../kit/client.ts';
+import { allOf, readStream } from '../../kit/answer.ts';
+import { ask, flows } from '../../kit/client.ts';
 import { type Concept, upstreamModels } from '../../kit/conformance.ts';
+import { expectError } from '../../kit/expect-error.ts';
 import { answerChat, answerError } from '../../kit/provider.ts';
 import * as sse from '../../kit/scenes/events.ts';
 import { close } from '../../kit/scenes/misbehave.ts';

@@ -1,7 +1,10 @@
 import { ticketAnswerSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { type Answer, ask, bearer, expectError, type HeaderMap, hello, post, ticketHeader } from '../../kit/client.ts';
+import type { Answer } from '../../kit/answer.ts';
+import { ask, bearer, hello, ticketHeader } from '../../kit/client.ts';
 import type { Concept } from '../../kit/conformance.ts';
+import { expectError } from '../../kit/expect-error.ts';
+import { type HeaderMap, post } from '../../kit/send.ts';
 
 const model = 'acme/small';
 

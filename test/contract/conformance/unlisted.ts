@@ -1,8 +1,11 @@
 import { modelListAnswerSchema, uptimeAnswerSchema, usagePageSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { type Answer, allOf, ask, bearer, expectError, flows, get, post } from '../../kit/client.ts';
+import { type Answer, allOf } from '../../kit/answer.ts';
+import { ask, bearer, flows } from '../../kit/client.ts';
 import { type Concept, hiddenMarks } from '../../kit/conformance.ts';
+import { expectError } from '../../kit/expect-error.ts';
 import { answerError } from '../../kit/provider.ts';
+import { get, post } from '../../kit/send.ts';
 
 /** Tests that an unlisted provider appears as `other` everywhere. */
 export const unlisted: Concept = (suite) => {

@@ -12,9 +12,11 @@ import {
   workspaceMemberListAnswerSchema,
 } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ask, bearer, expectCallersFault, expectError, get, type HeaderMap, post, send } from '../../kit/client.ts';
+import { ask, bearer } from '../../kit/client.ts';
 import { type Concept, describeConformance } from '../../kit/conformance.ts';
+import { expectCallersFault, expectError } from '../../kit/expect-error.ts';
 import { type Person, peopleOf } from '../../kit/people.ts';
+import { get, type HeaderMap, post, send } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';
 
 const model = 'acme/small';

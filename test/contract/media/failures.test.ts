@@ -8,7 +8,7 @@ import {
   answerEndlessly,
   answerImage,
   answerSpeech,
-  ask,
+  askMedia,
   audio,
   errorOf,
   type MediaStage,
@@ -76,7 +76,12 @@ function failuresSuite(stage: MediaStage): void {
     for (const operation of ['image', 'speech'] as const) await asks(operation, stage.world.scene(operation));
   });
   const asks = (operation: Operation, { model }: Scene): Promise<BytesAnswer> =>
-    ask(stage.service, account, operation, operation === 'image' ? { model, prompt: 'a cat' } : { model, input: 'Hi' });
+    askMedia(
+      stage.service,
+      account,
+      operation,
+      operation === 'image' ? { model, prompt: 'a cat' } : { model, input: 'Hi' },
+    );
   const served = (operation: Operation, answer: BytesAnswer): void => {
     expect(answer.status, answer.bytes.toString().slice(0, 300)).toBe(200);
     if (operation === 'speech') expect(answer.bytes.equals(audio())).toBe(true);

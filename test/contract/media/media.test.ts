@@ -5,7 +5,7 @@ import type { OpenBytes } from '../../kit/open-bytes.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
 import { servingSuite } from './serving.suite.ts';
 import { ticketsSuite } from './tickets.suite.ts';
-import { answerEndlessly, answerImage, ask, audio, type MediaStage, open, startWorld } from './world.ts';
+import { answerEndlessly, answerImage, askMedia, audio, type MediaStage, open, startWorld } from './world.ts';
 
 const megabyte = 1024 * 1024;
 
@@ -40,7 +40,11 @@ function memorySuite(stage: MediaStage): void {
       const asks = async (): Promise<void> => {
         await Promise.all(
           scenes.map(async ({ model }) => {
-            const answer = await ask(stage.service, account, 'image', { model, prompt: 'a cat', size: '2048x2048' });
+            const answer = await askMedia(stage.service, account, 'image', {
+              model,
+              prompt: 'a cat',
+              size: '2048x2048',
+            });
             expect(answer).toMatchObject({ status: 200, ended: 'answered' });
             const start = answer.bytes.indexOf('"b64_json":"') + '"b64_json":"'.length;
             expect(answer.bytes.subarray(start, start + text.length).equals(Buffer.from(text))).toBe(true);
@@ -49,7 +53,7 @@ function memorySuite(stage: MediaStage): void {
       };
       // Warms up with a small image: code that loads and compiles at the first call must not count. A large image would
       // leave memory to the process and so hide the rise.
-      await ask(stage.service, account, 'image', { model: stage.world.scene('image').model, prompt: 'a cat' });
+      await askMedia(stage.service, account, 'image', { model: stage.world.scene('image').model, prompt: 'a cat' });
       const rise = await riseDuring(asks);
       expect(rise).toBeLessThan(count * text.length * 2);
     });

@@ -9,7 +9,7 @@ import {
   answerEndlessly,
   answerImage,
   answerSpeech,
-  ask,
+  askMedia,
   audio,
   errorOf,
   hastyTotalMs,
@@ -54,7 +54,7 @@ export function servingSuite(stage: MediaStage): void {
   const opens = (operation: Operation, scene: Scene, options = {}): Promise<OpenBytes> =>
     open(stage.service, account, operation, bodyFor(operation, scene), options);
   const asks = (operation: Operation, scene: Scene) =>
-    ask(stage.service, account, operation, bodyFor(operation, scene));
+    askMedia(stage.service, account, operation, bodyFor(operation, scene));
   const charge = (act: () => Promise<unknown>): Promise<bigint> => chargeOf(stage.service, account, act);
   const costOf = (operation: Operation, provider: 'alpha' | 'beta' = 'alpha'): bigint =>
     operation === 'image' ? imageCost(provider) : speechCost(text.length, provider);
@@ -84,7 +84,7 @@ export function servingSuite(stage: MediaStage): void {
       const scene = stage.world.scene('image');
       const spent = await charge(async () => {
         const body = { ...bodyFor('image', scene), size: '512x256', user: 'CANARY', quality: 'hd' };
-        const answer = await ask(stage.service, account, 'image', body);
+        const answer = await askMedia(stage.service, account, 'image', body);
         expect(answer.status, answer.bytes.toString()).toBe(200);
         expect(answer.headers['content-type']).toMatch(/^application\/json/);
         const { model, data, created } = imagesAnswerSchema.parse(jsonOf(answer));
@@ -151,7 +151,7 @@ export function servingSuite(stage: MediaStage): void {
       const scene = stage.world.scene('speech');
       const spent = await charge(async () => {
         const body = { ...bodyFor('speech', scene), voice: 'nova', speed: 2, user: 'CANARY' };
-        const answer = await ask(stage.service, account, 'speech', body);
+        const answer = await askMedia(stage.service, account, 'speech', body);
         expect(answer).toMatchObject({ status: 200, ended: 'answered' });
         expect(answer.bytes.equals(audio())).toBe(true);
         expect(answer.headers['content-type']).toBe('audio/mpeg');
@@ -192,7 +192,7 @@ export function servingSuite(stage: MediaStage): void {
       scene.on('alpha', answerSpeech(long, 100));
       expect(
         await charge(async () => {
-          const answer = await ask(stage.service, account, 'speech', { model: scene.model, input });
+          const answer = await askMedia(stage.service, account, 'speech', { model: scene.model, input });
           expect(answer.bytes.equals(long)).toBe(true);
         }),
       ).toBe(speechCost(20_000));

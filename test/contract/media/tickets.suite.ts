@@ -1,7 +1,6 @@
 import { capabilitiesAnswerSchema } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { errorOf as errorIn, mint } from '../../kit/call.ts';
-import { bearer } from '../../kit/client.ts';
+import { bearer, mint } from '../../kit/client.ts';
 import type { BytesAnswer } from '../../kit/open-bytes.ts';
 import type { TestAccount } from '../../kit/service.ts';
 import { errorOf, type MediaStage, type Operation, paths, send } from './world.ts';
@@ -166,7 +165,7 @@ export function ticketsSuite(stage: MediaStage): void {
   ])('%s is 400 when the ticket is bought', async (_, request, param) => {
     const operation = (request as { operation: Operation }).operation;
     const answer = await mint(stage.service, account.inferenceKey, { model: `${operation}/single-0`, ...request });
-    expect([answer.status, errorIn(answer)]).toMatchObject([400, { type: 'invalid_request', param }]);
+    expect([answer.status, answer.error]).toMatchObject([400, { type: 'invalid_request', param }]);
   });
 
   it.each<[string, Operation, object, string]>([
@@ -198,8 +197,8 @@ export function ticketsSuite(stage: MediaStage): void {
 
   it('a model of another kind cannot buy a media ticket, and the error names its endpoint', async () => {
     const answer = await mint(stage.service, account.inferenceKey, { model: 'text/chat', operation: 'image' });
-    expect(errorIn(answer)).toMatchObject({ type: 'invalid_request', message: expect.stringContaining('/chat/comp') });
+    expect(answer.error).toMatchObject({ type: 'invalid_request', message: expect.stringContaining('/chat/comp') });
     const chat = await mint(stage.service, account.inferenceKey, { model: 'image/single-0', operation: 'chat' });
-    expect(errorIn(chat)?.message).toContain('/images/generations');
+    expect(chat.error?.message).toContain('/images/generations');
   });
 }

@@ -218,7 +218,8 @@ export async function open(
 }
 
 /** Sends a request with a ticket bought for it, and reads the whole answer. */
-export const ask = async (...asked: Parameters<typeof open>): Promise<BytesAnswer> => (await open(...asked)).answer;
+export const askMedia = async (...asked: Parameters<typeof open>): Promise<BytesAnswer> =>
+  (await open(...asked)).answer;
 
 /** Returns the parsed body of a JSON answer. */
 export const jsonOf = ({ bytes }: BytesAnswer): Record<string, unknown> =>

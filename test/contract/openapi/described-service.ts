@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
 import { afterAll, beforeAll, expect } from 'vitest';
-import type { Answer } from '../../kit/client.ts';
+import type { Answer } from '../../kit/answer.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { freePorts, npmStart, type StartedByNpm } from '../../kit/npm-start.ts';
 import { openTestPool, startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';

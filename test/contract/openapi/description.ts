@@ -1,7 +1,8 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect } from 'vitest';
-import { type Answer, send } from '../../kit/client.ts';
+import type { Answer } from '../../kit/answer.ts';
+import { send } from '../../kit/send.ts';
 
 interface Operation {
   readonly operationId: string;

@@ -5,9 +5,11 @@ import { nodePlatform } from '../../../packages/client/src/platform/node-platfor
 import { makePrivateFetch } from '../../../packages/client/src/private/create-private-fetch.ts';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
-import { bearer, expectError, get, hello, post } from '../../kit/client.ts';
+import { bearer, hello } from '../../kit/client.ts';
+import { expectError } from '../../kit/expect-error.ts';
 import { startProvider } from '../../kit/provider.ts';
 import { startRelay, type TestRelay } from '../../kit/relay.ts';
+import { get, post } from '../../kit/send.ts';
 
 const model = 'acme/small';
 const requestLimit = 5;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { expectSettled } from '../../kit/books.ts';
-import { bearer, post } from '../../kit/client.ts';
+import { bearer } from '../../kit/client.ts';
 import {
   expectCivil,
   expectFair,
@@ -15,6 +15,7 @@ import { peopleOf } from '../../kit/people.ts';
 import type { OwnRedis } from '../../kit/redis.ts';
 import { withRedis } from '../../kit/redis-connection.ts';
 import { lapseLeases } from '../../kit/redis-holds.ts';
+import { post } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';
 import { type Stage, setStage } from '../../kit/stage.ts';
 

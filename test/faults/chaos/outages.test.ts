@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Answer } from '../../kit/answer.ts';
 import { expectSettled, usageOf } from '../../kit/books.ts';
-import { type Called, call, errorOf } from '../../kit/call.ts';
 import { bearer } from '../../kit/client.ts';
 import {
   expectCivil,
@@ -13,6 +13,7 @@ import {
 } from '../../kit/load.ts';
 import type { OwnRedis } from '../../kit/redis.ts';
 import { scripted } from '../../kit/scripted-provider.ts';
+import { post } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';
 import { type Stage, setStage } from '../../kit/stage.ts';
 
@@ -50,16 +51,16 @@ async function answerOf(url: string, headers: Readonly<Record<string, string>> =
 }
 
 /** Sends a request that uses a ticket, with its own content. */
-function redeem(ticket: string, index: number): Promise<Called> {
+function redeem(ticket: string, index: number): Promise<Answer> {
   const act = { kind: 'answer', usage: usageOf(7, index) } as const;
-  return call(
+  return post(
     `${stage.service.baseUrl}/chat/completions`,
-    { 'x-router-ticket': ticket },
     {
       model: 'm/one',
       messages: [{ role: 'user', content: scripted({ alpha: act }, `ticket ${index}`) }],
       max_completion_tokens: 100,
     },
+    { 'x-router-ticket': ticket },
   );
 }
 
@@ -119,7 +120,7 @@ it('Redis hangs: requests fail fast with 503, public reads go on, and the servic
   const again = await Promise.all(tickets.map((ticket, index) => redeem(ticket, index + 1)));
   expect(again.map(({ status, text }) => [status, status === 200 ? '' : text])).toEqual(tickets.map(() => [200, '']));
   const third = await redeem(tickets[0] ?? '', 1);
-  expect([third.status, errorOf(third)?.type]).toEqual([401, 'invalid_ticket']);
+  expect([third.status, third.error?.type]).toEqual([401, 'invalid_ticket']);
 });
 
 // Redis loses settlements that it accepted and control has not booked. The broker still has them. It once forgot them,

@@ -157,7 +157,7 @@ function expectOutcomes(sent: readonly Sent[], faults: readonly Fault[]): void {
     expect(others.map(described).slice(0, 10), `other than ${[...expected].join(', ')}`).toEqual([]);
   }
   const rude = sent.filter(
-    (each) => outcomeOf(each) === unavailable && !(Number(each.called.headers['retry-after']) >= 1),
+    (each) => outcomeOf(each) === unavailable && !(Number(each.called.headers.get('retry-after')) >= 1),
   );
   expect(rude.map(described)).toEqual([]);
 }

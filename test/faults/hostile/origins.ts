@@ -1,7 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { expect } from 'vitest';
-import { bearer } from '../../kit/client.ts';
-import { ask } from '../../kit/scenes/ask.ts';
+import { ask, bearer } from '../../kit/client.ts';
 import type { Stage } from '../../kit/scenes/suite.ts';
 import type { TestAccount } from '../../kit/service.ts';
 
@@ -46,7 +45,7 @@ const descriptorsOf = (pid: number): number => readdirSync(`/proc/${pid}/fd`).le
 /** Asserts that a normal request is served despite the hostile clients. */
 export async function expectAlive({ service, world }: Stage, account: TestAccount, model: string): Promise<void> {
   world.reset();
-  const answer = await ask(service, account, { model });
+  const answer = await ask(service, account.inferenceKey, { model });
   expect(answer.status, answer.text).toBe(200);
   const balance = await fetch(`${service.controlUrl}/balance`, { headers: bearer(account.managementKey) });
   expect(balance.status).toBe(200);

@@ -1,10 +1,11 @@
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { ask } from '../../kit/client.ts';
 import type { ProviderHandler } from '../../kit/provider.ts';
-import { ask, bothModes } from '../../kit/scenes/ask.ts';
 import * as sse from '../../kit/scenes/events.ts';
 import { rawText } from '../../kit/scenes/misbehave.ts';
 import type { Suite } from '../../kit/scenes/suite.ts';
+import { bothModes } from '../../kit/scenes/ways.ts';
 import { textOf } from '../../kit/scenes/world.ts';
 import type { TestAccount } from '../../kit/service.ts';
 import { originsOf } from './origins.ts';
@@ -65,7 +66,7 @@ export const providersSuite: Suite = {
         written = await pour(response, Buffer.alloc(megabyte, 'x'), 100 * megabyte);
       });
       const before = rss();
-      const answer = await ask(stage.service, account, { model: stage.world.model('evil'), stream: true });
+      const answer = await ask(stage.service, account.inferenceKey, { model: stage.world.model('evil'), stream: true });
       expect(answer.content).toBe(textOf('good'));
       expect(written).toBeLessThan(20 * megabyte);
       expect(rss() - before).toBeLessThan(100 * megabyte);
@@ -79,7 +80,7 @@ export const providersSuite: Suite = {
         written = await pour(response, Buffer.alloc(megabyte, 'x'), 100 * megabyte);
       });
       const before = rss();
-      const answer = await ask(stage.service, account, { model: stage.world.model('evil') });
+      const answer = await ask(stage.service, account.inferenceKey, { model: stage.world.model('evil') });
       expect(answer.content).toBe(textOf('good'));
       expect(written).toBeLessThan(80 * megabyte);
       expect(rss() - before).toBeLessThan(250 * megabyte);
@@ -95,7 +96,7 @@ export const providersSuite: Suite = {
         sse.openStream(response);
         await pour(response, Buffer.from(frame.repeat(500)), 300 * megabyte);
       });
-      const answer = await ask(stage.service, account, { model: stage.world.model('evil'), stream: true });
+      const answer = await ask(stage.service, account.inferenceKey, { model: stage.world.model('evil'), stream: true });
       expect(answer.content).toBe(textOf('good'));
     });
 
@@ -107,7 +108,7 @@ export const providersSuite: Suite = {
         while (await sse.send(response, piece)) await new Promise((resolve) => setTimeout(resolve, 2));
       });
       const memory = rss();
-      const answer = await ask(stage.service, account, {
+      const answer = await ask(stage.service, account.inferenceKey, {
         model: stage.world.model('alone'),
         stream: true,
         max_tokens: 100,
@@ -135,7 +136,7 @@ export const providersSuite: Suite = {
           response.writeHead(200, { 'content-type': type, 'content-encoding': 'gzip' }).end(bomb);
         });
         const before = rss();
-        const answer = await ask(stage.service, account, { model: stage.world.model('evil'), stream });
+        const answer = await ask(stage.service, account.inferenceKey, { model: stage.world.model('evil'), stream });
         expect(answer.content).toBe(textOf('good'));
         expect(rss() - before).toBeLessThan(60 * megabyte);
       });
@@ -179,7 +180,7 @@ export const providersSuite: Suite = {
         ],
       ])('%s: the next serves', async (_, says, end) => {
         stage.world.raw.says(says, end);
-        const answer = await ask(stage.service, account, { model: stage.world.model('spoken'), stream });
+        const answer = await ask(stage.service, account.inferenceKey, { model: stage.world.model('spoken'), stream });
         expect(answer).toMatchObject({ status: 200, content: textOf('good') });
       });
 
@@ -197,7 +198,7 @@ export const providersSuite: Suite = {
           response.writeHead(200, headers).end(good);
         });
         for (let round = 0; round < 2; round += 1) {
-          const answer = await ask(stage.service, account, { model: stage.world.model('alone'), stream });
+          const answer = await ask(stage.service, account.inferenceKey, { model: stage.world.model('alone'), stream });
           expect(answer.content).toBe('Fine.');
           expect(JSON.stringify([...answer.headers])).not.toMatch(/evil\.example|alt-svc|elsewhere/);
         }
@@ -212,7 +213,7 @@ export const providersSuite: Suite = {
           response.writeHead(200, { 'content-type': type }).end(body);
         });
         for (let round = 0; round < 2; round += 1) {
-          const answer = await ask(stage.service, account, { model: stage.world.model('alone'), stream });
+          const answer = await ask(stage.service, account.inferenceKey, { model: stage.world.model('alone'), stream });
           expect(answer.content).toBe('Fine.');
           expect(answer.text).not.toMatch(/EVIL|polluted|__proto__/);
         }
@@ -229,7 +230,7 @@ export const providersSuite: Suite = {
             .writeHead(200, { 'content-type': type })
             .end(Buffer.concat([Buffer.from(`${head}Fine.`), odd, Buffer.from(tail)]));
         });
-        const answer = await ask(stage.service, account, { model: stage.world.model('evil'), stream });
+        const answer = await ask(stage.service, account.inferenceKey, { model: stage.world.model('evil'), stream });
         expect(answer.status).toBe(200);
         expect(answer.content.startsWith('Fine.') || answer.content === textOf('good')).toBe(true);
       });

@@ -1,10 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { expect, it } from 'vitest';
+import type { Answer } from '../../kit/answer.ts';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { type Called, call, errorOf } from '../../kit/call.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { bearer } from '../../kit/client.ts';
 import { answerChat, answerError, type FakeProvider, type SeenRequest, startProvider } from '../../kit/provider.ts';
+import { post } from '../../kit/send.ts';
 import type { TestAccount } from '../../kit/service.ts';
 import { until } from '../../kit/until.ts';
 
@@ -36,8 +37,8 @@ await describeInBothPlanes(
       };
       return withImage('A'.repeat(4 * Math.floor((bytes - withImage('').length) / 4)));
     };
-    const ask = (account: TestAccount, raw: string, options: object = {}): Promise<Called> =>
-      call(`${planes.service.baseUrl}/chat/completions`, bearer(account.inferenceKey), {}, { ...options, raw });
+    const ask = (account: TestAccount, raw: string, options: object = {}): Promise<Answer> =>
+      post(`${planes.service.baseUrl}/chat/completions`, raw, bearer(account.inferenceKey), options);
 
     /** Makes the provider keep its requests, until `answerAll`. */
     const keepWaiting = () => {
@@ -60,15 +61,15 @@ await describeInBothPlanes(
     it('is limited for each key until the provider answers, and leaves room for others', async () => {
       const [greedy, other] = [await planes.service.createAccount(), await planes.service.createAccount()];
       const { waiting, answerAll } = keepWaiting();
-      const answers: Promise<Called>[] = [];
+      const answers: Promise<Answer>[] = [];
       for (let sent = 0; sent < 3; sent += 1) {
         answers.push(ask(greedy, bodyOf(2 * mebibyte)));
         await until(() => waiting.length === sent + 1, 'the provider has the request');
       }
       const refused = await ask(greedy, bodyOf(3 * mebibyte));
       expect(refused.status).toBe(503);
-      expect(refused.headers['retry-after']).toBe('1');
-      expect(errorOf(refused)).toMatchObject({ type: 'service_unavailable' });
+      expect(refused.headers.get('retry-after')).toBe('1');
+      expect(refused.error).toMatchObject({ type: 'service_unavailable' });
       const neighbour = ask(other, bodyOf(2 * mebibyte));
       await until(() => waiting.length === 4, 'another key is served');
       answerAll();

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { bearer, expectError, get, hello, post, send } from '../../kit/client.ts';
+import { bearer, hello } from '../../kit/client.ts';
+import { expectError } from '../../kit/expect-error.ts';
+import { get, post, send } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';
 import { describeBilling, type Person } from './world.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { expectError } from '../../kit/client.ts';
+import { expectError } from '../../kit/expect-error.ts';
 import { until } from '../../kit/service.ts';
 import { describeBilling } from './world.ts';
 

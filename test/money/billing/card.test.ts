@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { expectError } from '../../kit/client.ts';
+import { expectError } from '../../kit/expect-error.ts';
 import { until } from '../../kit/service.ts';
 import { stripeSignature } from './stripe-stand-in.ts';
 import { describeBilling } from './world.ts';

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, bearer, expectError, get, type HeaderMap, post, send } from '../../kit/client.ts';
+import type { Answer } from '../../kit/answer.ts';
+import { bearer } from '../../kit/client.ts';
+import { expectError } from '../../kit/expect-error.ts';
+import { get, type HeaderMap, post, send } from '../../kit/send.ts';
 import type { TestAccount } from '../../kit/service.ts';
 import { describeBilling, type Person } from './world.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { btcpaySignature } from '../../kit/btcpay-stand-in.ts';
-import { expectError } from '../../kit/client.ts';
+import { expectError } from '../../kit/expect-error.ts';
 import { until } from '../../kit/service.ts';
 import { describeBilling } from './world.ts';
 

@@ -1,13 +1,15 @@
 import { monthlyGrantAnswerSchema } from '@sotto/wire';
 import { afterAll, expect, it } from 'vitest';
+import type { Answer } from '../../kit/answer.ts';
 import { usageOf } from '../../kit/books.ts';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { ask, type Called, errorOf, mint } from '../../kit/call.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
-import { expectError, type Flow, get, post, send } from '../../kit/client.ts';
+import { ask, type Flow, mint } from '../../kit/client.ts';
+import { expectError } from '../../kit/expect-error.ts';
 import { type MovedClocks, openMovedClocks } from '../../kit/moved-clock.ts';
 import { type Person, peopleOf } from '../../kit/people.ts';
 import { scripted, startScriptedProvider } from '../../kit/scripted-provider.ts';
+import { get, post, send } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';
 
 const grantUsd = 1;
@@ -49,10 +51,10 @@ await describeInBothPlanes(
       expect(made.status, made.text).toBe(201);
       return { ...person, key: (made.json as { key: string }).key };
     };
-    const chat = ({ key }: Customer, flow: Flow, { model = 'm/one', tokens = 1000 } = {}): Promise<Called> => {
+    const chat = ({ key }: Customer, flow: Flow, { model = 'm/one', tokens = 1000 } = {}): Promise<Answer> => {
       const act = { kind: 'answer', usage: usageOf(10, tokens) } as const;
       const messages = [{ role: 'user', content: scripted({ alpha: act }) }];
-      return ask(planes.service, key, flow, { model, max_completion_tokens: tokens, messages });
+      return ask(planes.service, key, { model, max_completion_tokens: tokens, messages }, { flow });
     };
     const balance = async ({ session }: Person) => (await get(url('/balance'), session)).json;
     const hasLeft = (person: Person, usd: number): Promise<void> =>
@@ -101,9 +103,9 @@ await describeInBothPlanes(
       expect((await chat(person, 'compatibility')).status).toBe(200);
       await hasLeft(person, 0);
       const refused = await mint(planes.service, person.key, { model: 'm/one' });
-      expect([refused.status, errorOf(refused)?.type]).toEqual([402, 'insufficient_balance']);
+      expect([refused.status, refused.error?.type]).toEqual([402, 'insufficient_balance']);
       const { renews_at: renewsAt } = await grantOf(person);
-      expect(errorOf(refused)?.message).toContain(`renews on ${renewsAt.slice(0, 10)} 00:00 UTC`);
+      expect(refused.error?.message).toContain(`renews on ${renewsAt.slice(0, 10)} 00:00 UTC`);
       expect((await chat(person, 'compatibility')).status).toBe(402);
       // An exhausted budget does not stop them either.
       const workspace = (await get(url('/workspaces'), person.session)).json as { data: { id: string }[] };

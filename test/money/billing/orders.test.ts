@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { billingCatalogSchema, orderAnswerSchema, orderPageSchema, receiptAnswerSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { type Answer, expectCallersFault, expectError, get, post } from '../../kit/client.ts';
+import type { Answer } from '../../kit/answer.ts';
 import { whileHeld } from '../../kit/database.ts';
+import { expectCallersFault, expectError } from '../../kit/expect-error.ts';
+import { get, post } from '../../kit/send.ts';
 import type { Service } from '../../kit/service.ts';
 import { describeBilling, type Person } from './world.ts';
 

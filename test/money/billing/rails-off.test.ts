@@ -1,7 +1,8 @@
 import { billingCatalogSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
 import { describeInWorld } from '../../kit/both-planes.ts';
-import { expectError, get, post } from '../../kit/client.ts';
+import { expectError } from '../../kit/expect-error.ts';
+import { get, post } from '../../kit/send.ts';
 import { type Person, signUp, startPaymentWorld, Till } from './world.ts';
 
 await describeInWorld(

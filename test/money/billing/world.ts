@@ -16,12 +16,13 @@ import {
   webhookOutcomeSchema,
 } from '@sotto/wire';
 import { beforeAll, expect } from 'vitest';
+import type { Answer } from '../../kit/answer.ts';
 import { describeInWorld, type PlanesSetup } from '../../kit/both-planes.ts';
 import { type BtcpayStandIn, btcpayEnvironment, btcpaySignature, startBtcpay } from '../../kit/btcpay-stand-in.ts';
 import { oneModel } from '../../kit/catalog.ts';
-import { type Answer, get, type HeaderMap, post, send } from '../../kit/client.ts';
 import { peopleOf } from '../../kit/people.ts';
 import { startProvider } from '../../kit/provider.ts';
+import { get, type HeaderMap, post, send } from '../../kit/send.ts';
 import { type Service, until } from '../../kit/service.ts';
 import {
   type StripeStandIn,

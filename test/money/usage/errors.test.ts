@@ -3,10 +3,10 @@ import { type UsagePage, usageDailyAnswerSchema, usagePageSchema } from '@sotto/
 import { expect, it } from 'vitest';
 import { expectSettled, usageOf } from '../../kit/books.ts';
 import { describeInWorld } from '../../kit/both-planes.ts';
-import { ask, type CallOptions } from '../../kit/call.ts';
-import { bearer, type Flow, get } from '../../kit/client.ts';
+import { ask, bearer, type Flow } from '../../kit/client.ts';
 import { withRedis } from '../../kit/redis-connection.ts';
 import { type Act, type Script, scripted } from '../../kit/scripted-provider.ts';
+import { get, type SendOptions } from '../../kit/send.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
 import { accountRefKey, ownerOf, settlementMacKey, settlementOf, startMoneyWorld } from '../world.ts';
 
@@ -48,7 +48,7 @@ await describeInWorld(
     const rowsOf = async ({ managementKey }: TestAccount, query = ''): Promise<UsagePage['data']> =>
       usagePageSchema.parse((await get(`${stage.service.controlUrl}/usage${query}`, bearer(managementKey))).json).data;
 
-    interface Asked extends CallOptions {
+    interface Asked extends SendOptions {
       readonly model?: string;
       readonly flow?: Flow;
       readonly stream?: boolean;
@@ -67,7 +67,6 @@ await describeInWorld(
       return ask(
         stage.service,
         account.inferenceKey,
-        flow,
         {
           model,
           messages: [{ role: 'user', content: scripted(script, String(Math.random())) }],
@@ -75,7 +74,7 @@ await describeInWorld(
           stream,
           ...body,
         },
-        { ...how, ...leaving },
+        { flow, ...how, ...leaving },
       );
     };
 
@@ -240,7 +239,7 @@ await describeInWorld(
           400,
         ],
       ] as const)
-        expect((await ask(service, account.inferenceKey, flow, body)).status).toBe(code);
+        expect((await ask(service, account.inferenceKey, body, { flow })).status).toBe(code);
       // Bookings are in order, so a row of theirs would be there before this one.
       await asks(account, { alpha: answer }, {});
       await until(async () => (await rowsOf(account)).length > 0, 'the last request has a row');

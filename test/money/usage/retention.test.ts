@@ -4,7 +4,8 @@ import pg from 'pg';
 import { expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { oneModel } from '../../kit/catalog.ts';
-import { bearer, get } from '../../kit/client.ts';
+import { bearer } from '../../kit/client.ts';
+import { get } from '../../kit/send.ts';
 import { until } from '../../kit/until.ts';
 import { ownerOf, settlementOf } from '../world.ts';
 

@@ -4,8 +4,10 @@ import { keyAnswerSchema, usageDailyAnswerSchema, usagePageSchema } from '@sotto
 import { beforeAll, describe, expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { oneModel } from '../../kit/catalog.ts';
-import { bearer, expectError, get, type HeaderMap, post, ticketHeader } from '../../kit/client.ts';
+import { bearer, ticketHeader } from '../../kit/client.ts';
+import { expectError } from '../../kit/expect-error.ts';
 import { peopleOf } from '../../kit/people.ts';
+import { get, type HeaderMap, post } from '../../kit/send.ts';
 import { ownerOf, settlementOf } from '../world.ts';
 
 /** An owner of usage: an account, a key that made requests, and a credential. */

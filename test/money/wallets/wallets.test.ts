@@ -11,11 +11,13 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { describeInWorld } from '../../kit/both-planes.ts';
 import { btcpayEnvironment, btcpaySignature, startBtcpay } from '../../kit/btcpay-stand-in.ts';
 import { oneModel } from '../../kit/catalog.ts';
-import { bearer, expectError, get, post, send } from '../../kit/client.ts';
+import { bearer } from '../../kit/client.ts';
+import { expectError } from '../../kit/expect-error.ts';
 import { peopleOf } from '../../kit/people.ts';
 import { startProvider } from '../../kit/provider.ts';
 import { startRelay } from '../../kit/relay.ts';
 import { runSottoOverPlainRelay, type SottoRun } from '../../kit/run-sotto.ts';
+import { get, post, send } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';
 import { expectSound, issuerName, letRest, makeCode, makeHome, makeIssuer, payingPerson } from '../../kit/wallets.ts';
 

@@ -15,7 +15,7 @@ const folder = useFolder('cli');
 
 beforeAll(async () => {
   postgres = await startTestPostgres();
-  databaseUrl = await postgres.createDatabase();
+  databaseUrl = await postgres.createEmptyDatabase();
 });
 afterAll(async () => {
   await postgres.stop();

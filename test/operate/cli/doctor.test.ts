@@ -127,7 +127,7 @@ await describeInBothPlanes(
 
     it('reports a schema that is missing, behind, or ahead of this release', async () => {
       const postgres = await startTestPostgres();
-      const bare = await doctor({ ...right, DATABASE_URL: await postgres.createDatabase() });
+      const bare = await doctor({ ...right, DATABASE_URL: await postgres.createEmptyDatabase() });
       await postgres.stop();
       expect(wrongs(bare.lines)).toEqual([
         expect.stringMatching(/schema: \d+ migrations are missing, from 0000_initial/),

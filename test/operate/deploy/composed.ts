@@ -100,7 +100,7 @@ export async function compose(
     control: {
       ...shared,
       ...Object.fromEntries(['account_ref_key', 'session_secret'].map((name) => [name, secret(name)])),
-      ...{ database_url: await postgres.createDatabase(), redis_url: redisUrl('redis_url') },
+      ...{ database_url: await postgres.createEmptyDatabase(), redis_url: redisUrl('redis_url') },
     },
     broker: { ...shared, redis_url: redisUrl('broker_redis_url') },
   };

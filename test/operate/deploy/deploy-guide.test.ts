@@ -169,7 +169,7 @@ it('the commands of the guide, from an empty machine, set up a service of two pr
   const [REDIS_URL, BROKER_REDIS_URL] = ['control', 'broker'].map((user, at) =>
     redis.url.replace('redis://', `redis://${user}:${passwords?.[at]}@`),
   ) as [string, string];
-  run(block('systemd'), { DATABASE_URL: await postgres.createDatabase(), REDIS_URL, BROKER_REDIS_URL });
+  run(block('systemd'), { DATABASE_URL: await postgres.createEmptyDatabase(), REDIS_URL, BROKER_REDIS_URL });
   const secrets = join(folder, 'etc/sotto/secrets');
   expect(readdirSync(secrets).sort()).toEqual([
     ...['account_ref_key', 'broker_redis_url', 'database_url', 'providers.env', 'redis_url', 'session_secret'],

@@ -85,7 +85,7 @@ secrets:
   );
   const config = { CONFIG_FILE: `${files}/sotto.yaml` };
   const shared = { ...config, REDIS: redis.url, TICKETS: key(), SETTLEMENTS: key() };
-  const control = { ...shared, DATABASE: await postgres.createDatabase(), ACCOUNTS: key(), SESSIONS: key() };
+  const control = { ...shared, DATABASE: await postgres.createEmptyDatabase(), ACCOUNTS: key(), SESSIONS: key() };
   start('broker', shared);
   start('control', control);
   const controlUrl = `http://127.0.0.1:${ports.control}`;

@@ -5,13 +5,13 @@ import { fileURLToPath } from 'node:url';
 import { brokerConnectionName, createRedisState, hashSecret, inspectRedis, type State, shards } from '@sotto/state';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { call } from '../../kit/call.ts';
 import { oneModel } from '../../kit/catalog.ts';
 import { bearer } from '../../kit/client.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
 import { answerChat, type FakeProvider, startProvider } from '../../kit/provider.ts';
 import { type OwnRedis, redisSkipReason, startOwnRedis } from '../../kit/redis.ts';
+import { post } from '../../kit/send.ts';
 import { type Service, startService, type TestAccount, until } from '../../kit/service.ts';
 import { noteSkip } from '../../kit/skips.ts';
 
@@ -77,7 +77,7 @@ describe.each(kinds)('the users of Redis, on $kind', ({ cluster }) => {
   }
   const body = (content = 'hello') => ({ model: 'm/one', messages: [{ role: 'user', content }] });
   const chat = (credential: Readonly<Record<string, string>>, content?: string) =>
-    call(`${service.baseUrl}/chat/completions`, credential, body(content));
+    post(`${service.baseUrl}/chat/completions`, body(content), credential);
   const byTicket = async (content?: string) => {
     const { ticket } = await service.mintTicket(account.inferenceKey, { model: 'm/one' });
     return chat({ 'x-router-ticket': ticket }, content);
@@ -92,10 +92,10 @@ describe.each(kinds)('the users of Redis, on $kind', ({ cluster }) => {
     expect((await byTicket()).status).toBe(200);
     expect((await byKey()).status).toBe(200);
     const { ticket } = await service.mintTicket(account.inferenceKey, { model: 'm/one' });
-    const wrong = await call(
+    const wrong = await post(
       `${service.baseUrl}/embeddings`,
-      { 'x-router-ticket': ticket },
       { model: 'm/one', input: 'x' },
+      { 'x-router-ticket': ticket },
     );
     expect(wrong.status).toBeLessThan(500);
     expect((await chat({ 'x-router-ticket': ticket })).status).toBe(200);

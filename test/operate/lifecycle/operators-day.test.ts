@@ -1,9 +1,10 @@
 import { orderAnswerSchema, providerListAnswerSchema } from '@sotto/wire';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Answer } from '../../kit/answer.ts';
 import { showEarlierCode, totpCode } from '../../kit/authenticator.ts';
 import { usageOf, usageRows } from '../../kit/books.ts';
-import { ask, type Called, errorOf } from '../../kit/call.ts';
 import { filesOf, routeEntry, textModel } from '../../kit/catalog.ts';
+import { ask } from '../../kit/client.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { type Mailbox, openMailbox } from '../../kit/mailbox.ts';
 import {
@@ -106,9 +107,14 @@ const command = async (...args: readonly string[]): Promise<string> => {
 const answering: Act = { kind: 'answer', usage: usageOf(7, 5) };
 const costNusd = 7n * 1000n + 5n * 3000n;
 let asked = 0;
-const askFor = (service: Service, key: string, flow: 'compatibility' | 'ticket', script = {}): Promise<Called> => {
+const askFor = (service: Service, key: string, flow: 'compatibility' | 'ticket', script = {}): Promise<Answer> => {
   const content = scripted({ '*': answering, ...script }, `${asked++}`);
-  return ask(service, key, flow, { model: 'm/one', messages: [{ role: 'user', content }], max_completion_tokens: 100 });
+  return ask(
+    service,
+    key,
+    { model: 'm/one', messages: [{ role: 'user', content }], max_completion_tokens: 100 },
+    { flow },
+  );
 };
 
 describe(what, () => {
@@ -172,7 +178,7 @@ describe(what, () => {
     const others = answers.filter(({ status }) => status !== 200 && status !== 402);
     expect(others.map(({ status, text }) => `${status} ${text}`)).toEqual([]);
     expect(served).toBeGreaterThan(0);
-    expect(refused.map((answer) => errorOf(answer)?.type)).toContain('insufficient_balance');
+    expect(refused.map((answer) => answer.error?.type)).toContain('insufficient_balance');
     const spent = before - (await service.settled(account));
     expect(spent).toBe(BigInt(served) * costNusd);
     expect(spentNusd + spent).toBeLessThanOrEqual(limitNusd);

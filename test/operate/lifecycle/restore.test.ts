@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { usageOf, usageRows } from '../../kit/books.ts';
-import { ask } from '../../kit/call.ts';
-import { bearer } from '../../kit/client.ts';
+import { ask, bearer } from '../../kit/client.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { startLoad } from '../../kit/load.ts';
 import {
@@ -95,7 +94,7 @@ it('a backup is restored on a new machine: the audit is clean, keys work, and pi
     max_completion_tokens: 100,
   };
   for (const flow of ['compatibility', 'ticket'] as const) {
-    const answered = await ask(after, account.inferenceKey, flow, body);
+    const answered = await ask(after, account.inferenceKey, body, { flow });
     expect(answered.status, answered.text).toBe(200);
   }
   expect(await after.settled(account)).toBe(balance - 2n * (7n * 1000n + 5n * 3000n));

@@ -1,13 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Answer } from '../../kit/answer.ts';
 import { type Balancer, balancerSkipReason, hasBalancer, startBalancer } from '../../kit/balancer.ts';
 import { operatorAccount, usageOf } from '../../kit/books.ts';
-import { type Called, call, errorOf } from '../../kit/call.ts';
-import { bearer, get } from '../../kit/client.ts';
+import { bearer } from '../../kit/client.ts';
 import { expectFair, startLoad, untilThereIsTime } from '../../kit/load.ts';
 import { peopleOf } from '../../kit/people.ts';
 import type { TestProcess } from '../../kit/plane.ts';
 import { type Act, scripted } from '../../kit/scripted-provider.ts';
+import { get, post } from '../../kit/send.ts';
 import type { Service } from '../../kit/service.ts';
 import { noteSkip } from '../../kit/skips.ts';
 import { type Stage, setStage } from '../../kit/stage.ts';
@@ -92,7 +93,7 @@ describe('a rolling restart', () => {
     if (stage === undefined) return context.skip('no Redis, or no HAProxy');
     const { service, account, brokers, controls, roll } = stage;
     const other = await service.createAccount({ usd: 10 });
-    const long: Promise<Called>[] = [];
+    const long: Promise<Answer>[] = [];
     const usage = usageOf(7, 30);
     /** Begins streams of nine seconds, which a terminating plane must let finish. */
     const beginStreams = (): void => {
@@ -101,7 +102,7 @@ describe('a rolling restart', () => {
         const messages = [{ role: 'user', content: scripted({ '*': act }, `long ${long.length}`) }];
         const body = { model: 'm/one', stream: true, messages, max_completion_tokens: 100 };
         long.push(
-          untilThereIsTime(() => call(`${service.baseUrl}/chat/completions`, bearer(other.inferenceKey), body)),
+          untilThereIsTime(() => post(`${service.baseUrl}/chat/completions`, body, bearer(other.inferenceKey))),
         );
       }
     };
@@ -116,7 +117,7 @@ describe('a rolling restart', () => {
     const sent = await load.stop();
 
     expect(codes).toEqual([0, 0, 0, 0, 0, 0]);
-    const told = ({ status, ended, text }: Called): string => `${status} ${ended} ${text.slice(-200)}`;
+    const told = ({ status, ended, text }: Answer): string => `${status} ${ended} ${text.slice(-200)}`;
     expect(
       sent.filter(({ called }) => !called.complete).map(({ index, called }) => `${index}: ${told(called)}`),
     ).toEqual([]);
@@ -154,18 +155,18 @@ describe('a rolling restart', () => {
     if (stage === undefined) return context.skip('no Redis, or no HAProxy');
     const { account } = stage;
     const direct = await stage.service.addBroker();
-    const ask = (pieceMs: number): Promise<Called> => {
+    const ask = (pieceMs: number): Promise<Answer> => {
       const act = { kind: 'answer', usage: usageOf(7, 8), pieces: 10, pieceMs } as const;
       const messages = [{ role: 'user', content: scripted({ '*': act }, `kept ${pieceMs}`) }];
       const body = { model: 'm/one', stream: true, messages, max_completion_tokens: 100 };
-      return call(`${direct.baseUrl}/chat/completions`, bearer(account.inferenceKey), body);
+      return post(`${direct.baseUrl}/chat/completions`, body, bearer(account.inferenceKey));
     };
     const running = ask(700);
     await new Promise((resolve) => setTimeout(resolve, 200));
     const ended = direct.process.terminate();
     const answered = await running;
     expect(answered.complete, answered.text.slice(-300)).toBe(true);
-    expect(errorOf(answered)).toBeUndefined();
+    expect(answered.error).toBeUndefined();
     expect(await ended).toBe(0);
   });
 
@@ -176,10 +177,10 @@ describe('a rolling restart', () => {
     const direct = await service.addBroker();
     await direct.process.terminate();
     await direct.process.restart({ DRAIN_DELAY_S: '0', DRAIN_TIMEOUT_S: '2' });
-    const ask = (act: Act, stream: boolean): Promise<Called> => {
+    const ask = (act: Act, stream: boolean): Promise<Answer> => {
       const messages = [{ role: 'user', content: scripted({ '*': act }, `cut ${stream}`) }];
       const body = { model: 'm/one', stream, messages, max_completion_tokens: 1000 };
-      return call(`${direct.baseUrl}/chat/completions`, bearer(account.inferenceKey), body);
+      return post(`${direct.baseUrl}/chat/completions`, body, bearer(account.inferenceKey));
     };
     const { seen } = stage.provider;
     const before = seen.length;
@@ -206,7 +207,7 @@ describe('a rolling restart', () => {
     for (const { status, headers, text } of await Promise.all(silent)) {
       expect([status, JSON.parse(text).error.type]).toEqual([503, 'service_unavailable']);
       // The provider may have begun to work, so a retry may make it work twice.
-      expect([headers['retry-after'], headers['x-should-retry']]).toEqual(['1', 'false']);
+      expect([headers.get('retry-after'), headers.get('x-should-retry')]).toEqual(['1', 'false']);
     }
     expect(code).toBe(0);
     expect(await service.settled(account)).toBe(10n ** 10n);
@@ -249,7 +250,7 @@ describe('the rotation of secrets', () => {
       const act = { kind: 'answer', usage: usageOf(7, 40 + index) } as const;
       const messages = [{ role: 'user', content: scripted({ '*': act }, `early ${index}`) }];
       const body = { model: 'm/one', messages, max_completion_tokens: 100 };
-      const answered = await call(`${service.baseUrl}/chat/completions`, { 'x-router-ticket': ticket }, body);
+      const answered = await post(`${service.baseUrl}/chat/completions`, body, { 'x-router-ticket': ticket });
       expect(answered.status, answered.text).toBe(200);
     }
     expect(await statusOfSession()).toBe(200);

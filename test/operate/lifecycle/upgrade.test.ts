@@ -3,12 +3,12 @@ import { usagePageSchema } from '@sotto/wire';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { expectSoundLedger, usageOf } from '../../kit/books.ts';
-import { ask } from '../../kit/call.ts';
-import { bearer, get, post, send } from '../../kit/client.ts';
+import { ask, bearer } from '../../kit/client.ts';
 import { peopleOf } from '../../kit/people.ts';
 import { startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
 import { redisSkipReason, startTestRedis, type TestRedis } from '../../kit/redis.ts';
 import { type ScriptedProvider, scripted, startScriptedProvider } from '../../kit/scripted-provider.ts';
+import { get, post, send } from '../../kit/send.ts';
 import { type Service, startService } from '../../kit/service.ts';
 import { noteSkip } from '../../kit/skips.ts';
 import { stageFiles } from '../../kit/stage.ts';
@@ -59,7 +59,7 @@ afterAll(async () => {
 
 /** Returns the URL of a database as that release left it. */
 async function restoredDatabase(): Promise<string> {
-  const url = await postgres.createDatabase();
+  const url = await postgres.createEmptyDatabase();
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
@@ -99,10 +99,15 @@ it('serves the keys of both people, in both flows', async (context) => {
   for (const { inferenceKey } of [ann, ben])
     for (const flow of ['compatibility', 'ticket'] as const) {
       const messages = [{ role: 'user', content: scripted({ '*': act }, `${inferenceKey} ${flow}`) }];
-      const answered = await ask(service, inferenceKey, flow, {
-        ...{ model: 'm/one', messages },
-        max_completion_tokens: 100,
-      });
+      const answered = await ask(
+        service,
+        inferenceKey,
+        {
+          ...{ model: 'm/one', messages },
+          max_completion_tokens: 100,
+        },
+        { flow },
+      );
       expect(answered.status, answered.text).toBe(200);
     }
   expect(await service.settled(ann)).toBe(before - 4n * (7n * 1000n + 5n * 3000n));

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { call } from '../../kit/call.ts';
 import { oneModel } from '../../kit/catalog.ts';
 import { bearer, redeem } from '../../kit/client.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { answerChat, type FakeProvider, startProvider } from '../../kit/provider.ts';
+import { post } from '../../kit/send.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
 
 const marker = 'zebra-7f3a';
@@ -52,7 +52,7 @@ await describeInBothPlanes(
   (planes, which) => {
     const read = (): Promise<string> => textOf(which === 'one' ? ports.control : ports.broker);
     const ask = (account: TestAccount, body: object) =>
-      call(`${planes.service.baseUrl}/chat/completions`, bearer(account.inferenceKey), { model, messages, ...body });
+      post(`${planes.service.baseUrl}/chat/completions`, { model, messages, ...body }, bearer(account.inferenceKey));
 
     it('have a refusal of our key at 0 before the first, which Prometheus then sees as an increase', async () => {
       const text = await read();
@@ -116,7 +116,7 @@ await describeInBothPlanes(
       const { accountId, workspaceId, inferenceKey, managementKey } = account;
       for (const secret of [
         ...[marker, model, accountId, workspaceId, inferenceKey, managementKey],
-        ...[inferenceKey.slice(0, 16), String(headers['x-request-id'])],
+        ...[inferenceKey.slice(0, 16), String(headers.get('x-request-id'))],
       ]) {
         expect(all).not.toContain(secret);
       }

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { ask, call } from '../../kit/call.ts';
 import { oneModel } from '../../kit/catalog.ts';
-import { bearer } from '../../kit/client.ts';
+import { ask, bearer } from '../../kit/client.ts';
 import { type Collector, startCollector } from '../../kit/collector.ts';
 import { answerChat, type FakeProvider, startProvider } from '../../kit/provider.ts';
+import { post } from '../../kit/send.ts';
 import { until } from '../../kit/until.ts';
 
 const marker = 'zebra-4b1c';
@@ -38,9 +38,9 @@ await describeInBothPlanes(
 
     it('show a request with its parts, and never two planes in one trace', async () => {
       const account = await planes.service.createAccount();
-      expect((await ask(planes.service, account.inferenceKey, 'ticket', { ...body, stream: true })).complete).toBe(
-        true,
-      );
+      expect(
+        (await ask(planes.service, account.inferenceKey, { ...body, stream: true }, { flow: 'ticket' })).complete,
+      ).toBe(true);
       await until(() => traced('chat', '200') !== undefined, 'the broker has told');
       const root = traced('chat', '200');
       expect(root?.attributes).toEqual({ 'sotto.operation': 'chat', 'sotto.status': '200', 'sotto.attempts': '1' });
@@ -65,11 +65,10 @@ await describeInBothPlanes(
       const account = await planes.service.createAccount();
       const before = chats();
       const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
-      const answered = await call(
-        `${planes.service.baseUrl}/chat/completions`,
-        { ...bearer(account.inferenceKey), traceparent },
-        body,
-      );
+      const answered = await post(`${planes.service.baseUrl}/chat/completions`, body, {
+        ...bearer(account.inferenceKey),
+        traceparent,
+      });
       expect(answered.status).toBe(200);
       expect(provider.seen.at(-1)?.headers).not.toHaveProperty('traceparent');
       await until(() => chats() > before, 'it is told');
@@ -79,13 +78,17 @@ await describeInBothPlanes(
     it('say how a request failed', async () => {
       const account = await planes.service.createAccount();
       provider.answer((_request, response) => void response.writeHead(500).end('{}'));
-      const failed = await call(`${planes.service.baseUrl}/chat/completions`, bearer(account.inferenceKey), body);
+      const failed = await post(`${planes.service.baseUrl}/chat/completions`, body, bearer(account.inferenceKey));
       provider.answer(answerChat());
       expect(failed.status).toBe(502);
-      const refused = await call(`${planes.service.baseUrl}/chat/completions`, bearer(account.inferenceKey), {
-        model: 'acme/none',
-        messages: [],
-      });
+      const refused = await post(
+        `${planes.service.baseUrl}/chat/completions`,
+        {
+          model: 'acme/none',
+          messages: [],
+        },
+        bearer(account.inferenceKey),
+      );
       expect(refused.status).toBeGreaterThanOrEqual(400);
       await until(() => traced('chat', '502') !== undefined, 'the failure is told');
       expect(traced('chat', '502')?.attributes['sotto.error']).toBe('provider_error');
@@ -96,7 +99,7 @@ await describeInBothPlanes(
       const account = await planes.service.createAccount();
       const before = chats();
       for (const flow of ['compatibility', 'ticket'] as const)
-        expect((await ask(planes.service, account.inferenceKey, flow, body)).status).toBe(200);
+        expect((await ask(planes.service, account.inferenceKey, body, { flow })).status).toBe(200);
       await until(() => chats() >= before + 2, 'they are told');
       const heard = collector.heard();
       for (const secret of [marker, account.inferenceKey, account.accountId, account.workspaceId, model, 'sotto_tkt'])

@@ -1,9 +1,10 @@
 import { afterAll, expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
-import { ask, get, hello, post } from '../../kit/client.ts';
+import { ask, hello } from '../../kit/client.ts';
 import { peopleOf } from '../../kit/people.ts';
 import { type FakeProvider, startProvider } from '../../kit/provider.ts';
+import { get, post } from '../../kit/send.ts';
 
 const model = 'acme/small';
 let provider: FakeProvider | undefined;

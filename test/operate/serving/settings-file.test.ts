@@ -5,10 +5,11 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
-import { bearer, post, redeem } from '../../kit/client.ts';
+import { bearer, redeem } from '../../kit/client.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { fromSource } from '../../kit/programs.ts';
 import { type FakeProvider, startProvider } from '../../kit/provider.ts';
+import { post } from '../../kit/send.ts';
 
 const folder = useFolder('settings');
 const model = 'acme/small';

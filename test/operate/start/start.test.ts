@@ -5,13 +5,14 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
-import { bearer, get, post } from '../../kit/client.ts';
+import { bearer } from '../../kit/client.ts';
 import { documentedBlock } from '../../kit/documented.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { openMailbox } from '../../kit/mailbox.ts';
 import { endAll, freePorts, npmStart, processesMentioning, root, type StartedByNpm } from '../../kit/npm-start.ts';
 import { startTestPostgres } from '../../kit/postgres.ts';
 import { startTestRedis } from '../../kit/redis.ts';
+import { get, post } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';
 import { newVisitor } from '../../kit/visitor.ts';
 
@@ -191,7 +192,7 @@ describe('npm start', () => {
 
   it('prints a password that works, also for an account that another data directory made', async () => {
     const postgres = await startTestPostgres();
-    const environment = { ...ports, DATABASE_URL: await postgres.createDatabase() };
+    const environment = { ...ports, DATABASE_URL: await postgres.createEmptyDatabase() };
     for (const name of ['one', 'other']) {
       const started = await npmStart(join(folder, name), environment);
       const { control_url: url, email, password } = started.quickstart;

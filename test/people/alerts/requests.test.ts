@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { bearer, post, send } from '../../kit/client.ts';
+import { bearer } from '../../kit/client.ts';
 import { startWorld } from '../../kit/conformance.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { type Mailbox, openMailbox } from '../../kit/mailbox.ts';
 import { peopleOf } from '../../kit/people.ts';
 import { answerChat } from '../../kit/provider.ts';
+import { post, send } from '../../kit/send.ts';
 import { until } from '../../kit/until.ts';
 import { type Receiver, startReceiver } from '../../kit/webhook-receiver.ts';
 

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { type AppAnswer, appAnswerSchema, appListAnswerSchema } from '@sotto/wire';
 import * as oauth from 'openid-client';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, bearer, expectError, type HeaderMap, post, readAnswer, redeem, send } from '../../kit/client.ts';
+import { type Answer, readAnswer } from '../../kit/answer.ts';
+import { bearer, redeem } from '../../kit/client.ts';
 import type { Concept } from '../../kit/conformance.ts';
 import {
   clientOf,
@@ -15,6 +16,8 @@ import {
   redirectUri,
   tokenStatus,
 } from '../../kit/connected-apps.ts';
+import { expectError } from '../../kit/expect-error.ts';
+import { type HeaderMap, post, send } from '../../kit/send.ts';
 
 const good = {
   name: 'Notebook',

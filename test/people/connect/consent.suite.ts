@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { type AppAnswer, workspaceListAnswerSchema } from '@sotto/wire';
 import * as oauth from 'openid-client';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { readAnswer } from '../../kit/answer.ts';
 import { Browser } from '../../kit/browser.ts';
-import { bearer, expectError, post, readAnswer, redeem } from '../../kit/client.ts';
+import { bearer, redeem } from '../../kit/client.ts';
 import type { Concept } from '../../kit/conformance.ts';
 import {
   allowed,
@@ -22,6 +23,8 @@ import {
   tokenStatus,
 } from '../../kit/connected-apps.ts';
 import { whileHeld } from '../../kit/database.ts';
+import { expectError } from '../../kit/expect-error.ts';
+import { post } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';
 
 /** The two calls of the consent page: their callers and their contents. */

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { type AppAnswer, appAnswerSchema } from '@sotto/wire';
 import * as oauth from 'openid-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { expectError, redeem } from '../../kit/client.ts';
+import { redeem } from '../../kit/client.ts';
 import type { Concept } from '../../kit/conformance.ts';
 import {
   authorize,
@@ -20,6 +20,7 @@ import {
   start,
   tokenStatus,
 } from '../../kit/connected-apps.ts';
+import { expectError } from '../../kit/expect-error.ts';
 
 /** Requests that the protocol refuses, and the grants that end with them. */
 export const refusals: Concept = (suite) => {

@@ -1,8 +1,10 @@
 import { capabilitiesAnswerSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { bearer, expectError, get, send } from '../../kit/client.ts';
+import { bearer } from '../../kit/client.ts';
 import { describeConformance } from '../../kit/conformance.ts';
 import { newPerson } from '../../kit/connected-apps.ts';
+import { expectError } from '../../kit/expect-error.ts';
+import { get, send } from '../../kit/send.ts';
 
 const paths = [
   '',

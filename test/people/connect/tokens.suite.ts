@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type AppAnswer, usagePageSchema, workspaceAnswerSchema, workspaceInvitationAnswerSchema } from '@sotto/wire';
 import * as oauth from 'openid-client';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ask, bearer, expectError, get, post, redeem } from '../../kit/client.ts';
+import { ask, bearer, redeem } from '../../kit/client.ts';
 import type { Concept } from '../../kit/conformance.ts';
 import {
   allowed,
@@ -16,6 +16,8 @@ import {
   type Person,
   start,
 } from '../../kit/connected-apps.ts';
+import { expectError } from '../../kit/expect-error.ts';
+import { get, post } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';
 
 const model = 'acme/small';

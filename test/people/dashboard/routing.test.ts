@@ -1,7 +1,8 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { thoroughly } from '../../kit/both-planes.ts';
-import { ask, expectError } from '../../kit/client.ts';
+import { ask } from '../../kit/client.ts';
+import { expectError } from '../../kit/expect-error.ts';
 import { createKey, createWorkspace, describeDashboard, expectGoodLooks, type Person, type Stage } from './stage.ts';
 
 await describeDashboard('routing', (stage) => {

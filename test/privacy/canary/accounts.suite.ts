@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { AppAnswer } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
+import { Answer } from '../../kit/answer.ts';
 import { showEarlierCode, totpCode } from '../../kit/authenticator.ts';
 import { Browser } from '../../kit/browser.ts';
-import { call } from '../../kit/call.ts';
 import { bearer } from '../../kit/client.ts';
 import { allowed, authorize, clientOf, connect, newApp, type Person, start } from '../../kit/connected-apps.ts';
+import { post } from '../../kit/send.ts';
 import { until } from '../../kit/until.ts';
 import { disguises, found } from './disguises.ts';
 import { addresses, content, email, expectNoContent, fullBody, idsIn, marker, personName, stem } from './markers.ts';
@@ -21,10 +22,7 @@ export function accountsSuite(stage: StageOf): void {
     const asked = async (path: string, body: object, by = browser): Promise<{ status: number; json: unknown }> => {
       const answer = await by.ask('POST', `${stage().service.controlUrl}${path}`, { body });
       const text = await answer.text();
-      const headers = Object.fromEntries(answer.headers);
-      await stage().keep(
-        Promise.resolve({ status: answer.status, headers, text, complete: answer.ok, ended: 'answered' }),
-      );
+      await stage().keep(Promise.resolve(new Answer(answer.status, answer.headers, text)));
       return { status: answer.status, json: text === '' ? undefined : JSON.parse(text) };
     };
     const keepSecret = (what: string, secret: string | undefined): string => {
@@ -66,7 +64,7 @@ export function accountsSuite(stage: StageOf): void {
         `/auth/reset-password/${reset}?callbackURL=/`,
         `/keys/${password}`,
       ]) {
-        await stage().keep(call(`${controlUrl}${path}`, {}, { [password]: password, token: link }));
+        await stage().keep(post(`${controlUrl}${path}`, { [password]: password, token: link }, {}));
       }
       await expectNoContent(stage());
     });
@@ -174,7 +172,7 @@ export function accountsSuite(stage: StageOf): void {
       await changed('PUT', budgets, { limit_usd: 1 });
       const url = `${service.baseUrl}/chat/completions`;
       // The key and the credit reach the broker within a second.
-      await until(async () => (await call(url, bearer(key), fullBody())).status === 200, 'the request is served');
+      await until(async () => (await post(url, fullBody(), bearer(key))).status === 200, 'the request is served');
       const spent = async (): Promise<number> => {
         const answer = await browser.ask('GET', `${service.controlUrl}${budgets}`);
         return ((await answer.json()) as { data: { spent_usd: number }[] }).data[0]?.spent_usd ?? 0;
@@ -208,8 +206,8 @@ export function accountsSuite(stage: StageOf): void {
       keepSecret('refresh token', refreshToken);
       keepSecret('verifier', started.verifier);
       // Buys a ticket with the token, so that content can follow. The broker does not accept the token itself.
-      await stage().keep(call(`${controlUrl}/inference/tickets`, bearer(accessToken), { model: 'm/one' }));
-      await stage().keep(call(`${service.baseUrl}/chat/completions`, bearer(accessToken), fullBody()));
+      await stage().keep(post(`${controlUrl}/inference/tickets`, { model: 'm/one' }, bearer(accessToken)));
+      await stage().keep(post(`${service.baseUrl}/chat/completions`, fullBody(), bearer(accessToken)));
       for (const path of ['/balance', '/usage']) await fetch(`${controlUrl}${path}`, { headers: bearer(accessToken) });
       // Every error of a token exchange.
       const token = `${client.serverMetadata().token_endpoint}`;
@@ -224,17 +222,17 @@ export function accountsSuite(stage: StageOf): void {
         { grant_type: 'refresh_token', refresh_token: content.Malformed },
         { grant_type: content.Malformed, [content.Malformed]: content.Malformed },
       ];
-      const post = async (url: string, secret: string, form: Readonly<Record<string, string>>): Promise<number> => {
+      const postAs = async (url: string, secret: string, form: Readonly<Record<string, string>>): Promise<number> => {
         const headers = { authorization: `Basic ${Buffer.from(`${app.client_id}:${secret}`).toString('base64')}` };
         const answer = await fetch(url, { method: 'POST', headers, body: new URLSearchParams(form) });
         return answer.status;
       };
       const clientSecret = app.client_secret ?? '';
       for (const secret of [clientSecret, content.Malformed]) {
-        for (const form of forms) expect(await post(token, secret, form)).toBeGreaterThanOrEqual(400);
+        for (const form of forms) expect(await postAs(token, secret, form)).toBeGreaterThanOrEqual(400);
       }
       const revoke = `${client.serverMetadata().revocation_endpoint}`;
-      expect(await post(revoke, clientSecret, { token: refreshToken })).toBe(200);
+      expect(await postAs(revoke, clientSecret, { token: refreshToken })).toBe(200);
       await asked(`/connect/apps/${app.id}/rotate-secret`, {}).then(({ json }) =>
         keepSecret('secret of an app', (json as AppAnswer).client_secret),
       );
@@ -248,9 +246,9 @@ export function accountsSuite(stage: StageOf): void {
         const { id, key } = made.json as { id: string; key: string };
         keepSecret('key', key);
         const { controlUrl } = stage().service;
-        await stage().keep(call(`${controlUrl}/inference/tickets`, bearer(key), { model: 'm/one' }));
+        await stage().keep(post(`${controlUrl}/inference/tickets`, { model: 'm/one' }, bearer(key)));
         expect((await browser.ask('DELETE', `${controlUrl}/keys/${id}`)).status).toBe(204);
-        await stage().keep(call(`${controlUrl}/inference/tickets`, bearer(key), { model: 'm/one' }));
+        await stage().keep(post(`${controlUrl}/inference/tickets`, { model: 'm/one' }, bearer(key)));
       }
     });
   });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { allOf } from '../../kit/answer.ts';
 import { disguises, found, hashes, searchable } from './disguises.ts';
 import { addresses, content, email, formsOf, identities, idsIn } from './markers.ts';
 import type { StageOf } from './stage.ts';
@@ -25,9 +26,7 @@ export function apartSuite(stage: StageOf): void {
         Object.fromEntries(texts.map((secret) => [secret, hashes(secret)]));
       for (const [name, sink] of Object.entries(all)) expect(found(searchable(sink), parts), name).toEqual([]);
       // An answer that shows a secret to its owner is not an error.
-      const errors = answers
-        .filter(({ status = 500 }) => status >= 400)
-        .map(({ text, headers }) => text + JSON.stringify(headers));
+      const errors = answers.filter(({ status }) => status >= 400).map(allOf);
       expect(found(errors.join('\n'), parts)).toEqual([]);
       for (const log of [all.brokerLog, all.controlLog, all.metrics, all.traces, errors.join('\n')]) {
         expect(found(log ?? '', hashed(secrets))).toEqual([]);
@@ -74,8 +73,8 @@ export function apartSuite(stage: StageOf): void {
       const { postgres: rows, redis: stored } = await stage().sinks();
       const ids: Record<string, string[]> = {};
       for (const { headers, text } of stage().answers) {
-        const requestId = headers['x-request-id'];
-        if (typeof requestId === 'string') ids[requestId] = [requestId];
+        const requestId = headers.get('x-request-id');
+        if (requestId !== null) ids[requestId] = [requestId];
         // Only whole ids, because some answers broke off.
         for (const [id] of text.matchAll(/chatcmpl-[\w-]{22}/g)) ids[id] = [id, id.slice('chatcmpl-'.length)];
       }

@@ -3,12 +3,12 @@ import { budgetIdOf, hashSecret, shards, workspaceIdOf } from '@sotto/state';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { call } from '../../kit/call.ts';
 import { oneModel } from '../../kit/catalog.ts';
 import { bearer } from '../../kit/client.ts';
 import { answerChat, startProvider } from '../../kit/provider.ts';
 import { lapseLeases, openHolds } from '../../kit/redis-holds.ts';
 import { type RedisExchange, type RedisWire, startRedisWire } from '../../kit/redis-wire.ts';
+import { post } from '../../kit/send.ts';
 import { type Service, type TestAccount, until } from '../../kit/service.ts';
 
 /** Texts that a reply must not contain. */
@@ -123,9 +123,9 @@ await describeInBothPlanes(
       return ticket;
     };
     const askWith = (ticket: string, asked: object = body(), baseUrl = planes.service.baseUrl) =>
-      call(`${baseUrl}/chat/completions`, { 'x-router-ticket': ticket }, asked);
+      post(`${baseUrl}/chat/completions`, asked, { 'x-router-ticket': ticket });
     const askByKey = (by: TestAccount | undefined, asked: object = body(), baseUrl = planes.service.baseUrl) =>
-      call(`${baseUrl}/chat/completions`, bearer(account(by).inferenceKey), asked);
+      post(`${baseUrl}/chat/completions`, asked, bearer(account(by).inferenceKey));
     const noteHolds = async (): Promise<void> => {
       for (const { holdId } of await openHolds(redis)) holds.add(holdId);
     };
@@ -182,7 +182,7 @@ await describeInBothPlanes(
           // The first request of a minute may pass, because nothing was used before it.
           await until(
             async () =>
-              (await call(`${service.baseUrl}/chat/completions`, bearer(key), body())).status === limit.status,
+              (await post(`${service.baseUrl}/chat/completions`, body(), bearer(key))).status === limit.status,
             'the key is refused',
           );
           const hashes = new Set<string>();

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { allOf } from '../../kit/answer.ts';
 import { usageRows } from '../../kit/books.ts';
-import { ask, call, errorOf } from '../../kit/call.ts';
-import type { Flow } from '../../kit/client.ts';
+import { ask, type Flow } from '../../kit/client.ts';
+import { post } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';
 import { found } from './disguises.ts';
 import { content, expectNoContent, formsOf, fullBody, media, mediaPaths, said } from './markers.ts';
@@ -61,7 +62,7 @@ export function contentSuite(stage: StageOf): void {
       expect(image.text).toContain(painted);
       expect(image.text).not.toContain(said.ErrorText);
       expect(speech).toMatchObject({ status: 200, text: said.Spoken, ended: 'answered' });
-      expect(JSON.stringify([image.headers, speech.headers])).not.toContain(said.ProviderHeader);
+      expect(allOf(image) + allOf(speech)).not.toContain(said.ProviderHeader);
       // A client that leaves in the middle, an answer that breaks off, and a ticket that is for another text.
       stage().onAll((_request, response) => {
         response.writeHead(200, { 'content-type': 'audio/mpeg' });
@@ -71,9 +72,9 @@ export function contentSuite(stage: StageOf): void {
       expect((await stage().askMedia('/audio/speech')).ended).toBe('broken');
       const other = { 'x-router-ticket': (await stage().buy({ model: 'm/voice', input_chars: 1 })) ?? '' };
       const differs = await stage().keep(
-        call(`${stage().service.baseUrl}/audio/speech`, other, media['/audio/speech']),
+        post(`${stage().service.baseUrl}/audio/speech`, media['/audio/speech'], other),
       );
-      expect(errorOf(differs)?.type).toBe('ticket_media_mismatch');
+      expect(differs.error?.type).toBe('ticket_media_mismatch');
       await until(
         async () => (await usageRows(stage().service, stage().account)).length >= before.length + 4,
         'all is booked',
@@ -92,9 +93,7 @@ export function contentSuite(stage: StageOf): void {
         ),
       );
       const input = { model: 'm/embed', input: content.Embedding };
-      await stage().keep(
-        ask(stage().service, stage().account.inferenceKey, 'compatibility', input, { path: '/embeddings' }),
-      );
+      await stage().keep(ask(stage().service, stage().account.inferenceKey, input, { path: '/embeddings' }));
       await Promise.all(mediaPaths.map((path) => stage().askMedia(path)));
       // The provider's own words appear nowhere but in an answer.
       const bodies = stage()

@@ -8,11 +8,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { call } from '../../kit/call.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { bearer } from '../../kit/client.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { type FakeProvider, startProvider } from '../../kit/provider.ts';
+import { post } from '../../kit/send.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
 import { noteSkip } from '../../kit/skips.ts';
 import { disguises, found, searchable } from './disguises.ts';
@@ -220,7 +220,7 @@ await describeInBothPlanes(
       const askIt = async (url: string, text: string): Promise<void> => {
         const before = provider.seen.length;
         const body = { model: 'm/one', messages: [{ role: 'user', content: text }] };
-        void call(`${url}/v1/chat/completions`, bearer(account.inferenceKey), body);
+        void post(`${url}/v1/chat/completions`, body, bearer(account.inferenceKey));
         await until(() => provider.seen.length > before, 'the provider was asked');
       };
 
@@ -263,13 +263,13 @@ await describeInBothPlanes(
             () => `it is ready; it said: ${doomed.said}`,
           );
           const password = `pw-${randomBytes(12).toString('hex')}`;
-          const minted = await call(`${url}/v1/inference/tickets`, bearer(account.inferenceKey), { model: 'm/one' });
+          const minted = await post(`${url}/v1/inference/tickets`, { model: 'm/one' }, bearer(account.inferenceKey));
           const { ticket } = JSON.parse(minted.text) as { ticket: string };
           // The service is hashing this password when it ends.
-          void call(
+          void post(
             `${url}/v1/auth/sign-up/email`,
-            {},
             { name: 'x', email: `${randomBytes(6).toString('hex')}@x.example`, password },
+            {},
           );
           await new Promise((resolve) => setTimeout(resolve, 10));
           await crash(doomed, how);

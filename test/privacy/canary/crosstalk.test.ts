@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
+import type { Answer } from '../../kit/answer.ts';
 import { describeInWorld } from '../../kit/both-planes.ts';
-import { ask, type Called } from '../../kit/call.ts';
 import { oneModel } from '../../kit/catalog.ts';
-import type { Flow } from '../../kit/client.ts';
+import { ask, type Flow } from '../../kit/client.ts';
 import { type ProviderHandler, startProvider } from '../../kit/provider.ts';
 import type { TestAccount } from '../../kit/service.ts';
 
@@ -44,11 +44,11 @@ const echo: ProviderHandler = async (request, response) => {
  * Sends the request again while the broker refuses it as overloaded. All clients at once are too many for a cold or
  * busy broker.
  */
-async function askUntilServed(asking: () => Promise<Called>): Promise<Called> {
+async function askUntilServed(asking: () => Promise<Answer>): Promise<Answer> {
   for (const end = Date.now() + 30_000; ; ) {
     const called = await asking();
-    const { 'retry-after': retryAfter } = called.headers;
-    if (called.status !== 503 || retryAfter === undefined || Date.now() > end) return called;
+    const retryAfter = called.headers.get('retry-after');
+    if (called.status !== 503 || retryAfter === null || Date.now() > end) return called;
     await new Promise((resolve) => setTimeout(resolve, 1000 * Number(retryAfter)));
   }
 }
@@ -69,8 +69,10 @@ await describeInWorld(
         const flow: Flow = index % 4 < 2 ? 'compatibility' : 'ticket';
         const stream = index % 5 !== 0;
         const body = { model: 'm/one', messages: [{ role: 'user', content: own }], stream };
-        const { complete, text, headers, status } = await askUntilServed(() => ask(service, inferenceKey, flow, body));
-        return { own, complete, stream, status, said: text + JSON.stringify(headers) };
+        const { complete, text, headers, status } = await askUntilServed(() =>
+          ask(service, inferenceKey, body, { flow }),
+        );
+        return { own, complete, stream, status, said: text + JSON.stringify([...headers]) };
       });
       const ids = new Set<string>();
       for (const { own, complete, stream, status, said } of await Promise.all(asked)) {

@@ -1,7 +1,7 @@
 import { confidentialOrigin } from '@sotto/contract/confidential';
 import { controlOrigin } from '@sotto/contract/control';
 import { describe, expect, it } from 'vitest';
-import type { Called } from '../../kit/call.ts';
+import { type Answer, readAnswer } from '../../kit/answer.ts';
 import { bearer } from '../../kit/client.ts';
 import { content, expectNoContent } from './markers.ts';
 import type { StageOf } from './stage.ts';
@@ -57,7 +57,7 @@ async function send(
     readonly credential: Readonly<Record<string, string>>;
     readonly body: string | undefined;
   },
-): Promise<Called> {
+): Promise<Answer> {
   const answer = await fetch(url, {
     method: method.toUpperCase(),
     redirect: 'manual',
@@ -74,7 +74,5 @@ async function send(
     },
     ...(body === undefined ? {} : { body }),
   });
-  const text = await answer.text();
-  const headers = Object.fromEntries(answer.headers);
-  return { status: answer.status, headers, text, complete: answer.ok, ended: 'answered' };
+  return readAnswer(answer);
 }

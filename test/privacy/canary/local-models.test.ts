@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { ollamaAnswers } from '@sotto/discovery/testing';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Called, call } from '../../kit/call.ts';
+import { type Answer, allOf } from '../../kit/answer.ts';
 import { bearer } from '../../kit/client.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { type ModelServerStandIn, startModelServer } from '../../kit/model-server.ts';
 import { endAll, npmStart, type StartedByNpm } from '../../kit/npm-start.ts';
 import { openTestPool, startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
 import { redisSkipReason, startOwnRedis } from '../../kit/redis.ts';
+import { post } from '../../kit/send.ts';
 import { noteSkip } from '../../kit/skips.ts';
 import { until } from '../../kit/until.ts';
 import { flows } from './content.suite.ts';
@@ -36,7 +37,7 @@ describe.skipIf(redis === undefined)('with a model server that `npm start` found
   let ear: RedisEar;
   let ollama: ModelServerStandIn;
   let started: StartedByNpm;
-  const answers: Called[] = [];
+  const answers: Answer[] = [];
   const tickets: string[] = [];
 
   beforeAll(async () => {
@@ -68,23 +69,20 @@ describe.skipIf(redis === undefined)('with a model server that `npm start` found
   });
 
   const sinks = (): Promise<Sinks> =>
-    readSinks(
-      { logs: () => started.output(), pool, redisUrl: redis?.url },
-      { ear, errors: answers.map(({ text, headers }) => `${JSON.stringify(headers)}\n${text}`) },
-    );
+    readSinks({ logs: () => started.output(), pool, redisUrl: redis?.url }, { ear, errors: answers.map(allOf) });
 
   /** Asks as a client whose headers have markers, too. */
-  async function ask(flow: (typeof flows)[number], more: object = {}): Promise<Called> {
+  async function ask(flow: (typeof flows)[number], more: object = {}): Promise<Answer> {
     const { control_url: controlUrl, base_url: baseUrl, inference_key: key } = started.quickstart;
     const headers = { 'user-agent': content.UserAgent, 'x-title': content.Header, cookie: content.Header };
     let credential = bearer(key);
     if (flow === 'ticket') {
-      const minted = await call(`${controlUrl}/inference/tickets`, bearer(key), { model });
+      const minted = await post(`${controlUrl}/inference/tickets`, { model }, bearer(key));
       const { ticket } = JSON.parse(minted.text) as { ticket: string };
       tickets.push(ticket);
       credential = { 'x-router-ticket': ticket };
     }
-    const called = await call(`${baseUrl}/chat/completions`, { ...headers, ...credential }, { ...body, ...more });
+    const called = await post(`${baseUrl}/chat/completions`, { ...body, ...more }, { ...headers, ...credential });
     answers.push(called);
     return called;
   }
@@ -124,7 +122,9 @@ describe.skipIf(redis === undefined)('with a model server that `npm start` found
       ...ids,
       email: disguises(email),
       ...Object.fromEntries(secrets.map((secret) => [secret, [...disguises(secret.slice(10, 60)), ...hashes(secret)]])),
-      ...Object.fromEntries(answers.map(({ headers }) => [headers['x-request-id'], [String(headers['x-request-id'])]])),
+      ...Object.fromEntries(
+        answers.map(({ headers }) => [headers.get('x-request-id'), [String(headers.get('x-request-id'))]]),
+      ),
       ...formsOf({ UserAgent, Header, UnknownField }),
     };
     expect(found(heard, identity)).toEqual([]);

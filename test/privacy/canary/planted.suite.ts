@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { call } from '../../kit/call.ts';
 import { openTestPool } from '../../kit/postgres.ts';
 import { withRedis } from '../../kit/redis-connection.ts';
+import { post } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';
 import { disguises, encodings, found, hashes, searchable } from './disguises.ts';
 import { fullBody, identities } from './markers.ts';
@@ -134,8 +134,8 @@ export function plantedSuite(stage: StageOf): void {
     });
 
     it('the body and the headers of an error, and the metrics are read', async () => {
-      const refused = await stage().keep(call(`${stage().service.controlUrl}/inference/tickets`, {}, {}));
-      const requestId = String(refused.headers['x-request-id']);
+      const refused = await stage().keep(post(`${stage().service.controlUrl}/inference/tickets`, {}, {}));
+      const requestId = String(refused.headers.get('x-request-id'));
       await until(() => stage().service.logs().includes(requestId), 'the log is written');
       const { metrics } = await stage().allSinks();
       // The metrics of both planes are present.
@@ -148,7 +148,7 @@ export function plantedSuite(stage: StageOf): void {
       stage().onAll(answersWell);
       const served = await stage().ask('compatibility', fullBody());
       expect(served.status, served.text).toBe(200);
-      const id = String(served.headers['x-request-id']);
+      const id = String(served.headers.get('x-request-id'));
       await until(() => stage().service.logs().includes(id), 'the log is written');
       const { redis } = await stage().sinks();
       expect(found(redis, { settlements: ['"kind":"charge"'], scripts: ['XADD', 'xadd'] })).toHaveLength(2);

@@ -1,7 +1,8 @@
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { ask, type Called, type Credential, call, errorOf } from '../../kit/call.ts';
-import { bearer } from '../../kit/client.ts';
+import { type Answer, allOf } from '../../kit/answer.ts';
+import { ask, bearer } from '../../kit/client.ts';
+import { type HeaderMap, post } from '../../kit/send.ts';
 import { flows } from './content.suite.ts';
 import { found } from './disguises.ts';
 import { content, formsOf, fullBody } from './markers.ts';
@@ -34,12 +35,12 @@ export function refusalsSuite(stage: StageOf): void {
         `{"model": "m/one", "messages": [{"role": "user", "content": "${bad} ${'x'.repeat(200_000)}"}]}`,
         `{"model": "${content.Model}", "messages": [{"role": "user", "content": "${bad}"}]}`,
       ];
-      const refusals: Promise<Called>[] = [];
+      const refusals: Promise<Answer>[] = [];
       for (const credential of [key, { 'x-router-ticket': (await stage().buy({ model: 'm/one' })) ?? '' }]) {
         for (const raw of bodies)
-          refusals.push(stage().keep(call(`${service.baseUrl}/chat/completions`, credential, {}, { raw })));
+          refusals.push(stage().keep(post(`${service.baseUrl}/chat/completions`, raw, credential)));
       }
-      const strangers: readonly Credential[] = [
+      const strangers: readonly HeaderMap[] = [
         {},
         bearer(`sotto_inf_${bad}`),
         bearer(bad),
@@ -49,44 +50,40 @@ export function refusalsSuite(stage: StageOf): void {
         { 'x-router-ticket': bad },
       ];
       for (const stranger of strangers)
-        refusals.push(stage().keep(call(`${service.baseUrl}/chat/completions`, stranger, fullBody())));
+        refusals.push(stage().keep(post(`${service.baseUrl}/chat/completions`, fullBody(), stranger)));
       for (const flow of flows) {
         refusals.push(
-          stage().keep(ask(service, pauper.inferenceKey, flow, fullBody())),
-          stage().keep(ask(service, limited.inferenceKey, flow, fullBody())),
+          stage().keep(ask(service, pauper.inferenceKey, fullBody(), { flow })),
+          stage().keep(ask(service, limited.inferenceKey, fullBody(), { flow })),
         );
       }
       refusals.push(
-        stage().keep(call(`${service.baseUrl}/chat/completions?q=${content.QueryString}`, key, fullBody({ n: 2 }))),
+        stage().keep(post(`${service.baseUrl}/chat/completions?q=${content.QueryString}`, fullBody({ n: 2 }), key)),
         stage().keep(
-          call(`${service.baseUrl}/chat/completions/${content.Path}?q=${content.QueryString}`, key, fullBody()),
+          post(`${service.baseUrl}/chat/completions/${content.Path}?q=${content.QueryString}`, fullBody(), key),
         ),
-        stage().keep(call(`${service.controlUrl}/${content.Path}?q=${content.QueryString}`, key, fullBody())),
-        stage().keep(call(`${service.controlUrl}/inference/tickets?q=${content.QueryString}`, key, fullBody())),
-        stage().keep(call(`${service.controlUrl}/inference/tickets`, key, {}, { raw: `{"model": "${bad}` })),
-        stage().keep(call(`${service.controlUrl}/chat/completions`, key, fullBody())),
+        stage().keep(post(`${service.controlUrl}/${content.Path}?q=${content.QueryString}`, fullBody(), key)),
+        stage().keep(post(`${service.controlUrl}/inference/tickets?q=${content.QueryString}`, fullBody(), key)),
+        stage().keep(post(`${service.controlUrl}/inference/tickets`, `{"model": "${bad}`, key)),
+        stage().keep(post(`${service.controlUrl}/chat/completions`, fullBody(), key)),
         stage().keep(
-          call(
-            `${service.baseUrl}/chat/completions`,
-            {
-              ...key,
-              'user-agent': content.UserAgent,
-              'x-title': content.Header,
-              'http-referer': content.Header,
-              cookie: content.Header,
-              'x-forwarded-for': content.Header,
-            },
-            fullBody({ n: 2 }),
-          ),
+          post(`${service.baseUrl}/chat/completions`, fullBody({ n: 2 }), {
+            ...key,
+            'user-agent': content.UserAgent,
+            'x-title': content.Header,
+            'http-referer': content.Header,
+            cookie: content.Header,
+            'x-forwarded-for': content.Header,
+          }),
         ),
-        stage().keep(call(`${service.baseUrl}/embeddings`, key, { model: 'm/embed', input: { [bad]: bad } })),
-        stage().keep(call(`${service.baseUrl}/embeddings`, key, { model: 'm/one', input: bad })),
-        stage().keep(call(`${service.baseUrl}/images/generations`, key, { prompt: bad })),
+        stage().keep(post(`${service.baseUrl}/embeddings`, { model: 'm/embed', input: { [bad]: bad } }, key)),
+        stage().keep(post(`${service.baseUrl}/embeddings`, { model: 'm/one', input: bad }, key)),
+        stage().keep(post(`${service.baseUrl}/images/generations`, { prompt: bad }, key)),
       );
       // Tickets for other requests, and one ticket used twice.
-      const bought = async (request: object, body: object): Promise<Called> =>
+      const bought = async (request: object, body: object): Promise<Answer> =>
         stage().keep(
-          call(`${service.baseUrl}/chat/completions`, { 'x-router-ticket': (await stage().buy(request)) ?? '' }, body),
+          post(`${service.baseUrl}/chat/completions`, body, { 'x-router-ticket': (await stage().buy(request)) ?? '' }),
         );
       refusals.push(
         bought({ model: 'm/one' }, fullBody()),
@@ -94,9 +91,9 @@ export function refusalsSuite(stage: StageOf): void {
         bought({ model: 'm/two', provider: { only: ['alpha'] } }, fullBody()),
       );
       const twice = { 'x-router-ticket': (await stage().buy({ model: 'm/two' })) ?? '' };
-      await stage().keep(call(`${service.baseUrl}/chat/completions`, twice, fullBody()));
-      refusals.push(stage().keep(call(`${service.baseUrl}/chat/completions`, twice, fullBody())));
-      const seen = new Set((await Promise.all(refusals)).map((called) => `${called.status} ${errorOf(called)?.type}`));
+      await stage().keep(post(`${service.baseUrl}/chat/completions`, fullBody(), twice));
+      refusals.push(stage().keep(post(`${service.baseUrl}/chat/completions`, fullBody(), twice)));
+      const seen = new Set((await Promise.all(refusals)).map((called) => `${called.status} ${called.error?.type}`));
       for (const kind of [
         '400 invalid_request',
         '401 invalid_api_key',
@@ -116,7 +113,7 @@ export function refusalsSuite(stage: StageOf): void {
       const { Prompt, System, ToolResult, User, Embedding } = content;
       const answers = stage()
         .answers.filter(({ status }) => status !== 200)
-        .map(({ text, headers }) => text + JSON.stringify(headers));
+        .map(allOf);
       const quoted = found(answers.join('\n'), formsOf({ Prompt, System, ToolResult, User, Embedding }));
       expect(quoted).toEqual([]);
     });

@@ -3,9 +3,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ask, type Called, type CallOptions, call, mint } from '../../kit/call.ts';
+import { type Answer, allOf } from '../../kit/answer.ts';
 import { type CatalogFiles, filesOf, type Prices, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
-import type { Flow } from '../../kit/client.ts';
+import { type Asked, ask, type Flow, mint } from '../../kit/client.ts';
 import { startCollector } from '../../kit/collector.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { type Mailbox, openMailbox } from '../../kit/mailbox.ts';
@@ -13,6 +13,7 @@ import { startTestPostgres } from '../../kit/postgres.ts';
 import { type FakeProvider, type ProviderHandler, startProvider } from '../../kit/provider.ts';
 import { type RecordingProxy, startRecordingProxy } from '../../kit/recording-proxy.ts';
 import type { OwnRedis } from '../../kit/redis.ts';
+import { post, type SendOptions } from '../../kit/send.ts';
 import { type Service, startService, type TestAccount, until } from '../../kit/service.ts';
 import { type Receiver, startReceiver } from '../../kit/webhook-receiver.ts';
 import { media, type mediaPaths } from './markers.ts';
@@ -38,17 +39,17 @@ export interface CanaryStage {
   readonly wires: Readonly<Record<WireName, RecordingProxy>>;
   /** Every minted ticket. `answers` holds every answer that arrived. */
   readonly tickets: readonly string[];
-  readonly answers: readonly Called[];
+  readonly answers: readonly Answer[];
   /** Other credentials that were handed out, under their names. */
   readonly secrets: Map<string, string>;
   /** Replaces the handler of both providers. */
   onAll(handler: ProviderHandler): void;
   /** Records the answer. */
-  keep(calling: Promise<Called>): Promise<Called>;
+  keep(calling: Promise<Answer>): Promise<Answer>;
   /** Like `ask`, but records the ticket and the answer. */
-  ask(flow: Flow, body: { readonly model: string } & Record<string, unknown>, options?: CallOptions): Promise<Called>;
+  ask(flow: Flow, body: { readonly model: string } & Record<string, unknown>, options?: Asked): Promise<Answer>;
   /** Asks for an image or for speech, with a ticket bought for it. */
-  askMedia(path: (typeof mediaPaths)[number], options?: CallOptions): Promise<Called>;
+  askMedia(path: (typeof mediaPaths)[number], options?: SendOptions): Promise<Answer>;
   /** Buys a ticket. Resolves to undefined if it is refused. */
   buy(request: object): Promise<string | undefined>;
   /** The sinks that can be read at any time. */
@@ -124,7 +125,7 @@ export async function openStage(redis: OwnRedis): Promise<CanaryStage> {
   await limitRequests(service, limited);
 
   const tickets: string[] = [];
-  const answers: Called[] = [];
+  const answers: Answer[] = [];
   const keep: CanaryStage['keep'] = async (calling) => {
     const called = await calling;
     answers.push(called);
@@ -148,8 +149,8 @@ export async function openStage(redis: OwnRedis): Promise<CanaryStage> {
   const sinks = (): Promise<Sinks> =>
     readSinks(service, {
       ear,
-      errors: answers.flatMap(({ status, text, headers, complete }) =>
-        status !== 200 || !complete ? [`${JSON.stringify(headers)}\n${text}`] : [JSON.stringify(headers)],
+      errors: answers.map((answer) =>
+        answer.status !== 200 || !answer.complete ? allOf(answer) : JSON.stringify([...answer.headers]),
       ),
     });
   return {
@@ -172,15 +173,15 @@ export async function openStage(redis: OwnRedis): Promise<CanaryStage> {
     },
     keep,
     async ask(flow, body, options = {}) {
-      if (flow === 'compatibility') return keep(ask(service, account.inferenceKey, flow, body, options));
+      if (flow === 'compatibility') return keep(ask(service, account.inferenceKey, body, { flow, ...options }));
       const url = `${service.baseUrl}${options.path ?? '/chat/completions'}`;
-      return keep(call(url, await bought({ model: body.model }), body, options));
+      return keep(post(url, body, await bought({ model: body.model }), options));
     },
     async askMedia(path, options = {}) {
       const body = media[path];
       const length = 'input' in body ? { input_chars: body.input.length } : {};
       const ticket = await bought({ model: body.model, ...length });
-      return keep(call(`${service.baseUrl}${path}`, ticket, body, options));
+      return keep(post(`${service.baseUrl}${path}`, body, ticket, options));
     },
     buy,
     sinks,

@@ -4,9 +4,9 @@ import type { Preferences } from '@sotto/wire';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { call } from '../../kit/call.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { startProvider } from '../../kit/provider.ts';
+import { post } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';
 import { joinAll, untilReachable } from '../../money/state/fixtures.ts';
 
@@ -68,10 +68,10 @@ await describeInBothPlanes(
     };
     const redeem = async (ticket: string) =>
       (
-        await call(
+        await post(
           `${planes.service.baseUrl}/chat/completions`,
-          { 'x-router-ticket': ticket },
           { model: 'm/two', messages: [{ role: 'user', content: 'hello' }] },
+          { 'x-router-ticket': ticket },
         )
       ).status;
 

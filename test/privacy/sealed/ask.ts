@@ -51,7 +51,7 @@ export const open = (service: Service, { headers, body }: Pick<Prepared, 'header
   openBytes(`${service.baseUrl}/chat/completions`, headers, body);
 
 /** Mints, seals and sends. Resolves to the answer, still sealed. */
-export async function ask(
+export async function askSealed(
   service: Service,
   account: Pick<TestAccount, 'inferenceKey'>,
   provider: SealedProvider,

@@ -2,7 +2,7 @@ import type { StandInKind } from '@sotto/client/testing';
 import { describe, expect, it } from 'vitest';
 import { chargeOf } from '../../kit/books.ts';
 import { until } from '../../kit/service.ts';
-import { ask, open, prepare } from './ask.ts';
+import { askSealed, open, prepare } from './ask.ts';
 import { answerOf, beginSuite, type SealedHandler, type SealedStage } from './world.ts';
 
 const rawText = 'RAW-PROVIDER-ERROR';
@@ -64,7 +64,7 @@ export function failuresSuite(stage: SealedStage): void {
       provider.reset();
       provider.answer(does);
       const charge = await chargeOf(stage.service, account, async () => {
-        const { answer } = await ask(stage.service, account, provider, { stream });
+        const { answer } = await askSealed(stage.service, account, provider, { stream });
         expect(answer.status).toBe(status);
         const text = answer.bytes.toString();
         expect(JSON.parse(text)).toMatchObject({ error: { type } });
@@ -135,7 +135,7 @@ export function failuresSuite(stage: SealedStage): void {
         response.writeHead(status, headers);
         response.end(Buffer.concat(pieces.slice(0, 4)));
       });
-      const { answer } = await ask(stage.service, account, provider, { stream: true });
+      const { answer } = await askSealed(stage.service, account, provider, { stream: true });
       expect(answer.ended).toBe('broken');
     });
 

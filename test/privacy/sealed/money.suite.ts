@@ -2,7 +2,7 @@ import type { StandInKind } from '@sotto/client/testing';
 import { describe, expect, it } from 'vitest';
 import { chargeOf } from '../../kit/books.ts';
 import { until } from '../../kit/service.ts';
-import { ask, open, opened, prepare } from './ask.ts';
+import { askSealed, open, opened, prepare } from './ask.ts';
 import { answerOf, beginSuite, contextLength, dearerPrice, outputLimit, price, type SealedStage } from './world.ts';
 
 const usage = (prompt: number, completion: number, at: { input: number; output: number } = price): bigint =>
@@ -28,7 +28,7 @@ export function moneySuite(stage: SealedStage): void {
       for (const stream of [false, true]) {
         let text = '';
         const charge = await chargeOf(stage.service, account, async () => {
-          const { prepared, answer } = await ask(stage.service, account, provider, { stream, messages });
+          const { prepared, answer } = await askSealed(stage.service, account, provider, { stream, messages });
           text = await opened(prepared, answer);
         });
         expect(text).toBe(`You said: ${question}`);
@@ -42,7 +42,7 @@ export function moneySuite(stage: SealedStage): void {
         let sent = 0;
         let received = 0;
         const charge = await chargeOf(stage.service, account, async () => {
-          const { prepared, answer } = await ask(stage.service, account, provider, { stream, messages });
+          const { prepared, answer } = await askSealed(stage.service, account, provider, { stream, messages });
           sent = plaintextOf(prepared.body);
           received = plaintextOf(answer.bytes);
         });
@@ -71,7 +71,9 @@ export function moneySuite(stage: SealedStage): void {
       const provider = stage.world.provider('chutes');
       for (const stream of [false, true]) {
         expect(
-          await chargeOf(stage.service, account, () => ask(stage.service, account, provider, { stream, messages })),
+          await chargeOf(stage.service, account, () =>
+            askSealed(stage.service, account, provider, { stream, messages }),
+          ),
         ).toBe(flat);
       }
     });
@@ -126,10 +128,12 @@ export function moneySuite(stage: SealedStage): void {
     it('is set aside in full before: a balance below the flat amount is not enough', async () => {
       const poor = await stage.service.createAccount({ usd: Number(flat - 1n) / 1e9 });
       const chutes = stage.world.provider('chutes');
-      const { answer } = await ask(stage.service, poor, chutes, { messages });
+      const { answer } = await askSealed(stage.service, poor, chutes, { messages });
       expect(answer.status).toBe(402);
       expect(chutes.seen).toEqual([]);
-      const { answer: cheap } = await ask(stage.service, poor, stage.world.provider('near-ed25519'), { messages });
+      const { answer: cheap } = await askSealed(stage.service, poor, stage.world.provider('near-ed25519'), {
+        messages,
+      });
       expect(cheap.status).toBe(200);
     });
 
@@ -138,7 +142,7 @@ export function moneySuite(stage: SealedStage): void {
       const long = [{ role: 'user', content: 'x'.repeat(900) }];
       for (const stream of [false, true]) {
         const charge = await chargeOf(stage.service, account, () =>
-          ask(stage.service, account, provider, { stream, messages: long, maxTokens: 100 }),
+          askSealed(stage.service, account, provider, { stream, messages: long, maxTokens: 100 }),
         );
         expect(charge).toBe(usage(308, 100));
       }
@@ -202,7 +206,7 @@ export function moneySuite(stage: SealedStage): void {
 
     it('is marked as an estimate in the usage', async () => {
       const own = await stage.service.createAccount({ usd: 1 });
-      await ask(stage.service, own, stage.world.provider('near-ed25519'), { messages });
+      await askSealed(stage.service, own, stage.world.provider('near-ed25519'), { messages });
       await stage.service.settled(own);
       const answer = await fetch(`${stage.service.controlUrl}/usage`, {
         headers: { authorization: `Bearer ${own.managementKey}` },

@@ -1,7 +1,7 @@
 import { type StandInKind, standInKinds } from '@sotto/client/testing';
 import { relayRules } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { ask, opened, prepare } from './ask.ts';
+import { askSealed, opened, prepare } from './ask.ts';
 import { beginSuite, providerKey, type SealedStage } from './world.ts';
 
 const ways: [StandInKind, boolean][] = standInKinds.flatMap((kind) =>
@@ -17,18 +17,18 @@ export function relayingSuite(stage: SealedStage): void {
       const { service, world } = stage;
       const provider = world.provider(kind);
       const first = { role: 'user', content: 'Tell me of Grüße and 雪.' };
-      const one = await ask(service, account, provider, { stream, messages: [first] });
+      const one = await askSealed(service, account, provider, { stream, messages: [first] });
       expect(one.answer.status, one.answer.bytes.toString()).toBe(200);
       const said = await opened(one.prepared, one.answer);
       expect(said).toBe(`You said: ${first.content}`);
       const messages = [first, { role: 'assistant', content: said }, { role: 'user', content: 'And then?' }];
-      const two = await ask(service, account, provider, { stream, messages });
+      const two = await askSealed(service, account, provider, { stream, messages });
       expect(await opened(two.prepared, two.answer)).toContain('And then?');
     });
 
     it.each(ways)('forwards the bytes of %s unchanged in both directions, streamed: %s', async (kind, stream) => {
       const provider = stage.world.provider(kind);
-      const { prepared, answer } = await ask(stage.service, account, provider, { stream });
+      const { prepared, answer } = await askSealed(stage.service, account, provider, { stream });
       const [seen, ...more] = provider.seen;
       expect(more).toEqual([]);
       expect(seen?.bytes.equals(prepared.body)).toBe(true);
@@ -37,7 +37,7 @@ export function relayingSuite(stage: SealedStage): void {
 
     it.each(ways)('tells %s only what its scheme needs to know of the client, streamed: %s', async (kind, stream) => {
       const provider = stage.world.provider(kind);
-      const { prepared } = await ask(stage.service, account, provider, { stream });
+      const { prepared } = await askSealed(stage.service, account, provider, { stream });
       const [seen] = provider.seen;
       const rule = relayRules[provider.family];
       expect(seen?.path).toBe(`/v1${rule.path}`);
@@ -54,7 +54,7 @@ export function relayingSuite(stage: SealedStage): void {
 
     it.each(ways)('answers of %s carry the headers of every answer, streamed: %s', async (kind, stream) => {
       const provider = stage.world.provider(kind);
-      const { answer } = await ask(stage.service, account, provider, { stream });
+      const { answer } = await askSealed(stage.service, account, provider, { stream });
       expect(answer.headers).toMatchObject({
         'x-router-provider': kind,
         'x-router-selected-model': `${kind}/sealed/${kind}`,
@@ -93,7 +93,7 @@ export function relayingSuite(stage: SealedStage): void {
         if (ends === 'breaks') response.destroy();
         else if (ends) response.end();
       });
-      const { answer } = await ask(stage.service, account, provider, { stream: true });
+      const { answer } = await askSealed(stage.service, account, provider, { stream: true });
       expect(answer.ended).toBe('answered');
       expect(answer.bytes.toString()).toBe(`data: ${pieces.join('')}`);
     });

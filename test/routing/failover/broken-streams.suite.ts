@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Answer, eventsIn } from '../../kit/answer.ts';
 import { chargeOf } from '../../kit/books.ts';
+import { type Asked, ask, flows } from '../../kit/client.ts';
 import { openRequest } from '../../kit/open-request.ts';
 import type { ProviderHandler } from '../../kit/provider.ts';
-import { type Answer, type Asked, ask, createAccounts, flows, readStream } from '../../kit/scenes/ask.ts';
+import { createAccounts } from '../../kit/scenes/accounts.ts';
 import * as sse from '../../kit/scenes/events.ts';
 import { close, rawText, reset } from '../../kit/scenes/misbehave.ts';
 import type { Suite } from '../../kit/scenes/suite.ts';
@@ -36,7 +38,7 @@ export const brokenStreamsSuite: Suite = {
     });
 
     const asks = async (body: object, asked?: Asked): Promise<Answer> => {
-      const answer = await ask(stage.service, account, { stream: true, ...body }, asked);
+      const answer = await ask(stage.service, account.inferenceKey, { stream: true, ...body }, asked);
       expect(answer.text).not.toContain(rawText);
       return answer;
     };
@@ -189,7 +191,7 @@ export const brokenStreamsSuite: Suite = {
       expect(hasHeaders).toBe(false);
       release();
       await client.ended;
-      expect(readStream(client.received)).toMatchObject({ content: 'now', done: true });
+      expect(eventsIn(client.received)).toMatchObject({ content: 'now', done: true });
       expect(stage.world.called).toEqual(['alpha']);
     });
 

@@ -1,9 +1,12 @@
 import type { Preferences } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { Answer } from '../../kit/answer.ts';
 import { chargeOf } from '../../kit/books.ts';
+import { type Asked, ask, flows } from '../../kit/client.ts';
 import { answerError } from '../../kit/provider.ts';
-import { type Answer, type Asked, ask, createAccounts, everyWay, flows } from '../../kit/scenes/ask.ts';
+import { createAccounts } from '../../kit/scenes/accounts.ts';
 import type { Suite } from '../../kit/scenes/suite.ts';
+import { everyWay } from '../../kit/scenes/ways.ts';
 import { textOf, usualCost } from '../../kit/scenes/world.ts';
 import type { TestAccount } from '../../kit/service.ts';
 
@@ -41,18 +44,19 @@ export const choosingSuite: Suite = {
       ({ account, payer, chooser } = await createAccounts(stage.service, { account: {}, payer: {}, chooser: {} }));
     });
 
-    const asks = (body: object, asked?: Asked): Promise<Answer> => ask(stage.service, account, body, asked);
+    const asks = (body: object, asked?: Asked): Promise<Answer> =>
+      ask(stage.service, account.inferenceKey, body, asked);
 
     async function tried(body: object, by = account): Promise<string[]> {
       stage.world.called.length = 0;
       stage.world.onAll(everyone, answerError(403));
-      await ask(stage.service, by, body);
+      await ask(stage.service, by.inferenceKey, body);
       return [...stage.world.called];
     }
 
     const refused = async (body: object, by: TestAccount, status: number, type: string): Promise<void> => {
       for (const flow of flows) {
-        const answer = await ask(stage.service, by, body, { flow });
+        const answer = await ask(stage.service, by.inferenceKey, body, { flow });
         expect(answer, JSON.stringify(body)).toMatchObject({ status, error: { type, request_id: expect.any(String) } });
       }
       expect(stage.world.called).toEqual([]);
@@ -63,7 +67,7 @@ export const choosingSuite: Suite = {
         stage.world.onAll(['alpha', 'beta'], answerError(500));
         const [model, second] = [stage.world.model('first'), stage.world.model('second')];
         const charge = await chargeOf(stage.service, payer, async () => {
-          const answer = await ask(stage.service, payer, { model, models: [second], stream }, { flow });
+          const answer = await ask(stage.service, payer.inferenceKey, { model, models: [second], stream }, { flow });
           expect(answer).toMatchObject({ status: 200, content: textOf('gamma') });
           expect(answer.headers.get('x-router-selected-model')).toBe(`gamma/${second}`);
           expect(answer.headers.get('x-router-provider-attempts')).toBe('3');
@@ -119,7 +123,7 @@ export const choosingSuite: Suite = {
       it.each(everyWay)('chooses the model and says so ($name)', async ({ flow, stream }) => {
         const [dear, cheap] = [stage.world.model('dear'), stage.world.model('cheap')];
         await stage.service.setPreferences(chooser, choosing([dear, cheap]));
-        const answer = await ask(stage.service, chooser, { model: '/auto', stream }, { flow });
+        const answer = await ask(stage.service, chooser.inferenceKey, { model: '/auto', stream }, { flow });
         expect(answer.content).toBe(textOf('alpha'));
         expect(answer.headers.get('x-router-routing')).toBe('auto');
         expect(answer.headers.get('x-router-selected-model')).toBe(`alpha/${cheap}`);
@@ -155,13 +159,13 @@ export const choosingSuite: Suite = {
         const chosenWithout = async (ids: string[]): Promise<string | null> => {
           await stage.service.setPreferences(chooser, choosing([], { models: { mode: 'except', ids } }));
           stage.world.reset();
-          const answer = await ask(stage.service, chooser, { model: '/auto' });
+          const answer = await ask(stage.service, chooser.inferenceKey, { model: '/auto' });
           return answer.headers.get('x-router-selected-model');
         };
         expect(await chosenWithout(others)).toBe(`alpha/${cheap}`);
         expect(await chosenWithout([...others, cheap])).not.toMatch(/\/cheap\//);
         await stage.service.setPreferences(chooser, choosing([], { models: { mode: 'all', ids: [] } }));
-        const answer = await ask(stage.service, chooser, { model: '/auto' });
+        const answer = await ask(stage.service, chooser.inferenceKey, { model: '/auto' });
         expect(answer.headers.get('x-router-selected-model')).toMatch(/^alpha\/cheap\//);
       });
     });
@@ -299,7 +303,7 @@ export const choosingSuite: Suite = {
           max_price: { input: 0, output: 0 },
         };
         const typeFor = async (model: string, provider: object): Promise<string | undefined> =>
-          (await ask(stage.service, owner, { model, provider, max_tokens: 50_000 })).error?.type;
+          (await ask(stage.service, owner.inferenceKey, { model, provider, max_tokens: 50_000 })).error?.type;
         expect(await typeFor('nobody/knows', everything)).toBe('model_not_found');
         expect(await typeFor(stage.world.model('anonymous'), everything)).toBe('privacy_boundary_not_met');
         expect(await typeFor(stage.world.model('private'), everything)).toBe('no_provider_route_meets_privacy');

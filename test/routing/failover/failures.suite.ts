@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Answer } from '../../kit/answer.ts';
+import { type Asked, ask } from '../../kit/client.ts';
 import { answerError } from '../../kit/provider.ts';
-import { type Answer, type Asked, ask, bothModes, createAccounts, everyWay } from '../../kit/scenes/ask.ts';
+import { createAccounts } from '../../kit/scenes/accounts.ts';
 import { close, rawText, rows } from '../../kit/scenes/misbehave.ts';
 import type { Suite } from '../../kit/scenes/suite.ts';
+import { bothModes, everyWay } from '../../kit/scenes/ways.ts';
 import { textOf } from '../../kit/scenes/world.ts';
 import type { TestAccount } from '../../kit/service.ts';
 
@@ -48,7 +51,7 @@ export const failuresSuite: Suite = {
     });
 
     const asks = async (body: object, asked?: Asked): Promise<Answer> => {
-      const answer = await ask(stage.service, account, body, asked);
+      const answer = await ask(stage.service, account.inferenceKey, body, asked);
       expect(`${answer.text}${JSON.stringify([...answer.headers])}`).not.toContain(rawText);
       return answer;
     };
@@ -178,11 +181,11 @@ export const failuresSuite: Suite = {
       it('before the first attempt, sets aside the price of the dearest one', async () => {
         const model = stage.world.model('steep');
         const body = { model, stream, max_tokens: 50 };
-        const answer = await ask(stage.service, poor, body, { flow });
+        const answer = await ask(stage.service, poor.inferenceKey, body, { flow });
         expect(answer).toMatchObject({ status: 402, error: { type: 'insufficient_balance' } });
         expect(answer.error?.message).not.toContain('0.05');
         expect(stage.world.called).toEqual([]);
-        const alone = await ask(stage.service, poor, { ...body, provider: { max_attempts: 1 } }, { flow });
+        const alone = await ask(stage.service, poor.inferenceKey, { ...body, provider: { max_attempts: 1 } }, { flow });
         expect(alone.content).toBe(textOf('alpha'));
       });
     });

@@ -1,10 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { chargeOf, type UsageRow, usageRows } from '../../kit/books.ts';
+import { ask, flows } from '../../kit/client.ts';
 import { type OpenRequest, openRequest } from '../../kit/open-request.ts';
 import { answerError, answerNothing } from '../../kit/provider.ts';
-import { ask, createAccounts, everyWay, flows } from '../../kit/scenes/ask.ts';
+import { createAccounts } from '../../kit/scenes/accounts.ts';
 import * as sse from '../../kit/scenes/events.ts';
 import type { Suite } from '../../kit/scenes/suite.ts';
+import { everyWay } from '../../kit/scenes/ways.ts';
 import { usualCost } from '../../kit/scenes/world.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
 
@@ -67,7 +69,7 @@ export const leavingSuite: Suite = {
         await until(() => stage.world.called.length === 1, 'the provider is asked');
         await leaves(client);
         stage.world.reset();
-        await ask(stage.service, account, { model, stream }, { flow });
+        await ask(stage.service, account.inferenceKey, { model, stream }, { flow });
         expect(stage.world.called).toEqual(['alpha']);
       });
 

@@ -1,8 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { Answer } from '../../kit/answer.ts';
 import { chargeOf } from '../../kit/books.ts';
+import { type Asked, ask, flows } from '../../kit/client.ts';
 import { answerChat, answerError } from '../../kit/provider.ts';
-import { type Answer, type Asked, ask, createAccounts, everyWay, flows } from '../../kit/scenes/ask.ts';
+import { createAccounts } from '../../kit/scenes/accounts.ts';
 import type { Suite } from '../../kit/scenes/suite.ts';
+import { everyWay } from '../../kit/scenes/ways.ts';
 import { textOf, upstreamModel, usualCost } from '../../kit/scenes/world.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
 
@@ -49,7 +52,8 @@ export const policySuite: Suite = {
       ({ account, payer } = await createAccounts(stage.service, { account: {}, payer: {} }));
     });
 
-    const asks = (body: object, asked?: Asked): Promise<Answer> => ask(stage.service, account, body, asked);
+    const asks = (body: object, asked?: Asked): Promise<Answer> =>
+      ask(stage.service, account.inferenceKey, body, asked);
 
     /** The order in which a request tries providers. All of them fail in a way that causes no penalty. */
     async function tried(shape: string, provider?: unknown, more: object = {}): Promise<string[]> {
@@ -105,7 +109,12 @@ export const policySuite: Suite = {
       it('charges the serving route alone when others failed before it', async () => {
         stage.world.onAll(['beta', 'alpha'], answerError(503));
         const charge = await chargeOf(stage.service, payer, async () => {
-          const answer = await ask(stage.service, payer, { model: stage.world.model('trio'), stream }, { flow });
+          const answer = await ask(
+            stage.service,
+            payer.inferenceKey,
+            { model: stage.world.model('trio'), stream },
+            { flow },
+          );
           expect(answer.content).toBe(textOf('gamma'));
         });
         expect(charge).toBe(usualCost([2, 4]));
@@ -114,7 +123,12 @@ export const policySuite: Suite = {
       it('charges nothing when every provider failed', async () => {
         stage.world.onAll(['alpha', 'beta', 'gamma'], answerError(503));
         const charge = await chargeOf(stage.service, payer, async () => {
-          const answer = await ask(stage.service, payer, { model: stage.world.model('trio'), stream }, { flow });
+          const answer = await ask(
+            stage.service,
+            payer.inferenceKey,
+            { model: stage.world.model('trio'), stream },
+            { flow },
+          );
           expect(answer).toMatchObject({ status: 503, error: { type: 'provider_fallback_exhausted' } });
         });
         expect(charge).toBe(0n);
@@ -303,7 +317,7 @@ export const policySuite: Suite = {
     it.each(flows)('bills a fallback under the serving provider, with its attempts (%s)', async (flow) => {
       stage.world.on('beta', answerError(500));
       const model = stage.world.model('trio');
-      await ask(stage.service, payer, { model }, { flow });
+      await ask(stage.service, payer.inferenceKey, { model }, { flow });
       await stage.service.settled(payer);
       const usage = await fetch(`${stage.service.controlUrl}/usage`, {
         headers: { authorization: `Bearer ${payer.managementKey}` },

@@ -1,11 +1,14 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { eventsIn } from '../../kit/answer.ts';
 import { usageRows } from '../../kit/books.ts';
+import { ask } from '../../kit/client.ts';
 import { type OpenRequest, openRequest } from '../../kit/open-request.ts';
 import { answerError, type ProviderHandler } from '../../kit/provider.ts';
-import { ask, bothModes, createAccounts, everyWay, readStream } from '../../kit/scenes/ask.ts';
+import { createAccounts } from '../../kit/scenes/accounts.ts';
 import * as sse from '../../kit/scenes/events.ts';
 import { rawText } from '../../kit/scenes/misbehave.ts';
 import type { Suite } from '../../kit/scenes/suite.ts';
+import { bothModes, everyWay } from '../../kit/scenes/ways.ts';
 import { textOf } from '../../kit/scenes/world.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
 
@@ -93,7 +96,10 @@ export const pressureSuite: Suite = {
         stage.world.on('alpha', (_request, response) => {
           response.writeHead(200, { 'content-type': 'text/event-stream' }).end(sse.text('Quick.') + sse.ending);
         });
-        const answer = await ask(stage.service, other, { model: stage.world.model('single'), stream: true });
+        const answer = await ask(stage.service, other.inferenceKey, {
+          model: stage.world.model('single'),
+          stream: true,
+        });
         expect(answer).toMatchObject({ content: 'Quick.', done: true });
         client.leave();
         await client.ended;
@@ -122,7 +128,10 @@ export const pressureSuite: Suite = {
       ])('%s, before output: is cut off, and the next serves', async (_, start) => {
         const progress = poursLine(start);
         stage.world.on('alpha', progress.handler);
-        const answer = await ask(stage.service, account, { model: stage.world.model('pair'), stream: true });
+        const answer = await ask(stage.service, account.inferenceKey, {
+          model: stage.world.model('pair'),
+          stream: true,
+        });
         expect(answer.content).toBe(textOf('beta'));
         await stage.world.provider('alpha').seen[0]?.closed;
         expect(progress.sent).toBeLessThan(count);
@@ -131,7 +140,10 @@ export const pressureSuite: Suite = {
       it('after output: is cut off, and the client is told', async () => {
         const start = `${sse.role}${sse.text('Listen: ')}${sse.text('So. ')}data: {"choices":[{"delta":{"content":"`;
         stage.world.on('alpha', poursLine(start).handler);
-        const answer = await ask(stage.service, account, { model: stage.world.model('pair'), stream: true });
+        const answer = await ask(stage.service, account.inferenceKey, {
+          model: stage.world.model('pair'),
+          stream: true,
+        });
         expect(answer).toMatchObject({ content: 'Listen: So. ', done: false, error: { type: 'provider_error' } });
         await stage.world.provider('alpha').seen[0]?.closed;
         expect(stage.world.called).toEqual(['alpha']);
@@ -159,7 +171,7 @@ export const pressureSuite: Suite = {
           const body = { model, messages: [{ role: 'user', content: words.join(' ') }] };
           const way = everyWay[index % 4];
           const flow = way?.flow ?? 'compatibility';
-          const answer = await ask(stage.service, who, { ...body, stream: true }, { flow });
+          const answer = await ask(stage.service, who.inferenceKey, { ...body, stream: true }, { flow });
           expect(answer.content).toBe(words.join(''));
           expect(answer.done).toBe(true);
         }),
@@ -175,7 +187,7 @@ export const pressureSuite: Suite = {
       const body = { model: stage.world.model('single'), stream: true };
       const client = await openRequest(stage.service, account, body);
       await client.ended;
-      expect(readStream(client.received)).toMatchObject({ content: words.join(''), done: true });
+      expect(eventsIn(client.received)).toMatchObject({ content: words.join(''), done: true });
     });
 
     describe('failed answers leave no connections behind', () => {
@@ -199,7 +211,7 @@ export const pressureSuite: Suite = {
         let most = 0;
         const one = async (index: number): Promise<void> => {
           const body = { model, stream: index % 2 === 0, provider: { order: ['leaky'] } };
-          const answer = await ask(stage.service, account, body);
+          const answer = await ask(stage.service, account.inferenceKey, body);
           expect(answer.content).toBe(textOf('beta'));
           most = Math.max(most, stage.world.provider('leaky').openSockets);
         };
@@ -220,7 +232,7 @@ export const pressureSuite: Suite = {
       const model = stage.world.model('pair');
       const before = stage.world.provider('beta').openSockets + 1;
       for (let round = 0; round < 20; round += 1) {
-        const answer = await ask(stage.service, account, { model, stream });
+        const answer = await ask(stage.service, account.inferenceKey, { model, stream });
         expect(answer).toMatchObject({ status: 503, error: { type: 'provider_fallback_exhausted' } });
         expect(answer.text).not.toContain(rawText);
       }

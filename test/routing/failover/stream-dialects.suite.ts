@@ -1,6 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { Answer, Body, ToolCall } from '../../kit/answer.ts';
+import { ask } from '../../kit/client.ts';
 import { sendJson } from '../../kit/provider.ts';
-import { type Answer, ask, type Body, createAccounts, type ToolCall } from '../../kit/scenes/ask.ts';
+import { createAccounts } from '../../kit/scenes/accounts.ts';
 import * as sse from '../../kit/scenes/events.ts';
 import type { Suite } from '../../kit/scenes/suite.ts';
 import type { TestAccount } from '../../kit/service.ts';
@@ -57,7 +59,10 @@ export const streamDialectsSuite: Suite = {
     async function streams(...pieces: (string | Buffer)[]): Promise<Answer> {
       stage.world.reset();
       stage.world.on('alpha', sse.stream(...pieces));
-      const answer = await ask(stage.service, account, { model: stage.world.model('talker'), stream: true });
+      const answer = await ask(stage.service, account.inferenceKey, {
+        model: stage.world.model('talker'),
+        stream: true,
+      });
       expect(answer).toMatchObject({ status: 200, error: undefined, done: true });
       expect(stage.world.called).toEqual(['alpha']);
       expect(answer.text).not.toMatch(/provider-own|fp_secret/);
@@ -272,7 +277,7 @@ export const streamDialectsSuite: Suite = {
       stage.world.on('alpha', (_request, response) => {
         sendJson(response, 200, { ...sse.envelope, choices: [{ index: 0, message, finish_reason: 'tool_calls' }] });
       });
-      const answer = await ask(stage.service, account, { model: stage.world.model('talker') });
+      const answer = await ask(stage.service, account.inferenceKey, { model: stage.world.model('talker') });
       // Clients parse arguments as JSON, so a call without arguments gets those of an empty object.
       const parsable = { ...call, function: { ...call.function, arguments: piece || '{}' } };
       const shown = { ...message, tool_calls: [parsable] };

@@ -1,11 +1,14 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { Answer } from '../../kit/answer.ts';
 import { chargeOf } from '../../kit/books.ts';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
+import { ask } from '../../kit/client.ts';
 import { openRequest } from '../../kit/open-request.ts';
 import { answerChat, answerError, answerNothing, type ProviderHandler, sendJson } from '../../kit/provider.ts';
-import { type Answer, ask, bothModes, createAccounts } from '../../kit/scenes/ask.ts';
+import { createAccounts } from '../../kit/scenes/accounts.ts';
 import * as sse from '../../kit/scenes/events.ts';
 import { rawText } from '../../kit/scenes/misbehave.ts';
+import { bothModes } from '../../kit/scenes/ways.ts';
 import { textOf, usualCost, World } from '../../kit/scenes/world.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
 
@@ -73,16 +76,18 @@ await describeInBothPlanes(
       ({ account, patient, talkative, thrifty } = await createAccounts(planes.service, accounts));
       // Warm up: the first run of the code takes longer than these limits allow.
       await Promise.all(
-        bothModes.map(({ stream }) => ask(planes.service, account, { model: world.model('pair'), stream })),
+        bothModes.map(({ stream }) =>
+          ask(planes.service, account.inferenceKey, { model: world.model('pair'), stream }),
+        ),
       );
     });
 
     /** Sends a request, and measures how long the answer took. */
     async function timed(body: object, by = account): Promise<Answer & { readonly tookMs: number }> {
       const startedAt = performance.now();
-      const answer = await ask(planes.service, by, body);
+      const answer = await ask(planes.service, by.inferenceKey, body);
       expect(answer.text).not.toContain(rawText);
-      return { ...answer, tookMs: performance.now() - startedAt };
+      return Object.assign(answer, { tookMs: performance.now() - startedAt });
     }
 
     describe.concurrent.each(bothModes)('$name', ({ stream }) => {

@@ -1,10 +1,13 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { Answer } from '../../kit/answer.ts';
+import { ask, credentialFor, flows } from '../../kit/client.ts';
 import { answerError, type ProviderHandler } from '../../kit/provider.ts';
-import { type Answer, ask, bothModes, createAccounts, credentialFor, everyWay, flows } from '../../kit/scenes/ask.ts';
+import { createAccounts } from '../../kit/scenes/accounts.ts';
 import * as sse from '../../kit/scenes/events.ts';
 import { rawText } from '../../kit/scenes/misbehave.ts';
 import type { Suite } from '../../kit/scenes/suite.ts';
+import { bothModes, everyWay } from '../../kit/scenes/ways.ts';
 import { textOf } from '../../kit/scenes/world.ts';
 import type { TestAccount } from '../../kit/service.ts';
 
@@ -39,7 +42,7 @@ export const transportSuite: Suite = {
     });
 
     const asks = async (body: object): Promise<Answer> => {
-      const answer = await ask(stage.service, account, body);
+      const answer = await ask(stage.service, account.inferenceKey, body);
       expect(`${answer.text}${JSON.stringify([...answer.headers])}`).not.toContain(rawText);
       return answer;
     };
@@ -47,8 +50,8 @@ export const transportSuite: Suite = {
     describe.each(everyWay)('$name', ({ flow, stream }) => {
       it('the provider learns nothing about the client, and gets the key of the service', async () => {
         const body = { model: stage.world.model('keyed'), stream, messages: [{ role: 'user', content: 'hi' }] };
-        const credential = await credentialFor(stage.service, account, body, flow);
-        if (credential instanceof Response) throw new Error('no ticket');
+        const credential = await credentialFor(stage.service, account.inferenceKey, body, flow);
+        if (credential instanceof Answer) throw new Error('no ticket');
         const answer = await fetch(`${stage.service.baseUrl}/chat/completions`, {
           method: 'POST',
           headers: {
@@ -183,7 +186,12 @@ export const transportSuite: Suite = {
     it.each(flows)('a provider without its key, or with a dead one, tells no client about it (%s)', async (flow) => {
       stage.world.on('keyed', answerError(401, { message: `Incorrect API key provided: ${providerKey}. ${rawText}` }));
       const provider = { order: ['keyed'], max_attempts: 1 };
-      const answer = await ask(stage.service, account, { model: stage.world.model('keyed'), provider }, { flow });
+      const answer = await ask(
+        stage.service,
+        account.inferenceKey,
+        { model: stage.world.model('keyed'), provider },
+        { flow },
+      );
       expect(answer).toMatchObject({ status: 502, error: { type: 'provider_error' } });
       expect(answer.text).not.toMatch(new RegExp(`${providerKey}|${rawText}|API key`));
       expect(stage.service.logs()).not.toContain(providerKey);

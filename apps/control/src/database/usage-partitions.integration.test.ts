@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 // A database of the release before, with `usage` as one table.
 beforeEach(async () => {
-  url = await postgres.createDatabase();
+  url = await postgres.createEmptyDatabase();
   client = new pg.Client(url);
   await client.connect();
   notices.length = 0;

@@ -1,4 +1,3 @@
-import { errorOf } from '../../../kit/call.ts';
 import type { Flow } from '../../../kit/client.ts';
 import type { Sent } from '../../../kit/load.ts';
 import type { Rig } from '../rig.ts';
@@ -47,6 +46,6 @@ export const refused: readonly Outcome[] = ['answered', unavailable];
 export function outcomeOf({ called }: Sent): Outcome {
   if (called.ended === 'stuck') return 'stuck';
   if (called.complete) return 'answered';
-  if (called.status === undefined) return 'none';
-  return called.status === 200 ? 'cut' : `${called.status} ${errorOf(called)?.type ?? 'without an envelope'}`;
+  if (called.status === 0) return 'none';
+  return called.status === 200 ? 'cut' : `${called.status} ${called.error?.type ?? 'without an envelope'}`;
 }
