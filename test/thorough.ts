@@ -38,14 +38,57 @@ export const thorough: readonly Thorough[] = [
     changes: [embedded, 'scripts/**', 'package.json', 'README.md', 'docs/start/**', 'docs/tools/**'],
   },
   {
-    files: 'test/operate/lifecycle/{cluster,operators-day,restore}.test.ts',
+    files: 'test/operate/lifecycle/{cluster,operators-day,restore,rolling-restart,secret-rotation,upgrade}.test.ts',
     leftOut: 'files',
-    changes: ['apps/control/src/{cli,database,projection}/**', 'packages/state/src/redis/**', 'docs/operate/**'],
+    changes: [
+      'apps/control/src/{cli,database,projection,shards}/**',
+      'apps/control/migrations/**',
+      'packages/state/src/{envelopes,epochs,membership,redis}/**',
+      'packages/server/src/leave-server.ts',
+      'docs/operate/**',
+    ],
   },
   {
     files: 'test/operate/deploy/{built-images,images,systemd-machine,vm-image}.test.ts',
     leftOut: 'files',
     changes: ['deploy/{images,systemd,confidential-vm}/**', 'scripts/bundle.mjs'],
+  },
+  {
+    files: 'test/operate/deploy/{certificates,compose-deployment}.test.ts',
+    leftOut: 'files',
+    changes: ['deploy/compose/**', 'docker-compose.yml', 'apps/confidential/src/tls/**'],
+  },
+  {
+    files: 'test/operate/deploy/kubernetes{,-changes}.test.ts',
+    leftOut: 'files',
+    changes: ['deploy/kubernetes/**', 'docs/operate/kubernetes.md', 'packages/server/src/settings/**'],
+  },
+  { files: 'test/operate/deploy/deploy-guide.test.ts', leftOut: 'files', changes: ['deploy/**', 'docs/operate/**'] },
+  {
+    files: 'apps/embedded/src/postgres/postgres.integration.test.ts',
+    leftOut: 'files',
+    changes: ['apps/embedded/src/postgres/**'],
+  },
+  {
+    files: 'test/contract/agents/agents.test.ts',
+    leftOut: 'files',
+    changes: ['packages/client/src/{command,dialects,proxy}/**', 'docs/tools/**'],
+  },
+  {
+    files: 'test/contract/own-client/{client-guide,package,playground-page}.test.ts',
+    leftOut: 'files',
+    changes: [
+      'packages/client/package.json',
+      'packages/client/README.md',
+      'docs/tools/**',
+      'docs/start/**',
+      'apps/dashboard/src/{standalone,pages/playground}/**',
+    ],
+  },
+  {
+    files: 'tools/{bench,fuzz,routing-simulation,wallet-guessing}/**/*.test.ts',
+    leftOut: 'files',
+    changes: ['tools/{bench,fuzz,routing-simulation,wallet-guessing}/**'],
   },
   {
     files: 'test/contract/conformance/{every-route,limits}.test.ts',
@@ -64,25 +107,45 @@ export const thorough: readonly Thorough[] = [
     changes: [embedded],
   },
   { files: 'test/operate/serving/{secret-files,settings-file}.test.ts', leftOut: 'tests', changes: [embedded] },
-  ...['apps', 'billing', 'keys', 'models', 'operator', 'playground', 'routing', 'usage', 'verify', 'workspaces'].map(
+  ...[
+    'apps',
+    'billing',
+    'budgets',
+    'keys',
+    'models',
+    'operator',
+    'playground',
+    'routing',
+    'usage',
+    'verify',
+    'workspaces',
+  ].map(
     (page): Thorough => ({
       files: `test/people/dashboard/${page}.test.ts`,
-      leftOut: 'tests',
-      changes: [`apps/dashboard/src/pages/${page}/**`, 'apps/dashboard/src/ui/**', 'apps/dashboard/src/styles.css'],
+      leftOut: 'files',
+      changes: [
+        `apps/dashboard/src/pages/${page}/**`,
+        'apps/dashboard/src/{api,format,inference-key,snippets,ui,verification}/**',
+        'apps/dashboard/src/styles.css',
+      ],
     }),
   ),
   {
-    files: 'test/people/dashboard/{docs,feel,first-steps,overview,sign-in}.test.ts',
-    leftOut: 'tests',
+    files: 'test/people/dashboard/{docs,feel,interruptions,monthly-grants,overview,weight}.test.ts',
+    leftOut: 'files',
     changes: [
-      'apps/dashboard/src/pages/{guides,home,reference,sign-in,status}/**',
-      'apps/dashboard/src/shell/**',
+      'apps/dashboard/src/pages/{guides,home,reference,status}/**',
+      'apps/dashboard/src/{api,session,shell,ui}/**',
       'apps/dashboard/src/styles.css',
     ],
   },
   {
-    files: 'test/contract/own-client/playground-page.test.ts',
+    files: 'test/people/dashboard/{first-steps,sign-in}.test.ts',
     leftOut: 'tests',
-    changes: ['apps/dashboard/src/{standalone,pages/playground}/**'],
+    changes: [
+      'apps/dashboard/src/pages/{home,sign-in}/**',
+      'apps/dashboard/src/shell/**',
+      'apps/dashboard/src/styles.css',
+    ],
   },
 ];

@@ -18,8 +18,9 @@ describe('the thorough files of a run', () => {
   const few = ['test/a/1.test.ts', 'test/a/2.test.ts', 'test/b.test.ts', 'test/other.test.ts'];
   const chosen = (changed: readonly string[], commits = 9) => choose(entries, { files: few, changed, commits });
 
-  it('are those that a changed source names, and those that changed themselves', () => {
+  it('are those that a changed source names, and those that changed themselves or have a changed helper', () => {
     expect(chosen([])).toEqual({ named: [], due: [] });
+    expect(chosen(['test/a/world.ts']).named).toEqual(['test/a/1.test.ts', 'test/a/2.test.ts']);
     expect(chosen(['src/a/deep/x.ts']).named).toEqual(['test/a/1.test.ts', 'test/a/2.test.ts']);
     expect(chosen(['src/c/x.ts', 'test/a/2.test.ts']).named).toEqual(['test/a/2.test.ts', 'test/b.test.ts']);
   });

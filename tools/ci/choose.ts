@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import picomatch from 'picomatch';
 import type { Thorough } from '../../test/thorough.ts';
 
@@ -27,7 +28,7 @@ export function matches(globs: readonly string[]): (path: string) => boolean {
 /** In so many turns, each thorough file runs once. */
 const turns = 10;
 
-/** Chooses the thorough test files that run: those that a changed source names, and a tenth of the others. */
+/** Chooses the thorough test files that run: those that a changed source or helper names, and a tenth of the others. */
 export function choose(entries: readonly Thorough[], { files, changed, commits }: Landing): Chosen {
   const sources = changed.filter((path) => !path.endsWith('.test.ts'));
   const named = new Set<string>();
@@ -36,7 +37,9 @@ export function choose(entries: readonly Thorough[], { files, changed, commits }
     const isChanged = sources.some(matches(entry.changes));
     for (const file of files.filter(matches([entry.files]))) {
       all.add(file);
-      if (isChanged || changed.includes(file)) named.add(file);
+      // What lies beside a test file are its helpers.
+      if (isChanged || changed.includes(file) || sources.some((path) => dirname(path) === dirname(file)))
+        named.add(file);
     }
   }
   const due = [...all].toSorted().filter((file, at) => at % turns === commits % turns && !named.has(file));

@@ -83,9 +83,9 @@ export class AlertSender {
     }
     const at = nextAttempt(delivery, now());
     const by: Channel = delivery.recipientId === undefined ? 'webhook' : 'mail';
-    events.alertFailed({ alertId: delivery.alertId, by, failure, isGivenUp: at === undefined });
     if (at === undefined) await endDelivery(pool, delivery);
     else await postponeDelivery(pool, delivery, at);
+    events.alertFailed({ alertId: delivery.alertId, by, failure, isGivenUp: at === undefined });
   }
 
   /** Returns why it failed. Undefined: the alert was sent, or there is nowhere to send it any more. */
