@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import {
   type AppAnswer,
   appAnswerSchema,
@@ -13,12 +12,10 @@ import { Browser } from './browser.ts';
 import { bearer } from './client.ts';
 import { get } from './send.ts';
 import type { Service } from './service.ts';
+import { type SignedUp, signedUp } from './signed-up.ts';
 
 /** A signed-in user with their own browser. */
-export interface Person {
-  readonly email: string;
-  readonly password: string;
-  readonly accountId: string;
+export interface Person extends SignedUp {
   readonly browser: Browser;
 }
 
@@ -26,17 +23,8 @@ type Used = Pick<Service, 'controlUrl' | 'pool' | 'credit'>;
 
 /** Signs a user up and in. Their balance has `usd` when this resolves. */
 export async function newPerson(service: Used, usd = 0): Promise<Person> {
-  const [email, password] = [`${randomUUID()}@people.example`, `pw-${randomUUID()}`];
-  const browser = new Browser();
-  const auth = `${service.controlUrl}/auth`;
-  const made = await browser.ask('POST', `${auth}/sign-up/email`, { body: { name: 'x', email, password } });
-  expect(made.status).toBe(200);
-  await signIn(service, { email, password, browser });
-  const { rows } = await service.pool.query<{ id: string }>(
-    'select a.id from accounts a join auth_user u on u.id = a.user_id where u.email = $1',
-    [email],
-  );
-  const person = { email, password, browser, accountId: rows[0]?.id ?? '' };
+  const person = { ...(await signedUp(service.pool)), browser: new Browser() };
+  await signIn(service, person);
   if (usd > 0) await service.credit(person.accountId, usd);
   return person;
 }

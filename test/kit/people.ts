@@ -9,12 +9,10 @@ import { expect } from 'vitest';
 import type { Answer } from './answer.ts';
 import { type HeaderMap, post } from './send.ts';
 import type { Service } from './service.ts';
+import { type SignedUp, signedUp } from './signed-up.ts';
 
 /** A signed-in user. */
-export interface Person {
-  readonly email: string;
-  readonly password: string;
-  readonly accountId: string;
+export interface Person extends SignedUp {
   readonly session: HeaderMap;
 }
 
@@ -29,13 +27,8 @@ export function peopleOf(suite: { readonly service: Service }) {
     return { cookie: cookie.join('; ') };
   };
   const signUp = async (): Promise<Person> => {
-    const [email, password] = [`${randomUUID()}@people.example`, `pw-${randomUUID()}`];
-    expect((await post(url('/auth/sign-up/email'), { name: 'x', email, password })).status).toBe(200);
-    const { rows } = await suite.service.pool.query<{ id: string }>(
-      'select a.id from accounts a join auth_user u on u.id = a.user_id where u.email = $1',
-      [email],
-    );
-    return { email, password, accountId: rows[0]?.id ?? '', session: await signIn({ email, password }) };
+    const made = await signedUp(suite.service.pool);
+    return { ...made, session: await signIn(made) };
   };
   /** Marks the email address as verified, as the link in a verification mail does. */
   const verifyAddress = async ({ email }: Pick<Person, 'email'>): Promise<void> => {

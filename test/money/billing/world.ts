@@ -24,6 +24,7 @@ import { peopleOf } from '../../kit/people.ts';
 import { startProvider } from '../../kit/provider.ts';
 import { get, type HeaderMap, post, send } from '../../kit/send.ts';
 import { type Service, until } from '../../kit/service.ts';
+import { signedUp } from '../../kit/signed-up.ts';
 import {
   type StripeStandIn,
   startStripe,
@@ -87,16 +88,8 @@ export interface Person {
 }
 
 export async function signUp(service: Service): Promise<Person> {
-  const { controlUrl, pool } = service;
-  const [email, password] = [`${randomUUID()}@people.example`, `pw-${randomUUID()}`];
-  const made = await post(`${controlUrl}/auth/sign-up/email`, { name: 'Ann <i>Other</i>', email, password });
-  expect(made.status, made.text).toBe(200);
-  const session = await peopleOf({ service }).signIn({ email, password });
-  const { rows } = await pool.query<{ id: string }>(
-    'select a.id from accounts a join auth_user u on u.id = a.user_id where u.email = $1',
-    [email],
-  );
-  return { email, accountId: rows[0]?.id ?? '', session };
+  const { email, password, accountId } = await signedUp(service.pool, { name: 'Ann <i>Other</i>' });
+  return { email, accountId, session: await peopleOf({ service }).signIn({ email, password }) };
 }
 
 /** The actions of people and payment services towards the service, and its state as seen from outside. */

@@ -61,15 +61,15 @@ await describeInWorld(
       script: Script,
       { model = 'm/one', flow = 'compatibility', stream = false, leavesOnceAsked = false, body, ...how }: Asked,
     ) => {
-      const { seen } = stage.world.alpha;
-      const before = seen.length;
-      const leaving = leavesOnceAsked ? { leaveOn: until(() => seen.length > before, 'the provider is asked') } : {};
+      const salt = String(Math.random());
+      const isAsked = () => stage.world.alpha.seen.some(({ text }) => text.includes(salt));
+      const leaving = leavesOnceAsked ? { leaveOn: until(isAsked, 'the provider is asked') } : {};
       return ask(
         stage.service,
         account.inferenceKey,
         {
           model,
-          messages: [{ role: 'user', content: scripted(script, String(Math.random())) }],
+          messages: [{ role: 'user', content: scripted(script, salt) }],
           max_completion_tokens: 100,
           stream,
           ...body,
@@ -92,7 +92,7 @@ await describeInWorld(
     }
 
     const afterFirst = (text: string): boolean => text.includes('"content":');
-    it.each<[string, string, Script, Asked]>([
+    it.concurrent.each<[string, string, Script, Asked]>([
       ['provider', 'fails', { alpha: status(500) }, {}],
       ['provider', 'rejects the key of the operator', { alpha: status(401) }, {}],
       ['provider', 'closes the connection', { alpha: { kind: 'break' } }, {}],
@@ -155,7 +155,7 @@ await describeInWorld(
       body: { provider: { only: order, order } },
     });
     const twice = tries('alpha/eu', 'beta');
-    it.each<[string, Script, Asked, readonly string[], object]>([
+    it.concurrent.each<[string, Script, Asked, readonly string[], object]>([
       ['fails', { alpha: status(500), beta: answer }, twice, ['alpha/eu provider'], { status: 'completed' }],
       ['is at its limit', { alpha: status(429), beta: answer }, twice, ['alpha/eu rate_limit'], { provider: 'beta' }],
       [

@@ -3,8 +3,9 @@ import { smtpMail } from '@sotto/control';
 import { afterAll, describe, expect, it } from 'vitest';
 import { whileHeld } from '../../kit/database.ts';
 import { openMailbox } from '../../kit/mailbox.ts';
+import { password } from '../../kit/signed-up.ts';
 import { type SignedInPerson, verified } from './people.ts';
-import { password, signIn, useWorld, type Visitor } from './world.ts';
+import { signIn, useWorld, type Visitor } from './world.ts';
 
 const mailbox = await openMailbox();
 afterAll(() => mailbox.stop());

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { Authenticator, totpCode } from '../../kit/authenticator.ts';
 import { whileHeld } from '../../kit/database.ts';
+import { password } from '../../kit/signed-up.ts';
 import { confirm, enrolled, halfSignedIn, owner, registration, verified } from './people.ts';
-import { password, sessionStatus, signIn, useWorld, type Visitor } from './world.ts';
+import { sessionStatus, signIn, useWorld, type Visitor } from './world.ts';
 
 const world = await useWorld();
 /** A second process of the same deployment. A lock in memory would not stop it. */

@@ -3,7 +3,8 @@ import { smtpMail } from '@sotto/control';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openMailbox } from '../../kit/mailbox.ts';
 import { until } from '../../kit/service.ts';
-import { password, sessionStatus, signIn, useWorld } from './world.ts';
+import { password } from '../../kit/signed-up.ts';
+import { sessionStatus, signIn, useWorld } from './world.ts';
 
 let later = 0;
 const fresh = () => `${randomUUID()}@people.example`;

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { purgeExpired, smtpMail } from '@sotto/control';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openMailbox } from '../../kit/mailbox.ts';
-import { type Answer, password, sessionStatus, signIn, useWorld, type Visitor } from './world.ts';
+import { password } from '../../kit/signed-up.ts';
+import { type Answer, sessionStatus, signIn, useWorld, type Visitor } from './world.ts';
 
 const mailbox = await openMailbox();
 afterAll(() => mailbox.stop());

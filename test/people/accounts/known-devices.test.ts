@@ -3,10 +3,11 @@ import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { openMailbox } from '../../kit/mailbox.ts';
 import { redisSkipReason, startTestRedis, type TestRedis } from '../../kit/redis.ts';
+import { password } from '../../kit/signed-up.ts';
 import { noteSkip } from '../../kit/skips.ts';
 import { until } from '../../kit/until.ts';
 import { verified } from './people.ts';
-import { type AccountsWorld, openWorld, type Person, password, signIn, useWorld, type Visitor } from './world.ts';
+import { type AccountsWorld, openWorld, type Person, signIn, useWorld, type Visitor } from './world.ts';
 
 type Door = Pick<AccountsWorld, 'visitor'>;
 

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { redisSkipReason, startTestRedis, type TestRedis } from '../../kit/redis.ts';
+import { password } from '../../kit/signed-up.ts';
 import { noteSkip } from '../../kit/skips.ts';
-import { type Answer, openWorld, password, sessionStatus, signIn, useWorld, type Visitor } from './world.ts';
+import { type Answer, openWorld, sessionStatus, signIn, useWorld, type Visitor } from './world.ts';
 
 const redis: TestRedis | undefined = await startTestRedis();
 if (redis === undefined) noteSkip('limits of several controls together', redisSkipReason);

@@ -4,8 +4,9 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../kit/free-port.ts';
 import { openMailbox } from '../../kit/mailbox.ts';
 import { until } from '../../kit/service.ts';
+import { password } from '../../kit/signed-up.ts';
 import { type OpenidServer, startProvider, throughProvider } from './openid-server.ts';
-import { password, useWorld, type Visitor } from './world.ts';
+import { useWorld, type Visitor } from './world.ts';
 
 const grantUsd = 20;
 const plan = await readBillingPlan(builtInBilling);

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { operatorContracts } from '@sotto/contract/control';
 import { describe, expect, it } from 'vitest';
 import { totpCode } from '../../kit/authenticator.ts';
+import { password } from '../../kit/signed-up.ts';
 import { confirm, type Enrolled, enrolled, owner, show, verified } from './people.ts';
-import { password, sessionStatus, signIn, useWorld, type Visitor } from './world.ts';
+import { sessionStatus, signIn, useWorld, type Visitor } from './world.ts';
 
 let aheadMs = 0;
 const world = await useWorld({ now: () => Date.now() + aheadMs, signUp: { mode: 'open', domains: [] } });

@@ -1,14 +1,7 @@
 import { expect } from 'vitest';
 import { Authenticator, type Presence, showEarlierCode } from '../../kit/authenticator.ts';
-import {
-  type AccountsWorld,
-  type Answer,
-  type Person,
-  password,
-  sessionStatus,
-  signIn,
-  type Visitor,
-} from './world.ts';
+import { password } from '../../kit/signed-up.ts';
+import { type AccountsWorld, type Answer, type Person, sessionStatus, signIn, type Visitor } from './world.ts';
 
 export interface SignedInPerson extends Person {
   readonly visitor: Visitor;

@@ -3,8 +3,9 @@ import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { redisSkipReason, startTestRedis, type TestRedis } from '../../kit/redis.ts';
+import { password } from '../../kit/signed-up.ts';
 import { noteSkip } from '../../kit/skips.ts';
-import { type AccountsWorld, openWorld, type Person, password, type Visitor } from './world.ts';
+import { type AccountsWorld, openWorld, type Person, type Visitor } from './world.ts';
 
 const redis: TestRedis | undefined = await startTestRedis();
 if (redis === undefined) noteSkip('request limits of several controls together', redisSkipReason);

@@ -3,8 +3,9 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { Authenticator } from '../../kit/authenticator.ts';
 import { whileHeld } from '../../kit/database.ts';
 import { openMailbox } from '../../kit/mailbox.ts';
+import { password } from '../../kit/signed-up.ts';
 import { enrolled, halfSignedIn, owner, register, show, verified } from './people.ts';
-import { type Person, password, sessionStatus, signIn, useWorld } from './world.ts';
+import { type Person, sessionStatus, signIn, useWorld } from './world.ts';
 
 const mailbox = await openMailbox();
 afterAll(() => mailbox.stop());

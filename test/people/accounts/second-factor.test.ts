@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { totpCode } from '../../kit/authenticator.ts';
+import { password } from '../../kit/signed-up.ts';
 import { enrolled, halfSignedIn, verified } from './people.ts';
-import { password, sessionStatus, signIn, useWorld, type Visitor } from './world.ts';
+import { sessionStatus, signIn, useWorld, type Visitor } from './world.ts';
 
 const world = await useWorld();
 

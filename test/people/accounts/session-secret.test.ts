@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { totpCode } from '../../kit/authenticator.ts';
+import { password } from '../../kit/signed-up.ts';
 import { until } from '../../kit/until.ts';
 import { enrolled } from './people.ts';
-import { password, sessionStatus, useWorld, type Visitor } from './world.ts';
+import { sessionStatus, useWorld, type Visitor } from './world.ts';
 
 const first = randomBytes(32).toString('base64');
 const second = randomBytes(32).toString('base64');

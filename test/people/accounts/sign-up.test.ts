@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { purgeExpired, smtpMail } from '@sotto/control';
 import { describe, expect, it } from 'vitest';
 import { openMailbox } from '../../kit/mailbox.ts';
-import { password, signIn, useWorld, type Visitor } from './world.ts';
+import { password } from '../../kit/signed-up.ts';
+import { signIn, useWorld, type Visitor } from './world.ts';
 
 const world = await useWorld();
 

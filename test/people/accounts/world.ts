@@ -16,6 +16,7 @@ import { pino } from 'pino';
 import { afterAll } from 'vitest';
 import { freePort } from '../../kit/free-port.ts';
 import { openTestPool, startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
+import { password, signedUp } from '../../kit/signed-up.ts';
 import { newVisitor, type Visitor } from '../../kit/visitor.ts';
 
 export type { Answer, Visitor } from '../../kit/visitor.ts';
@@ -34,7 +35,7 @@ export interface AccountsWorld {
   visitor(): Visitor;
   /** Signs up, and does no more. */
   signUp(email?: string): Promise<Person>;
-  /** Signs up, and marks the address as if the person had followed the link. */
+  /** Somebody who has signed up and followed the link of the mail. */
   verified(email?: string): Promise<Person>;
   /** Runs a command of `sotto-control` on the database. Returns the exit code, and the printed lines. */
   cli(
@@ -61,8 +62,6 @@ export type WorldOptions = Partial<
   /** The public origin, if several controls share one. */
   readonly origin?: string;
 };
-
-export const password = 'correct horse battery';
 
 export async function openWorld(options: WorldOptions = {}): Promise<AccountsWorld> {
   const postgres: TestPostgres = await startTestPostgres();
@@ -140,9 +139,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<AccountsWor
     another: (further = {}) => start({ ...options, ...further }),
     signUp,
     async verified(email) {
-      const person = await signUp(email);
-      await pool.query('update auth_user set email_verified = true where email = $1', [person.email]);
-      return person;
+      return signedUp(pool, { ...(email === undefined ? {} : { email }), name: 'Ann', isVerified: true });
     },
     async stop() {
       for (const stop of stops) await stop();

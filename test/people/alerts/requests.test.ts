@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
@@ -11,6 +10,7 @@ import { type Mailbox, openMailbox } from '../../kit/mailbox.ts';
 import { peopleOf } from '../../kit/people.ts';
 import { answerChat } from '../../kit/provider.ts';
 import { post, send } from '../../kit/send.ts';
+import { signedUp } from '../../kit/signed-up.ts';
 import { until } from '../../kit/until.ts';
 import { type Receiver, startReceiver } from '../../kit/webhook-receiver.ts';
 
@@ -40,14 +40,8 @@ await describeInBothPlanes(
   (suite) => {
     it('follow their settlement, by mail and webhook', async () => {
       const { url, signIn, makeWorkspace, makeKey, fund } = peopleOf(suite);
-      const [email, password] = [`${randomUUID()}@people.example`, `pw-${randomUUID()}`];
-      expect((await post(url('/auth/sign-up/email'), { name: 'x', email, password })).status).toBe(200);
-      const { rows } = await suite.service.pool.query<{ id: string }>(
-        `with verified as (update auth_user set email_verified = true where email = $1 returning id)
-         select a.id from accounts a join verified v on v.id = a.user_id`,
-        [email],
-      );
-      const owner = { email, password, accountId: rows[0]?.id ?? '', session: await signIn({ email, password }) };
+      const made = await signedUp(suite.service.pool, { isVerified: true });
+      const owner = { ...made, session: await signIn(made) };
       await fund(owner);
       const workspaceId = await makeWorkspace(owner);
       const { key } = await makeKey(owner, workspaceId);
@@ -76,7 +70,7 @@ await describeInBothPlanes(
       await until(async () => String(percents()) === '50,80,100', 'the alert at 100 %');
       expect(await chat()).toBe(402);
       for (const percent of ['50 %', '80 %', '100 %']) {
-        const { text } = await mailbox.newest(email, percent);
+        const { text } = await mailbox.newest(owner.email, percent);
         expect(text).not.toContain(key);
         expect(text).not.toContain('acme');
       }

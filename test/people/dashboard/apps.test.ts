@@ -9,12 +9,12 @@ import { clientOf, exchange, start } from '../../kit/connected-apps.ts';
 import { freePort } from '../../kit/free-port.ts';
 import { get } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';
+import type { SignedUp } from '../../kit/signed-up.ts';
 import {
   describeDashboard,
   expectAccessible,
   expectGoodLooks,
   keepPicture,
-  type Person,
   type Stage,
   signInBy,
   signUpBy,
@@ -61,7 +61,7 @@ async function use({ service }: Stage, token: string): Promise<void> {
 }
 
 /** A person with one app that has made requests, and another that was disconnected. */
-async function personWithApps(stage: Stage): Promise<Person> {
+async function personWithApps(stage: Stage): Promise<SignedUp> {
   const person = await stage.person();
   for (const [name, ends] of [
     ['A notebook with quite a long name', false],

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { describeDashboard, expectGoodLooks, holdBack, keepPicture, type Person, type Stage } from './stage.ts';
+import type { SignedUp } from '../../kit/signed-up.ts';
+import { describeDashboard, expectGoodLooks, holdBack, keepPicture, type Stage } from './stage.ts';
 
 const longName = `${'a name without any space that is as long as names may be '.replaceAll(' ', '-')}${'x'.repeat(40)}`;
 
@@ -14,7 +15,7 @@ async function spend({ service }: Stage, keyId: string, usd: number): Promise<vo
 }
 
 /** The default workspace of a person with two keys, one of which has a long name, and a member. */
-async function workspaceOf(stage: Stage, owner: Person, guest: Person) {
+async function workspaceOf(stage: Stage, owner: SignedUp, guest: SignedUp) {
   const page = await stage.open('/budgets', { as: owner });
   const send = async (path: string, data: object, method: 'post' | 'put' = 'post') => {
     const answer = await page.request[method](`/v1${path}`, { data });

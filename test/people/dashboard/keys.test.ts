@@ -4,15 +4,8 @@ import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { thoroughly } from '../../kit/both-planes.ts';
 import { ask as askWithKey } from '../../kit/client.ts';
-import {
-  describeDashboard,
-  expectAccessible,
-  expectGoodLooks,
-  holdBack,
-  keepPicture,
-  type Person,
-  type Stage,
-} from './stage.ts';
+import type { SignedUp } from '../../kit/signed-up.ts';
+import { describeDashboard, expectAccessible, expectGoodLooks, holdBack, keepPicture, type Stage } from './stage.ts';
 
 const row = (page: Page, name: string) =>
   page.getByRole('table', { name: 'Keys' }).locator('tbody tr', { hasText: name });
@@ -46,7 +39,7 @@ async function choose(page: Page, name: string, deed: string): Promise<void> {
 const ask = ({ service }: Stage, key: string, model = 'acme/small') => askWithKey(service, key, { model });
 
 /** Adds a person to the default workspace of another, directly in the database. Invitations have their own tests. */
-async function join(stage: Stage, owner: Person, member: Person, role: string): Promise<void> {
+async function join(stage: Stage, owner: SignedUp, member: SignedUp, role: string): Promise<void> {
   await stage.service.pool.query(
     `insert into workspace_members (workspace_id, account_id, role)
      select id, $2, $3 from workspaces where account_id = $1 and is_default`,

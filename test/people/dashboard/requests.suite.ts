@@ -4,8 +4,9 @@ import type { Settlement } from '@sotto/state';
 import type { UsageError } from '@sotto/wire';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
+import type { SignedUp } from '../../kit/signed-up.ts';
 import { until } from '../../kit/until.ts';
-import { createKey, expectAccessible, type Person, type Stage } from './stage.ts';
+import { createKey, expectAccessible, type Stage } from './stage.ts';
 
 const minuteMs = 60_000;
 export const dayMs = 86_400_000;
@@ -36,7 +37,7 @@ export interface Use {
   readonly firstToken?: number;
 }
 
-export interface User extends Person {
+export interface User extends SignedUp {
   readonly workspaceId: string;
   readonly keyIds: readonly string[];
 }

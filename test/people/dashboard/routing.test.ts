@@ -3,7 +3,8 @@ import { expect, it } from 'vitest';
 import { thoroughly } from '../../kit/both-planes.ts';
 import { ask } from '../../kit/client.ts';
 import { expectError } from '../../kit/expect-error.ts';
-import { createKey, createWorkspace, describeDashboard, expectGoodLooks, type Person, type Stage } from './stage.ts';
+import type { SignedUp } from '../../kit/signed-up.ts';
+import { createKey, createWorkspace, describeDashboard, expectGoodLooks, type Stage } from './stage.ts';
 
 await describeDashboard('routing', (stage) => {
   it('a change shows in the preview before it is saved, is saved, and the next request obeys it', async () => {
@@ -171,7 +172,7 @@ const put = (page: Page, preferences: object): Promise<unknown> =>
   }).then(({ status }) => status)`);
 
 /** A person in another person's workspace `Shared`. */
-async function shared(stage: Stage, role: string): Promise<Person> {
+async function shared(stage: Stage, role: string): Promise<SignedUp> {
   const [owner, member] = [await stage.person(), await stage.person()];
   const { pool } = stage.service;
   const page = await stage.open('/', { as: owner });

@@ -7,7 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { totpCode } from '../../kit/authenticator.ts';
 import { thoroughly } from '../../kit/both-planes.ts';
 import { type Mailbox, openMailbox } from '../../kit/mailbox.ts';
-import { type AccountsWorld, openWorld, password } from '../accounts/world.ts';
+import { password } from '../../kit/signed-up.ts';
+import { type AccountsWorld, openWorld } from '../accounts/world.ts';
 import {
   addAuthenticator,
   createWorkspace,

@@ -13,17 +13,11 @@ import { startWorld, type World } from '../../kit/conformance.ts';
 import { answerChat } from '../../kit/provider.ts';
 import { hasSharedRedis, redisSkipReason } from '../../kit/redis.ts';
 import type { Service } from '../../kit/service.ts';
+import { type SignedUp, signedUp } from '../../kit/signed-up.ts';
 import { noteSkip } from '../../kit/skips.ts';
 
 /** The credentials of a person. */
-export type SignInAs = Pick<Person, 'email' | 'password'>;
-
-/** A person with an account and money, who is not signed in anywhere yet. */
-export interface Person {
-  readonly email: string;
-  readonly password: string;
-  readonly accountId: string;
-}
+export type SignInAs = Pick<SignedUp, 'email' | 'password'>;
 
 export interface OpenOptions {
   /** Signs in this person first. */
@@ -41,8 +35,8 @@ export interface Stage {
   readonly world: World;
   /** The control origin, without `/v1`. */
   readonly origin: string;
-  /** Signs up a person with this many USD. Default: 10. */
-  person(usd?: number): Promise<Person>;
+  /** Somebody with an account and this many USD, who is not signed in anywhere yet. Default: 10. */
+  person(usd?: number): Promise<SignedUp>;
   /** Opens a page in a new browser context (no shared cookies), at a path such as `/keys`. */
   open(path: string, options?: OpenOptions): Promise<Page>;
 }
@@ -155,28 +149,17 @@ export function useBrowser(
 
 export const hasBrowser = (): boolean => hasChromium('the dashboard in a browser');
 
-async function signUp({ controlUrl, pool, credit }: Service, usd: number): Promise<Person> {
-  const [email, password] = [`${randomUUID().slice(0, 8)}@people.example`, `pw-${randomUUID()}`];
-  const answer = await postJson(`${controlUrl}/auth/sign-up/email`, { name: 'Ann Example', email, password });
-  expect(answer.status).toBe(200);
-  // Has the same effect as a link in a mail.
-  const { rows } = await pool.query<{ id: string }>(
-    `with verified as (update auth_user set email_verified = true where email = $1 returning id)
-     select a.id from accounts a join verified v on v.id = a.user_id`,
-    [email],
-  );
-  const accountId = rows[0]?.id ?? '';
-  if (usd > 0) await credit(accountId, usd);
-  return { email, password, accountId };
+async function signUp({ pool, credit }: Service, usd: number): Promise<SignedUp> {
+  const email = `${randomUUID().slice(0, 8)}@people.example`;
+  const person = await signedUp(pool, { email, name: 'Ann Example', isVerified: true });
+  if (usd > 0) await credit(person.accountId, usd);
+  return person;
 }
 
 async function signIn(context: BrowserContext, { email, password }: SignInAs): Promise<void> {
   const answer = await context.request.post('/v1/auth/sign-in/email', { data: { email, password } });
   expect(answer.status(), await answer.text()).toBe(200);
 }
-
-const postJson = (url: string, body: object): Promise<Response> =>
-  fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
 
 /** The browser itself writes answers of 4xx, and servers that have ended, to the console. Tests cause both on purpose. */
 const isCausedByTest = (text: string): boolean =>
@@ -347,7 +330,7 @@ export async function addAuthenticator(page: Page): Promise<void> {
 }
 
 /** Enrolls an authenticator app for the person of a page. Returns its address. */
-export async function enrol({ request }: Page, { password }: Pick<Person, 'password'>): Promise<string> {
+export async function enrol({ request }: Page, { password }: Pick<SignedUp, 'password'>): Promise<string> {
   const enabled = await request.post('/v1/auth/two-factor/enable', { data: { password } });
   const { totpURI: uri } = (await enabled.json()) as { totpURI: string };
   const show = async (code: string) =>
