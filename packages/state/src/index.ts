@@ -79,4 +79,4 @@ export { leaveReplica, readRedisUrl } from './redis/connection.ts';
 export { brokerConnectionName, inspectRedis } from './redis/inspect.ts';
 export { createRedisState } from './redis/redis-state.ts';
 export { indexShardOfKey, shardCount, shardOfWallet, shards } from './shard.ts';
-export { forEachReachable, StateUnavailableError } from './unavailable.ts';
+export { forAllReachable, forEachReachable, StateUnavailableError } from './unavailable.ts';

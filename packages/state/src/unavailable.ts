@@ -29,3 +29,15 @@ export async function forEachReachable<T>(
   }
   return failure;
 }
+
+/** Does the same for all items at once, whose steps then share calls to the state. */
+export async function forAllReachable<T>(
+  items: Iterable<T>,
+  act: (item: T) => Promise<unknown>,
+): Promise<StateUnavailableError | undefined> {
+  const done = await Promise.allSettled(Array.from(items, async (item) => act(item)));
+  const reasons: unknown[] = done.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
+  const other = reasons.find((reason) => !(reason instanceof StateUnavailableError));
+  if (other !== undefined) throw other;
+  return reasons.find((reason) => reason instanceof StateUnavailableError);
+}

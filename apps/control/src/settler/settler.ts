@@ -1,7 +1,7 @@
 import { repeat } from '@sotto/server';
 import {
   type AccountRef,
-  forEachReachable,
+  forAllReachable,
   type Keys,
   openAccountRef,
   parseSettlement,
@@ -47,6 +47,8 @@ export class Settler {
   /** The last entry that was booked per shard, and who read it. */
   readonly #position = new Map<number, { readonly streamId: string; readonly reader: SettlementReader }>();
   readonly #running = new Map<number, Promise<boolean>>();
+  /** The last booking that was begun, of any shard. They are one after the other, because each is a transaction of Postgres. */
+  #booking: Promise<unknown> = Promise.resolve();
 
   constructor(deps: SettlerDependencies) {
     this.#deps = deps;
@@ -61,8 +63,8 @@ export class Settler {
   async settleAll(): Promise<boolean> {
     let more = false;
     const joined = shards.filter((shard) => this.#deps.state.membership.isJoined(shard));
-    const failure = await forEachReachable(joined, async (shard) => {
-      more = (await this.settleShard(shard)) || more;
+    const failure = await forAllReachable(joined, async (shard) => {
+      if (await this.settleShard(shard)) more = true;
     });
     if (failure !== undefined) throw failure;
     return more;
@@ -120,15 +122,26 @@ export class Settler {
     const { entries, reader } = await state.takeSettlements(shard, isSame ? position.streamId : '0-0', batchSize);
     const last = entries.at(-1);
     if (last === undefined) return false;
-    const { verified, rejected } = this.#read(entries);
-    for (const entry of rejected) await this.#setAside(shard, entry, 'bad_mac');
-    const results = await this.#book(shard, verified);
+    const results = await this.#inTurn(() => this.#enter(shard, entries));
     await this.#tell(shard, results);
     await state.acknowledge(shard, last.streamId, reader);
     this.#position.set(shard, { streamId: last.streamId, reader });
     const booked = results.reduce((sum, result) => sum + result.booked, 0);
     events.booked({ shard, settlements: entries.length, charges: booked });
     return entries.length === batchSize;
+  }
+
+  #inTurn<T>(run: () => Promise<T>): Promise<T> {
+    const next = this.#booking.catch(() => {}).then(run);
+    this.#booking = next;
+    return next;
+  }
+
+  /** Enters a batch into the ledger. Sets aside what is not of our brokers. */
+  async #enter(shard: number, entries: readonly SettlementEntry[]): Promise<BookingResult[]> {
+    const { verified, rejected } = this.#read(entries);
+    for (const entry of rejected) await this.#setAside(shard, entry, 'bad_mac');
+    return this.#book(shard, verified);
   }
 
   /** Writes bookings to the state, and logs the operator’s losses. */

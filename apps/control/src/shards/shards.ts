@@ -1,5 +1,5 @@
 import { repeat } from '@sotto/server';
-import { EpochKeeper, forEachReachable, type Keys, LeaseKeeper, leaseGraceMs, type State, shards } from '@sotto/state';
+import { EpochKeeper, forAllReachable, type Keys, LeaseKeeper, leaseGraceMs, type State, shards } from '@sotto/state';
 import type { Domain } from '../domain.ts';
 import type { ControlEvents } from '../events.ts';
 import { type EpochLedgerDependencies, postgresEpochLedger } from './epoch-ledger.ts';
@@ -55,7 +55,7 @@ export function buildShards(deps: ShardsDependencies): Shards {
       repeat(
         reapMs,
         async () => {
-          const failure = await forEachReachable(shards, async (shard) => {
+          const failure = await forAllReachable(shards, async (shard) => {
             const holds = await state.reap(shard, leaseGraceMs);
             if (holds > 0) events.reaped({ shard, holds });
           });

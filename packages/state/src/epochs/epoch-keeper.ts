@@ -8,7 +8,7 @@ import { joinShard, leaseGraceMs, leaseMs } from '../membership/lease-keeper.ts'
 import { mayHold, ticketFormFor } from '../membership/membership.ts';
 import type { Declared, EpochPort, MembershipPort, ProjectionPort, RestoredAmount, ShardMembers } from '../ports.ts';
 import { shards as allShards } from '../shard.ts';
-import { forEachReachable, StateUnavailableError } from '../unavailable.ts';
+import { forAllReachable, forEachReachable, StateUnavailableError } from '../unavailable.ts';
 
 /** In what an amount counts. */
 export type AmountOwner = Pick<RestoredAmount, 'walletId' | 'keyHash' | 'budgetIds'>;
@@ -94,7 +94,7 @@ export class EpochKeeper {
     const ready = new Map<number, ShardMembers & { readonly epoch: number }>();
     const clients = new Map<number, readonly string[]>();
     let open = 0;
-    const notSeen = await forEachReachable(shards, async (shard) => {
+    const notSeen = await forAllReachable(shards, async (shard) => {
       const members = await this.#begun(shard);
       if (members === undefined) return;
       const { epoch, isOpen } = members;

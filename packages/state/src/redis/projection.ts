@@ -15,9 +15,11 @@ import { shardPrefix } from '../shard.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 import { keyIndexName, readRefusingBudget } from './admission.ts';
 import { listReply, type ScriptRunner } from './script-runner.ts';
+import { StepBatch } from './step-batch.ts';
 
 /** `now` is empty outside tests, because the scripts use Redis' own clock. */
 export function redisProjection(runner: ScriptRunner, now: () => string): ProjectionPort {
+  const takes = new StepBatch(runner, 'takeSettlements', () => '');
   const indexKey: ProjectionPort['indexKey'] = async ({ keyHash, shard, secrets }) => {
     const entry = (secretHash: string): string => (secretHash === keyHash ? String(shard) : `${shard} ${keyHash}`);
     const hashes = secretsOf({ keyHash, secrets });
@@ -132,9 +134,8 @@ export function redisProjection(runner: ScriptRunner, now: () => string): Projec
     },
 
     async takeSettlements(shard, afterId, limit) {
-      const reader = runner.membership.caller(shard);
-      const [entries] = await runner.step('takeSettlements', shard, [afterId, limit]);
-      return { entries: listReply(entries).map(readEntry), reader };
+      const { answer, caller: reader } = await takes.step(shard, [afterId, limit]);
+      return { entries: listReply(answer).map(readEntry), reader };
     },
 
     async book(charges) {

@@ -35,7 +35,6 @@ const shardScripts = {
   removeBudget: projection.removeBudgetScript,
   mint: admission.mintScript,
   reap: membership.reapScript,
-  takeSettlements: projection.takeSettlementsScript,
   acknowledge: projection.acknowledgeScript,
   watermark: projection.watermarkScript,
   publishCatalog: shardless.publishCatalogScript,
@@ -45,7 +44,11 @@ const shardScripts = {
 } as const;
 
 /** Scripts that do the steps of several requests in one call (`step-batch.ts`). */
-const batchScripts = { redeem: admission.redeemScript, settle: admission.settleScript } as const;
+const batchScripts = {
+  redeem: admission.redeemScript,
+  settle: admission.settleScript,
+  takeSettlements: projection.takeSettlementsScript,
+} as const;
 
 export type ScriptName = keyof typeof shardScripts;
 export type BatchName = keyof typeof batchScripts;
@@ -162,7 +165,10 @@ export class ScriptRunner {
 
   /** Runs plain commands with the timeout and breaker of the scripts. */
   plain<T>(call: (connection: RedisConnection) => Promise<T>): Promise<T> {
-    return this.#ask(() => call(this.connection));
+    return this.#ask(() => {
+      this.#gather();
+      return call(this.connection);
+    });
   }
 }
 

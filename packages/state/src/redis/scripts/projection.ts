@@ -1,5 +1,5 @@
 import { lateMs } from '../../bounds.ts';
-import { budgets, guard, names, notes, records, spaceless } from './parts.ts';
+import { batches, budgets, guard, names, notes, records, spaceless } from './parts.ts';
 
 /** Writes from the ledger to a shard, and the ledger's progress in the shard's stream. */
 
@@ -199,14 +199,16 @@ if refused then return refused end
 return {n, redis.call('GET', P .. 'watermark') or '0-0', tonumber(epoch)}
 `;
 
-/** ARGV from 5: the id before the first, and how many at most. Reading settlements is a step that counts: see `takeSettlements`. */
-export const takeSettlementsScript = `${names}${guard}${spaceless}
-local n, refused = guard('project')
-if refused then return refused end
-local found = redis.call('XRANGE', P .. 'stream', '(' .. ARGV[5], '+', 'COUNT', ARGV[6])
-if #found == 0 then return {n, found} end
-spaceless()
-return {count(), found}
+/**
+ * ARGV: '', then requests as in `batches`, each with: the id before the first, and how many at most. Reading settlements is a step that
+ * counts: see `takeSettlements`.
+ */
+export const takeSettlementsScript = `${names}${guard}${batches}${spaceless}
+return each_request('project', 2, function(at)
+  local found = redis.call('XRANGE', P .. 'stream', '(' .. ARGV[at], '+', 'COUNT', ARGV[at + 1])
+  if #found > 0 then spaceless() end
+  return found, #found > 0
+end)
 `;
 
 /** ARGV from 5: stream id. Moves the watermark forward and trims the stream behind it. */
