@@ -1,9 +1,8 @@
+import { type DatabaseConnection, openDatabase } from '@sotto/control/database';
+import { createAccount, insertKey } from '@sotto/control/testing';
 import type { AccountRef, Settlement } from '@sotto/state';
 import type pg from 'pg';
 import { afterAll } from 'vitest';
-import { createAccount } from '../../apps/control/src/accounts/ensure-account.ts';
-import { type DatabaseConnection, migrateDatabase, openDatabase } from '../../apps/control/src/database/database.ts';
-import { insertKey } from '../../apps/control/src/keys/key-store.ts';
 import { startTestPostgres } from './postgres.ts';
 import { until } from './until.ts';
 
@@ -15,7 +14,6 @@ import { until } from './until.ts';
 export async function openTestDatabase({ timezone }: { readonly timezone?: string } = {}): Promise<DatabaseConnection> {
   const postgres = await startTestPostgres();
   const url = new URL(await postgres.createDatabase());
-  await migrateDatabase(url.href);
   if (timezone !== undefined) url.searchParams.set('options', `-c timezone=${timezone}`);
   const database = openDatabase(url.href);
   afterAll(async () => {

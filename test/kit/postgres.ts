@@ -11,10 +11,7 @@ import { until } from './until.ts';
 
 /** Creates databases for tests. */
 export interface TestPostgres {
-  /**
-   * Creates a database for the service and resolves to its URL. On the shared server it has the schema already. It is
-   * dropped at `stop()`, or with the server.
-   */
+  /** Creates a database with the schema and resolves to its URL. It is dropped at `stop()`, or with the server. */
   createDatabase(): Promise<string>;
   /** Creates a database without a schema, for tests about its creation. */
   createEmptyDatabase(): Promise<string>;
@@ -57,7 +54,10 @@ export async function startTestPostgres(): Promise<TestPostgres> {
   if (url === undefined) return startOwnPostgres();
   const names: string[] = [];
   return {
-    createDatabase: () => createDatabase(url, names, process.env[templateVariable]),
+    createDatabase: () => {
+      const template = process.env[templateVariable];
+      return template === undefined ? createMigrated(url, names) : createDatabase(url, names, template);
+    },
     createEmptyDatabase: () => createDatabase(url, names),
     stop: async () => {
       for (const name of names.splice(0)) await execute(url, `drop database if exists ${name} with (force)`);
@@ -96,7 +96,7 @@ export async function startOwnPostgres(
     get pid() {
       return server.pid;
     },
-    createDatabase: () => createDatabase(url, []),
+    createDatabase: () => createMigrated(url, []),
     createEmptyDatabase: () => createDatabase(url, []),
     kill9: async () => {
       process.kill(server.pid, 'SIGKILL');
@@ -132,6 +132,14 @@ async function createDatabase(url: string, names: string[], template = 'template
   const own = new URL(url);
   own.pathname = `/${name}`;
   return own.href;
+}
+
+async function createMigrated(url: string, names: string[]): Promise<string> {
+  // Loaded only here, because it takes half a second and most files copy the template.
+  const { migrateDatabase } = await import('@sotto/control/database');
+  const database = await createDatabase(url, names);
+  await migrateDatabase(database);
+  return database;
 }
 
 async function execute(url: string, sql: string): Promise<void> {

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createAccount, creditAccount, insertKey, migrateDatabase } from '@sotto/control';
+import { createAccount, creditAccount, insertKey } from '@sotto/control/testing';
 import { nusdToUsd } from '@sotto/money';
 import { initialPreferences, type Preferences } from '@sotto/wire';
 import type pg from 'pg';
@@ -18,6 +18,7 @@ export { until } from './until.ts';
 export interface ServiceOptions {
   /** `one`: embedded mode, both planes in one process with state in memory. `two`: two processes on Redis. */
   readonly planes: 'one' | 'two';
+  /** With the schema. */
   readonly databaseUrl: string;
   /** Required for `two`. */
   readonly redisUrl?: string | undefined;
@@ -118,7 +119,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const catalogFile = join(folder, 'catalog.yaml');
   await writeFile(registryFile, options.registry);
   await writeFile(catalogFile, options.catalog);
-  await migrateDatabase(options.databaseUrl);
   const ports = { control: await freePort(), confidential: options.brokerPort ?? (await freePort()) };
   const controlOrigin = `http://${options.controlHost ?? '127.0.0.1'}:${ports.control}`;
   const confidentialOrigin = `http://127.0.0.1:${ports.confidential}`;

@@ -28,7 +28,7 @@ export async function teardown(): Promise<void> {
 
 /** Creates a database with the schema, as an operator does. Resolves to its name. */
 async function createTemplate(server: OwnPostgres): Promise<string> {
-  const url = await server.createDatabase();
+  const url = await server.createEmptyDatabase();
   const migrate = [...fromSource, programOf('apps/control/src/main.ts'), 'migrate'];
   const root = fileURLToPath(new URL('../../', import.meta.url));
   const { code, out, error } = await runToEnd(process.execPath, migrate, root, { DATABASE_URL: url });

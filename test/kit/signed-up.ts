@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createPerson } from '@sotto/control';
+import { createPerson } from '@sotto/control/testing';
 import type pg from 'pg';
 
 export interface SignedUp {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { bookSettlements, createAccount, creditAccount, insertKey, migrateDatabase } from '@sotto/control';
+import { bookSettlements, createAccount, creditAccount, insertKey } from '@sotto/control';
 import {
   type AccountRef,
   createRedisState,
@@ -31,7 +31,6 @@ const settlementMacKey = Buffer.alloc(32, 2);
 
 const postgres = await startOwnPostgres({ durability: 'full' });
 const databaseUrl = await postgres.createDatabase();
-await migrateDatabase(databaseUrl);
 const pool = new pg.Pool({ connectionString: databaseUrl, max: 10 });
 
 interface Payer extends AccountRef {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { creditAccount } from '@sotto/control';
+import { creditAccount } from '@sotto/control/testing';
 import {
   type BillingSettingsAnswer,
   balanceAnswerSchema,

@@ -1,4 +1,4 @@
-import { bookSettlements, migrateDatabase } from '@sotto/control';
+import { bookSettlements } from '@sotto/control/testing';
 import { usageDailyAnswerSchema, usagePageSchema } from '@sotto/wire';
 import pg from 'pg';
 import { expect, it } from 'vitest';
@@ -32,7 +32,6 @@ async function age(databaseUrl: string): Promise<void> {
 await describeInBothPlanes(
   'a retention of one month',
   async ({ databaseUrl }) => {
-    await migrateDatabase(databaseUrl);
     await age(databaseUrl);
     return { ...(await oneModel({ baseUrl: 'http://127.0.0.1:9/v1' })), environment: { USAGE_RETENTION_MONTHS: '1' } };
   },

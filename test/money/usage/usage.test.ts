@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { bookSettlements } from '@sotto/control';
+import { bookSettlements } from '@sotto/control/testing';
 import { keyAnswerSchema, usageDailyAnswerSchema, usagePageSchema } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';

@@ -6,7 +6,6 @@ import {
   builtInBilling,
   builtInCatalog,
   type ControlOptions,
-  migrateDatabase,
   readBillingPlan,
   runCli,
 } from '@sotto/control';
@@ -66,7 +65,6 @@ export type WorldOptions = Partial<
 export async function openWorld(options: WorldOptions = {}): Promise<AccountsWorld> {
   const postgres: TestPostgres = await startTestPostgres();
   const databaseUrl = await postgres.createDatabase();
-  await migrateDatabase(databaseUrl);
   const pool = openTestPool(databaseUrl);
   const lines: string[] = [];
   const secret = () => randomBytes(32);

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { bookSettlements } from '@sotto/control';
+import { bookSettlements } from '@sotto/control/testing';
 import type { Settlement } from '@sotto/state';
 import type { UsageError } from '@sotto/wire';
 import type { Page } from 'playwright-core';

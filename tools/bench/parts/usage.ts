@@ -1,4 +1,3 @@
-import { migrateDatabase } from '@sotto/control';
 import { startTestPostgres } from '../../../test/kit/postgres.ts';
 import { median } from '../cpu.ts';
 import { figure, type Part } from '../page/report.ts';
@@ -53,7 +52,6 @@ export const usage: Part = async ({ quick }) => {
   const growth = await measureGrowth(await postgres.createDatabase(), quick ? 20_000 : 200_000);
   const filled = process.env.BENCH_USAGE_URL;
   const databaseUrl = filled ?? (await postgres.createDatabase());
-  await migrateDatabase(databaseUrl);
   const server = await serveUsage(databaseUrl, bigAccount);
   if (filled === undefined) await generateUsage(server.pool, rows, (what) => process.stderr.write(`${what}\n`));
 

@@ -5,7 +5,6 @@ import {
   createAccount,
   creditAccount,
   insertKey,
-  migrateDatabase,
   openDatabase,
 } from '@sotto/control';
 import type { AccountRef } from '@sotto/state';
@@ -26,7 +25,6 @@ const tables = ['usage', 'settlements', 'ledger_transactions', 'ledger_entries']
 
 /** Books requests of 200 accounts, and measures by how much each table that has rows per request grows, with its indexes. */
 export async function measureGrowth(databaseUrl: string, requests: number): Promise<Growth> {
-  await migrateDatabase(databaseUrl);
   const { pool, close } = openDatabase(databaseUrl);
   const owners: AccountRef[] = [];
   for (let made = 0; made < 200; made += 1) {

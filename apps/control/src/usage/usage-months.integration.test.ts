@@ -5,7 +5,7 @@ import { makeOwners, settledChat } from '../../../../test/kit/database.ts';
 import { startTestPostgres, type TestPostgres } from '../../../../test/kit/postgres.ts';
 import { until } from '../../../../test/kit/until.ts';
 import { auditLedger } from '../audit/audit-ledger.ts';
-import { type DatabaseConnection, migrateDatabase, openDatabase } from '../database/database.ts';
+import { type DatabaseConnection, openDatabase } from '../database/database.ts';
 import { bookSettlements } from '../ledger/book-settlements.ts';
 import type { AttributedSettlement } from '../ledger/record-usage.ts';
 import { keepUsageMonths, readKeptFrom } from './usage-months.ts';
@@ -26,7 +26,6 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   const url = await postgres.createDatabase();
-  await migrateDatabase(url);
   // Not UTC, because months must be UTC under any time zone of the server.
   const elsewhere = new URL(url);
   elsewhere.searchParams.set('options', '-c timezone=Pacific/Auckland');

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startTestPostgres, type TestPostgres } from '../../../../../test/kit/postgres.ts';
 import { createAccount } from '../../accounts/ensure-account.ts';
-import { type DatabaseConnection, migrateDatabase, openDatabase } from '../../database/database.ts';
+import { type DatabaseConnection, openDatabase } from '../../database/database.ts';
 import { controlEvents } from '../../events.ts';
 import { writeSettings } from '../account-settings.ts';
 import { parseBilling } from '../billing-plan.ts';
@@ -17,7 +17,6 @@ let processes: DatabaseConnection[];
 beforeAll(async () => {
   postgres = await startTestPostgres();
   const url = await postgres.createDatabase();
-  await migrateDatabase(url);
   processes = [1, 2, 3, 4].map(() => openDatabase(url));
 });
 afterAll(async () => {
