@@ -135,8 +135,7 @@ async function createDatabase(url: string, names: string[], template = 'template
 }
 
 async function createMigrated(url: string, names: string[]): Promise<string> {
-  // Loaded only here, because it takes half a second and most files copy the template.
-  const { migrateDatabase } = await import('@sotto/control/database');
+  const { migrateDatabase } = await import('./migrate.ts');
   const database = await createDatabase(url, names);
   await migrateDatabase(database);
   return database;
