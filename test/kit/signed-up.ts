@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createPerson } from '@sotto/control/testing';
 import type pg from 'pg';
+import { until } from './until.ts';
 
 export interface SignedUp {
   readonly email: string;
@@ -36,5 +37,8 @@ export async function signedUp(
     );
   }
   await pool.query('update auth_user set email_verified = $2 where id = $1', [userId, isVerified]);
+  const isProjected = async () =>
+    (await pool.query('select 1 from accounts where id = $1 and projected_version >= version', [accountId])).rowCount;
+  await until(async () => (await isProjected()) === 1, 'the account is projected');
   return { email, password, accountId };
 }

@@ -7,7 +7,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
 import { type ApiCredentials, RememberedKeys, verifyCredentials } from './credentials/api-credentials.ts';
 import type { SessionDependencies } from './credentials/session-credentials.ts';
-import { isDatabaseUnavailable } from './database/database.ts';
+import { isDatabaseUnavailable } from './database/failures.ts';
 import type { Domain } from './domain.ts';
 import type { ControlEvents } from './events.ts';
 import { limitByKey, ownLimit, registerRateLimits, uncounted } from './limits/rate-limits.ts';

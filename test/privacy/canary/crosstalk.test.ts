@@ -80,7 +80,7 @@ await describeInWorld(
         const texts = said.match(markerLike) ?? [];
         expect(texts.length).toBe(stream ? pieces : 1);
         expect([...new Set(texts)]).toEqual([own]);
-        expect(said).toContain('"cache-control":"no-store"');
+        expect(said).toContain('"cache-control","no-store"');
         // No two answers share an id.
         const id = /chatcmpl-[\w-]{22}/.exec(said)?.[0] ?? '';
         expect(id).not.toBe('');

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { initialPreferences } from '@sotto/wire';
 import type pg from 'pg';
-import { isUniqueViolation } from '../database/database.ts';
+import { isUniqueViolation } from '../database/failures.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 
 export interface AccountIds {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { loadSettings } from '@sotto/server';
 import { readDatabaseUrl, settingsSchema } from '../config.ts';
-import { migrateDatabase } from '../database/database.ts';
+import { migrateDatabase } from '../database/migrate.ts';
 import {
   accountCreate,
   accountCredit,

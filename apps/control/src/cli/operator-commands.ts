@@ -6,7 +6,7 @@ import { readBillingPlan, readBillingSettings } from '../billing/billing-setting
 import { applyWithin } from '../billing/orders/apply-event.ts';
 import { listAllOrders, lockOrder } from '../billing/orders/order-store.ts';
 import { readLinkSettings } from '../config.ts';
-import { isUuid } from '../database/database.ts';
+import { isUuid } from '../database/is-uuid.ts';
 import { controlEvents } from '../events.ts';
 import { type GrantOutcome, grantOperator, listOperators, revokeOperator } from '../operator/operator-store.ts';
 import { spendByProvider } from '../operator/provider-list.ts';

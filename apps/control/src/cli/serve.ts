@@ -14,7 +14,7 @@ import { pino } from 'pino';
 import { readBillingPlan } from '../billing/billing-settings.ts';
 import { builtInCatalog } from '../catalog/catalog-keeper.ts';
 import { readConfig } from '../config.ts';
-import { migrateDatabase } from '../database/database.ts';
+import { migrateDatabase } from '../database/migrate.ts';
 import { smtpMail } from '../mail/smtp-mail.ts';
 import { readIssuer } from '../wallets/issuer.ts';
 import { buildControl } from '../wiring.ts';

@@ -2,7 +2,7 @@ import { ServiceError } from '@sotto/wire';
 import type { FastifyRequest } from 'fastify';
 import type pg from 'pg';
 import { type AccountIds, ensureAccount } from '../accounts/ensure-account.ts';
-import { orDatabaseFailure } from '../database/database.ts';
+import { orDatabaseFailure } from '../database/failures.ts';
 import type { Auth } from '../sessions/auth.ts';
 import { isFreshFactor } from '../sessions/factor-proof.ts';
 import { orNotedFailure } from '../sessions/noted-failures.ts';

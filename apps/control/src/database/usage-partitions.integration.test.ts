@@ -8,7 +8,7 @@ import { migrate } from 'drizzle-orm/node-postgres/migrator';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { startTestPostgres, type TestPostgres } from '../../../../test/kit/postgres.ts';
-import { migrateDatabase, proveUsageBound } from './database.ts';
+import { migrateDatabase, proveUsageBound } from './migrate.ts';
 
 const migrations = fileURLToPath(new URL('../../migrations', import.meta.url));
 const tag = '0016_usage_partitions';

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { pendingMigrations } from '../database/database.ts';
+import { pendingMigrations } from '../database/migrate.ts';
 import { compareClocks, type Finding, ok, reasonOf, warning, wrong } from './check.ts';
 
 const subject = 'Postgres';

@@ -11,7 +11,7 @@ import {
   type SessionDependencies,
   type SignedIn,
 } from '../credentials/session-credentials.ts';
-import { isUuid } from '../database/database.ts';
+import { isUuid } from '../database/is-uuid.ts';
 import { notFound } from './not-found.ts';
 
 /** The caller, determined by the credentials that the route accepts. */

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { DBAdapter, DBTransactionAdapter } from 'better-auth';
-import { isDatabaseUnavailable } from '../database/database.ts';
+import { isDatabaseUnavailable } from '../database/failures.ts';
 
 /** The last failure of the database in a request. better-auth replaces it by an error of its own, without a cause. */
 interface Noted {

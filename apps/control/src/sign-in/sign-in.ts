@@ -3,7 +3,7 @@ import { repeat } from '@sotto/server';
 import { type ErrorType, errorEnvelope, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { refuseKey } from '../credentials/api-credentials.ts';
-import { isDatabaseUnavailable, orDatabaseFailure } from '../database/database.ts';
+import { isDatabaseUnavailable, orDatabaseFailure } from '../database/failures.ts';
 import type { Domain, RouteContext } from '../domain.ts';
 import { signInLimits } from '../limits/sign-in-limits.ts';
 import { isUnused } from '../operator/sign-up-invitations.ts';

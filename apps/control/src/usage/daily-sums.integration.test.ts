@@ -121,7 +121,7 @@ describe('the daily sums', () => {
     const [content] = fc.sample(settlement, 1);
     if (content === undefined) throw new Error('nothing to book');
     const batch = Array.from(
-      { length: 5000 },
+      { length: 2000 },
       (): AttributedSettlement => ({
         settlement: { ...content, id: randomUUID(), kind: 'charge' },
         owner: undefined,

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { creditNusd, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { insertAccount } from '../accounts/ensure-account.ts';
-import { isUniqueViolation } from '../database/database.ts';
+import { isUniqueViolation } from '../database/failures.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import type { ControlEvents } from '../events.ts';
 import { creditWithin, ledgerAccounts } from '../ledger/post-transaction.ts';

@@ -1,7 +1,7 @@
 import { type Nusd, orderTotal } from '@sotto/money';
 import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
-import { isUniqueViolation } from '../../database/database.ts';
+import { isUniqueViolation } from '../../database/failures.ts';
 import { inTransaction } from '../../database/in-transaction.ts';
 import type { Package } from '../billing-plan.ts';
 import type { OrderRecord } from '../orders/order-record.ts';

@@ -4,7 +4,7 @@ import type { Adapter, AdapterFactory, AdapterPayload, errors } from 'oidc-provi
 import type pg from 'pg';
 import type { SqlRow } from '../../database/columns.ts';
 import type { connectApps, connectGrants } from '../../database/connect-schema.ts';
-import { isUuid } from '../../database/database.ts';
+import { isUuid } from '../../database/is-uuid.ts';
 import { type EndDependencies, endGrant } from '../grants/end-grants.ts';
 import { ArtifactStore } from './artifact-store.ts';
 

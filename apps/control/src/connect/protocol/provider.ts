@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { appScopes } from '@sotto/wire';
 import type { Account, Configuration, KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type pg from 'pg';
-import { isDatabaseUnavailable } from '../../database/database.ts';
+import { isDatabaseUnavailable } from '../../database/failures.ts';
 import { needsSecureCookies } from '../../sessions/cookies.ts';
 import { endGrant } from '../grants/end-grants.ts';
 import { type AdapterDependencies, artifactAdapters, isSecretOf } from './adapters.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isDatabaseUnavailable } from './database.ts';
+import { isDatabaseUnavailable } from './failures.ts';
 
 const failure = (code: string): Error => Object.assign(new Error('no'), { code });
 
