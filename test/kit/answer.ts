@@ -1,11 +1,11 @@
-import { type ChatChunk, chatChunkSchema, parseJson } from '@sotto/wire';
+import { type ChatChunk, chatChunkSchema, errorAnswerSchema, parseJson } from '@sotto/wire';
 import { expect } from 'vitest';
 
 export interface PublicError {
   readonly message: string;
   readonly type: string;
   readonly request_id: string;
-  readonly param?: string;
+  readonly param?: string | null;
 }
 
 export interface ToolCall {
@@ -107,15 +107,23 @@ export interface Streamed<Chunk = ChatChunk> {
   readonly content: string;
 }
 
-/** Reads a stream strictly: see `payloadsOf`. Every payload is a chunk of our schema. */
-export function readStream({ status, headers, text }: Answer): Streamed {
+/** A stream of our schema, and the error that comes last if it broke. */
+export interface Told extends Streamed {
+  readonly error: PublicError | undefined;
+}
+
+/** Reads a stream strictly: see `payloadsOf`. Every payload is a chunk of our schema, but an error may come last. It breaks the body off. */
+export function readStream({ status, headers, text, ended }: Answer): Told {
   expect(status, text.slice(0, 500)).toBe(200);
   expect(headers.get('content-type')).toMatch(/^text\/event-stream/);
   expect(text).not.toBe('');
   const { payloads, done } = payloadsOf(text);
-  const chunks = payloads.map((payload) => chatChunkSchema.parse(JSON.parse(payload)));
+  const told = payloads.map((payload): unknown => JSON.parse(payload));
+  const last = errorAnswerSchema.safeParse(told.at(-1));
+  const chunks = (last.success ? told.slice(0, -1) : told).map((chunk) => chatChunkSchema.parse(chunk));
   const content = chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join('');
-  return { chunks, done, content };
+  if (last.success) expect({ done, ended }).toEqual({ done: false, ended: 'broken' });
+  return { chunks, done, content, error: last.data?.error };
 }
 
 /** Reads a stream strictly: see `payloadsOf`. Every payload is JSON. */

@@ -213,8 +213,8 @@ export function meteringEndsSuite(stage: MoneyStage): void {
           { kind: 'break', afterPieces: 40, usage: usageOf(10, 40) },
         ] as const) {
           const answer = await asks('m/one', act, { stream: true });
-          expect(answer).toMatchObject({ status: 200, complete: false, ended: 'answered' });
-          expect(answer.text).toContain('"type":"provider_error"');
+          expect(answer).toMatchObject({ status: 200, complete: false, ended: 'broken' });
+          expect(answer.error?.type).toBe('provider_error');
           expect(await charged()).toMatchObject({ nusd: 0n, rows: [{ cost: 0n, status: 'failed' }] });
         }
       });

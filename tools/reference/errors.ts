@@ -24,7 +24,7 @@ Every answer that is not a success has this body, on both origins:
 - \`param\` is the dotted path of the field at fault, or \`null\`.
 - \`request_id\` is also in the header \`x-request-id\`. Give it to the operator when you report a problem.
 
-If a provider fails after streaming has begun, the status is already 200. The last chunk then has \`"finish_reason": "error"\` and an \`error\` object, and \`[DONE]\` is missing.
+If a provider fails after streaming has begun, the status is already 200. The last event is then \`data: {"error": {…}}\`, without \`choices\`, and \`[DONE]\` is missing. The connection closes before the end of the body, so that a client that reads no \`error\` notices, too.
 
 Routes of OAuth under \`/v1/connect\` answer with the errors that OAuth and OpenID Connect define.
 

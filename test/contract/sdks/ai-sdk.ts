@@ -3,6 +3,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { APICallError, embedMany, generateText, isStepCount, jsonSchema, Output, streamText, tool } from 'ai';
 import { describe, expect, it } from 'vitest';
 import {
+  breakOff,
   type ClientWorld,
   chatModel,
   cities,
@@ -34,6 +35,17 @@ export function aiSdkSuite(world: ClientWorld): void {
       execute: async ({ city }) => `rain in ${city}`,
     }),
   });
+  /** The kinds of parts of a stream that breaks off. An error may also be thrown. */
+  const partsOf = async (model: Parameters<typeof streamText>[0]['model']): Promise<string[]> => {
+    const parts: string[] = [];
+    const { stream } = streamText({ model, prompt: breakOff, maxRetries: 0, onError: () => {} });
+    try {
+      for await (const { type } of stream) parts.push(type);
+    } catch {
+      parts.push('error');
+    }
+    return parts;
+  };
   const thinking = { providerOptions: { sotto: { reasoningEffort: 'low' } } };
 
   describe.each(Object.entries(clients))('ai, in %s', (_, connect) => {
@@ -63,6 +75,10 @@ export function aiSdkSuite(world: ClientWorld): void {
       expect(parts).not.toContain('error');
       expect(await result.finishReason).toBe('stop');
       expect(await result.usage).toMatchObject({ inputTokens: 12, outputTokens: 34, totalTokens: 46 });
+    });
+
+    it('reports a stream that breaks off', async () => {
+      expect(await partsOf(connect()(chatModel))).toContain('error');
     });
 
     it('runs a tool loop, whole and streamed', async () => {
@@ -122,6 +138,10 @@ export function aiSdkSuite(world: ClientWorld): void {
   };
 
   describe.each(Object.entries(openAiModels))('ai with @ai-sdk/openai, in %s', (_, modelOf) => {
+    it('reports a stream that breaks off', async () => {
+      expect(await partsOf(modelOf(chatModel))).toContain('error');
+    });
+
     it('generates, streams and runs a tool loop', async () => {
       const whole = await generateText({ model: modelOf(chatModel), prompt: 'hi', maxRetries: 0 });
       expect(whole.text).toBe('You said: hi');

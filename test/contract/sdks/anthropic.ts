@@ -4,6 +4,7 @@ import { zodOutputFormat } from '@anthropic-ai/sdk/helpers/zod';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import {
+  breakOff,
   type ClientWorld,
   cities,
   countAsked,
@@ -43,6 +44,11 @@ export function anthropicSuite(world: ClientWorld): void {
       const seen = world.provider.seen.at(-1);
       expect(seen?.body).toMatchObject({ model: 'small-v1', messages, max_tokens: 100 });
       expect(JSON.stringify(seen)).not.toMatch(/never-sent|device-1/);
+    });
+
+    it('reports a stream that breaks off', async () => {
+      const stream = connect().messages.stream({ ...ask, messages: [{ role: 'user', content: breakOff }] });
+      await expect(stream.finalMessage()).rejects.toThrow();
     });
 
     it('streams with its helper, which checks the order of the events', async () => {

@@ -3,6 +3,7 @@ import { DynamicStructuredTool } from '@langchain/core/tools';
 import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai';
 import { describe, expect, it } from 'vitest';
 import {
+  breakOff,
   type ClientWorld,
   cities,
   embeddingModel,
@@ -53,6 +54,15 @@ export function langchainSuite(world: ClientWorld): void {
       }
       expect(text).toBe('You said: hi there');
       expect(tokens).toBe(46);
+    });
+
+    it('reports a stream that breaks off', async () => {
+      const chat = new ChatOpenAI({ model, ...connection() });
+      await expect(
+        (async () => {
+          for await (const chunk of await chat.stream(breakOff)) void chunk;
+        })(),
+      ).rejects.toThrow();
     });
 
     it('binds tools and runs a tool loop, whole and streamed', async () => {

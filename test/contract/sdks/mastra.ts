@@ -4,7 +4,7 @@ import type { MastraModelConfig } from '@mastra/core/llm';
 import { createTool } from '@mastra/core/tools';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type ClientWorld, chatModel, cities, privateFetchOf, toolsSaid, weather } from './world.ts';
+import { breakOff, type ClientWorld, chatModel, cities, privateFetchOf, toolsSaid, weather } from './world.ts';
 
 /** Tests Mastra's agents: with a URL and a key, and with a model of the AI SDK, which accepts our `fetch`. */
 export function mastraSuite(world: ClientWorld): void {
@@ -58,6 +58,13 @@ export function mastraSuite(world: ClientWorld): void {
       for await (const piece of stream.textStream) text += piece;
       expect(text).toBe('You said: hi there');
       expect(await stream.finishReason).toBe('stop');
+    });
+
+    it('reports a stream that breaks off', async () => {
+      const stream = await agent().stream(breakOff);
+      const kinds: string[] = [];
+      for await (const { type } of stream.fullStream) kinds.push(type);
+      expect(kinds).toContain('error');
     });
 
     it('runs a tool loop, whole and streamed', async () => {

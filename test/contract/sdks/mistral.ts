@@ -1,7 +1,7 @@
 import { HTTPClient, Mistral } from '@mistralai/mistralai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type ClientWorld, cities, chatModel as model, privateFetchOf, toolsSaid, weather } from './world.ts';
+import { breakOff, type ClientWorld, cities, chatModel as model, privateFetchOf, toolsSaid, weather } from './world.ts';
 
 const messages = [{ role: 'user' as const, content: 'hi there' }];
 const tools = [{ type: 'function' as const, function: weather }];
@@ -39,6 +39,15 @@ export function mistralSuite(world: ClientWorld): void {
       }
       expect(text).toBe('You said: hi there');
       expect(finish).toBe('stop');
+    });
+
+    it('reports a stream that breaks off', async () => {
+      const stream = await connect().chat.stream({ model, messages: [{ role: 'user', content: breakOff }] });
+      await expect(
+        (async () => {
+          for await (const event of stream) void event;
+        })(),
+      ).rejects.toThrow();
     });
 
     it('calls tools, and repeats their results', async () => {

@@ -2,7 +2,7 @@ import { Agent, OpenAIChatCompletionsModel, run, setTracingDisabled, tool } from
 import type OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type ClientWorld, chatModel, cities, openAiClients, toolsSaid, weather } from './world.ts';
+import { breakOff, type ClientWorld, chatModel, cities, openAiClients, toolsSaid, weather } from './world.ts';
 
 // Otherwise the library reports every run to OpenAI.
 setTracingDisabled(true);
@@ -42,6 +42,16 @@ export function openAiAgentsSuite(world: ClientWorld): void {
       expect(text).toBe('You said: hi there');
       expect(stream.finalOutput).toBe(text);
       expect(stream.rawResponses[0]?.usage).toMatchObject({ inputTokens: 12, outputTokens: 34 });
+    });
+
+    it('reports a stream that breaks off', async () => {
+      const stream = await run(agent(connect()), breakOff, { stream: true });
+      await expect(
+        (async () => {
+          for await (const piece of stream.toTextStream()) void piece;
+          await stream.completed;
+        })(),
+      ).rejects.toThrow();
     });
 
     it('runs a tool loop, whole and streamed', async () => {

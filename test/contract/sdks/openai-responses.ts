@@ -4,6 +4,7 @@ import type { ResponseCreateParamsNonStreaming, ResponseInputItem } from 'openai
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import {
+  breakOff,
   type ClientWorld,
   cities,
   countAsked,
@@ -52,6 +53,11 @@ export function openAiResponsesSuite(world: ClientWorld): void {
         max_tokens: 50,
       });
       expect(JSON.stringify(seen)).not.toMatch(/never-sent|thread-1/);
+    });
+
+    it('reports a stream that breaks off', async () => {
+      const stream = connect().responses.stream({ model, input: breakOff });
+      await expect(stream.finalResponse()).rejects.toThrow();
     });
 
     it('streams with its helper, which puts the response together', async () => {

@@ -2,6 +2,7 @@ import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import {
   answerCost,
+  breakOff,
   type ClientWorld,
   cities,
   countAsked,
@@ -59,6 +60,15 @@ export function openAiSuite(world: ClientWorld): void {
       }
       expect(text).toBe('You said: héllo "you"');
       expect(cost).toBe(answerCost);
+    });
+
+    it('reports a stream that breaks off', async () => {
+      const asked = { model, messages: [{ role: 'user' as const, content: breakOff }], stream: true as const };
+      await expect(
+        (async () => {
+          for await (const chunk of await connect().chat.completions.create(asked)) void chunk;
+        })(),
+      ).rejects.toThrow();
     });
 
     it('streams with its helper, which checks that the stream is whole', async () => {

@@ -1,6 +1,6 @@
 import { HTTPClient, OpenRouter } from '@openrouter/sdk';
 import { describe, expect, it } from 'vitest';
-import { type ClientWorld, cities, chatModel as model, privateFetchOf, toolsSaid, weather } from './world.ts';
+import { breakOff, type ClientWorld, cities, chatModel as model, privateFetchOf, toolsSaid, weather } from './world.ts';
 
 const messages = [{ role: 'user' as const, content: 'hi there' }];
 const tools = [{ type: 'function' as const, function: weather }];
@@ -32,6 +32,17 @@ export function openRouterSuite(world: ClientWorld): void {
       let text = '';
       for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? '';
       expect(text).toBe('You said: hi there');
+    });
+
+    it('reports a stream that breaks off', async () => {
+      const asked = { model, messages: [{ role: 'user' as const, content: breakOff }], stream: true as const };
+      const stream = await connect().chat.send({ chatRequest: asked });
+      if ('choices' in stream) throw new Error('a whole answer came');
+      await expect(
+        (async () => {
+          for await (const chunk of stream) void chunk;
+        })(),
+      ).rejects.toThrow();
     });
 
     it('calls tools, and repeats their results', async () => {

@@ -109,11 +109,14 @@ export async function startWorld(): Promise<PlanesSetup & { readonly provider: F
   };
 }
 
+/** The text to which the provider begins a stream that it never ends. */
+export const breakOff = 'break off';
+
 const identity = { id: 'provider-own-id', created: 1_700_000_000, model: 'small-v1', system_fingerprint: 'fp_secret' };
 
 /**
- * Answers by the content of the request. `fail 503` fails with that status. `forever` streams without end. A request
- * with tools gets tool calls, and their results are repeated. A JSON schema gets JSON. Other text is repeated.
+ * Answers by the content of the request. `fail 503` fails with that status. `forever` streams without end, and `break off` begins a
+ * stream and closes the connection. A request with tools gets tool calls, and their results are repeated. A JSON schema gets JSON. Other text is repeated.
  */
 const answer: ProviderHandler = async (request, response) => {
   if (request.path.endsWith('/embeddings')) return sendJson(response, 200, embeddings(request));
@@ -144,6 +147,13 @@ const answer: ProviderHandler = async (request, response) => {
       `data: ${JSON.stringify({ ...identity, choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`,
     );
   send({ role: 'assistant', content: '' });
+  if (said === breakOff) {
+    send({ content: 'You said: ' });
+    // A comment, when everything before it has left.
+    await new Promise((resolve) => response.write(':\n\n', resolve));
+    response.destroy();
+    return;
+  }
   if (said === 'forever') {
     const left = new AbortController();
     response.once('close', () => left.abort());

@@ -161,9 +161,11 @@ async function signIn(context: BrowserContext, { email, password }: SignInAs): P
   expect(answer.status(), await answer.text()).toBe(200);
 }
 
-/** The browser itself writes answers of 4xx, and servers that have ended, to the console. Tests cause both on purpose. */
+/** The browser itself writes answers of 4xx, broken streams, and servers that have ended, to the console. Tests cause all on purpose. */
 const isCausedByTest = (text: string): boolean =>
-  /^Failed to load resource: (?:the server responded with|net::ERR_CONNECTION_REFUSED)/.test(text);
+  /^Failed to load resource: (?:the server responded with|net::ERR_(?:CONNECTION_REFUSED|INCOMPLETE_CHUNKED_ENCODING))/.test(
+    text,
+  );
 
 function listen(page: Page, allowedOrigins: readonly string[], complaints: string[]): void {
   page.on('console', (message) => {

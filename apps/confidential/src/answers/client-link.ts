@@ -8,6 +8,9 @@ export interface AnswerWitness {
   complete(status: number): Promise<void>;
 }
 
+/** Time in ms to read the last piece before the connection breaks off. Clients that find both at once may drop the piece. */
+const readMs = 200;
+
 /** The client of one request: sends to it and tells whether it is still connected. It holds one callback at a time. */
 export class ClientLink {
   /** The response itself, for its headers and events. */
@@ -57,13 +60,21 @@ export class ClientLink {
   }
 
   /**
-   * Ends an answer whose format cannot express an error, so that its client sees one and never a file that is silently
-   * truncated. The body lacks its end. Without TLS the connection is also reset, because HTTP/1.0 takes a closed
+   * Ends an answer that is not whole, after a last piece if its format can express an error; a string is `utf8`. The body lacks its
+   * end, so every client notices. Without a piece, and without TLS, the connection is also reset, because HTTP/1.0 takes a closed
    * connection as a proper end.
    */
-  breakOff(): void {
-    const { socket } = this.response;
-    if (socket === null || 'encrypted' in socket) this.response.destroy();
-    else socket.resetAndDestroy();
+  breakOff(piece?: string | Buffer): void {
+    const { response, witness } = this;
+    const { socket } = response;
+    if (socket === null) response.destroy();
+    else if (piece === undefined) {
+      if ('encrypted' in socket) response.destroy();
+      else socket.resetAndDestroy();
+    } else {
+      witness?.see(piece, 'utf8');
+      const ready = witness?.complete(response.statusCode) ?? Promise.resolve();
+      void ready.then(() => response.write(piece, () => setTimeout(() => socket.destroySoon(), readMs).unref()));
+    }
   }
 }

@@ -90,7 +90,7 @@ function streamedChat(
       lastFrames(end, { usage, chargeNusd }) {
         const { id, created, model } = reading.identity;
         const chunk = { id, object: 'chat.completion.chunk', created, model };
-        if (end !== 'complete') return errorFrame(reading.identity, errorEnvelope(endErrors[end], requestId));
+        if (end !== 'complete') return errorFrame(errorEnvelope(endErrors[end], requestId));
         if (question.chat.stream_options?.include_usage !== true) return sseDone;
         const shown = { ...shownUsage(attempt.reported, usage), cost: nusdToUsd(chargeNusd) };
         return frame({ ...chunk, choices: [], usage: shown }) + sseDone;
@@ -103,16 +103,11 @@ function streamedChat(
   });
 }
 
-/** The last frame of a stream that ends with an error. No terminator follows it. */
-export const errorFrame = (
-  { id, created, model }: { readonly id: string; readonly created: number; readonly model: string },
-  { error }: ErrorEnvelope,
-): string =>
-  frame({
-    ...{ id, object: 'chat.completion.chunk', created, model },
-    choices: [{ index: 0, delta: {}, finish_reason: 'error' }],
-    error,
-  });
+/**
+ * The last frame of a stream that ends with an error. It has no `choices`, because some clients take a chunk with a finish reason for
+ * the end of a whole answer.
+ */
+export const errorFrame = ({ error }: ErrorEnvelope): string => frame({ error });
 
 const frame = (chunk: object): string => sseFrame(JSON.stringify(chunk));
 

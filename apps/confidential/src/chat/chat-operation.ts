@@ -10,8 +10,7 @@ import { withExactSeed } from './exact-seed.ts';
 
 const earlyStream: EarlyAnswer = {
   contentType: eventStream,
-  errorFrame: ({ id, created, requestId }, { modelId: model }, error) =>
-    errorFrame({ id: `chatcmpl-${id}`, created, model }, errorEnvelope(error, requestId)),
+  errorFrame: ({ requestId }, error) => errorFrame(errorEnvelope(error, requestId)),
 };
 
 /** Chat in plain text, whole and streamed. */

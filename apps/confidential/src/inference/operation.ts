@@ -28,7 +28,7 @@ export interface Operation<Question extends AdmissionQuestion = AdmissionQuestio
 export interface EarlyAnswer {
   readonly contentType: string;
   /** Returns the last frame of an answer that got no output. */
-  errorFrame(identity: AnswerIdentity, route: Route, error: ServiceError): string;
+  errorFrame(identity: AnswerIdentity, error: ServiceError): string;
 }
 
 /** The names of one answer, the same in each of its attempts. */
@@ -61,11 +61,8 @@ export interface StreamedOutput extends AnyOutput {
   readonly stream: FlowingAnswer;
   /** True if the broker ended the answer because it had more output than its hold allows. */
   isTooLarge?(): boolean;
-  /**
-   * Returns the last frames, to send after the settlement. `break_off` if the client must see that the answer is not
-   * whole.
-   */
-  lastFrames(end: Exclude<StreamEnd, 'client_left'>, metered: Metered): string | Buffer | undefined | 'break_off';
+  /** Returns the last frames, to send after the settlement. After those of an answer that is not whole, the connection breaks off. */
+  lastFrames(end: Exclude<StreamEnd, 'client_left'>, metered: Metered): string | Buffer | undefined;
 }
 
 export interface WholeOutput extends AnyOutput {

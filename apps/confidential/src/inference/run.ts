@@ -202,7 +202,7 @@ async function tryPlan<Question extends AdmissionQuestion>(
     await settlement.settle(tried.spent === undefined ? 'no_output' : 'answer_too_large', tried.spent);
     if (early?.route === undefined) throw tried.error;
     // The status has left. The stream tells the error, and stays free.
-    client.end(early.answer.errorFrame(identity, early.route, tried.error));
+    client.breakOff(early.answer.errorFrame(identity, tried.error));
     log.ended(200, early.route, tried.error.type);
     return undefined;
   }
@@ -239,16 +239,11 @@ async function answer<Question extends AdmissionQuestion>(
   const isTooLarge = output.isTooLarge?.() === true;
   if (serving.operation.name === 'chat') settlement.firstTokenMs = tookMs;
   const metered = await settlement.settle(isTooLarge ? 'answer_too_large' : requestEnds[end], output.served(timing));
-  if (end !== 'client_left') endStream(client, output.lastFrames(end, metered));
+  if (end === 'complete') client.end(output.lastFrames(end, metered));
+  else if (end !== 'client_left') client.breakOff(output.lastFrames(end, metered));
   // The client is the cause of an answer that is too large, so it says nothing about the provider.
   if (!isTooLarge) measure(deps, route, output.measured(timing, metered));
   log.ended(200, route, isTooLarge ? 'answer_too_large' : end === 'complete' ? undefined : end);
-}
-
-/** Ends a streamed answer: with its last frames, or so that its client sees that it is not whole. */
-function endStream(client: ClientLink, lastFrames: string | Buffer | undefined): void {
-  if (lastFrames === 'break_off') client.breakOff();
-  else client.end(lastFrames);
 }
 
 /** Only these routes end in, or are sealed for, an enclave that the client can ask about. */

@@ -39,7 +39,7 @@ export const sealedChatOperation = ({
         served,
         isTooLarge: () => attempt.isTooLong,
         // The client would take our words amid ciphertext for the enclave's. A body without its end says enough.
-        lastFrames: (end) => (end === 'complete' ? attempt.tail : 'break_off'),
+        lastFrames: (end) => (end === 'complete' ? attempt.tail : undefined),
         measured: ({ end, tookMs, flowMs, heldBackMs }) =>
           stream
             ? { kind: 'streamed', end, ttftMs: tookMs, flowMs, heldBackMs, output: unknownTokens }

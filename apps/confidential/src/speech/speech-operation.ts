@@ -32,7 +32,7 @@ export const speechOperation: Operation<SpeechQuestion> = {
       success: (attempt) => ({
         stream: { attempt, contentType: 'audio/mpeg', heldBackFromMs },
         served: () => spoken(speech, route),
-        lastFrames: (end) => (end === 'complete' ? undefined : 'break_off'),
+        lastFrames: () => undefined,
         // Audio has no tokens, so its speed cannot be measured in them.
         measured: ({ end, tookMs, flowMs, heldBackMs }) => ({
           ...{ kind: 'streamed', end, ttftMs: tookMs, flowMs, heldBackMs },

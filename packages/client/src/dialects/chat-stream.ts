@@ -1,11 +1,15 @@
-import { type ChatChunk, type ChatCompletion, SseParser } from '@sotto/wire';
+import { type ChatChunk, type ChatCompletion, type ErrorEnvelope, SseParser } from '@sotto/wire';
 import { asObject, parseJson } from './json.ts';
 
-/** A chunk as the service sends it. Everything is optional, because it is read loosely. */
-export type AnswerChunk = { readonly [Field in keyof ChatChunk]?: ChatChunk[Field] | undefined };
+/** A chunk as the service sends it, or its error. Everything is optional, because it is read loosely. */
+export type AnswerChunk = {
+  readonly [Field in keyof (ChatChunk & ErrorEnvelope<string>)]?:
+    | (ChatChunk & ErrorEnvelope<string>)[Field]
+    | undefined;
+};
 export type ChunkDelta = NonNullable<ChatChunk['choices'][number]>['delta'];
 export type AnswerUsage = ChatCompletion['usage'];
-export type StreamedError = NonNullable<ChatChunk['error']>;
+export type StreamedError = ErrorEnvelope<string>['error'];
 
 /** Most characters of one event: an answer is never larger than that. */
 const maxEventChars = 32 * 1024 * 1024;

@@ -40,7 +40,9 @@ export function proxyHandler(options: ProxyOptions): (request: IncomingMessage, 
   return (request, response) => {
     serve({ serveDialect, requireCaller: options.requireCaller }, request, response).catch((error: unknown) => {
       if (!response.destroyed) options.onUnexpected(nameOf(error));
-      response.destroy();
+      // The socket sends what was written before it closes: the service's error comes last, and is not whole.
+      if (response.socket === null) response.destroy();
+      else response.socket.destroySoon();
     });
   };
 }

@@ -24,7 +24,7 @@ const stream: Content = {
   schema: {
     type: 'string',
     description:
-      'Server-sent events. Each `data:` has a `ChatChunk`, and the last is `data: [DONE]`. If `stream_options.include_usage` is true, a final chunk has `usage`. If the provider fails after output has begun, the last chunk has `error` and there is no `[DONE]`. A stream without `[DONE]` is incomplete.',
+      'Server-sent events. Each `data:` has a `ChatChunk`, and the last is `data: [DONE]`. If `stream_options.include_usage` is true, a final chunk has `usage`. If the provider fails after output has begun, the last event is an `Error` instead of a `ChatChunk`, there is no `[DONE]`, and the connection closes before the end of the body. A stream without `[DONE]` is incomplete.',
     contentMediaType: 'text/event-stream',
     contentSchema: { $ref: '#/components/schemas/ChatChunk' },
   },

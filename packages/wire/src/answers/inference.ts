@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { e2eeFamilies } from '../e2ee/relay-rules.ts';
 import { reasoningDetailSchema } from '../requests/reasoning.ts';
-import { errorAnswerSchema } from './service.ts';
 
 const count = z.int().min(0);
 
@@ -62,10 +61,7 @@ const toolCallDelta = z.strictObject({
   function: z.object({ name: z.string().optional(), arguments: z.string().optional() }).optional(),
 });
 
-/**
- * One event of a streaming answer. If the stream breaks, its last event has `error` and the finish reason `error`, which OpenAI's
- * schema lacks.
- */
+/** One event of a streaming answer. If the stream breaks, its last event is an `errorAnswerSchema`, and the body has no end. */
 export const chatChunkSchema = z.strictObject({
   id: z.string(),
   object: z.literal('chat.completion.chunk'),
@@ -82,11 +78,10 @@ export const chatChunkSchema = z.strictObject({
         reasoning_details: z.array(reasoningDetailSchema).optional(),
         tool_calls: z.array(toolCallDelta).optional(),
       }),
-      finish_reason: z.enum([...finishReasonSchema.options, 'error']).nullable(),
+      finish_reason: finishReasonSchema.nullable(),
     }),
   ),
   usage: usageAnswerSchema.optional(),
-  error: errorAnswerSchema.shape.error.optional(),
 });
 export type ChatChunk = z.infer<typeof chatChunkSchema>;
 

@@ -68,7 +68,7 @@ export function responseObject(state: ResponseState, standing: ResponseStanding,
     tools: asked.tools ?? [],
     top_p: asked.top_p ?? null,
     truncation: 'disabled',
-    usage: standing.usage === undefined ? null : responseUsage(standing.usage),
+    ...(standing.usage === undefined ? {} : { usage: responseUsage(standing.usage) }),
     metadata: asObject(asked.metadata) ?? {},
   };
 }

@@ -1,4 +1,4 @@
-import { type ChatChunk, SseParser, type UsageAnswer } from '@sotto/wire';
+import { type ChatChunk, type ErrorEnvelope, SseParser, type UsageAnswer } from '@sotto/wire';
 import { ApiError } from '../../../api/errors.ts';
 
 /** A piece of an answer that streams. */
@@ -22,8 +22,11 @@ export async function readStream(answer: Response, onPiece: (piece: StreamPiece)
         isDone = true;
         return;
       }
-      const chunk = JSON.parse(event) as ChatChunk;
-      if (chunk.error !== undefined) broken ??= brokenBy(chunk.error);
+      const chunk = JSON.parse(event) as ChatChunk | ErrorEnvelope<string>;
+      if ('error' in chunk) {
+        broken ??= brokenBy(chunk.error);
+        return;
+      }
       const delta = chunk.choices[0]?.delta;
       onPiece({
         // A model that refuses may say so in a field of its own.
@@ -36,8 +39,13 @@ export async function readStream(answer: Response, onPiece: (piece: StreamPiece)
   });
   const decoder = new TextDecoder();
   const reader = answer.body?.getReader();
-  for (let next = await reader?.read(); next?.done === false; next = await reader?.read()) {
-    parser.push(decoder.decode(next.value, { stream: true }));
+  try {
+    for (let next = await reader?.read(); next?.done === false; next = await reader?.read()) {
+      parser.push(decoder.decode(next.value, { stream: true }));
+    }
+  } catch (error) {
+    // The connection breaks off after the service's error.
+    throw broken ?? error;
   }
   parser.push(decoder.decode());
   parser.end();
@@ -45,7 +53,7 @@ export async function readStream(answer: Response, onPiece: (piece: StreamPiece)
   if (!isDone) throw incomplete();
 }
 
-const brokenBy = ({ message, type, request_id }: NonNullable<ChatChunk['error']>): ApiError =>
+const brokenBy = ({ message, type, request_id }: ErrorEnvelope<string>['error']): ApiError =>
   new ApiError(message, { type, requestId: request_id });
 
 /** The connection ended before the answer did. */
