@@ -12,8 +12,8 @@ const source = {
 const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
 /** Memory for the servers, planes and browser of one file of `system`. */
 const fileBytes = 3 * 2 ** 30;
-/** A file of `system` waits for half of its time, so twice as many run as there are cores. */
-const atOnce = 2 * availableParallelism();
+/** A file of `system` waits for some of its time, so one more runs than there are cores. More gain nothing. */
+const atOnce = availableParallelism() + 1;
 
 /** Files that only `.ci/run` runs. */
 const thoroughFiles = thorough.filter(({ leftOut }) => leftOut === 'files').map(({ files }) => files);
