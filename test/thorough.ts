@@ -75,6 +75,16 @@ export const thorough: readonly Thorough[] = [
     changes: ['packages/client/src/{command,dialects,proxy}/**', 'docs/tools/**'],
   },
   {
+    files: 'test/contract/adapters/*.test.ts',
+    leftOut: 'files',
+    changes: ['packages/providers/src/**', 'apps/confidential/src/{attempts,chat,embeddings}/**'],
+  },
+  {
+    files: 'test/contract/own-client/kills.test.ts',
+    leftOut: 'files',
+    changes: ['packages/client/src/{agents,command}/**'],
+  },
+  {
     files: 'test/contract/own-client/{client-guide,package,playground-page}.test.ts',
     leftOut: 'files',
     changes: [
@@ -131,20 +141,11 @@ export const thorough: readonly Thorough[] = [
     }),
   ),
   {
-    files: 'test/people/dashboard/{docs,feel,interruptions,monthly-grants,overview,weight}.test.ts',
+    files: 'test/people/dashboard/{docs,feel,first-steps,interruptions,monthly-grants,overview,sign-in,weight}.test.ts',
     leftOut: 'files',
     changes: [
-      'apps/dashboard/src/pages/{guides,home,reference,status}/**',
+      'apps/dashboard/src/pages/{account,guides,home,reference,sign-in,status}/**',
       'apps/dashboard/src/{api,session,shell,ui}/**',
-      'apps/dashboard/src/styles.css',
-    ],
-  },
-  {
-    files: 'test/people/dashboard/{first-steps,sign-in}.test.ts',
-    leftOut: 'tests',
-    changes: [
-      'apps/dashboard/src/pages/{home,sign-in}/**',
-      'apps/dashboard/src/shell/**',
       'apps/dashboard/src/styles.css',
     ],
   },
